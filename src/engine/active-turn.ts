@@ -1,0 +1,90 @@
+/** The {@link Turn} that flow code sees, over the draft and the scope of the turn under way. */
+import type { StepConstructor } from '../flow/base-step.js'
+import type { Flow } from '../flow/flow.js'
+import type { FlowServices, Turn, TurnLog, TurnSession } from '../flow/turn.js'
+import { deepFreeze, type JsonObject } from '../json.js'
+import type { CheckedInput } from './check-input.js'
+import type { FlowSteps } from './collect-steps.js'
+import type { FlowLogger } from './engine-options.js'
+import { storable, type TurnDraft } from './turn-draft.js'
+import type { TurnScope } from './turn-scope.js'
+
+/** What an {@link ActiveTurn} is made of. */
+export interface ActiveTurnOptions {
+  readonly scope: TurnScope
+  readonly draft: TurnDraft
+  readonly flow: Flow
+  readonly steps: FlowSteps
+  readonly input: CheckedInput
+  readonly isNew: boolean
+}
+
+/** A turn under way. The engine moves `message` and `entered` along; flow code reads them. */
+export class ActiveTurn implements Turn {
+  message: string
+  entered = false
+  readonly number: number
+  readonly transient: Map<string, unknown> = new Map()
+  readonly #options: ActiveTurnOptions
+  #context: { readonly of: object; readonly merged: JsonObject } | undefined
+
+  constructor(options: ActiveTurnOptions) {
+    this.#options = options
+    this.message = options.input.userMessage
+    this.number = options.draft.turnNumber
+  }
+
+  get signal(): AbortSignal {
+    return this.#options.scope.signal
+  }
+
+  get context(): JsonObject {
+    const { flow, input, scope } = this.#options
+    const own = flow.context
+    if (this.#context?.of !== own) {
+      const stored = storable(own, 'context', scope.parts.limits)
+      this.#context = { of: own, merged: deepFreeze({ ...stored, ...input.serverContext }) }
+    }
+    return this.#context.merged
+  }
+
+  get services(): FlowServices {
+    return this.#options.scope.parts.services
+  }
+
+  get session(): TurnSession {
+    const { scope, draft, isNew } = this.#options
+    const { owner, createdAt } = draft.base
+    return Object.freeze({
+      id: scope.sessionId,
+      flowName: scope.flowName,
+      isNew,
+      createdAt,
+      ...(owner === undefined ? {} : { owner }),
+    })
+  }
+
+  get log(): TurnLog {
+    return {
+      debug: (text, fields) => this.#write('debug', text, fields),
+      info: (text, fields) => this.#write('info', text, fields),
+      warn: (text, fields) => this.#write('warn', text, fields),
+      error: (text, fields) => this.#write('error', text, fields),
+    }
+  }
+
+  stateOf<State extends object>(step: StepConstructor<State>): State {
+    const { draft, steps } = this.#options
+    return draft.readState(steps.idOf(step)) as State
+  }
+
+  #write(level: keyof FlowLogger, text: string, fields: Readonly<Record<string, unknown>> | undefined): void {
+    const { scope, draft } = this.#options
+    const { sessionId, flowName, turnId } = scope
+    try {
+      scope.parts.logger[level](text, { sessionId, flowName, turnId, step: draft.currentStep, ...fields })
+    } catch {
+      // A logger that fails must not fail the turn.
+    }
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * The first look at what a caller passed: types, shapes and sizes, before a lock is taken or a flow is looked up. What
+ * passes is copied, so that the caller cannot change it under way.
+ */
+import { InvalidInputError, LimitExceededError } from '../errors/engine-errors.js'
+import { copyJson, deepFreeze, isPlainObject, JsonError, type JsonObject, jsonSize, utf8Length } from '../json.js'
+import type { EngineLimits } from './engine-limits.js'
+
+/** A turn to run, checked. */
+export interface CheckedInput {
+  readonly flowName: string
+  readonly userMessage: string
+  /** `undefined` where a new session was asked for. */
+  readonly sessionId: string | undefined
+  /** For the flow context of a new session. */
+  readonly context: JsonObject | undefined
+  readonly signal: AbortSignal | undefined
+  readonly owner: string | undefined
+  readonly serverContext: JsonObject | undefined
+}
+
+/** Visible ASCII without the comma, which joins two HTTP headers into one. */
+const sessionIdPattern = /^[!-+\--~]{1,256}$/
+
+/** Whether `sessionId` could be a session's ID. */
+export function isSessionId(sessionId: string): boolean {
+  return sessionIdPattern.test(sessionId)
+}
+
+/**
+ * Checks a session ID; an absent or empty one asks for a new session.
+ *
+ * @throws {@link InvalidInputError}
+ */
+export function checkSessionId(sessionId: unknown): string | undefined {
+  if (sessionId === undefined || sessionId === '') return undefined
+  if (typeof sessionId === 'string' && isSessionId(sessionId)) return sessionId
+  throw new InvalidInputError({
+    message: 'sessionId must be a string of at most 256 visible ASCII characters without a comma, as an earlier turn returned it.',
+  })
+}
+
+/** Checks the texts of a turn and copies its JSON. */
+export function checkTurnInput(
+  input: {
+    readonly flowName: unknown
+    readonly userMessage: unknown
+    readonly sessionId: string | undefined
+    readonly context?: unknown
+    readonly signal?: unknown
+    readonly owner?: unknown
+    readonly serverContext?: unknown
+  },
+  limits: EngineLimits,
+): CheckedInput {
+  const { flowName, userMessage, signal, owner } = input
+  if (typeof flowName !== 'string' || flowName === '') {
+    throw new InvalidInputError({ message: 'flowName must be a string that is not empty.' })
+  }
+  if (typeof userMessage !== 'string') throw new InvalidInputError({ message: 'userMessage must be a string.' })
+  // The exact count only where it can matter: a UTF-16 unit takes three bytes at most.
+  if (userMessage.length * 3 > limits.maxMessageBytes && utf8Length(userMessage) > limits.maxMessageBytes) {
+    throw new LimitExceededError({ limit: 'maxMessageBytes', value: limits.maxMessageBytes, problem: 'The user message' })
+  }
+  if (signal !== undefined && !isAbortSignal(signal)) {
+    throw new InvalidInputError({ message: 'signal must be an AbortSignal.' })
+  }
+  if (owner !== undefined && (typeof owner !== 'string' || owner === '')) {
+    throw new InvalidInputError({ message: 'owner must be a string that is not empty.' })
+  }
+  const serverContext = checkObject(input.serverContext, 'serverContext', limits)
+  if (serverContext !== undefined && Object.hasOwn(serverContext, 'config')) {
+    throw new InvalidInputError({ message: "serverContext may not have a key 'config': that one is the session's." })
+  }
+  const context = checkObject(input.context, 'context', limits)
+  return { flowName, userMessage, sessionId: input.sessionId, context, signal, owner, serverContext }
+}
+
+/**
+ * Checks a `config` and copies it.
+ *
+ * @throws {@link InvalidInputError} for anything but a plain object of plain JSON, and for `null`.
+ * @throws {@link LimitExceededError} where it is larger than `maxConfigBytes`.
+ */
+export function checkConfig(config: unknown, limits: EngineLimits): JsonObject | undefined {
+  const copy = checkObject(config, 'config', limits)
+  if (copy !== undefined && jsonSize(copy) > limits.maxConfigBytes) {
+    throw new LimitExceededError({ limit: 'maxConfigBytes', value: limits.maxConfigBytes, problem: 'config' })
+  }
+  return copy
+}
+
+function checkObject(value: unknown, name: string, limits: EngineLimits): JsonObject | undefined {
+  if (value === undefined) return undefined
+  if (!isPlainObject(value)) throw new InvalidInputError({ message: `${name} must be a plain object.` })
+  try {
+    return deepFreeze(copyJson(value, name, limits.maxJsonDepth)) as JsonObject
+  } catch (cause) {
+    if (!(cause instanceof JsonError)) throw cause
+    throw new InvalidInputError({ message: `${cause.message}.`, cause })
+  }
+}
+
+function isAbortSignal(value: unknown): value is AbortSignal {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    typeof (value as AbortSignal).aborted === 'boolean' &&
+    typeof (value as AbortSignal).addEventListener === 'function'
+  )
+}

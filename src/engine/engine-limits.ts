@@ -1,0 +1,60 @@
+/** The limits of an engine: their defaults, and the check of what the application passed. */
+import { InvalidInputError } from '../errors/engine-errors.js'
+
+/** Limits of an engine. Each is a number above 0; `Infinity` switches one off. */
+export interface EngineLimits {
+  /** Calls of a model in one turn. Default 16. */
+  readonly maxModelCallsPerTurn: number
+  /** Moves (`go`) in one turn. Default 32. */
+  readonly maxTransitionsPerTurn: number
+  /** Milliseconds for one turn, and as long again for its wait behind earlier turns. Default 120 000. */
+  readonly turnTimeoutMs: number
+  /** Milliseconds for one tool call. Default 30 000. */
+  readonly toolTimeoutMs: number
+  /** Turns that may wait for one session. Default 32. */
+  readonly maxQueuedTurnsPerSession: number
+  /** Bytes of a user message in UTF-8. Default 262 144 (256 KiB). */
+  readonly maxMessageBytes: number
+  /** Bytes of a `config` as JSON. Default 65 536 (64 KiB). */
+  readonly maxConfigBytes: number
+  /** Levels of nesting in anything stored; the outermost object counts as 1. Default 64. */
+  readonly maxJsonDepth: number
+  /** Bytes of a session's history, messages, states and context as JSON. Default 4 194 304 (4 MiB). */
+  readonly maxSessionBytes: number
+  /** Milliseconds for one operation of the store; a commit gets three times as long. Default 5 000. */
+  readonly storeTimeoutMs: number
+  /** Milliseconds that `close()` waits for turns under way before it aborts them. Default 10 000. */
+  readonly closeTimeoutMs: number
+}
+
+const defaults: EngineLimits = {
+  maxModelCallsPerTurn: 16,
+  maxTransitionsPerTurn: 32,
+  turnTimeoutMs: 120_000,
+  toolTimeoutMs: 30_000,
+  maxQueuedTurnsPerSession: 32,
+  maxMessageBytes: 256 * 1024,
+  maxConfigBytes: 64 * 1024,
+  maxJsonDepth: 64,
+  maxSessionBytes: 4 * 1024 * 1024,
+  storeTimeoutMs: 5_000,
+  closeTimeoutMs: 10_000,
+}
+
+/**
+ * Fills in the defaults.
+ *
+ * @throws {@link InvalidInputError} for an unknown limit, or a value that is no number above 0.
+ */
+export function resolveLimits(limits: Partial<EngineLimits> = {}): EngineLimits {
+  for (const [name, value] of Object.entries(limits)) {
+    if (!Object.hasOwn(defaults, name)) {
+      throw new InvalidInputError({ message: `There is no limit '${name}'. Limits: ${Object.keys(defaults).join(', ')}.` })
+    }
+    if (value !== undefined && !(typeof value === 'number' && value > 0)) {
+      throw new InvalidInputError({ message: `Limit ${name} must be a number above 0, or Infinity to switch it off; got ${String(value)}.` })
+    }
+  }
+  const given = Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined))
+  return Object.freeze({ ...defaults, ...given })
+}

@@ -1,0 +1,113 @@
+/** What an engine is made of, and what its operations take and return. Types only: checking them is done elsewhere. */
+import type { Clock } from '../config/clock.js'
+import type { ConfigReader } from '../config/config-manager.js'
+import type { FlowError } from '../errors/flow-error.js'
+import type { FlowRegistration } from '../flow/flow-registry.js'
+import type { FlowServices } from '../flow/turn.js'
+import type { JsonObject } from '../json.js'
+import type { Model, ModelProviderAdapter } from '../model/model-provider.js'
+import type { SessionStore } from '../session/session-store.js'
+import type { EngineLimits } from './engine-limits.js'
+
+/** What an ID is made for. */
+export type IdKind = 'session' | 'revision' | 'turn'
+
+/** Where `turn.log` writes to. `console` is one. */
+export interface FlowLogger {
+  debug(text: string, fields?: Readonly<Record<string, unknown>>): void
+  info(text: string, fields?: Readonly<Record<string, unknown>>): void
+  warn(text: string, fields?: Readonly<Record<string, unknown>>): void
+  error(text: string, fields?: Readonly<Record<string, unknown>>): void
+}
+
+/** What {@link FlowEngine} takes. Everything is optional. */
+export interface FlowEngineOptions {
+  /** Settings; `SESSION_STORE` is read from it. Default: the environment. */
+  readonly configManager?: ConfigReader
+  /** Flows to register. Default: none. */
+  readonly flows?: FlowRegistration
+  /** Entries of the model catalog, registered with replace. Default: none. */
+  readonly models?: readonly Model[]
+  /** Model providers, registered with replace. Default: none. */
+  readonly providers?: readonly ModelProviderAdapter[]
+  /** The store, in place of the one that `SESSION_STORE` names. */
+  readonly sessionStore?: SessionStore
+  /** Limits; see {@link EngineLimits} for each default. */
+  readonly limits?: Partial<EngineLimits>
+  /** What flows need from the application: `turn.services`. Never stored. Default: `{}`. */
+  readonly services?: FlowServices
+  /** What an unknown, completed or aborted session ID does: start a new session, or fail. Default `'new'`. */
+  readonly unknownSession?: 'new' | 'reject'
+  /** The engine's time. Default: the machine's. */
+  readonly clock?: Clock
+  /** A number from 0 to below 1, for jitter. Default: `Math.random`. */
+  readonly random?: () => number
+  /** Makes IDs. Default: random base64url from `crypto.getRandomValues`; for a session 24 bytes, 32 characters. */
+  readonly generateId?: (kind: IdKind) => string
+  /** Where `turn.log` writes to. Default: `console`. */
+  readonly logger?: FlowLogger
+  /** Called with what an event listener throws or rejects with. Default: `console.error`. */
+  readonly onListenerError?: (error: unknown, event: string) => void
+}
+
+/** One user turn. */
+export interface FlowRunInput {
+  /** The registered name of the flow. */
+  readonly flowName: string
+  /** What the user said. */
+  readonly userMessage: string
+  /** The session to continue. Default: a new one. */
+  readonly sessionId?: string
+  /** Stored as `{ config }` in the flow context, on the session's first turn. A plain object of plain JSON. */
+  readonly config?: JsonObject
+  /** Cancels the turn: it is given up, and the session stays as it was. */
+  readonly signal?: AbortSignal
+  /** The principal. It is stored with a new session; another principal's session is treated as unknown. */
+  readonly owner?: string
+  /** The server's own facts for this turn, laid over `turn.context`. Never stored; may have no key `config`. */
+  readonly serverContext?: JsonObject
+}
+
+/** The reply of a turn: exactly these five fields. */
+export interface RunResponseType {
+  /** Whether the turn ran without an error. */
+  readonly success: boolean
+  /** Whether the session ended; always `true` on a failure. Clients stop sending the session ID once it is. */
+  readonly completed: boolean
+  /** The text for the user, or the text of the failure. */
+  readonly message: string
+  /** The session ID; empty where there is none. */
+  readonly session: string
+  /** The content type of `message`. */
+  readonly contentType: string
+}
+
+/** What `execute` resolves to. */
+export interface ExecuteResult {
+  readonly response: RunResponseType
+  /** The failure; absent on success. */
+  readonly error?: FlowError
+  /** Set where `response.message` is bytes in base64. */
+  readonly encoding?: 'base64'
+}
+
+/** What `deleteSession` resolves to. */
+export interface DeleteResult {
+  readonly success: boolean
+  readonly session: string
+  /** The text of the failure; absent on success. */
+  readonly message?: string
+}
+
+/** What `executeDelete` resolves to. */
+export interface ExecuteDeleteResult {
+  readonly result: DeleteResult
+  /** The failure; absent on success. */
+  readonly error?: FlowError
+}
+
+/** What `deleteSession` takes beside the ID. */
+export interface DeleteOptions {
+  /** The principal: another principal's session is left alone, and success is reported. */
+  readonly owner?: string
+}

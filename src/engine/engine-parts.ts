@@ -1,0 +1,30 @@
+/** What the pieces of one engine share. Made once by the engine; nothing in it is global. */
+import type { Clock } from '../config/clock.js'
+import type { Deadlines } from '../config/deadlines.js'
+import type { FlowRegistry } from '../flow/flow-registry.js'
+import type { FlowServices } from '../flow/turn.js'
+import type { ModelRegistry } from '../model/model-registry.js'
+import type { FlowSession } from '../session/flow-session.js'
+import type { EngineEvents } from './engine-events.js'
+import type { EngineLimits } from './engine-limits.js'
+import type { FlowLogger, IdKind } from './engine-options.js'
+import type { TurnScope } from './turn-scope.js'
+
+/** The parts of an engine. */
+export interface EngineParts {
+  readonly clock: Clock
+  readonly limits: EngineLimits
+  readonly generateId: (kind: IdKind) => string
+  readonly events: EngineEvents
+  readonly flows: FlowRegistry
+  readonly models: ModelRegistry
+  readonly session: FlowSession
+  readonly services: FlowServices
+  readonly logger: FlowLogger
+  readonly unknownSession: 'new' | 'reject'
+  /** The deadlines of turns, of tools, and of the waits for a lock. */
+  readonly turnDeadlines: Deadlines
+  readonly toolDeadlines: Deadlines
+  /** The turns under way. */
+  readonly scopes: Set<TurnScope>
+}

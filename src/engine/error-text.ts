@@ -1,0 +1,41 @@
+/**
+ * From anything thrown to a {@link FlowError} whose message may leave the process. Texts of flow code go out as they
+ * are, cut and with credentials blacked out; the engine's own sentences are left alone.
+ */
+import { FlowCodeError } from '../errors/engine-errors.js'
+import { FlowError } from '../errors/flow-error.js'
+
+/** Characters of a text that is not the engine's own. */
+const maxTextLength = 500
+
+const credentials: readonly (readonly [RegExp, string])[] = [
+  [/\b([a-z][a-z0-9+.-]*:\/\/)[^\s/@]+@/gi, '$1[redacted]@'],
+  [/\bBearer\s+[\w.~+/=-]+/gi, 'Bearer [redacted]'],
+  [/\b(?:sk|pk|rk)[-_][\w-]{8,}/gi, '[redacted]'],
+]
+
+/** What was thrown, as a text that may go out. Never throws itself. */
+export function thrownText(thrown: unknown): string {
+  let text = rawText(thrown)
+  for (const [pattern, replacement] of credentials) text = text.replace(pattern, replacement)
+  return text.length > maxTextLength ? `${text.slice(0, maxTextLength - 1)}…` : text
+}
+
+/** What flow code threw, as a {@link FlowError}. */
+export function asFlowError(thrown: unknown): FlowError {
+  return FlowError.isInstance(thrown) ? thrown : new FlowCodeError({ message: thrownText(thrown), cause: thrown })
+}
+
+function rawText(thrown: unknown): string {
+  try {
+    if (typeof thrown === 'object' && thrown !== null && 'message' in thrown) {
+      const { message } = thrown as { message: unknown }
+      if (typeof message === 'string' && message !== '') return message
+    }
+    if (typeof thrown === 'string' && thrown !== '') return thrown
+    if (thrown instanceof Error) return `An error without a message was thrown (${thrown.name}).`
+    return `Something that is no error was thrown: ${typeof thrown === 'object' && thrown !== null ? 'an object' : String(thrown)}.`
+  } catch {
+    return 'Something that cannot be read was thrown.'
+  }
+}

@@ -1,0 +1,356 @@
+/**
+ * The one runtime object an application holds: it owns the registries, the sessions and the events, and hands the work
+ * to the modules beside it.
+ */
+import { systemClock } from '../config/clock.js'
+import { ConfigManager } from '../config/config-manager.js'
+import { Deadlines } from '../config/deadlines.js'
+import {
+  EngineClosedError,
+  InvalidInputError,
+  LimitExceededError,
+  TurnAbortedError,
+  TurnTimeoutError,
+} from '../errors/engine-errors.js'
+import { type FlowConstructor, type FlowRegistration, FlowRegistry } from '../flow/flow-registry.js'
+import type { Model, ModelProviderAdapter, ResolvedModelSelection, RuntimeModel } from '../model/model-provider.js'
+import { ModelRegistry } from '../model/model-registry.js'
+import { FlowSession, type LockWait } from '../session/flow-session.js'
+import { freezeSession } from '../session/session-codec.js'
+import type { SessionDocument } from '../session/session-document.js'
+import { StoreAccess, writeAttempts } from '../session/store-access.js'
+import { createStore } from '../stores/create-store.js'
+import { type CheckedInput, checkConfig, checkSessionId, checkTurnInput, isSessionId } from './check-input.js'
+import { EngineEvents, type EngineEventName, type EngineListener } from './engine-events.js'
+import { type EngineLimits, resolveLimits } from './engine-limits.js'
+import type {
+  DeleteOptions,
+  DeleteResult,
+  ExecuteDeleteResult,
+  ExecuteResult,
+  FlowEngineOptions,
+  FlowRunInput,
+  RunResponseType,
+} from './engine-options.js'
+import type { EngineParts } from './engine-parts.js'
+import { asFlowError } from './error-text.js'
+import { createGenerateId } from './generate-id.js'
+import { removeSession } from './remove-session.js'
+import { deleteFailure, deleteSuccess, failureEnvelope } from './run-envelope.js'
+import { runTurn } from './run-turn.js'
+import { TurnScope } from './turn-scope.js'
+
+/**
+ * Runs registered flows, one user turn at a time, over durable sessions.
+ *
+ * @example
+ * ```ts
+ * const engine = await FlowEngine.create({ flows: [Onboarding] })
+ * const first = await engine.run({ flowName: 'Onboarding', userMessage: 'Hello' })
+ * const second = await engine.run({ flowName: 'Onboarding', userMessage: 'Ada Lovelace', sessionId: first.session })
+ * await engine.close()
+ * ```
+ */
+export class FlowEngine {
+  readonly #parts: EngineParts
+  #closed: Promise<void> | undefined
+
+  /**
+   * Makes an engine over the memory store or a given one. {@link FlowEngine.create} does the same, and prepares any
+   * store that `SESSION_STORE` names.
+   *
+   * @throws `InvalidInputError`, `FlowRegistrationError` for options that cannot be used.
+   */
+  constructor(options: FlowEngineOptions = {}) {
+    const clock = options.clock ?? systemClock
+    const limits = resolveLimits(options.limits)
+    const store = options.sessionStore ?? createStore(options.configManager ?? new ConfigManager(), clock)
+    const unknownSession = options.unknownSession ?? 'new'
+    if (unknownSession !== 'new' && unknownSession !== 'reject') {
+      throw new InvalidInputError({ message: "The engine option unknownSession must be 'new' or 'reject'." })
+    }
+    this.#parts = {
+      clock,
+      limits,
+      generateId: createGenerateId(options.generateId),
+      events: new EngineEvents(options.onListenerError ?? reportToConsole),
+      flows: new FlowRegistry(),
+      models: new ModelRegistry(),
+      session: new FlowSession(new StoreAccess({ store, clock, storeTimeoutMs: limits.storeTimeoutMs })),
+      services: options.services ?? {},
+      logger: options.logger ?? console,
+      unknownSession,
+      turnDeadlines: new Deadlines(clock, limits.turnTimeoutMs),
+      toolDeadlines: new Deadlines(clock, limits.toolTimeoutMs),
+      scopes: new Set<TurnScope>(),
+    }
+    this.#parts.models.registerProviders(options.providers ?? [], true)
+    this.#parts.models.registerModels(options.models ?? [], true)
+    if (options.flows !== undefined) this.registerFlows(options.flows)
+    store.onEvicted?.((sessionId) => this.#parts.events.emit('session:evicted', { sessionId, at: clock.now() }))
+  }
+
+  /**
+   * Makes an engine.
+   *
+   * @throws `InvalidInputError`, `FlowRegistrationError` (rejects) for options that cannot be used.
+   */
+  static async create(options: FlowEngineOptions = {}): Promise<FlowEngine> {
+    return new FlowEngine(options)
+  }
+
+  /** The limits in force. */
+  get limits(): EngineLimits {
+    return this.#parts.limits
+  }
+
+  /**
+   * Registers flows: a list, each under its `static id`, or a map whose keys equal those IDs. A batch with a fault in
+   * it registers nothing.
+   *
+   * @returns This engine.
+   * @throws `FlowRegistrationError`
+   */
+  registerFlows(flowSpecs: FlowRegistration): this {
+    this.#parts.flows.register(flowSpecs)
+    return this
+  }
+
+  /** Registers one flow, as {@link FlowEngine.registerFlows} does. */
+  registerFlow(flow: FlowConstructor): this {
+    return this.registerFlows([flow])
+  }
+
+  /** The class registered under a name. */
+  getFlow(flowName: string): FlowConstructor | undefined {
+    return this.#parts.flows.get(flowName)
+  }
+
+  /** Every registered name, in the order of registration. */
+  getFlowNames(): string[] {
+    return this.#parts.flows.names()
+  }
+
+  /**
+   * Registers model providers.
+   *
+   * @param replace - Whether one of the same name is replaced. Default: the one in place stays.
+   */
+  registerProviders(providers: readonly ModelProviderAdapter[], replace = false): this {
+    this.#parts.models.registerProviders(providers, replace)
+    return this
+  }
+
+  /** Registers one provider, as {@link FlowEngine.registerProviders} does. */
+  registerProvider(provider: ModelProviderAdapter, replace = false): this {
+    return this.registerProviders([provider], replace)
+  }
+
+  /**
+   * Registers entries of the model catalog.
+   *
+   * @param replace - Whether one of the same provider and name is replaced. Default: the one in place stays.
+   * @throws `FlowRegistrationError` for a parameter schema that validates asynchronously.
+   */
+  registerModels(models: readonly Model[], replace = false): this {
+    this.#parts.models.registerModels(models, replace)
+    return this
+  }
+
+  /** Registers one model, as {@link FlowEngine.registerModels} does. */
+  registerModel(model: Model, replace = false): this {
+    return this.registerModels([model], replace)
+  }
+
+  /**
+   * Makes the model of a selection.
+   *
+   * @throws `InvalidInputError` where the provider is not registered or a parameter is not supported.
+   */
+  resolveModel(selection: ResolvedModelSelection): RuntimeModel {
+    return this.#parts.models.resolve(selection)
+  }
+
+  /**
+   * Checks a selection against the catalog and the registered providers.
+   *
+   * @throws `InvalidInputError` where the provider is not registered or a parameter is not supported.
+   */
+  validateModel(selection: ResolvedModelSelection): void {
+    this.#parts.models.validate(selection)
+  }
+
+  /** Runs one user turn. Never rejects: a failure is an envelope with `success: false`. */
+  async run(input: FlowRunInput): Promise<RunResponseType> {
+    return (await this.execute(input)).response
+  }
+
+  /**
+   * Runs one user turn under the session's lock. Never rejects.
+   *
+   * @param context - Added to the flow context of a new session.
+   */
+  async runFlow(
+    flowName: string,
+    userMessage: string,
+    sessionId?: string,
+    context?: Readonly<Record<string, unknown>>,
+  ): Promise<RunResponseType> {
+    const result = await this.#execute(() => sessionId, (checkedId) =>
+      checkTurnInput({ flowName, userMessage, sessionId: checkedId, context }, this.#parts.limits),
+    )
+    return result.response
+  }
+
+  /** Runs one user turn like {@link FlowEngine.run}, and tells the error. Never rejects. */
+  execute(input: FlowRunInput): Promise<ExecuteResult> {
+    const { limits } = this.#parts
+    return this.#execute(() => input.sessionId, (sessionId) => {
+      const { flowName, userMessage, signal, owner, serverContext } = input
+      const config = checkConfig(input.config, limits)
+      const context = config === undefined ? undefined : { config }
+      return checkTurnInput({ flowName, userMessage, sessionId, context, signal, owner, serverContext }, limits)
+    })
+  }
+
+  /** The sessions of this engine: their lock is the application's to use. */
+  getFlowSession(): FlowSession {
+    return this.#parts.session
+  }
+
+  /**
+   * A frozen copy of a stored session, for a page reload and for support; `undefined` where there is none.
+   *
+   * @throws `SessionStoreError` where the store failed, `SessionFlowInvariantError` where the document is malformed.
+   */
+  async getSession(sessionId: string): Promise<SessionDocument | undefined> {
+    if (typeof sessionId !== 'string' || !isSessionId(sessionId)) return undefined
+    const document = await this.#parts.session.access.load(sessionId)
+    return document === undefined ? undefined : freezeSession(document)
+  }
+
+  /** Removes a stored session for good. A missing one, or an empty ID, is a success. Never rejects. */
+  async deleteSession(sessionId: string, options?: DeleteOptions): Promise<DeleteResult> {
+    return (await this.executeDelete(sessionId, options)).result
+  }
+
+  /** Removes a stored session like {@link FlowEngine.deleteSession}, and tells the error. Never rejects. */
+  async executeDelete(sessionId: string, options?: DeleteOptions): Promise<ExecuteDeleteResult> {
+    if (sessionId === '') return deleteSuccess('')
+    try {
+      const { session, events, clock } = this.#parts
+      const checkedId = checkSessionId(sessionId ?? null) as string
+      const removed = await session.hold(checkedId, () => removeSession(session.access, checkedId, options), this.#deleteWait())
+      if (removed && events.has('session:deleted')) events.emit('session:deleted', { sessionId, at: clock.now() })
+      return deleteSuccess(sessionId)
+    } catch (error) {
+      return deleteFailure(typeof sessionId === 'string' && isSessionId(sessionId) ? sessionId : '', asFlowError(error))
+    }
+  }
+
+  /** @deprecated Use {@link FlowEngine.deleteSession}. */
+  endChat(sessionId: string): Promise<DeleteResult> {
+    return this.deleteSession(sessionId)
+  }
+
+  /**
+   * Calls `listener` at each event of a name. What it throws or rejects with goes to `onListenerError`.
+   *
+   * @returns This engine.
+   */
+  on<Name extends EngineEventName>(name: Name, listener: EngineListener<Name>): this {
+    this.#parts.events.on(name, listener)
+    return this
+  }
+
+  /** Calls `listener` at the next event of a name, and not again. */
+  once<Name extends EngineEventName>(name: Name, listener: EngineListener<Name>): this {
+    this.#parts.events.once(name, listener)
+    return this
+  }
+
+  /** Takes a listener back. */
+  off<Name extends EngineEventName>(name: Name, listener: EngineListener<Name>): this {
+    this.#parts.events.off(name, listener)
+    return this
+  }
+
+  /**
+   * Closes the engine: turns that hold a lock finish, waiting and new ones fail with `ENGINE_CLOSED`, after
+   * `closeTimeoutMs` what still runs is aborted, and the store is closed. A second call returns the first one's promise.
+   *
+   * @throws `SessionStoreError` (rejects) where the store could not be closed.
+   */
+  close(): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  async #close(): Promise<void> {
+    const { session, limits, scopes } = this.#parts
+    await this.#atMost(limits.closeTimeoutMs, session.close())
+    for (const scope of scopes) scope.giveUp(new EngineClosedError())
+    // Those given up settle at once; a commit under way has deadlines of its own.
+    await this.#atMost(limits.storeTimeoutMs * writeAttempts, Promise.all(Array.from(scopes, settlementOf)))
+    await session.access.close()
+  }
+
+  async #atMost(ms: number, work: Promise<unknown>): Promise<void> {
+    if (ms === Number.POSITIVE_INFINITY) return void (await work)
+    let cancel: (() => void) | undefined
+    const timeout = new Promise<void>((resolve) => {
+      cancel = this.#parts.clock.setTimer(resolve, ms)
+    })
+    await Promise.race([work, timeout])
+    cancel?.()
+  }
+
+  /** Both are called inside the guard: a caller's own object may throw where it is read. */
+  async #execute(readSessionId: () => unknown, check: (sessionId: string | undefined) => CheckedInput): Promise<ExecuteResult> {
+    let givenId = ''
+    try {
+      const sessionId = checkSessionId(readSessionId())
+      givenId = sessionId ?? ''
+      const input = check(sessionId)
+      if (input.signal?.aborted === true) throw new TurnAbortedError({ cause: input.signal.reason })
+      const scope = new TurnScope(this.#parts, input.flowName, givenId)
+      return await this.#parts.session.hold(sessionId, () => runTurn(scope, input), this.#turnWait(scope, input))
+    } catch (error) {
+      return failureEnvelope(givenId, asFlowError(error))
+    }
+  }
+
+  #turnWait(scope: TurnScope, { signal }: CheckedInput): LockWait {
+    const { maxQueuedTurnsPerSession: limit } = this.#parts.limits
+    return {
+      ...this.#deleteWait(),
+      counted: true,
+      signal,
+      onAbort: () => new TurnAbortedError({ cause: signal?.reason }),
+      onBlocked: (queued) => {
+        if (queued < limit) return scope.announce('turn:queued', { queued })
+        const problem = 'The number of turns that wait for this session'
+        throw new LimitExceededError({ limit: 'maxQueuedTurnsPerSession', value: limit, problem })
+      },
+    }
+  }
+
+  #deleteWait(): LockWait {
+    const { limits, turnDeadlines } = this.#parts
+    return {
+      counted: false,
+      deadlines: turnDeadlines,
+      onDeadline: () => new TurnTimeoutError({ timeoutMs: limits.turnTimeoutMs, phase: 'lock' }),
+    }
+  }
+}
+
+function settlementOf(scope: TurnScope): Promise<void> {
+  return new Promise((resolve) => {
+    scope.onSettled = resolve
+  })
+}
+
+function reportToConsole(error: unknown, event: string): void {
+  console.error(`A listener of '${event}' failed.`, error)
+}

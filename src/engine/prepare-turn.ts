@@ -1,0 +1,200 @@
+/**
+ * Everything before a turn's first step: the flow object, its steps and models, and the session's document, restored
+ * or new. Nothing is written here, and a failure here leaves the stored document as it was.
+ */
+import { FlowCodeError, FlowNotFoundError } from '../errors/engine-errors.js'
+import { SessionFlowInvariantError, SessionFlowMismatchError, SessionNotFoundError } from '../errors/session-errors.js'
+import { Flow } from '../flow/flow.js'
+import type { FlowConstructor } from '../flow/flow-registry.js'
+import { Step } from '../flow/step.js'
+import type { ModelSelection } from '../model/model-provider.js'
+import { resolveSelection } from '../model/model-registry.js'
+import { copySession, decodeSession } from '../session/session-codec.js'
+import { type SessionDocument, sessionLayoutVersion } from '../session/session-document.js'
+import type { CheckedInput } from './check-input.js'
+import { collectSteps, type FlowSteps } from './collect-steps.js'
+import type { ResolvedModel } from './run-model-step.js'
+import { storable } from './turn-draft.js'
+import type { TurnScope } from './turn-scope.js'
+
+/** A turn that is ready to run. */
+export interface PreparedTurn {
+  readonly flow: Flow
+  readonly steps: FlowSteps
+  readonly modelOf: (stepId: string) => ResolvedModel
+  /** What the turn starts from: restored, or new. */
+  readonly base: SessionDocument
+  /** The document as it was loaded; `undefined` for a new session. */
+  readonly loaded: SessionDocument | undefined
+}
+
+/** A flow that is ready for a session. */
+export type Bootstrapped = Omit<PreparedTurn, 'base' | 'loaded'>
+
+/** Constructs the flow and checks all that can be checked without a session (design 5.1 to 5.4). */
+export async function bootstrap(scope: TurnScope, input: CheckedInput): Promise<Bootstrapped> {
+  const { parts, flowName } = scope
+  const flowClass = parts.flows.get(flowName)
+  if (flowClass === undefined) throw new FlowNotFoundError({ flowName })
+  const flow = new flowClass()
+  Flow.attach(flow, { services: parts.services })
+  if (input.context !== undefined) flow.addContext(input.context)
+  await flow.init()
+  scope.check()
+  const steps = collectSteps(flow, flowName)
+  return { flow, steps, modelOf: resolveModels(scope, flow, steps) }
+}
+
+/** Loads the session, or makes a new one in memory. `began` is called when the session's own turn begins. */
+export async function openSession(scope: TurnScope, input: CheckedInput, ready: Bootstrapped, began: (loaded: SessionDocument | undefined) => void): Promise<SessionDocument> {
+  const { parts } = scope
+  const { sessionId } = input
+  const flowClass = parts.flows.get(scope.flowName) as FlowConstructor
+  if (sessionId !== undefined) {
+    const loaded = await parts.session.access.load(sessionId)
+    scope.check()
+    if (loaded !== undefined && loaded.owner === input.owner) {
+      checkBinding(loaded, flowClass)
+      if (loaded.runStatus === 'running') {
+        checkVersion(loaded, flowClass, ready.steps)
+        began(loaded)
+        const restored = await restore(scope, ready, loaded)
+        scope.check()
+        if (restored !== undefined) return restored
+        began(undefined)
+        return newSession(scope, input, ready.flow, flowClass)
+      }
+    }
+    if (parts.unknownSession === 'reject') throw new SessionNotFoundError({ sessionId })
+  }
+  // A client never chooses an ID: an unknown one is answered with a new one.
+  const created = newSession(scope, input, ready.flow, flowClass)
+  began(undefined)
+  return created
+}
+
+function newSession(scope: TurnScope, input: CheckedInput, flow: Flow, flowClass: FlowConstructor): SessionDocument {
+  const { parts } = scope
+  const now = new Date(parts.clock.now()).toISOString()
+  scope.sessionId = parts.generateId('session')
+  return {
+    id: scope.sessionId,
+    version: sessionLayoutVersion,
+    revision: '',
+    ...(input.owner === undefined ? {} : { owner: input.owner }),
+    runStatus: 'running',
+    createdAt: now,
+    savedAt: now,
+    error: [],
+    usage: { inputTokens: 0, outputTokens: 0, modelCalls: 0 },
+    bytes: 0,
+    flow: {
+      name: scope.flowName,
+      version: flowClass.version,
+      currentStep: null,
+      context: storable(flow.context, 'context', parts.limits),
+      steps: {},
+      memory: {},
+      sequence: [],
+    },
+    history: [],
+  }
+}
+
+function checkBinding(document: SessionDocument, flowClass: FlowConstructor): void {
+  const { name } = document.flow
+  if (name === flowClass.id || flowClass.aliases.includes(name)) return
+  throw new SessionFlowMismatchError({ sessionId: document.id, boundFlow: name, requestedFlow: flowClass.id })
+}
+
+function checkVersion(document: SessionDocument, flowClass: FlowConstructor, steps: FlowSteps): void {
+  const { version, currentStep } = document.flow
+  if (version !== flowClass.version) {
+    const problem = `it was stored by version ${version} of flow '${flowClass.id}', and this is version ${flowClass.version}`
+    throw new SessionFlowInvariantError({ sessionId: document.id, problem })
+  }
+  checkCurrentStep(document.id, currentStep, steps)
+}
+
+function checkCurrentStep(sessionId: string, currentStep: string | null, steps: FlowSteps): void {
+  if (currentStep === null || steps.get(currentStep) !== undefined || steps.aliases.has(currentStep)) return
+  const known = [...steps.all().keys()].join(', ')
+  throw new SessionFlowInvariantError({ sessionId, problem: `its current step is '${currentStep}', and the steps of its flow are ${known}` })
+}
+
+/** Runs the flow's `onRestore`; `undefined` where it asked for a new session. */
+async function restore(scope: TurnScope, ready: Bootstrapped, loaded: SessionDocument): Promise<SessionDocument | undefined> {
+  const { flow, steps } = ready
+  let document = loaded
+  if (flow.onRestore !== Flow.prototype.onRestore) {
+    // The hook gets a copy: of a turn that fails, nothing it changed may stay.
+    const copy = copySession(loaded)
+    const returned = await flow.onRestore(copy)
+    scope.check()
+    if (returned === null) return undefined
+    document = decodeSession(returned ?? copy, loaded.id)
+    checkRestored(document, loaded, steps)
+  }
+  document = withoutAliases(document, steps)
+  Flow.restoreContext(flow, document.flow.context)
+  scope.emit('session:restored', {})
+  return document
+}
+
+function checkRestored(document: SessionDocument, loaded: SessionDocument, steps: FlowSteps): void {
+  const sessionId = loaded.id
+  if (document.revision !== loaded.revision) {
+    throw new SessionFlowInvariantError({ sessionId, problem: "the flow's onRestore changed its revision" })
+  }
+  if (document.flow.name !== loaded.flow.name) {
+    throw new SessionFlowInvariantError({ sessionId, problem: "the flow's onRestore changed its flow.name" })
+  }
+  checkCurrentStep(sessionId, document.flow.currentStep, steps)
+}
+
+/** The document with every former step ID replaced by the current one. */
+function withoutAliases(document: SessionDocument, steps: FlowSteps): SessionDocument {
+  const { aliases } = steps
+  if (aliases.size === 0) return document
+  const { flow } = document
+  const rename = <T>(record: Readonly<Record<string, T>>): Record<string, T> => {
+    // The current ID comes later and wins, where both are there.
+    const former = Object.entries(record).filter(([key]) => aliases.has(key))
+    const current = Object.entries(record).filter(([key]) => !aliases.has(key))
+    return Object.fromEntries([...former.map(([key, value]) => [aliases.get(key) as string, value] as const), ...current])
+  }
+  const { currentStep } = flow
+  return {
+    ...document,
+    flow: {
+      ...flow,
+      currentStep: currentStep === null ? null : (aliases.get(currentStep) ?? currentStep),
+      steps: rename(flow.steps),
+      memory: rename(flow.memory),
+    },
+  }
+}
+
+/** Resolves and validates the model of every model step, once for each selection. */
+function resolveModels(scope: TurnScope, flow: Flow, steps: FlowSteps): (stepId: string) => ResolvedModel {
+  const { models } = scope.parts
+  const resolve = (selection: ModelSelection, base: ModelSelection | undefined, source: string): ResolvedModel => {
+    const complete = resolveSelection(selection, base, source)
+    return { selection: complete, model: models.resolve(complete) }
+  }
+  const flowSelection = flow.model()
+  const flowModel = flowSelection === undefined ? undefined : resolve(flowSelection, undefined, `model() of flow '${scope.flowName}'`)
+  const ofSteps = new Map<string, ResolvedModel>()
+  for (const [stepId, step] of steps.all()) {
+    if (!(step instanceof Step)) continue
+    const own = step.model()
+    const resolved = own === undefined ? flowModel : resolve(own, flowSelection, `model() of step '${stepId}'`)
+    if (resolved === undefined) {
+      throw new FlowCodeError({
+        message: `Step '${stepId}' of flow '${scope.flowName}' has no model. Return one from model() of the step or of the flow.`,
+      })
+    }
+    ofSteps.set(stepId, resolved)
+  }
+  return (stepId) => ofSteps.get(stepId) as ResolvedModel
+}

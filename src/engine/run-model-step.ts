@@ -1,0 +1,217 @@
+/**
+ * A model step: calls the model, runs the tools it asks for, and goes on until there is an answer or a move. Every
+ * tool call gets its result in memory, whatever happens to it.
+ */
+import { FlowCodeError, LimitExceededError, ModelBlockedError, ModelError } from '../errors/engine-errors.js'
+import { FlowError } from '../errors/flow-error.js'
+import { message, textMessage } from '../flow/conversation-memory.js'
+import type { Step } from '../flow/step.js'
+import type { Tool } from '../flow/tool.js'
+import { Transition } from '../flow/transition.js'
+import { copyJson, deepFreeze, isPlainObject } from '../json.js'
+import type { Message, MessagePart, TextPart, ToolCallPart } from '../model/message.js'
+import type { ModelRequest, ModelResponse, ResolvedModelSelection, RuntimeModel } from '../model/model-provider.js'
+import { withoutCredentials } from '../model/model-registry.js'
+import { runTool, toolResult } from './run-tool.js'
+import type { StepRun } from './run-steps.js'
+
+/** A step's model, resolved at session start. */
+export interface ResolvedModel {
+  readonly selection: ResolvedModelSelection
+  readonly model: RuntimeModel
+}
+
+/** How a model step ended: with a text that was sent as it was stored, or with a transition. */
+export type ModelStepOutcome = { readonly text: string } | { readonly transition: Transition }
+
+/** Where the messages of a model step are kept. */
+export function namespaceOf(step: Step, stepId: string): string {
+  const namespace: unknown = step.memory ?? stepId
+  if (typeof namespace === 'string' && namespace !== '' && namespace !== '__proto__') return namespace
+  throw new FlowCodeError({ message: `The memory namespace of step '${stepId}' must be a string that is not empty, and not '__proto__'.` })
+}
+
+/** Runs a model step until it answers or moves on. */
+export async function runModelStep(run: StepRun, step: Step, stepId: string, extraPrompt: string | undefined): Promise<ModelStepOutcome> {
+  const { draft, turn, scope } = run
+  const resolved = run.modelOf(stepId)
+  const namespace = namespaceOf(step, stepId)
+  draft.memory.hear(namespace, turn.message, turn.number)
+  draft.answeredBy(stepId, withoutCredentials(resolved.selection))
+  for (;;) {
+    const tools = await toolsOf(run, step, stepId)
+    const parts = await callModel(run, step, stepId, resolved, namespace, tools, extraPrompt)
+    const calls = parts.filter((part): part is ToolCallPart => part.type === 'tool-call')
+    if (calls.length > 0) {
+      draft.memory.append(namespace, message('assistant', parts, turn.number))
+      const transition = await runCalls(run, calls, tools, namespace, stepId)
+      if (transition !== undefined) return { transition }
+      continue
+    }
+    const text = parts.map((part) => (part as TextPart).text).join('')
+    const answer = await step.onReply(text, turn)
+    scope.check()
+    if (typeof answer === 'string') {
+      // What was sent is what is remembered.
+      draft.memory.append(namespace, textMessage('assistant', answer, turn.number))
+      return { text: answer }
+    }
+    if (!Transition.isInstance(answer)) {
+      throw new FlowCodeError({ message: `onReply of step '${stepId}' must return a text, retry(...) or a transition.` })
+    }
+    draft.memory.append(namespace, message('assistant', parts, turn.number))
+    if (answer.fields.kind !== 'stay') return { transition: answer }
+    draft.memory.append(namespace, textMessage('user', retryReason(answer, stepId), turn.number))
+    const { provider, name } = resolved.selection
+    scope.emit('model:retry', { step: stepId, provider, model: name, callNumber: run.modelCalls })
+  }
+}
+
+function retryReason(answer: Transition, stepId: string): string {
+  const { feedback } = answer.fields
+  if (feedback !== undefined) return feedback
+  throw new FlowCodeError({ message: `onReply of step '${stepId}' returned stay() without a text; tell the model what to do better.` })
+}
+
+async function toolsOf(run: StepRun, step: Step, stepId: string): Promise<ReadonlyMap<string, Tool>> {
+  const shared = await run.flow.tools(run.turn)
+  const own = await step.tools(run.turn)
+  run.scope.check()
+  const tools = new Map<string, Tool>()
+  for (const tool of [...shared, ...own]) {
+    if (tools.has(tool.name)) throw new FlowCodeError({ message: `Step '${stepId}' offers two tools with the name '${tool.name}'.` })
+    tools.set(tool.name, tool)
+  }
+  return tools
+}
+
+async function runCalls(run: StepRun, calls: readonly ToolCallPart[], tools: ReadonlyMap<string, Tool>, namespace: string, stepId: string): Promise<Transition | undefined> {
+  const { draft, turn, scope } = run
+  let transition: Transition | undefined
+  for (const call of calls) {
+    if (transition !== undefined) {
+      const skipped = toolResult(call, 'Not run: an earlier call of this reply moved the conversation on.', true)
+      draft.memory.append(namespace, message('tool', [skipped], turn.number))
+      continue
+    }
+    const outcome = await runTool(call, tools, turn, scope, stepId)
+    draft.memory.append(namespace, message('tool', [outcome.result], turn.number))
+    transition = outcome.transition
+  }
+  return transition
+}
+
+async function callModel(
+  run: StepRun,
+  step: Step,
+  stepId: string,
+  resolved: ResolvedModel,
+  namespace: string,
+  tools: ReadonlyMap<string, Tool>,
+  extraPrompt: string | undefined,
+): Promise<readonly MessagePart[]> {
+  const { draft, turn, scope } = run
+  const { limits, clock } = scope.parts
+  if (run.modelCalls >= limits.maxModelCallsPerTurn) {
+    throw new LimitExceededError({ limit: 'maxModelCallsPerTurn', value: limits.maxModelCallsPerTurn, problem: `The number of model calls in step '${stepId}'` })
+  }
+  const prompt: unknown = await step.prompt(turn)
+  scope.check()
+  if (typeof prompt !== 'string') throw new FlowCodeError({ message: `prompt of step '${stepId}' must return a string.` })
+  const callNumber = ++run.modelCalls
+  const request = requestOf(run, stepId, resolved, draft.memory.messages(namespace), tools, joinPrompts(prompt, extraPrompt), callNumber)
+  const { provider, name } = resolved.selection
+  const names = { step: stepId, provider, model: name, callNumber }
+  const startedAt = clock.now()
+  let usage = { inputTokens: 0, outputTokens: 0 }
+  let success = false
+  draft.usage.modelCalls++
+  scope.emit('model:start', names)
+  try {
+    const response = await generate(resolved, request)
+    scope.check()
+    usage = usageOf(response)
+    draft.usage.inputTokens += usage.inputTokens
+    draft.usage.outputTokens += usage.outputTokens
+    const parts = partsOf(response, resolved, limits.maxJsonDepth)
+    success = true
+    return parts
+  } finally {
+    scope.emit('model:end', { ...names, durationMs: clock.now() - startedAt, success, ...usage })
+  }
+}
+
+function requestOf(
+  run: StepRun,
+  stepId: string,
+  resolved: ResolvedModel,
+  messages: readonly Message[],
+  tools: ReadonlyMap<string, Tool>,
+  system: string,
+  callNumber: number,
+): ModelRequest {
+  const { scope, turn } = run
+  const { flowName, sessionId } = scope
+  return {
+    ...(system === '' ? {} : { system }),
+    messages,
+    tools: Array.from(tools.values(), ({ name, description, inputSchema }) => ({ name, description, inputSchema })),
+    params: resolved.selection.params,
+    origin: { flowName, stepId, sessionId, turnNumber: turn.number, callNumber },
+    get signal() {
+      return scope.signal
+    },
+  }
+}
+
+async function generate(resolved: ResolvedModel, request: ModelRequest): Promise<ModelResponse> {
+  try {
+    return await resolved.model.generate(request)
+  } catch (cause) {
+    if (FlowError.isInstance(cause)) throw cause
+    throw modelError(resolved, undefined, cause)
+  }
+}
+
+function joinPrompts(prompt: string, extra: string | undefined): string {
+  if (extra === undefined) return prompt
+  return prompt === '' ? extra : `${prompt}\n\n${extra}`
+}
+
+function usageOf(response: ModelResponse): { inputTokens: number; outputTokens: number } {
+  const { inputTokens, outputTokens } = response?.usage ?? {}
+  return { inputTokens: tokens(inputTokens), outputTokens: tokens(outputTokens) }
+}
+
+function tokens(count: unknown): number {
+  return typeof count === 'number' && count >= 0 && Number.isFinite(count) ? count : 0
+}
+
+/** The parts of a model's answer, checked, copied and frozen. */
+function partsOf(response: ModelResponse, resolved: ResolvedModel, maxDepth: number): readonly MessagePart[] {
+  if (!isPlainObject(response) || !Array.isArray(response.parts)) {
+    throw modelError(resolved, 'It answered without a list of parts.')
+  }
+  const { name: model, provider } = resolved.selection
+  if (response.finishReason === 'content-filter') throw new ModelBlockedError({ provider, model })
+  if (response.finishReason === 'error') throw modelError(resolved, 'It stopped with an error.')
+  return response.parts.map((part: MessagePart) => partOf(part, resolved, maxDepth))
+}
+
+function partOf(part: MessagePart, resolved: ResolvedModel, maxDepth: number): MessagePart {
+  if (part?.type === 'text' && typeof part.text === 'string') return Object.freeze({ type: 'text', text: part.text })
+  if (part?.type !== 'tool-call' || typeof part.toolCallId !== 'string' || typeof part.toolName !== 'string') {
+    throw modelError(resolved, 'It answered with a part that is neither a text nor a tool call.')
+  }
+  const { type, toolCallId, toolName } = part
+  try {
+    return Object.freeze({ type, toolCallId, toolName, input: deepFreeze(copyJson(part.input ?? {}, 'input', maxDepth)) })
+  } catch (cause) {
+    throw modelError(resolved, `It called '${toolName}' with arguments that are no JSON.`, cause)
+  }
+}
+
+function modelError(resolved: ResolvedModel, detail: string | undefined, cause?: unknown): ModelError {
+  const { provider, name } = resolved.selection
+  return new ModelError({ provider, model: name, ...(detail === undefined ? {} : { detail }), cause })
+}

@@ -1,0 +1,178 @@
+/**
+ * From the current step to the end of the turn: runs steps, applies transitions, and stops at the first one that
+ * answers. It changes the draft and nothing else.
+ */
+import { FlowCodeError, LimitExceededError } from '../errors/engine-errors.js'
+import type { BaseStep } from '../flow/base-step.js'
+import { textMessage } from '../flow/conversation-memory.js'
+import { EndStep } from '../flow/end-step.js'
+import type { Flow } from '../flow/flow.js'
+import { LogicStep } from '../flow/logic-step.js'
+import { Step } from '../flow/step.js'
+import { checkBase64, reply as replyTransition, Transition } from '../flow/transition.js'
+import { HttpContentType } from '../http-content-type.js'
+import type { ActiveTurn } from './active-turn.js'
+import type { FlowSteps } from './collect-steps.js'
+import type { TurnReply } from './run-envelope.js'
+import { namespaceOf, type ResolvedModel, runModelStep } from './run-model-step.js'
+import type { TurnDraft } from './turn-draft.js'
+import type { TurnScope } from './turn-scope.js'
+
+/** What {@link runSteps} works on, and what its pieces share. */
+export interface StepRun {
+  readonly scope: TurnScope
+  readonly draft: TurnDraft
+  readonly flow: Flow
+  readonly steps: FlowSteps
+  readonly turn: ActiveTurn
+  /** What the user said, before any `withMessage`. */
+  readonly userMessage: string
+  /** The model of a model step. */
+  readonly modelOf: (stepId: string) => ResolvedModel
+  /** Model calls of this turn so far. */
+  modelCalls: number
+}
+
+/** A reply that was decided on, and the step whose code did. */
+interface Answer {
+  readonly text: string
+  readonly from: string
+  /** Whether a model said it, and memory has it already. */
+  readonly remembered: boolean
+}
+
+/** What is settled so far of a turn under way. */
+class Progress {
+  answer: Answer | undefined
+  transitions = 0
+  extraPrompt: string | undefined
+}
+
+/** Runs the turn; the draft holds the rest of its outcome. */
+export async function runSteps(run: StepRun): Promise<{ readonly reply: TurnReply; readonly completed: boolean }> {
+  const { draft, steps, scope, turn } = run
+  const progress = new Progress()
+  if (draft.currentStep === null) await enter(run, progress, steps.initial, undefined)
+  else await refuseTransition(steps.require(draft.currentStep).onRestore(turn), 'onRestore', draft.currentStep)
+  scope.check()
+  while (progress.answer === undefined) {
+    const stepId = draft.currentStep as string
+    const step = steps.require(stepId)
+    if (step instanceof EndStep) progress.answer = await closing(run, step, stepId)
+    else if (step instanceof LogicStep) await apply(run, progress, await runLogicStep(run, step, stepId), stepId, 'run')
+    else if (step instanceof Step) await runModel(run, progress, step, stepId)
+  }
+  const stepId = draft.currentStep as string
+  const reply = { text: progress.answer.text, contentType: draft.contentType ?? HttpContentType.Plain, encoding: draft.encoding }
+  if (reply.encoding === 'base64') checkBase64(reply.text)
+  remember(run, progress.answer, reply)
+  return { reply, completed: steps.require(stepId) instanceof EndStep }
+}
+
+async function runLogicStep(run: StepRun, step: LogicStep, stepId: string): Promise<Transition> {
+  const returned: unknown = await step.run(run.turn)
+  run.scope.check()
+  if (Transition.isInstance(returned)) return returned
+  throw new FlowCodeError({
+    message: `Step '${stepId}' returned ${returned === undefined ? 'nothing' : 'no transition'} from run(). Return go(...), reply(...), stay(...) or finish(...).`,
+  })
+}
+
+async function runModel(run: StepRun, progress: Progress, step: Step, stepId: string): Promise<void> {
+  const { extraPrompt } = progress
+  const outcome = await runModelStep(run, step, stepId, extraPrompt)
+  if ('transition' in outcome) await apply(run, progress, outcome.transition, stepId, 'a tool or onReply')
+  else progress.answer = { text: outcome.text, from: stepId, remembered: true }
+}
+
+async function closing(run: StepRun, step: EndStep, stepId: string): Promise<Answer> {
+  const content: unknown = await step.message(run.turn)
+  run.scope.check()
+  const text = typeof content === 'string' ? content : replyTransition(content as object).fields.reply
+  return { text: text ?? '', from: stepId, remembered: false }
+}
+
+/** Applies a transition, and those that `onEnter` returns after it. */
+async function apply(run: StepRun, progress: Progress, transition: Transition, from: string, place: string): Promise<void> {
+  const { draft, steps } = run
+  const { kind, reply, feedback, contentType, encoding } = transition.fields
+  if (kind === 'go' || kind === 'finish') {
+    if (reply !== undefined) progress.answer = { text: reply, from, remembered: false }
+    return enter(run, progress, kind === 'finish' ? steps.end : steps.idOf(transition.fields.target ?? ''), transition)
+  }
+  const text = kind === 'reply' ? reply : feedback
+  if (text === undefined) {
+    throw new FlowCodeError({ message: `Step '${from}' returned stay() without a text from ${place}; there would be nothing to say to the user.` })
+  }
+  if (contentType !== undefined) {
+    draft.contentType = contentType
+    draft.encoding = encoding
+  }
+  progress.answer = { text, from, remembered: false }
+}
+
+/** Leaves the current step, if there is one, and enters another. `transition` is undefined at the session's start. */
+async function enter(run: StepRun, progress: Progress, stepId: string, transition: Transition | undefined): Promise<void> {
+  const { draft, steps, scope, turn } = run
+  const { limits } = scope.parts
+  const step = steps.require(stepId)
+  const left = draft.currentStep
+  if (left !== null) {
+    if (transition?.fields.kind === 'go' && ++progress.transitions > limits.maxTransitionsPerTurn) {
+      throw new LimitExceededError({
+        limit: 'maxTransitionsPerTurn',
+        value: limits.maxTransitionsPerTurn,
+        problem: `The number of moves in one turn (the last one from '${left}' to '${stepId}')`,
+      })
+    }
+    await refuseTransition(steps.require(left).onExit(turn), 'onExit', left)
+    scope.check()
+    scope.emit('step:exit', { step: left })
+  }
+  const fields = transition?.fields
+  draft.contentType = fields?.contentType
+  draft.encoding = fields?.encoding
+  draft.enter(stepId, fields?.state)
+  turn.entered = true
+  turn.message = fields?.message ?? run.userMessage
+  progress.extraPrompt = fields?.prompt
+  scope.emit('step:enter', { step: stepId })
+  const returned: unknown = await step.onEnter(turn)
+  scope.check()
+  if (returned === undefined) return
+  if (!Transition.isInstance(returned)) {
+    throw new FlowCodeError({ message: `onEnter of step '${stepId}' must return nothing or a transition.` })
+  }
+  if (step instanceof EndStep && returned.fields.kind === 'go') {
+    throw new FlowCodeError({ message: `onEnter of end step '${stepId}' returned go(...), but entering an end step ends the session.` })
+  }
+  await applyFromEnter(run, progress, returned, stepId, step)
+}
+
+async function applyFromEnter(run: StepRun, progress: Progress, returned: Transition, stepId: string, step: BaseStep): Promise<void> {
+  // An end step is where finish leads: its content is the closing reply, and there is no further move.
+  if (step instanceof EndStep && returned.fields.kind === 'finish') {
+    const { reply } = returned.fields
+    if (reply !== undefined) progress.answer = { text: reply, from: stepId, remembered: false }
+    return
+  }
+  await apply(run, progress, returned, stepId, 'onEnter')
+}
+
+async function refuseTransition(returned: unknown, hook: string, stepId: string): Promise<void> {
+  if ((await returned) === undefined) return
+  throw new FlowCodeError({ message: `${hook} of step '${stepId}' returned a value; it may not return a transition.` })
+}
+
+/** Keeps a reply that no model made in the memory of the model step it belongs to, so that its model knows of it. */
+function remember(run: StepRun, answer: Answer, reply: TurnReply): void {
+  if (answer.remembered) return
+  const { draft, steps, turn } = run
+  const stepId = [draft.currentStep as string, answer.from].find((id) => steps.get(id) instanceof Step)
+  if (stepId === undefined) return
+  const namespace = namespaceOf(steps.require(stepId) as Step, stepId)
+  // Bytes say nothing to a model.
+  const text = reply.encoding === undefined ? reply.text : `[${reply.contentType}]`
+  draft.memory.hear(namespace, turn.message, turn.number)
+  draft.memory.append(namespace, textMessage('assistant', text, turn.number))
+}

@@ -1,0 +1,113 @@
+/**
+ * One tool call: found, its arguments validated, run within its time. What the model did wrong goes back to the model;
+ * what the tool did wrong fails the turn.
+ */
+import type { Deadline } from '../config/deadlines.js'
+import { LimitExceededError, ToolExecutionError } from '../errors/engine-errors.js'
+import { FlowError } from '../errors/flow-error.js'
+import { type Tool, type ToolCall, ToolError } from '../flow/tool.js'
+import { Transition } from '../flow/transition.js'
+import type { Turn } from '../flow/turn.js'
+import { copyJson, JsonError, type JsonValue } from '../json.js'
+import type { ToolCallPart, ToolResultPart } from '../model/message.js'
+import { issueText } from '../model/model-registry.js'
+import { thrownText } from './error-text.js'
+import type { TurnScope } from './turn-scope.js'
+
+/** What a call came to: a result for the model, and a transition where the tool moved the conversation. */
+export interface ToolOutcome {
+  readonly result: ToolResultPart
+  readonly transition?: Transition
+}
+
+/** The result of a tool that has nothing to say. */
+const done = 'Done.'
+
+/** A frozen result part. */
+export function toolResult(call: ToolCallPart, output: JsonValue, isError = false): ToolResultPart {
+  const { toolCallId, toolName } = call
+  return Object.freeze({ type: 'tool-result', toolCallId, toolName, output, ...(isError ? { isError } : {}) })
+}
+
+/** Runs one call. */
+export async function runTool(call: ToolCallPart, tools: ReadonlyMap<string, Tool>, turn: Turn, scope: TurnScope, step: string): Promise<ToolOutcome> {
+  const tool = tools.get(call.toolName)
+  if (tool === undefined) {
+    const known = [...tools.keys()].join(', ') || 'none'
+    return { result: toolResult(call, `There is no tool '${call.toolName}'. Tools: ${known}.`, true) }
+  }
+  const startedAt = scope.parts.clock.now()
+  const names = { step, tool: tool.name, toolCallId: call.toolCallId }
+  scope.emit('tool:start', names)
+  let success = false
+  try {
+    const outcome = await validateAndExecute(tool, call, turn, scope)
+    success = outcome.result.isError !== true
+    return outcome
+  } finally {
+    scope.emit('tool:end', { ...names, durationMs: scope.parts.clock.now() - startedAt, success })
+  }
+}
+
+async function validateAndExecute(tool: Tool, call: ToolCallPart, turn: Turn, scope: TurnScope): Promise<ToolOutcome> {
+  let args: unknown = call.input
+  let returned: unknown
+  try {
+    if (tool.input !== undefined) {
+      const validated = await tool.input['~standard'].validate(args)
+      scope.check()
+      if (validated.issues !== undefined) {
+        return { result: toolResult(call, `Invalid arguments: ${issueText(validated.issues)}`, true) }
+      }
+      args = validated.value
+    }
+    returned = await withinTime(tool, call, scope, (toolCall) => tool.execute(args, turn, toolCall))
+  } catch (thrown) {
+    scope.check()
+    if (ToolError.isInstance(thrown)) return { result: toolResult(call, thrown.message, true) }
+    throw asToolError(tool, thrown)
+  }
+  scope.check()
+  if (!Transition.isInstance(returned)) return { result: toolResult(call, resultOf(tool, returned, scope)) }
+  const { kind, feedback } = returned.fields
+  const result = toolResult(call, feedback ?? done)
+  return kind === 'stay' ? { result } : { result, transition: returned }
+}
+
+function asToolError(tool: Tool, thrown: unknown): FlowError {
+  if (FlowError.isInstance(thrown)) return thrown
+  return new ToolExecutionError({ tool: tool.name, message: thrownText(thrown), cause: thrown })
+}
+
+function resultOf(tool: Tool, returned: unknown, scope: TurnScope): JsonValue {
+  if (returned === undefined) return done
+  try {
+    return copyJson(returned, 'result', scope.parts.limits.maxJsonDepth)
+  } catch (cause) {
+    if (!(cause instanceof JsonError)) throw cause
+    throw new ToolExecutionError({ tool: tool.name, message: `Tool '${tool.name}' returned what cannot be stored: ${cause.message}.`, cause })
+  }
+}
+
+/** Runs `execute` under `toolTimeoutMs`. A tool that comes back later is not listened to. */
+function withinTime(tool: Tool, call: ToolCallPart, scope: TurnScope, execute: (toolCall: ToolCall) => unknown): Promise<unknown> {
+  const { limits, toolDeadlines } = scope.parts
+  return new Promise((resolve, reject) => {
+    let controller: AbortController | undefined
+    const deadline: Deadline = toolDeadlines.set(() => {
+      const error = new LimitExceededError({ limit: 'toolTimeoutMs', value: limits.toolTimeoutMs, problem: `The time of tool '${tool.name}'` })
+      controller?.abort(error)
+      reject(error)
+    })
+    const toolCall: ToolCall = {
+      id: call.toolCallId,
+      name: tool.name,
+      get signal() {
+        controller ??= new AbortController()
+        return AbortSignal.any([scope.signal, controller.signal])
+      },
+    }
+    const settle = async (): Promise<unknown> => execute(toolCall)
+    settle().then(resolve, reject).finally(() => deadline.cancel())
+  })
+}

@@ -1,0 +1,111 @@
+/**
+ * One turn, from the lock to the reply: prepare, run, commit once. The flow's part can be given up at any moment; the
+ * commit cannot, and no reply leaves before it.
+ */
+import { TurnAbortedError, TurnTimeoutError } from '../errors/engine-errors.js'
+import { BaseStep } from '../flow/base-step.js'
+import { nextRevision } from '../session/revision.js'
+import type { SessionDocument } from '../session/session-document.js'
+import { ActiveTurn } from './active-turn.js'
+import type { CheckedInput } from './check-input.js'
+import type { ExecuteResult } from './engine-options.js'
+import { bootstrap, openSession, type PreparedTurn } from './prepare-turn.js'
+import { successEnvelope } from './run-envelope.js'
+import { runSteps } from './run-steps.js'
+import { settleTurnError, type TurnProgress } from './settle-turn-error.js'
+import { TurnDraft } from './turn-draft.js'
+import type { TurnScope } from './turn-scope.js'
+
+/** Runs one turn under a lock that the caller holds. Does not reject. */
+export async function runTurn(scope: TurnScope, input: CheckedInput): Promise<ExecuteResult> {
+  const { parts } = scope
+  const startedAt = parts.clock.now()
+  const deadline = parts.turnDeadlines.set(() => {
+    scope.giveUp(new TurnTimeoutError({ timeoutMs: parts.limits.turnTimeoutMs, phase: 'turn' }))
+  })
+  const { signal } = input
+  const abort = (): void => scope.giveUp(new TurnAbortedError({ cause: signal?.reason }))
+  signal?.addEventListener('abort', abort)
+  if (signal?.aborted === true) abort()
+  const letGo = input.sessionId === undefined ? undefined : parts.session.access.store.hold?.(input.sessionId)
+  parts.scopes.add(scope)
+  scope.announce('turn:start', {})
+  const progress: TurnProgress = { base: undefined, storedRevision: undefined, usage: undefined }
+  let result: ExecuteResult
+  try {
+    result = await runAndCommit(scope, input, progress, () => deadline.cancel())
+  } catch (error) {
+    scope.finishWork()
+    result = await settleTurnError(scope, error, progress, input.sessionId ?? '')
+  } finally {
+    deadline.cancel()
+    signal?.removeEventListener('abort', abort)
+    letGo?.()
+    parts.scopes.delete(scope)
+    scope.onSettled?.()
+  }
+  const { success, completed } = result.response
+  scope.announce('turn:end', { durationMs: parts.clock.now() - startedAt, success, completed })
+  return result
+}
+
+async function runAndCommit(scope: TurnScope, input: CheckedInput, progress: TurnProgress, stopDeadline: () => void): Promise<ExecuteResult> {
+  const prepared = await scope.race(() => prepare(scope, input, progress))
+  if (prepared.flow.isBatch()) await saveCheckpoint(scope, prepared, progress)
+  const draft = new TurnDraft(prepared.base, prepared.steps)
+  progress.usage = draft.usage
+  const contextBefore = prepared.flow.context
+  const { reply, completed } = await scope.race(() => runPrepared(scope, input, prepared, draft))
+  const { parts } = scope
+  const document = draft.toDocument(
+    {
+      revision: nextRevision(progress.storedRevision, parts.generateId('revision')),
+      at: parts.clock.now(),
+      userMessage: input.userMessage,
+      reply,
+      completed,
+      context: prepared.flow.context === contextBefore ? undefined : prepared.flow.context,
+    },
+    parts.limits,
+  )
+  // From here on the turn is the store's, with deadlines of its own.
+  scope.finishWork()
+  stopDeadline()
+  const isFirst = progress.storedRevision === undefined
+  await parts.session.access.write(document, progress.storedRevision, draft.hint())
+  scope.announce(isFirst ? 'session:created' : 'session:saved', {})
+  if (completed) scope.announce('session:completed', {})
+  return successEnvelope(document.id, reply, completed)
+}
+
+async function prepare(scope: TurnScope, input: CheckedInput, progress: TurnProgress): Promise<PreparedTurn> {
+  const ready = await bootstrap(scope, input)
+  let loaded: SessionDocument | undefined
+  const base = await openSession(scope, input, ready, (document) => {
+    loaded = document
+    progress.base = document
+    progress.storedRevision = document?.revision
+  })
+  progress.base = loaded ?? base
+  return { ...ready, base, loaded }
+}
+
+async function runPrepared(scope: TurnScope, input: CheckedInput, prepared: PreparedTurn, draft: TurnDraft): ReturnType<typeof runSteps> {
+  const { flow, steps, base, modelOf, loaded } = prepared
+  for (const [stepId, step] of steps.all()) BaseStep.attach(step, draft, stepId)
+  const turn = new ActiveTurn({ scope, draft, flow, steps, input, isNew: loaded === undefined })
+  scope.sessionId = base.id
+  return runSteps({ scope, draft, flow, steps, turn, userMessage: input.userMessage, modelOf, modelCalls: 0 })
+}
+
+/** The extra save of a batch flow: the state before the turn (contract 4.5.2). */
+async function saveCheckpoint(scope: TurnScope, prepared: PreparedTurn, progress: TurnProgress): Promise<void> {
+  const { parts } = scope
+  const revision = nextRevision(progress.storedRevision, parts.generateId('revision'))
+  const savedAt = new Date(parts.clock.now()).toISOString()
+  const checkpoint = { ...(prepared.loaded ?? prepared.base), revision, savedAt }
+  const isFirst = progress.storedRevision === undefined
+  await parts.session.access.write(checkpoint, progress.storedRevision, { appended: {} })
+  progress.storedRevision = revision
+  scope.announce(isFirst ? 'session:created' : 'session:saved', {})
+}

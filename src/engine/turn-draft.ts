@@ -1,0 +1,180 @@
+/**
+ * What a turn has changed so far. It starts from the loaded document and leaves it alone; at the turn's end it becomes
+ * the next document, whole, or is thrown away, whole.
+ */
+import { FlowCodeError, LimitExceededError } from '../errors/engine-errors.js'
+import type { StepRuntime } from '../flow/base-step.js'
+import { ConversationMemory } from '../flow/conversation-memory.js'
+import { copyJson, isPlainObject, JsonError, type JsonObject, jsonSize } from '../json.js'
+import type { ModelSelection } from '../model/model-provider.js'
+import type { SessionDocument, SessionHistoryEntry, SessionSequenceEntry, SessionStep } from '../session/session-document.js'
+import type { SessionSaveHint } from '../session/session-store.js'
+import { shareList } from '../session/shared-lists.js'
+import type { FlowSteps } from './collect-steps.js'
+import type { EngineLimits } from './engine-limits.js'
+import type { TurnReply } from './run-envelope.js'
+
+/** Entries of `flow.sequence`. */
+const maxSequence = 20
+
+/** How a turn ended, for the document. */
+export interface TurnEnding {
+  readonly revision: string
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  readonly userMessage: string
+  readonly reply: TurnReply
+  readonly completed: boolean
+  /** The flow's context where the turn changed it. */
+  readonly context: Readonly<Record<string, unknown>> | undefined
+}
+
+/** The changes of one turn. */
+export class TurnDraft implements StepRuntime {
+  readonly base: SessionDocument
+  readonly memory: ConversationMemory
+  readonly usage: { inputTokens: number; outputTokens: number; modelCalls: number }
+  readonly turnNumber: number
+  currentStep: string | null
+  contentType: string | undefined
+  encoding: 'base64' | undefined
+  readonly #steps: FlowSteps
+  /** Live states, by step: those that were read or written. */
+  readonly #states = new Map<string, object>()
+  readonly #models = new Map<string, ModelSelection>()
+  readonly #entered: SessionSequenceEntry[] = []
+
+  constructor(base: SessionDocument, steps: FlowSteps) {
+    this.base = base
+    this.#steps = steps
+    this.memory = new ConversationMemory(base.flow.memory)
+    this.usage = { ...base.usage }
+    this.turnNumber = base.history.length + 1
+    this.currentStep = base.flow.currentStep
+    // The content type belongs to the step, until a move sets another: the last turn tells it.
+    const last = base.history.at(-1)
+    if (last !== undefined && last.step === base.flow.currentStep) {
+      this.contentType = last.contentType
+      this.encoding = last.encoding
+    }
+  }
+
+  readState(stepId: string): object {
+    let state = this.#states.get(stepId)
+    if (state === undefined) {
+      const stored = this.#stored(stepId)
+      state = stored === undefined ? this.#steps.require(stepId).initialState() : (copyJson(stored.state, 'state', Number.POSITIVE_INFINITY) as object)
+      this.#states.set(stepId, state)
+    }
+    return state
+  }
+
+  writeState(stepId: string, state: object): void {
+    if (!isPlainObject(state)) throw new FlowCodeError({ message: `${stepId}.state must be a plain object.` })
+    this.#states.set(stepId, state)
+  }
+
+  /** Moves to a step and merges `state` into its own. */
+  enter(stepId: string, state: JsonObject | undefined): void {
+    this.currentStep = stepId
+    this.#entered.push({ step: stepId, level: 0 })
+    const current = this.readState(stepId)
+    if (state !== undefined) Object.assign(current, state)
+  }
+
+  /** Remembers which model answered for a step. */
+  answeredBy(stepId: string, selection: ModelSelection): void {
+    this.#models.set(stepId, selection)
+  }
+
+  /** What the turn appended to each list. */
+  hint(): SessionSaveHint {
+    const appended: Record<string, number> = { history: 1 }
+    for (const [namespace, count] of this.memory.appended()) appended[`memory:${namespace}`] = count
+    return { appended }
+  }
+
+  /**
+   * The next document.
+   *
+   * @throws {@link FlowCodeError} for a state or context that JSON cannot carry.
+   * @throws {@link LimitExceededError} where the session has grown beyond `maxSessionBytes`.
+   */
+  toDocument(ending: TurnEnding, limits: EngineLimits): SessionDocument {
+    const { base } = this
+    const at = new Date(ending.at).toISOString()
+    const entry = this.#historyEntry(ending, at)
+    const bytes = base.bytes + this.memory.addedBytes + jsonSize(entry) + 1
+    const steps = this.#storedSteps(limits)
+    const context = ending.context === undefined ? base.flow.context : storable(ending.context, 'context', limits)
+    if (bytes + jsonSize(steps) + jsonSize(context) > limits.maxSessionBytes) {
+      throw new LimitExceededError({ limit: 'maxSessionBytes', value: limits.maxSessionBytes, problem: 'The session' })
+    }
+    return {
+      ...base,
+      revision: ending.revision,
+      runStatus: ending.completed ? 'completed' : 'running',
+      savedAt: at,
+      usage: this.usage,
+      bytes,
+      flow: {
+        ...base.flow,
+        currentStep: this.currentStep,
+        context,
+        steps,
+        memory: this.memory.toStored(),
+        sequence: [...base.flow.sequence, ...this.#entered].slice(-maxSequence),
+      },
+      history: shareList([...base.history, entry]),
+    }
+  }
+
+  #historyEntry(ending: TurnEnding, at: string): SessionHistoryEntry {
+    const { text, contentType, encoding } = ending.reply
+    return Object.freeze({
+      turn: this.turnNumber,
+      at,
+      message: ending.userMessage,
+      reply: text,
+      contentType,
+      ...(encoding === undefined ? {} : { encoding }),
+      step: this.currentStep as string,
+    })
+  }
+
+  #storedSteps(limits: EngineLimits): Record<string, SessionStep> {
+    const steps: Record<string, SessionStep> = { ...this.base.flow.steps }
+    for (const [stepId, state] of this.#states) {
+      const stored = storable(state, `${stepId}.state`, limits)
+      if (this.#isUntouched(stepId, stored, limits)) continue
+      const { model } = this.#stored(stepId) ?? {}
+      steps[stepId] = model === undefined ? { state: stored } : { state: stored, model }
+    }
+    for (const [stepId, model] of this.#models) {
+      steps[stepId] = { state: steps[stepId]?.state ?? {}, model }
+    }
+    return steps
+  }
+
+  /** A step that was only looked at, and never entered, leaves no trace. */
+  #isUntouched(stepId: string, state: JsonObject, limits: EngineLimits): boolean {
+    if (this.#stored(stepId) !== undefined || this.#entered.some(({ step }) => step === stepId)) return false
+    const initial = storable(this.#steps.require(stepId).initialState(), `${stepId}.state`, limits)
+    return JSON.stringify(initial) === JSON.stringify(state)
+  }
+
+  #stored(stepId: string): SessionStep | undefined {
+    const { steps } = this.base.flow
+    return Object.hasOwn(steps, stepId) ? steps[stepId] : undefined
+  }
+}
+
+/** A copy of `value` that can be stored. */
+export function storable(value: unknown, path: string, limits: EngineLimits): JsonObject {
+  try {
+    return copyJson(value, path, limits.maxJsonDepth) as JsonObject
+  } catch (cause) {
+    if (!(cause instanceof JsonError)) throw cause
+    throw new FlowCodeError({ message: `${cause.message}.`, cause })
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * The life of one turn: who it is, how long it may last, and the moment it is given up. What still runs after that
+ * moment is no longer listened to: its results, its errors and its events go nowhere.
+ */
+import type { FlowError } from '../errors/flow-error.js'
+import type { EngineEventMap, EngineEventName } from './engine-events.js'
+import type { EngineParts } from './engine-parts.js'
+
+/** What a turn adds to the payload of an event, beside what every event of a turn carries. */
+type Extra<Name extends EngineEventName> = Omit<EngineEventMap[Name], 'sessionId' | 'flowName' | 'turnId' | 'at'>
+
+/** One turn under way. */
+export class TurnScope {
+  readonly parts: EngineParts
+  readonly turnId: string
+  readonly flowName: string
+  /** The session's ID as far as it is known: the one asked for, then the one it is stored under. */
+  sessionId: string
+  /** Called when the turn has been settled, one way or another. */
+  onSettled: (() => void) | undefined
+  #controller: AbortController | undefined
+  #givenUp: FlowError | undefined
+  #reject: ((error: FlowError) => void) | undefined
+  #over = false
+
+  constructor(parts: EngineParts, flowName: string, sessionId: string) {
+    this.parts = parts
+    this.flowName = flowName
+    this.sessionId = sessionId
+    this.turnId = parts.generateId('turn')
+  }
+
+  /** Fires when the turn is given up. Made when it is first asked for: most turns never need one. */
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController()
+      if (this.#givenUp !== undefined) this.#controller.abort(this.#givenUp)
+    }
+    return this.#controller.signal
+  }
+
+  /** Gives the turn up. Only the first call counts. */
+  giveUp(error: FlowError): void {
+    if (this.#givenUp !== undefined || this.#over) return
+    this.#givenUp = error
+    this.#controller?.abort(error)
+    this.#reject?.(error)
+  }
+
+  /** The flow's part is done: from here on the turn can no longer be given up, only fail. */
+  finishWork(): void {
+    this.#over = true
+  }
+
+  /** Runs `work` until it settles or the turn is given up, whichever comes first. */
+  race<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#givenUp !== undefined) return Promise.reject(this.#givenUp)
+    return new Promise((resolve, reject) => {
+      this.#reject = reject
+      work().then(resolve, reject)
+    })
+  }
+
+  /** Stops code that runs on after the turn was given up. To be called after each await. */
+  check(): void {
+    if (this.#givenUp !== undefined) throw this.#givenUp
+  }
+
+  /** Tells the engine's listeners, unless the turn was given up. */
+  emit<Name extends EngineEventName>(name: Name, extra: Extra<Name>): void {
+    if (this.#givenUp === undefined) this.announce(name, extra)
+  }
+
+  /** Tells the engine's listeners, in any case: how the turn was settled. */
+  announce<Name extends EngineEventName>(name: Name, extra: Extra<Name>): void {
+    const { events, clock } = this.parts
+    if (!events.has(name)) return
+    const { sessionId, flowName, turnId } = this
+    events.emit(name, { sessionId, flowName, turnId, at: clock.now(), ...extra } as unknown as EngineEventMap[Name])
+  }
+}

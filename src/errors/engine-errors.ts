@@ -1,0 +1,192 @@
+/**
+ * What can go wrong around a session: registration, input, limits, models, tools, flow code and time.
+ * Each class keeps its facts in fields and its sentence in the message.
+ */
+import { FlowError } from './flow-error.js'
+
+/** No flow is registered under this name. */
+export class FlowNotFoundError extends FlowError {
+  readonly flowName: string
+
+  constructor(options: { readonly flowName: string; readonly cause?: unknown }) {
+    super({
+      code: 'FLOW_NOT_FOUND',
+      message: `Flow class '${options.flowName}' not registered.`,
+      cause: options.cause,
+    })
+    this.flowName = options.flowName
+  }
+
+  static {
+    FlowNotFoundError.prototype.name = 'FlowNotFoundError'
+  }
+}
+
+/** A batch of flows, a provider, a model or the steps of a flow cannot be registered. */
+export class FlowRegistrationError extends FlowError {
+  constructor(options: { readonly message: string; readonly cause?: unknown }) {
+    super({ code: 'FLOW_REGISTRATION', message: options.message, cause: options.cause })
+  }
+
+  static {
+    FlowRegistrationError.prototype.name = 'FlowRegistrationError'
+  }
+}
+
+/** An argument, an option or a field of a request is not what it must be. The message names it. */
+export class InvalidInputError extends FlowError {
+  constructor(options: { readonly message: string; readonly cause?: unknown }) {
+    super({ code: 'INVALID_INPUT', message: options.message, cause: options.cause })
+  }
+
+  static {
+    InvalidInputError.prototype.name = 'InvalidInputError'
+  }
+}
+
+/** A limit of `FlowEngineOptions.limits` was passed. */
+export class LimitExceededError extends FlowError {
+  /** The name of the limit, as in `FlowEngineOptions.limits`. */
+  readonly limit: string
+  /** Its value when it was passed. */
+  readonly value: number
+
+  constructor(options: {
+    readonly limit: string
+    readonly value: number
+    /** What passed it: the beginning of a sentence. */
+    readonly problem: string
+    readonly cause?: unknown
+  }) {
+    super({
+      code: 'LIMIT_EXCEEDED',
+      message: `${options.problem} exceeds the limit ${options.limit} (${options.value}). Raise it with the engine option limits: { ${options.limit}: ... }.`,
+      cause: options.cause,
+    })
+    this.limit = options.limit
+    this.value = options.value
+  }
+
+  static {
+    LimitExceededError.prototype.name = 'LimitExceededError'
+  }
+}
+
+/** A model failed, or answered what no model may answer. What the provider threw is the `cause`. */
+export class ModelError extends FlowError {
+  readonly provider: string
+  readonly model: string
+
+  constructor(options: {
+    readonly provider: string
+    readonly model: string
+    /** A further sentence: what was wrong with the answer. */
+    readonly detail?: string
+    readonly cause?: unknown
+  }) {
+    const detail = options.detail === undefined ? '' : ` ${options.detail}`
+    super({
+      code: 'MODEL_ERROR',
+      message: `Model '${options.model}' of provider '${options.provider}' failed.${detail}`,
+      cause: options.cause,
+    })
+    this.provider = options.provider
+    this.model = options.model
+  }
+
+  static {
+    ModelError.prototype.name = 'ModelError'
+  }
+}
+
+/** A model refused to answer, or its provider's content filter stopped it. */
+export class ModelBlockedError extends FlowError {
+  readonly provider: string
+  readonly model: string
+
+  constructor(options: { readonly provider: string; readonly model: string; readonly cause?: unknown }) {
+    super({
+      code: 'MODEL_BLOCKED',
+      message: `Model '${options.model}' of provider '${options.provider}' blocked its answer.`,
+      cause: options.cause,
+    })
+    this.provider = options.provider
+    this.model = options.model
+  }
+
+  static {
+    ModelBlockedError.prototype.name = 'ModelBlockedError'
+  }
+}
+
+/** A tool threw. The message is the tool's own text; what it threw is the `cause`. */
+export class ToolExecutionError extends FlowError {
+  readonly tool: string
+
+  constructor(options: { readonly tool: string; readonly message: string; readonly cause?: unknown }) {
+    super({ code: 'TOOL_ERROR', message: options.message, cause: options.cause })
+    this.tool = options.tool
+  }
+
+  static {
+    ToolExecutionError.prototype.name = 'ToolExecutionError'
+  }
+}
+
+/** A hook of a flow or a step threw, or did what it may not do. The message is its own text, or says what it did. */
+export class FlowCodeError extends FlowError {
+  constructor(options: { readonly message: string; readonly cause?: unknown }) {
+    super({ code: 'FLOW_ERROR', message: options.message, cause: options.cause })
+  }
+
+  static {
+    FlowCodeError.prototype.name = 'FlowCodeError'
+  }
+}
+
+/** The turn, or its wait for the session's lock, took longer than `turnTimeoutMs`. */
+export class TurnTimeoutError extends FlowError {
+  /** The limit in milliseconds. */
+  readonly timeoutMs: number
+
+  constructor(options: {
+    readonly timeoutMs: number
+    /** What took too long. */
+    readonly phase: 'turn' | 'lock'
+    readonly cause?: unknown
+  }) {
+    const subject = options.phase === 'turn' ? 'The turn' : "The wait for the session's earlier turns"
+    super({
+      code: 'TURN_TIMEOUT',
+      message: `${subject} took longer than the limit turnTimeoutMs (${options.timeoutMs} ms). Raise it with the engine option limits: { turnTimeoutMs: ... }.`,
+      cause: options.cause,
+    })
+    this.timeoutMs = options.timeoutMs
+  }
+
+  static {
+    TurnTimeoutError.prototype.name = 'TurnTimeoutError'
+  }
+}
+
+/** The caller cancelled the turn: its `signal` fired, or the client went away. The session is as it was before. */
+export class TurnAbortedError extends FlowError {
+  constructor(options: { readonly cause?: unknown } = {}) {
+    super({ code: 'TURN_ABORTED', message: 'The turn was cancelled by its caller.', cause: options.cause })
+  }
+
+  static {
+    TurnAbortedError.prototype.name = 'TurnAbortedError'
+  }
+}
+
+/** The engine is closing or closed and takes no more work. */
+export class EngineClosedError extends FlowError {
+  constructor(options: { readonly cause?: unknown } = {}) {
+    super({ code: 'ENGINE_CLOSED', message: 'The engine is closed.', cause: options.cause })
+  }
+
+  static {
+    EngineClosedError.prototype.name = 'EngineClosedError'
+  }
+}

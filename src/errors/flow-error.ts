@@ -1,0 +1,74 @@
+/**
+ * The base of every error this package raises, and the closed list of their codes. Recognition goes by a
+ * registered symbol and the code, never by `instanceof`, so that two copies of the package understand each other.
+ */
+
+/** The literal code of each error class; `switch (error.code)` narrows over it. */
+export type FlowErrorCode =
+  | 'SESSION_CONFLICT'
+  | 'SESSION_FLOW_MISMATCH'
+  | 'SESSION_FLOW_INVARIANT'
+  | 'SESSION_STORE_ERROR'
+  | 'SESSION_NOT_FOUND'
+  | 'SESSION_BUSY'
+  | 'FLOW_NOT_FOUND'
+  | 'FLOW_REGISTRATION'
+  | 'FLOW_ERROR'
+  | 'INVALID_INPUT'
+  | 'LIMIT_EXCEEDED'
+  | 'MODEL_ERROR'
+  | 'MODEL_BLOCKED'
+  | 'TOOL_ERROR'
+  | 'TURN_TIMEOUT'
+  | 'TURN_ABORTED'
+  | 'ENGINE_CLOSED'
+
+/** What the constructor of {@link FlowError} takes. */
+export interface FlowErrorOptions {
+  readonly code: FlowErrorCode
+  /** The sentence for people. It may reach a client; the `cause` never does. */
+  readonly message: string
+  /** The HTTP status that the contract intends (7.2). Default 400. */
+  readonly statusCode?: number
+  /** What led to it. */
+  readonly cause?: unknown
+}
+
+const marker: unique symbol = Symbol.for('turnkeeper.FlowError')
+
+/**
+ * An error of the engine. Catch it by `FlowError.isInstance(error)` and switch on `error.code`.
+ *
+ * @example
+ * ```ts
+ * const { response, error } = await engine.execute(input)
+ * const status = error?.code === 'SESSION_CONFLICT' ? 409 : response.success ? 200 : 400
+ * ```
+ */
+export class FlowError extends Error {
+  /** The stable, literal code. */
+  readonly code: FlowErrorCode
+  /** The intended HTTP status (contract 7.2); the adapters answer 400 unless told to be precise. */
+  readonly statusCode: number
+
+  constructor(options: FlowErrorOptions) {
+    super(options.message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.code = options.code
+    this.statusCode = options.statusCode ?? 400
+  }
+
+  static {
+    // On the prototype, so that stacks and minified bundles show it, and instances print without it.
+    FlowError.prototype.name = 'FlowError'
+    Object.defineProperty(FlowError.prototype, marker, { value: true })
+  }
+
+  /** Whether `value` is a {@link FlowError}, of this copy of the package or another. Never throws. */
+  static isInstance(value: unknown): value is FlowError {
+    try {
+      return typeof value === 'object' && value !== null && (value as { [marker]?: unknown })[marker] === true
+    } catch {
+      return false
+    }
+  }
+}

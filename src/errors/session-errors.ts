@@ -1,0 +1,135 @@
+/**
+ * What can go wrong with a session document: the contract's four codes (7.2), and a session that cannot be continued.
+ * The first three leave the stored document untouched.
+ */
+import { FlowError, type FlowErrorCode } from './flow-error.js'
+
+/** The codes that leave the stored document as it is (contract 7.3.2). */
+const conflictCodes: readonly FlowErrorCode[] = ['SESSION_CONFLICT', 'SESSION_FLOW_MISMATCH', 'SESSION_FLOW_INVARIANT']
+
+/** Whether `error` is one of the three conflict classes, after which the document stays untouched. */
+export function isSessionConflict(error: unknown): boolean {
+  return FlowError.isInstance(error) && conflictCodes.includes(error.code)
+}
+
+/** A stale compare-and-swap: somebody else changed or deleted the session since it was loaded. Intended status 409. */
+export class SessionConflictError extends FlowError {
+  readonly sessionId: string
+
+  constructor(options: { readonly sessionId: string; readonly cause?: unknown }) {
+    super({
+      code: 'SESSION_CONFLICT',
+      message: `Session '${options.sessionId}' was changed or deleted by another request.`,
+      statusCode: 409,
+      cause: options.cause,
+    })
+    this.sessionId = options.sessionId
+  }
+
+  static {
+    SessionConflictError.prototype.name = 'SessionConflictError'
+  }
+}
+
+/** A session ID was used with another flow than the one it is bound to. Intended status 409. */
+export class SessionFlowMismatchError extends FlowError {
+  readonly sessionId: string
+  /** The flow that the stored session is bound to. */
+  readonly boundFlow: string
+  /** The flow that the caller asked for. */
+  readonly requestedFlow: string
+
+  constructor(options: {
+    readonly sessionId: string
+    readonly boundFlow: string
+    readonly requestedFlow: string
+    readonly cause?: unknown
+  }) {
+    super({
+      code: 'SESSION_FLOW_MISMATCH',
+      message: `Session '${options.sessionId}' belongs to flow '${options.boundFlow}' and cannot run flow '${options.requestedFlow}'.`,
+      statusCode: 409,
+      cause: options.cause,
+    })
+    this.sessionId = options.sessionId
+    this.boundFlow = options.boundFlow
+    this.requestedFlow = options.requestedFlow
+  }
+
+  static {
+    SessionFlowMismatchError.prototype.name = 'SessionFlowMismatchError'
+  }
+}
+
+/** A stored document that this engine cannot take for a session of this flow. Intended status 409. */
+export class SessionFlowInvariantError extends FlowError {
+  readonly sessionId: string
+
+  constructor(options: { readonly sessionId: string; readonly problem: string; readonly cause?: unknown }) {
+    super({
+      code: 'SESSION_FLOW_INVARIANT',
+      message: `Session '${options.sessionId}' is malformed: ${options.problem}.`,
+      statusCode: 409,
+      cause: options.cause,
+    })
+    this.sessionId = options.sessionId
+  }
+
+  static {
+    SessionFlowInvariantError.prototype.name = 'SessionFlowInvariantError'
+  }
+}
+
+/** What the engine asked of a store when it failed. */
+export type SessionStoreOperation = 'load' | 'create' | 'save' | 'delete' | 'close'
+
+/**
+ * The session backend failed. What it threw is the `cause` and never part of the message, for it may hold hosts and
+ * keys. Intended status 500.
+ */
+export class SessionStoreError extends FlowError {
+  readonly operation: SessionStoreOperation
+  /** The session concerned; absent for `close`. */
+  readonly sessionId: string | undefined
+
+  constructor(options: {
+    readonly operation: SessionStoreOperation
+    readonly sessionId?: string
+    /** A further sentence: what is known of the outcome. */
+    readonly detail?: string
+    readonly cause?: unknown
+  }) {
+    const subject = options.sessionId === undefined ? '' : ` session '${options.sessionId}'`
+    const detail = options.detail === undefined ? '' : ` ${options.detail}`
+    super({
+      code: 'SESSION_STORE_ERROR',
+      message: `Session store failed to ${options.operation}${subject}.${detail}`,
+      statusCode: 500,
+      cause: options.cause,
+    })
+    this.operation = options.operation
+    this.sessionId = options.sessionId
+  }
+
+  static {
+    SessionStoreError.prototype.name = 'SessionStoreError'
+  }
+}
+
+/** Only with `unknownSession: 'reject'`: there is no session to continue under this ID. */
+export class SessionNotFoundError extends FlowError {
+  readonly sessionId: string
+
+  constructor(options: { readonly sessionId: string; readonly cause?: unknown }) {
+    super({
+      code: 'SESSION_NOT_FOUND',
+      message: `Session '${options.sessionId}' does not exist or has ended. Leave the session ID out to start a new one.`,
+      cause: options.cause,
+    })
+    this.sessionId = options.sessionId
+  }
+
+  static {
+    SessionNotFoundError.prototype.name = 'SessionNotFoundError'
+  }
+}

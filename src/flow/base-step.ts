@@ -1,0 +1,103 @@
+/**
+ * What all steps have in common: identity, persisted state and hooks. A step is constructed with no arguments for
+ * each turn; the engine ties it to the turn afterwards.
+ */
+import { FlowCodeError } from '../errors/engine-errors.js'
+import type { Transition } from './transition.js'
+import type { Turn } from './turn.js'
+
+/** A value, or a promise of it. */
+export type Awaitable<T> = T | Promise<T>
+
+/** What a step asks of its turn. @internal */
+export interface StepRuntime {
+  readState(stepId: string): object
+  writeState(stepId: string, state: object): void
+}
+
+/** A class of steps, as `steps()` lists them and transitions name them. */
+export interface StepConstructor<State extends object = object> {
+  new (): BaseStep<State>
+  /** The step's name in stored sessions. Default: the class name. */
+  readonly id: string
+  /** Former IDs: sessions stored under one go on here. */
+  readonly aliases: readonly string[]
+}
+
+/**
+ * The base of `Step`, `LogicStep` and `EndStep`; extend one of those.
+ *
+ * @typeParam State - The shape of `state`: plain JSON.
+ */
+export abstract class BaseStep<State extends object = object> {
+  #runtime: StepRuntime | undefined
+  #id = ''
+
+  /**
+   * The step's name in stored sessions. Default: the class name. Override it: minifiers rename classes.
+   *
+   * @example
+   * ```ts
+   * static override readonly id = 'AskName'
+   * ```
+   */
+  static get id(): string {
+    return this.name
+  }
+
+  /** Code compiled below ES2022 assigns statics; the assignment has to make an own property. */
+  static set id(id: string) {
+    Object.defineProperty(this, 'id', { value: id, writable: true, enumerable: true, configurable: true })
+  }
+
+  /** Former IDs of this step: sessions stored under one go on here. Default: none. */
+  static get aliases(): readonly string[] {
+    return []
+  }
+
+  static set aliases(aliases: readonly string[]) {
+    Object.defineProperty(this, 'aliases', { value: aliases, writable: true, enumerable: true, configurable: true })
+  }
+
+  /** Ties a step to its turn. @internal */
+  static attach(step: BaseStep, runtime: StepRuntime, id: string): void {
+    if (Object.hasOwn(step, 'state')) {
+      throw new FlowCodeError({
+        message: `Step '${id}' declares a field named state, which would hide the stored one. Return the first value from initialState() instead.`,
+      })
+    }
+    step.#runtime = runtime
+    step.#id = id
+  }
+
+  /**
+   * What the session keeps of this step: live, typed, plain JSON. A value that JSON cannot carry fails the turn and
+   * names the path.
+   */
+  get state(): State {
+    return this.#attached().readState(this.#id) as State
+  }
+
+  set state(state: State) {
+    this.#attached().writeState(this.#id, state)
+  }
+
+  #attached(): StepRuntime {
+    if (this.#runtime !== undefined) return this.#runtime
+    throw new FlowCodeError({ message: 'A step has state only inside a turn; it cannot be read in a constructor.' })
+  }
+
+  /** The first value of `state`. Default: `{}`; override it where a property is required. */
+  initialState(): State {
+    return {} as State
+  }
+
+  /** Called each time the step is entered, before it runs. May return a transition. */
+  onEnter(_turn: Turn): Awaitable<Transition | void> {}
+
+  /** Called each time the step is left. May not return a transition. */
+  onExit(_turn: Turn): Awaitable<void> {}
+
+  /** Called when a turn goes on in this step after the session was loaded. May not return a transition. */
+  onRestore(_turn: Turn): Awaitable<void> {}
+}

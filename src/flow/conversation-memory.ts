@@ -1,0 +1,87 @@
+/**
+ * The messages of a session during one turn: read from the shared, frozen lists, copied once where something is
+ * added, and frozen again at the end. What is said to the model is read from here and nowhere else.
+ */
+import { jsonSize } from '../json.js'
+import type { Message, MessagePart, MessageRole } from '../model/message.js'
+import type { SessionMemory } from '../session/session-document.js'
+import { shareList } from '../session/shared-lists.js'
+
+type StoredMemory = Readonly<Record<string, SessionMemory>>
+
+const noMessages: readonly Message[] = shareList<Message>([])
+
+/** A namespace that this turn touched. */
+interface Namespace {
+  messages: Message[]
+  added: number
+  /** Whether this turn's user message is in it. */
+  heard: boolean
+}
+
+/** A text as a frozen message. */
+export function textMessage(role: MessageRole, text: string, turn: number): Message {
+  return message(role, [Object.freeze({ type: 'text', text })], turn)
+}
+
+/** A frozen message of frozen parts. */
+export function message(role: MessageRole, parts: readonly MessagePart[], turn: number): Message {
+  return Object.freeze({ role, parts: Object.freeze(parts), turn })
+}
+
+/** The memory of one session during one turn. */
+export class ConversationMemory {
+  readonly #stored: StoredMemory
+  readonly #touched = new Map<string, Namespace>()
+  /** What was added, as JSON bytes. */
+  addedBytes = 0
+
+  constructor(stored: StoredMemory) {
+    this.#stored = stored
+  }
+
+  /** The messages of a namespace, oldest first: a list that grows with {@link append}. */
+  messages(namespace: string): readonly Message[] {
+    return this.#open(namespace).messages
+  }
+
+  append(namespace: string, added: Message): void {
+    const { messages } = this.#open(namespace)
+    messages.push(added)
+    this.#open(namespace).added++
+    this.addedBytes += jsonSize(added) + 1
+  }
+
+  /** Appends the user's message, unless this turn did already. */
+  hear(namespace: string, text: string, turn: number): void {
+    const open = this.#open(namespace)
+    if (open.heard) return
+    open.heard = true
+    this.append(namespace, textMessage('user', text, turn))
+  }
+
+  /** How many messages each namespace gained. */
+  appended(): readonly (readonly [namespace: string, count: number])[] {
+    return [...this.#touched].map(([namespace, { added }]) => [namespace, added] as const)
+  }
+
+  /** The memory as the document stores it: lists nothing was added to are the stored ones. */
+  toStored(): StoredMemory {
+    if (this.#touched.size === 0) return this.#stored
+    const stored: Record<string, SessionMemory> = { ...this.#stored }
+    for (const [namespace, { messages, added }] of this.#touched) {
+      if (added > 0) stored[namespace] = { messages: shareList(messages) }
+    }
+    return stored
+  }
+
+  #open(namespace: string): Namespace {
+    let open = this.#touched.get(namespace)
+    if (open === undefined) {
+      const stored = Object.hasOwn(this.#stored, namespace) ? this.#stored[namespace]?.messages : undefined
+      open = { messages: [...(stored ?? noMessages)], added: 0, heard: false }
+      this.#touched.set(namespace, open)
+    }
+    return open
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * Which flows an engine knows, by name. A batch is checked whole before any of it is written.
+ */
+import { FlowRegistrationError } from '../errors/engine-errors.js'
+import { isPlainObject } from '../json.js'
+import { Flow } from './flow.js'
+
+/** A class of flows: constructible with no arguments. */
+export interface FlowConstructor {
+  new (): Flow
+  /** The registered name. Default: the class name. */
+  readonly id: string
+  /** Former names. */
+  readonly aliases: readonly string[]
+  /** The version of the flow, part of each stored session. */
+  readonly version: number
+}
+
+/** Flows by name; each key must equal the `id` of its class. */
+export type FlowConstructorMap = Readonly<Record<string, FlowConstructor>>
+
+/** What `registerFlows` takes: a list, or a map by name. */
+export type FlowRegistration = readonly FlowConstructor[] | FlowConstructorMap
+
+/** The flows of one engine. */
+export class FlowRegistry {
+  readonly #flows = new Map<string, FlowConstructor>()
+
+  get(flowName: string): FlowConstructor | undefined {
+    return this.#flows.get(flowName)
+  }
+
+  names(): string[] {
+    return [...this.#flows.keys()]
+  }
+
+  /**
+   * Registers a batch, whole or not at all.
+   *
+   * @throws {@link FlowRegistrationError} (contract 4.7).
+   */
+  register(registration: FlowRegistration): void {
+    const batch = new Map<string, FlowConstructor>()
+    for (const [name, flow] of entriesOf(registration)) {
+      if (!isFlowConstructor(flow)) throw incomplete()
+      const id = flow.id
+      if (typeof id !== 'string' || id.trim() === '') throw incomplete()
+      if (name !== undefined && name !== id) {
+        throw new FlowRegistrationError({ message: `Flow registration '${name}' must match Flow ID '${id}'.` })
+      }
+      if (this.#flows.has(id) || batch.has(id)) {
+        throw new FlowRegistrationError({ message: `Flow '${id}' is already registered.` })
+      }
+      batch.set(id, flow)
+    }
+    for (const [name, flow] of batch) this.#flows.set(name, flow)
+  }
+}
+
+/** Names and classes; a list gives no names. */
+function entriesOf(registration: FlowRegistration): readonly (readonly [string | undefined, unknown])[] {
+  if (Array.isArray(registration)) return Array.from(registration, (flow: unknown) => [undefined, flow] as const)
+  if (!isPlainObject(registration)) throw incomplete()
+  const entries = Object.entries(registration)
+  if (entries.some(([name]) => name.trim() === '')) throw incomplete()
+  return entries
+}
+
+function isFlowConstructor(value: unknown): value is FlowConstructor {
+  return typeof value === 'function' && value.prototype instanceof Flow
+}
+
+function incomplete(): FlowRegistrationError {
+  return new FlowRegistrationError({ message: 'A registered flow must have a name and constructor.' })
+}

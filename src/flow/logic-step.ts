@@ -1,0 +1,27 @@
+/** A step of plain code: it calls no model, and may answer the user itself. */
+import { type Awaitable, BaseStep } from './base-step.js'
+import type { Transition } from './transition.js'
+import type { Turn } from './turn.js'
+
+/**
+ * A step of plain code.
+ *
+ * @typeParam State - The shape of `state`: plain JSON. Default: no properties.
+ * @example
+ * ```ts
+ * class AskAge extends LogicStep<{ age?: number }> {
+ *   static override readonly id = 'AskAge'
+ *   override run(turn: Turn) {
+ *     if (turn.entered) return reply('How old are you?')
+ *     const age = Number(turn.message)
+ *     if (!Number.isInteger(age)) return reply('A whole number, please.')
+ *     this.state.age = age
+ *     return finish('Thank you.')
+ *   }
+ * }
+ * ```
+ */
+export abstract class LogicStep<State extends object = object> extends BaseStep<State> {
+  /** What happens in this step: must return a transition. */
+  abstract run(turn: Turn): Awaitable<Transition>
+}

@@ -1,0 +1,101 @@
+/**
+ * The public root: a hand-kept list of names, and nothing else.
+ */
+export type { Clock } from './config/clock.js'
+export { systemClock } from './config/clock.js'
+export type { ConfigManagerOptions, ConfigReader } from './config/config-manager.js'
+export { ConfigManager } from './config/config-manager.js'
+export type {
+  EngineEventMap,
+  EngineEventName,
+  EngineListener,
+  ModelEvent,
+  SessionEvent,
+  StepEvent,
+  ToolEvent,
+  TurnEvent,
+} from './engine/engine-events.js'
+export type { EngineLimits } from './engine/engine-limits.js'
+export type {
+  DeleteOptions,
+  DeleteResult,
+  ExecuteDeleteResult,
+  ExecuteResult,
+  FlowEngineOptions,
+  FlowLogger,
+  FlowRunInput,
+  IdKind,
+  RunResponseType,
+} from './engine/engine-options.js'
+export { FlowEngine } from './engine/flow-engine.js'
+export {
+  EngineClosedError,
+  FlowCodeError,
+  FlowNotFoundError,
+  FlowRegistrationError,
+  InvalidInputError,
+  LimitExceededError,
+  ModelBlockedError,
+  ModelError,
+  ToolExecutionError,
+  TurnAbortedError,
+  TurnTimeoutError,
+} from './errors/engine-errors.js'
+export type { FlowErrorCode, FlowErrorOptions } from './errors/flow-error.js'
+export { FlowError } from './errors/flow-error.js'
+export type { SessionStoreOperation } from './errors/session-errors.js'
+export {
+  SessionConflictError,
+  SessionFlowInvariantError,
+  SessionFlowMismatchError,
+  SessionNotFoundError,
+  SessionStoreError,
+} from './errors/session-errors.js'
+export type { Awaitable, BaseStep, StepConstructor } from './flow/base-step.js'
+export { End, EndStep } from './flow/end-step.js'
+export { Flow } from './flow/flow.js'
+export type { FlowConstructor, FlowConstructorMap, FlowRegistration } from './flow/flow-registry.js'
+export { LogicStep } from './flow/logic-step.js'
+export { Step } from './flow/step.js'
+export type { Tool, ToolCall, ToolOptions } from './flow/tool.js'
+export { ToolError, tool } from './flow/tool.js'
+export type { ContentTypeOptions, ReplyContent, Transition } from './flow/transition.js'
+export { finish, go, reply, retry, stay } from './flow/transition.js'
+export type { FlowServices, Turn, TurnLog, TurnSession } from './flow/turn.js'
+export { HttpContentType } from './http-content-type.js'
+export type { JsonObject, JsonValue } from './json.js'
+export type {
+  FinishReason,
+  Message,
+  MessagePart,
+  MessageRole,
+  TextPart,
+  TokenUsage,
+  ToolCallPart,
+  ToolDefinition,
+  ToolResultPart,
+} from './model/message.js'
+export type {
+  Model,
+  ModelCallOrigin,
+  ModelProviderAdapter,
+  ModelRequest,
+  ModelResponse,
+  ModelSelection,
+  ResolvedModelSelection,
+  RuntimeModel,
+} from './model/model-provider.js'
+export type { FlowSession } from './session/flow-session.js'
+export type {
+  SessionDocument,
+  SessionFlow,
+  SessionHistoryEntry,
+  SessionMemory,
+  SessionRunStatus,
+  SessionSequenceEntry,
+  SessionStep,
+  SessionUsage,
+} from './session/session-document.js'
+export type { SessionSaveHint, SessionStore, SessionStoreGuarantees } from './session/session-store.js'
+export type { MemorySessionBacking, MemorySessionRecord, MemorySessionStoreOptions } from './stores/memory-store.js'
+export { MemorySessionStore } from './stores/memory-store.js'

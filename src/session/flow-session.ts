@@ -1,0 +1,110 @@
+/**
+ * The sessions of one engine: who may touch a session now, and the way to its document. It decides nothing about
+ * turns; it counts the work under way, so that a closing engine knows what to wait for.
+ */
+import type { Deadlines } from '../config/deadlines.js'
+import { EngineClosedError } from '../errors/engine-errors.js'
+import { SessionLock } from './session-lock.js'
+import type { StoreAccess } from './store-access.js'
+
+/** How a caller waits for the lock. */
+export interface LockWait {
+  /** Whether it is one of the turns that `maxQueuedTurnsPerSession` counts. */
+  readonly counted: boolean
+  /** Called where the caller would have to wait, before it does; throws where it may not. */
+  readonly onBlocked?: (queued: number) => void
+  /** How long it may wait, and the error after that. Default: for ever. */
+  readonly deadlines?: Deadlines
+  readonly onDeadline?: () => unknown
+  /** Ends the wait. Default: nothing does. */
+  readonly signal?: AbortSignal | undefined
+  readonly onAbort?: () => unknown
+}
+
+const applicationWait: LockWait = { counted: false }
+
+/**
+ * The session facade of an engine; `engine.getFlowSession()` returns it.
+ *
+ * @example
+ * ```ts
+ * await engine.getFlowSession().withSessionLock(sessionId, async () => {
+ *   // No turn of this session runs in this engine now.
+ * })
+ * ```
+ */
+export class FlowSession {
+  /** @internal */
+  readonly access: StoreAccess
+  readonly #lock = new SessionLock()
+  #active = 0
+  #closing = false
+  #onIdle: (() => void) | undefined
+
+  /** @internal */
+  constructor(access: StoreAccess) {
+    this.access = access
+  }
+
+  /**
+   * Runs `work` while no turn, delete or other work of this session runs in this engine: first come, first served.
+   * Different sessions run side by side. The lock is the process's own; across processes the store's compare-and-swap
+   * decides. Running a turn of the same session inside `work` and awaiting it would wait for itself.
+   *
+   * @param sessionId - Which session; `undefined` or empty takes no lock.
+   * @returns What `work` returns or rejects with.
+   * @throws `EngineClosedError` where the engine closes before the lock is free.
+   */
+  withSessionLock<T>(sessionId: string | undefined, work: () => T | Promise<T>): Promise<T> {
+    return this.hold(sessionId, work, applicationWait)
+  }
+
+  /** How many sessions are locked now. @internal */
+  get locked(): number {
+    return this.#lock.size
+  }
+
+  /** Whether new work is refused. @internal */
+  get closing(): boolean {
+    return this.#closing
+  }
+
+  /** As {@link withSessionLock}, with a say in the waiting. @internal */
+  async hold<T>(sessionId: string | undefined, work: () => T | Promise<T>, wait: LockWait): Promise<T> {
+    if (this.#closing) throw new EngineClosedError()
+    const locks = sessionId !== undefined && sessionId !== ''
+    if (locks && !this.#lock.tryAcquire(sessionId)) await this.#wait(sessionId, wait)
+    this.#active++
+    try {
+      return await work()
+    } finally {
+      if (locks) this.#lock.release(sessionId)
+      this.#active--
+      if (this.#active === 0) this.#onIdle?.()
+    }
+  }
+
+  /** Refuses waiters and new work; resolves when the work under way has ended. @internal */
+  close(): Promise<void> {
+    this.#closing = true
+    this.#lock.refuseWaiters(() => new EngineClosedError())
+    return new Promise((resolve) => {
+      if (this.#active === 0) resolve()
+      else this.#onIdle = resolve
+    })
+  }
+
+  async #wait(sessionId: string, wait: LockWait): Promise<void> {
+    wait.onBlocked?.(this.#lock.queued(sessionId))
+    const request = this.#lock.enqueue(sessionId, wait.counted)
+    const deadline = wait.deadlines?.set(() => request.leave(wait.onDeadline?.()))
+    const abort = (): void => request.leave(wait.onAbort?.())
+    wait.signal?.addEventListener('abort', abort)
+    try {
+      await request.held
+    } finally {
+      deadline?.cancel()
+      wait.signal?.removeEventListener('abort', abort)
+    }
+  }
+}

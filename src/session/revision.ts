@@ -1,0 +1,10 @@
+/**
+ * Revision tokens: `'<n>-<random>'`, as in CouchDB. The number tells a reader the order; the random part tells apart
+ * two documents that a counter could not: after a delete and a create, or a failover that lost a write.
+ */
+
+/** The token that follows `previous` (`undefined`: the first), ending in `random`. */
+export function nextRevision(previous: string | undefined, random: string): string {
+  const count = previous === undefined ? 0 : Number.parseInt(previous, 10)
+  return `${Number.isFinite(count) ? count + 1 : 1}-${random}`
+}

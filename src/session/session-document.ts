@@ -1,0 +1,95 @@
+/**
+ * The one document a conversation is stored as. Plain JSON throughout; any store may write it as text.
+ */
+import type { JsonObject } from '../json.js'
+import type { Message } from '../model/message.js'
+import type { ModelSelection } from '../model/model-provider.js'
+
+/** The layout of documents that this release writes. */
+export const sessionLayoutVersion = 1
+
+/** `running` can be continued; `completed` reached an end step; `aborted` failed. The last two are kept for diagnostics. */
+export type SessionRunStatus = 'running' | 'completed' | 'aborted'
+
+/** What the session's model calls really cost, failed turns included. */
+export interface SessionUsage {
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly modelCalls: number
+}
+
+/** What the session keeps of one step. */
+export interface SessionStep {
+  /** The step's `state`. */
+  readonly state: JsonObject
+  /** The model that answered last for this step, without credentials. Absent where none did. */
+  readonly model?: ModelSelection
+}
+
+/** The messages of one memory namespace, oldest first. The list and its messages are frozen. */
+export interface SessionMemory {
+  readonly messages: readonly Message[]
+}
+
+/** A step that was entered. */
+export interface SessionSequenceEntry {
+  readonly step: string
+  /** How deep flows are nested; 0 is the session's own flow. */
+  readonly level: number
+}
+
+/** The flow's half of a session. */
+export interface SessionFlow {
+  /** The registered name the session is bound to. */
+  readonly name: string
+  /** The flow's `static version` when the session began. */
+  readonly version: number
+  /** Where the next turn goes on; `null` before the first step was entered. */
+  readonly currentStep: string | null
+  readonly context: JsonObject
+  /** By step ID. */
+  readonly steps: Readonly<Record<string, SessionStep>>
+  /** By namespace. */
+  readonly memory: Readonly<Record<string, SessionMemory>>
+  /** The steps entered last, oldest first; at most 20. */
+  readonly sequence: readonly SessionSequenceEntry[]
+}
+
+/** One committed turn, as the user saw it. Frozen. */
+export interface SessionHistoryEntry {
+  /** Counted from 1. */
+  readonly turn: number
+  /** When it was committed: ISO 8601, UTC. */
+  readonly at: string
+  readonly message: string
+  readonly reply: string
+  readonly contentType: string
+  /** Set where `reply` is bytes in base64. */
+  readonly encoding?: 'base64'
+  /** The current step at the turn's end. */
+  readonly step: string
+}
+
+/** A stored conversation. */
+export interface SessionDocument {
+  readonly id: string
+  /** The version of this layout: 1. */
+  readonly version: number
+  /** `'<n>-<random>'`: an opaque token, new with every save. */
+  readonly revision: string
+  /** The principal that the session belongs to. Absent where it was started without one. */
+  readonly owner?: string
+  readonly runStatus: SessionRunStatus
+  /** ISO 8601, UTC. */
+  readonly createdAt: string
+  /** ISO 8601, UTC. */
+  readonly savedAt: string
+  /** The texts of failures, oldest first; the last 20. */
+  readonly error: readonly string[]
+  readonly usage: SessionUsage
+  /** About how many bytes `history` and the messages take as JSON: a running count, for the limit `maxSessionBytes`. */
+  readonly bytes: number
+  readonly flow: SessionFlow
+  /** Every committed turn, oldest first. The list and its entries are frozen. */
+  readonly history: readonly SessionHistoryEntry[]
+}

@@ -1,0 +1,63 @@
+/**
+ * What the engine asks of a store: four operations and a compare-and-swap. A store holds no policy and does no
+ * arithmetic; the engine makes the next revision and puts it in the document.
+ */
+import type { SessionDocument } from './session-document.js'
+
+/** What a store can promise. */
+export interface SessionStoreGuarantees {
+  /** Whether two processes can never both win a swap (`backend`), or only two callers in this one (`process`). */
+  readonly compareAndSwap: 'backend' | 'process'
+  /** Whether a session outlives the process. */
+  readonly durable: boolean
+}
+
+/** How many entries each list gained since it was loaded: `history`, and `memory:<namespace>`. */
+export interface SessionSaveHint {
+  readonly appended: Readonly<Record<string, number>>
+}
+
+/**
+ * Where sessions live. Trouble of any kind but a conflict is thrown as it is; the engine makes it a
+ * `SESSION_STORE_ERROR`. Nothing is ever merged.
+ */
+export interface SessionStore {
+  readonly guarantees: SessionStoreGuarantees
+  /**
+   * The stored document, or `undefined` where there is none. What it returns shares nothing that can change with the
+   * store. A backend that is down rejects: an outage is never a missing session.
+   *
+   * @throws `SessionFlowInvariantError` where something is stored that cannot be read as a document.
+   */
+  load(sessionId: string): Promise<SessionDocument | undefined>
+  /**
+   * Stores a new document. Succeeds without a change where it is stored already under the document's own revision.
+   *
+   * @throws `SessionConflictError` where the ID exists under another revision.
+   */
+  create(document: SessionDocument): Promise<void>
+  /**
+   * Replaces the stored document if its revision equals `expectedRevision`. Succeeds without a change where the stored
+   * revision equals the document's own.
+   *
+   * @param hint - What was only appended; a store may ignore it.
+   * @throws `SessionConflictError` where another revision is stored, or none.
+   */
+  save(document: SessionDocument, expectedRevision: string, hint?: SessionSaveHint): Promise<void>
+  /**
+   * Removes a document; a missing one is no error.
+   *
+   * @param expectedRevision - Default: whatever is stored.
+   * @throws `SessionConflictError` where another revision is stored.
+   */
+  delete(sessionId: string, expectedRevision?: string): Promise<void>
+  /** Gives up connections and timers. Stored sessions stay. */
+  close(): Promise<void>
+  /**
+   * Optional, for a store that evicts: keeps a session until the returned function is called, so that none vanishes in
+   * the middle of its turn.
+   */
+  hold?(sessionId: string): () => void
+  /** Optional, for a store that evicts: calls `listener` for each session that it dropped. Returns an unsubscriber. */
+  onEvicted?(listener: (sessionId: string) => void): () => void
+}

@@ -1,0 +1,197 @@
+/**
+ * The engine's way to its store: every operation under a deadline, every failure as a session error, and the protocol
+ * for a write that failed but may have happened. A connection cut between request and reply looks like a failure to
+ * the caller, though the write took effect; so after any doubt the document is read back before anything is believed.
+ */
+import type { Clock } from '../config/clock.js'
+import { Deadlines } from '../config/deadlines.js'
+import { LimitExceededError } from '../errors/engine-errors.js'
+import { FlowError } from '../errors/flow-error.js'
+import { isSessionConflict, SessionConflictError, SessionStoreError, type SessionStoreOperation } from '../errors/session-errors.js'
+import { decodeSession } from './session-codec.js'
+import type { SessionDocument } from './session-document.js'
+import type { SessionSaveHint, SessionStore } from './session-store.js'
+
+/** How often one write is tried, and how many times `storeTimeoutMs` it may take in all. */
+export const writeAttempts = 3
+
+/** What a read-back found: a revision, `undefined` for a document without one, or nothing stored. */
+type Found = { readonly revision: string | undefined } | 'missing'
+
+/** What {@link StoreAccess} needs. */
+export interface StoreAccessOptions {
+  readonly store: SessionStore
+  readonly clock: Clock
+  /** For one operation, in milliseconds; a whole write with its read-backs gets three times as long. */
+  readonly storeTimeoutMs: number
+}
+
+/** A {@link SessionStore} as the engine uses it. */
+export class StoreAccess {
+  readonly store: SessionStore
+  readonly #clock: Clock
+  readonly #timeoutMs: number
+  readonly #deadlines: Deadlines
+
+  constructor(options: StoreAccessOptions) {
+    this.store = options.store
+    this.#clock = options.clock
+    this.#timeoutMs = options.storeTimeoutMs
+    this.#deadlines = new Deadlines(options.clock, options.storeTimeoutMs)
+  }
+
+  /** The stored document, checked; `undefined` where there is none. */
+  async load(sessionId: string): Promise<SessionDocument | undefined> {
+    const stored = await this.loadUnchecked(sessionId)
+    return stored === undefined ? undefined : decodeSession(stored, sessionId)
+  }
+
+  /** Whatever is stored, unchecked; `undefined` where there is nothing. */
+  async loadUnchecked(sessionId: string): Promise<unknown> {
+    try {
+      const stored: unknown = await this.#bounded(() => this.store.load(sessionId))
+      return stored ?? undefined
+    } catch (cause) {
+      throw asStoreError('load', sessionId, cause)
+    }
+  }
+
+  /**
+   * Writes a document: creates it (`expectedRevision` undefined) or swaps it in.
+   *
+   * @throws {@link SessionConflictError} where somebody else's document is stored, or none that was expected.
+   * @throws {@link SessionStoreError} where the store failed; `outcomeUnknown` of it is `true` where the write may have happened.
+   */
+  async write(document: SessionDocument, expectedRevision: string | undefined, hint?: SessionSaveHint): Promise<void> {
+    const { store } = this
+    const attempt = (): Promise<void> =>
+      expectedRevision === undefined ? store.create(document) : store.save(document, expectedRevision, hint)
+    const startedAt = this.#clock.now()
+    let cause: unknown
+    try {
+      return await this.#bounded(attempt)
+    } catch (error) {
+      if (isSessionConflict(error)) throw error
+      cause = error
+    }
+    await this.#settle(expectedRevision === undefined ? 'create' : 'save', document.id, cause, startedAt, attempt, (found) => {
+      if (found === 'missing') return expectedRevision === undefined ? 'again' : 'conflict'
+      if (found.revision === document.revision) return 'done'
+      return expectedRevision !== undefined && found.revision === expectedRevision ? 'again' : 'conflict'
+    })
+  }
+
+  /** Removes a document. `expectedRevision` undefined: whatever is stored, for a document whose revision cannot be read. */
+  async remove(sessionId: string, expectedRevision: string | undefined): Promise<void> {
+    const attempt = (): Promise<void> => this.store.delete(sessionId, expectedRevision)
+    const startedAt = this.#clock.now()
+    let cause: unknown
+    try {
+      return await this.#bounded(attempt)
+    } catch (error) {
+      if (isSessionConflict(error)) throw error
+      cause = error
+    }
+    await this.#settle('delete', sessionId, cause, startedAt, attempt, (found) => {
+      if (found === 'missing') return 'done'
+      return found.revision === expectedRevision ? 'again' : 'conflict'
+    })
+  }
+
+  /** Closes the store, within the deadline of one operation. */
+  async close(): Promise<void> {
+    try {
+      await this.#bounded(() => this.store.close())
+    } catch (cause) {
+      throw asStoreError('close', undefined, cause)
+    }
+  }
+
+  /** After a write that failed in doubt: reads back, and tries again what did not happen. */
+  async #settle(
+    operation: 'create' | 'save' | 'delete',
+    sessionId: string,
+    firstCause: unknown,
+    startedAt: number,
+    attempt: () => Promise<void>,
+    judge: (found: Found) => 'done' | 'again' | 'conflict',
+  ): Promise<void> {
+    const remaining = startedAt + writeAttempts * this.#timeoutMs - this.#clock.now()
+    const unknownOutcome = (cause: unknown): SessionStoreError =>
+      new OutcomeUnknownError({ operation, sessionId, detail: 'Whether it took effect is unknown.', cause })
+    const settle = async (): Promise<void> => {
+      let cause = firstCause
+      for (let attempts = 1; ; attempts++) {
+        let found: Found
+        try {
+          found = await this.#readBack(sessionId)
+        } catch (error) {
+          throw unknownOutcome(error)
+        }
+        const verdict = judge(found)
+        if (verdict === 'done') return
+        if (verdict === 'conflict') throw new SessionConflictError({ sessionId, cause })
+        if (attempts === writeAttempts) throw asStoreError(operation, sessionId, cause)
+        try {
+          return await this.#bounded(attempt)
+        } catch (error) {
+          // Also a conflict is read back before it is believed: the earlier attempt may be what it met.
+          cause = error
+        }
+      }
+    }
+    if (remaining === Number.POSITIVE_INFINITY) return settle()
+    return new Promise((resolve, reject) => {
+      const cancel = this.#clock.setTimer(() => reject(unknownOutcome(firstCause)), Math.max(0, remaining))
+      settle().then(resolve, reject).finally(cancel)
+    })
+  }
+
+  async #readBack(sessionId: string): Promise<Found> {
+    const stored: unknown = await this.#bounded(() => this.store.load(sessionId))
+    return stored === undefined || stored === null ? 'missing' : { revision: revisionOf(stored) }
+  }
+
+  /** One operation under its deadline. What answers later is not listened to. */
+  #bounded<T>(operation: () => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const deadline = this.#deadlines.set(() => {
+        reject(new LimitExceededError({ limit: 'storeTimeoutMs', value: this.#timeoutMs, problem: 'A store operation' }))
+      })
+      callAsync(operation).then(
+        (value) => {
+          deadline.cancel()
+          resolve(value)
+        },
+        (error: unknown) => {
+          deadline.cancel()
+          reject(error)
+        },
+      )
+    })
+  }
+}
+
+/** A store failure after which nobody knows what is stored. */
+class OutcomeUnknownError extends SessionStoreError {}
+
+/** Whether `error` leaves open what is stored. No abort save may follow one. */
+export function isOutcomeUnknown(error: unknown): boolean {
+  return error instanceof OutcomeUnknownError
+}
+
+/** The revision in whatever a store returned, where there is one to read. */
+export function revisionOf(stored: unknown): string | undefined {
+  const revision = typeof stored === 'object' && stored !== null ? (stored as { revision?: unknown }).revision : undefined
+  return typeof revision === 'string' && revision !== '' ? revision : undefined
+}
+
+async function callAsync<T>(operation: () => Promise<T>): Promise<T> {
+  return operation()
+}
+
+function asStoreError(operation: SessionStoreOperation, sessionId: string | undefined, cause: unknown): FlowError {
+  if (isSessionConflict(cause)) return cause as FlowError
+  if (FlowError.isInstance(cause) && cause.code === 'SESSION_STORE_ERROR') return cause
+  return new SessionStoreError({ operation, ...(sessionId === undefined ? {} : { sessionId }), cause })
+}
