@@ -32,57 +32,89 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
  *
  * @param path - How error messages name `value`.
  * @param maxDepth - Levels of nesting allowed; the outermost object or array is level 1.
- * @throws JsonError that names the path of the first thing JSON cannot carry.
+ * @param refuse - Makes the error to throw from what is wrong: a clause that begins with the path. Default: a JsonError.
+ * @throws What `refuse` makes; it names the path of the first thing JSON cannot carry.
  */
-export function copyJson(value: unknown, path: string, maxDepth: number): JsonValue {
+export function copyJson(
+  value: unknown,
+  path: string,
+  maxDepth: number,
+  refuse?: (problem: string, cause: JsonError) => Error,
+): JsonValue {
   try {
-    return copy(value, path, maxDepth, [])
+    return copy(value, { root: path, maxDepth, ancestors: [], keys: [] })
   } catch (error) {
-    // Only with the limit off: the stack ends before the nesting does.
-    if (error instanceof RangeError) throw new JsonError(path, 'is nested too deep for this runtime')
-    throw error
+    // A RangeError only with the limit off: the stack ends before the nesting does.
+    const cause = error instanceof RangeError ? new JsonError(path, 'is nested too deep for this runtime') : error
+    throw cause instanceof JsonError && refuse !== undefined ? refuse(cause.message, cause) : cause
   }
 }
 
-function copy(value: unknown, path: string, maxDepth: number, ancestors: object[]): JsonValue {
+/** Where the walk is: a path in words is made only for an error. */
+interface Walk {
+  readonly root: string
+  readonly maxDepth: number
+  readonly ancestors: object[]
+  readonly keys: (string | number)[]
+}
+
+function copy(value: unknown, walk: Walk): JsonValue {
   switch (typeof value) {
     case 'string':
     case 'boolean':
       return value
     case 'number':
-      if (!Number.isFinite(value)) throw new JsonError(path, `is ${value}, which JSON cannot carry`)
-      return value
+      if (!Number.isFinite(value)) throw refusal(walk, `is ${value}, which JSON cannot carry`)
+      // JSON has no negative zero: a state must be the same before and after it was stored.
+      return value === 0 ? 0 : value
     case 'object':
-      if (value === null) return null
-      if (ancestors.includes(value)) throw new JsonError(path, 'refers back to an object that contains it')
-      if (ancestors.length >= maxDepth) {
-        throw new JsonError(path, `is nested deeper than the limit maxJsonDepth (${maxDepth})`)
-      }
-      return copyObject(value, path, maxDepth, [...ancestors, value])
+      return value === null ? null : copyNested(value, walk)
     default:
-      throw new JsonError(path, `is ${nameOfType(value)}, which JSON cannot carry`)
+      throw refusal(walk, `is ${nameOfType(value)}, which JSON cannot carry`)
   }
 }
 
-function copyObject(value: object, path: string, maxDepth: number, ancestors: object[]): JsonValue {
-  if (Array.isArray(value)) {
-    return Array.from(value, (item, index) => copy(item, `${path}[${index}]`, maxDepth, ancestors))
-  }
-  if (!isPlainObject(value)) {
-    throw new JsonError(path, `is an instance of ${nameOfClass(value)}, which JSON cannot carry; store plain data`)
-  }
-  const result: Record<string, JsonValue> = {}
-  for (const key of Object.keys(value)) {
-    // Assigning it would change the prototype, and the key would be lost.
-    if (key === '__proto__') throw new JsonError(path, 'has a key named __proto__, which is refused')
-    const property = value[key]
-    if (property !== undefined) result[key] = copy(property, joinPath(path, key), maxDepth, ancestors)
+function copyNested(value: object, walk: Walk): JsonValue {
+  const { ancestors, maxDepth } = walk
+  if (ancestors.includes(value)) throw refusal(walk, 'refers back to an object that contains it')
+  if (ancestors.length >= maxDepth) throw refusal(walk, `is nested deeper than the limit maxJsonDepth (${maxDepth})`)
+  ancestors.push(value)
+  const result = Array.isArray(value) ? copyList(value, walk) : copyObject(value, walk)
+  ancestors.pop()
+  return result
+}
+
+function copyList(list: readonly unknown[], walk: Walk): JsonValue {
+  const result: JsonValue[] = []
+  for (let index = 0; index < list.length; index++) {
+    walk.keys.push(index)
+    result.push(copy(list[index], walk))
+    walk.keys.pop()
   }
   return result
 }
 
-function joinPath(path: string, key: string): string {
-  return /^[A-Za-z_$][\w$]*$/.test(key) ? `${path}.${key}` : `${path}[${JSON.stringify(key)}]`
+function copyObject(value: object, walk: Walk): JsonValue {
+  if (!isPlainObject(value)) {
+    throw refusal(walk, `is an instance of ${nameOfClass(value)}, which JSON cannot carry; store plain data`)
+  }
+  const result: Record<string, JsonValue> = {}
+  for (const key of Object.keys(value)) {
+    // Assigning it would change the prototype, and the key would be lost.
+    if (key === '__proto__') throw refusal(walk, 'has a key named __proto__, which is refused')
+    const property = value[key]
+    if (property === undefined) continue
+    walk.keys.push(key)
+    result[key] = copy(property, walk)
+    walk.keys.pop()
+  }
+  return result
+}
+
+function refusal({ root, keys }: Walk, problem: string): JsonError {
+  let path = root
+  for (const key of keys) path += /^[A-Za-z_$][\w$]*$/.test(String(key)) ? `.${key}` : `[${JSON.stringify(key)}]`
+  return new JsonError(path, problem)
 }
 
 function nameOfType(value: unknown): string {
@@ -90,8 +122,8 @@ function nameOfType(value: unknown): string {
 }
 
 function nameOfClass(value: object): string {
-  const constructor: unknown = Object.getPrototypeOf(value)?.constructor
-  return typeof constructor === 'function' && constructor.name !== '' ? constructor.name : 'a class'
+  const maker: unknown = Object.getPrototypeOf(value)?.constructor
+  return typeof maker === 'function' && maker.name !== '' ? maker.name : 'a class'
 }
 
 /** Bytes of `text` in UTF-8. A lone surrogate counts as the three bytes of its replacement character. */
@@ -107,24 +139,25 @@ export function utf8Length(text: string): number {
   return bytes
 }
 
-/** About how many bytes `value` takes as JSON in UTF-8: exact but for characters that JSON escapes. */
+/** How many bytes `value` takes as JSON in UTF-8; a character that JSON escapes counts as itself. */
 export function jsonSize(value: unknown): number {
   if (typeof value === 'string') return utf8Length(value) + 2
   if (typeof value !== 'object' || value === null) return String(value).length
-  let size = 2
+  // The brackets and the commas between: one more than there are entries, but at least two.
   if (Array.isArray(value)) {
-    for (const item of value) size += jsonSize(item) + 1
+    let size = Math.max(2, value.length + 1)
+    for (const item of value) size += jsonSize(item)
     return size
   }
-  for (const key of Object.keys(value)) {
-    size += utf8Length(key) + 4 + jsonSize((value as Record<string, unknown>)[key])
-  }
-  return size
+  let size = 1
+  for (const key in value) size += utf8Length(key) + 4 + jsonSize((value as Record<string, unknown>)[key])
+  return Math.max(2, size)
 }
 
 /** Freezes `value` and all that it holds, and returns it. Expects a tree, as {@link copyJson} makes it. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value
-  for (const key of Object.keys(value)) deepFreeze((value as Record<string, unknown>)[key])
+  if (Array.isArray(value)) for (const item of value) deepFreeze(item)
+  else for (const key in value) deepFreeze(value[key])
   return Object.freeze(value)
 }

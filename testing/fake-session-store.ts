@@ -111,7 +111,9 @@ export class FakeSessionStore implements SessionStore {
 
   create(document: SessionDocument): Promise<void> {
     const { id, revision } = document
-    return this.#call({ operation: 'create', sessionId: id, revision, outcome: 'pending' }, () => this.#inner.create(document))
+    return this.#call({ operation: 'create', sessionId: id, revision, outcome: 'pending' }, () =>
+      this.#inner.create(document),
+    )
   }
 
   save(document: SessionDocument, expectedRevision: string, hint?: SessionSaveHint): Promise<void> {
@@ -167,16 +169,14 @@ export class FakeSessionStore implements SessionStore {
 
   /** The fault that strikes this call, if one does. */
   #strike(call: FakeStoreCall): FakeStoreFault | undefined {
-    for (const active of this.#faults) {
-      const { fault } = active
-      if (fault.operation !== call.operation || (fault.sessionId ?? call.sessionId) !== call.sessionId) continue
-      if (active.skip > 0) {
-        active.skip--
-        continue
-      }
-      if (--active.left <= 0) this.#faults = this.#faults.filter((other) => other !== active)
-      return fault
-    }
-    return undefined
+    const matching = this.#faults.filter(
+      ({ fault }) => fault.operation === call.operation && (fault.sessionId ?? call.sessionId) === call.sessionId,
+    )
+    const striking = matching.find(({ skip }) => skip === 0)
+    // Each fault counts the calls, also those that another one struck.
+    for (const active of matching) if (active.skip > 0) active.skip--
+    if (striking === undefined) return undefined
+    if (--striking.left <= 0) this.#faults = this.#faults.filter((other) => other !== striking)
+    return striking.fault
   }
 }

@@ -8,6 +8,12 @@ export type {
   FakeStoreOperation,
 } from './fake-session-store.js'
 export { FakeSessionStore } from './fake-session-store.js'
-export type { ModelScript, RecordedRequest, ScriptedProvider, ScriptedReply, ScriptedToolCall } from './scripted-model.js'
+export type {
+  ModelScript,
+  RecordedRequest,
+  ScriptedProvider,
+  ScriptedReply,
+  ScriptedToolCall,
+} from './scripted-model.js'
 export { ScriptedModel, scriptedProvider } from './scripted-model.js'
 export { VirtualClock } from './virtual-clock.js'

@@ -80,8 +80,11 @@ export class ScriptedModel implements RuntimeModel {
     if (typeof this.#script === 'function') return
     const left = this.#script.length - this.#requests.length
     if (left <= 0) return
-    const next = JSON.stringify(this.#script[this.#requests.length])
-    throw new Error(`The script of model '${this.name}' holds ${left} more ${left === 1 ? 'answer' : 'answers'}; the next is ${next}.`)
+    const reply = this.#script[this.#requests.length]
+    const next = reply instanceof Error ? String(reply) : JSON.stringify(reply)
+    throw new Error(
+      `The script of model '${this.name}' holds ${left} more ${left === 1 ? 'answer' : 'answers'}; the next is ${next}.`,
+    )
   }
 
   async #next(request: ModelRequest): Promise<ScriptedReply> {

@@ -14,6 +14,9 @@ export interface Deadline {
 interface Entry extends Deadline {
   readonly at: number
   readonly callback: () => void
+  waits: boolean
+  previous: Entry | undefined
+  next: Entry | undefined
 }
 
 const never: Deadline = { cancel: () => undefined }
@@ -22,8 +25,9 @@ const never: Deadline = { cancel: () => undefined }
 export class Deadlines {
   readonly #clock: Clock
   readonly #ms: number
-  /** Oldest first: a Set keeps the order of insertion. */
-  readonly #entries = new Set<Entry>()
+  /** A chain, oldest first: entries come and go with each turn, and a link costs less than a place in a Set. */
+  #first: Entry | undefined
+  #last: Entry | undefined
   #cancelTimer: (() => void) | undefined
 
   constructor(clock: Clock, ms: number) {
@@ -33,19 +37,35 @@ export class Deadlines {
 
   set(callback: () => void): Deadline {
     if (this.#ms === Number.POSITIVE_INFINITY) return never
-    const entry: Entry = { at: this.#clock.now() + this.#ms, callback, cancel: () => this.#remove(entry) }
-    this.#entries.add(entry)
+    const entry: Entry = {
+      at: this.#clock.now() + this.#ms,
+      callback,
+      cancel: () => this.#remove(entry),
+      waits: true,
+      previous: this.#last,
+      next: undefined,
+    }
+    if (this.#last === undefined) this.#first = entry
+    else this.#last.next = entry
+    this.#last = entry
     if (this.#cancelTimer === undefined) this.#arm(this.#ms)
     return entry
   }
 
-  #arm(ms: number): void {
-    this.#cancelTimer = this.#clock.setTimer(() => this.#ring(), ms)
+  #remove(entry: Entry): void {
+    if (!entry.waits) return
+    entry.waits = false
+    const { previous, next } = entry
+    if (previous === undefined) this.#first = next
+    else previous.next = next
+    if (next === undefined) this.#last = previous
+    else next.previous = previous
+    // The timer goes with the last entry: an idle engine must not keep a process alive.
+    if (this.#first === undefined) this.#stop()
   }
 
-  #remove(entry: Entry): void {
-    // The timer goes with the last entry: an idle engine must not keep a process alive.
-    if (this.#entries.delete(entry) && this.#entries.size === 0) this.#stop()
+  #arm(ms: number): void {
+    this.#cancelTimer = this.#clock.setTimer(() => this.#ring(), ms)
   }
 
   #stop(): void {
@@ -57,13 +77,9 @@ export class Deadlines {
     this.#cancelTimer = undefined
     const now = this.#clock.now()
     const ended: Entry[] = []
-    for (const entry of this.#entries) {
-      if (entry.at > now) break
-      ended.push(entry)
-    }
-    for (const entry of ended) this.#entries.delete(entry)
-    const [next] = this.#entries
-    if (next !== undefined) this.#arm(Math.max(1, next.at - now))
+    for (let entry = this.#first; entry !== undefined && entry.at <= now; entry = entry.next) ended.push(entry)
+    for (const entry of ended) this.#remove(entry)
+    if (this.#first !== undefined) this.#arm(Math.max(1, this.#first.at - now))
     for (const entry of ended) entry.callback()
   }
 }

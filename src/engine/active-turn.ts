@@ -6,7 +6,7 @@ import { deepFreeze, type JsonObject } from '../json.js'
 import type { CheckedInput } from './check-input.js'
 import type { FlowSteps } from './collect-steps.js'
 import type { FlowLogger } from './engine-options.js'
-import { storable, type TurnDraft } from './turn-draft.js'
+import { storableContext, type TurnDraft } from './turn-draft.js'
 import type { TurnScope } from './turn-scope.js'
 
 /** What an {@link ActiveTurn} is made of. */
@@ -39,10 +39,12 @@ export class ActiveTurn implements Turn {
   }
 
   get context(): JsonObject {
-    const { flow, input, scope } = this.#options
+    const { draft, flow, input, scope } = this.#options
     const own = flow.context
     if (this.#context?.of !== own) {
-      const stored = storable(own, 'context', scope.parts.limits)
+      // What the turn began with is checked and frozen; what was added since is the flow's own object.
+      const stored =
+        own === draft.base.flow.context ? draft.base.flow.context : storableContext(own, scope.parts.limits)
       this.#context = { of: own, merged: deepFreeze({ ...stored, ...input.serverContext }) }
     }
     return this.#context.merged
@@ -73,18 +75,17 @@ export class ActiveTurn implements Turn {
     }
   }
 
-  stateOf<State extends object>(step: StepConstructor<State>): State {
+  stateOf<Target extends StepConstructor>(step: Target): InstanceType<Target>['state'] {
     const { draft, steps } = this.#options
-    return draft.readState(steps.idOf(step)) as State
+    return draft.readState(steps.idOf(step))
   }
 
   #write(level: keyof FlowLogger, text: string, fields: Readonly<Record<string, unknown>> | undefined): void {
     const { scope, draft } = this.#options
     const { sessionId, flowName, turnId } = scope
-    try {
+    const write = async (): Promise<void> =>
       scope.parts.logger[level](text, { sessionId, flowName, turnId, step: draft.currentStep, ...fields })
-    } catch {
-      // A logger that fails must not fail the turn.
-    }
+    // A logger that throws or rejects must not touch the turn.
+    write().catch(() => undefined)
   }
 }

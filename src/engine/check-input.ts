@@ -3,7 +3,7 @@
  * passes is copied, so that the caller cannot change it under way.
  */
 import { InvalidInputError, LimitExceededError } from '../errors/engine-errors.js'
-import { copyJson, deepFreeze, isPlainObject, JsonError, type JsonObject, jsonSize, utf8Length } from '../json.js'
+import { copyJson, deepFreeze, isPlainObject, type JsonObject, jsonSize, utf8Length } from '../json.js'
 import type { EngineLimits } from './engine-limits.js'
 
 /** A turn to run, checked. */
@@ -36,7 +36,8 @@ export function checkSessionId(sessionId: unknown): string | undefined {
   if (sessionId === undefined || sessionId === '') return undefined
   if (typeof sessionId === 'string' && isSessionId(sessionId)) return sessionId
   throw new InvalidInputError({
-    message: 'sessionId must be a string of at most 256 visible ASCII characters without a comma, as an earlier turn returned it.',
+    message:
+      'sessionId must be a string of at most 256 visible ASCII characters without a comma, as an earlier turn returned it.',
   })
 }
 
@@ -60,7 +61,11 @@ export function checkTurnInput(
   if (typeof userMessage !== 'string') throw new InvalidInputError({ message: 'userMessage must be a string.' })
   // The exact count only where it can matter: a UTF-16 unit takes three bytes at most.
   if (userMessage.length * 3 > limits.maxMessageBytes && utf8Length(userMessage) > limits.maxMessageBytes) {
-    throw new LimitExceededError({ limit: 'maxMessageBytes', value: limits.maxMessageBytes, problem: 'The user message' })
+    throw new LimitExceededError({
+      limit: 'maxMessageBytes',
+      value: limits.maxMessageBytes,
+      problem: 'The user message',
+    })
   }
   if (signal !== undefined && !isAbortSignal(signal)) {
     throw new InvalidInputError({ message: 'signal must be an AbortSignal.' })
@@ -93,12 +98,8 @@ export function checkConfig(config: unknown, limits: EngineLimits): JsonObject |
 function checkObject(value: unknown, name: string, limits: EngineLimits): JsonObject | undefined {
   if (value === undefined) return undefined
   if (!isPlainObject(value)) throw new InvalidInputError({ message: `${name} must be a plain object.` })
-  try {
-    return deepFreeze(copyJson(value, name, limits.maxJsonDepth)) as JsonObject
-  } catch (cause) {
-    if (!(cause instanceof JsonError)) throw cause
-    throw new InvalidInputError({ message: `${cause.message}.`, cause })
-  }
+  const refuse = (problem: string, cause: Error): Error => new InvalidInputError({ message: `${problem}.`, cause })
+  return deepFreeze(copyJson(value, name, limits.maxJsonDepth, refuse)) as JsonObject
 }
 
 function isAbortSignal(value: unknown): value is AbortSignal {
@@ -106,6 +107,7 @@ function isAbortSignal(value: unknown): value is AbortSignal {
     typeof value === 'object' &&
     value !== null &&
     typeof (value as AbortSignal).aborted === 'boolean' &&
-    typeof (value as AbortSignal).addEventListener === 'function'
+    typeof (value as AbortSignal).addEventListener === 'function' &&
+    typeof (value as AbortSignal).removeEventListener === 'function'
   )
 }

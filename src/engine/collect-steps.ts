@@ -86,29 +86,48 @@ export function collectSteps(flow: Flow, flowName: string): FlowSteps {
     }
     const step = new stepClass()
     if (!(step instanceof LogicStep || step instanceof Step || step instanceof EndStep)) {
-      throw new FlowRegistrationError({ message: `Step '${id}' of flow '${flowName}' must extend Step, LogicStep or EndStep.` })
+      throw new FlowRegistrationError({
+        message: `Step '${id}' of flow '${flowName}' must extend Step, LogicStep or EndStep.`,
+      })
     }
     steps.set(id, step)
-    for (const alias of stepClass.aliases) aliases.set(alias, id)
+    for (const alias of stepClass.aliases) {
+      if (aliases.has(alias)) {
+        throw new FlowRegistrationError({ message: `Flow '${flowName}' has two steps with the alias '${alias}'.` })
+      }
+      aliases.set(alias, id)
+    }
     if (end === undefined && step instanceof EndStep) end = id
   }
   if (!steps.has(End.id)) steps.set(End.id, new End())
   for (const alias of aliases.keys()) {
     if (steps.has(alias)) {
-      throw new FlowRegistrationError({ message: `Flow '${flowName}' has a step '${alias}' and another with that alias.` })
+      throw new FlowRegistrationError({
+        message: `Flow '${flowName}' has a step '${alias}' and another with that alias.`,
+      })
     }
   }
   const [first] = steps.keys()
-  return new FlowSteps({ flowName, steps, aliases, initial: flow.initialStep() ?? (first as string), end: end ?? End.id })
+  return new FlowSteps({
+    flowName,
+    steps,
+    aliases,
+    initial: flow.initialStep() ?? (first as string),
+    end: end ?? End.id,
+  })
 }
 
 function checkStepId(stepClass: StepConstructor, flowName: string): string {
   const id: unknown = stepClass.id
   if (typeof id !== 'string' || id.trim() === '') {
-    throw new FlowRegistrationError({ message: `Flow '${flowName}' has a step whose ID is blank. Give it a static id.` })
+    throw new FlowRegistrationError({
+      message: `Flow '${flowName}' has a step whose ID is blank. Give it a static id.`,
+    })
   }
   if (id === '__proto__') {
-    throw new FlowRegistrationError({ message: `Flow '${flowName}' has a step with the ID '__proto__', which is refused.` })
+    throw new FlowRegistrationError({
+      message: `Flow '${flowName}' has a step with the ID '__proto__', which is refused.`,
+    })
   }
   if (id === End.id && (stepClass as unknown) !== End) {
     throw new FlowRegistrationError({

@@ -2,7 +2,7 @@
  * What an engine tells its listeners, and the wall between them and the turns: a listener that throws or rejects
  * touches neither a turn nor another listener. Payloads are frozen and carry no text of a conversation.
  */
-import { EventEmitter } from 'eventemitter3'
+import { InvalidInputError } from '../errors/engine-errors.js'
 import type { FlowErrorCode } from '../errors/flow-error.js'
 
 /** What every event of a session carries. */
@@ -45,7 +45,7 @@ export interface EngineEventMap {
   'session:conflict': TurnEvent
   'session:deleted': SessionEvent
   'session:evicted': SessionEvent
-  /** The turn has its session's lock. `sessionId` is the one asked for, or the one a new session will get. */
+  /** The turn has its session's lock. `sessionId` is the one asked for; empty where a new session was. */
   'turn:start': TurnEvent
   /** The turn is over, whichever way. `durationMs` counts from `turn:start`. */
   'turn:end': TurnEvent & { readonly durationMs: number; readonly success: boolean; readonly completed: boolean }
@@ -78,10 +78,9 @@ type AnyListener = (payload: never) => unknown
 
 /** The events of one engine. */
 export class EngineEvents {
-  readonly #emitter = new EventEmitter()
+  /** By event: each listener, and whether it wants only the next one. No entry where nobody listens. */
+  readonly #listeners = new Map<string, Map<AnyListener, boolean>>()
   readonly #onListenerError: (error: unknown, event: string) => void
-  /** The wrapped form of each listener, by event. */
-  readonly #wrapped = new Map<string, Map<AnyListener, (payload: unknown) => void>>()
 
   constructor(onListenerError: (error: unknown, event: string) => void) {
     this.#onListenerError = onListenerError
@@ -89,53 +88,54 @@ export class EngineEvents {
 
   /** Whether anybody listens: a payload that nobody gets need not be made. */
   has(name: EngineEventName): boolean {
-    return this.#emitter.listenerCount(name) > 0
+    return this.#listeners.has(name)
   }
 
   emit<Name extends EngineEventName>(name: Name, payload: EngineEventMap[Name]): void {
-    this.#emitter.emit(name, Object.freeze(payload))
+    const listeners = this.#listeners.get(name)
+    if (listeners === undefined) return
+    Object.freeze(payload)
+    // A copy: who is added or taken back by a listener does not change this round.
+    for (const [listener, once] of [...listeners]) {
+      if (once) this.off(name, listener)
+      this.#call(name, listener as EngineListener<Name>, payload)
+    }
   }
 
   on<Name extends EngineEventName>(name: Name, listener: EngineListener<Name>): void {
-    if (this.#find(name, listener) === undefined) this.#emitter.on(name, this.#wrap(name, listener, false))
+    this.#add(name, listener, false)
   }
 
   once<Name extends EngineEventName>(name: Name, listener: EngineListener<Name>): void {
-    if (this.#find(name, listener) === undefined) this.#emitter.on(name, this.#wrap(name, listener, true))
+    this.#add(name, listener, true)
   }
 
-  off<Name extends EngineEventName>(name: Name, listener: EngineListener<Name>): void {
-    const wrapped = this.#find(name, listener)
-    if (wrapped === undefined) return
-    this.#wrapped.get(name)?.delete(listener)
-    this.#emitter.off(name, wrapped)
+  off(name: EngineEventName, listener: AnyListener): void {
+    const listeners = this.#listeners.get(name)
+    if (listeners?.delete(listener) === true && listeners.size === 0) this.#listeners.delete(name)
   }
 
-  #find(name: string, listener: AnyListener): ((payload: unknown) => void) | undefined {
-    return this.#wrapped.get(name)?.get(listener)
-  }
-
-  #wrap<Name extends EngineEventName>(name: Name, listener: EngineListener<Name>, once: boolean): (payload: unknown) => void {
-    const wrapped = (payload: unknown): void => {
-      if (once) this.off(name, listener)
-      try {
-        const returned = listener(payload as EngineEventMap[Name])
-        if (returned instanceof Promise) returned.catch((error: unknown) => this.#report(error, name))
-      } catch (error) {
-        this.#report(error, name)
-      }
+  #add(name: EngineEventName, listener: AnyListener, once: boolean): void {
+    if (typeof listener !== 'function') {
+      throw new InvalidInputError({ message: `A listener of '${name}' must be a function.` })
     }
-    let ofName = this.#wrapped.get(name)
-    if (ofName === undefined) this.#wrapped.set(name, (ofName = new Map()))
-    ofName.set(listener, wrapped)
-    return wrapped
+    const listeners = this.#listeners.get(name)
+    if (listeners === undefined) this.#listeners.set(name, new Map([[listener, once]]))
+    else listeners.set(listener, once)
+  }
+
+  #call<Name extends EngineEventName>(name: Name, listener: EngineListener<Name>, payload: EngineEventMap[Name]): void {
+    try {
+      const returned = listener(payload)
+      if (returned instanceof Promise) returned.catch((error: unknown) => this.#report(error, name))
+    } catch (error) {
+      this.#report(error, name)
+    }
   }
 
   #report(error: unknown, name: string): void {
-    try {
-      this.#onListenerError(error, name)
-    } catch {
-      // There is nobody left to tell.
-    }
+    const report = async (): Promise<void> => this.#onListenerError(error, name)
+    // Where that fails too, there is nobody left to tell.
+    report().catch(() => undefined)
   }
 }

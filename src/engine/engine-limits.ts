@@ -49,10 +49,14 @@ const defaults: EngineLimits = {
 export function resolveLimits(limits: Partial<EngineLimits> = {}): EngineLimits {
   for (const [name, value] of Object.entries(limits)) {
     if (!Object.hasOwn(defaults, name)) {
-      throw new InvalidInputError({ message: `There is no limit '${name}'. Limits: ${Object.keys(defaults).join(', ')}.` })
+      throw new InvalidInputError({
+        message: `There is no limit '${name}'. Limits: ${Object.keys(defaults).join(', ')}.`,
+      })
     }
     if (value !== undefined && !(typeof value === 'number' && value > 0)) {
-      throw new InvalidInputError({ message: `Limit ${name} must be a number above 0, or Infinity to switch it off; got ${String(value)}.` })
+      throw new InvalidInputError({
+        message: `Limit ${name} must be a number above 0, or Infinity to switch it off; got ${String(value)}.`,
+      })
     }
   }
   const given = Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined))

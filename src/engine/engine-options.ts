@@ -40,8 +40,6 @@ export interface FlowEngineOptions {
   readonly unknownSession?: 'new' | 'reject'
   /** The engine's time. Default: the machine's. */
   readonly clock?: Clock
-  /** A number from 0 to below 1, for jitter. Default: `Math.random`. */
-  readonly random?: () => number
   /** Makes IDs. Default: random base64url from `crypto.getRandomValues`; for a session 24 bytes, 32 characters. */
   readonly generateId?: (kind: IdKind) => string
   /** Where `turn.log` writes to. Default: `console`. */

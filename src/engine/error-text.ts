@@ -8,15 +8,18 @@ import { FlowError } from '../errors/flow-error.js'
 /** Characters of a text that is not the engine's own. */
 const maxTextLength = 500
 
+/** Characters that are looked at: enough that what the cut leaves is clean, and no more, for time grows with them. */
+const maxRawLength = 4000
+
 const credentials: readonly (readonly [RegExp, string])[] = [
-  [/\b([a-z][a-z0-9+.-]*:\/\/)[^\s/@]+@/gi, '$1[redacted]@'],
+  [/\b([a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/]+@/gi, '$1[redacted]@'],
   [/\bBearer\s+[\w.~+/=-]+/gi, 'Bearer [redacted]'],
   [/\b(?:sk|pk|rk)[-_][\w-]{8,}/gi, '[redacted]'],
 ]
 
 /** What was thrown, as a text that may go out. Never throws itself. */
 export function thrownText(thrown: unknown): string {
-  let text = rawText(thrown)
+  let text = firstWords(rawText(thrown))
   for (const [pattern, replacement] of credentials) text = text.replace(pattern, replacement)
   return text.length > maxTextLength ? `${text.slice(0, maxTextLength - 1)}…` : text
 }
@@ -24,6 +27,13 @@ export function thrownText(thrown: unknown): string {
 /** What flow code threw, as a {@link FlowError}. */
 export function asFlowError(thrown: unknown): FlowError {
   return FlowError.isInstance(thrown) ? thrown : new FlowCodeError({ message: thrownText(thrown), cause: thrown })
+}
+
+/** Whole words only: half a credential looks like none. */
+function firstWords(text: string): string {
+  if (text.length <= maxRawLength) return text
+  const cut = text.slice(0, maxRawLength)
+  return cut.replace(/\S*$/, '') || cut
 }
 
 function rawText(thrown: unknown): string {

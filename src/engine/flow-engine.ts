@@ -13,15 +13,16 @@ import {
   TurnTimeoutError,
 } from '../errors/engine-errors.js'
 import { type FlowConstructor, type FlowRegistration, FlowRegistry } from '../flow/flow-registry.js'
+import type { FlowServices } from '../flow/turn.js'
 import type { Model, ModelProviderAdapter, ResolvedModelSelection, RuntimeModel } from '../model/model-provider.js'
 import { ModelRegistry } from '../model/model-registry.js'
 import { FlowSession, type LockWait } from '../session/flow-session.js'
 import { freezeSession } from '../session/session-codec.js'
 import type { SessionDocument } from '../session/session-document.js'
 import { StoreAccess, writeAttempts } from '../session/store-access.js'
-import { createStore } from '../stores/create-store.js'
+import { checkStore, createStore } from '../stores/create-store.js'
 import { type CheckedInput, checkConfig, checkSessionId, checkTurnInput, isSessionId } from './check-input.js'
-import { EngineEvents, type EngineEventName, type EngineListener } from './engine-events.js'
+import { type EngineEventName, EngineEvents, type EngineListener } from './engine-events.js'
 import { type EngineLimits, resolveLimits } from './engine-limits.js'
 import type {
   DeleteOptions,
@@ -64,7 +65,7 @@ export class FlowEngine {
   constructor(options: FlowEngineOptions = {}) {
     const clock = options.clock ?? systemClock
     const limits = resolveLimits(options.limits)
-    const store = options.sessionStore ?? createStore(options.configManager ?? new ConfigManager(), clock)
+    const store = checkStore(options.sessionStore) ?? createStore(options.configManager ?? new ConfigManager(), clock)
     const unknownSession = options.unknownSession ?? 'new'
     if (unknownSession !== 'new' && unknownSession !== 'reject') {
       throw new InvalidInputError({ message: "The engine option unknownSession must be 'new' or 'reject'." })
@@ -77,7 +78,7 @@ export class FlowEngine {
       flows: new FlowRegistry(),
       models: new ModelRegistry(),
       session: new FlowSession(new StoreAccess({ store, clock, storeTimeoutMs: limits.storeTimeoutMs })),
-      services: options.services ?? {},
+      services: options.services ?? ({} as FlowServices),
       logger: options.logger ?? console,
       unknownSession,
       turnDeadlines: new Deadlines(clock, limits.turnTimeoutMs),
@@ -168,7 +169,7 @@ export class FlowEngine {
    * @throws `InvalidInputError` where the provider is not registered or a parameter is not supported.
    */
   resolveModel(selection: ResolvedModelSelection): RuntimeModel {
-    return this.#parts.models.resolve(selection)
+    return this.#parts.models.resolve(selection).model
   }
 
   /**
@@ -196,8 +197,9 @@ export class FlowEngine {
     sessionId?: string,
     context?: Readonly<Record<string, unknown>>,
   ): Promise<RunResponseType> {
-    const result = await this.#execute(() => sessionId, (checkedId) =>
-      checkTurnInput({ flowName, userMessage, sessionId: checkedId, context }, this.#parts.limits),
+    const result = await this.#execute(
+      () => sessionId,
+      (checkedId) => checkTurnInput({ flowName, userMessage, sessionId: checkedId, context }, this.#parts.limits),
     )
     return result.response
   }
@@ -205,12 +207,15 @@ export class FlowEngine {
   /** Runs one user turn like {@link FlowEngine.run}, and tells the error. Never rejects. */
   execute(input: FlowRunInput): Promise<ExecuteResult> {
     const { limits } = this.#parts
-    return this.#execute(() => input.sessionId, (sessionId) => {
-      const { flowName, userMessage, signal, owner, serverContext } = input
-      const config = checkConfig(input.config, limits)
-      const context = config === undefined ? undefined : { config }
-      return checkTurnInput({ flowName, userMessage, sessionId, context, signal, owner, serverContext }, limits)
-    })
+    return this.#execute(
+      () => input.sessionId,
+      (sessionId) => {
+        const { flowName, userMessage, signal, owner, serverContext } = input
+        const config = checkConfig(input.config, limits)
+        const context = config === undefined ? undefined : { config }
+        return checkTurnInput({ flowName, userMessage, sessionId, context, signal, owner, serverContext }, limits)
+      },
+    )
   }
 
   /** The sessions of this engine: their lock is the application's to use. */
@@ -240,7 +245,11 @@ export class FlowEngine {
     try {
       const { session, events, clock } = this.#parts
       const checkedId = checkSessionId(sessionId ?? null) as string
-      const removed = await session.hold(checkedId, () => removeSession(session.access, checkedId, options), this.#deleteWait())
+      const removed = await session.hold(
+        checkedId,
+        () => removeSession(session.access, checkedId, options),
+        this.#deleteWait(),
+      )
       if (removed && events.has('session:deleted')) events.emit('session:deleted', { sessionId, at: clock.now() })
       return deleteSuccess(sessionId)
     } catch (error) {
@@ -306,7 +315,10 @@ export class FlowEngine {
   }
 
   /** Both are called inside the guard: a caller's own object may throw where it is read. */
-  async #execute(readSessionId: () => unknown, check: (sessionId: string | undefined) => CheckedInput): Promise<ExecuteResult> {
+  async #execute(
+    readSessionId: () => unknown,
+    check: (sessionId: string | undefined) => CheckedInput,
+  ): Promise<ExecuteResult> {
     let givenId = ''
     try {
       const sessionId = checkSessionId(readSessionId())

@@ -8,13 +8,13 @@ import { Flow } from '../flow/flow.js'
 import type { FlowConstructor } from '../flow/flow-registry.js'
 import { Step } from '../flow/step.js'
 import type { ModelSelection } from '../model/model-provider.js'
-import { resolveSelection } from '../model/model-registry.js'
+import type { ResolvedModel } from '../model/model-registry.js'
+import { resolveSelection } from '../model/model-selection.js'
 import { copySession, decodeSession } from '../session/session-codec.js'
 import { type SessionDocument, sessionLayoutVersion } from '../session/session-document.js'
 import type { CheckedInput } from './check-input.js'
 import { collectSteps, type FlowSteps } from './collect-steps.js'
-import type { ResolvedModel } from './run-model-step.js'
-import { storable } from './turn-draft.js'
+import { storableContext } from './turn-draft.js'
 import type { TurnScope } from './turn-scope.js'
 
 /** A turn that is ready to run. */
@@ -39,14 +39,20 @@ export async function bootstrap(scope: TurnScope, input: CheckedInput): Promise<
   const flow = new flowClass()
   Flow.attach(flow, { services: parts.services })
   if (input.context !== undefined) flow.addContext(input.context)
-  await flow.init()
+  const initialising: unknown = flow.init()
+  if (initialising !== undefined) await initialising
   scope.check()
   const steps = collectSteps(flow, flowName)
   return { flow, steps, modelOf: resolveModels(scope, flow, steps) }
 }
 
 /** Loads the session, or makes a new one in memory. `began` is called when the session's own turn begins. */
-export async function openSession(scope: TurnScope, input: CheckedInput, ready: Bootstrapped, began: (loaded: SessionDocument | undefined) => void): Promise<SessionDocument> {
+export async function openSession(
+  scope: TurnScope,
+  input: CheckedInput,
+  ready: Bootstrapped,
+  began: (loaded: SessionDocument | undefined) => void,
+): Promise<SessionDocument> {
   const { parts } = scope
   const { sessionId } = input
   const flowClass = parts.flows.get(scope.flowName) as FlowConstructor
@@ -58,9 +64,9 @@ export async function openSession(scope: TurnScope, input: CheckedInput, ready: 
       if (loaded.runStatus === 'running') {
         checkVersion(loaded, flowClass, ready.steps)
         began(loaded)
-        const restored = await restore(scope, ready, loaded)
-        scope.check()
-        if (restored !== undefined) return restored
+        const hasHook = ready.flow.onRestore !== Flow.prototype.onRestore
+        const document = hasHook ? await askFlow(scope, ready, loaded) : loaded
+        if (document !== undefined) return restore(scope, ready, document)
         began(undefined)
         return newSession(scope, input, ready.flow, flowClass)
       }
@@ -76,6 +82,8 @@ export async function openSession(scope: TurnScope, input: CheckedInput, ready: 
 function newSession(scope: TurnScope, input: CheckedInput, flow: Flow, flowClass: FlowConstructor): SessionDocument {
   const { parts } = scope
   const now = new Date(parts.clock.now()).toISOString()
+  const context = storableContext(flow.context, parts.limits)
+  Flow.setContext(flow, context)
   scope.sessionId = parts.generateId('session')
   return {
     id: scope.sessionId,
@@ -92,7 +100,7 @@ function newSession(scope: TurnScope, input: CheckedInput, flow: Flow, flowClass
       name: scope.flowName,
       version: flowClass.version,
       currentStep: null,
-      context: storable(flow.context, 'context', parts.limits),
+      context,
       steps: {},
       memory: {},
       sequence: [],
@@ -119,24 +127,31 @@ function checkVersion(document: SessionDocument, flowClass: FlowConstructor, ste
 function checkCurrentStep(sessionId: string, currentStep: string | null, steps: FlowSteps): void {
   if (currentStep === null || steps.get(currentStep) !== undefined || steps.aliases.has(currentStep)) return
   const known = [...steps.all().keys()].join(', ')
-  throw new SessionFlowInvariantError({ sessionId, problem: `its current step is '${currentStep}', and the steps of its flow are ${known}` })
+  throw new SessionFlowInvariantError({
+    sessionId,
+    problem: `its current step is '${currentStep}', and the steps of its flow are ${known}`,
+  })
 }
 
 /** Runs the flow's `onRestore`; `undefined` where it asked for a new session. */
-async function restore(scope: TurnScope, ready: Bootstrapped, loaded: SessionDocument): Promise<SessionDocument | undefined> {
-  const { flow, steps } = ready
-  let document = loaded
-  if (flow.onRestore !== Flow.prototype.onRestore) {
-    // The hook gets a copy: of a turn that fails, nothing it changed may stay.
-    const copy = copySession(loaded)
-    const returned = await flow.onRestore(copy)
-    scope.check()
-    if (returned === null) return undefined
-    document = decodeSession(returned ?? copy, loaded.id)
-    checkRestored(document, loaded, steps)
-  }
-  document = withoutAliases(document, steps)
-  Flow.restoreContext(flow, document.flow.context)
+async function askFlow(
+  scope: TurnScope,
+  ready: Bootstrapped,
+  loaded: SessionDocument,
+): Promise<SessionDocument | undefined> {
+  // The hook gets a copy: of a turn that fails, nothing it changed may stay.
+  const copy = copySession(loaded)
+  const returned = await ready.flow.onRestore(copy)
+  scope.check()
+  if (returned === null) return undefined
+  const document = decodeSession(returned ?? copy, loaded.id)
+  checkRestored(document, loaded, ready.steps)
+  return document
+}
+
+function restore(scope: TurnScope, { flow, steps }: Bootstrapped, loaded: SessionDocument): SessionDocument {
+  const document = withoutAliases(loaded, steps)
+  Flow.setContext(flow, document.flow.context)
   scope.emit('session:restored', {})
   return document
 }
@@ -161,7 +176,10 @@ function withoutAliases(document: SessionDocument, steps: FlowSteps): SessionDoc
     // The current ID comes later and wins, where both are there.
     const former = Object.entries(record).filter(([key]) => aliases.has(key))
     const current = Object.entries(record).filter(([key]) => !aliases.has(key))
-    return Object.fromEntries([...former.map(([key, value]) => [aliases.get(key) as string, value] as const), ...current])
+    return Object.fromEntries([
+      ...former.map(([key, value]) => [aliases.get(key) as string, value] as const),
+      ...current,
+    ])
   }
   const { currentStep } = flow
   return {
@@ -178,12 +196,11 @@ function withoutAliases(document: SessionDocument, steps: FlowSteps): SessionDoc
 /** Resolves and validates the model of every model step, once for each selection. */
 function resolveModels(scope: TurnScope, flow: Flow, steps: FlowSteps): (stepId: string) => ResolvedModel {
   const { models } = scope.parts
-  const resolve = (selection: ModelSelection, base: ModelSelection | undefined, source: string): ResolvedModel => {
-    const complete = resolveSelection(selection, base, source)
-    return { selection: complete, model: models.resolve(complete) }
-  }
+  const resolve = (selection: ModelSelection, base: ModelSelection | undefined, source: string): ResolvedModel =>
+    models.resolve(resolveSelection(selection, base, source))
   const flowSelection = flow.model()
-  const flowModel = flowSelection === undefined ? undefined : resolve(flowSelection, undefined, `model() of flow '${scope.flowName}'`)
+  const flowModel =
+    flowSelection === undefined ? undefined : resolve(flowSelection, undefined, `model() of flow '${scope.flowName}'`)
   const ofSteps = new Map<string, ResolvedModel>()
   for (const [stepId, step] of steps.all()) {
     if (!(step instanceof Step)) continue

@@ -12,7 +12,11 @@ import type { DeleteOptions } from './engine-options.js'
  * @param options - Where given, only a session of this owner is removed; without an `owner`, only one that has none.
  * @returns Whether there was one to remove.
  */
-export async function removeSession(access: StoreAccess, sessionId: string, options: DeleteOptions | undefined): Promise<boolean> {
+export async function removeSession(
+  access: StoreAccess,
+  sessionId: string,
+  options: DeleteOptions | undefined,
+): Promise<boolean> {
   let stored: unknown
   try {
     stored = await access.loadUnchecked(sessionId)

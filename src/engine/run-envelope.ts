@@ -1,7 +1,10 @@
 /** The envelopes that `run`, `execute` and `deleteSession` resolve to (contract 2.3, 2.5, 4.5). */
 import type { FlowError } from '../errors/flow-error.js'
-import { HttpContentType } from '../http-content-type.js'
+import type { HttpContentType } from '../http-content-type.js'
 import type { ExecuteDeleteResult, ExecuteResult } from './engine-options.js'
+
+/** The default of every reply. The value, not the enumeration: that one is long, and not every application uses it. */
+export const plain: HttpContentType = 'text/plain'
 
 /** What a committed turn says to the user. */
 export interface TurnReply {
@@ -23,7 +26,7 @@ export function failureEnvelope(session: string, error: FlowError, secondFailure
     secondFailure === undefined
       ? error.message
       : `${error.message} Saving the aborted session failed: ${secondFailure.message}`
-  return { response: { success: false, completed: true, message, session, contentType: HttpContentType.Plain }, error }
+  return { response: { success: false, completed: true, message, session, contentType: plain }, error }
 }
 
 export function deleteSuccess(session: string): ExecuteDeleteResult {

@@ -9,17 +9,12 @@ import type { Step } from '../flow/step.js'
 import type { Tool } from '../flow/tool.js'
 import { Transition } from '../flow/transition.js'
 import { copyJson, deepFreeze, isPlainObject } from '../json.js'
-import type { Message, MessagePart, TextPart, ToolCallPart } from '../model/message.js'
-import type { ModelRequest, ModelResponse, ResolvedModelSelection, RuntimeModel } from '../model/model-provider.js'
-import { withoutCredentials } from '../model/model-registry.js'
-import { runTool, toolResult } from './run-tool.js'
+import type { Message, MessagePart, TextPart, ToolCallPart, ToolDefinition } from '../model/message.js'
+import type { ModelRequest, ModelResponse } from '../model/model-provider.js'
+import type { ResolvedModel } from '../model/model-registry.js'
+import { withoutCredentials } from '../model/model-selection.js'
 import type { StepRun } from './run-steps.js'
-
-/** A step's model, resolved at session start. */
-export interface ResolvedModel {
-  readonly selection: ResolvedModelSelection
-  readonly model: RuntimeModel
-}
+import { runTool, toolResult } from './run-tool.js'
 
 /** How a model step ended: with a text that was sent as it was stored, or with a transition. */
 export type ModelStepOutcome = { readonly text: string } | { readonly transition: Transition }
@@ -28,11 +23,18 @@ export type ModelStepOutcome = { readonly text: string } | { readonly transition
 export function namespaceOf(step: Step, stepId: string): string {
   const namespace: unknown = step.memory ?? stepId
   if (typeof namespace === 'string' && namespace !== '' && namespace !== '__proto__') return namespace
-  throw new FlowCodeError({ message: `The memory namespace of step '${stepId}' must be a string that is not empty, and not '__proto__'.` })
+  throw new FlowCodeError({
+    message: `The memory namespace of step '${stepId}' must be a string that is not empty, and not '__proto__'.`,
+  })
 }
 
 /** Runs a model step until it answers or moves on. */
-export async function runModelStep(run: StepRun, step: Step, stepId: string, extraPrompt: string | undefined): Promise<ModelStepOutcome> {
+export async function runModelStep(
+  run: StepRun,
+  step: Step,
+  stepId: string,
+  extraPrompt: string | undefined,
+): Promise<ModelStepOutcome> {
   const { draft, turn, scope } = run
   const resolved = run.modelOf(stepId)
   const namespace = namespaceOf(step, stepId)
@@ -49,7 +51,8 @@ export async function runModelStep(run: StepRun, step: Step, stepId: string, ext
       continue
     }
     const text = parts.map((part) => (part as TextPart).text).join('')
-    const answer = await step.onReply(text, turn)
+    const reply = step.onReply(text, turn)
+    const answer = typeof reply === 'string' ? reply : await reply
     scope.check()
     if (typeof answer === 'string') {
       // What was sent is what is remembered.
@@ -57,7 +60,9 @@ export async function runModelStep(run: StepRun, step: Step, stepId: string, ext
       return { text: answer }
     }
     if (!Transition.isInstance(answer)) {
-      throw new FlowCodeError({ message: `onReply of step '${stepId}' must return a text, retry(...) or a transition.` })
+      throw new FlowCodeError({
+        message: `onReply of step '${stepId}' must return a text, retry(...) or a transition.`,
+      })
     }
     draft.memory.append(namespace, message('assistant', parts, turn.number))
     if (answer.fields.kind !== 'stay') return { transition: answer }
@@ -70,22 +75,33 @@ export async function runModelStep(run: StepRun, step: Step, stepId: string, ext
 function retryReason(answer: Transition, stepId: string): string {
   const { feedback } = answer.fields
   if (feedback !== undefined) return feedback
-  throw new FlowCodeError({ message: `onReply of step '${stepId}' returned stay() without a text; tell the model what to do better.` })
+  throw new FlowCodeError({
+    message: `onReply of step '${stepId}' returned stay() without a text; tell the model what to do better.`,
+  })
 }
 
 async function toolsOf(run: StepRun, step: Step, stepId: string): Promise<ReadonlyMap<string, Tool>> {
-  const shared = await run.flow.tools(run.turn)
-  const own = await step.tools(run.turn)
+  const offeredByFlow = run.flow.tools(run.turn)
+  const shared = Array.isArray(offeredByFlow) ? offeredByFlow : await offeredByFlow
+  const offeredByStep = step.tools(run.turn)
+  const own = Array.isArray(offeredByStep) ? offeredByStep : await offeredByStep
   run.scope.check()
   const tools = new Map<string, Tool>()
   for (const tool of [...shared, ...own]) {
-    if (tools.has(tool.name)) throw new FlowCodeError({ message: `Step '${stepId}' offers two tools with the name '${tool.name}'.` })
+    if (tools.has(tool.name))
+      throw new FlowCodeError({ message: `Step '${stepId}' offers two tools with the name '${tool.name}'.` })
     tools.set(tool.name, tool)
   }
   return tools
 }
 
-async function runCalls(run: StepRun, calls: readonly ToolCallPart[], tools: ReadonlyMap<string, Tool>, namespace: string, stepId: string): Promise<Transition | undefined> {
+async function runCalls(
+  run: StepRun,
+  calls: readonly ToolCallPart[],
+  tools: ReadonlyMap<string, Tool>,
+  namespace: string,
+  stepId: string,
+): Promise<Transition | undefined> {
   const { draft, turn, scope } = run
   let transition: Transition | undefined
   for (const call of calls) {
@@ -113,13 +129,27 @@ async function callModel(
   const { draft, turn, scope } = run
   const { limits, clock } = scope.parts
   if (run.modelCalls >= limits.maxModelCallsPerTurn) {
-    throw new LimitExceededError({ limit: 'maxModelCallsPerTurn', value: limits.maxModelCallsPerTurn, problem: `The number of model calls in step '${stepId}'` })
+    throw new LimitExceededError({
+      limit: 'maxModelCallsPerTurn',
+      value: limits.maxModelCallsPerTurn,
+      problem: `The number of model calls in step '${stepId}'`,
+    })
   }
-  const prompt: unknown = await step.prompt(turn)
+  const asked: unknown = step.prompt(turn)
+  const prompt: unknown = typeof asked === 'string' ? asked : await asked
   scope.check()
-  if (typeof prompt !== 'string') throw new FlowCodeError({ message: `prompt of step '${stepId}' must return a string.` })
+  if (typeof prompt !== 'string')
+    throw new FlowCodeError({ message: `prompt of step '${stepId}' must return a string.` })
   const callNumber = ++run.modelCalls
-  const request = requestOf(run, stepId, resolved, draft.memory.messages(namespace), tools, joinPrompts(prompt, extraPrompt), callNumber)
+  const request = requestOf(
+    run,
+    stepId,
+    resolved,
+    draft.memory.messages(namespace),
+    tools,
+    joinPrompts(prompt, extraPrompt),
+    callNumber,
+  )
   const { provider, name } = resolved.selection
   const names = { step: stepId, provider, model: name, callNumber }
   const startedAt = clock.now()
@@ -137,7 +167,9 @@ async function callModel(
     success = true
     return parts
   } finally {
-    scope.emit('model:end', { ...names, durationMs: clock.now() - startedAt, success, ...usage })
+    if (scope.isHeard('model:end')) {
+      scope.emit('model:end', { ...names, durationMs: clock.now() - startedAt, success, ...usage })
+    }
   }
 }
 
@@ -152,16 +184,18 @@ function requestOf(
 ): ModelRequest {
   const { scope, turn } = run
   const { flowName, sessionId } = scope
-  return {
-    ...(system === '' ? {} : { system }),
+  const definitions: ToolDefinition[] = []
+  for (const { name, description, inputSchema } of tools.values()) definitions.push({ name, description, inputSchema })
+  const request: ModelRequest = {
     messages,
-    tools: Array.from(tools.values(), ({ name, description, inputSchema }) => ({ name, description, inputSchema })),
+    tools: definitions,
     params: resolved.selection.params,
     origin: { flowName, stepId, sessionId, turnNumber: turn.number, callNumber },
     get signal() {
       return scope.signal
     },
   }
+  return system === '' ? request : Object.defineProperty(request, 'system', { value: system, enumerable: true })
 }
 
 async function generate(resolved: ResolvedModel, request: ModelRequest): Promise<ModelResponse> {
@@ -204,11 +238,10 @@ function partOf(part: MessagePart, resolved: ResolvedModel, maxDepth: number): M
     throw modelError(resolved, 'It answered with a part that is neither a text nor a tool call.')
   }
   const { type, toolCallId, toolName } = part
-  try {
-    return Object.freeze({ type, toolCallId, toolName, input: deepFreeze(copyJson(part.input ?? {}, 'input', maxDepth)) })
-  } catch (cause) {
-    throw modelError(resolved, `It called '${toolName}' with arguments that are no JSON.`, cause)
-  }
+  const refuse = (_problem: string, cause: Error): Error =>
+    modelError(resolved, `It called '${toolName}' with arguments that are no JSON.`, cause)
+  const input = deepFreeze(copyJson(part.input ?? {}, 'input', maxDepth, refuse))
+  return Object.freeze({ type, toolCallId, toolName, input })
 }
 
 function modelError(resolved: ResolvedModel, detail: string | undefined, cause?: unknown): ModelError {

@@ -10,11 +10,11 @@ import type { Flow } from '../flow/flow.js'
 import { LogicStep } from '../flow/logic-step.js'
 import { Step } from '../flow/step.js'
 import { checkBase64, reply as replyTransition, Transition } from '../flow/transition.js'
-import { HttpContentType } from '../http-content-type.js'
+import type { ResolvedModel } from '../model/model-registry.js'
 import type { ActiveTurn } from './active-turn.js'
 import type { FlowSteps } from './collect-steps.js'
-import type { TurnReply } from './run-envelope.js'
-import { namespaceOf, type ResolvedModel, runModelStep } from './run-model-step.js'
+import { plain, type TurnReply } from './run-envelope.js'
+import { namespaceOf, runModelStep } from './run-model-step.js'
 import type { TurnDraft } from './turn-draft.js'
 import type { TurnScope } from './turn-scope.js'
 
@@ -53,7 +53,10 @@ export async function runSteps(run: StepRun): Promise<{ readonly reply: TurnRepl
   const { draft, steps, scope, turn } = run
   const progress = new Progress()
   if (draft.currentStep === null) await enter(run, progress, steps.initial, undefined)
-  else await refuseTransition(steps.require(draft.currentStep).onRestore(turn), 'onRestore', draft.currentStep)
+  else {
+    const returned: unknown = steps.require(draft.currentStep).onRestore(turn)
+    if (returned !== undefined) await refuseTransition(returned, 'onRestore', draft.currentStep)
+  }
   scope.check()
   while (progress.answer === undefined) {
     const stepId = draft.currentStep as string
@@ -63,7 +66,7 @@ export async function runSteps(run: StepRun): Promise<{ readonly reply: TurnRepl
     else if (step instanceof Step) await runModel(run, progress, step, stepId)
   }
   const stepId = draft.currentStep as string
-  const reply = { text: progress.answer.text, contentType: draft.contentType ?? HttpContentType.Plain, encoding: draft.encoding }
+  const reply = { text: progress.answer.text, contentType: draft.contentType ?? plain, encoding: draft.encoding }
   if (reply.encoding === 'base64') checkBase64(reply.text)
   remember(run, progress.answer, reply)
   return { reply, completed: steps.require(stepId) instanceof EndStep }
@@ -93,16 +96,29 @@ async function closing(run: StepRun, step: EndStep, stepId: string): Promise<Ans
 }
 
 /** Applies a transition, and those that `onEnter` returns after it. */
-async function apply(run: StepRun, progress: Progress, transition: Transition, from: string, place: string): Promise<void> {
+async function apply(
+  run: StepRun,
+  progress: Progress,
+  transition: Transition,
+  from: string,
+  place: string,
+): Promise<void> {
   const { draft, steps } = run
   const { kind, reply, feedback, contentType, encoding } = transition.fields
   if (kind === 'go' || kind === 'finish') {
     if (reply !== undefined) progress.answer = { text: reply, from, remembered: false }
-    return enter(run, progress, kind === 'finish' ? steps.end : steps.idOf(transition.fields.target ?? ''), transition)
+    return await enter(
+      run,
+      progress,
+      kind === 'finish' ? steps.end : steps.idOf(transition.fields.target ?? ''),
+      transition,
+    )
   }
   const text = kind === 'reply' ? reply : feedback
   if (text === undefined) {
-    throw new FlowCodeError({ message: `Step '${from}' returned stay() without a text from ${place}; there would be nothing to say to the user.` })
+    throw new FlowCodeError({
+      message: `Step '${from}' returned stay() without a text from ${place}; there would be nothing to say to the user.`,
+    })
   }
   if (contentType !== undefined) {
     draft.contentType = contentType
@@ -112,7 +128,12 @@ async function apply(run: StepRun, progress: Progress, transition: Transition, f
 }
 
 /** Leaves the current step, if there is one, and enters another. `transition` is undefined at the session's start. */
-async function enter(run: StepRun, progress: Progress, stepId: string, transition: Transition | undefined): Promise<void> {
+async function enter(
+  run: StepRun,
+  progress: Progress,
+  stepId: string,
+  transition: Transition | undefined,
+): Promise<void> {
   const { draft, steps, scope, turn } = run
   const { limits } = scope.parts
   const step = steps.require(stepId)
@@ -125,7 +146,8 @@ async function enter(run: StepRun, progress: Progress, stepId: string, transitio
         problem: `The number of moves in one turn (the last one from '${left}' to '${stepId}')`,
       })
     }
-    await refuseTransition(steps.require(left).onExit(turn), 'onExit', left)
+    const returned: unknown = steps.require(left).onExit(turn)
+    if (returned !== undefined) await refuseTransition(returned, 'onExit', left)
     scope.check()
     scope.emit('step:exit', { step: left })
   }
@@ -137,19 +159,28 @@ async function enter(run: StepRun, progress: Progress, stepId: string, transitio
   turn.message = fields?.message ?? run.userMessage
   progress.extraPrompt = fields?.prompt
   scope.emit('step:enter', { step: stepId })
-  const returned: unknown = await step.onEnter(turn)
+  const entered: unknown = step.onEnter(turn)
+  const returned: unknown = entered === undefined ? undefined : await entered
   scope.check()
   if (returned === undefined) return
   if (!Transition.isInstance(returned)) {
     throw new FlowCodeError({ message: `onEnter of step '${stepId}' must return nothing or a transition.` })
   }
   if (step instanceof EndStep && returned.fields.kind === 'go') {
-    throw new FlowCodeError({ message: `onEnter of end step '${stepId}' returned go(...), but entering an end step ends the session.` })
+    throw new FlowCodeError({
+      message: `onEnter of end step '${stepId}' returned go(...), but entering an end step ends the session.`,
+    })
   }
   await applyFromEnter(run, progress, returned, stepId, step)
 }
 
-async function applyFromEnter(run: StepRun, progress: Progress, returned: Transition, stepId: string, step: BaseStep): Promise<void> {
+async function applyFromEnter(
+  run: StepRun,
+  progress: Progress,
+  returned: Transition,
+  stepId: string,
+  step: BaseStep,
+): Promise<void> {
   // An end step is where finish leads: its content is the closing reply, and there is no further move.
   if (step instanceof EndStep && returned.fields.kind === 'finish') {
     const { reply } = returned.fields

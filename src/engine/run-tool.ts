@@ -8,9 +8,9 @@ import { FlowError } from '../errors/flow-error.js'
 import { type Tool, type ToolCall, ToolError } from '../flow/tool.js'
 import { Transition } from '../flow/transition.js'
 import type { Turn } from '../flow/turn.js'
-import { copyJson, JsonError, type JsonValue } from '../json.js'
+import { copyJson, deepFreeze, type JsonValue } from '../json.js'
 import type { ToolCallPart, ToolResultPart } from '../model/message.js'
-import { issueText } from '../model/model-registry.js'
+import { issueText } from '../model/schema-issues.js'
 import { thrownText } from './error-text.js'
 import type { TurnScope } from './turn-scope.js'
 
@@ -30,7 +30,13 @@ export function toolResult(call: ToolCallPart, output: JsonValue, isError = fals
 }
 
 /** Runs one call. */
-export async function runTool(call: ToolCallPart, tools: ReadonlyMap<string, Tool>, turn: Turn, scope: TurnScope, step: string): Promise<ToolOutcome> {
+export async function runTool(
+  call: ToolCallPart,
+  tools: ReadonlyMap<string, Tool>,
+  turn: Turn,
+  scope: TurnScope,
+  step: string,
+): Promise<ToolOutcome> {
   const tool = tools.get(call.toolName)
   if (tool === undefined) {
     const known = [...tools.keys()].join(', ') || 'none'
@@ -81,21 +87,28 @@ function asToolError(tool: Tool, thrown: unknown): FlowError {
 
 function resultOf(tool: Tool, returned: unknown, scope: TurnScope): JsonValue {
   if (returned === undefined) return done
-  try {
-    return copyJson(returned, 'result', scope.parts.limits.maxJsonDepth)
-  } catch (cause) {
-    if (!(cause instanceof JsonError)) throw cause
-    throw new ToolExecutionError({ tool: tool.name, message: `Tool '${tool.name}' returned what cannot be stored: ${cause.message}.`, cause })
-  }
+  const { name } = tool
+  const refuse = (problem: string, cause: Error): Error =>
+    new ToolExecutionError({ tool: name, message: `Tool '${name}' returned what cannot be stored: ${problem}.`, cause })
+  return deepFreeze(copyJson(returned, 'result', scope.parts.limits.maxJsonDepth, refuse))
 }
 
 /** Runs `execute` under `toolTimeoutMs`. A tool that comes back later is not listened to. */
-function withinTime(tool: Tool, call: ToolCallPart, scope: TurnScope, execute: (toolCall: ToolCall) => unknown): Promise<unknown> {
+function withinTime(
+  tool: Tool,
+  call: ToolCallPart,
+  scope: TurnScope,
+  execute: (toolCall: ToolCall) => unknown,
+): Promise<unknown> {
   const { limits, toolDeadlines } = scope.parts
   return new Promise((resolve, reject) => {
     let controller: AbortController | undefined
     const deadline: Deadline = toolDeadlines.set(() => {
-      const error = new LimitExceededError({ limit: 'toolTimeoutMs', value: limits.toolTimeoutMs, problem: `The time of tool '${tool.name}'` })
+      const error = new LimitExceededError({
+        limit: 'toolTimeoutMs',
+        value: limits.toolTimeoutMs,
+        problem: `The time of tool '${tool.name}'`,
+      })
       controller?.abort(error)
       reject(error)
     })
@@ -108,6 +121,8 @@ function withinTime(tool: Tool, call: ToolCallPart, scope: TurnScope, execute: (
       },
     }
     const settle = async (): Promise<unknown> => execute(toolCall)
-    settle().then(resolve, reject).finally(() => deadline.cancel())
+    settle()
+      .then(resolve, reject)
+      .finally(() => deadline.cancel())
   })
 }

@@ -25,49 +25,58 @@ export async function runTurn(scope: TurnScope, input: CheckedInput): Promise<Ex
   })
   const { signal } = input
   const abort = (): void => scope.giveUp(new TurnAbortedError({ cause: signal?.reason }))
-  signal?.addEventListener('abort', abort)
-  if (signal?.aborted === true) abort()
-  const letGo = input.sessionId === undefined ? undefined : parts.session.access.store.hold?.(input.sessionId)
   parts.scopes.add(scope)
   scope.announce('turn:start', {})
   const progress: TurnProgress = { base: undefined, storedRevision: undefined, usage: undefined }
   let result: ExecuteResult
   try {
+    signal?.addEventListener('abort', abort)
+    if (signal?.aborted === true) abort()
+    if (input.sessionId !== undefined) scope.hold(input.sessionId)
     result = await runAndCommit(scope, input, progress, () => deadline.cancel())
   } catch (error) {
     scope.finishWork()
     result = await settleTurnError(scope, error, progress, input.sessionId ?? '')
   } finally {
     deadline.cancel()
-    signal?.removeEventListener('abort', abort)
-    letGo?.()
     parts.scopes.delete(scope)
-    scope.onSettled?.()
+    scope.end()
+    stopListening(signal, abort)
   }
   const { success, completed } = result.response
   scope.announce('turn:end', { durationMs: parts.clock.now() - startedAt, success, completed })
   return result
 }
 
-async function runAndCommit(scope: TurnScope, input: CheckedInput, progress: TurnProgress, stopDeadline: () => void): Promise<ExecuteResult> {
+function stopListening(signal: AbortSignal | undefined, listener: () => void): void {
+  try {
+    signal?.removeEventListener('abort', listener)
+  } catch {
+    // The turn is settled; a signal of the caller's own making must not change its reply.
+  }
+}
+
+async function runAndCommit(
+  scope: TurnScope,
+  input: CheckedInput,
+  progress: TurnProgress,
+  stopDeadline: () => void,
+): Promise<ExecuteResult> {
   const prepared = await scope.race(() => prepare(scope, input, progress))
   if (prepared.flow.isBatch()) await saveCheckpoint(scope, prepared, progress)
-  const draft = new TurnDraft(prepared.base, prepared.steps)
+  const draft = new TurnDraft(prepared.base, prepared.steps, scope.parts.limits)
   progress.usage = draft.usage
   const contextBefore = prepared.flow.context
   const { reply, completed } = await scope.race(() => runPrepared(scope, input, prepared, draft))
   const { parts } = scope
-  const document = draft.toDocument(
-    {
-      revision: nextRevision(progress.storedRevision, parts.generateId('revision')),
-      at: parts.clock.now(),
-      userMessage: input.userMessage,
-      reply,
-      completed,
-      context: prepared.flow.context === contextBefore ? undefined : prepared.flow.context,
-    },
-    parts.limits,
-  )
+  const document = draft.toDocument({
+    revision: nextRevision(progress.storedRevision, parts.generateId('revision')),
+    at: parts.clock.now(),
+    userMessage: input.userMessage,
+    reply,
+    completed,
+    context: prepared.flow.context === contextBefore ? undefined : prepared.flow.context,
+  })
   // From here on the turn is the store's, with deadlines of its own.
   scope.finishWork()
   stopDeadline()
@@ -87,10 +96,16 @@ async function prepare(scope: TurnScope, input: CheckedInput, progress: TurnProg
     progress.storedRevision = document?.revision
   })
   progress.base = loaded ?? base
-  return { ...ready, base, loaded }
+  const { flow, steps, modelOf } = ready
+  return { flow, steps, modelOf, base, loaded }
 }
 
-async function runPrepared(scope: TurnScope, input: CheckedInput, prepared: PreparedTurn, draft: TurnDraft): ReturnType<typeof runSteps> {
+function runPrepared(
+  scope: TurnScope,
+  input: CheckedInput,
+  prepared: PreparedTurn,
+  draft: TurnDraft,
+): ReturnType<typeof runSteps> {
   const { flow, steps, base, modelOf, loaded } = prepared
   for (const [stepId, step] of steps.all()) BaseStep.attach(step, draft, stepId)
   const turn = new ActiveTurn({ scope, draft, flow, steps, input, isNew: loaded === undefined })
@@ -105,6 +120,7 @@ async function saveCheckpoint(scope: TurnScope, prepared: PreparedTurn, progress
   const savedAt = new Date(parts.clock.now()).toISOString()
   const checkpoint = { ...(prepared.loaded ?? prepared.base), revision, savedAt }
   const isFirst = progress.storedRevision === undefined
+  if (isFirst) scope.hold(checkpoint.id)
   await parts.session.access.write(checkpoint, progress.storedRevision, { appended: {} })
   progress.storedRevision = revision
   scope.announce(isFirst ? 'session:created' : 'session:saved', {})

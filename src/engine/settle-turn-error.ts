@@ -26,7 +26,12 @@ export interface TurnProgress {
 }
 
 /** Settles a failed turn. Does not reject. */
-export async function settleTurnError(scope: TurnScope, thrown: unknown, progress: TurnProgress, givenSessionId: string): Promise<ExecuteResult> {
+export async function settleTurnError(
+  scope: TurnScope,
+  thrown: unknown,
+  progress: TurnProgress,
+  givenSessionId: string,
+): Promise<ExecuteResult> {
   const error = asFlowError(thrown)
   const { base } = progress
   if (error.code === 'SESSION_CONFLICT') scope.announce('session:conflict', {})
@@ -47,7 +52,10 @@ export async function settleTurnError(scope: TurnScope, thrown: unknown, progres
 /** Whether the stored document stays as it is. */
 function leavesSessionAlone(error: FlowError): boolean {
   return (
-    isSessionConflict(error) || isOutcomeUnknown(error) || error.code === 'TURN_ABORTED' || error.code === 'ENGINE_CLOSED'
+    isSessionConflict(error) ||
+    isOutcomeUnknown(error) ||
+    error.code === 'TURN_ABORTED' ||
+    error.code === 'ENGINE_CLOSED'
   )
 }
 

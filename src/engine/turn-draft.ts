@@ -5,9 +5,14 @@
 import { FlowCodeError, LimitExceededError } from '../errors/engine-errors.js'
 import type { StepRuntime } from '../flow/base-step.js'
 import { ConversationMemory } from '../flow/conversation-memory.js'
-import { copyJson, isPlainObject, JsonError, type JsonObject, jsonSize } from '../json.js'
+import { copyJson, isPlainObject, type JsonObject, jsonSize } from '../json.js'
 import type { ModelSelection } from '../model/model-provider.js'
-import type { SessionDocument, SessionHistoryEntry, SessionSequenceEntry, SessionStep } from '../session/session-document.js'
+import type {
+  SessionDocument,
+  SessionHistoryEntry,
+  SessionSequenceEntry,
+  SessionStep,
+} from '../session/session-document.js'
 import type { SessionSaveHint } from '../session/session-store.js'
 import { shareList } from '../session/shared-lists.js'
 import type { FlowSteps } from './collect-steps.js'
@@ -39,21 +44,25 @@ export class TurnDraft implements StepRuntime {
   contentType: string | undefined
   encoding: 'base64' | undefined
   readonly #steps: FlowSteps
+  readonly #limits: EngineLimits
   /** Live states, by step: those that were read or written. */
   readonly #states = new Map<string, object>()
+  /** The first states, as JSON, of steps that the session has not been in. */
+  readonly #lookedAt = new Map<string, string>()
   readonly #models = new Map<string, ModelSelection>()
   readonly #entered: SessionSequenceEntry[] = []
 
-  constructor(base: SessionDocument, steps: FlowSteps) {
+  constructor(base: SessionDocument, steps: FlowSteps, limits: EngineLimits) {
     this.base = base
     this.#steps = steps
+    this.#limits = limits
     this.memory = new ConversationMemory(base.flow.memory)
     this.usage = { ...base.usage }
     this.turnNumber = base.history.length + 1
     this.currentStep = base.flow.currentStep
     // The content type belongs to the step, until a move sets another: the last turn tells it.
     const last = base.history.at(-1)
-    if (last !== undefined && last.step === base.flow.currentStep) {
+    if (last !== undefined && (steps.aliases.get(last.step) ?? last.step) === base.flow.currentStep) {
       this.contentType = last.contentType
       this.encoding = last.encoding
     }
@@ -62,28 +71,32 @@ export class TurnDraft implements StepRuntime {
   readState(stepId: string): object {
     let state = this.#states.get(stepId)
     if (state === undefined) {
-      const stored = this.#stored(stepId)
-      state = stored === undefined ? this.#steps.require(stepId).initialState() : (copyJson(stored.state, 'state', Number.POSITIVE_INFINITY) as object)
-      this.#states.set(stepId, state)
+      state = this.writeState(stepId, this.#stored(stepId)?.state ?? this.#steps.require(stepId).initialState())
+      if (!this.#wasVisited(stepId)) this.#lookedAt.set(stepId, JSON.stringify(state))
     }
     return state
   }
 
-  writeState(stepId: string, state: object): void {
+  writeState(stepId: string, state: object): object {
     if (!isPlainObject(state)) throw new FlowCodeError({ message: `${stepId}.state must be a plain object.` })
-    this.#states.set(stepId, state)
+    // A copy: what flow code hands over may be a constant, and a live state belongs to one turn.
+    const live = storable(state, `${stepId}.state`, this.#limits)
+    this.#states.set(stepId, live)
+    return live
   }
 
   /** Moves to a step and merges `state` into its own. */
   enter(stepId: string, state: JsonObject | undefined): void {
     this.currentStep = stepId
-    this.#entered.push({ step: stepId, level: 0 })
+    this.#entered.push(Object.freeze({ step: stepId, level: 0 }))
     const current = this.readState(stepId)
-    if (state !== undefined) Object.assign(current, state)
+    // A copy: a transition may be a constant, and what a step changes in its state is its session's alone.
+    if (state !== undefined) Object.assign(current, copyJson(state, 'state', Number.POSITIVE_INFINITY))
   }
 
   /** Remembers which model answered for a step. */
   answeredBy(stepId: string, selection: ModelSelection): void {
+    this.readState(stepId)
     this.#models.set(stepId, selection)
   }
 
@@ -100,13 +113,14 @@ export class TurnDraft implements StepRuntime {
    * @throws {@link FlowCodeError} for a state or context that JSON cannot carry.
    * @throws {@link LimitExceededError} where the session has grown beyond `maxSessionBytes`.
    */
-  toDocument(ending: TurnEnding, limits: EngineLimits): SessionDocument {
+  toDocument(ending: TurnEnding): SessionDocument {
     const { base } = this
+    const limits = this.#limits
     const at = new Date(ending.at).toISOString()
     const entry = this.#historyEntry(ending, at)
     const bytes = base.bytes + this.memory.addedBytes + jsonSize(entry) + 1
-    const steps = this.#storedSteps(limits)
-    const context = ending.context === undefined ? base.flow.context : storable(ending.context, 'context', limits)
+    const steps = this.#storedSteps()
+    const context = ending.context === undefined ? base.flow.context : storableContext(ending.context, limits)
     if (bytes + jsonSize(steps) + jsonSize(context) > limits.maxSessionBytes) {
       throw new LimitExceededError({ limit: 'maxSessionBytes', value: limits.maxSessionBytes, problem: 'The session' })
     }
@@ -123,10 +137,15 @@ export class TurnDraft implements StepRuntime {
         context,
         steps,
         memory: this.memory.toStored(),
-        sequence: [...base.flow.sequence, ...this.#entered].slice(-maxSequence),
+        sequence: this.#sequence(),
       },
       history: shareList([...base.history, entry]),
     }
+  }
+
+  #sequence(): readonly SessionSequenceEntry[] {
+    const { sequence } = this.base.flow
+    return this.#entered.length === 0 ? sequence : shareList([...sequence, ...this.#entered].slice(-maxSequence))
   }
 
   #historyEntry(ending: TurnEnding, at: string): SessionHistoryEntry {
@@ -142,25 +161,24 @@ export class TurnDraft implements StepRuntime {
     })
   }
 
-  #storedSteps(limits: EngineLimits): Record<string, SessionStep> {
+  #storedSteps(): Record<string, SessionStep> {
     const steps: Record<string, SessionStep> = { ...this.base.flow.steps }
     for (const [stepId, state] of this.#states) {
-      const stored = storable(state, `${stepId}.state`, limits)
-      if (this.#isUntouched(stepId, stored, limits)) continue
+      const stored = storable(state, `${stepId}.state`, this.#limits)
+      if (!this.#wasVisited(stepId) && JSON.stringify(stored) === this.#lookedAt.get(stepId)) continue
       const { model } = this.#stored(stepId) ?? {}
       steps[stepId] = model === undefined ? { state: stored } : { state: stored, model }
     }
     for (const [stepId, model] of this.#models) {
-      steps[stepId] = { state: steps[stepId]?.state ?? {}, model }
+      steps[stepId] = { ...(steps[stepId] as SessionStep), model }
     }
     return steps
   }
 
-  /** A step that was only looked at, and never entered, leaves no trace. */
-  #isUntouched(stepId: string, state: JsonObject, limits: EngineLimits): boolean {
-    if (this.#stored(stepId) !== undefined || this.#entered.some(({ step }) => step === stepId)) return false
-    const initial = storable(this.#steps.require(stepId).initialState(), `${stepId}.state`, limits)
-    return JSON.stringify(initial) === JSON.stringify(state)
+  /** Whether the session has been in a step: one that was only looked at, and left as it begins, leaves no trace. */
+  #wasVisited(stepId: string): boolean {
+    if (this.#stored(stepId) !== undefined || stepId === this.base.flow.currentStep) return true
+    return this.#entered.some(({ step }) => step === stepId)
   }
 
   #stored(stepId: string): SessionStep | undefined {
@@ -169,12 +187,13 @@ export class TurnDraft implements StepRuntime {
   }
 }
 
+/** A copy of a flow's context that can be stored: a `config` of the deepest kind, and the object around it. */
+export function storableContext(context: unknown, limits: EngineLimits): JsonObject {
+  return storable(context, 'context', { ...limits, maxJsonDepth: limits.maxJsonDepth + 1 })
+}
+
 /** A copy of `value` that can be stored. */
 export function storable(value: unknown, path: string, limits: EngineLimits): JsonObject {
-  try {
-    return copyJson(value, path, limits.maxJsonDepth) as JsonObject
-  } catch (cause) {
-    if (!(cause instanceof JsonError)) throw cause
-    throw new FlowCodeError({ message: `${cause.message}.`, cause })
-  }
+  const refuse = (problem: string, cause: Error): Error => new FlowCodeError({ message: `${problem}.`, cause })
+  return copyJson(value, path, limits.maxJsonDepth, refuse) as JsonObject
 }

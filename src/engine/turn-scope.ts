@@ -3,6 +3,7 @@
  * moment is no longer listened to: its results, its errors and its events go nowhere.
  */
 import type { FlowError } from '../errors/flow-error.js'
+import { SessionStoreError } from '../errors/session-errors.js'
 import type { EngineEventMap, EngineEventName } from './engine-events.js'
 import type { EngineParts } from './engine-parts.js'
 
@@ -22,6 +23,7 @@ export class TurnScope {
   #givenUp: FlowError | undefined
   #reject: ((error: FlowError) => void) | undefined
   #over = false
+  readonly #held: (() => void)[] = []
 
   constructor(parts: EngineParts, flowName: string, sessionId: string) {
     this.parts = parts
@@ -52,6 +54,28 @@ export class TurnScope {
     this.#over = true
   }
 
+  /** Keeps a stored session from being evicted until the turn has ended. */
+  hold(sessionId: string): void {
+    try {
+      const letGo = this.parts.session.access.store.hold?.(sessionId)
+      if (letGo !== undefined) this.#held.push(letGo)
+    } catch (cause) {
+      throw new SessionStoreError({ operation: 'load', sessionId, cause })
+    }
+  }
+
+  /** The turn is settled: lets go of what it held, and tells who waits for it. */
+  end(): void {
+    for (const letGo of this.#held) {
+      try {
+        letGo()
+      } catch {
+        // The turn is settled; a store that stumbles here must not change its reply.
+      }
+    }
+    this.onSettled?.()
+  }
+
   /** Runs `work` until it settles or the turn is given up, whichever comes first. */
   race<T>(work: () => Promise<T>): Promise<T> {
     if (this.#givenUp !== undefined) return Promise.reject(this.#givenUp)
@@ -64,6 +88,11 @@ export class TurnScope {
   /** Stops code that runs on after the turn was given up. To be called after each await. */
   check(): void {
     if (this.#givenUp !== undefined) throw this.#givenUp
+  }
+
+  /** Whether somebody would hear {@link emit}: a payload that nobody gets need not be made. */
+  isHeard(name: EngineEventName): boolean {
+    return this.#givenUp === undefined && this.parts.events.has(name)
   }
 
   /** Tells the engine's listeners, unless the turn was given up. */

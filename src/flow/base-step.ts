@@ -3,6 +3,7 @@
  * each turn; the engine ties it to the turn afterwards.
  */
 import { FlowCodeError } from '../errors/engine-errors.js'
+import { ownStatic } from './own-static.js'
 import type { Transition } from './transition.js'
 import type { Turn } from './turn.js'
 
@@ -12,7 +13,7 @@ export type Awaitable<T> = T | Promise<T>
 /** What a step asks of its turn. @internal */
 export interface StepRuntime {
   readState(stepId: string): object
-  writeState(stepId: string, state: object): void
+  writeState(stepId: string, state: object): unknown
 }
 
 /** A class of steps, as `steps()` lists them and transitions name them. */
@@ -47,7 +48,7 @@ export abstract class BaseStep<State extends object = object> {
 
   /** Code compiled below ES2022 assigns statics; the assignment has to make an own property. */
   static set id(id: string) {
-    Object.defineProperty(this, 'id', { value: id, writable: true, enumerable: true, configurable: true })
+    ownStatic(this, 'id', id)
   }
 
   /** Former IDs of this step: sessions stored under one go on here. Default: none. */
@@ -56,7 +57,7 @@ export abstract class BaseStep<State extends object = object> {
   }
 
   static set aliases(aliases: readonly string[]) {
-    Object.defineProperty(this, 'aliases', { value: aliases, writable: true, enumerable: true, configurable: true })
+    ownStatic(this, 'aliases', aliases)
   }
 
   /** Ties a step to its turn. @internal */

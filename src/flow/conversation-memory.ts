@@ -15,8 +15,8 @@ const noMessages: readonly Message[] = shareList<Message>([])
 interface Namespace {
   messages: Message[]
   added: number
-  /** Whether this turn's user message is in it. */
-  heard: boolean
+  /** What the user said to it in this turn: more than one text where `withMessage` put another in its place. */
+  readonly heard: string[]
 }
 
 /** A text as a frozen message. */
@@ -52,11 +52,11 @@ export class ConversationMemory {
     this.addedBytes += jsonSize(added) + 1
   }
 
-  /** Appends the user's message, unless this turn did already. */
+  /** Appends what the user said, unless this turn did already. */
   hear(namespace: string, text: string, turn: number): void {
     const open = this.#open(namespace)
-    if (open.heard) return
-    open.heard = true
+    if (open.heard.includes(text)) return
+    open.heard.push(text)
     this.append(namespace, textMessage('user', text, turn))
   }
 
@@ -79,7 +79,7 @@ export class ConversationMemory {
     let open = this.#touched.get(namespace)
     if (open === undefined) {
       const stored = Object.hasOwn(this.#stored, namespace) ? this.#stored[namespace]?.messages : undefined
-      open = { messages: [...(stored ?? noMessages)], added: 0, heard: false }
+      open = { messages: [...(stored ?? noMessages)], added: 0, heard: [] }
       this.#touched.set(namespace, open)
     }
     return open

@@ -1,10 +1,11 @@
 /**
  * A flow: the steps of one kind of conversation, and what they have in common. A flow object is made for each turn.
  */
-import type { JsonObject } from '../json.js'
+import { deepFreeze, type JsonObject } from '../json.js'
 import type { ModelSelection } from '../model/model-provider.js'
 import type { SessionDocument } from '../session/session-document.js'
 import type { Awaitable, StepConstructor } from './base-step.js'
+import { ownStatic } from './own-static.js'
 import type { Tool } from './tool.js'
 import type { FlowServices, Turn } from './turn.js'
 
@@ -27,7 +28,7 @@ export interface FlowRuntime {
  */
 export abstract class Flow {
   #runtime: FlowRuntime | undefined
-  #context: Record<string, unknown> = {}
+  #context: Readonly<Record<string, unknown>> = {}
 
   /**
    * The name the flow is registered under, and part of every stored session. Default: the class name. Override it:
@@ -39,7 +40,7 @@ export abstract class Flow {
 
   /** Code compiled below ES2022 assigns statics; the assignment has to make an own property. */
   static set id(id: string) {
-    Object.defineProperty(this, 'id', { value: id, writable: true, enumerable: true, configurable: true })
+    ownStatic(this, 'id', id)
   }
 
   /** Former names: sessions bound to one are still this flow's. Default: none. */
@@ -48,7 +49,7 @@ export abstract class Flow {
   }
 
   static set aliases(aliases: readonly string[]) {
-    Object.defineProperty(this, 'aliases', { value: aliases, writable: true, enumerable: true, configurable: true })
+    ownStatic(this, 'aliases', aliases)
   }
 
   /** Part of every stored session; a session of another version is refused and left as it is. Default: 1. */
@@ -57,7 +58,7 @@ export abstract class Flow {
   }
 
   static set version(version: number) {
-    Object.defineProperty(this, 'version', { value: version, writable: true, enumerable: true, configurable: true })
+    ownStatic(this, 'version', version)
   }
 
   /** Ties a flow to its turn. @internal */
@@ -65,9 +66,12 @@ export abstract class Flow {
     flow.#runtime = runtime
   }
 
-  /** Puts the stored context in place of whatever was added. @internal */
-  static restoreContext(flow: Flow, context: JsonObject): void {
-    flow.#context = { ...context }
+  /**
+   * Puts the session's context in place of whatever was added, and freezes it: a change has to go through
+   * `addContext`, or it could outlive a turn that fails. @internal
+   */
+  static setContext(flow: Flow, context: JsonObject): void {
+    flow.#context = deepFreeze(context)
   }
 
   /** The steps of this flow. A session starts in the first one, unless `initialStep()` says otherwise. */
@@ -103,14 +107,14 @@ export abstract class Flow {
    */
   onRestore(_document: SessionDocument): Awaitable<SessionDocument | null | void> {}
 
-  /** The session's context: `{ config }` where the first turn came with one, and what `addContext` added. */
+  /** The session's context: `{ config }` where the first turn came with one, and what `addContext` added. Frozen once the session is open. */
   get context(): Readonly<Record<string, unknown>> {
     return this.#context
   }
 
   /** What the application passed to the engine as `services`. */
   get services(): FlowServices {
-    return this.#runtime?.services ?? {}
+    return this.#runtime?.services ?? ({} as FlowServices)
   }
 
   /** Merges `value` into the context: plain JSON, stored with the session. */

@@ -90,9 +90,12 @@ export function tool<Schema extends StandardSchemaV1 = StandardSchemaV1<unknown,
 ): Tool {
   const { name, description, input } = options
   if (typeof name !== 'string' || !namePattern.test(name)) {
-    throw new FlowCodeError({ message: `A tool's name is 1 to 64 letters, digits, '_' or '-', and not '${String(name)}'.` })
+    throw new FlowCodeError({
+      message: `A tool's name is 1 to 64 letters, digits, '_' or '-', and not '${String(name)}'.`,
+    })
   }
-  if (typeof options.execute !== 'function') throw new FlowCodeError({ message: `Tool '${name}' needs a function execute.` })
+  if (typeof options.execute !== 'function')
+    throw new FlowCodeError({ message: `Tool '${name}' needs a function execute.` })
   return {
     name,
     description,
@@ -110,7 +113,9 @@ function jsonSchemaOf(schema: StandardSchemaV1, toolName: string): JsonObject {
   if (cached !== undefined) return cached
   const standard = schema['~standard'] as StandardSchemaV1.Props & Partial<StandardJSONSchemaV1.Props>
   if (typeof standard?.validate !== 'function') {
-    throw new FlowCodeError({ message: `The input of tool '${toolName}' is no Standard Schema (Zod, Valibot, ArkType).` })
+    throw new FlowCodeError({
+      message: `The input of tool '${toolName}' is no Standard Schema (Zod, Valibot, ArkType).`,
+    })
   }
   if (standard.jsonSchema === undefined) {
     throw new FlowCodeError({

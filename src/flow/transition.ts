@@ -4,7 +4,7 @@
  */
 import { FlowCodeError } from '../errors/engine-errors.js'
 import type { HttpContentType } from '../http-content-type.js'
-import { copyJson, isPlainObject, JsonError, type JsonObject } from '../json.js'
+import { copyJson, isPlainObject, type JsonObject } from '../json.js'
 import type { StepConstructor } from './base-step.js'
 
 /** What can be sent to the user: a text, or an object or list that goes out as JSON text. */
@@ -35,8 +35,10 @@ export interface TransitionFields {
 /** Deep enough for any state; the engine's own limit is applied when the turn is committed. */
 const maxStateDepth = 1000
 
-const contentTypePattern = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:\s*;\s*[\w!#$&^.+-]+=(?:[\w!#$&^.+-]+|"[\w !#-~]*"))*$/
-const base64Pattern = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
+const contentTypePattern =
+  /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:[ \t]*;[ \t]*[\w!#$&^.+-]+=(?:[\w!#$&^.+-]+|"[\w !#-~]*"))*$/
+/** With the length a multiple of four. Without groups that repeat: those run out of stack on megabytes. */
+const base64Pattern = /^[A-Za-z0-9+/]*={0,2}$/
 
 const marker: unique symbol = Symbol.for('turnkeeper.Transition')
 
@@ -57,7 +59,8 @@ export class Transition<State = unknown> {
   }
 
   static {
-    Object.defineProperty(Transition.prototype, marker, { value: true })
+    // `this`, not the name: tsc gives a class with private methods and static blocks its name only afterwards.
+    Object.defineProperty(this.prototype, marker, { value: true })
   }
 
   /** @internal */
@@ -82,7 +85,9 @@ export class Transition<State = unknown> {
    */
   withContentType(contentType: HttpContentType | (string & {}), options: ContentTypeOptions = {}): Transition<State> {
     if (typeof contentType !== 'string' || !contentTypePattern.test(contentType)) {
-      throw new FlowCodeError({ message: `withContentType needs a media type like 'text/csv', and got ${show(contentType)}.` })
+      throw new FlowCodeError({
+        message: `withContentType needs a media type like 'text/csv', and got ${show(contentType)}.`,
+      })
     }
     const { encoding } = options
     if (encoding !== undefined && encoding !== 'base64') {
@@ -94,13 +99,11 @@ export class Transition<State = unknown> {
 
   /** Merges `state` into the destination's state, before its `onEnter` runs. */
   withState(state: Partial<State>): Transition<State> {
-    if (!isPlainObject(state)) throw new FlowCodeError({ message: `withState needs an object, and got ${show(state)}.` })
-    try {
-      return this.#with({ state: copyJson(state, 'state', maxStateDepth) as JsonObject })
-    } catch (cause) {
-      if (!(cause instanceof JsonError)) throw cause
-      throw new FlowCodeError({ message: `withState cannot store this: ${cause.message}.`, cause })
-    }
+    if (!isPlainObject(state))
+      throw new FlowCodeError({ message: `withState needs an object, and got ${show(state)}.` })
+    return this.#with({
+      state: copyJson(state, 'state', maxStateDepth, refuse('withState cannot store this')) as JsonObject,
+    })
   }
 
   /** Appends `text` to the destination's prompt, for this turn. */
@@ -135,14 +138,15 @@ export class Transition<State = unknown> {
  * @internal
  */
 export function checkBase64(reply: string): void {
-  if (base64Pattern.test(reply)) return
+  if (reply.length % 4 === 0 && base64Pattern.test(reply)) return
   throw new FlowCodeError({
-    message: "The reply is marked as base64 and is not: expected the standard alphabet, padded with '=', without line breaks.",
+    message:
+      "The reply is marked as base64 and is not: expected the standard alphabet, padded with '=', without line breaks.",
   })
 }
 
 /** The state of the step that a target names. */
-type StateOf<Target> = Target extends StepConstructor<infer State> ? State : Record<string, unknown>
+export type StateOf<Target> = Target extends new () => { state: infer State } ? State : Record<string, unknown>
 
 /**
  * Moves to a step and carries on there in this turn; with `withReply`, answers now and waits there.
@@ -199,7 +203,9 @@ export function retry(reason: string): Transition {
  * @param content - The closing reply. Default: the end step's `message(turn)`.
  */
 export function finish(content?: ReplyContent): Transition {
-  return new Transition(content === undefined ? { kind: 'finish' } : { kind: 'finish', reply: replyText(content, 'finish') })
+  return new Transition(
+    content === undefined ? { kind: 'finish' } : { kind: 'finish', reply: replyText(content, 'finish') },
+  )
 }
 
 function replyText(content: unknown, builder: string): string {
@@ -207,12 +213,11 @@ function replyText(content: unknown, builder: string): string {
   if (typeof content !== 'object' || content === null) {
     throw new FlowCodeError({ message: `${builder} needs a text or an object, and got ${show(content)}.` })
   }
-  try {
-    return JSON.stringify(copyJson(content, 'content', maxStateDepth))
-  } catch (cause) {
-    if (!(cause instanceof JsonError)) throw cause
-    throw new FlowCodeError({ message: `${builder} cannot send this: ${cause.message}.`, cause })
-  }
+  return JSON.stringify(copyJson(content, 'content', maxStateDepth, refuse(`${builder} cannot send this`)))
+}
+
+function refuse(what: string): (problem: string, cause: Error) => Error {
+  return (problem, cause) => new FlowCodeError({ message: `${what}: ${problem}.`, cause })
 }
 
 function requireText(text: unknown, builder: string): string {

@@ -56,5 +56,5 @@ export interface Turn {
   readonly transient: Map<string, unknown>
   readonly log: TurnLog
   /** The state of another step of this flow, live: what is written to it is stored with the turn. */
-  stateOf<State extends object>(step: StepConstructor<State>): State
+  stateOf<Target extends StepConstructor>(step: Target): InstanceType<Target>['state']
 }

@@ -72,7 +72,10 @@ export interface RuntimeModel {
 export interface ModelProviderAdapter {
   /** The name that selections use. */
   readonly provider: string
-  /** Throws where the provider knows that it cannot serve this selection. Called at session start, so keep it quick. */
+  /**
+   * Throws where the provider knows that it cannot serve this selection. Throw an `InvalidInputError` to tell why; of
+   * anything else only the fact goes out. Called at session start, so keep it quick.
+   */
   validate?(selection: ResolvedModelSelection): void
   /** Makes the model. Called once for each turn and selection, so keep it cheap. */
   resolve(selection: ResolvedModelSelection): RuntimeModel

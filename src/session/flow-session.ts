@@ -80,7 +80,7 @@ export class FlowSession {
     } finally {
       if (locks) this.#lock.release(sessionId)
       this.#active--
-      if (this.#active === 0) this.#onIdle?.()
+      if (this.#idle) this.#onIdle?.()
     }
   }
 
@@ -89,13 +89,20 @@ export class FlowSession {
     this.#closing = true
     this.#lock.refuseWaiters(() => new EngineClosedError())
     return new Promise((resolve) => {
-      if (this.#active === 0) resolve()
+      if (this.#idle) resolve()
       else this.#onIdle = resolve
     })
   }
 
+  /** Whether nothing runs. Who was just given a lock holds it already, but does not count as active yet. */
+  get #idle(): boolean {
+    return this.#active === 0 && this.#lock.size === 0
+  }
+
   async #wait(sessionId: string, wait: LockWait): Promise<void> {
     wait.onBlocked?.(this.#lock.queued(sessionId))
+    // A listener may have closed the engine just now; waiters were turned away already.
+    if (this.#closing) throw new EngineClosedError()
     const request = this.#lock.enqueue(sessionId, wait.counted)
     const deadline = wait.deadlines?.set(() => request.leave(wait.onDeadline?.()))
     const abort = (): void => request.leave(wait.onAbort?.())

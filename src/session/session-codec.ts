@@ -7,134 +7,151 @@ import { deepFreeze, isPlainObject } from '../json.js'
 import { type SessionDocument, sessionLayoutVersion } from './session-document.js'
 import { adoptList, isSharedList } from './shared-lists.js'
 
-type Fields = Record<string, unknown>
+/**
+ * Looks at a value and returns what is wrong with it, or `undefined`. The text starts with the path below the value:
+ * each level puts its own part before it, so that a document without fault costs no paths.
+ */
+type Check = (value: unknown) => string | undefined
 
-/** What is wrong with a document; becomes part of the error's sentence. */
-class Malformed extends Error {}
+const text: Check = (value) => (typeof value === 'string' ? undefined : ` is ${show(value)} and not a string`)
+const name: Check = (value) => (value === '' ? ' is empty' : text(value))
+const count: Check = (value) =>
+  typeof value === 'number' && value >= 0 ? undefined : ` is ${show(value)} and not a count`
+const object: Check = (value) => (isPlainObject(value) ? undefined : ` is ${show(value)} and not an object`)
+const present: Check = (value) => (value === undefined ? ' is missing' : undefined)
+
+function optional(check: Check): Check {
+  return (value) => (value === undefined ? undefined : check(value))
+}
+
+function oneOf(...allowed: readonly unknown[]): Check {
+  return (value) => (allowed.includes(value) ? undefined : ` is ${quote(value)}`)
+}
+
+function fields(checks: Readonly<Record<string, Check>>): Check {
+  const entries = Object.entries(checks)
+  return (value) => {
+    if (!isPlainObject(value)) return object(value)
+    for (const [key, check] of entries) {
+      const problem = check(value[key])
+      if (problem !== undefined) return `.${key}${problem}`
+    }
+    return undefined
+  }
+}
+
+function mapOf(check: Check): Check {
+  return (value) => {
+    if (!isPlainObject(value)) return object(value)
+    for (const key of Object.keys(value)) {
+      const problem = check(value[key])
+      if (problem !== undefined) return `.${key}${problem}`
+    }
+    return undefined
+  }
+}
+
+function listOf(check: Check): Check {
+  return (value) => {
+    if (!Array.isArray(value)) return ` is ${show(value)} and not a list`
+    for (let index = 0; index < value.length; index++) {
+      const problem = check(value[index])
+      if (problem !== undefined) return `[${index}]${problem}`
+    }
+    return undefined
+  }
+}
+
+/** A list that only grows: checked whole once, frozen, and known by identity from then on. */
+function sharedListOf(check: Check): Check {
+  const checkAll = listOf(check)
+  return (value) => {
+    if (Array.isArray(value) && isSharedList(value)) return undefined
+    const problem = checkAll(value)
+    if (problem === undefined) adoptList(value as readonly unknown[])
+    return problem
+  }
+}
+
+const checkPart: Check = (value) => {
+  const type = isPlainObject(value) ? value.type : undefined
+  return (type === 'text' ? checkText : type === 'tool-call' ? checkToolCall : checkToolResult)(value)
+}
+const checkText = fields({ text })
+const checkToolCall = fields({ toolCallId: text, toolName: text, input: present })
+const checkToolResult = fields({
+  type: oneOf('tool-result'),
+  toolCallId: text,
+  toolName: text,
+  output: present,
+  isError: (value) => (value === undefined || value === true ? undefined : ` is ${show(value)} and not true`),
+})
+
+const checkMessage = fields({ turn: count, role: oneOf('user', 'assistant', 'tool'), parts: listOf(checkPart) })
+
+const checkHistoryEntry = fields({
+  turn: count,
+  at: text,
+  message: text,
+  reply: text,
+  contentType: text,
+  step: text,
+  encoding: oneOf(undefined, 'base64'),
+})
+
+const checkFlow = fields({
+  name,
+  version: count,
+  currentStep: (value) => (value === null ? undefined : text(value)),
+  context: object,
+  steps: mapOf(fields({ state: object, model: optional(fields({ provider: text, name: text })) })),
+  memory: mapOf(fields({ messages: sharedListOf(checkMessage) })),
+  sequence: sharedListOf(fields({ step: text, level: count })),
+})
+
+const checkDocument = fields({
+  revision: name,
+  owner: optional(text),
+  runStatus: oneOf('running', 'completed', 'aborted'),
+  createdAt: text,
+  savedAt: text,
+  error: listOf(text),
+  usage: fields({ inputTokens: count, outputTokens: count, modelCalls: count }),
+  bytes: count,
+  flow: checkFlow,
+  history: sharedListOf(checkHistoryEntry),
+})
 
 /**
- * Checks `stored` and returns it as a document whose lists are frozen.
+ * Checks `stored` and returns it as a document. Its lists are frozen from then on.
  *
  * @throws {@link SessionFlowInvariantError} that says which field is wrong.
  */
 export function decodeSession(stored: unknown, sessionId: string): SessionDocument {
-  try {
-    return decode(stored, sessionId)
-  } catch (error) {
-    if (!(error instanceof Malformed)) throw error
-    throw new SessionFlowInvariantError({ sessionId, problem: error.message })
+  const problem = problemOf(stored, sessionId)
+  if (problem === undefined) return stored as SessionDocument
+  throw new SessionFlowInvariantError({ sessionId, problem: problem.replace(/^\./, '') })
+}
+
+function problemOf(stored: unknown, sessionId: string): string | undefined {
+  if (!isPlainObject(stored)) return `the document${object(stored)}`
+  const { version, id } = stored
+  if (version !== sessionLayoutVersion) {
+    return `its layout version is ${quote(version)}, and this release reads version ${sessionLayoutVersion}`
   }
+  return id === sessionId ? checkDocument(stored) : `its id is ${quote(id)}`
 }
 
-function decode(stored: unknown, sessionId: string): SessionDocument {
-  const document = object(stored, 'the document')
-  if (document.version !== sessionLayoutVersion) {
-    throw new Malformed(`its layout version is ${show(document.version)}, and this release reads version ${sessionLayoutVersion}`)
-  }
-  if (document.id !== sessionId) throw new Malformed(`its id is ${show(document.id)}`)
-  if (document.revision === '') throw new Malformed('revision is empty')
-  string(document.revision, 'revision')
-  if (document.owner !== undefined) string(document.owner, 'owner')
-  if (document.runStatus !== 'running' && document.runStatus !== 'completed' && document.runStatus !== 'aborted') {
-    throw new Malformed(`runStatus is ${show(document.runStatus)}`)
-  }
-  string(document.createdAt, 'createdAt')
-  string(document.savedAt, 'savedAt')
-  for (const text of array(document.error, 'error')) string(text, 'an entry of error')
-  const usage = object(document.usage, 'usage')
-  count(usage.inputTokens, 'usage.inputTokens')
-  count(usage.outputTokens, 'usage.outputTokens')
-  count(usage.modelCalls, 'usage.modelCalls')
-  count(document.bytes, 'bytes')
-  document.flow = decodeFlow(object(document.flow, 'flow'))
-  document.history = decodeList(document.history, 'history', checkHistoryEntry)
-  return document as unknown as SessionDocument
-}
-
-function decodeFlow(flow: Fields): Fields {
-  if (flow.name === '') throw new Malformed('flow.name is empty')
-  string(flow.name, 'flow.name')
-  count(flow.version, 'flow.version')
-  if (flow.currentStep !== null) string(flow.currentStep, 'flow.currentStep')
-  object(flow.context, 'flow.context')
-  const steps = object(flow.steps, 'flow.steps')
-  for (const id of Object.keys(steps)) object(object(steps[id], `flow.steps.${id}`).state, `flow.steps.${id}.state`)
-  const memory = object(flow.memory, 'flow.memory')
-  for (const namespace of Object.keys(memory)) {
-    const path = `flow.memory.${namespace}`
-    const entry = object(memory[namespace], path)
-    entry.messages = decodeList(entry.messages, `${path}.messages`, checkMessage)
-  }
-  for (const entry of array(flow.sequence, 'flow.sequence')) {
-    const { step, level } = object(entry, 'an entry of flow.sequence')
-    string(step, 'a step of flow.sequence')
-    count(level, 'a level of flow.sequence')
-  }
-  return flow
-}
-
-function decodeList(value: unknown, path: string, check: (entry: Fields, path: string) => void): readonly unknown[] {
-  const list = array(value, path)
-  if (isSharedList(list)) return list
-  list.forEach((entry, index) => {
-    check(object(entry, `${path}[${index}]`), `${path}[${index}]`)
-  })
-  return adoptList(list)
-}
-
-function checkHistoryEntry(entry: Fields, path: string): void {
-  count(entry.turn, `${path}.turn`)
-  for (const key of ['at', 'message', 'reply', 'contentType', 'step']) string(entry[key], `${path}.${key}`)
-  if (entry.encoding !== undefined && entry.encoding !== 'base64') throw new Malformed(`${path}.encoding is ${show(entry.encoding)}`)
-}
-
-function checkMessage(message: Fields, path: string): void {
-  count(message.turn, `${path}.turn`)
-  if (message.role !== 'user' && message.role !== 'assistant' && message.role !== 'tool') {
-    throw new Malformed(`${path}.role is ${show(message.role)}`)
-  }
-  array(message.parts, `${path}.parts`).forEach((part, index) => {
-    checkPart(object(part, `${path}.parts[${index}]`), `${path}.parts[${index}]`)
-  })
-}
-
-function checkPart(part: Fields, path: string): void {
-  switch (part.type) {
-    case 'text':
-      return string(part.text, `${path}.text`)
-    case 'tool-call':
-    case 'tool-result':
-      string(part.toolCallId, `${path}.toolCallId`)
-      return string(part.toolName, `${path}.toolName`)
-    default:
-      throw new Malformed(`${path}.type is ${show(part.type)}`)
-  }
-}
-
-function object(value: unknown, path: string): Fields {
-  if (!isPlainObject(value)) throw new Malformed(`${path} is ${show(value)} and not an object`)
-  return value
-}
-
-function array(value: unknown, path: string): readonly unknown[] {
-  if (!Array.isArray(value)) throw new Malformed(`${path} is ${show(value)} and not a list`)
-  return value
-}
-
-function string(value: unknown, path: string): void {
-  if (typeof value !== 'string') throw new Malformed(`${path} is ${show(value)} and not a string`)
-}
-
-function count(value: unknown, path: string): void {
-  if (typeof value !== 'number' || !(value >= 0)) throw new Malformed(`${path} is ${show(value)} and not a count`)
-}
-
-/** A value in few words: never the text of a conversation. */
+/** A value by its kind: it may be the text of a conversation, strayed into the wrong field. */
 function show(value: unknown): string {
   if (value === undefined) return 'missing'
   if (value === null || typeof value === 'number' || typeof value === 'boolean') return String(value)
-  if (typeof value === 'string') return `'${value.slice(0, 40)}'`
-  return Array.isArray(value) ? 'a list' : `of type ${typeof value}`
+  return typeof value === 'string' ? 'a string' : Array.isArray(value) ? 'a list' : `of type ${typeof value}`
+}
+
+/** A value where only a few are allowed. */
+function quote(value: unknown): string {
+  return typeof value === 'string' ? `'${value.slice(0, 40)}'` : show(value)
 }
 
 /** A copy of a document whose head is the caller's to change. The lists are frozen and stay shared. */

@@ -1,10 +1,14 @@
 /**
- * Lists that can be shared by reference: frozen, all the way down, and checked. History and messages only grow, so a
- * turn copies references, checks what it added, and leaves the rest alone. Lists are known by identity; anything else
- * is copied and checked before it is believed.
+ * Lists that can be shared by reference. History and messages only grow, so a turn copies references, checks what it
+ * added, and leaves the rest alone. Such lists are known by identity; anything else is copied and checked before it is
+ * believed.
  */
 import { deepFreeze } from '../json.js'
 
+/** Frozen, all the way down, and nothing more is known. */
+const frozen = new WeakSet<readonly unknown[]>()
+
+/** Frozen, all the way down, and checked. */
 const shared = new WeakSet<readonly unknown[]>()
 
 /** Whether `list` is frozen, deeply, and was checked. */
@@ -18,7 +22,19 @@ export function shareList<T>(list: T[]): readonly T[] {
   return list
 }
 
+/** Whether `list` is known to be frozen, deeply; it may be unchecked. */
+export function isFrozenList(list: readonly unknown[]): boolean {
+  return shared.has(list) || frozen.has(list)
+}
+
+/** Freezes a list deeply, and remembers it. Expects a tree. */
+export function freezeList(list: readonly unknown[]): void {
+  if (!isFrozenList(list)) frozen.add(deepFreeze(list))
+}
+
 /** Freezes a list that came from elsewhere, deeply, and vouches for it. Expects plain JSON that was checked. */
 export function adoptList<T>(list: readonly T[]): readonly T[] {
-  return shared.has(list) ? list : shareList(deepFreeze(list) as T[])
+  if (shared.has(list)) return list
+  freezeList(list)
+  return shareList(list as T[])
 }

@@ -4,10 +4,15 @@
  * the caller, though the write took effect; so after any doubt the document is read back before anything is believed.
  */
 import type { Clock } from '../config/clock.js'
-import { Deadlines } from '../config/deadlines.js'
+import { type Deadline, Deadlines } from '../config/deadlines.js'
 import { LimitExceededError } from '../errors/engine-errors.js'
 import { FlowError } from '../errors/flow-error.js'
-import { isSessionConflict, SessionConflictError, SessionStoreError, type SessionStoreOperation } from '../errors/session-errors.js'
+import {
+  isSessionConflict,
+  SessionConflictError,
+  SessionStoreError,
+  type SessionStoreOperation,
+} from '../errors/session-errors.js'
 import { decodeSession } from './session-codec.js'
 import type { SessionDocument } from './session-document.js'
 import type { SessionSaveHint, SessionStore } from './session-store.js'
@@ -74,11 +79,18 @@ export class StoreAccess {
       if (isSessionConflict(error)) throw error
       cause = error
     }
-    await this.#settle(expectedRevision === undefined ? 'create' : 'save', document.id, cause, startedAt, attempt, (found) => {
-      if (found === 'missing') return expectedRevision === undefined ? 'again' : 'conflict'
-      if (found.revision === document.revision) return 'done'
-      return expectedRevision !== undefined && found.revision === expectedRevision ? 'again' : 'conflict'
-    })
+    await this.#settle(
+      expectedRevision === undefined ? 'create' : 'save',
+      document.id,
+      cause,
+      startedAt,
+      attempt,
+      (found) => {
+        if (found === 'missing') return expectedRevision === undefined ? 'again' : 'conflict'
+        if (found.revision === document.revision) return 'done'
+        return expectedRevision !== undefined && found.revision === expectedRevision ? 'again' : 'conflict'
+      },
+    )
   }
 
   /** Removes a document. `expectedRevision` undefined: whatever is stored, for a document whose revision cannot be read. */
@@ -119,9 +131,12 @@ export class StoreAccess {
     const remaining = startedAt + writeAttempts * this.#timeoutMs - this.#clock.now()
     const unknownOutcome = (cause: unknown): SessionStoreError =>
       new OutcomeUnknownError({ operation, sessionId, detail: 'Whether it took effect is unknown.', cause })
+    let over = false
     const settle = async (): Promise<void> => {
       let cause = firstCause
       for (let attempts = 1; ; attempts++) {
+        // Who waited has its answer: nothing more may be read or written behind its back.
+        if (over) return
         let found: Found
         try {
           found = await this.#readBack(sessionId)
@@ -129,7 +144,7 @@ export class StoreAccess {
           throw unknownOutcome(error)
         }
         const verdict = judge(found)
-        if (verdict === 'done') return
+        if (verdict === 'done' || over) return
         if (verdict === 'conflict') throw new SessionConflictError({ sessionId, cause })
         if (attempts === writeAttempts) throw asStoreError(operation, sessionId, cause)
         try {
@@ -142,32 +157,54 @@ export class StoreAccess {
     }
     if (remaining === Number.POSITIVE_INFINITY) return settle()
     return new Promise((resolve, reject) => {
-      const cancel = this.#clock.setTimer(() => reject(unknownOutcome(firstCause)), Math.max(0, remaining))
+      const cancel = this.#clock.setTimer(
+        () => {
+          over = true
+          reject(unknownOutcome(firstCause))
+        },
+        Math.max(0, remaining),
+      )
       settle().then(resolve, reject).finally(cancel)
     })
   }
 
   async #readBack(sessionId: string): Promise<Found> {
-    const stored: unknown = await this.#bounded(() => this.store.load(sessionId))
-    return stored === undefined || stored === null ? 'missing' : { revision: revisionOf(stored) }
+    try {
+      const stored: unknown = await this.#bounded(() => this.store.load(sessionId))
+      return stored === undefined || stored === null ? 'missing' : { revision: revisionOf(stored) }
+    } catch (error) {
+      // Something is there that the store cannot read.
+      if (isSessionConflict(error)) return { revision: undefined }
+      throw error
+    }
   }
 
   /** One operation under its deadline. What answers later is not listened to. */
   #bounded<T>(operation: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const deadline = this.#deadlines.set(() => {
-        reject(new LimitExceededError({ limit: 'storeTimeoutMs', value: this.#timeoutMs, problem: 'A store operation' }))
-      })
+      let deadline: Deadline | undefined
+      let isSettled = false
       callAsync(operation).then(
         (value) => {
-          deadline.cancel()
+          isSettled = true
+          deadline?.cancel()
           resolve(value)
         },
         (error: unknown) => {
-          deadline.cancel()
+          isSettled = true
+          deadline?.cancel()
           reject(error)
         },
       )
+      // A store in memory has answered by then, and needs no timer.
+      void Promise.resolve().then(() => {
+        if (isSettled) return
+        deadline = this.#deadlines.set(() => {
+          reject(
+            new LimitExceededError({ limit: 'storeTimeoutMs', value: this.#timeoutMs, problem: 'A store operation' }),
+          )
+        })
+      })
     })
   }
 }
@@ -182,12 +219,18 @@ export function isOutcomeUnknown(error: unknown): boolean {
 
 /** The revision in whatever a store returned, where there is one to read. */
 export function revisionOf(stored: unknown): string | undefined {
-  const revision = typeof stored === 'object' && stored !== null ? (stored as { revision?: unknown }).revision : undefined
+  const revision =
+    typeof stored === 'object' && stored !== null ? (stored as { revision?: unknown }).revision : undefined
   return typeof revision === 'string' && revision !== '' ? revision : undefined
 }
 
-async function callAsync<T>(operation: () => Promise<T>): Promise<T> {
-  return operation()
+/** What `operation` promises; also where it throws at once. */
+function callAsync<T>(operation: () => Promise<T>): Promise<T> {
+  try {
+    return Promise.resolve(operation())
+  } catch (error) {
+    return Promise.reject(error)
+  }
 }
 
 function asStoreError(operation: SessionStoreOperation, sessionId: string | undefined, cause: unknown): FlowError {

@@ -1,4 +1,4 @@
-/** From the setting `SESSION_STORE` to a store. */
+/** From the setting `SESSION_STORE`, or what the application passed, to a store. */
 import type { Clock } from '../config/clock.js'
 import type { ConfigReader } from '../config/config-manager.js'
 import { InvalidInputError } from '../errors/engine-errors.js'
@@ -18,4 +18,22 @@ export function createStore(config: ConfigReader, clock: Clock): SessionStore {
   throw new InvalidInputError({
     message: `SESSION_STORE is '${String(name)}'; allowed: ${allowed.join(', ')}. For a store of your own, pass sessionStore to the engine.`,
   })
+}
+
+const operations = ['load', 'create', 'save', 'delete', 'close'] as const
+
+/**
+ * A store that the application passed, if it did.
+ *
+ * @throws {@link InvalidInputError} that names the first operation it lacks.
+ */
+export function checkStore(store: SessionStore | undefined): SessionStore | undefined {
+  if (store === undefined) return undefined
+  for (const operation of operations) {
+    if (typeof store?.[operation] === 'function') continue
+    throw new InvalidInputError({
+      message: `The engine option sessionStore must be a SessionStore; it has no method ${operation}.`,
+    })
+  }
+  return store
 }

@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'vitest'
+import { FlowCodeError, SessionConflictError } from '../index.js'
+import { asFlowError, thrownText } from './error-text.js'
+
+describe('thrownText', () => {
+  test('an error: its message', () => {
+    expect(thrownText(new Error('It broke.'))).toBe('It broke.')
+    expect(thrownText({ message: 'like an error' })).toBe('like an error')
+    expect(thrownText('a text')).toBe('a text')
+  })
+
+  test('what has no message: what it is', () => {
+    expect(thrownText(new RangeError())).toBe('An error without a message was thrown (RangeError).')
+    expect(thrownText(undefined)).toBe('Something that is no error was thrown: undefined.')
+    expect(thrownText(0)).toBe('Something that is no error was thrown: 0.')
+    expect(thrownText({ message: 4 })).toBe('Something that is no error was thrown: an object.')
+    expect(thrownText(null)).toBe('Something that is no error was thrown: null.')
+    expect(thrownText('')).toBe('Something that is no error was thrown: .')
+  })
+
+  test('what cannot be read: that it cannot', () => {
+    const { proxy, revoke } = Proxy.revocable({}, {})
+    revoke()
+    expect(thrownText(proxy)).toBe('Something that cannot be read was thrown.')
+    const angry = {
+      get message(): string {
+        throw new Error('no')
+      },
+    }
+    expect(thrownText(angry)).toBe('Something that cannot be read was thrown.')
+    const unprintable = Object.assign(() => 1, {
+      toString(): string {
+        throw new Error('no')
+      },
+    })
+    expect(thrownText(unprintable)).toBe('Something that cannot be read was thrown.')
+  })
+
+  test.each([
+    ['500 characters', 500, 500, 'x'],
+    ['501 characters', 501, 500, '…'],
+    ['a megabyte', 1_000_000, 500, '…'],
+  ])('is cut at 500 characters: %s', (_what, length, expected, end) => {
+    const text = thrownText(new Error('x'.repeat(length)))
+    expect(text).toHaveLength(expected)
+    expect(text.at(-1)).toBe(end)
+  })
+
+  test.each([
+    ['postgres://bob:hunter2@db:5432/x', 'postgres://[redacted]@db:5432/x'],
+    ['postgres://bob@db/x', 'postgres://[redacted]@db/x'],
+    ['REDIS://:hunter2@db', 'REDIS://[redacted]@db'],
+    ['redis://bob:hunt@er2@db/0', 'redis://[redacted]@db/0'],
+    ['a+b.c-d://x:y@z twice: a://b:c@d', 'a+b.c-d://[redacted]@z twice: a://[redacted]@d'],
+    ['https://example.com/a@b stays', 'https://example.com/a@b stays'],
+    ['mail bob@example.com stays', 'mail bob@example.com stays'],
+    ['Authorization: Bearer abc.DEF-1_2~3+4/5==', 'Authorization: Bearer [redacted]'],
+    ['bearer   abc', 'Bearer [redacted]'],
+    ['the bearer of news', 'the Bearer [redacted] news'],
+    ['sk-abcdefgh', '[redacted]'],
+    ['sk_live_abcdefgh1234, pk-abcdefgh and rk_abcdefgh', '[redacted], [redacted] and [redacted]'],
+    ['sk-short stays, and so does task-abcdefghijk', 'sk-short stays, and so does task-abcdefghijk'],
+  ])('blacks out credentials: %s', (text, expected) => {
+    expect(thrownText(new Error(text))).toBe(expected)
+    expect(thrownText(text)).toBe(expected)
+  })
+
+  test('blacks out before it cuts, so that no half of a credential is left', () => {
+    expect(thrownText(`${'x'.repeat(480)} https://bob:hunter2@host`)).not.toContain('bob')
+    expect(thrownText(`Bearer ${'x'.repeat(3_960)} https://bob:hunter2@host`)).not.toContain('bob')
+    for (let length = 3_900; length < 4_100; length++) {
+      const text = thrownText(`Bearer ${'x'.repeat(length)} sk-${'y'.repeat(60)} https://bob:hunter2@host`)
+      expect(text).not.toMatch(/bob|hun|yyyyyyyy/)
+    }
+  })
+
+  test('takes no time that grows with the square of the text', () => {
+    // Each of these took seconds where a pattern was tried anew at every word.
+    for (const unit of ['a.', 'a-', 'Bearer ', 'sk-', 'a://', '@', 'x:@']) {
+      expect(thrownText(new Error(unit.repeat(500_000))).length).toBeLessThanOrEqual(500)
+    }
+  })
+})
+
+describe('asFlowError', () => {
+  test("passes the engine's own errors, of this copy of the package or another", () => {
+    const own = new SessionConflictError({ sessionId: 'one' })
+    expect(asFlowError(own)).toBe(own)
+    const foreign = Object.assign(new Error('foreign'), {
+      [Symbol.for('turnkeeper.FlowError')]: true,
+      code: 'TOOL_ERROR',
+    })
+    expect(asFlowError(foreign)).toBe(foreign)
+  })
+
+  test('makes a FlowCodeError of anything else, with what was thrown as the cause', () => {
+    const thrown = new Error('Bearer abc')
+    const error = asFlowError(thrown)
+    expect(error).toBeInstanceOf(FlowCodeError)
+    expect(error).toMatchObject({ code: 'FLOW_ERROR', message: 'Bearer [redacted]', statusCode: 400, cause: thrown })
+    expect(asFlowError(7)).toMatchObject({ message: 'Something that is no error was thrown: 7.', cause: 7 })
+    expect('cause' in asFlowError(undefined)).toBe(false)
+  })
+
+  test("does not touch the engine's own sentences", () => {
+    const own = new FlowCodeError({ message: `sk-abcdefgh ${'x'.repeat(1000)}` })
+    expect(asFlowError(own).message).toHaveLength(1012)
+  })
+})

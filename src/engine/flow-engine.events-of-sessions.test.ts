@@ -1,0 +1,81 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { expectNothingLeft, flowOf, harness } from '../../testing/contract/engine-harness.js'
+import { namesOf, recordEvents, recorded } from '../../testing/contract/event-recorder.js'
+import { type FlowConstructor, finish, MemorySessionStore, reply } from '../index.js'
+
+afterEach(expectNothingLeft)
+
+const talk = (): FlowConstructor =>
+  flowOf('Talk', (turn) => {
+    if (turn.message === 'fail') throw new Error('It broke.')
+    return turn.message === 'done' ? finish('Goodbye.') : reply(`You said: ${turn.message}`)
+  })
+
+const at = Date.UTC(2026, 0, 1)
+
+describe('the events of sessions', () => {
+  test('a delete that removed something', async () => {
+    const { engine, events, start } = recorded([talk()])
+    const session = await start('Talk')
+    events.length = 0
+    await engine.deleteSession(session)
+    expect(events).toEqual([['session:deleted', { sessionId: session, at }]])
+    expect(Object.isFrozen(events[0]?.[1])).toBe(true)
+  })
+
+  test('a delete that removed nothing, or failed, tells nothing', async () => {
+    const { engine, events, start, store } = recorded([talk()])
+    const session = await start('Talk')
+    events.length = 0
+    await engine.deleteSession('nobody')
+    await engine.deleteSession('')
+    await engine.deleteSession(session, { owner: 'a stranger' })
+    store.inject({ operation: 'delete', effect: 'fail-before', times: 3 })
+    await engine.deleteSession(session)
+    expect(events).toEqual([])
+  })
+
+  test('session:deleted comes after the store acknowledged', async () => {
+    const { engine, events, clock, start, store } = recorded([talk()])
+    const session = await start('Talk')
+    events.length = 0
+    store.inject({ operation: 'delete', effect: 'latency', latencyMs: 10 })
+    const deleting = engine.deleteSession(session)
+    await clock.advance(9)
+    expect(events).toEqual([])
+    await clock.advance(1)
+    await deleting
+    expect(namesOf(events)).toEqual(['session:deleted'])
+  })
+
+  test('a store that evicts a session', async () => {
+    const sessionStore = new MemorySessionStore({ maxSessions: 2 })
+    const { engine } = harness({ flows: [talk()], sessionStore })
+    const events = recordEvents(engine)
+    const sessions: string[] = []
+    for (const userMessage of ['a', 'b', 'c']) {
+      sessions.push((await engine.run({ flowName: 'Talk', userMessage })).session)
+    }
+    const evicted = events.filter(([name]) => name === 'session:evicted')
+    expect(evicted).toEqual([['session:evicted', { sessionId: sessions[0], at }]])
+    expect(Object.isFrozen(evicted[0]?.[1])).toBe(true)
+  })
+
+  test('a batch flow tells of its checkpoint: created first, then saved', async () => {
+    const { engine, events } = recorded([flowOf('Batch', undefined, { isBatch: () => true })])
+    const { session } = await engine.run({ flowName: 'Batch', userMessage: 'a' })
+    await engine.run({ flowName: 'Batch', userMessage: 'b', sessionId: session })
+    expect(namesOf(events)).toEqual([
+      'turn:start',
+      'session:created',
+      'step:enter',
+      'session:saved',
+      'turn:end',
+      'turn:start',
+      'session:restored',
+      'session:saved',
+      'session:saved',
+      'turn:end',
+    ])
+  })
+})

@@ -1,0 +1,54 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { expectNothingLeft, flowOf, harness } from '../../testing/contract/engine-harness.js'
+import { type FlowConstructor, reply } from '../index.js'
+
+afterEach(expectNothingLeft)
+
+const talk = (): FlowConstructor => flowOf('Talk')
+
+describe('getSession', () => {
+  /** Every object within `value`, itself included. */
+  function objectsIn(value: unknown): object[] {
+    if (typeof value !== 'object' || value === null) return []
+    return [value, ...Object.values(value).flatMap(objectsIn)]
+  }
+
+  test('gives a copy that is frozen down to its last value', async () => {
+    const flow = flowOf('Talk', (_turn, step) => {
+      step.state.list = [{ a: 1 }]
+      return reply('hi')
+    })
+    const { engine, start, document } = harness({ flows: [flow] })
+    const session = await start('Talk', { deep: { deeper: [1, { two: 2 }] } })
+    const found = await engine.getSession(session)
+    expect(found).toEqual(await document(session))
+    const objects = objectsIn(found)
+    expect(objects.length).toBeGreaterThan(15)
+    expect(objects.filter((object) => !Object.isFrozen(object))).toEqual([])
+  })
+
+  test.each(['unknown', '', 'with space', 'a,b', 'x'.repeat(257)])('gives undefined for %j', async (sessionId) => {
+    const { engine } = harness({ flows: [talk()] })
+    expect(await engine.getSession(sessionId)).toBeUndefined()
+  })
+
+  test.each([undefined, null, 5, {}, []])('gives undefined for %j, which is no string', async (sessionId) => {
+    const { engine, store } = harness()
+    expect(await engine.getSession(sessionId as unknown as string)).toBeUndefined()
+    expect(store.journal).toEqual([])
+  })
+
+  test("rejects with the store's failure, and with a malformed document", async () => {
+    const { engine, start, store, rewrite } = harness({ flows: [talk()] })
+    const session = await start('Talk')
+    store.inject({ operation: 'load', effect: 'fail-before' })
+    await expect(engine.getSession(session)).rejects.toMatchObject({
+      code: 'SESSION_STORE_ERROR',
+      message: `Session store failed to load session '${session}'.`,
+      operation: 'load',
+      sessionId: session,
+    })
+    await rewrite(session, (document) => Object.assign(document, { version: 9 }))
+    await expect(engine.getSession(session)).rejects.toMatchObject({ code: 'SESSION_FLOW_INVARIANT' })
+  })
+})

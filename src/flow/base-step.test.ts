@@ -1,0 +1,119 @@
+import { describe, expect, test } from 'vitest'
+import { chatWith, flowOf } from '../../testing/contract/chat.js'
+import { End, EndStep, finish, LogicStep, reply, Step, type Turn } from '../index.js'
+
+class Bare extends LogicStep {
+  override run() {
+    return finish()
+  }
+}
+
+describe('the ID of a step', () => {
+  test('is the class name', () => {
+    expect(Bare.id).toBe('Bare')
+    expect(Bare.aliases).toEqual([])
+  })
+
+  test('is a static field, or a static accessor, where there is one', () => {
+    class WithField extends Bare {
+      static override readonly id = 'ask-name'
+    }
+    class WithAccessor extends Bare {
+      static override get id() {
+        return 'ask-age'
+      }
+    }
+    expect(WithField.id).toBe('ask-name')
+    expect(WithAccessor.id).toBe('ask-age')
+  })
+
+  // What a compiler makes of `static id = ...` below ES2022.
+  test('can be assigned, for one class alone', () => {
+    class First extends Bare {}
+    class Second extends Bare {}
+    First.id = 'first'
+    First.aliases = ['one']
+    expect([First.id, First.aliases]).toEqual(['first', ['one']])
+    expect([Second.id, Second.aliases]).toEqual(['Second', []])
+    expect([Bare.id, LogicStep.id]).toEqual(['Bare', 'LogicStep'])
+  })
+
+  test('is inherited, and can be given anew', () => {
+    class Base extends Bare {}
+    Base.id = 'base'
+    class Inheriting extends Base {}
+    class Own extends Base {}
+    Own.id = 'own'
+    expect([Base.id, Inheriting.id, Own.id]).toEqual(['base', 'base', 'own'])
+  })
+
+  test('of the ready-made end step is End', () => {
+    expect(End.id).toBe('End')
+    expect(new End()).toBeInstanceOf(EndStep)
+  })
+
+  test('that was assigned is where a session is stored', async () => {
+    class Ask extends LogicStep<{ asked?: boolean }> {
+      override run() {
+        this.state.asked = true
+        return reply('Your name?')
+      }
+    }
+    Ask.id = 'ask'
+    const chat = chatWith(flowOf(Ask))
+    await chat.say('Hello')
+    expect((await chat.document()).flow).toMatchObject({
+      currentStep: 'ask',
+      steps: { ask: { state: { asked: true } } },
+    })
+  })
+})
+
+describe('the state of a step', () => {
+  test('is there only inside a turn', () => {
+    const message = 'A step has state only inside a turn; it cannot be read in a constructor.'
+    expect(() => new Bare().state).toThrow(expect.objectContaining({ code: 'FLOW_ERROR', message }))
+    expect(() => {
+      new Bare().state = {}
+    }).toThrow(message)
+  })
+
+  test('may not be a class field, which would hide the stored one', async () => {
+    class Broken extends LogicStep {
+      static override readonly id = 'Ask'
+      constructor() {
+        super()
+        // What \`state = { name: 'Ada' }\` comes to in JavaScript; TypeScript refuses it.
+        Object.defineProperty(this, 'state', { value: { name: 'Ada' } })
+      }
+      override run() {
+        return reply('Your name?')
+      }
+    }
+    await expect(chatWith(flowOf(Broken)).say('Hello')).rejects.toMatchObject({
+      code: 'FLOW_ERROR',
+      message:
+        "Step 'Ask' declares a field named state, which would hide the stored one. Return the first value from initialState() instead.",
+    })
+  })
+})
+
+describe('what a step does unless told otherwise', () => {
+  const turn = {} as Turn
+
+  test('a step of any kind: empty state, no hooks', () => {
+    const step = new Bare()
+    expect(step.initialState()).toEqual({})
+    expect([step.onEnter(turn), step.onExit(turn), step.onRestore(turn)]).toEqual([undefined, undefined, undefined])
+  })
+
+  test('a model step: no prompt, no tools, no model or memory of its own, and the answer as it is', () => {
+    const step = new (class extends Step {})()
+    expect([step.prompt(turn), step.tools(turn), step.model(), step.memory]).toEqual(['', [], undefined, undefined])
+    expect(step.onReply('Hello.', turn)).toBe('Hello.')
+  })
+
+  test('an end step: an empty closing text', () => {
+    expect(new End().message(turn)).toBe('')
+  })
+})

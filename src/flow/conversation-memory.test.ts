@@ -1,0 +1,81 @@
+import { describe, expect, test } from 'vitest'
+import { lines } from '../../testing/contract/chat.js'
+import { ConversationMemory, message, textMessage } from './conversation-memory.js'
+
+const stored = {
+  Ask: { messages: Object.freeze([textMessage('user', 'Hello', 1), textMessage('assistant', 'Your name?', 1)]) },
+  Other: { messages: Object.freeze([]) },
+}
+
+describe('a message', () => {
+  test('is frozen, with its parts', () => {
+    const made = textMessage('user', 'Hello', 3)
+    expect(made).toEqual({ role: 'user', parts: [{ type: 'text', text: 'Hello' }], turn: 3 })
+    expect([made, made.parts, made.parts[0]].map(Object.isFrozen)).toEqual([true, true, true])
+    expect(Object.isFrozen(message('tool', [], 1).parts)).toBe(true)
+  })
+})
+
+describe('the memory of a turn', () => {
+  test('shows what is stored, and nothing for a namespace that is not', () => {
+    const memory = new ConversationMemory(stored)
+    expect(lines(memory.messages('Ask'))).toEqual(['user: Hello', 'assistant: Your name?'])
+    expect(memory.messages('New')).toEqual([])
+    expect(memory.messages('constructor')).toEqual([])
+  })
+
+  test('grows in the turn, and leaves the stored list alone', () => {
+    const memory = new ConversationMemory(stored)
+    const seen = memory.messages('Ask')
+    memory.append('Ask', textMessage('user', 'Ada', 2))
+    expect(lines(seen).at(-1)).toBe('user: Ada')
+    expect(stored.Ask.messages).toHaveLength(2)
+  })
+
+  test("takes the user's message once for each namespace", () => {
+    const memory = new ConversationMemory(stored)
+    memory.hear('Ask', 'Ada', 2)
+    memory.hear('Ask', 'Ada', 2)
+    memory.hear('Other', 'Ada', 2)
+    expect(lines(memory.messages('Ask')).slice(2)).toEqual(['user: Ada'])
+    expect(lines(memory.messages('Other'))).toEqual(['user: Ada'])
+  })
+
+  test('tells how many messages each namespace gained, and about how many bytes', () => {
+    const memory = new ConversationMemory(stored)
+    memory.messages('Other')
+    expect(memory.addedBytes).toBe(0)
+    memory.hear('Ask', 'Ada', 2)
+    memory.append('Ask', textMessage('assistant', 'Hello, Ada.', 2))
+    expect(memory.appended()).toEqual([
+      ['Other', 0],
+      ['Ask', 2],
+    ])
+    // Two messages as JSON, give or take a comma.
+    const json = JSON.stringify(memory.messages('Ask').slice(2)).length
+    expect(Math.abs(memory.addedBytes - json)).toBeLessThan(30)
+  })
+})
+
+describe('the memory to be stored', () => {
+  test('is the stored one itself, where nothing was touched', () => {
+    expect(new ConversationMemory(stored).toStored()).toBe(stored)
+  })
+
+  test('shares the lists that did not grow, and freezes the ones that did', () => {
+    const memory = new ConversationMemory(stored)
+    memory.messages('Other')
+    memory.hear('Ask', 'Ada', 2)
+    const next = memory.toStored()
+    expect(next.Other).toBe(stored.Other)
+    expect(lines(next.Ask?.messages)).toEqual(['user: Hello', 'assistant: Your name?', 'user: Ada'])
+    expect(Object.isFrozen(next.Ask?.messages)).toBe(true)
+    expect(next.Ask?.messages[0]).toBe(stored.Ask.messages[0])
+  })
+
+  test('has no namespace that was only looked at', () => {
+    const memory = new ConversationMemory(stored)
+    memory.messages('New')
+    expect(Object.keys(memory.toStored())).toEqual(['Ask', 'Other'])
+  })
+})

@@ -1,0 +1,219 @@
+import { describe, expect, test } from 'vitest'
+import { chatWith, place } from '../../testing/contract/chat.js'
+import { Flow, type FlowServices, LogicStep, reply, type Turn } from '../index.js'
+
+const Start = place('Start')
+
+class Plain extends Flow {
+  override steps() {
+    return [Start]
+  }
+}
+
+describe('the name of a flow', () => {
+  test('[2.5-2] is the class name, with no aliases, in version 1', () => {
+    expect([Plain.id, Plain.aliases, Plain.version]).toEqual(['Plain', [], 1])
+  })
+
+  test('[4.7-5] is what the class overrides it with', () => {
+    class WithField extends Plain {
+      static override readonly id = 'with-field'
+      static override readonly aliases = ['old']
+      static override readonly version = 3
+    }
+    class WithAccessor extends Plain {
+      static override get id() {
+        return 'with-accessor'
+      }
+    }
+    expect([WithField.id, WithField.aliases, WithField.version]).toEqual(['with-field', ['old'], 3])
+    expect(WithAccessor.id).toBe('with-accessor')
+  })
+
+  // What a compiler makes of `static id = ...` below ES2022.
+  test('can be assigned, for one class alone', () => {
+    class First extends Plain {}
+    class Second extends Plain {}
+    First.id = 'first'
+    First.aliases = ['one']
+    First.version = 2
+    expect([First.id, First.aliases, First.version]).toEqual(['first', ['one'], 2])
+    expect([Second.id, Second.aliases, Second.version]).toEqual(['Second', [], 1])
+    expect([Plain.id, Flow.id]).toEqual(['Plain', 'Flow'])
+  })
+
+  test('[4.7-6] that was assigned is the one that is registered and stored', async () => {
+    class Assigned extends Plain {}
+    Assigned.id = 'stable-name'
+    Assigned.version = 2
+    const chat = chatWith(Assigned)
+    expect(chat.engine.getFlowNames()).toEqual(['stable-name'])
+    await chat.say('Hello')
+    expect((await chat.document()).flow).toMatchObject({ name: 'stable-name', version: 2 })
+  })
+})
+
+describe('what a flow does unless told otherwise', () => {
+  test('no model, no shared tools, no batch, the first step first, the session as it is', () => {
+    const flow = new Plain()
+    expect([flow.model(), flow.tools({} as Turn), flow.isBatch(), flow.initialStep()]).toEqual([
+      undefined,
+      [],
+      false,
+      undefined,
+    ])
+    expect([flow.init(), flow.onRestore({} as never)]).toEqual([undefined, undefined])
+  })
+
+  test('outside of a turn it has no services and no context', () => {
+    const flow = new Plain()
+    expect([flow.services, flow.context]).toEqual([{}, {}])
+  })
+})
+
+describe('the context of a flow', () => {
+  test('grows with addContext, and a later value wins', () => {
+    const flow = new Plain()
+    flow.addContext({ a: 1, b: 1 })
+    flow.addContext({ b: 2 })
+    expect(flow.context).toEqual({ a: 1, b: 2 })
+  })
+
+  test('[2.6-5 4.5-1] holds the config before init, and both are stored', async () => {
+    class Greeting extends Plain {
+      override init() {
+        this.addContext({ greeting: `Hello, ${(this.context.config as { user: string }).user}.` })
+      }
+    }
+    const chat = chatWith(Greeting)
+    await chat.say('Hello', { config: { user: 'Ada' } })
+    expect((await chat.document()).flow.context).toEqual({ config: { user: 'Ada' }, greeting: 'Hello, Ada.' })
+  })
+
+  test('[4.5-2] of a restored session is the stored one, whole', async () => {
+    let started = 0
+    class Counting extends Plain {
+      override init() {
+        this.addContext({ started: ++started })
+      }
+    }
+    const chat = chatWith(Counting)
+    await chat.say('Hello', { config: { user: 'Ada' } })
+    await chat.say('Hello again')
+    await chat.say('And again', { config: { user: 'Grace' } })
+    expect(started).toBe(3)
+    expect((await chat.document()).flow.context).toEqual({ config: { user: 'Ada' }, started: 1 })
+  })
+
+  test('can be added to while a turn runs, and is stored with the turn', async () => {
+    class Noting extends Flow {
+      static override readonly id = 'Noting'
+      static current: Flow
+      override init() {
+        Noting.current = this
+      }
+      override steps() {
+        return [Note]
+      }
+    }
+    class Note extends LogicStep {
+      override run(turn: Turn) {
+        Noting.current.addContext({ [turn.message]: turn.number })
+        return reply(Object.keys(turn.context).join(' '))
+      }
+    }
+    const chat = chatWith(Noting)
+    expect(await chat.say('one')).toBe('one')
+    expect(await chat.say('two')).toBe('one two')
+    expect((await chat.document()).flow.context).toEqual({ one: 1, two: 2 })
+  })
+
+  test('that flow code changed in place is as it was before, where the turn fails', async () => {
+    class Counting extends Flow {
+      static override readonly id = 'Counting'
+      static current: Flow
+      override init() {
+        Counting.current = this
+      }
+      override steps() {
+        return [Count]
+      }
+    }
+    class Count extends LogicStep {
+      override run(turn: Turn) {
+        if (turn.number === 1) return reply('Ready.')
+        ;(Counting.current.context.config as { count: number }).count++
+        throw new Error('no')
+      }
+    }
+    const chat = chatWith(Counting)
+    await chat.say('Hi', { config: { count: 0 } })
+    await expect(chat.say('Hi')).rejects.toThrow()
+    expect((await chat.document()).flow.context).toEqual({ config: { count: 0 } })
+  })
+
+  test('must be plain JSON: the path is named, and nothing is stored', async () => {
+    class Broken extends Plain {
+      override init() {
+        this.addContext({ rates: { today: new Map() } })
+      }
+    }
+    const chat = chatWith(Broken)
+    await expect(chat.say('Hello')).rejects.toMatchObject({
+      code: 'FLOW_ERROR',
+      message: 'context.rates.today is an instance of Map, which JSON cannot carry; store plain data.',
+    })
+    expect(chat.store.operations).toEqual([])
+  })
+
+  test('that a turn made unfit for JSON fails that turn, and the session keeps the old one', async () => {
+    class Noting extends Flow {
+      static override readonly id = 'Noting'
+      override steps() {
+        const add = (): void => this.addContext({ when: new Date(0) })
+        return [
+          class Note extends LogicStep {
+            override run() {
+              add()
+              return reply('Noted.')
+            }
+          },
+        ]
+      }
+    }
+    const chat = chatWith(Noting)
+    await expect(chat.say('Hello', { config: {} })).rejects.toMatchObject({
+      code: 'FLOW_ERROR',
+      message: 'context.when is an instance of Date, which JSON cannot carry; store plain data.',
+    })
+    expect(await chat.document()).toMatchObject({ runStatus: 'aborted', flow: { context: { config: {} } } })
+  })
+})
+
+describe('the services of the application', () => {
+  test('are the same object for the flow and for its turns', async () => {
+    const services: FlowServices = { clockwork: true } as FlowServices
+    const seen: unknown[] = []
+    class Serving extends Plain {
+      override init() {
+        seen.push(this.services)
+      }
+      override steps() {
+        return [
+          class Look extends LogicStep {
+            override run(turn: Turn) {
+              seen.push(turn.services)
+              return reply('Seen.')
+            }
+          },
+        ]
+      }
+    }
+    const chat = chatWith(Serving, { services })
+    await chat.say('Hello')
+    expect(seen).toHaveLength(2)
+    expect(seen[0]).toBe(services)
+    expect(seen[1]).toBe(services)
+    expect(JSON.stringify(await chat.document())).not.toContain('clockwork')
+  })
+})

@@ -1,0 +1,157 @@
+import { toStandardJsonSchema } from '@valibot/to-json-schema'
+import { type } from 'arktype'
+import * as v from 'valibot'
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { ToolError, type ToolOptions, tool } from '../index.js'
+
+const execute = (): undefined => undefined
+const named = { name: 'book', description: 'Book a table.', execute }
+
+/** A Standard Schema that accepts anything, with this way to give its JSON Schema. */
+function schemaThatGives(input: () => unknown): NonNullable<ToolOptions['input']> {
+  const jsonSchema = { input, output: input }
+  return { '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value }), jsonSchema } } as never
+}
+
+describe('the JSON Schema of a tool', () => {
+  const expected = {
+    type: 'object',
+    properties: { guests: { type: 'integer' }, name: { type: 'string' } },
+    required: ['guests'],
+  }
+
+  test.each([
+    ['Zod', z.object({ guests: z.int(), name: z.string().optional() })],
+    [
+      'Valibot',
+      toStandardJsonSchema(v.object({ guests: v.pipe(v.number(), v.integer()), name: v.optional(v.string()) })),
+    ],
+    ['ArkType', type({ guests: 'number.integer', 'name?': 'string' })],
+  ])('comes from a schema of %s', (_library, input) => {
+    const { inputSchema } = tool({ ...named, input })
+    expect(inputSchema).toMatchObject({ type: expected.type, required: expected.required })
+    expect(inputSchema.properties).toMatchObject(expected.properties)
+  })
+
+  test('allows no arguments where the tool has no input', () => {
+    const { inputSchema } = tool(named)
+    expect(inputSchema).toEqual({ type: 'object', properties: {}, additionalProperties: false })
+    expect(Object.isFrozen(inputSchema.properties)).toBe(true)
+  })
+
+  test('describes what the model writes, not what a transform makes of it', () => {
+    const input = z.object({ day: z.string().transform((text) => new Date(text)) })
+    expect(tool({ ...named, input }).inputSchema.properties).toEqual({ day: { type: 'string' } })
+  })
+
+  test('is asked for once for each schema object, and frozen', () => {
+    let asked = 0
+    const input = schemaThatGives(() => ({ type: 'object', title: `Asked ${++asked} times` }))
+    const first = tool({ ...named, input }).inputSchema
+    const second = tool({ ...named, name: 'cancel', input }).inputSchema
+    expect(second).toBe(first)
+    expect(first).toEqual({ type: 'object', title: 'Asked 1 times' })
+    expect(Object.isFrozen(first)).toBe(true)
+  })
+
+  test("leaves the library's own object alone", () => {
+    const own = { type: 'object', properties: {} }
+    tool({ ...named, input: schemaThatGives(() => own) })
+    expect(Object.isFrozen(own)).toBe(false)
+  })
+
+  test('is asked for in the dialect draft-2020-12', () => {
+    const asked: unknown[] = []
+    const input = schemaThatGives(((options: unknown) => {
+      asked.push(options)
+      return {}
+    }) as () => unknown)
+    tool({ ...named, input })
+    expect(asked).toEqual([{ target: 'draft-2020-12' }])
+  })
+
+  test('can be given, for a schema that has none', () => {
+    const inputJsonSchema = { type: 'object', properties: { guests: { type: 'number' } } }
+    expect(tool({ ...named, input: v.object({ guests: v.number() }), inputJsonSchema }).inputSchema).toBe(
+      inputJsonSchema,
+    )
+  })
+})
+
+describe('tool refuses, where it is called,', () => {
+  const message = (options: Record<string, unknown>): string => {
+    try {
+      tool({ ...named, ...options } as unknown as ToolOptions)
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'FLOW_ERROR' })
+      return (error as Error).message
+    }
+    return 'nothing was refused'
+  }
+
+  test.each(['', 'two words', 'café', 'x'.repeat(65), undefined])('the name %j', (name) => {
+    expect(message({ name })).toBe(`A tool's name is 1 to 64 letters, digits, '_' or '-', and not '${String(name)}'.`)
+  })
+
+  test.each(['a', 'look_up-2', 'x'.repeat(64)])('but not the name %j', (name) => {
+    expect(message({ name })).toBe('nothing was refused')
+  })
+
+  test('a tool without execute', () => {
+    expect(message({ execute: undefined })).toBe("Tool 'book' needs a function execute.")
+  })
+
+  test('a schema that cannot give its JSON Schema, and tells what to do', () => {
+    expect(message({ input: v.object({ guests: v.number() }) })).toBe(
+      "The input schema of tool 'book' (valibot) cannot give its JSON Schema. Wrap it in what the library offers for that (Valibot: toStandardJsonSchema), or pass inputJsonSchema.",
+    )
+  })
+
+  test('what is no Standard Schema', () => {
+    const expected = "The input of tool 'book' is no Standard Schema (Zod, Valibot, ArkType)."
+    expect(message({ input: { type: 'object' } })).toBe(expected)
+    expect(message({ input: { '~standard': { jsonSchema: { input: () => ({}) } } } })).toBe(expected)
+  })
+
+  test('a schema with something in it that JSON Schema cannot say', () => {
+    expect(message({ input: z.object({ day: z.date() }) })).toBe(
+      "The input schema of tool 'book' has no JSON Schema: Date cannot be represented in JSON Schema",
+    )
+  })
+
+  test('a schema whose conversion throws, and keeps that as the cause', () => {
+    const cause = new Error('not today')
+    const input = schemaThatGives(() => {
+      throw cause
+    })
+    expect(() => tool({ ...named, input })).toThrow(expect.objectContaining({ cause }))
+  })
+
+  test('a schema whose conversion throws what is no error', () => {
+    const input = schemaThatGives(() => {
+      throw 'not today'
+    })
+    expect(message({ input })).toBe("The input schema of tool 'book' has no JSON Schema: not today")
+  })
+
+  test('a JSON Schema that is no object', () => {
+    expect(message({ input: schemaThatGives(() => true) })).toBe(
+      "The input schema of tool 'book' gave no JSON Schema object.",
+    )
+  })
+})
+
+describe('ToolError', () => {
+  test('is recognised by its mark', () => {
+    expect(ToolError.isInstance(new ToolError('No such order.'))).toBe(true)
+    expect(ToolError.isInstance(new Error('No such order.'))).toBe(false)
+    expect(ToolError.isInstance('No such order.')).toBe(false)
+    const ofAnotherCopy = Object.assign(new Error('No such order.'), { [Symbol.for('turnkeeper.ToolError')]: true })
+    expect(ToolError.isInstance(ofAnotherCopy)).toBe(true)
+  })
+
+  test('has its own name', () => {
+    expect(String(new ToolError('No such order.'))).toBe('ToolError: No such order.')
+  })
+})

@@ -1,0 +1,257 @@
+import { describe, expect, test } from 'vitest'
+import { End, finish, go, HttpContentType, LogicStep, reply, retry, stay } from '../index.js'
+import { Transition } from './transition.js'
+
+class Confirm extends LogicStep<{ name?: string; tags?: string[] }> {
+  static override readonly id = 'Confirm'
+  override run() {
+    return finish()
+  }
+}
+
+/** Calls a builder as code without types would. */
+function untyped(builder: unknown): (...values: unknown[]) => Transition {
+  return builder as (...values: unknown[]) => Transition
+}
+
+describe('a builder', () => {
+  test('go names a step by its class or its ID', () => {
+    expect(go(Confirm).fields).toEqual({ kind: 'go', target: Confirm })
+    expect(go('Confirm').fields).toEqual({ kind: 'go', target: 'Confirm' })
+    expect(go(End).fields).toEqual({ kind: 'go', target: End })
+  })
+
+  test('reply takes a text as it is, and an object as JSON text', () => {
+    expect(reply('{not json').fields).toEqual({ kind: 'reply', reply: '{not json' })
+    expect(reply('').fields).toEqual({ kind: 'reply', reply: '' })
+    expect(reply({ total: 2, rows: [1, null] }).fields.reply).toBe('{"total":2,"rows":[1,null]}')
+    expect(reply(['a', 'b']).fields.reply).toBe('["a","b"]')
+    expect(reply({ total: 2, note: undefined }).fields.reply).toBe('{"total":2}')
+  })
+
+  test('stay takes a text or none; retry is stay with a reason', () => {
+    expect(stay().fields).toEqual({ kind: 'stay' })
+    expect(stay('Once more, please.').fields).toEqual({ kind: 'stay', feedback: 'Once more, please.' })
+    expect(retry('Answer in one word.').fields).toEqual(stay('Answer in one word.').fields)
+  })
+
+  test('finish takes a closing text, an object, or nothing', () => {
+    expect(finish().fields).toEqual({ kind: 'finish' })
+    expect(finish('Goodbye.').fields).toEqual({ kind: 'finish', reply: 'Goodbye.' })
+    expect(finish({ ok: true }).fields).toEqual({ kind: 'finish', reply: '{"ok":true}' })
+  })
+
+  test.each([
+    ['go', go, undefined, 'go needs a step class or a step ID, and got undefined.'],
+    ['go', go, { id: 'Confirm' }, 'go needs a step class or a step ID, and got an object.'],
+    ['reply', reply, undefined, 'reply needs a text or an object, and got undefined.'],
+    ['reply', reply, null, 'reply needs a text or an object, and got null.'],
+    ['reply', reply, 36, 'reply needs a text or an object, and got 36.'],
+    [
+      'reply',
+      reply,
+      { at: new Date(0) },
+      'reply cannot send this: content.at is an instance of Date, which JSON cannot carry; store plain data.',
+    ],
+    ['finish', finish, 36, 'finish needs a text or an object, and got 36.'],
+    [
+      'finish',
+      finish,
+      { total: Number.NaN },
+      'finish cannot send this: content.total is NaN, which JSON cannot carry.',
+    ],
+    ['stay', stay, 36, 'stay needs a text, and got 36.'],
+    ['retry', retry, undefined, 'retry needs a text, and got undefined.'],
+  ])('%s refuses what it cannot use: %#', (_name, builder, value, message) => {
+    expect(() => untyped(builder)(value)).toThrow(expect.objectContaining({ code: 'FLOW_ERROR', message }))
+  })
+})
+
+describe('a transition', () => {
+  test('cannot be changed', () => {
+    const transition = go(Confirm).withState({ name: 'Ada' })
+    expect(Object.isFrozen(transition)).toBe(true)
+    expect(Object.isFrozen(transition.fields)).toBe(true)
+  })
+
+  test('is left alone by a modifier, which returns another', () => {
+    const first = go(Confirm)
+    const second = first
+      .withReply('Done.')
+      .withContentType('text/csv')
+      .withState({ name: 'Ada' })
+      .withPrompt('Be brief.')
+      .withMessage('yes')
+      .withFeedback('Noted.')
+    expect(first.fields).toEqual({ kind: 'go', target: Confirm })
+    expect(second.fields).toEqual({
+      kind: 'go',
+      target: Confirm,
+      reply: 'Done.',
+      contentType: 'text/csv',
+      state: { name: 'Ada' },
+      prompt: 'Be brief.',
+      message: 'yes',
+      feedback: 'Noted.',
+    })
+  })
+
+  test('takes each modifier in any order, and the last one counts', () => {
+    expect(go(Confirm).withPrompt('a').withReply('b').withPrompt('c').fields).toEqual(
+      go(Confirm).withReply('b').withPrompt('c').fields,
+    )
+  })
+
+  test('is recognised by its mark, so that another copy of the package is understood', () => {
+    expect(Transition.isInstance(stay())).toBe(true)
+    expect(Transition.isInstance(Object.create({ [Symbol.for('turnkeeper.Transition')]: true }))).toBe(true)
+    for (const other of [undefined, null, 'go', go, { fields: { kind: 'go' } }]) {
+      expect(Transition.isInstance(other)).toBe(false)
+    }
+  })
+})
+
+describe('withReply, withPrompt, withMessage and withFeedback', () => {
+  test('withReply sends an object as JSON text', () => {
+    expect(go(Confirm).withReply({ ok: true }).fields.reply).toBe('{"ok":true}')
+  })
+
+  test.each([
+    ['withReply', 'withReply needs a text or an object, and got 7.'],
+    ['withPrompt', 'withPrompt needs a text, and got 7.'],
+    ['withMessage', 'withMessage needs a text, and got 7.'],
+    ['withFeedback', 'withFeedback needs a text, and got 7.'],
+  ] as const)('%s refuses what is no text', (modifier, message) => {
+    const transition = go(Confirm)
+    expect(() => untyped(transition[modifier]).call(transition, 7)).toThrow(
+      expect.objectContaining({ code: 'FLOW_ERROR', message }),
+    )
+  })
+})
+
+describe('withState', () => {
+  test('copies what it is given, so that a later change does not reach it', () => {
+    const given = { tags: ['new'] }
+    const transition = go(Confirm).withState(given)
+    given.tags.push('changed')
+    expect(transition.fields.state).toEqual({ tags: ['new'] })
+  })
+
+  test('keeps only the last one', () => {
+    expect(go(Confirm).withState({ name: 'Ada' }).withState({ tags: [] }).fields.state).toEqual({ tags: [] })
+  })
+
+  test.each([
+    ['a text', 'Ada', "withState needs an object, and got 'Ada'."],
+    ['a list', ['Ada'], 'withState needs an object, and got an object.'],
+    ['null', null, 'withState needs an object, and got null.'],
+    [
+      'a function',
+      { name: () => 'Ada' },
+      'withState cannot store this: state.name is a function, which JSON cannot carry.',
+    ],
+    [
+      'a Map',
+      { names: [new Map()] },
+      'withState cannot store this: state.names[0] is an instance of Map, which JSON cannot carry; store plain data.',
+    ],
+  ])('refuses %s, where it is called', (_what, value, message) => {
+    const transition = go('Confirm')
+    expect(() => untyped(transition.withState).call(transition, value)).toThrow(
+      expect.objectContaining({ code: 'FLOW_ERROR', message }),
+    )
+  })
+})
+
+test('what a getter of the content throws passes as it is', () => {
+  const content = Object.defineProperty({}, 'total', {
+    enumerable: true,
+    get() {
+      throw new Error('no total')
+    },
+  })
+  expect(() => reply(content)).toThrow(new Error('no total'))
+  expect(() => go('Confirm').withState(content)).toThrow(new Error('no total'))
+})
+
+describe('withContentType', () => {
+  test('[2.4-3] takes a media type, with parameters or without', () => {
+    for (const type of [
+      HttpContentType.Csv,
+      'application/vnd.example+json',
+      'text/csv; header=present',
+      'text/plain;charset="utf-8"',
+    ]) {
+      expect(reply('a,b').withContentType(type).fields.contentType).toBe(type)
+    }
+  })
+
+  test.each([
+    '',
+    'csv',
+    'text/',
+    '/csv',
+    'text/csv\r\nx: y',
+    'text/csv, text/html',
+    'text/csv;',
+    'text /csv',
+    'téxt/csv',
+  ])('refuses %j, where it is called', (type) => {
+    expect(() => reply('a').withContentType(type)).toThrow(
+      expect.objectContaining({
+        code: 'FLOW_ERROR',
+        message: `withContentType needs a media type like 'text/csv', and got '${type}'.`,
+      }),
+    )
+  })
+
+  test('refuses what is no text', () => {
+    const transition = reply('a')
+    expect(() => untyped(transition.withContentType).call(transition, 7)).toThrow(
+      "withContentType needs a media type like 'text/csv', and got 7.",
+    )
+  })
+
+  test('names only the beginning of a long one', () => {
+    expect(() => reply('a').withContentType('x'.repeat(70))).toThrow(`and got '${'x'.repeat(60)}'.`)
+  })
+})
+
+describe('withContentType with base64', () => {
+  const notBase64 =
+    "The reply is marked as base64 and is not: expected the standard alphabet, padded with '=', without line breaks."
+
+  test.each(['', 'AAECAw==', 'AAEC', 'AAE=', '+/+/'])('accepts %j', (bytes) => {
+    const { fields } = reply(bytes).withContentType(HttpContentType.Png, { encoding: 'base64' })
+    expect(fields).toMatchObject({ reply: bytes, contentType: 'image/png', encoding: 'base64' })
+  })
+
+  test.each(['AAECAw', 'AAE', 'A===', '-_-_', 'AAEC\nAAEC', 'hello world'])(
+    'refuses %j, where it is called',
+    (text) => {
+      expect(() => reply(text).withContentType(HttpContentType.Png, { encoding: 'base64' })).toThrow(
+        expect.objectContaining({ code: 'FLOW_ERROR', message: notBase64 }),
+      )
+    },
+  )
+
+  test('checks a reply that is added after it', () => {
+    const move = go(Confirm).withContentType(HttpContentType.Png, { encoding: 'base64' })
+    expect(move.withReply('AAEC').fields.reply).toBe('AAEC')
+    expect(() => move.withReply('not base64!')).toThrow(notBase64)
+  })
+
+  test('is taken back by a later content type without it', () => {
+    const text = reply('AAEC')
+      .withContentType(HttpContentType.Png, { encoding: 'base64' })
+      .withContentType(HttpContentType.Svg)
+    expect(text.fields).toEqual({ kind: 'reply', reply: 'AAEC', contentType: 'image/svg+xml' })
+  })
+
+  test('knows no other encoding', () => {
+    const transition = reply('AAEC')
+    expect(() => untyped(transition.withContentType).call(transition, 'image/png', { encoding: 'hex' })).toThrow(
+      "withContentType knows the encoding 'base64', and got 'hex'.",
+    )
+  })
+})

@@ -1,0 +1,56 @@
+/** Selections of models: completed from what a flow and a step returned, and cleaned for the document. */
+import { InvalidInputError } from '../errors/engine-errors.js'
+import { copyJson, isPlainObject, type JsonObject } from '../json.js'
+import type { ModelSelection, ResolvedModelSelection } from './model-provider.js'
+
+/** Parameters are a handful of settings; deeper ones are a mistake. */
+const maxParameterDepth = 16
+
+const noParams: JsonObject = Object.freeze({})
+
+/** Keys under which a credential could have got among the parameters. */
+const credentialName = /api[-_]?key|access[-_]?key|private[-_]?key|token$|secret|passw|authorization|credential|bearer/i
+
+/**
+ * Completes a selection: a step's parameters are laid over the flow's where both name the same model.
+ *
+ * @param source - Who selected it, for error messages.
+ * @throws {@link InvalidInputError}
+ */
+export function resolveSelection(
+  selection: ModelSelection,
+  base: ModelSelection | undefined,
+  source: string,
+): ResolvedModelSelection {
+  if (typeof selection?.provider !== 'string' || typeof selection.name !== 'string') {
+    throw new InvalidInputError({ message: `${source} must return { provider, name, params? } with two strings.` })
+  }
+  const { provider, name, params } = selection
+  const inherited = base?.provider === provider && base.name === name ? base.params : undefined
+  if (params === undefined && inherited === undefined) return { provider, name, params: noParams }
+  return { provider, name, params: copyParams({ ...inherited, ...params }, source) }
+}
+
+/** A copy of parameters that came from outside. */
+export function copyParams(params: unknown, source: string): JsonObject {
+  const refuse = (problem: string, cause: Error): Error =>
+    new InvalidInputError({ message: `${source} gave parameters that cannot be used: ${problem}.`, cause })
+  return copyJson(params, 'params', maxParameterDepth, refuse) as JsonObject
+}
+
+/** `selection` as a document may hold it: parameters named like credentials are left out, at any depth. */
+export function withoutCredentials(selection: ResolvedModelSelection): ModelSelection {
+  const { provider, name, params } = selection
+  if (params === noParams) return { provider, name }
+  return { provider, name, params: strip(params) as JsonObject }
+}
+
+function strip(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(strip)
+  if (!isPlainObject(value)) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([key]) => !credentialName.test(key))
+      .map(([key, item]) => [key, strip(item)]),
+  )
+}

@@ -1,0 +1,264 @@
+import { getEventListeners } from 'node:events'
+import { describe, expect, test } from 'vitest'
+import { accessTo } from '../../testing/contract/session-bench.js'
+import { VirtualClock } from '../../testing/virtual-clock.js'
+import { Deadlines } from '../config/deadlines.js'
+import { EngineClosedError, LimitExceededError } from '../errors/engine-errors.js'
+import { FlowSession, type LockWait } from './flow-session.js'
+
+const turn: LockWait = { counted: true }
+
+const newSession = (): FlowSession => new FlowSession(accessTo({}))
+
+/** Work that begins when it gets the lock and ends when the test says so. */
+function gate(): { work: () => Promise<string>; open: () => void; entered: Promise<void> } {
+  let open!: () => void
+  let enter!: () => void
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  const entered = new Promise<void>((resolve) => {
+    enter = resolve
+  })
+  const work = async (): Promise<string> => {
+    enter()
+    await opened
+    return 'done'
+  }
+  return { work, open, entered }
+}
+
+/** Lets everything run that waits for no gate. */
+const settled = (): Promise<void> => new VirtualClock().settle()
+
+describe('FlowSession.withSessionLock', () => {
+  test('[4.8-1] work of one session runs one after another, in the order it came', async () => {
+    const session = newSession()
+    const log: string[] = []
+    const works = ['first', 'second', 'third'].map((name) =>
+      session.withSessionLock('a', async () => {
+        log.push(`${name} begins`)
+        await settled()
+        log.push(`${name} ends`)
+        return name
+      }),
+    )
+    expect(await Promise.all(works)).toEqual(['first', 'second', 'third'])
+    expect(log).toEqual(['first begins', 'first ends', 'second begins', 'second ends', 'third begins', 'third ends'])
+    expect(session.locked).toBe(0)
+  })
+
+  test('[4.8-1] work of different sessions runs side by side', async () => {
+    const session = newSession()
+    const [one, other] = [gate(), gate()]
+    const results = [session.withSessionLock('a', one.work), session.withSessionLock('b', other.work)]
+    await Promise.all([one.entered, other.entered])
+    expect(session.locked).toBe(2)
+    one.open()
+    other.open()
+    expect(await Promise.all(results)).toEqual(['done', 'done'])
+  })
+
+  test.each([undefined, ''])('[4.8-2] with the session ID %j nothing is locked', async (sessionId) => {
+    const session = newSession()
+    const [one, other] = [gate(), gate()]
+    const results = [session.withSessionLock(sessionId, one.work), session.withSessionLock(sessionId, other.work)]
+    await Promise.all([one.entered, other.entered])
+    expect(session.locked).toBe(0)
+    one.open()
+    other.open()
+    expect(await Promise.all(results)).toEqual(['done', 'done'])
+  })
+
+  test('[4.8-4] the lock is of one engine: another one does not wait for it', async () => {
+    const access = accessTo({})
+    const [one, other] = [gate(), gate()]
+    const first = new FlowSession(access).withSessionLock('a', one.work)
+    const second = new FlowSession(access).withSessionLock('a', other.work)
+    await Promise.all([one.entered, other.entered])
+    one.open()
+    other.open()
+    expect(await Promise.all([first, second])).toEqual(['done', 'done'])
+  })
+
+  test.each<[string, () => Promise<never>]>([
+    ['rejects', () => Promise.reject(new Error('broken'))],
+    [
+      'throws',
+      () => {
+        throw new Error('broken')
+      },
+    ],
+  ])('work that %s gives its error to its caller and the lock to the next', async (_name, work) => {
+    const session = newSession()
+    const failing = session.withSessionLock('a', work)
+    const next = session.withSessionLock('a', () => 'next')
+    await expect(failing).rejects.toThrow('broken')
+    expect(await next).toBe('next')
+    expect(session.locked).toBe(0)
+  })
+})
+
+describe('FlowSession.hold', () => {
+  test('tells a caller that has to wait how many counted ones wait already', async () => {
+    const session = newSession()
+    const held = gate()
+    const seen: number[] = []
+    const wait: LockWait = { counted: true, onBlocked: (queued) => seen.push(queued) }
+    const results = [
+      session.hold('a', held.work, wait),
+      session.hold('a', () => 'second', wait),
+      session.withSessionLock('a', () => 'not counted'),
+      session.hold('a', () => 'third', wait),
+    ]
+    await held.entered
+    expect(seen).toEqual([0, 1])
+    held.open()
+    expect(await Promise.all(results)).toEqual(['done', 'second', 'not counted', 'third'])
+  })
+
+  test('a caller that may not wait is refused and leaves no trace', async () => {
+    const session = newSession()
+    const held = gate()
+    const first = session.hold('a', held.work, turn)
+    const refusal = new LimitExceededError({ limit: 'maxQueuedTurnsPerSession', value: 1, problem: 'The queue' })
+    const refused = session.hold('a', () => 'never', {
+      counted: true,
+      onBlocked: () => {
+        throw refusal
+      },
+    })
+    await expect(refused).rejects.toBe(refusal)
+    held.open()
+    await first
+    expect(session.locked).toBe(0)
+  })
+
+  test('a wait that takes too long ends with its error; the lock goes to the next', async () => {
+    const session = newSession()
+    const clock = new VirtualClock()
+    const deadlines = new Deadlines(clock, 100)
+    const held = gate()
+    const first = session.hold('a', held.work, turn)
+    const late = session.hold('a', () => 'never', { counted: true, deadlines, onDeadline: () => new Error('too late') })
+    const lateRejects = expect(late).rejects.toThrow('too late')
+    await clock.advance(50)
+    const patient = session.hold('a', () => 'patient', {
+      counted: true,
+      deadlines,
+      onDeadline: () => new Error('too late'),
+    })
+    await clock.advance(50)
+    await lateRejects
+    held.open()
+    expect(await Promise.all([first, patient])).toEqual(['done', 'patient'])
+    expect(clock.pending).toBe(0)
+  })
+
+  test('the deadline of the wait ends when the lock is held', async () => {
+    const session = newSession()
+    const clock = new VirtualClock()
+    const deadlines = new Deadlines(clock, 100)
+    const [held, second] = [gate(), gate()]
+    const first = session.hold('a', held.work, turn)
+    const queued = session.hold('a', second.work, { counted: true, deadlines, onDeadline: () => new Error('too late') })
+    held.open()
+    await first
+    await second.entered
+    expect(clock.pending).toBe(0)
+    await clock.advance(1_000)
+    second.open()
+    expect(await queued).toBe('done')
+  })
+
+  test('a signal ends the wait, and is not listened to once the lock is held', async () => {
+    const session = newSession()
+    const controller = new AbortController()
+    const wait: LockWait = { counted: true, signal: controller.signal, onAbort: () => new Error('cancelled') }
+    const [held, second] = [gate(), gate()]
+    const first = session.hold('a', held.work, turn)
+    const queued = session.hold('a', second.work, wait)
+    held.open()
+    await first
+    await second.entered
+    expect(getEventListeners(controller.signal, 'abort')).toEqual([])
+    const third = session.hold('a', () => 'never', wait)
+    controller.abort()
+    await expect(third).rejects.toThrow('cancelled')
+    expect(getEventListeners(controller.signal, 'abort')).toEqual([])
+    second.open()
+    expect(await queued).toBe('done')
+    expect(session.locked).toBe(0)
+  })
+
+  test('without a lock to wait for, neither deadline nor signal is looked at', async () => {
+    const session = newSession()
+    const clock = new VirtualClock()
+    const wait: LockWait = {
+      counted: true,
+      onBlocked: () => {
+        throw new Error('not blocked')
+      },
+      deadlines: new Deadlines(clock, 100),
+      signal: AbortSignal.abort(),
+    }
+    expect(await session.hold('a', () => clock.pending, wait)).toBe(0)
+  })
+})
+
+describe('FlowSession.close', () => {
+  test('resolves at once where nothing runs, and refuses new work after it', async () => {
+    const session = newSession()
+    expect(session.closing).toBe(false)
+    await session.close()
+    expect(session.closing).toBe(true)
+    await expect(session.withSessionLock('a', () => 'never')).rejects.toThrow(new EngineClosedError())
+    await expect(session.withSessionLock(undefined, () => 'never')).rejects.toThrow('The engine is closed.')
+  })
+
+  test('lets those that hold a lock finish, turns waiters away, and resolves after the last', async () => {
+    const session = newSession()
+    const [held, other, unlocked] = [gate(), gate(), gate()]
+    const running = [
+      session.hold('a', held.work, turn),
+      session.hold('b', other.work, turn),
+      session.hold(undefined, unlocked.work, turn),
+    ]
+    const waiting = session.hold('a', () => 'never', turn)
+    const refused = expect(waiting).rejects.toThrow(new EngineClosedError())
+    let closed = false
+    const closing = session.close().then(() => {
+      closed = true
+    })
+    await refused
+    held.open()
+    unlocked.open()
+    await settled()
+    expect(closed).toBe(false)
+    other.open()
+    await closing
+    expect(await Promise.all(running)).toEqual(['done', 'done', 'done'])
+    expect(session.locked).toBe(0)
+  })
+
+  test('waits also for work that was just given the lock', async () => {
+    const session = newSession()
+    const log: string[] = []
+    const first = session.hold('a', () => log.push('first ends'), turn)
+    const second = session.hold(
+      'a',
+      async () => {
+        await settled()
+        log.push('second ends')
+      },
+      turn,
+    )
+    const outcome = second.catch((error: unknown) => log.push(`second: ${error}`))
+    await first
+    // The lock is the second one's now, though its work has not begun.
+    await session.close()
+    log.push('closed')
+    await outcome
+    expect(log.at(-1)).toBe('closed')
+  })
+})

@@ -1,0 +1,310 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { SessionFlowInvariantError } from '../errors/session-errors.js'
+import { deepFreeze } from '../json.js'
+import { decodeSession } from './session-codec.js'
+import { isSharedList, shareList } from './shared-lists.js'
+
+type Fields = Record<string, unknown>
+
+/** A stored document in which every field of the layout occurs. */
+const storedText = JSON.stringify({
+  id: 's-1',
+  version: 1,
+  revision: '3-abc',
+  owner: 'user-7',
+  runStatus: 'running',
+  createdAt: '2026-01-01T00:00:00.000Z',
+  savedAt: '2026-01-01T00:01:00.000Z',
+  error: ['The first failure.'],
+  usage: { inputTokens: 10, outputTokens: 5, modelCalls: 2 },
+  bytes: 321,
+  flow: {
+    name: 'Booking',
+    version: 1,
+    currentStep: 'Ask',
+    context: { config: { language: 'en' } },
+    steps: { Ask: { state: { seats: 2 }, model: { provider: 'local', name: 'tiny' } }, Confirm: { state: {} } },
+    memory: {
+      Ask: {
+        messages: [
+          { role: 'user', parts: [{ type: 'text', text: 'Two seats, please.' }], turn: 1 },
+          {
+            role: 'assistant',
+            parts: [{ type: 'tool-call', toolCallId: 'c-1', toolName: 'book', input: { seats: 2 } }],
+            turn: 1,
+          },
+          {
+            role: 'tool',
+            parts: [{ type: 'tool-result', toolCallId: 'c-1', toolName: 'book', output: 'Full.', isError: true }],
+            turn: 1,
+          },
+        ],
+      },
+    },
+    sequence: [{ step: 'Ask', level: 0 }],
+  },
+  history: [
+    {
+      turn: 1,
+      at: '2026-01-01T00:01:00.000Z',
+      message: 'Two seats, please.',
+      reply: 'aGk=',
+      contentType: 'image/png',
+      encoding: 'base64',
+      step: 'Ask',
+    },
+  ],
+})
+
+const stored = (): Fields => JSON.parse(storedText)
+
+const samples: [string, unknown][] = [
+  ['missing', undefined],
+  ['null', null],
+  ['a number', 5],
+  ['a negative number', -1],
+  ['a text', 'a text'],
+  ['an empty text', ''],
+  ['a boolean', true],
+  ['a list', []],
+  ['an object', {}],
+]
+
+/** Which samples a field may hold. What an object must hold has rows of its own. */
+const kinds = {
+  text: ['a text', 'an empty text'],
+  nonEmptyText: ['a text'],
+  optionalText: ['missing', 'a text', 'an empty text'],
+  textOrNull: ['null', 'a text', 'an empty text'],
+  count: ['a number'],
+  list: ['a list'],
+  object: ['an object'],
+  optionalObject: ['missing', 'an object'],
+  optionalTrue: ['missing', 'a boolean'],
+  anything: ['null', 'a number', 'a negative number', 'a text', 'an empty text', 'a boolean', 'a list', 'an object'],
+  /** One of a few literals, of which no sample is one. */
+  literal: [],
+  optionalLiteral: ['missing'],
+} satisfies Record<string, string[]>
+
+const message = 'flow.memory.Ask.messages[0]'
+const toolCall = 'flow.memory.Ask.messages[1].parts[0]'
+const toolResult = 'flow.memory.Ask.messages[2].parts[0]'
+
+/** Each field, as a path, with what it may hold, and how the error names it where that is not the path. */
+const fields: [string, keyof typeof kinds, string?][] = [
+  ['id', 'literal', 'its id'],
+  ['version', 'literal', 'its layout version'],
+  ['revision', 'nonEmptyText'],
+  ['owner', 'optionalText'],
+  ['runStatus', 'literal'],
+  ['createdAt', 'text'],
+  ['savedAt', 'text'],
+  ['error', 'list'],
+  ['error[0]', 'text'],
+  ['usage', 'object'],
+  ['usage.inputTokens', 'count'],
+  ['usage.outputTokens', 'count'],
+  ['usage.modelCalls', 'count'],
+  ['bytes', 'count'],
+  ['flow', 'object'],
+  ['flow.name', 'nonEmptyText'],
+  ['flow.version', 'count'],
+  ['flow.currentStep', 'textOrNull'],
+  ['flow.context', 'object'],
+  ['flow.steps', 'object'],
+  ['flow.steps.Ask', 'optionalObject'],
+  ['flow.steps.Ask.state', 'object'],
+  ['flow.steps.Ask.model', 'optionalObject'],
+  ['flow.steps.Ask.model.provider', 'text'],
+  ['flow.steps.Ask.model.name', 'text'],
+  ['flow.memory', 'object'],
+  ['flow.memory.Ask', 'optionalObject'],
+  ['flow.memory.Ask.messages', 'list'],
+  [message, 'object'],
+  [`${message}.role`, 'literal'],
+  [`${message}.turn`, 'count'],
+  [`${message}.parts`, 'list'],
+  [`${message}.parts[0]`, 'object'],
+  [`${message}.parts[0].type`, 'literal'],
+  [`${message}.parts[0].text`, 'text'],
+  [`${toolCall}.toolCallId`, 'text'],
+  [`${toolCall}.toolName`, 'text'],
+  [`${toolCall}.input`, 'anything'],
+  [`${toolResult}.toolCallId`, 'text'],
+  [`${toolResult}.toolName`, 'text'],
+  [`${toolResult}.output`, 'anything'],
+  [`${toolResult}.isError`, 'optionalTrue'],
+  ['flow.sequence', 'list'],
+  ['flow.sequence[0]', 'object'],
+  ['flow.sequence[0].step', 'text'],
+  ['flow.sequence[0].level', 'count'],
+  ['history', 'list'],
+  ['history[0]', 'object'],
+  ['history[0].turn', 'count'],
+  ['history[0].at', 'text'],
+  ['history[0].message', 'text'],
+  ['history[0].reply', 'text'],
+  ['history[0].contentType', 'text'],
+  ['history[0].encoding', 'optionalLiteral'],
+  ['history[0].step', 'text'],
+]
+
+/** The document with one value replaced, or taken out. */
+function withValue(path: string, value: unknown): Fields {
+  const document = stored()
+  const keys = path.split(/\.|\[|\]\.?/).filter((key) => key !== '')
+  const last = keys.pop() as string
+  const parent = keys.reduce<Fields>((object, key) => object[key] as Fields, document)
+  if (value === undefined) delete parent[last]
+  else parent[last] = value
+  return document
+}
+
+const prefix = "Session 's-1' is malformed: "
+
+function problemOf(document: unknown): string {
+  try {
+    decodeSession(document, 's-1')
+  } catch (error) {
+    expect(error).toBeInstanceOf(SessionFlowInvariantError)
+    return (error as Error).message
+  }
+  return 'accepted'
+}
+
+describe('decodeSession', () => {
+  test('gives a well-formed document back as it is', () => {
+    const document = stored()
+    expect(decodeSession(document, 's-1')).toBe(document)
+    expect(document).toEqual(stored())
+  })
+
+  test.each(fields)('refuses %s that is missing or of a wrong type, and names it', (path, kind, name = path) => {
+    const wrong = samples.filter(([sample]) => {
+      // An entry of a list cannot be missing: the list would be shorter.
+      return !(kinds[kind] as string[]).includes(sample) && !(sample === 'missing' && path.endsWith(']'))
+    })
+    const outcomes = wrong.map(([sample, value]) => [
+      sample,
+      problemOf(withValue(path, value)).slice(0, prefix.length + name.length),
+    ])
+    expect(outcomes).toEqual(wrong.map(([sample]) => [sample, `${prefix}${name}`]))
+  })
+
+  test.each(fields)('takes %s where it is one of the things it may be', (path, kind) => {
+    for (const [sample, value] of samples.filter(([name]) => (kinds[kind] as string[]).includes(name))) {
+      // An empty object lacks what an object of the layout must hold, but for those that hold nothing or anything.
+      if (sample === 'an object' && !/(context|steps|memory|state|input|output)$/.test(path)) continue
+      expect([sample, problemOf(withValue(path, value))]).toEqual([sample, 'accepted'])
+    }
+  })
+
+  test.each<[string, unknown, string]>([
+    ['a newer layout', withValue('version', 2), 'its layout version is 2, and this release reads version 1'],
+    [
+      'a layout written as text',
+      withValue('version', '1'),
+      "its layout version is '1', and this release reads version 1",
+    ],
+    ['no layout', withValue('version', undefined), 'its layout version is missing, and this release reads version 1'],
+    ['another session', withValue('id', 's-2'), "its id is 's-2'"],
+    ['an empty revision', withValue('revision', ''), 'revision is empty'],
+    ['an unknown status', withValue('runStatus', 'paused'), "runStatus is 'paused'"],
+    ['an empty flow name', withValue('flow.name', ''), 'flow.name is empty'],
+    ['a count that is none', withValue('bytes', Number.NaN), 'bytes is NaN and not a count'],
+    ['a list for an object', withValue('usage', []), 'usage is a list and not an object'],
+    ['an object for a list', withValue('history', {}), 'history is of type object and not a list'],
+    ['an unknown role', withValue(`${message}.role`, 'system'), "flow.memory.Ask.messages[0].role is 'system'"],
+    [
+      'an unknown part',
+      withValue(`${message}.parts[0].type`, 'image'),
+      "flow.memory.Ask.messages[0].parts[0].type is 'image'",
+    ],
+    ['an unknown encoding', withValue('history[0].encoding', 'hex'), "history[0].encoding is 'hex'"],
+    ['a text', 'the document', 'the document is a string and not an object'],
+    ['null', null, 'the document is null and not an object'],
+    ['a list', [stored()], 'the document is a list and not an object'],
+    ['an instance', new Map(), 'the document is of type object and not an object'],
+  ])('says what is wrong with %s', (_name, document, problem) => {
+    expect(problemOf(document)).toBe(`Session 's-1' is malformed: ${problem}.`)
+  })
+
+  test.each(Object.keys(stored()).map((_key, length) => length))(
+    'refuses a document cut off after %i fields',
+    (length) => {
+      const cut = Object.fromEntries(Object.entries(stored()).slice(0, length))
+      expect(problemOf(cut)).toMatch(/^Session 's-1' is malformed: .+ is missing/)
+    },
+  )
+
+  test('checks every entry of a list, not only the first', () => {
+    const document = stored()
+    const history = document.history as Fields[]
+    history.push({ ...history[0], turn: 2 }, { ...history[0], turn: 3, reply: null })
+    expect(problemOf(document)).toBe("Session 's-1' is malformed: history[2].reply is null and not a string.")
+  })
+
+  test('repeats no text of a conversation, whatever field it strayed into', () => {
+    const secret = 'my card is 4111 1111'
+    for (const [path] of fields) {
+      // Where only a few words are allowed, the wrong one is shown.
+      if (/^(id|version|runStatus)$|\.(role|type|encoding)$/.test(path)) continue
+      let problem = ''
+      try {
+        decodeSession(withValue(path, secret), 's-1')
+      } catch (error) {
+        problem = (error as Error).message
+      }
+      expect(problem, path).not.toContain('4111')
+    }
+  })
+
+  test('whatever a store returns, nothing but the one error comes of it', () => {
+    const paths = fc.constantFrom(...fields.map(([path]) => path))
+    fc.assert(
+      fc.property(paths, fc.anything(), (path, value) => {
+        const document = withValue(path, value)
+        try {
+          expect(decodeSession(document, 's-1')).toBe(document)
+        } catch (error) {
+          expect(error).toBeInstanceOf(SessionFlowInvariantError)
+        }
+      }),
+    )
+    fc.assert(
+      fc.property(fc.anything(), (value) => {
+        expect(() => decodeSession(value, 's-1')).toThrow(SessionFlowInvariantError)
+      }),
+    )
+  })
+
+  test('freezes the lists and vouches for them; the head stays open', () => {
+    const document = decodeSession(stored(), 's-1')
+    const { messages } = document.flow.memory.Ask ?? { messages: [] }
+    expect([isSharedList(document.history), isSharedList(messages)]).toEqual([true, true])
+    expect(() => Object.assign(document.history[0] as object, { reply: 'changed' })).toThrow(TypeError)
+    expect(() => Object.assign(messages[0]?.parts[0] as object, { text: 'changed' })).toThrow(TypeError)
+    expect(Object.isFrozen(document.flow.context)).toBe(false)
+  })
+
+  test('a list that was checked before is not walked through again', () => {
+    const neverChecked = shareList([{ turn: 'one' }])
+    const document = withValue('history', neverChecked)
+    expect(decodeSession(document, 's-1').history).toBe(neverChecked)
+  })
+
+  test('takes a document that a store returned frozen', () => {
+    expect(decodeSession(deepFreeze(stored()), 's-1')).toEqual(stored())
+  })
+
+  test('step IDs and namespaces may be called anything', () => {
+    const text = storedText.replaceAll('"Ask":{', '"__proto__":{')
+    const document = decodeSession(JSON.parse(text), 's-1')
+    expect(Object.keys(document.flow.steps)).toEqual(['__proto__', 'Confirm'])
+    expect(Object.keys(document.flow.memory)).toEqual(['__proto__'])
+    const broken = JSON.parse(text.replace('"role":"user"', '"role":"nobody"'))
+    expect(problemOf(broken)).toBe("Session 's-1' is malformed: flow.memory.__proto__.messages[0].role is 'nobody'.")
+  })
+})

@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest'
+import { adoptList, freezeList, isFrozenList, isSharedList, shareList } from './shared-lists.js'
+
+test('a list is shared once somebody vouched for it, and only that very list', () => {
+  const list = [Object.freeze({ turn: 1 })]
+  expect(isSharedList(list)).toBe(false)
+  expect(shareList(list)).toBe(list)
+  expect(isSharedList(list)).toBe(true)
+  expect(isSharedList([...list])).toBe(false)
+})
+
+test('a frozen list that nobody vouched for is not shared', () => {
+  expect(isSharedList(Object.freeze([]))).toBe(false)
+})
+
+test('a shared list takes no more entries', () => {
+  const list = shareList([1])
+  expect(() => (list as number[]).push(2)).toThrow(TypeError)
+})
+
+test('adopting a list freezes it and all it holds', () => {
+  const list = [{ parts: [{ text: 'Hello' }] }]
+  const adopted = adoptList(list)
+  expect(adopted).toBe(list)
+  expect(isSharedList(adopted)).toBe(true)
+  expect(() => Object.assign(adopted[0]?.parts[0] as object, { text: 'changed' })).toThrow(TypeError)
+  expect(() => list.push({ parts: [] })).toThrow(TypeError)
+})
+
+test('adopting a shared list gives it back without another walk through it', () => {
+  const entry = { open: true }
+  const list = shareList([entry])
+  expect(adoptList(list)).toBe(list)
+  expect(Object.isFrozen(entry)).toBe(false)
+})
+
+test('a frozen list is known as such, and nothing more is believed of it', () => {
+  const list = [{ parts: [{ text: 'Hello' }] }]
+  expect(isFrozenList(list)).toBe(false)
+  freezeList(list)
+  expect([isFrozenList(list), isSharedList(list)]).toEqual([true, false])
+  expect(() => Object.assign(list[0]?.parts[0] as object, { text: 'changed' })).toThrow(TypeError)
+  expect(adoptList(list)).toBe(list)
+  expect([isFrozenList(list), isSharedList(list)]).toEqual([true, true])
+})
+
+test('a list that somebody else froze is frozen all the way down before it is known', () => {
+  const list = Object.freeze([{ open: true }])
+  expect(isFrozenList(list)).toBe(false)
+  freezeList(list)
+  expect(Object.isFrozen(list[0])).toBe(true)
+})
+
+test('freezing a shared list is no work', () => {
+  const entry = { open: true }
+  const list = shareList([entry])
+  expect(isFrozenList(list)).toBe(true)
+  freezeList(list)
+  expect(Object.isFrozen(entry)).toBe(false)
+})

@@ -1,0 +1,259 @@
+import { describe, expect, test } from 'vitest'
+import { accessTo, bench, documentOf, errorOf, revisions, storeTimeout } from '../../testing/contract/session-bench.js'
+import { VirtualClock } from '../../testing/virtual-clock.js'
+import { LimitExceededError } from '../errors/engine-errors.js'
+import { SessionConflictError, SessionFlowInvariantError, SessionStoreError } from '../errors/session-errors.js'
+import type { SessionDocument } from './session-document.js'
+import { isSharedList } from './shared-lists.js'
+import { isOutcomeUnknown, revisionOf } from './store-access.js'
+
+const always = Number.POSITIVE_INFINITY
+
+describe('load', () => {
+  test('gives the stored document, checked', async () => {
+    const { access } = await bench('1-a')
+    const document = await access.load('s-1')
+    expect(document).toEqual(documentOf('s-1', '1-a'))
+    expect(isSharedList(document?.history ?? [])).toBe(true)
+  })
+
+  test('gives undefined where nothing is stored, also for a store that says null', async () => {
+    expect(await (await bench()).access.load('s-1')).toBeUndefined()
+    const access = accessTo({ load: async () => null as unknown as undefined })
+    expect(await access.load('s-1')).toBeUndefined()
+  })
+
+  test('a malformed document is no missing one', async () => {
+    const access = accessTo({ load: async () => ({ id: 's-1', version: 1 }) as unknown as SessionDocument })
+    const error = await errorOf(access.load('s-1'))
+    expect(error.message).toBe("Session 's-1' is malformed: revision is missing and not a string.")
+    expect(await access.loadUnchecked('s-1')).toEqual({ id: 's-1', version: 1 })
+  })
+
+  test.each([0, '', false])('%j is something stored, and malformed', async (value) => {
+    const access = accessTo({ load: async () => value as unknown as SessionDocument })
+    expect((await errorOf(access.load('s-1'))).code).toBe('SESSION_FLOW_INVARIANT')
+  })
+
+  test('an outage is no missing session: it is an error that keeps its cause to itself', async () => {
+    const { access, store } = await bench()
+    const cause = new Error('connect ECONNREFUSED redis://user:secret@db.internal')
+    store.inject({ operation: 'load', effect: 'fail-before', error: cause })
+    const error = await errorOf(access.load('s-1'))
+    expect(error).toMatchObject({
+      code: 'SESSION_STORE_ERROR',
+      statusCode: 500,
+      operation: 'load',
+      sessionId: 's-1',
+      message: "Session store failed to load session 's-1'.",
+    })
+    expect(error.cause).toBe(cause)
+  })
+
+  test.each<[string, unknown]>([
+    ['undefined', undefined],
+    ['a text', 'broken'],
+    ['null', null],
+  ])('a store that rejects with %s has failed, too', async (_name, reason) => {
+    const error = await errorOf(accessTo({ load: () => Promise.reject(reason) }).load('s-1'))
+    expect([error.code, error.cause]).toEqual(['SESSION_STORE_ERROR', reason])
+  })
+
+  test('a store that throws where it should reject has failed, and leaves no timer', async () => {
+    const cause = new Error('broken')
+    const load = (): never => {
+      throw cause
+    }
+    const clock = new VirtualClock()
+    const error = await errorOf(accessTo({ load }, clock).load('s-1'))
+    expect([error.code, error.cause]).toEqual(['SESSION_STORE_ERROR', cause])
+    expect(clock.pending).toBe(0)
+  })
+
+  test.each([
+    ['that a document is malformed', new SessionFlowInvariantError({ sessionId: 's-1', problem: 'it is cut off' })],
+    ['that it failed', new SessionStoreError({ operation: 'load', sessionId: 's-1', detail: 'No route.' })],
+  ])('passes on what a store says in the words of the engine: %s', async (_name, thrown) => {
+    expect(await errorOf(accessTo({ load: () => Promise.reject(thrown) }).load('s-1'))).toBe(thrown)
+  })
+
+  test('a store that hangs has failed after storeTimeoutMs', async () => {
+    const { access, store, clock } = await bench('1-a')
+    store.inject({ operation: 'load', effect: 'hang-before' })
+    const failing = errorOf(access.load('s-1'))
+    await clock.advance(storeTimeout - 1)
+    expect(clock.pending).toBe(1)
+    await clock.advance(1)
+    const error = await failing
+    expect(error.message).toBe("Session store failed to load session 's-1'.")
+    expect(error.cause).toBeInstanceOf(LimitExceededError)
+    expect((error.cause as Error).message).toBe(
+      'A store operation exceeds the limit storeTimeoutMs (1000). Raise it with the engine option limits: { storeTimeoutMs: ... }.',
+    )
+    expect(clock.pending).toBe(0)
+  })
+
+  test('a store that answers just in time has not failed, and no timer stays', async () => {
+    const { access, store, clock } = await bench('1-a')
+    store.inject({ operation: 'load', effect: 'latency', latencyMs: storeTimeout - 1 })
+    const loading = access.load('s-1')
+    await clock.advance(storeTimeout - 1)
+    expect((await loading)?.revision).toBe('1-a')
+    expect(clock.pending).toBe(0)
+  })
+
+  test('with the limit off, waits as long as it takes', async () => {
+    const { access, store, clock } = await bench('1-a', Number.POSITIVE_INFINITY)
+    store.inject({ operation: 'load', effect: 'latency', latencyMs: 10 ** 8 })
+    const loading = access.load('s-1')
+    await clock.advance(10 ** 8)
+    expect((await loading)?.revision).toBe('1-a')
+  })
+})
+
+describe('remove', () => {
+  test('removes what is stored under the revision', async () => {
+    const place = await bench('1-a')
+    await place.access.remove('s-1', '1-a')
+    expect(place.store.operations).toEqual(['delete'])
+    expect(place.store.journal[0]?.expectedRevision).toBe('1-a')
+    expect(await revisions(place.inner, 's-1')).toEqual([undefined])
+  })
+
+  test('a missing document is no error', async () => {
+    const place = await bench()
+    await place.access.remove('s-1', '1-a')
+    expect(place.store.operations).toEqual(['delete'])
+  })
+
+  test('of a document that changed is a conflict; it stays', async () => {
+    const place = await bench('2-b')
+    expect((await errorOf(place.access.remove('s-1', '1-a'))).code).toBe('SESSION_CONFLICT')
+    expect(place.store.operations).toEqual(['delete'])
+    expect(await revisions(place.inner, 's-1')).toEqual(['2-b'])
+  })
+
+  test('that failed but had happened is read back and is a success', async () => {
+    const place = await bench('1-a')
+    place.store.inject({ operation: 'delete', effect: 'fail-after' })
+    await place.access.remove('s-1', '1-a')
+    expect(place.store.operations).toEqual(['delete', 'load'])
+  })
+
+  test('that failed and had not happened is tried again', async () => {
+    const place = await bench('1-a')
+    place.store.inject({ operation: 'delete', effect: 'fail-before' })
+    await place.access.remove('s-1', '1-a')
+    expect(place.store.operations).toEqual(['delete', 'load', 'delete'])
+    expect(await revisions(place.inner, 's-1')).toEqual([undefined])
+  })
+
+  test('that failed and finds another token is a conflict', async () => {
+    const place = await bench('2-b')
+    place.store.inject({ operation: 'delete', effect: 'fail-before' })
+    expect((await errorOf(place.access.remove('s-1', '1-a'))).code).toBe('SESSION_CONFLICT')
+    expect(place.store.operations).toEqual(['delete', 'load'])
+    expect(await revisions(place.inner, 's-1')).toEqual(['2-b'])
+  })
+
+  test('is tried three times and no more', async () => {
+    const place = await bench('1-a')
+    place.store.inject({ operation: 'delete', effect: 'fail-before', times: always })
+    const error = await errorOf(place.access.remove('s-1', '1-a'))
+    expect(place.store.operations).toEqual(['delete', 'load', 'delete', 'load', 'delete', 'load'])
+    expect(error.message).toBe("Session store failed to delete session 's-1'.")
+    expect(isOutcomeUnknown(error)).toBe(false)
+  })
+
+  test('that failed and cannot be read back has an unknown outcome', async () => {
+    const place = await bench('1-a')
+    place.store.inject({ operation: 'delete', effect: 'fail-before' })
+    place.store.inject({ operation: 'load', effect: 'fail-before' })
+    const error = await errorOf(place.access.remove('s-1', '1-a'))
+    expect(error.message).toBe("Session store failed to delete session 's-1'. Whether it took effect is unknown.")
+    expect(isOutcomeUnknown(error)).toBe(true)
+  })
+
+  test('that hangs is given up, read back and tried again', async () => {
+    const place = await bench('1-a')
+    place.store.inject({ operation: 'delete', effect: 'hang-before' })
+    const removing = place.access.remove('s-1', '1-a')
+    await place.clock.advance(storeTimeout)
+    await removing
+    expect(place.store.operations).toEqual(['delete', 'load', 'delete'])
+    expect(place.clock.pending).toBe(0)
+  })
+
+  test('without a revision, a document that has none is tried again', async () => {
+    const deleted: unknown[] = []
+    const access = accessTo({
+      load: async () => ({ id: 's-1' }) as unknown as SessionDocument,
+      delete: async (_sessionId, revision) => {
+        deleted.push(revision)
+        if (deleted.length === 1) throw new Error('connection lost')
+      },
+    })
+    await access.remove('s-1', undefined)
+    expect(deleted).toEqual([undefined, undefined])
+  })
+
+  test('without a revision, a well-formed document that came in between is a conflict', async () => {
+    const place = await bench('1-new')
+    place.store.inject({ operation: 'delete', effect: 'fail-before' })
+    expect((await errorOf(place.access.remove('s-1', undefined))).code).toBe('SESSION_CONFLICT')
+    expect(await revisions(place.inner, 's-1')).toEqual(['1-new'])
+  })
+})
+
+describe('close', () => {
+  test('closes the store', async () => {
+    const place = await bench()
+    await place.access.close()
+    expect(place.store.operations).toEqual(['close'])
+    expect(place.clock.pending).toBe(0)
+  })
+
+  test('says that the store failed', async () => {
+    const place = await bench()
+    const cause = new Error('busy')
+    place.store.inject({ operation: 'close', effect: 'fail-before', error: cause })
+    const error = await errorOf(place.access.close())
+    expect(error).toMatchObject({ message: 'Session store failed to close.', operation: 'close', sessionId: undefined })
+    expect(error.cause).toBe(cause)
+  })
+
+  test('gives a store up that hangs', async () => {
+    const place = await bench()
+    place.store.inject({ operation: 'close', effect: 'hang-before' })
+    const failing = errorOf(place.access.close())
+    await place.clock.advance(storeTimeout)
+    expect((await failing).message).toBe('Session store failed to close.')
+    expect(place.clock.pending).toBe(0)
+  })
+})
+
+describe('revisionOf', () => {
+  test.each<[unknown, string | undefined]>([
+    [{ revision: '1-a' }, '1-a'],
+    [documentOf('s-1', '2-b'), '2-b'],
+    [{ revision: '' }, undefined],
+    [{ revision: 1 }, undefined],
+    [{}, undefined],
+    [null, undefined],
+    ['1-a', undefined],
+    [undefined, undefined],
+  ])('of %j is %j', (stored, revision) => {
+    expect(revisionOf(stored)).toBe(revision)
+  })
+})
+
+describe('isOutcomeUnknown', () => {
+  test.each<[unknown]>([
+    [undefined],
+    [new Error('x')],
+    [new SessionStoreError({ operation: 'save', sessionId: 's-1' })],
+    [new SessionConflictError({ sessionId: 's-1' })],
+  ])('is false of %s', (error) => {
+    expect(isOutcomeUnknown(error)).toBe(false)
+  })
+})

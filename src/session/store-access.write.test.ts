@@ -1,0 +1,303 @@
+import { describe, expect, test } from 'vitest'
+import {
+  accessTo,
+  type Bench,
+  bench,
+  documentOf,
+  errorOf,
+  revisions,
+  storeTimeout,
+} from '../../testing/contract/session-bench.js'
+import type { FakeStoreFault } from '../../testing/fake-session-store.js'
+import { LimitExceededError } from '../errors/engine-errors.js'
+import type { FlowError } from '../errors/flow-error.js'
+import { SessionConflictError } from '../errors/session-errors.js'
+import { MemorySessionStore } from '../stores/memory-store.js'
+import type { SessionDocument } from './session-document.js'
+import { isOutcomeUnknown, StoreAccess } from './store-access.js'
+
+const always = Number.POSITIVE_INFINITY
+
+/** A write over '1-a', or the creation of a new document: the same protocol. */
+const writes = [
+  { operation: 'create', before: undefined, own: '1-own' },
+  { operation: 'save', before: '1-a', own: '2-own' },
+] as const
+
+describe.each(writes)('write: $operation', ({ operation, before, own }) => {
+  const write = ({ access }: Bench): Promise<void> => access.write(documentOf('s-1', own), before)
+  const fault = (effect: FakeStoreFault['effect'], more: Partial<FakeStoreFault> = {}): FakeStoreFault => ({
+    operation,
+    effect,
+    ...more,
+  })
+
+  test('asks once where all is well', async () => {
+    const place = await bench(before)
+    await write(place)
+    expect(place.store.operations).toEqual([operation])
+    expect(await revisions(place.inner, 's-1')).toEqual([own])
+    expect(place.clock.pending).toBe(0)
+  })
+
+  test('[4.8-5] of two engines that write over one revision, one wins and the other is told so at once', async () => {
+    const place = await bench(before)
+    const other = new StoreAccess({
+      store: new MemorySessionStore({ backing: place.inner.backing }),
+      clock: place.clock,
+      storeTimeoutMs: storeTimeout,
+    })
+    await other.write(documentOf('s-1', '9-other'), before)
+    const error = await errorOf(write(place))
+    expect(error).toBeInstanceOf(SessionConflictError)
+    expect(error.message).toBe("Session 's-1' was changed or deleted by another request.")
+    expect(place.store.operations).toEqual([operation])
+    expect(await revisions(place.inner, 's-1')).toEqual(['9-other'])
+  })
+
+  test('that failed but had happened is read back and is a success', async () => {
+    const place = await bench(before)
+    place.store.inject(fault('fail-after'))
+    await write(place)
+    expect(place.store.operations).toEqual([operation, 'load'])
+    expect(await revisions(place.inner, 's-1')).toEqual([own])
+    expect(place.clock.pending).toBe(0)
+  })
+
+  test('that failed and had not happened is tried again', async () => {
+    const place = await bench(before)
+    place.store.inject(fault('fail-before'))
+    await write(place)
+    expect(place.store.operations).toEqual([operation, 'load', operation])
+    expect(await revisions(place.inner, 's-1')).toEqual([own])
+    const [first, , second] = place.store.journal
+    expect([second?.revision, second?.expectedRevision]).toEqual([first?.revision, first?.expectedRevision])
+  })
+
+  test('that fails and happens on its second attempt is a success', async () => {
+    const place = await bench(before)
+    place.store.inject(fault('fail-before'))
+    place.store.inject(fault('fail-after'))
+    await write(place)
+    expect(place.store.operations).toEqual([operation, 'load', operation, 'load'])
+  })
+
+  test('is tried three times and no more; then it is known that nothing was stored', async () => {
+    const place = await bench(before)
+    const cause = new Error('disk full')
+    place.store.inject(fault('fail-before', { times: always, error: cause }))
+    const error = await errorOf(write(place))
+    expect(place.store.operations).toEqual([operation, 'load', operation, 'load', operation, 'load'])
+    expect(error).toMatchObject({ code: 'SESSION_STORE_ERROR', operation, sessionId: 's-1' })
+    expect(error.message).toBe(`Session store failed to ${operation} session 's-1'.`)
+    expect(error.cause).toBe(cause)
+    expect(isOutcomeUnknown(error)).toBe(false)
+    expect(await revisions(place.inner, 's-1')).toEqual([before])
+  })
+
+  test('that failed and finds another token is a conflict; the other document stays', async () => {
+    const place = await bench('7-other')
+    const cause = new Error('connection lost')
+    place.store.inject(fault('fail-before', { error: cause }))
+    const error = await errorOf(write(place))
+    expect(error.code).toBe('SESSION_CONFLICT')
+    expect(error.cause).toBe(cause)
+    expect(place.store.operations).toEqual([operation, 'load'])
+    expect(await revisions(place.inner, 's-1')).toEqual(['7-other'])
+  })
+
+  test('that failed and finds a document without a readable token is a conflict', async () => {
+    const access = accessTo({
+      [operation]: () => Promise.reject(new Error('connection lost')),
+      load: async () => ({ id: 's-1' }) as unknown as SessionDocument,
+    })
+    expect((await errorOf(access.write(documentOf('s-1', own), before))).code).toBe('SESSION_CONFLICT')
+  })
+
+  test('that failed and cannot be read back has an unknown outcome', async () => {
+    const place = await bench(before)
+    const cause = new Error('still down')
+    place.store.inject(fault('fail-after'))
+    place.store.inject({ operation: 'load', effect: 'fail-before', error: cause })
+    const error = await errorOf(write(place))
+    expect(error).toMatchObject({ code: 'SESSION_STORE_ERROR', name: 'SessionStoreError', operation, sessionId: 's-1' })
+    expect(error.message).toBe(`Session store failed to ${operation} session 's-1'. Whether it took effect is unknown.`)
+    expect(error.cause).toBe(cause)
+    expect(isOutcomeUnknown(error)).toBe(true)
+    expect(place.store.operations).toEqual([operation, 'load'])
+  })
+
+  test('that hangs is given up, read back and tried again', async () => {
+    const place = await bench(before)
+    place.store.inject(fault('hang-before'))
+    const writing = write(place)
+    await place.clock.advance(storeTimeout)
+    await writing
+    expect(place.store.operations).toEqual([operation, 'load', operation])
+    expect(place.clock.pending).toBe(0)
+  })
+
+  test('that hangs though it had happened is a success', async () => {
+    const place = await bench(before)
+    place.store.inject(fault('hang-after'))
+    const writing = write(place)
+    await place.clock.advance(storeTimeout)
+    await writing
+    expect(place.store.operations).toEqual([operation, 'load'])
+    expect(await revisions(place.inner, 's-1')).toEqual([own])
+  })
+
+  test('that hangs and cannot be read back in time has an unknown outcome', async () => {
+    const place = await bench(before)
+    place.store.inject(fault('hang-before'))
+    place.store.inject({ operation: 'load', effect: 'hang-before' })
+    const failing = errorOf(write(place))
+    await place.clock.advance(2 * storeTimeout)
+    const error = await failing
+    expect(isOutcomeUnknown(error)).toBe(true)
+    expect(error.cause).toBeInstanceOf(LimitExceededError)
+    expect(place.clock.pending).toBe(0)
+  })
+
+  test('a late answer to an attempt that was given up changes nothing', async () => {
+    const place = await bench(before)
+    place.store.inject(fault('latency', { latencyMs: storeTimeout + 1 }))
+    const writing = write(place)
+    await place.clock.advance(storeTimeout)
+    await writing
+    await place.inner.save(documentOf('s-1', '9-later'), own)
+    await place.clock.advance(storeTimeout)
+    expect(place.store.journal[0]?.outcome).toBe('failed')
+    expect(await revisions(place.inner, 's-1')).toEqual(['9-later'])
+  })
+
+  test('a conflict on a later attempt is read back before it is believed: it may be the own earlier one', async () => {
+    let attempts = 0
+    let revision: string | undefined = before
+    const attempt = async (): Promise<void> => {
+      attempts++
+      if (attempts === 1) throw new Error('connection lost')
+      // The first attempt landed after it was read back. This store does not recognise its token.
+      revision = own
+      throw new SessionConflictError({ sessionId: 's-1' })
+    }
+    const load = async (): Promise<SessionDocument | undefined> =>
+      revision === undefined ? undefined : documentOf('s-1', revision)
+    await accessTo({ create: attempt, save: attempt, load }).write(documentOf('s-1', own), before)
+    expect(attempts).toBe(2)
+  })
+
+  test('a conflict on a later attempt that finds another token is a conflict', async () => {
+    const place = await bench(before)
+    place.store.inject(fault('fail-before'))
+    place.store.inject(fault('latency', { latencyMs: 1 }))
+    const failing = errorOf(write(place))
+    await place.clock.settle()
+    expect(place.store.operations).toEqual([operation, 'load', operation])
+    await place.inner.delete('s-1')
+    await place.inner.create(documentOf('s-1', '1-other'))
+    await place.clock.advance(1)
+    expect((await failing).code).toBe('SESSION_CONFLICT')
+    expect(place.store.operations).toEqual([operation, 'load', operation, 'load'])
+    expect(await revisions(place.inner, 's-1')).toEqual(['1-other'])
+  })
+
+  test('a store that reports conflicts where there are none is believed after three attempts', async () => {
+    const conflict = new SessionConflictError({ sessionId: 's-1' })
+    let attempts = 0
+    const attempt = (): Promise<void> => Promise.reject(++attempts === 1 ? new Error('connection lost') : conflict)
+    const load = async (): Promise<SessionDocument | undefined> =>
+      before === undefined ? undefined : documentOf('s-1', before)
+    const error = await errorOf(
+      accessTo({ create: attempt, save: attempt, load }).write(documentOf('s-1', own), before),
+    )
+    expect(error).toBe(conflict)
+    expect(attempts).toBe(3)
+  })
+
+  test('takes three times storeTimeoutMs in all, and then its outcome is unknown', async () => {
+    const place = await bench(before)
+    const first = new Error('connection lost')
+    place.store.inject(fault('fail-before', { latencyMs: 900, error: first }))
+    place.store.inject(fault('fail-before', { latencyMs: 900, times: always }))
+    place.store.inject({ operation: 'load', effect: 'latency', latencyMs: 900, times: always })
+    let error: FlowError | undefined
+    void errorOf(write(place)).then((thrown) => {
+      error = thrown
+    })
+    await place.clock.advance(3 * storeTimeout - 1)
+    expect(error).toBeUndefined()
+    await place.clock.advance(1)
+    expect(error?.message).toBe(
+      `Session store failed to ${operation} session 's-1'. Whether it took effect is unknown.`,
+    )
+    expect(error?.cause).toBe(first)
+    expect(isOutcomeUnknown(error)).toBe(true)
+    await place.clock.advance(10 * storeTimeout)
+    expect(place.clock.pending).toBe(0)
+  })
+
+  test('writes nothing more once its time is over', async () => {
+    const place = await bench(before)
+    place.store.inject(fault('fail-before', { latencyMs: 900, times: 2 }))
+    place.store.inject({ operation: 'load', effect: 'latency', latencyMs: 900, times: always })
+    const failing = errorOf(write(place))
+    await place.clock.advance(3 * storeTimeout)
+    expect(isOutcomeUnknown(await failing)).toBe(true)
+    const asked = place.store.operations.filter((name) => name === operation)
+    await place.clock.advance(10 * storeTimeout)
+    expect(place.store.operations.filter((name) => name === operation)).toEqual(asked)
+    expect(await revisions(place.inner, 's-1')).toEqual([before])
+  })
+
+  test('with the limit off, follows the same protocol and sets no timer', async () => {
+    const place = await bench(before, Number.POSITIVE_INFINITY)
+    place.store.inject(fault('fail-before'))
+    place.store.inject(fault('fail-after'))
+    place.store.inject({ operation: 'load', effect: 'latency', latencyMs: 10 ** 8 })
+    const writing = write(place)
+    await place.clock.settle()
+    // The one timer is the latency.
+    expect(place.clock.pending).toBe(1)
+    await place.clock.advance(10 ** 8)
+    await writing
+    expect(place.store.operations).toEqual([operation, 'load', operation, 'load'])
+  })
+
+  test('a store that throws where it should reject is read back like any other', async () => {
+    let attempts = 0
+    const attempt = (): Promise<void> => {
+      if (++attempts === 1) throw new Error('broken')
+      return Promise.resolve()
+    }
+    const load = async (): Promise<SessionDocument | undefined> =>
+      before === undefined ? undefined : documentOf('s-1', before)
+    await accessTo({ create: attempt, save: attempt, load }).write(documentOf('s-1', own), before)
+    expect(attempts).toBe(2)
+  })
+})
+
+describe('write', () => {
+  test('a save whose document is gone is a conflict, at once or read back', async () => {
+    const place = await bench()
+    expect((await errorOf(place.access.write(documentOf('s-1', '2-own'), '1-a'))).code).toBe('SESSION_CONFLICT')
+    place.store.inject({ operation: 'save', effect: 'fail-before' })
+    expect((await errorOf(place.access.write(documentOf('s-1', '2-own'), '1-a'))).code).toBe('SESSION_CONFLICT')
+    expect(place.store.operations).toEqual(['save', 'save', 'load'])
+    expect(await revisions(place.inner, 's-1')).toEqual([undefined])
+  })
+
+  test('hands the hint to the store, on every attempt', async () => {
+    const hints: unknown[] = []
+    const access = accessTo({
+      load: async () => documentOf('s-1', '1-a'),
+      save: async (_document, _expected, hint) => {
+        hints.push(hint)
+        if (hints.length === 1) throw new Error('connection lost')
+      },
+    })
+    const hint = { appended: { history: 1 } }
+    await access.write(documentOf('s-1', '2-own'), '1-a', hint)
+    expect(hints).toEqual([hint, hint])
+  })
+})

@@ -1,0 +1,85 @@
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { FakeSessionStore } from '../../testing/fake-session-store.js'
+import { VirtualClock } from '../../testing/virtual-clock.js'
+import { ConfigManager } from '../config/config-manager.js'
+import { InvalidInputError } from '../errors/engine-errors.js'
+import type { SessionStore } from '../session/session-store.js'
+import { checkStore, createStore } from './create-store.js'
+import { MemorySessionStore } from './memory-store.js'
+
+const clock = new VirtualClock()
+
+afterEach(() => {
+  vi.unstubAllEnvs()
+})
+
+describe('createStore', () => {
+  test('[2.6-6] goes by the setting SESSION_STORE of the environment', () => {
+    vi.stubEnv('SESSION_STORE', 'memory')
+    expect(createStore(new ConfigManager(), clock)).toBeInstanceOf(MemorySessionStore)
+    vi.stubEnv('SESSION_STORE', 'nowhere')
+    expect(() => createStore(new ConfigManager(), clock)).toThrow(
+      new InvalidInputError({
+        message:
+          "SESSION_STORE is 'nowhere'; allowed: memory. For a store of your own, pass sessionStore to the engine.",
+      }),
+    )
+  })
+
+  test.each([undefined, 'memory', 'Memory', 'MEMORY'])('%j is the memory store', (value) => {
+    expect(createStore({ get: () => value }, clock)).toBeInstanceOf(MemorySessionStore)
+  })
+
+  test.each<[unknown, string]>([
+    ['', "''"],
+    ['memory ', "'memory '"],
+    ['__proto__', "'__proto__'"],
+    [5, "'5'"],
+    [{}, "'[object Object]'"],
+  ])('refuses %j', (value, shown) => {
+    const config = { get: () => value as string }
+    expect(() => createStore(config, clock)).toThrow(
+      `SESSION_STORE is ${shown}; allowed: memory. For a store of your own, pass sessionStore to the engine.`,
+    )
+  })
+
+  test('asks for that one setting', () => {
+    const asked: string[] = []
+    createStore(
+      {
+        get(key) {
+          asked.push(key)
+          return undefined
+        },
+      },
+      clock,
+    )
+    expect([...new Set(asked)]).toEqual(['SESSION_STORE'])
+  })
+
+  test('makes a new store each time', () => {
+    const config = new ConfigManager()
+    expect(createStore(config, clock)).not.toBe(createStore(config, clock))
+  })
+})
+
+describe('checkStore', () => {
+  test('takes a store, and none', () => {
+    const store = new FakeSessionStore()
+    expect(checkStore(store)).toBe(store)
+    expect(checkStore(undefined)).toBeUndefined()
+  })
+
+  test.each(['load', 'create', 'save', 'delete', 'close'] as const)('names %s where a store lacks it', (operation) => {
+    const store = Object.assign(new FakeSessionStore(), { [operation]: undefined })
+    expect(() => checkStore(store)).toThrow(
+      new InvalidInputError({
+        message: `The engine option sessionStore must be a SessionStore; it has no method ${operation}.`,
+      }),
+    )
+  })
+
+  test.each([null, 'memory', 5, {}])('refuses %j', (value) => {
+    expect(() => checkStore(value as unknown as SessionStore)).toThrow('it has no method load.')
+  })
+})

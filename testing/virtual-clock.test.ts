@@ -1,0 +1,131 @@
+import { describe, expect, test } from 'vitest'
+import { VirtualClock } from './virtual-clock.js'
+
+describe('VirtualClock', () => {
+  test('stands still until it is moved', async () => {
+    const clock = new VirtualClock()
+    expect(clock.now()).toBe(1_767_225_600_000)
+    await clock.settle()
+    expect(clock.now()).toBe(1_767_225_600_000)
+    await clock.advance(250)
+    expect(clock.now()).toBe(1_767_225_600_250)
+  })
+
+  test('starts when it is told to', () => {
+    expect(new VirtualClock(42).now()).toBe(42)
+    expect(new VirtualClock(0).now()).toBe(0)
+  })
+
+  test('rings a timer once, at its time and not before', async () => {
+    const clock = new VirtualClock(0)
+    const rung: number[] = []
+    clock.setTimer(() => rung.push(clock.now()), 100)
+    await clock.advance(99)
+    expect(rung).toEqual([])
+    await clock.advance(1)
+    expect(rung).toEqual([100])
+    await clock.advance(1_000)
+    expect(rung).toEqual([100])
+  })
+
+  test('rings timers in the order of their times, and those of one time in the order they were set', async () => {
+    const clock = new VirtualClock(0)
+    const rung: string[] = []
+    const ring = (name: string) => () => rung.push(`${name} at ${clock.now()}`)
+    clock.setTimer(ring('late'), 30)
+    clock.setTimer(ring('first of two'), 20)
+    clock.setTimer(ring('second of two'), 20)
+    clock.setTimer(ring('early'), 10)
+    await clock.advance(100)
+    expect(rung).toEqual(['early at 10', 'first of two at 20', 'second of two at 20', 'late at 30'])
+    expect(clock.now()).toBe(100)
+  })
+
+  test('rings what was set on the way, if its time comes within the move', async () => {
+    const clock = new VirtualClock(0)
+    const rung: number[] = []
+    const again = (): void => {
+      rung.push(clock.now())
+      clock.setTimer(again, 40)
+    }
+    clock.setTimer(again, 40)
+    await clock.advance(100)
+    expect(rung).toEqual([40, 80])
+    expect(clock.pending).toBe(1)
+  })
+
+  test('lets what a timer set off run before the next one rings', async () => {
+    const clock = new VirtualClock(0)
+    const log: string[] = []
+    const chain = async (name: string): Promise<void> => {
+      for (let count = 0; count < 20; count++) await Promise.resolve()
+      log.push(name)
+    }
+    clock.setTimer(() => void chain('set off by the first'), 10)
+    clock.setTimer(() => void log.push('the second'), 20)
+    await clock.advance(20)
+    expect(log).toEqual(['set off by the first', 'the second'])
+  })
+
+  test('a timer that was taken back never rings; doing it twice or late does nothing', async () => {
+    const clock = new VirtualClock(0)
+    const rung: string[] = []
+    const cancel = clock.setTimer(() => rung.push('cancelled'), 10)
+    const late = clock.setTimer(() => rung.push('kept'), 10)
+    expect(clock.pending).toBe(2)
+    cancel()
+    cancel()
+    expect(clock.pending).toBe(1)
+    await clock.advance(10)
+    late()
+    expect(rung).toEqual(['kept'])
+    expect(clock.pending).toBe(0)
+  })
+
+  test('a timer can take back another one of the same time', async () => {
+    const clock = new VirtualClock(0)
+    const rung: string[] = []
+    let cancel = (): void => undefined
+    clock.setTimer(() => cancel(), 10)
+    cancel = clock.setTimer(() => rung.push('cancelled'), 10)
+    await clock.advance(100)
+    expect(rung).toEqual([])
+  })
+
+  test('a timer without a delay waits for the next move, even one of no length', async () => {
+    const clock = new VirtualClock(0)
+    const rung: number[] = []
+    clock.setTimer(() => rung.push(clock.now()), 0)
+    clock.setTimer(() => rung.push(clock.now()), -5)
+    await clock.settle()
+    expect(rung).toEqual([])
+    await clock.advance(0)
+    expect(rung).toEqual([0, 0])
+  })
+
+  test('a timer that never ends stays', async () => {
+    const clock = new VirtualClock(0)
+    clock.setTimer(() => undefined, Number.POSITIVE_INFINITY)
+    await clock.advance(10 ** 12)
+    expect(clock.pending).toBe(1)
+  })
+
+  test('settling lets every promise run that waits for no timer', async () => {
+    const clock = new VirtualClock(0)
+    let done = false
+    void (async () => {
+      for (let count = 0; count < 1_000; count++) await Promise.resolve()
+      done = true
+    })()
+    await clock.settle()
+    expect(done).toBe(true)
+  })
+
+  test('before it moves, lets run what was set off already', async () => {
+    const clock = new VirtualClock(0)
+    const rung: number[] = []
+    void Promise.resolve().then(() => clock.setTimer(() => rung.push(clock.now()), 10))
+    await clock.advance(10)
+    expect(rung).toEqual([10])
+  })
+})
