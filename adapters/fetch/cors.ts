@@ -1,0 +1,130 @@
+// Cross-origin requests from browsers: who may make them, and with which headers. Off unless the option is set. Whoever
+// is not allowed gets no CORS header and so is kept out by the browser; the request itself is no one's to refuse here.
+import { DASHED_SESSION_HEADER, SESSION_HEADER } from './read-session-header.js'
+
+/** The option `cors`. */
+export interface CorsOptions {
+  /**
+   * The origins whose pages may call: one, a list, `'*'` for all, or a function that is given the `Origin` header and
+   * says yes (`true`) or no. An origin is scheme, host and port as a browser writes them, in lower case and with no
+   * slash at the end: `https://shop.example`.
+   */
+  readonly origin: string | readonly string[] | ((origin: string) => boolean)
+  /**
+   * Whether pages may send cookies and other credentials, for `authorize` to read. Cannot be combined with `'*'`.
+   *
+   * @defaultValue `false`
+   */
+  readonly credentials?: boolean
+}
+
+/** Header lines by name. */
+export type HeaderRecord = Record<string, string>
+
+/** The CORS headers for the replies to one request, and for a preflight. */
+export interface Cors {
+  /** Headers for the reply to a request. */
+  headersFor(request: Request): HeaderRecord
+  /** The answer to `OPTIONS`; `methods` are those of the route. */
+  preflight(request: Request, methods: readonly string[]): Response
+}
+
+const ALLOWED_HEADERS = `Content-Type, Authorization, ${SESSION_HEADER}, ${DASHED_SESSION_HEADER}`
+const EXPOSED_HEADERS = `${SESSION_HEADER}, ${DASHED_SESSION_HEADER}, Chat-Reply, Chat-Completed, Chat-Encoding`
+const MAX_AGE_SECONDS = '600'
+
+/** @throws TypeError for an origin that no browser would send, and for `'*'` with credentials. */
+export function checkCors(options: CorsOptions, caller: string): void {
+  const isObject = typeof options === 'object' && options !== null
+  const unknown = isObject
+    ? Object.keys(options).find((name) => name !== 'origin' && name !== 'credentials')
+    : undefined
+  if (unknown !== undefined) throw new TypeError(`${caller}: there is no option 'cors.${unknown}'.`)
+  const origin: unknown = isObject ? options.origin : undefined
+  if (options.credentials !== undefined && typeof options.credentials !== 'boolean') {
+    throw new TypeError(`${caller}: cors.credentials must be true or false.`)
+  }
+  if (typeof origin === 'function') return
+  if (typeof origin !== 'string' && !Array.isArray(origin)) {
+    throw new TypeError(`${caller}: cors.origin must be an origin, a list of origins, '*' or a function.`)
+  }
+  if (origin === '*') {
+    if (options.credentials === true) {
+      throw new TypeError(`${caller}: cors.origin '*' cannot be combined with credentials. List the origins.`)
+    }
+    return
+  }
+  for (const item of Array.isArray(origin) ? origin : [origin]) checkOrigin(item, caller)
+}
+
+function checkOrigin(origin: unknown, caller: string): void {
+  const written = typeof origin === 'string' ? `'${origin}'` : String(origin)
+  const problem = `${caller}: cors.origin ${written} is not an origin as browsers send it`
+  if (typeof origin !== 'string' || !/^[a-z][a-z0-9+.-]*:\/\/[^\s/?#,*]+$/.test(origin)) {
+    throw new TypeError(`${problem}, such as 'https://shop.example' or 'http://localhost:5173'.`)
+  }
+  // Only for these does the URL parser know an origin; apps use schemes of their own.
+  if (!/^https?:/.test(origin)) return
+  const parsed = URL.canParse(origin) ? new URL(origin).origin : undefined
+  if (parsed === undefined) throw new TypeError(`${problem}, such as 'https://shop.example'.`)
+  if (parsed !== origin) throw new TypeError(`${problem}; it would be '${parsed}'.`)
+}
+
+/**
+ * @param onError - is told what the application's `origin` function threw; that origin is then not allowed
+ */
+export function createCors(options: CorsOptions, onError: (error: unknown) => void): Cors {
+  const { origin: allowed, credentials = false } = options
+  const list = new Set(typeof allowed === 'string' ? [allowed] : typeof allowed === 'function' ? [] : allowed)
+
+  function allows(origin: string): boolean {
+    if (typeof allowed !== 'function') return list.has(origin)
+    try {
+      return allowed(origin) === true
+    } catch (error) {
+      onError(error)
+      return false
+    }
+  }
+
+  function originHeaders(request: Request): HeaderRecord {
+    if (allowed === '*') return { 'Access-Control-Allow-Origin': '*' }
+    const origin = request.headers.get('origin')
+    // The reply differs by origin even where it has no CORS header, so a cache must be told each time.
+    if (origin === null || !allows(origin)) return { Vary: 'Origin' }
+    return {
+      Vary: 'Origin',
+      'Access-Control-Allow-Origin': origin,
+      ...(credentials ? { 'Access-Control-Allow-Credentials': 'true' } : {}),
+    }
+  }
+
+  return {
+    headersFor(request) {
+      const headers = originHeaders(request)
+      if ('Access-Control-Allow-Origin' in headers) headers['Access-Control-Expose-Headers'] = EXPOSED_HEADERS
+      return headers
+    },
+    preflight(request, methods) {
+      const headers: HeaderRecord = { Allow: [...methods, 'OPTIONS'].join(', '), ...originHeaders(request) }
+      if ('Access-Control-Allow-Origin' in headers) {
+        headers['Access-Control-Allow-Methods'] = methods.join(', ')
+        headers['Access-Control-Allow-Headers'] = ALLOWED_HEADERS
+        headers['Access-Control-Max-Age'] = MAX_AGE_SECONDS
+      }
+      return new Response(null, { status: 204, headers })
+    },
+  }
+}
+
+/** A `Response` of the application's, with CORS headers added; its own may be immutable, so it is made anew. */
+export function addCorsHeaders(response: Response, corsHeaders: HeaderRecord | undefined): Response {
+  if (corsHeaders === undefined) return response
+  const { status, statusText, body } = response
+  const headers = new Headers(response.headers)
+  for (const [name, value] of Object.entries(corsHeaders)) {
+    if (name === 'Vary') headers.append(name, value)
+    else headers.set(name, value)
+  }
+  return new Response(body, { status, statusText, headers })
+}

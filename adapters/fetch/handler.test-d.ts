@@ -1,0 +1,27 @@
+import { expectTypeOf, test } from 'vitest'
+import { type Authorize, type AuthorizedCaller, createFetchHandler, type FetchHandlerOptions } from './index.js'
+
+test('the handler is what runtimes take', () => {
+  expectTypeOf(createFetchHandler).returns.toEqualTypeOf<(request: Request) => Promise<Response>>()
+  expectTypeOf(createFetchHandler).parameter(1).toEqualTypeOf<FetchHandlerOptions | undefined>()
+})
+
+test('authorize may answer at once or later, with nothing, a Response or a caller', () => {
+  expectTypeOf<() => void>().toExtend<Authorize>()
+  expectTypeOf<() => Promise<void>>().toExtend<Authorize>()
+  expectTypeOf<() => Response>().toExtend<Authorize>()
+  expectTypeOf<(request: Request) => Promise<AuthorizedCaller>>().toExtend<Authorize>()
+  expectTypeOf<() => Promise<{ principal: string | undefined }>>().toExtend<Authorize>()
+  expectTypeOf<() => boolean>().not.toExtend<Authorize>()
+  expectTypeOf<() => null>().not.toExtend<Authorize>()
+})
+
+test('options are not any, and wrong ones do not compile', () => {
+  expectTypeOf<FetchHandlerOptions['cors']>().not.toBeAny()
+  expectTypeOf<FetchHandlerOptions['authorize']>().not.toBeAny()
+  // @ts-expect-error an unknown status mode
+  const statuses: FetchHandlerOptions = { statuses: 'exact' }
+  // @ts-expect-error an unknown option
+  const unknown: FetchHandlerOptions = { maxBodySize: 1 }
+  void [statuses, unknown]
+})

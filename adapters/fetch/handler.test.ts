@@ -1,0 +1,235 @@
+import { describe, expect, test } from 'vitest'
+import { createFakeEngine, type FakeEngine, resultOf } from '../../testing/contract/http/fake-engine.js'
+import { createFetchHandler, type FetchHandlerOptions } from './index.js'
+
+function serve(options: FetchHandlerOptions = {}, engine: FakeEngine = createFakeEngine()) {
+  const handler = createFetchHandler(engine, options)
+  const send = (path: string, init?: RequestInit): Promise<Response> =>
+    handler(new Request(`http://chat.example${path}`, init))
+  const run = (headers: Record<string, string> = {}): Promise<Response> =>
+    send('/ai/run', { method: 'POST', headers, body: '{"flowName":"A","message":"hi"}' })
+  return { engine, handler, send, run }
+}
+
+describe('the path', () => {
+  test.each([
+    ['/ai', '/ai/flows'],
+    ['/', '/flows'],
+    ['/v1/chat', '/v1/chat/flows'],
+  ])('basePath %s serves %s', async (basePath, path) => {
+    const { send } = serve({ basePath })
+    await expect(send(path).then((reply) => reply.json())).resolves.toEqual(['Booking', 'Support'])
+    await expect(send(`${path}?x=/ai/flows`).then((reply) => reply.status)).resolves.toBe(200)
+    await expect(send(`${path}#part`).then((reply) => reply.status)).resolves.toBe(200)
+  })
+
+  test.each(['/', '/ai', '/ai/', '/ai/flows/', '/ai/flows/x', '/x/ai/flows', '/ai//flows', '/AI/flows', '/?/ai/flows'])(
+    '%s is no route',
+    async (path) => {
+      const reply = await serve().send(path)
+      expect(reply.status).toBe(404)
+    },
+  )
+
+  test('an origin without a path is no route either', async () => {
+    const { handler } = serve({ basePath: '/' })
+    const reply = await handler(new Request('http://chat.example'))
+    expect(reply.status).toBe(404)
+  })
+})
+
+describe('what reaches the engine', () => {
+  test('the fields of the request and nothing else', async () => {
+    const { engine, send } = serve()
+    await send('/ai/run', {
+      method: 'POST',
+      headers: { CHAT_SESSION_ID: 's7' },
+      body: '{"flowName":"A","message":"hi","config":{"a":1},"owner":"x","serverContext":{"admin":true},"sessionId":"y"}',
+    })
+    const [input] = engine.inputs
+    const { signal, ...rest } = input ?? {}
+    expect(rest).toEqual({ flowName: 'A', userMessage: 'hi', sessionId: 's7', config: { a: 1 } })
+    expect(signal?.aborted).toBe(false)
+  })
+
+  test('what was not sent is absent, not undefined', async () => {
+    const { engine, run } = serve()
+    await run()
+    expect(Object.keys(engine.inputs[0] ?? {}).sort()).toEqual(['flowName', 'signal', 'userMessage'])
+  })
+
+  test('the signal fires when the one of the request does', async () => {
+    const client = new AbortController()
+    const heard = new Promise<unknown>((resolve) => {
+      const engine = createFakeEngine({
+        execute: ({ signal }) =>
+          new Promise((answer) => {
+            signal?.addEventListener('abort', () => {
+              resolve(signal.reason)
+              answer(resultOf({ success: false }))
+            })
+          }),
+      })
+      void createFetchHandler(engine)(
+        new Request('http://chat.example/ai/run', { method: 'POST', body: '{"flowName":"A"}', signal: client.signal }),
+      )
+    })
+    client.abort('gone')
+    await expect(heard).resolves.toBe('gone')
+  })
+})
+
+describe('authorize', () => {
+  test('a principal becomes the owner, and context the server context', async () => {
+    const { engine, run, send } = serve({ authorize: () => ({ principal: 'u1', context: { plan: 'pro' } }) })
+    await run({ CHAT_SESSION_ID: 's7' })
+    await send('/ai/end', { method: 'POST', headers: { CHAT_SESSION_ID: 's7' } })
+    expect(engine.inputs[0]).toMatchObject({ owner: 'u1', serverContext: { plan: 'pro' } })
+    expect(engine.deletions).toEqual([['s7', { owner: 'u1' }]])
+  })
+
+  test.each([
+    ['nothing', () => undefined],
+    ['an empty object', () => ({})],
+    ['a principal that is undefined', async () => ({ principal: undefined })],
+  ])('a caller without a name is let in with %s, and owns nothing', async (_name, authorize) => {
+    const { engine, run, send } = serve({ authorize })
+    await run()
+    await send('/ai/end', { method: 'POST', headers: { CHAT_SESSION_ID: 's7' } })
+    expect(Object.keys(engine.inputs[0] ?? {})).not.toContain('owner')
+    expect(engine.deletions).toEqual([['s7', {}]])
+  })
+
+  test('without authorize a delete asks for no owner at all', async () => {
+    const { engine, send } = serve()
+    await send('/ai/end', { method: 'POST', headers: { CHAT_SESSION_ID: 's7' } })
+    expect(engine.deletions).toEqual([['s7', undefined]])
+  })
+
+  test.each<[string, unknown]>([
+    ['false', false],
+    ['true', true],
+    ['null', null],
+    ['a string', 'u1'],
+    ['a list', []],
+    ['an empty principal', { principal: '' }],
+    ['a principal that is no string', { principal: 7 }],
+    ['a context that is no object', { context: 'x' }],
+    ['a context that is a list', { context: [] }],
+  ])('an answer that is none refuses the request: %s', async (_name, answer) => {
+    const reported: unknown[] = []
+    const { engine, run, send } = serve({
+      authorize: (() => answer) as never,
+      onError: (error) => reported.push(error),
+    })
+    for (const reply of [await run(), await send('/ai/flows'), await send('/ai/end', { method: 'POST' })]) {
+      expect(reply.status).toBe(400)
+      await expect(reply.json()).resolves.toMatchObject({ message: 'The request could not be authorized.' })
+    }
+    expect([engine.inputs, engine.deletions]).toEqual([[], []])
+    const problem = 'authorize must return nothing, a Response, or { principal?: string, context?: object }.'
+    expect(reported).toEqual([new TypeError(problem), new TypeError(problem), new TypeError(problem)])
+  })
+
+  test('may read a copy of the body; reading the body itself refuses the request', async () => {
+    const copying = serve({ authorize: async (request) => void (await request.clone().text()) })
+    await expect(copying.run().then((reply) => reply.status)).resolves.toBe(200)
+    const consuming = serve({ authorize: async (request) => void (await request.text()) })
+    const reply = await consuming.run()
+    await expect(reply.json()).resolves.toMatchObject({ message: 'The request body could not be read.' })
+    expect(consuming.engine.inputs).toEqual([])
+  })
+
+  test('its own Response is sent as it is, with the CORS headers added and its Vary kept', async () => {
+    const authorize = (): Response =>
+      new Response('Sign in first.', {
+        status: 401,
+        statusText: 'Who',
+        headers: { 'WWW-Authenticate': 'Bearer', Vary: 'Cookie' },
+      })
+    const reply = await serve({ authorize, cors: { origin: 'https://a.example' } }).run({ Origin: 'https://a.example' })
+    expect([reply.status, reply.statusText, await reply.text()]).toEqual([401, 'Who', 'Sign in first.'])
+    expect(Object.fromEntries(reply.headers)).toMatchObject({
+      'www-authenticate': 'Bearer',
+      vary: 'Cookie, Origin',
+      'access-control-allow-origin': 'https://a.example',
+    })
+  })
+
+  test('a redirect, whose headers cannot be changed, gets them too', async () => {
+    const authorize = (): Response => Response.redirect('https://login.example/')
+    const reply = await serve({ authorize, cors: { origin: '*' } }).run({ Origin: 'https://a.example' })
+    expect([reply.status, reply.headers.get('location'), reply.headers.get('access-control-allow-origin')]).toEqual([
+      302,
+      'https://login.example/',
+      '*',
+    ])
+  })
+
+  test('a Response of another class is one all the same', async () => {
+    const foreign = { status: 403, statusText: '', headers: new Headers({ 'X-A': 'b' }), body: null }
+    const reply = await serve({ authorize: () => foreign as unknown as Response, cors: { origin: '*' } }).run()
+    expect([reply.status, reply.headers.get('x-a')]).toEqual([403, 'b'])
+  })
+
+  test('is not asked for a path that is none, for a wrong method, or on a preflight', async () => {
+    let asked = 0
+    const { send } = serve({ cors: { origin: '*' }, authorize: () => void asked++ })
+    await send('/ai/nothing')
+    await send('/ai/run')
+    await send('/ai/run', { method: 'OPTIONS', headers: { Origin: 'https://a.example' } })
+    expect(asked).toBe(0)
+  })
+})
+
+describe('an engine or a reporter that fails', () => {
+  const broken = (): FakeEngine =>
+    createFakeEngine({
+      execute: () => {
+        throw new Error('password=hunter2')
+      },
+    })
+
+  test('the client gets a fixed sentence, and onError the error', async () => {
+    const reported: unknown[] = []
+    const reply = await serve({ onError: (error) => reported.push(error) }, broken()).run()
+    expect(reply.status).toBe(400)
+    await expect(reply.json()).resolves.toEqual({
+      success: false,
+      completed: true,
+      message: 'The request could not be handled.',
+      session: '',
+      contentType: 'text/plain',
+    })
+    expect(reported).toEqual([new Error('password=hunter2')])
+  })
+
+  test('it is 500 when asked to be precise, and a reporter that throws changes nothing', async () => {
+    const onError = (): void => {
+      throw new Error('log is down')
+    }
+    await expect(
+      serve({ onError, statuses: 'precise' }, broken())
+        .run()
+        .then((reply) => reply.status),
+    ).resolves.toBe(500)
+  })
+})
+
+test('HEAD on the flows answers the headers of GET without its body', async () => {
+  const reply = await serve().send('/ai/flows', { method: 'HEAD' })
+  expect([reply.status, reply.headers.get('content-type'), await reply.text()]).toEqual([200, 'application/json', ''])
+})
+
+test('HEAD on another route is 405 without a body', async () => {
+  const reply = await serve().send('/ai/run', { method: 'HEAD' })
+  expect([reply.status, reply.headers.get('allow'), await reply.text()]).toEqual([405, 'POST', ''])
+})
+
+test('the depth of a body is the limit of the engine', async () => {
+  const { send } = serve({}, createFakeEngine({ maxJsonDepth: 2, execute: () => resultOf() }))
+  const reply = await send('/ai/run', { method: 'POST', body: '{"flowName":"A","config":{"a":{}}}' })
+  await expect(reply.json()).resolves.toMatchObject({
+    message: 'The request body is nested deeper than 2 levels (maxJsonDepth).',
+  })
+})

@@ -1,0 +1,49 @@
+// The Fetch handler: finds the route in the path and leaves the rest to the route handler.
+import { checkBasePath, type FetchHandlerOptions } from './options.js'
+import { createRouteHandler, type Route } from './route-handler.js'
+import type { ServedEngine } from './served-engine.js'
+
+/**
+ * Serves an engine's flows over HTTP, on any runtime that speaks `Request` and `Response`: `POST /ai/run` runs a turn,
+ * `GET /ai/flows` lists the flows and `POST /ai/end` deletes a session.
+ *
+ * The handler never rejects: whatever goes wrong becomes a JSON envelope with `success: false`.
+ *
+ * @param engine - the engine, or an object that stands in front of one
+ * @param options - see {@link FetchHandlerOptions}; all have defaults
+ * @returns a function from a request to its reply; hand it to the server of your runtime
+ * @throws TypeError at once for an option that is wrong or unknown
+ *
+ * @example
+ * ```ts
+ * import { FlowEngine } from 'turnkeeper'
+ * import { createFetchHandler } from 'turnkeeper/fetch'
+ *
+ * const engine = await FlowEngine.create({ flows: [Onboarding] })
+ * export default { fetch: createFetchHandler(engine) } // Bun, Deno and workerd take it like this
+ * ```
+ */
+export function createFetchHandler(
+  engine: ServedEngine,
+  options: FetchHandlerOptions = {},
+): (request: Request) => Promise<Response> {
+  const handleRoute = createRouteHandler(engine, options, 'createFetchHandler', ['basePath'])
+  const { basePath = '/ai' } = options
+  checkBasePath(basePath, 'createFetchHandler')
+  const prefix = basePath === '/' ? '' : basePath
+  const routes = new Map<string, Route>([
+    [`${prefix}/run`, 'run'],
+    [`${prefix}/flows`, 'flows'],
+    [`${prefix}/end`, 'end'],
+  ])
+  return function handleRequest(request) {
+    return handleRoute(request, routes.get(pathOf(request.url)))
+  }
+}
+
+/** The path of an absolute URL. `new URL` would do, at many times the cost. */
+function pathOf(url: string): string {
+  const start = url.indexOf('/', url.indexOf('://') + 3)
+  const end = url.slice(start).search(/[?#]/)
+  return end === -1 ? url.slice(start) : url.slice(start, start + end)
+}

@@ -1,0 +1,116 @@
+import { describe, expect, test } from 'vitest'
+import { createFakeEngine } from '../../testing/contract/http/fake-engine.js'
+import { flowRoutes } from '../hono/index.js'
+import { createFetchHandler, type FetchHandlerOptions } from './index.js'
+
+function create(options: unknown): () => unknown {
+  return () => createFetchHandler(createFakeEngine(), options as FetchHandlerOptions)
+}
+
+describe('wrong options fail at creation', () => {
+  test.each<[unknown, string]>([
+    [null, 'the options must be an object.'],
+    [
+      { maxBodySize: 1 },
+      "there is no option 'maxBodySize'. The options are basePath, maxBodyBytes, cors, authorize, statuses, rawHeaders, onError.",
+    ],
+    [{ maxBodyBytes: 0 }, 'maxBodyBytes must be a positive whole number of bytes, or Infinity.'],
+    [{ maxBodyBytes: 1.5 }, 'maxBodyBytes must be a positive whole number of bytes, or Infinity.'],
+    [{ maxBodyBytes: '1mb' }, 'maxBodyBytes must be a positive whole number of bytes, or Infinity.'],
+    [{ maxBodyBytes: Number.NaN }, 'maxBodyBytes must be a positive whole number of bytes, or Infinity.'],
+    [{ statuses: 'exact' }, "statuses must be 'contract' or 'precise'."],
+    [{ authorize: true }, 'authorize must be a function.'],
+    [{ onError: 'log' }, 'onError must be a function.'],
+    [{ basePath: 'ai' }, "basePath must be '/' or a path such as '/ai', with no slash at its end."],
+    [{ basePath: '/ai/' }, "basePath must be '/' or a path such as '/ai', with no slash at its end."],
+    [{ basePath: '' }, "basePath must be '/' or a path such as '/ai', with no slash at its end."],
+    [{ basePath: '/a?b' }, "basePath must be '/' or a path such as '/ai', with no slash at its end."],
+    [{ basePath: 5 }, "basePath must be '/' or a path such as '/ai', with no slash at its end."],
+    [{ cors: true }, "cors.origin must be an origin, a list of origins, '*' or a function."],
+    [{ cors: {} }, "cors.origin must be an origin, a list of origins, '*' or a function."],
+    [{ cors: { origin: 5 } }, "cors.origin must be an origin, a list of origins, '*' or a function."],
+    [{ cors: { origin: '*', headers: [] } }, "there is no option 'cors.headers'."],
+    [{ cors: { origin: 'https://a.example', credentials: 'yes' } }, 'cors.credentials must be true or false.'],
+    [
+      { cors: { origin: '*', credentials: true } },
+      "cors.origin '*' cannot be combined with credentials. List the origins.",
+    ],
+    [
+      { cors: { origin: 'a.example' } },
+      "cors.origin 'a.example' is not an origin as browsers send it, such as 'https://shop.example' or 'http://localhost:5173'.",
+    ],
+    [
+      { cors: { origin: 'null' } },
+      "cors.origin 'null' is not an origin as browsers send it, such as 'https://shop.example' or 'http://localhost:5173'.",
+    ],
+    [
+      { cors: { origin: ['https://a.example', '*'] } },
+      "cors.origin '*' is not an origin as browsers send it, such as 'https://shop.example' or 'http://localhost:5173'.",
+    ],
+    [
+      { cors: { origin: [7] } },
+      "cors.origin 7 is not an origin as browsers send it, such as 'https://shop.example' or 'http://localhost:5173'.",
+    ],
+    [
+      { cors: { origin: 'https://a.example/' } },
+      "cors.origin 'https://a.example/' is not an origin as browsers send it, such as 'https://shop.example' or 'http://localhost:5173'.",
+    ],
+    [
+      { cors: { origin: 'https://A.example' } },
+      "cors.origin 'https://A.example' is not an origin as browsers send it; it would be 'https://a.example'.",
+    ],
+    [
+      { cors: { origin: 'https://a.example:443' } },
+      "cors.origin 'https://a.example:443' is not an origin as browsers send it; it would be 'https://a.example'.",
+    ],
+    [
+      { cors: { origin: 'https://a:b:c' } },
+      "cors.origin 'https://a:b:c' is not an origin as browsers send it, such as 'https://shop.example'.",
+    ],
+    [{ rawHeaders: null }, 'rawHeaders must be an object.'],
+    [{ rawHeaders: 'none' }, 'rawHeaders must be an object.'],
+    [{ rawHeaders: { 'Content-Type': 'text/html' } }, "rawHeaders cannot set 'Content-Type'."],
+    [{ rawHeaders: { chat_session_id: 'x' } }, "rawHeaders cannot set 'chat_session_id'."],
+    [{ rawHeaders: { 'chat-reply': 'x' } }, "rawHeaders cannot set 'chat-reply'."],
+    [{ rawHeaders: { 'Access-Control-Allow-Origin': '*' } }, "rawHeaders cannot set 'Access-Control-Allow-Origin'."],
+    [{ rawHeaders: { 'X-A': 'a\r\nX-B: b' } }, "rawHeaders 'X-A' is not a valid header."],
+    [{ rawHeaders: { 'X A': 'a' } }, "rawHeaders 'X A' is not a valid header."],
+    [{ rawHeaders: { 'X-A': 5 } }, "rawHeaders 'X-A' is not a valid header."],
+  ])('%j', (options, problem) => {
+    expect(create(options)).toThrow(new TypeError(`createFetchHandler: ${problem}`))
+  })
+
+  test('an engine that is none', () => {
+    expect(() => createFetchHandler(undefined as never)).toThrow(
+      new TypeError('createFetchHandler: the first argument must be a FlowEngine.'),
+    )
+    expect(() => flowRoutes({} as never)).toThrow(new TypeError('flowRoutes: the first argument must be a FlowEngine.'))
+  })
+
+  test('the Hono app names its own options, and takes no basePath', () => {
+    expect(() => flowRoutes(createFakeEngine(), { basePath: '/ai' } as never)).toThrow(
+      new TypeError(
+        "flowRoutes: there is no option 'basePath'. The options are maxBodyBytes, cors, authorize, statuses, rawHeaders, onError.",
+      ),
+    )
+  })
+})
+
+describe('good options', () => {
+  test.each<[FetchHandlerOptions]>([
+    [{}],
+    [{ basePath: '/' }],
+    [{ basePath: '/v1/chat' }],
+    [{ maxBodyBytes: Number.POSITIVE_INFINITY }],
+    [{ cors: { origin: '*' } }],
+    [{ cors: { origin: '*', credentials: false } }],
+    [{ cors: { origin: [] } }],
+    [{ cors: { origin: ['http://localhost:5173', 'http://[::1]:8080'], credentials: true } }],
+    [{ cors: { origin: ['capacitor://localhost', 'chrome-extension://abcdefgh'] } }],
+    [{ cors: { origin: () => true, credentials: true } }],
+    [{ rawHeaders: { 'Content-Security-Policy': null, 'Cache-Control': 'private' } }],
+    [{ statuses: 'precise', authorize: () => undefined, onError: () => undefined }],
+  ])('%j', (options) => {
+    expect(create(options)).not.toThrow()
+  })
+})

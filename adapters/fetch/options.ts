@@ -1,0 +1,151 @@
+// The options of the HTTP adapters: what they are, their defaults, and the errors for wrong ones, all at creation.
+import type { Authorize } from './authorize.js'
+import type { CorsOptions } from './cors.js'
+import { checkCors } from './cors.js'
+import { checkRawHeaders } from './raw-headers.js'
+import type { StatusMode } from './statuses.js'
+
+/** The options that the Fetch handler and the Hono routes share. All are optional. */
+export interface FlowRoutesOptions {
+  /**
+   * The most bytes a request body may have. A longer one is refused with a failure envelope and nothing is run; on a
+   * socket, as many bytes again are read and thrown away before the connection is closed, so that the client gets to
+   * read the answer. `Infinity` switches the limit off.
+   *
+   * @defaultValue 1 048 576 (1 MiB)
+   *
+   * @example
+   * ```ts
+   * createFetchHandler(engine, { maxBodyBytes: 64 * 1024 })
+   * ```
+   */
+  readonly maxBodyBytes?: number
+
+  /**
+   * Which web pages of other origins may call the routes from a browser. Without it no CORS header is sent and
+   * `OPTIONS` is 405, so that browsers keep other origins out.
+   *
+   * @defaultValue off
+   *
+   * @example
+   * ```ts
+   * createFetchHandler(engine, { cors: { origin: ['https://shop.example', 'https://www.shop.example'] } })
+   * ```
+   */
+  readonly cors?: CorsOptions
+
+  /**
+   * Says who calls, before a body is read and before anything is run. It is asked on each of the three routes, but not
+   * on a preflight. Without it everyone may call, and a session ID alone continues its session.
+   *
+   * @defaultValue everyone may call, and sessions have no owner
+   *
+   * @example
+   * ```ts
+   * createFetchHandler(engine, {
+   *   authorize: async (request) => {
+   *     const user = await findUser(request.headers.get('authorization'))
+   *     if (user === undefined) return new Response('Sign in first.', { status: 401 })
+   *     return { principal: user.id, context: { plan: user.plan } }
+   *   },
+   * })
+   * ```
+   */
+  readonly authorize?: Authorize
+
+  /**
+   * How a failure is told by its status. `'contract'`: every failure of run and end is 400. `'precise'`: by error code
+   * 404, 409, 413, 415, 422, 429, 499, 500, 502, 503 or 504, and 400 for the rest of the bad requests. The body is the
+   * same envelope either way. An unknown path is 404 and a wrong method 405 in both.
+   *
+   * @defaultValue `'contract'`
+   *
+   * @example
+   * ```ts
+   * createFetchHandler(engine, { statuses: 'precise' }) // a lost race for a session is 409
+   * ```
+   */
+  readonly statuses?: StatusMode
+
+  /**
+   * Headers laid over those of raw replies: `X-Content-Type-Options: nosniff`, `Cache-Control: no-store` and, for types
+   * that a browser would execute (HTML, XHTML, SVG, XML), `Content-Security-Policy: sandbox`. `null` takes one away.
+   * Those that you add go out with raw replies of every type. The adapter's own headers cannot be set here.
+   *
+   * @defaultValue none: the three above stand
+   *
+   * @example
+   * ```ts
+   * // Scripts in HTML replies run, but as a page of no origin.
+   * createFetchHandler(engine, { rawHeaders: { 'Content-Security-Policy': 'sandbox allow-scripts' } })
+   * ```
+   */
+  readonly rawHeaders?: Readonly<Record<string, string | null>>
+
+  /**
+   * Is told what `authorize` or `cors.origin` threw, and any other error the adapter did not expect. The client gets a
+   * fixed sentence, never this error. What it throws itself is dropped.
+   *
+   * @defaultValue `console.error`
+   *
+   * @example
+   * ```ts
+   * createFetchHandler(engine, { onError: (error) => log.error({ error }, 'chat route failed') })
+   * ```
+   */
+  readonly onError?: (error: unknown) => void
+}
+
+/** The options of `createFetchHandler`. */
+export interface FetchHandlerOptions extends FlowRoutesOptions {
+  /**
+   * The path that the three routes stand below: they are `<basePath>/run`, `<basePath>/flows` and `<basePath>/end`.
+   * Starts with a slash and does not end with one; `'/'` puts them at the root. Any other path is 404.
+   *
+   * @defaultValue `'/ai'`
+   *
+   * @example
+   * ```ts
+   * createFetchHandler(engine, { basePath: '/v1/chat' }) // POST /v1/chat/run
+   * ```
+   */
+  readonly basePath?: string
+}
+
+const SHARED_OPTIONS: readonly string[] = ['maxBodyBytes', 'cors', 'authorize', 'statuses', 'rawHeaders', 'onError']
+
+/** @throws TypeError that names the first option that is wrong. `caller` is the function the user called. */
+export function checkOptions(options: FlowRoutesOptions, caller: string, ownOptions: readonly string[] = []): void {
+  if (typeof options !== 'object' || options === null) throw new TypeError(`${caller}: the options must be an object.`)
+  const known = [...ownOptions, ...SHARED_OPTIONS]
+  for (const name of Object.keys(options)) {
+    if (!known.includes(name))
+      throw new TypeError(`${caller}: there is no option '${name}'. The options are ${known.join(', ')}.`)
+  }
+  const { maxBodyBytes, cors, authorize, statuses, rawHeaders, onError } = options
+  if (
+    maxBodyBytes !== undefined &&
+    maxBodyBytes !== Infinity &&
+    !(Number.isSafeInteger(maxBodyBytes) && maxBodyBytes > 0)
+  ) {
+    throw new TypeError(`${caller}: maxBodyBytes must be a positive whole number of bytes, or Infinity.`)
+  }
+  if (statuses !== undefined && statuses !== 'contract' && statuses !== 'precise') {
+    throw new TypeError(`${caller}: statuses must be 'contract' or 'precise'.`)
+  }
+  if (authorize !== undefined && typeof authorize !== 'function') {
+    throw new TypeError(`${caller}: authorize must be a function.`)
+  }
+  if (onError !== undefined && typeof onError !== 'function')
+    throw new TypeError(`${caller}: onError must be a function.`)
+  if (cors !== undefined) checkCors(cors, caller)
+  if (rawHeaders !== undefined) checkRawHeaders(rawHeaders, caller)
+}
+
+/** @throws TypeError unless `basePath` is `/`, or one or more segments without a slash at the end. */
+export function checkBasePath(basePath: string, caller: string): void {
+  if (basePath === '/') return
+  if (typeof basePath !== 'string' || !/^(?:\/[^/?#\s]+)+$/.test(basePath)) {
+    throw new TypeError(`${caller}: basePath must be '/' or a path such as '/ai', with no slash at its end.`)
+  }
+}

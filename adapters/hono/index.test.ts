@@ -1,0 +1,63 @@
+// What is Hono's part: where the app is mounted, and living together with an application's own routes. All that the
+// routes do is in testing/contract/http.
+import { Hono } from 'hono'
+import { describe, expect, test } from 'vitest'
+import { createFakeEngine } from '../../testing/contract/http/fake-engine.js'
+import { flowRoutes } from './index.js'
+
+const statusOf = async (app: Hono, path: string, method = 'GET'): Promise<number> =>
+  (await app.request(path, { method })).status
+
+describe('flowRoutes', () => {
+  test('works without being mounted', async () => {
+    const reply = await flowRoutes(createFakeEngine()).request('/flows')
+    await expect(reply.json()).resolves.toEqual(['Booking', 'Support'])
+  })
+
+  test('can be mounted below a parameter', async () => {
+    const app = new Hono().route('/:tenant/ai', flowRoutes(createFakeEngine()))
+    expect([await statusOf(app, '/acme/ai/flows'), await statusOf(app, '/acme/ai/x')]).toEqual([200, 404])
+  })
+
+  test('can be mounted twice, each on its own engine', async () => {
+    const [first, second] = [createFakeEngine(), createFakeEngine()]
+    const app = new Hono().route('/a', flowRoutes(first)).route('/b', flowRoutes(second))
+    await app.request('/b/run', { method: 'POST', body: '{"flowName":"A"}' })
+    expect([first.inputs.length, second.inputs.length]).toEqual([0, 1])
+  })
+
+  test.each([['/'], ['/ai']])(
+    "mounted at %s it leaves the application's own routes alone, wherever they are added",
+    async (at) => {
+      const prefix = at === '/' ? '' : at
+      const app = new Hono()
+      app.get(`${prefix}/before`, (context) => context.text('mine'))
+      app.route(at, flowRoutes(createFakeEngine()))
+      app.get(`${prefix}/after`, (context) => context.text('mine'))
+      for (const path of ['/before', '/after']) {
+        await expect((await app.request(`${prefix}${path}`)).text()).resolves.toBe('mine')
+      }
+      const unknown = await app.request(`${prefix}/neither`)
+      expect(unknown.status).toBe(404)
+      await expect(unknown.json()).resolves.toMatchObject({ success: false })
+    },
+  )
+
+  test('leaves paths outside its own to the application', async () => {
+    const app = new Hono().route('/ai', flowRoutes(createFakeEngine()))
+    app.notFound((context) => context.text('not mine', 404))
+    await expect((await app.request('/elsewhere')).text()).resolves.toBe('not mine')
+    await expect((await app.request('/aix')).text()).resolves.toBe('not mine')
+  })
+
+  test("the application's middleware runs around it and can change its headers", async () => {
+    const app = new Hono()
+    app.use('*', async (context, next) => {
+      await next()
+      context.header('X-Served-By', 'test')
+    })
+    app.route('/ai', flowRoutes(createFakeEngine()))
+    const reply = await app.request('/ai/flows')
+    expect([reply.headers.get('x-served-by'), await reply.json()]).toEqual(['test', ['Booking', 'Support']])
+  })
+})

@@ -1,0 +1,45 @@
+// The entry point `turnkeeper/hono`: the three routes as a Hono app. Hono finds the route, so that the app answers where it
+// is mounted; all else is the Fetch adapter's.
+import { type Context, Hono } from 'hono'
+import { matchedRoutes } from 'hono/route'
+import type { FlowRoutesOptions } from '../fetch/options.js'
+import { createRouteHandler } from '../fetch/route-handler.js'
+import type { ServedEngine } from '../fetch/served-engine.js'
+
+/**
+ * The three routes as a Hono app. Mount it with `app.route`, at any path; not with `app.mount`.
+ *
+ * Any other path below it is 404 with a JSON envelope, but for routes of your own app: those are asked first,
+ * whether you add them before or after.
+ *
+ * @param engine - the engine, or an object that stands in front of one
+ * @param options - see {@link FlowRoutesOptions}; all have defaults
+ * @throws TypeError at once for an option that is wrong or unknown
+ *
+ * @example
+ * ```ts
+ * import { serve } from '@hono/node-server'
+ * import { Hono } from 'hono'
+ * import { FlowEngine } from 'turnkeeper'
+ * import { flowRoutes } from 'turnkeeper/hono'
+ *
+ * const engine = await FlowEngine.create({ flows: [Onboarding] })
+ * const app = new Hono()
+ * app.route('/ai', flowRoutes(engine))
+ * serve({ fetch: app.fetch, port: 3000 })
+ * ```
+ */
+export function flowRoutes(engine: ServedEngine, options: FlowRoutesOptions = {}): Hono {
+  const handleRoute = createRouteHandler(engine, options, 'flowRoutes')
+  const app = new Hono()
+  app.all('/run', (context) => handleRoute(context.req.raw, 'run'))
+  app.all('/flows', (context) => handleRoute(context.req.raw, 'flows'))
+  app.all('/end', (context) => handleRoute(context.req.raw, 'end'))
+  app.all('*', (context, next) => (hasLaterRoute(context) ? next() : handleRoute(context.req.raw, undefined)))
+  return app
+}
+
+/** Whether the application has a route of its own for this path: mounted at `/`, this app must not answer for it. */
+function hasLaterRoute(context: Context): boolean {
+  return context.req.routeIndex < matchedRoutes(context).length - 1
+}
