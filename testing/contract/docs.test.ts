@@ -1,0 +1,247 @@
+/**
+ * Holds the documentation to the code: its TypeScript compiles against the sources, its links and paths lead
+ * somewhere, its tables have the values in force, and the headings of the troubleshooting page are messages that the
+ * sources really make. What the pages should say beside that is not decided here.
+ */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, posix } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import ts from 'typescript'
+import { describe, expect, test } from 'vitest'
+import { statusOf } from '../../adapters/fetch/statuses.js'
+import { FlowEngine, FlowError, type FlowErrorCode } from '../../src/index.js'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const read = (path: string): string => readFileSync(join(root, path), 'utf8')
+
+function filesBelow(folder: string, extension: string): string[] {
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .map((file) => posix.join(folder, file.replaceAll('\\', '/')))
+    .filter((file) => file.endsWith(extension) && !file.startsWith('docs/api'))
+    .sort()
+}
+
+const pages = ['README.md', 'CHANGELOG.md', ...filesBelow('docs', '.md')]
+
+interface Block {
+  readonly page: string
+  readonly line: number
+  readonly code: string
+}
+
+function blocksOf(page: string, language: string): Block[] {
+  const text = read(page)
+  const found = text.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm'))
+  return Array.from(found, ({ index, 1: code = '' }) => ({ page, line: text.slice(0, index).split('\n').length, code }))
+}
+
+/** The text of a page without its code blocks. */
+function proseOf(page: string): string {
+  return read(page).replaceAll(/^```[\s\S]*?^```$/gm, '')
+}
+
+/** What `blocks` have wrong, each a module of its own in one program over the sources. */
+function typeErrors(blocks: readonly Block[]): string[] {
+  const config = ts.getParsedCommandLineOfConfigFile(
+    join(root, 'tsconfig.json'),
+    { isolatedDeclarations: false, declaration: false, declarationMap: false },
+    { ...ts.sys, onUnRecoverableConfigFileDiagnostic: () => undefined },
+  )
+  const options = config?.options ?? {}
+  const virtual = new Map(blocks.map((block, index) => [join(root, `docs-block-${index}.ts`), block]))
+  const host = ts.createCompilerHost(options)
+  const { fileExists, readFile, getSourceFile } = host
+  host.fileExists = (file) => virtual.has(file) || fileExists(file)
+  host.readFile = (file) => virtual.get(file)?.code ?? readFile(file)
+  host.getSourceFile = (file, languageOptions) => {
+    const block = virtual.get(file)
+    if (block === undefined) return getSourceFile(file, languageOptions)
+    return ts.createSourceFile(file, block.code, languageOptions)
+  }
+  const program = ts.createProgram([...virtual.keys()], options, host)
+  return [...virtual].flatMap(([file, { page, line }]) => {
+    const source = program.getSourceFile(file)
+    return [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)].map((diagnostic) => {
+      const at = source?.getLineAndCharacterOfPosition(diagnostic.start ?? 0).line ?? 0
+      return `${page}:${line + 1 + at} ${ts.flattenDiagnosticMessageText(diagnostic.messageText, ' ')}`
+    })
+  })
+}
+
+describe('TypeScript in the pages', () => {
+  const blocks = pages.flatMap((page) => blocksOf(page, 'ts'))
+
+  test('is there, and each block is a module of its own', () => {
+    expect(blocks.length).toBeGreaterThan(20)
+    const fragments = blocks.filter(({ code }) => !/^(?:import|export) /m.test(code))
+    expect(fragments.map(({ page, line }) => `${page}:${line}`)).toEqual([])
+  })
+
+  test('compiles against the sources, and would be found where it does not', () => {
+    const code = "import { reply } from 'turnkeeper'\nexport const answer: string = reply('yes')\n"
+    expect(typeErrors([...blocks, { page: 'planted.md', line: 7, code }])).toEqual([
+      "planted.md:9 Type 'Transition<unknown>' is not assignable to type 'string'.",
+    ])
+  })
+})
+
+test('the program in the README is the one that its test runs', () => {
+  const [first] = blocksOf('README.md', 'ts')
+  expect(first?.code).toBe(read('examples/quickstart/mounted.ts'))
+})
+
+describe('links and paths', () => {
+  /** The anchors that GitHub makes of a page's headings. */
+  function anchorsOf(page: string): Set<string> {
+    const headings = proseOf(page).matchAll(/^#+ (.*)$/gm)
+    return new Set(
+      Array.from(headings, ([, text = '']) =>
+        text
+          .toLowerCase()
+          .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+          .trim()
+          .replaceAll(' ', '-'),
+      ),
+    )
+  }
+
+  function problemOf(page: string, link: string): string | undefined {
+    const [path = '', anchor] = link.split('#', 2)
+    const target = path === '' ? page : posix.join(dirname(page), path)
+    if (!existsSync(join(root, target))) return `${page}: ${link} leads nowhere`
+    if (anchor === undefined || !target.endsWith('.md') || anchorsOf(target).has(anchor)) return undefined
+    return `${page}: ${link} names no heading of ${target}`
+  }
+
+  test('every relative link leads to a file, and to a heading in it', () => {
+    const problems = pages.flatMap((page) => {
+      const links = Array.from(proseOf(page).matchAll(/\]\(([^)\s]+)\)/g), ([, link = '']) => link)
+      return links.filter((link) => !/^[a-z]+:/.test(link)).map((link) => problemOf(page, link))
+    })
+    expect(problems.filter((problem) => problem !== undefined)).toEqual([])
+    expect(problems.length).toBeGreaterThan(20)
+    expect(problemOf('README.md', 'docs/nowhere.md')).toBe('README.md: docs/nowhere.md leads nowhere')
+    expect(problemOf('README.md', '#nothing')).toBe('README.md: #nothing names no heading of README.md')
+  })
+
+  test('every source path that is named exists', () => {
+    const named = pages.flatMap((page) =>
+      Array.from(read(page).matchAll(/`((?:src|adapters|testing|examples|docs)\/[\w./-]+)`/g), ([, path = '']) => path),
+    )
+    expect(named.length).toBeGreaterThan(20)
+    expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([])
+  })
+
+  test('every npm script that is named exists', () => {
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
+    const named = pages.flatMap((page) =>
+      Array.from(
+        read(page).matchAll(/\bnpm (?:run ([\w:-]+)|(start|test))\b/g),
+        ([, run, short]) => run ?? short ?? '',
+      ),
+    )
+    expect(named).toContain('start')
+    expect(named.filter((name) => scripts[name] === undefined)).toEqual([])
+  })
+})
+
+describe('tables', () => {
+  /** The first two cells of each row whose first cell is one word of code. */
+  function rowsOf(page: string): Map<string, string> {
+    const rows = read(page).matchAll(/^\| `(\w+)` \| ([^|]+?) \|/gm)
+    return new Map(Array.from(rows, ([, key = '', value = '']) => [key, value]))
+  }
+
+  test('docs/http.md has the precise status of every code', () => {
+    const classes = filesBelow('src/errors', '.ts').filter((file) => !file.includes('.test'))
+    const expected = classes.flatMap((file) =>
+      Array.from(read(file).matchAll(/code: '(\w+)'/g), ([, code = '']) => code),
+    )
+    expect(expected.length).toBeGreaterThan(15)
+    const rows = rowsOf('docs/http.md')
+    for (const code of expected) {
+      const error = new FlowError({ code: code as FlowErrorCode, message: '' })
+      expect([code, rows.get(code)?.slice(0, 3)]).toEqual([code, String(statusOf(error, 'precise'))])
+    }
+  })
+
+  test('docs/engine.md has every event, option and operation', () => {
+    const page = read('docs/engine.md')
+    const events = read('src/engine/engine-events.ts').matchAll(/^ {2}'([a-z]+:[a-z]+)':/gm)
+    const options = /interface FlowEngineOptions \{([\s\S]*?)\n\}/.exec(read('src/engine/engine-options.ts'))?.[1] ?? ''
+    const names = [
+      ...Array.from(events, ([, name = '']) => name),
+      ...Array.from(options.matchAll(/^ {2}readonly (\w+)\?:/gm), ([, name = '']) => name),
+      ...Object.getOwnPropertyNames(FlowEngine.prototype).filter(
+        (name) => name !== 'constructor' && name !== 'endChat',
+      ),
+    ]
+    expect(names.length).toBeGreaterThan(45)
+    expect(names.filter((name) => !new RegExp(`\\b${name}\\b`).test(page))).toEqual([])
+  })
+
+  test('docs/limits.md has every limit with its default', () => {
+    const rows = rowsOf('docs/limits.md')
+    const limits = Object.entries(new FlowEngine().limits)
+    expect(limits.length).toBeGreaterThan(10)
+    for (const [name, value] of limits) {
+      expect([name, rows.get(name)?.replaceAll(' ', '')]).toEqual([name, String(value)])
+    }
+  })
+})
+
+describe('the troubleshooting page', () => {
+  const page = 'docs/troubleshooting.md'
+  const headings = Array.from(read(page).matchAll(/^### `(.*)`$/gm), ([, heading = '']) => heading)
+
+  /** Sentences of a source file; `\0` stands for each value that is put in. */
+  function sentencesOf(file: string): string[] {
+    const found: string[] = []
+    const visit = (node: ts.Node): void => {
+      if (ts.isStringLiteralLike(node)) found.push(node.text)
+      if (ts.isTemplateExpression(node)) {
+        found.push(node.head.text + node.templateSpans.map(({ literal }) => `\0${literal.text}`).join(''))
+      }
+      ts.forEachChild(node, visit)
+    }
+    visit(ts.createSourceFile(file, read(file), ts.ScriptTarget.ES2022, true))
+    return found.filter((sentence) => sentence.replaceAll('\0', '').length >= 15 && sentence.includes(' '))
+  }
+
+  const sources = [...filesBelow('src', '.ts'), ...filesBelow('adapters', '.ts')].filter(
+    (file) => !file.includes('.test'),
+  )
+  const sentences = sources.flatMap(sentencesOf)
+
+  /** Whether `heading` is made by `sentence`, or for the most part: some messages are put together from two. */
+  function isMadeBy(heading: string, sentence: string): boolean {
+    const literal = sentence.replaceAll('\0', '').length
+    const own = heading.replaceAll(/<[^>]*>/g, '').length
+    if (literal < own / 2) return false
+    const pattern = sentence
+      .split('\0')
+      .map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+      .join('.*')
+    return new RegExp(pattern).test(heading)
+  }
+
+  test('has headings that the sources make, word for word', () => {
+    expect(headings.length).toBeGreaterThan(30)
+    expect(headings.filter((heading) => !sentences.some((sentence) => isMadeBy(heading, sentence)))).toEqual([])
+    expect(sentences.some((sentence) => isMadeBy("Flow class '<name>' is not registered.", sentence))).toBe(false)
+  })
+
+  test('has each heading once, in a message of its own', () => {
+    expect(headings.filter((heading, index) => headings.indexOf(heading) !== index)).toEqual([])
+  })
+
+  test('has every sentence of the error classes', () => {
+    const ofErrors = filesBelow('src/errors', '.ts')
+      .filter((file) => !file.includes('.test'))
+      .flatMap(sentencesOf)
+      .filter((sentence) => sentence.endsWith('.'))
+    expect(ofErrors.length).toBeGreaterThan(8)
+    const missing = ofErrors.filter((sentence) => !headings.some((heading) => isMadeBy(heading, sentence)))
+    expect(missing).toEqual([])
+  })
+})

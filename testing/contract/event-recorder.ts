@@ -1,0 +1,55 @@
+/**
+ * Everything that an engine tells, in the order in which it tells it, and an engine whose IDs count up so that payloads
+ * can be written down. For tests of events.
+ */
+import type { EngineEventName, FlowConstructor, FlowEngine } from '../../src/index.js'
+import { type Harness, harness } from './engine-harness.js'
+
+/** An event as it was told. */
+export type RecordedEvent = readonly [EngineEventName, Readonly<Record<string, unknown>>]
+
+/** Every event there is, by hand: one that is missing here is missing in the tests. */
+const eventNames: readonly EngineEventName[] = [
+  'session:created',
+  'session:restored',
+  'session:saved',
+  'session:completed',
+  'session:aborted',
+  'session:conflict',
+  'session:deleted',
+  'session:evicted',
+  'turn:start',
+  'turn:end',
+  'turn:error',
+  'turn:queued',
+  'step:enter',
+  'step:exit',
+  'model:start',
+  'model:end',
+  'model:retry',
+  'tool:start',
+  'tool:end',
+]
+
+/** Everything that `engine` tells from now on. */
+export function recordEvents(engine: FlowEngine): RecordedEvent[] {
+  const events: RecordedEvent[] = []
+  for (const name of eventNames) engine.on(name, (payload: object) => events.push([name, payload as RecordedEvent[1]]))
+  return events
+}
+
+/** The names alone. */
+export function namesOf(events: readonly RecordedEvent[]): readonly string[] {
+  return events.map(([name]) => name)
+}
+
+/** An engine whose IDs are `session-1`, `turn-1` and so on, and what it tells. */
+export function recorded(flows: readonly FlowConstructor[]): Harness & { readonly events: RecordedEvent[] } {
+  const counts: Record<string, number> = {}
+  const generateId = (kind: string): string => {
+    counts[kind] = (counts[kind] ?? 0) + 1
+    return `${kind}-${counts[kind]}`
+  }
+  const made = harness({ flows, generateId })
+  return { ...made, events: recordEvents(made.engine) }
+}

@@ -1,0 +1,16 @@
+// The HTTP cases: one body, run over every way of serving the routes. A runner gives its `test` and how it serves.
+import { badRequestCases } from './bad-request-cases.js'
+import { endAndFlowsCases } from './end-and-flows-cases.js'
+import { policyCases } from './policy-cases.js'
+import { rawCases } from './raw-cases.js'
+import { runCases } from './run-cases.js'
+import type { Serve, TestFunction } from './serve.js'
+
+/** Declares all HTTP cases. */
+export function httpCases(test: TestFunction, serve: Serve): void {
+  runCases(test, serve)
+  rawCases(test, serve)
+  endAndFlowsCases(test, serve)
+  badRequestCases(test, serve)
+  policyCases(test, serve)
+}

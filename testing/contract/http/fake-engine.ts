@@ -1,0 +1,55 @@
+// An engine that is none: it answers what the test says and records what the adapter asked. For tests of how the
+// adapters read requests and write replies; the cases of the contract run on the real engine.
+import type { ServedEngine } from '../../../adapters/fetch/index.js'
+
+type Input = Parameters<ServedEngine['execute']>[0]
+type Result = Awaited<ReturnType<ServedEngine['execute']>>
+type DeleteAnswer = Awaited<ReturnType<ServedEngine['executeDelete']>>
+
+/** What the engine was asked, in order. */
+export interface FakeEngine extends ServedEngine {
+  readonly inputs: Input[]
+  readonly deletions: (readonly [sessionId: string, options: { readonly owner?: string } | undefined])[]
+}
+
+/** Answers of the fake engine; those that are left out are plain successes. */
+export interface FakeAnswers {
+  readonly execute?: (input: Input) => Result | Promise<Result>
+  readonly executeDelete?: (sessionId: string) => DeleteAnswer
+  readonly maxJsonDepth?: number
+}
+
+/** A result of `execute`: a success with a plain text unless told otherwise. */
+export function resultOf(response: Partial<Result['response']> = {}, more: Omit<Result, 'response'> = {}): Result {
+  return {
+    response: {
+      success: true,
+      completed: false,
+      message: 'Hello.',
+      session: 's1',
+      contentType: 'text/plain',
+      ...response,
+    },
+    ...more,
+  }
+}
+
+/** An engine that answers `answers` and records each question. */
+export function createFakeEngine(answers: FakeAnswers = {}): FakeEngine {
+  const inputs: Input[] = []
+  const deletions: FakeEngine['deletions'] = []
+  return {
+    inputs,
+    deletions,
+    limits: { maxJsonDepth: answers.maxJsonDepth ?? 64 } as ServedEngine['limits'],
+    getFlowNames: () => ['Booking', 'Support'],
+    async execute(input) {
+      inputs.push(input)
+      return answers.execute?.(input) ?? resultOf()
+    },
+    async executeDelete(sessionId, options) {
+      deletions.push([sessionId, options])
+      return answers.executeDelete?.(sessionId) ?? { result: { success: true, session: sessionId } }
+    },
+  }
+}

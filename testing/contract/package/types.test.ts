@@ -1,0 +1,73 @@
+/** Decides in which consumers the published declarations must compile: strict, libraries checked, no peer installed. */
+
+import { createRequire } from 'node:module'
+import { dirname } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { compile, project } from './run.js'
+
+const nodeTypes = dirname(dirname(createRequire(import.meta.url).resolve('@types/node/package.json')))
+
+const strict = {
+  target: 'ES2022',
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noUncheckedIndexedAccess: true,
+  noPropertyAccessFromIndexSignature: true,
+  skipLibCheck: false,
+  noEmit: true,
+}
+const web = { lib: ['ES2022', 'DOM', 'DOM.Iterable', 'DOM.AsyncIterable'], types: [] }
+const node = { lib: ['ES2023'], types: ['node'], typeRoots: [nodeTypes] }
+
+const resolutions = {
+  NodeNext: { module: 'NodeNext', moduleResolution: 'NodeNext' },
+  Bundler: { module: 'ESNext', moduleResolution: 'Bundler' },
+}
+const surroundings = { 'the DOM, without Node types': web, 'Node types, without the DOM': node }
+
+/** Every value is used, so that an entry point whose declarations fell to `any` is an error. */
+const subpaths = ['turnkeeper', 'turnkeeper/fetch', 'turnkeeper/testing']
+const usesAll = `${subpaths.map((subpath, index) => `import * as entry${index} from '${subpath}'`).join('\n')}
+type IsAny<T> = 0 extends 1 & T ? true : false
+${subpaths.map((_, index) => `export const any${index}: IsAny<typeof entry${index}> = false`).join('\n')}
+import { FlowEngine } from 'turnkeeper'
+export const engineIsAny: IsAny<FlowEngine> = false
+export const made: Promise<FlowEngine> = FlowEngine.create()
+import { createFetchHandler } from 'turnkeeper/fetch'
+export const handle: (request: Request) => Promise<Response> = createFetchHandler(new FlowEngine())
+`
+
+describe.each(Object.entries(resolutions))('module resolution %s', (resolution, modules) => {
+  test.each(Object.entries(surroundings))('with %s', (surrounding, libraries) => {
+    const folder = project(`types-${resolution}-${surrounding.replace(/\W+/g, '-')}`, {
+      'tsconfig.json': JSON.stringify({ compilerOptions: { ...strict, ...modules, ...libraries }, include: ['*.ts'] }),
+      'use.ts': usesAll,
+    })
+    expect(compile(folder)).toEqual({ failed: false, output: '' })
+  })
+})
+
+test('a CommonJS file under NodeNext', () => {
+  const folder = project('types-commonjs', {
+    'tsconfig.json': JSON.stringify({
+      compilerOptions: { ...strict, ...resolutions.NodeNext, ...web },
+      include: ['*.cts'],
+    }),
+    'use.cts':
+      "import turnkeeper = require('turnkeeper')\nexport const made: Promise<turnkeeper.FlowEngine> = turnkeeper.FlowEngine.create()\n",
+  })
+  expect(compile(folder)).toEqual({ failed: false, output: '' })
+})
+
+test('the probe itself can fail: hono is not installed, so its entry point does not compile', () => {
+  const folder = project('types-without-peer', {
+    'tsconfig.json': JSON.stringify({
+      compilerOptions: { ...strict, ...resolutions.NodeNext, ...web },
+      include: ['*.ts'],
+    }),
+    'use.ts': "import { flowRoutes } from 'turnkeeper/hono'\nexport const routes: unknown = flowRoutes\n",
+  })
+  const { failed, output } = compile(folder)
+  expect(failed).toBe(true)
+  expect(output).toContain("Cannot find module 'hono'")
+})

@@ -1,0 +1,170 @@
+// Breaks of the engine: a turn from the lock to the reply, what becomes of one that failed, and deletes.
+
+/** @type {import('../apply-break.mjs').BreakGroups} */
+export const engineBreaks = [
+  {
+    file: 'src/engine/settle-turn-error.ts',
+    tests: ['src/engine/settle-turn-error.', 'src/engine/flow-engine.store-trouble.', 'src/engine/flow-engine.atomic.'],
+    rows: [
+      ['abort saved over the winner of a conflict', 'isSessionConflict(error) ||', ''],
+      ['abort saved after an unknown outcome', 'isOutcomeUnknown(error) ||', ''],
+      ['failed session not marked as aborted', "runStatus: 'aborted'", "runStatus: 'running'"],
+      ['cost of a failed turn forgotten', 'usage: progress.usage ?? base.usage', 'usage: base.usage'],
+    ],
+  },
+  {
+    file: 'src/engine/settle-turn-error.ts',
+    tests: ['src/engine/flow-engine.bad-code.'],
+    rows: [['list of errors without end', '.slice(-maxErrors)', '']],
+  },
+  {
+    file: 'src/engine/turn-draft.ts',
+    tests: ['src/engine/turn-draft.', 'testing/contract/simulation/'],
+    rows: [
+      [
+        'half a turn saved: state, though the turn failed',
+        'state = storable(this.#stored(stepId)?.state',
+        'state = ((shared) => shared)(this.#stored(stepId)?.state',
+      ],
+      ['session size limit off', '> limits.maxSessionBytes', '> Number.POSITIVE_INFINITY'],
+    ],
+  },
+  {
+    file: 'src/engine/turn-scope.ts',
+    tests: ['src/engine/turn-scope.', 'src/engine/flow-engine.deadlines.'],
+    rows: [
+      [
+        'late result of a turn that timed out committed',
+        'if (this.#givenUp !== undefined || this.#over) return',
+        'return',
+      ],
+      ['late events of a turn that was given up', 'if (this.#givenUp === undefined) this.announce', 'this.announce'],
+    ],
+  },
+  {
+    file: 'src/engine/prepare-turn.ts',
+    tests: [
+      'src/engine/prepare-turn.',
+      'src/engine/flow-engine.binding.',
+      'src/engine/flow-engine.context.',
+      'src/engine/flow-engine.owner.',
+    ],
+    rows: [
+      [
+        'session ID chosen by the client',
+        "scope.sessionId = parts.generateId('session')",
+        "scope.sessionId = input.sessionId ?? parts.generateId('session')",
+      ],
+      ["another owner's session continued", '&& loaded.owner === input.owner', ''],
+      [
+        'flow mismatch checked after the restore hook',
+        'checkBinding(loaded, flowClass)',
+        'await ready.flow.onRestore(loaded)\ncheckBinding(loaded, flowClass)',
+      ],
+      [
+        'flow mismatch ignored for finished sessions',
+        'checkBinding(loaded, flowClass)',
+        "if (loaded.runStatus === 'running') checkBinding(loaded, flowClass)",
+      ],
+      ['finished session goes on', "if (loaded.runStatus === 'running')", "if (loaded.runStatus !== 'aborted')"],
+      [
+        'stored context disturbed by that of the turn',
+        'Flow.setContext(flow, document.flow.context)',
+        'Flow.setContext(flow, { ...document.flow.context, ...flow.context })',
+      ],
+      ['owner not stored', '...(input.owner === undefined ? {} : { owner: input.owner }),', ''],
+    ],
+  },
+  {
+    file: 'src/engine/run-turn.ts',
+    tests: ['src/engine/run-turn.', 'testing/contract/simulation/'],
+    rows: [
+      [
+        'reply before the commit',
+        'await parts.session.access.write(document, progress.storedRevision, draft.hint())',
+        'parts.session.access.write(document, progress.storedRevision, draft.hint()).catch(() => {})',
+      ],
+      ['no checkpoint for batch flows', 'if (prepared.flow.isBatch())', 'if (false)'],
+    ],
+  },
+  {
+    file: 'src/engine/run-envelope.ts',
+    tests: ['src/engine/flow-engine.envelope.', 'src/engine/flow-engine.store-trouble.'],
+    rows: [
+      [
+        'envelope with a sixth field',
+        'contentType: reply.contentType }',
+        'contentType: reply.contentType, encoding: reply.encoding }',
+      ],
+      ['failure not completed', 'success: false, completed: true', 'success: false, completed: false'],
+      ['failure of the abort save not told', 'secondFailure === undefined', 'true'],
+    ],
+  },
+  {
+    file: 'src/engine/error-text.ts',
+    tests: ['src/engine/error-text.'],
+    rows: [['redaction off', 'text = text.replace(pattern, replacement)', 'text = text.replace(pattern, "$&")']],
+  },
+  {
+    file: 'src/engine/engine-events.ts',
+    tests: ['src/engine/engine-events.', 'src/engine/flow-engine.listeners.'],
+    rows: [
+      [
+        'error of a listener reaches the turn',
+        '} catch (error) { this.#report(error, name)',
+        '} catch (error) {\nthrow error',
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/remove-session.ts',
+    tests: ['src/engine/remove-session.', 'src/engine/flow-engine.delete.'],
+    rows: [
+      [
+        'delete without the revision',
+        'await access.remove(sessionId, revisionOf(stored))',
+        'await access.remove(sessionId, undefined)',
+      ],
+      [
+        'delete of a missing session fails',
+        'if (stored === undefined) return false',
+        "if (stored === undefined) throw new Error('There is no such session.')",
+      ],
+      [
+        "another owner's session deleted",
+        'if (options !== undefined && ownerOf(stored) !== options.owner)',
+        'if (false)',
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/flow-engine.ts',
+    tests: ['src/engine/flow-engine.context.', 'src/engine/flow-engine.waiting.', 'src/engine/flow-engine.limits.'],
+    rows: [
+      [
+        'config stored where none was given',
+        'config === undefined ? undefined : { config }',
+        '{ config: config ?? null }',
+      ],
+      ['queue limit off', 'if (queued < limit) return', 'return'],
+    ],
+  },
+  {
+    file: 'src/engine/flow-engine.ts',
+    tests: ['src/engine/flow-engine.lock.', 'src/engine/flow-engine.delete.', 'src/engine/flow-engine.envelope.'],
+    rows: [
+      [
+        'turns of one session not in line',
+        'session.hold(sessionId, () => runTurn',
+        'session.hold(undefined, () => runTurn',
+      ],
+      ['delete does not wait for the turn', 'session.hold(checkedId, () =>', 'session.hold(undefined, () =>'],
+      ['delete of an empty ID reaches the store', "if (sessionId === '') return deleteSuccess('')", ''],
+    ],
+  },
+  {
+    file: 'src/engine/flow-engine.ts',
+    tests: ['src/engine/flow-engine.bad-input.'],
+    rows: [['refused input rejects the run', 'return failureEnvelope(givenId, asFlowError(error))', 'throw error']],
+  },
+]

@@ -1,0 +1,81 @@
+// Breaks of what flows are made of: their registration, context, memory, transitions, tools and models.
+
+/** @type {import('../apply-break.mjs').BreakGroups} */
+export const flowBreaks = [
+  {
+    file: 'src/flow/flow-registry.ts',
+    tests: ['src/flow/flow-registry.', 'src/engine/flow-engine.registration.'],
+    rows: [
+      ['registration of a batch not atomic', 'batch.set(id, flow)', 'batch.set(id, flow)\nthis.#flows.set(id, flow)'],
+      ['map key not compared with the ID', 'if (name !== undefined && name !== id)', 'if (false)'],
+      ['one name twice in a batch', 'if (this.#flows.has(id) || batch.has(id))', 'if (this.#flows.has(id))'],
+      ['registered name taken over', 'if (this.#flows.has(id) || batch.has(id))', 'if (batch.has(id))'],
+      ['blank ID accepted', "typeof id !== 'string' || id.trim() === ''", "typeof id !== 'string'"],
+    ],
+  },
+  {
+    file: 'src/flow/conversation-memory.ts',
+    tests: ['src/flow/conversation-memory.', 'src/engine/run-model-step.memory.'],
+    rows: [['user message appended twice', 'if (open.heard.includes(text)) return', '']],
+  },
+  {
+    file: 'src/flow/transition.ts',
+    tests: ['src/flow/transition.'],
+    rows: [
+      ['base64 not checked', 'if (reply.length % 4 === 0 && base64Pattern.test(reply)) return', 'return'],
+      ['content type not checked', '|| !contentTypePattern.test(contentType)', ''],
+    ],
+  },
+  {
+    file: 'src/model/model-selection.ts',
+    tests: ['src/model/model-selection.'],
+    rows: [['credentials stored with model parameters', '.filter(([key]) => !credentialName.test(key))', '']],
+  },
+  {
+    file: 'src/model/model-registry.ts',
+    tests: ['src/model/model-registry.'],
+    rows: [
+      [
+        'provider replaced without being told to',
+        'if (replace || !this.#providers.has(provider.provider))',
+        'if (true)',
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/run-tool.ts',
+    tests: ['src/engine/run-tool.'],
+    rows: [
+      ['tool arguments not validated', 'if (validated.issues !== undefined)', 'if (false)'],
+      ['tool timeout off', 'toolDeadlines.set(() => {', 'toolDeadlines.set(() => {\nreturn'],
+    ],
+  },
+  {
+    file: 'src/engine/run-model-step.ts',
+    tests: ['src/engine/run-model-step.', 'src/engine/run-tool.'],
+    rows: [
+      [
+        'tool call left without a result',
+        "draft.memory.append(namespace, message('tool', [skipped], turn.number))",
+        '',
+      ],
+      [
+        'endless loop of model calls',
+        'if (run.modelCalls >= limits.maxModelCallsPerTurn)',
+        'if (run.modelCalls >= 200)',
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/run-steps.ts',
+    tests: ['src/engine/run-steps.'],
+    rows: [
+      ['completed never told', 'completed: steps.require(stepId) instanceof EndStep', 'completed: false'],
+      [
+        'content type kept after a move',
+        'draft.contentType = fields?.contentType',
+        'draft.contentType = fields?.contentType ?? draft.contentType',
+      ],
+    ],
+  },
+]

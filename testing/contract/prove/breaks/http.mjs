@@ -1,0 +1,58 @@
+// Breaks of the HTTP adapters: replies, statuses, bodies, and what pages of other origins may do.
+
+/** @type {import('../apply-break.mjs').BreakGroups} */
+export const httpBreaks = [
+  {
+    file: 'adapters/fetch/reply.ts',
+    tests: ['adapters/fetch/reply.', 'testing/contract/http/fetch-handler.'],
+    rows: [
+      [
+        'failure sent raw',
+        'return envelope(asPlain(response), form.failureStatus, headers)',
+        'return new Response(response.message, { status: form.failureStatus, headers })',
+      ],
+      ['session header missing', 'headers[SESSION_HEADER] = response.session', ''],
+      ['session header missing on failures', "if (response.session !== '' &&", 'if (response.success &&'],
+      ['plain text sent raw', 'response.contentType && response.contentType !== PLAIN', 'response.contentType'],
+      ['base64 sent as text', "if (encoding !== 'base64') return message", 'return message'],
+    ],
+  },
+  {
+    file: 'adapters/fetch/statuses.ts',
+    tests: ['adapters/fetch/statuses.', 'testing/contract/http/fetch-handler.'],
+    rows: [['failure with another status than 400', "if (mode === 'contract') return 400", '']],
+  },
+  {
+    file: 'adapters/fetch/cors.ts',
+    tests: ['adapters/fetch/cors.', 'adapters/fetch/options.'],
+    rows: [
+      ['any origin with credentials', 'if (options.credentials === true)', 'if (false)'],
+      ['session header hidden from pages', "headers['Access-Control-Expose-Headers'] = EXPOSED_HEADERS", ''],
+      ['every origin allowed', 'if (origin === null || !allows(origin))', 'if (origin === null)'],
+    ],
+  },
+  {
+    file: 'adapters/fetch/read-body.ts',
+    tests: ['adapters/fetch/read-body.'],
+    rows: [
+      ['body limit off for streams', 'if (length > maxBodyBytes)', 'if (false)'],
+      ['body limit off for declared lengths', 'if (declared !== undefined && declared > maxBodyBytes)', 'if (false)'],
+    ],
+  },
+  {
+    file: 'adapters/fetch/read-session-header.ts',
+    tests: ['adapters/fetch/read-session-header.'],
+    rows: [['one of two session headers chosen', 'underscored !== dashed', 'false']],
+  },
+  {
+    file: 'adapters/fetch/read-run-body.ts',
+    tests: ['adapters/fetch/read-run-body.', 'testing/contract/http/fetch-handler.'],
+    rows: [
+      [
+        'form of a foreign site runs a turn',
+        "throw new Refusal('The request body must be sent as application/json.', 415)",
+        'return',
+      ],
+    ],
+  },
+]

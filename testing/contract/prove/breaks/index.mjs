@@ -1,0 +1,10 @@
+// All breaks. To add one, add a row to the group of its file; `npm run prove -- <a word of its name>` tries it alone.
+import { engineBreaks } from './engine.mjs'
+import { flowBreaks } from './flows.mjs'
+import { httpBreaks } from './http.mjs'
+import { sessionBreaks } from './sessions.mjs'
+
+/** @type {readonly import('../apply-break.mjs').Break[]} */
+export const breaks = [...sessionBreaks, ...flowBreaks, ...engineBreaks, ...httpBreaks].flatMap(
+  ({ file, tests, rows }) => rows.map(([name, find, replace]) => ({ name, file, find, replace, tests })),
+)

@@ -1,0 +1,113 @@
+// Breaks of what keeps sessions: the lock, the documents, the stores and the way to them.
+
+/** @type {import('../apply-break.mjs').BreakGroups} */
+export const sessionBreaks = [
+  {
+    file: 'src/session/session-lock.ts',
+    tests: ['src/session/session-lock.'],
+    rows: [
+      ['lock not first in, first out', 'const waiter = queue?.first', 'const waiter = queue?.last'],
+      [
+        'lock freed while others wait',
+        'unlink(queue, waiter) waiter.enter()',
+        'this.#queues.delete(sessionId)\nwaiter.enter()',
+      ],
+    ],
+  },
+  {
+    file: 'src/session/flow-session.ts',
+    tests: ['src/session/flow-session.'],
+    rows: [['lock kept after its holder is done', 'if (locks) this.#lock.release(sessionId)', '']],
+  },
+  {
+    file: 'src/session/revision.ts',
+    tests: ['src/session/revision.'],
+    rows: [['revision without a random part', 'random}`', "''}`"]],
+  },
+  {
+    file: 'src/session/session-codec.ts',
+    tests: ['src/session/session-codec.'],
+    rows: [["another session's document believed", 'return id === sessionId ?', 'return true ?']],
+  },
+  {
+    file: 'src/session/store-access.ts',
+    tests: ['src/session/store-access.'],
+    rows: [
+      ['failed load taken for a missing session', "throw asStoreError('load', sessionId, cause)", 'return undefined'],
+      [
+        'conflict of a later attempt believed without a read-back',
+        '// Also a conflict is read back before it is believed: the earlier attempt may be what it met.',
+        'if (isSessionConflict(error)) throw error',
+      ],
+      [
+        'conflict on the first attempt not believed',
+        'if (isSessionConflict(error)) throw error cause = error } await this.#settle(expectedRevision',
+        'cause = error\n}\nawait this.#settle(expectedRevision',
+      ],
+      [
+        'save of a deleted session tried again',
+        "return expectedRevision === undefined ? 'again' : 'conflict'",
+        "return 'again'",
+      ],
+      ['save that took effect reported as failed', "if (found.revision === document.revision) return 'done'", ''],
+      [
+        'store timeout off',
+        'new Deadlines(options.clock, options.storeTimeoutMs)',
+        'new Deadlines(options.clock, Number.POSITIVE_INFINITY)',
+      ],
+    ],
+  },
+  {
+    file: 'src/stores/memory-store.ts',
+    tests: ['src/stores/memory-store.'],
+    rows: [
+      ['stale save wins', 'if (stored?.revision !== expectedRevision)', 'if (stored === undefined)'],
+      [
+        'stale delete wins',
+        'if (expectedRevision !== undefined && stored.revision !== expectedRevision)',
+        'if (false)',
+      ],
+      [
+        'store fails to delete what is missing',
+        'if (stored === undefined) return if (expectedRevision',
+        'if (stored === undefined) throw new SessionConflictError({ sessionId })\nif (expectedRevision',
+      ],
+    ],
+  },
+  {
+    file: 'src/stores/bounded-sessions.ts',
+    tests: ['src/stores/memory-store.'],
+    rows: [
+      [
+        'session evicted while a turn holds it',
+        'sessionId !== justSet && !this.#held.has(sessionId)',
+        'sessionId !== justSet',
+      ],
+    ],
+  },
+  {
+    file: 'src/stores/copy-document.ts',
+    tests: ['src/stores/copy-document.', 'src/stores/memory-store.'],
+    rows: [
+      [
+        'store shares what can change with its caller',
+        'if (isPlainData(value)) return copyObject(value)',
+        'if (isPlainData(value)) return value',
+      ],
+    ],
+  },
+  {
+    file: 'src/json.ts',
+    tests: ['src/json.'],
+    rows: [
+      ['a key __proto__ allowed', "if (key === '__proto__') throw", 'if (false) throw'],
+      ['maxJsonDepth off', 'if (ancestors.length >= maxDepth)', 'if (false)'],
+      ['infinite numbers allowed', 'if (!Number.isFinite(value)) throw', 'if (false) throw'],
+    ],
+  },
+  {
+    file: 'src/config/deadlines.ts',
+    tests: ['src/config/deadlines.'],
+    rows: [['timer of a deadline left behind', 'if (this.#first === undefined) this.#stop()', '']],
+  },
+]

@@ -1,0 +1,241 @@
+/**
+ * What may happen to two engines and their store, one thing after another: each command does it to the real ones and to
+ * the reference model, and compares the answer and everything that is stored.
+ */
+import fc from 'fast-check'
+import { expect } from 'vitest'
+import { type FlowName, type Verb, viewOf } from './model-session.js'
+import { type Fault, type Interference, type ReferenceModel, turnTimeoutMs } from './reference-model.js'
+import { type SeatIndex, settle, type World } from './world.js'
+
+type Command = fc.AsyncCommand<ReferenceModel, World>
+
+/** Which session: a new one, or one of those issued so far (also a deleted one), or an ID that nobody issued. */
+type Target = 'new' | 'unheard-of' | number
+
+function idOf(target: Target, { issued }: World): string | undefined {
+  if (target === 'new') return undefined
+  if (target === 'unheard-of' || issued.length === 0) return 'unheard-of'
+  return issued[target % issued.length]
+}
+
+/** Everything that must hold between two commands. */
+async function compare(model: ReferenceModel, world: World): Promise<void> {
+  const stored = new Map()
+  for (const id of world.backing.keys()) {
+    const document = await world.outsider.load(id)
+    if (document !== undefined) stored.set(id, viewOf(document))
+  }
+  expect(stored).toEqual(model.sessions)
+  expect(world.clock.pending).toBe(0)
+  for (const { engine } of world.seats) expect(engine.getFlowSession().locked).toBe(0)
+}
+
+interface TurnPlan {
+  readonly seat: SeatIndex
+  readonly flow: FlowName
+  readonly verb: Verb
+  readonly target: Target
+  readonly owner: string | undefined
+  readonly hasConfig: boolean
+  readonly interference: Interference
+  readonly faults: readonly Fault[]
+}
+
+class TurnCommand implements Command {
+  readonly plan: TurnPlan
+
+  constructor(plan: TurnPlan) {
+    this.plan = plan
+  }
+
+  check(): boolean {
+    return true
+  }
+
+  async run(model: ReferenceModel, world: World): Promise<void> {
+    const { seat, flow, verb, target, owner, hasConfig, interference, faults } = this.plan
+    const { engine, store, unknownSession } = world.seats[seat]
+    const token = world.nextToken()
+    const message = `${verb} ${token}`
+    const config = hasConfig ? { theme: token } : undefined
+    const sessionId = idOf(target, world)
+    const issuedBefore = world.issued.length
+    const client = new AbortController()
+    world.probes.set(token, async () => {
+      if (interference === 'timeout' || interference === 'hang') world.clock.jump(turnTimeoutMs)
+      if (interference === 'hang') return new Promise(() => undefined)
+      if (interference === 'cancel') client.abort()
+      else await world.disturb(world.issued[issuedBefore] ?? sessionId ?? '', interference)
+    })
+    for (const fault of faults) store.inject(fault)
+    const { response, error } = await engine.execute({
+      flowName: flow,
+      userMessage: message,
+      signal: client.signal,
+      ...(sessionId === undefined ? {} : { sessionId }),
+      ...(owner === undefined ? {} : { owner }),
+      ...(config === undefined ? {} : { config }),
+    })
+    store.heal()
+    const newId = world.issued[issuedBefore]
+    const call = { flow, message, sessionId, owner, config, newId, unknownSession, interference, faults }
+    expect({ ...response, code: error?.code }).toEqual(model.run(call))
+    expect(Object.keys(response).sort()).toEqual(['completed', 'contentType', 'message', 'session', 'success'])
+    await compare(model, world)
+    // What a turn that was given up still does comes too late to count.
+    await settle()
+    await compare(model, world)
+  }
+
+  toString(): string {
+    return `turn(${fc.stringify(this.plan)})`
+  }
+}
+
+interface DeletePlan {
+  readonly seat: SeatIndex
+  readonly target: Target
+  readonly owner: string | undefined | 'any'
+  readonly faults: readonly Fault[]
+}
+
+class DeleteCommand implements Command {
+  readonly plan: DeletePlan
+
+  constructor(plan: DeletePlan) {
+    this.plan = plan
+  }
+
+  check(): boolean {
+    return true
+  }
+
+  async run(model: ReferenceModel, world: World): Promise<void> {
+    const { seat, target, owner, faults } = this.plan
+    const { engine, store } = world.seats[seat]
+    const sessionId = idOf(target, world) ?? ''
+    for (const fault of faults) store.inject(fault)
+    const options = owner === 'any' ? undefined : owner === undefined ? {} : { owner }
+    const { result, error } = await engine.executeDelete(sessionId, options)
+    store.heal()
+    const failure = model.delete(sessionId, owner, faults)
+    const success = failure === undefined
+    expect(result).toEqual(
+      success ? { success, session: sessionId } : { success, message: failure.message, session: sessionId },
+    )
+    expect(error?.code).toBe(failure?.code)
+    await compare(model, world)
+  }
+
+  toString(): string {
+    return `delete(${fc.stringify(this.plan)})`
+  }
+}
+
+/** Somebody else writes to the store, between two turns. */
+class OutsideCommand implements Command {
+  readonly target: Target
+  readonly how: Interference
+
+  constructor(target: Target, how: Interference) {
+    this.target = target
+    this.how = how
+  }
+
+  check(): boolean {
+    return true
+  }
+
+  async run(model: ReferenceModel, world: World): Promise<void> {
+    const sessionId = idOf(this.target, world) ?? 'unheard-of'
+    await world.disturb(sessionId, this.how)
+    model.disturb(sessionId, this.how)
+    await compare(model, world)
+  }
+
+  toString(): string {
+    return `outside(${fc.stringify(this.target)}, ${this.how})`
+  }
+}
+
+class RestartCommand implements Command {
+  readonly seat: SeatIndex
+
+  constructor(seat: SeatIndex) {
+    this.seat = seat
+  }
+
+  check(): boolean {
+    return true
+  }
+
+  async run(model: ReferenceModel, world: World): Promise<void> {
+    await world.restart(this.seat)
+    await compare(model, world)
+  }
+
+  toString(): string {
+    return `restart(${this.seat})`
+  }
+}
+
+const seat: fc.Arbitrary<SeatIndex> = fc.constantFrom<SeatIndex>(0, 1)
+const flow: fc.Arbitrary<FlowName> = fc.constantFrom<FlowName>('Notes', 'Ledger', 'Talk')
+const target: fc.Arbitrary<Target> = fc.oneof(
+  { weight: 8, arbitrary: fc.nat({ max: 5 }) },
+  { weight: 2, arbitrary: fc.constant('new' as const) },
+  { weight: 1, arbitrary: fc.constant('unheard-of' as const) },
+)
+const owner: fc.Arbitrary<string | undefined> = fc.constantFrom(undefined, undefined, undefined, undefined, 'ann')
+const fault: fc.Arbitrary<Fault> = fc.record({
+  operation: fc.constantFrom('load', 'create', 'save', 'save', 'delete'),
+  effect: fc.constantFrom('fail-before', 'fail-after'),
+  nth: fc.constantFrom(1, 1, 1, 2),
+  times: fc.constantFrom(1, 2, 3, Number.POSITIVE_INFINITY),
+})
+const faults: fc.Arbitrary<Fault[]> = fc.oneof(
+  { weight: 2, arbitrary: fc.constant<Fault[]>([]) },
+  {
+    weight: 1,
+    arbitrary: fc.uniqueArray(fault, {
+      minLength: 1,
+      maxLength: 2,
+      selector: ({ operation }) => operation,
+      size: 'max',
+    }),
+  },
+)
+const turn: fc.Arbitrary<Omit<TurnPlan, 'flow'>> = fc.record({
+  seat,
+  verb: fc.constantFrom<Verb>('say', 'say', 'say', 'csv', 'move', 'move', 'end', 'boom'),
+  target,
+  owner,
+  hasConfig: fc.boolean(),
+  interference: fc.oneof(
+    { weight: 7, arbitrary: fc.constant('none' as const) },
+    {
+      weight: 3,
+      arbitrary: fc.constantFrom<Interference>('write', 'malform', 'remove', 'timeout', 'hang', 'cancel'),
+    },
+  ),
+  faults,
+})
+
+/** Up to twenty commands in a row. Most turns are of one flow, so that sessions grow. */
+export const commands: fc.Arbitrary<Iterable<Command>> = flow.chain((usual) => {
+  const flowOfTurn = fc.oneof({ weight: 5, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: flow })
+  return fc.commands(
+    [
+      fc.tuple(turn, flowOfTurn).map(([plan, flow]) => new TurnCommand({ ...plan, flow })),
+      fc
+        .record({ seat, target, owner: fc.oneof(fc.constant('any' as const), owner), faults })
+        .map((plan) => new DeleteCommand(plan)),
+      fc
+        .tuple(target, fc.constantFrom<Interference>('write', 'malform', 'remove'))
+        .map((fields) => new OutsideCommand(...fields)),
+      seat.map((index) => new RestartCommand(index)),
+    ],
+    { maxCommands: 20, size: 'max' },
+  )
+})

@@ -1,0 +1,143 @@
+/**
+ * The flows that the simulation runs, and the model they talk to. What a message does is its first word; its second is
+ * a token that tells the turns apart. Each turn changes state before it can fail, so that half a turn would show.
+ */
+import {
+  EndStep,
+  Flow,
+  finish,
+  go,
+  LogicStep,
+  type ModelProviderAdapter,
+  type ModelRequest,
+  type ModelResponse,
+  reply,
+  Step,
+  type StepConstructor,
+  type Tool,
+  type Transition,
+  type Turn,
+  tool,
+} from '../../../src/index.js'
+
+/** What the flows ask of the simulation: to be held up, or disturbed, in the middle of a turn. */
+export interface Probe {
+  during(token: string): Promise<void>
+}
+
+interface Said {
+  said: string[]
+}
+
+/** Everything but `move` works alike in both note-taking steps. They share one list, which lives in `Collect`. */
+abstract class NoteStep extends LogicStep<Said> {
+  abstract next(): StepConstructor<Said>
+
+  override async run(turn: Turn): Promise<Transition> {
+    const [verb, token = ''] = turn.message.split(' ')
+    const state = turn.stateOf(Collect)
+    state.said.push(token)
+    await (turn.services as Probe).during(token)
+    if (verb === 'boom') throw new Error(`boom ${token}`)
+    const text = state.said.join(',')
+    if (verb === 'csv') return reply(text).withContentType('text/csv')
+    if (verb === 'move') return go(this.next()).withReply(text)
+    return verb === 'end' ? finish(text) : reply(text)
+  }
+}
+
+class Collect extends NoteStep {
+  static override readonly id = 'Collect'
+  override initialState(): Said {
+    return { said: [] }
+  }
+  override next(): StepConstructor<Said> {
+    return Review
+  }
+}
+
+class Review extends NoteStep {
+  static override readonly id = 'Review'
+  override initialState(): Said {
+    return { said: [] }
+  }
+  override next(): StepConstructor<Said> {
+    return Collect
+  }
+}
+
+class Chat extends Step<Said> {
+  static override readonly id = 'Chat'
+
+  override initialState(): Said {
+    return { said: [] }
+  }
+
+  override tools(): readonly Tool[] {
+    return [
+      tool({
+        name: 'note',
+        description: 'Notes that it was called.',
+        execute: () => {
+          this.state.said.push('noted')
+        },
+      }),
+    ]
+  }
+
+  override async onReply(text: string, turn: Turn): Promise<string | Transition> {
+    const [verb, token = ''] = turn.message.split(' ')
+    this.state.said.push(token)
+    await (turn.services as Probe).during(token)
+    if (verb === 'boom') throw new Error(`boom ${token}`)
+    if (verb === 'csv') return reply(text).withContentType('text/csv')
+    return verb === 'end' ? finish('bye') : text
+  }
+}
+
+class Done extends EndStep {
+  static override readonly id = 'Done'
+}
+
+/** Logic steps. */
+export class Notes extends Flow {
+  static override readonly id: string = 'Notes'
+  override steps(): readonly StepConstructor[] {
+    return [Collect, Review, Done]
+  }
+}
+
+/** The same, with a checkpoint before each turn. */
+export class Ledger extends Notes {
+  static override readonly id: string = 'Ledger'
+  override isBatch(): boolean {
+    return true
+  }
+}
+
+/** A model step with a tool. */
+export class Talk extends Flow {
+  static override readonly id = 'Talk'
+  override model(): { provider: string; name: string } {
+    return { provider: 'counting', name: 'counting' }
+  }
+  override steps(): readonly StepConstructor[] {
+    return [Chat, Done]
+  }
+}
+
+/** A model that says how many messages it was sent, and calls the tool once where the user says `move`. */
+export const countingProvider: ModelProviderAdapter = {
+  provider: 'counting',
+  resolve: () => ({ provider: 'counting', name: 'counting', generate: count }),
+}
+
+async function count({ messages, origin }: ModelRequest): Promise<ModelResponse> {
+  const usage = { inputTokens: messages.length, outputTokens: 1 }
+  const [part] = messages.at(-1)?.parts ?? []
+  if (part?.type === 'text' && part.text.startsWith('move ')) {
+    const call = { type: 'tool-call', toolCallId: `call-${origin.turnNumber}`, toolName: 'note', input: {} } as const
+    return { parts: [call], usage }
+  }
+  return { parts: [{ type: 'text', text: `heard ${messages.length}` }], usage }
+}

@@ -1,0 +1,233 @@
+/**
+ * The rules of sessions (contract 3, 4.5, 4.6, 7.3; design 2, 5, 13) over a map in memory: what a turn or a delete must
+ * answer and leave behind, with everything that may happen to it on the way. It is told what goes wrong, never when.
+ */
+import { type FlowName, type ModelSession, newSession, take, type Usage } from './model-session.js'
+
+/** What disturbs a turn in the middle of its flow's code. */
+export type Interference = 'none' | 'write' | 'malform' | 'remove' | 'timeout' | 'hang' | 'cancel'
+
+export const turnTimeoutMs = 60_000
+
+/** Which calls of a store fail, and when: before the call takes effect, or after it did. */
+export interface Fault {
+  readonly operation: 'load' | 'create' | 'save' | 'delete'
+  readonly effect: 'fail-before' | 'fail-after'
+  readonly nth: number
+  readonly times: number
+}
+
+export interface TurnCall {
+  readonly flow: FlowName
+  readonly message: string
+  readonly sessionId: string | undefined
+  readonly owner: string | undefined
+  readonly config: Readonly<Record<string, unknown>> | undefined
+  /** The ID that the engine gave to a new session in this turn, if it made one: the only thing that it chooses. */
+  readonly newId: string | undefined
+  readonly unknownSession: 'new' | 'reject'
+  readonly interference: Interference
+  readonly faults: readonly Fault[]
+}
+
+export interface Outcome {
+  readonly success: boolean
+  readonly completed: boolean
+  readonly message: string
+  readonly session: string
+  readonly contentType: string
+  readonly code: string | undefined
+}
+
+type Written = 'done' | 'failed' | 'unknown' | 'conflict'
+
+/** An answer that ends a turn early. */
+class Answer {
+  readonly outcome: Outcome
+  constructor(code: string, message: string, session: string) {
+    this.outcome = { success: false, completed: true, message, session, contentType: 'text/plain', code }
+  }
+}
+
+export class ReferenceModel {
+  readonly sessions: Map<string, ModelSession> = new Map()
+  readonly #onAnswer: (code: string | undefined) => void
+  #faults: (Fault & { seen: number })[] = []
+
+  /** @param onAnswer - Is told the code of each answer to a turn. */
+  constructor(onAnswer: (code: string | undefined) => void = () => undefined) {
+    this.#onAnswer = onAnswer
+  }
+
+  /** What an outsider's write leaves; also the middle of a turn may bring one. */
+  disturb(sessionId: string, how: Interference): void {
+    const session = this.sessions.get(sessionId)
+    if (session === undefined) return
+    const saves = session.saves + 1
+    if (how === 'write')
+      this.sessions.set(sessionId, { ...session, context: { ...session.context, outside: saves }, saves })
+    if (how === 'malform') this.sessions.set(sessionId, { ...session, status: 'lost', saves })
+    if (how === 'remove') this.sessions.delete(sessionId)
+  }
+
+  run(call: TurnCall): Outcome {
+    this.#expect(call.faults)
+    const outcome = this.#settle(call)
+    this.#onAnswer(outcome.code)
+    return outcome
+  }
+
+  /** `undefined` on success. */
+  delete(
+    sessionId: string,
+    owner: string | undefined | 'any',
+    faults: readonly Fault[],
+  ): { readonly code: string; readonly message: string } | undefined {
+    this.#expect(faults)
+    if (sessionId === '') return undefined
+    if (this.#strikes('load') !== undefined)
+      return { code: 'SESSION_STORE_ERROR', message: storeText('load', sessionId) }
+    const session = this.sessions.get(sessionId)
+    if (session === undefined || (owner !== 'any' && owner !== session.owner)) return undefined
+    const written = this.#write('delete', sessionId, session, undefined)
+    return written === 'done'
+      ? undefined
+      : { code: 'SESSION_STORE_ERROR', message: storeText('delete', sessionId, written) }
+  }
+
+  #settle(call: TurnCall): Outcome {
+    try {
+      return this.#run(call)
+    } catch (answer) {
+      if (answer instanceof Answer) return answer.outcome
+      throw answer
+    }
+  }
+
+  #run(call: TurnCall): Outcome {
+    const loaded = this.#load(call)
+    const id = String(loaded === undefined ? call.newId : call.sessionId)
+    let base = loaded ?? newSession(call.flow, call.owner, call.config)
+    let stored = loaded
+    // The ID of a stored session; that of a session nobody stored is nobody's to know.
+    const known = (): string => (loaded === undefined && stored === undefined ? '' : id)
+
+    const fail = (code: string, message: string, usage: Usage): Answer => {
+      const aborted = {
+        ...base,
+        status: 'aborted',
+        errors: [...base.errors, message],
+        usage,
+        saves: base.saves + 1,
+      } as const
+      const written = this.#write(stored === undefined ? 'create' : 'save', id, stored, aborted)
+      if (written === 'done') return new Answer(code, message, id)
+      const second =
+        written === 'conflict' ? conflictText(id) : storeText(stored === undefined ? 'create' : 'save', id, written)
+      return new Answer(code, `${message} Saving the aborted session failed: ${second}`, known())
+    }
+
+    const commit = (next: ModelSession, usage: Usage): void => {
+      const operation = stored === undefined ? 'create' : 'save'
+      const written = this.#write(operation, id, stored, next)
+      if (written === 'conflict') throw new Answer('SESSION_CONFLICT', conflictText(id), known())
+      if (written === 'unknown') throw new Answer('SESSION_STORE_ERROR', storeText(operation, id, written), known())
+      if (written === 'failed') throw fail('SESSION_STORE_ERROR', storeText(operation, id, written), usage)
+      stored = next
+    }
+
+    if (call.flow === 'Ledger') {
+      const checkpoint = { ...base, saves: base.saves + 1 }
+      commit(checkpoint, base.usage)
+      base = checkpoint
+    }
+    const taken = take(base, call.message)
+    this.disturb(id, call.interference)
+    if (call.interference === 'cancel')
+      throw new Answer('TURN_ABORTED', 'The turn was cancelled by its caller.', known())
+    if (call.interference === 'timeout' || call.interference === 'hang')
+      throw fail('TURN_TIMEOUT', timeoutText, taken.usage)
+    if (taken.failed !== undefined) throw fail('FLOW_ERROR', taken.failed, taken.usage)
+    commit(taken.after, taken.usage)
+    const last = taken.after.turns.at(-1)
+    return {
+      success: true,
+      completed: taken.after.status === 'completed',
+      message: last?.reply ?? '',
+      session: id,
+      contentType: last?.contentType ?? '',
+      code: undefined,
+    }
+  }
+
+  /** The session to continue, or `undefined` for a new one. */
+  #load({ sessionId, flow, owner, unknownSession }: TurnCall): ModelSession | undefined {
+    if (sessionId === undefined) return undefined
+    if (this.#strikes('load') !== undefined)
+      throw new Answer('SESSION_STORE_ERROR', storeText('load', sessionId), sessionId)
+    const session = this.sessions.get(sessionId)
+    if (session?.status === 'lost') {
+      throw new Answer('SESSION_FLOW_INVARIANT', `Session '${sessionId}' is malformed: runStatus is 'lost'.`, sessionId)
+    }
+    if (session !== undefined && session.owner === owner) {
+      if (session.flow !== flow) {
+        const text = `Session '${sessionId}' belongs to flow '${session.flow}' and cannot run flow '${flow}'.`
+        throw new Answer('SESSION_FLOW_MISMATCH', text, sessionId)
+      }
+      if (session.status === 'running') return session
+    }
+    if (unknownSession === 'new') return undefined
+    const text = `Session '${sessionId}' does not exist or has ended. Leave the session ID out to start a new one.`
+    throw new Answer('SESSION_NOT_FOUND', text, sessionId)
+  }
+
+  /** One write: three attempts, a read-back after each doubt, and no belief without one (design 5). */
+  #write(
+    operation: 'create' | 'save' | 'delete',
+    id: string,
+    expected: ModelSession | undefined,
+    next: ModelSession | undefined,
+  ): Written {
+    for (let attempt = 1; attempt <= 3; attempt++) {
+      const strike = this.#strikes(operation)
+      if (strike !== 'fail-before') {
+        const found = this.sessions.get(id)
+        if (found !== expected && found !== next) {
+          if (attempt === 1) return 'conflict'
+        } else {
+          if (next === undefined) this.sessions.delete(id)
+          else this.sessions.set(id, next)
+          if (strike === undefined) return 'done'
+        }
+      }
+      if (this.#strikes('load') !== undefined) return 'unknown'
+      const found = this.sessions.get(id)
+      if (found === next) return 'done'
+      if (found !== expected) return 'conflict'
+    }
+    return 'failed'
+  }
+
+  #expect(faults: readonly Fault[]): void {
+    this.#faults = faults.map((fault) => ({ ...fault, seen: 0 }))
+  }
+
+  #strikes(operation: Fault['operation']): Fault['effect'] | undefined {
+    for (const fault of this.#faults) {
+      if (fault.operation !== operation) continue
+      fault.seen++
+      if (fault.seen >= fault.nth && fault.seen < fault.nth + fault.times) return fault.effect
+    }
+    return undefined
+  }
+}
+
+const timeoutText = `The turn took longer than the limit turnTimeoutMs (${turnTimeoutMs} ms). Raise it with the engine option limits: { turnTimeoutMs: ... }.`
+
+function conflictText(id: string): string {
+  return `Session '${id}' was changed or deleted by another request.`
+}
+
+function storeText(operation: string, id: string, written: Written = 'failed'): string {
+  return `Session store failed to ${operation} session '${id}'.${written === 'unknown' ? ' Whether it took effect is unknown.' : ''}`
+}

@@ -1,0 +1,151 @@
+/**
+ * Several things at once: turns, deletes, an outsider's writes and the passing of time, on two sessions and two engines,
+ * in every order that fast-check's scheduler can think of. A store's question and its answer are two separate moments.
+ */
+import fc from 'fast-check'
+import type { ExecuteDeleteResult, ExecuteResult, SessionStore } from '../../../src/index.js'
+import type { FlowName, Verb } from './model-session.js'
+import { type Fault, turnTimeoutMs } from './reference-model.js'
+import { type Span, Timeline } from './timeline.js'
+import { type SeatIndex, settle, World } from './world.js'
+
+/** One of the two sessions that are there at the start, or a new one. */
+type Place = 0 | 1 | 'new'
+
+export type Action =
+  | { readonly kind: 'turn'; readonly seat: SeatIndex; readonly place: Place; readonly verb: Verb }
+  | { readonly kind: 'delete'; readonly seat: SeatIndex; readonly place: 0 | 1 }
+  | { readonly kind: 'write'; readonly place: 0 | 1 }
+  | { readonly kind: 'wait'; readonly ms: number }
+
+export interface Plan {
+  readonly flow: FlowName
+  readonly actions: readonly Action[]
+  readonly faults: readonly (Fault & { readonly seat: SeatIndex })[]
+}
+
+/** What the plan came to. */
+export interface PlayedPlan {
+  readonly plan: Plan
+  readonly world: World
+  readonly timeline: Timeline
+  /** The IDs of the two sessions. */
+  readonly sessions: readonly string[]
+  /** By action: the message of a turn, its moments, and the answer. Absent: it was not answered. */
+  readonly messages: readonly string[]
+  readonly spans: ReadonlyMap<number, Span>
+  readonly turns: ReadonlyMap<number, ExecuteResult>
+  readonly deletes: ReadonlyMap<number, ExecuteDeleteResult>
+  /** What was rejected, which nothing may be. */
+  readonly rejections: readonly unknown[]
+}
+
+const seat: fc.Arbitrary<SeatIndex> = fc.constantFrom<SeatIndex>(0, 1)
+const place: fc.Arbitrary<0 | 1> = fc.constantFrom<0 | 1>(0, 0, 1)
+
+const turn: fc.Arbitrary<Action> = fc.record({
+  kind: fc.constant('turn'),
+  seat,
+  place: fc.oneof({ weight: 8, arbitrary: place }, { weight: 1, arbitrary: fc.constant('new' as const) }),
+  verb: fc.constantFrom<Verb>('say', 'say', 'say', 'csv', 'move', 'end', 'boom'),
+})
+
+const action: fc.Arbitrary<Action> = fc.oneof(
+  { weight: 8, arbitrary: turn },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('delete'), seat, place }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('write'), place }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('wait'), ms: fc.constantFrom(5_000, turnTimeoutMs) }) },
+)
+
+const fault: fc.Arbitrary<Plan['faults'][number]> = fc.record({
+  seat,
+  operation: fc.constantFrom('load', 'create', 'save', 'delete'),
+  effect: fc.constantFrom('fail-before', 'fail-after'),
+  nth: fc.constantFrom(1, 2, 3),
+  times: fc.constantFrom(1, 2, 3),
+})
+
+export const plan: fc.Arbitrary<Plan> = fc.record({
+  flow: fc.constantFrom<FlowName>('Notes', 'Ledger', 'Talk'),
+  actions: fc.array(action, { minLength: 2, maxLength: 6, size: 'max' }),
+  faults: fc.array(fault, { maxLength: 2 }),
+})
+
+/** Plays a plan in the order that `scheduler` decides on. */
+export async function play(plan: Plan, scheduler: fc.Scheduler): Promise<PlayedPlan> {
+  const timeline = new Timeline()
+  const spans = new Map<number, Span>()
+  let messages: readonly string[] = []
+  let live = false
+  const moment = async (label: string): Promise<void> => {
+    if (live) await scheduler.schedule(Promise.resolve(), label)
+  }
+  const world = new World({
+    unknownSession: ['new', 'new'],
+    underFaults: (store, data, writer) => timeline.recording(store, data, writer),
+    wrap: (store, index) => scheduled(store, `engine ${index}`, moment),
+    during: async (token) => {
+      const span = spans.get(messages.findIndex((message) => message.endsWith(` ${token}`)))
+      span?.entered.push(timeline.tick())
+      await moment(`flow code of ${token}`)
+      if (span !== undefined) span.left = timeline.tick()
+    },
+  })
+  const sessions: string[] = []
+  for (const message of ['say first', 'say second']) {
+    sessions.push((await world.seats[0].engine.run({ flowName: plan.flow, userMessage: message })).session)
+  }
+  for (const { seat, ...fault } of plan.faults) world.seats[seat].store.inject(fault)
+  live = true
+  messages = plan.actions.map((action) => (action.kind === 'turn' ? `${action.verb} ${world.nextToken()}` : ''))
+  const turns = new Map<number, ExecuteResult>()
+  const deletes = new Map<number, ExecuteDeleteResult>()
+  const rejections: unknown[] = []
+
+  async function run(action: Action, index: number): Promise<void> {
+    if (action.kind === 'wait') return world.clock.jump(action.ms)
+    const sessionId = action.place === 'new' ? undefined : (sessions[action.place] as string)
+    if (action.kind === 'write') return world.disturb(String(sessionId), 'write').catch(() => undefined)
+    const { engine } = world.seats[action.seat]
+    if (action.kind === 'delete') {
+      deletes.set(index, await engine.executeDelete(String(sessionId)))
+    } else {
+      const input = { flowName: plan.flow, userMessage: messages[index] as string }
+      turns.set(index, await engine.execute(sessionId === undefined ? input : { ...input, sessionId }))
+    }
+  }
+
+  plan.actions.forEach((action, index) => {
+    const launch = async (): Promise<void> => {
+      await moment(`action ${index}: ${JSON.stringify(action)}`)
+      const span = timeline.begin()
+      spans.set(index, span)
+      await run(action, index)
+      span.replied = timeline.tick()
+    }
+    launch().catch((error: unknown) => rejections.push(error))
+  })
+  // One moment after another, each only when everything that the last one set off waits for another.
+  for (await settle(); scheduler.count() > 0; await settle()) await scheduler.waitOne()
+  return { plan, world, timeline, sessions, messages, spans, turns, deletes, rejections }
+}
+
+/** A store that asks and answers when the scheduler lets it. */
+function scheduled(store: SessionStore, name: string, moment: (label: string) => Promise<void>): SessionStore {
+  const call = async <T>(operation: string, sessionId: string, run: () => Promise<T>): Promise<T> => {
+    await moment(`${name} asks to ${operation} ${sessionId}`)
+    try {
+      return await run()
+    } finally {
+      await moment(`${name} is answered on ${operation} ${sessionId}`)
+    }
+  }
+  return {
+    guarantees: store.guarantees,
+    load: (sessionId) => call('load', sessionId, () => store.load(sessionId)),
+    create: (document) => call('create', document.id, () => store.create(document)),
+    save: (document, expected, hint) => call('save', document.id, () => store.save(document, expected, hint)),
+    delete: (sessionId, expected) => call('delete', sessionId, () => store.delete(sessionId, expected)),
+    close: () => store.close(),
+  }
+}

@@ -1,0 +1,95 @@
+// The engine against a small reference model: thousands of random runs, and not one difference.
+//
+// SIMULATION_RUNS  how many, in all. Default: 10 000 in CI, 1 000 elsewhere.
+// SIMULATION_SEED  which ones; each test prints its own, and it repeats them exactly. Default: random.
+import fc from 'fast-check'
+import { afterEach, expect, test, vi } from 'vitest'
+import { commands } from './commands.js'
+import { checkPromises } from './promises.js'
+import { ReferenceModel } from './reference-model.js'
+import { type PlayedPlan, plan, play } from './schedules.js'
+import { World } from './world.js'
+
+const runs = Math.ceil(Number(process.env.SIMULATION_RUNS ?? (process.env.CI === 'true' ? 10_000 : 1_000)) / 2)
+const seed = Number(process.env.SIMULATION_SEED ?? Math.floor(Math.random() * 2 ** 31))
+/** Ends a run that hangs; no run is timed. */
+const longestMs = 600_000
+/** In few runs not everything comes up that can. */
+const isLarge = runs >= 400
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+function announce(name: string): void {
+  console.log(`${runs} simulated runs, ${name}. Seed: SIMULATION_SEED=${seed}`)
+}
+
+test(
+  '[2.1-5 2.6-2 3-1 3-2 3-3 3-4 3-5 3-6 3-7 4.5-2 4.5-4 4.5-5 4.5-6 4.6-1 4.6-2 7.3-2 7.3-3] one thing after another, with faults: every answer and every stored document is the reference model’s',
+  async () => {
+    announce('one thing after another')
+    const codes = new Set<string | undefined>()
+    const setUp = (): { model: ReferenceModel; real: World } => ({
+      model: new ReferenceModel((code) => codes.add(code)),
+      real: new World(),
+    })
+    const property = fc.asyncProperty(commands, (list) => fc.asyncModelRun(setUp, list))
+    await fc.assert(property, { numRuns: runs, seed })
+    if (isLarge)
+      expect([...codes].sort()).toEqual(
+        [
+          ...everyCode,
+          'SESSION_FLOW_INVARIANT',
+          'SESSION_FLOW_MISMATCH',
+          'SESSION_NOT_FOUND',
+          'TURN_ABORTED',
+          undefined,
+        ].sort(),
+      )
+  },
+  longestMs,
+)
+
+test(
+  '[4.8-1 4.8-3 4.8-5 7.2-1] many things at once, in any order, on two engines: no turn is lost, doubled, halved or told otherwise than it was stored',
+  async () => {
+    announce('many things at once')
+    const codes = new Set<string | undefined>()
+    const property = fc.asyncProperty(plan, fc.scheduler(), async (planned, scheduler) => {
+      const played = await play(planned, scheduler)
+      checkPromises(played)
+      for (const { error } of played.turns.values()) codes.add(error?.code)
+    })
+    await fc.assert(property, { numRuns: runs, seed })
+    if (isLarge) expect([...codes].sort()).toEqual([...everyCode, undefined].sort())
+  },
+  longestMs,
+)
+
+const everyCode = ['FLOW_ERROR', 'SESSION_CONFLICT', 'SESSION_STORE_ERROR', 'TURN_TIMEOUT']
+
+test('a seed repeats a run exactly, for the engine takes nothing from the machine', async () => {
+  const taken = [
+    vi.spyOn(Math, 'random'),
+    vi.spyOn(Date, 'now'),
+    vi.spyOn(crypto, 'getRandomValues'),
+    vi.spyOn(globalThis, 'setTimeout'),
+  ]
+  const [first, second] = [await playSome(), await playSome()]
+  expect(first).toHaveLength(50)
+  expect(second).toEqual(first)
+  for (const source of taken) expect(source).not.toHaveBeenCalled()
+})
+
+async function playSome(): Promise<readonly string[]> {
+  const traces: string[] = []
+  for (const [planned, scheduler] of fc.sample(fc.tuple(plan, fc.scheduler()), { numRuns: 50, seed })) {
+    traces.push(traceOf(await play(planned, scheduler)))
+  }
+  return traces
+}
+
+function traceOf({ timeline, turns, deletes, world }: PlayedPlan): string {
+  return JSON.stringify([timeline.effects, [...turns], [...deletes], world.clock.now()])
+}

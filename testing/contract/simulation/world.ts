@@ -1,0 +1,119 @@
+/**
+ * Two engines on one shared store, an outsider who writes to it as well, and everything that an engine may take from its
+ * surroundings under control: time, IDs, faults. Nothing here is random, so that a run can be repeated exactly.
+ */
+import {
+  FlowEngine,
+  type FlowServices,
+  type MemorySessionRecord,
+  MemorySessionStore,
+  type SessionDocument,
+  type SessionStore,
+} from '../../../src/index.js'
+import { FakeSessionStore } from '../../index.js'
+import { countingProvider, Ledger, Notes, type Probe, Talk } from './flows.js'
+import { ManualClock } from './manual-clock.js'
+import { type Interference, turnTimeoutMs } from './reference-model.js'
+
+/** One of the two engines. The second refuses unknown sessions. */
+export interface Seat {
+  readonly engine: FlowEngine
+  readonly store: FakeSessionStore
+  readonly unknownSession: 'new' | 'reject'
+}
+
+export type SeatIndex = 0 | 1
+
+/** Who writes to the store: an engine, or the outsider. */
+export type Writer = SeatIndex | 'outsider'
+
+/** What a world may be told at its making. */
+export interface WorldOptions {
+  /** Puts a store around each engine's own. */
+  readonly wrap?: (store: SessionStore, seat: SeatIndex) => SessionStore
+  /** Puts a store between the faults and the data; the outsider's too. */
+  readonly underFaults?: (store: SessionStore, data: ReadonlyMap<string, unknown>, writer: Writer) => SessionStore
+  /** Called in the middle of each turn's flow code. */
+  readonly during?: (token: string) => Promise<void>
+  readonly unknownSession?: readonly ['new' | 'reject', 'new' | 'reject']
+}
+
+export class World {
+  readonly clock: ManualClock = new ManualClock()
+  readonly backing: Map<string, MemorySessionRecord> = new Map()
+  readonly outsider: SessionStore
+  readonly seats: [Seat, Seat]
+  /** Every session ID that was issued, in order. */
+  readonly issued: string[] = []
+  /** Called in the middle of the flow code of the turn with this token. */
+  readonly probes: Map<string, () => Promise<void>> = new Map()
+  readonly #options: WorldOptions
+  #count = 0
+
+  constructor(options: WorldOptions = {}) {
+    this.#options = options
+    this.outsider = this.#store('outsider')
+    this.seats = [this.#seat(0), this.#seat(1)]
+  }
+
+  /** A word that no other message of this world holds. */
+  nextToken(): string {
+    return `t${++this.#count}`
+  }
+
+  /** Ends one engine and puts a new one in its place. */
+  async restart(index: SeatIndex): Promise<void> {
+    await this.seats[index].engine.close()
+    this.seats[index] = this.#seat(index)
+  }
+
+  /** What a writer outside both engines does, with a revision of its own. */
+  async disturb(sessionId: string, how: Interference): Promise<void> {
+    if (how === 'remove') return this.outsider.delete(sessionId)
+    const document = how === 'write' || how === 'malform' ? await this.outsider.load(sessionId) : undefined
+    if (document === undefined) return
+    const saves = Number.parseInt(document.revision, 10) + 1
+    const { flow } = document
+    const changed = {
+      ...document,
+      revision: `${saves}-outside${++this.#count}`,
+      ...(how === 'malform'
+        ? { runStatus: 'lost' }
+        : { flow: { ...flow, context: { ...flow.context, outside: saves } } }),
+    }
+    await this.outsider.save(changed as SessionDocument, document.revision)
+  }
+
+  #store(writer: Writer): SessionStore {
+    const store = new MemorySessionStore({ backing: this.backing })
+    return this.#options.underFaults?.(store, this.backing, writer) ?? store
+  }
+
+  #seat(index: SeatIndex): Seat {
+    const { wrap, during, unknownSession = ['new', 'reject'] } = this.#options
+    const store = new FakeSessionStore({ inner: this.#store(index), clock: this.clock })
+    const probe: Probe = { during: during ?? (async (token) => this.probes.get(token)?.()) }
+    const engine = new FlowEngine({
+      flows: [Notes, Ledger, Talk],
+      providers: [countingProvider],
+      sessionStore: wrap?.(store, index) ?? store,
+      services: probe as FlowServices,
+      unknownSession: unknownSession[index],
+      clock: this.clock,
+      generateId: (kind) => {
+        const id = `${kind}${++this.#count}`
+        if (kind === 'session') this.issued.push(id)
+        return id
+      },
+      limits: { turnTimeoutMs },
+    })
+    return { engine, store, unknownSession: unknownSession[index] }
+  }
+}
+
+/** Lets everything run that waits for no timer. */
+export function settle(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve)
+  })
+}
