@@ -1,0 +1,63 @@
+/**
+ * What it costs to have the package: the time to import its root in a fresh process, the modules of Node it needs, and
+ * its size when bundled.
+ */
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
+import { build } from 'esbuild'
+import { bench, median } from './harness.mjs'
+
+const pairs = 15
+const here = fileURLToPath(new URL('.', import.meta.url))
+
+bench({
+  url: import.meta.url,
+  title: `import: the root of the package (medians of ${pairs} interleaved pairs of processes)`,
+  runs: 1,
+  async once() {
+    const bare = []
+    const root = []
+    for (let pair = 0; pair < pairs; pair++) {
+      bare.push(importTime('data:text/javascript,'))
+      root.push(importTime('turnkeeper'))
+    }
+    return { milliseconds: median(root) - median(bare), ...(await bundle()) }
+  },
+  rows: [
+    { label: 'import, over an empty module', figure: 'milliseconds', unit: 'ms', target: 15 },
+    { label: 'modules of Node in the graph', figure: 'nodeModules', unit: '', target: 0 },
+    { label: 'bundled and minified', figure: 'minifiedKB', unit: 'KB' },
+    { label: 'bundled, minified, gzipped', figure: 'gzippedKB', unit: 'KB', target: 20 },
+  ],
+})
+
+function importTime(specifier) {
+  const program = `const start = performance.now(); await import('${specifier}'); console.log(performance.now() - start)`
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
+    cwd: here,
+  })
+  if (status !== 0) throw new Error(String(stderr))
+  return Number(stdout)
+}
+
+async function bundle() {
+  const { outputFiles, metafile } = await build({
+    stdin: { contents: "export * from 'turnkeeper'", resolveDir: here },
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'es2022',
+    write: false,
+    metafile: true,
+    logLevel: 'silent',
+  })
+  const [{ contents }] = outputFiles
+  const outside = Object.values(metafile.outputs).flatMap(({ imports }) => imports)
+  return {
+    nodeModules: outside.length,
+    minifiedKB: contents.byteLength / 1000,
+    gzippedKB: gzipSync(contents, { level: 9 }).byteLength / 1000,
+  }
+}

@@ -1,0 +1,23 @@
+/** The example application: its flows, its model provider and its services in one engine. How it is served is not decided here. */
+import { FlowEngine, type FlowServices } from 'turnkeeper'
+import { Appointment } from './flows/appointment.js'
+import { VisitReport } from './flows/report.js'
+import { SupportDesk } from './flows/support-desk.js'
+import { localProvider } from './models/desk-model.js'
+import { createCalendar } from './services/calendar.js'
+import { createOrders } from './services/orders.js'
+import { createLocalParcels } from './services/parcels.js'
+
+/** @param services - Services to put in the place of the ready ones. */
+export function createApplication(services: Partial<FlowServices> = {}): Promise<FlowEngine> {
+  return FlowEngine.create({
+    flows: [Appointment, SupportDesk, VisitReport],
+    providers: [localProvider],
+    services: {
+      calendar: createCalendar(Date.now),
+      orders: createOrders(),
+      parcels: createLocalParcels(),
+      ...services,
+    },
+  })
+}

@@ -1,0 +1,131 @@
+/**
+ * The example server checks itself: it is started as a process, holds a whole conversation with each flow over HTTP,
+ * runs the lines it prints, and is ended in the middle of a turn. Exits with 1 where anything is not as it should be.
+ */
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { type Carrier, type ChildServer, startCarrier, startChildServer } from './checks/child-server.js'
+import { Conversation, type Envelope, post } from './checks/conversation.js'
+import { runPrintedLines } from './checks/printed-lines.js'
+
+async function checkPrintedLines({ lines }: ChildServer): Promise<void> {
+  const { answers, file } = await runPrintedLines(lines)
+  assert.ok(answers.startsWith('["Appointment","SupportDesk","VisitReport"]'))
+  assert.match(answers, /On which day\?.*At what time\?/)
+  assert.match(answers, /The parcel of FK-1057 is on the night train\./)
+  assert.match(answers, /Visits this summer,\r\nMonth,Visits\r\n/)
+  assert.match(answers, /\{"success":true,"session":"[\w-]{32}"\}$/)
+  assert.equal(new TextDecoder().decode(file.subarray(0, 8)), '%PDF-1.4')
+}
+
+async function checkAppointment({ url }: ChildServer): Promise<void> {
+  const talk = new Conversation(url, 'Appointment')
+  assert.match(await talk.say(''), /^What does your bicycle need/)
+  assert.match(await talk.say('a horn'), /^We do not offer that\./)
+  assert.match(await talk.say('tune-up'), /^On which day\?/)
+  assert.match(await talk.say('1'), /^At what time\?/)
+  assert.match(await talk.say('9:00'), /^Your name and a phone number/)
+  assert.match(await talk.say('Noor Haddad, 12'), /^That is no phone number\./)
+  assert.match(await talk.say('Noor Haddad, 0151 234567'), /^tune-up on .* at 09:00, for Noor Haddad, 0151234567\./)
+  assert.match(await talk.say('change repair'), /^What does your bicycle need/)
+  assert.match(await talk.say('brakes'), /^brakes on .* at 09:00, for Noor Haddad/)
+  assert.match(await talk.say('yes', true), /^Booked, Noor Haddad: brakes on .* Your reference is W-/)
+
+  const second = new Conversation(url, 'Appointment')
+  for (const message of ['', 'brakes']) await second.say(message)
+  assert.doesNotMatch(await second.say('1'), /09:00/, 'the time is taken now')
+}
+
+async function checkSupportDesk({ url }: ChildServer): Promise<void> {
+  const talk = new Conversation(url, 'SupportDesk')
+  assert.match(await talk.say('Hello'), /^I can find an order/)
+  assert.match(await talk.say('What is in my order 12?'), /^That did not work\. Invalid arguments: orderNumber/)
+  assert.equal(
+    await talk.say('My order is FK-1042'),
+    'Order FK-1042 is delivered: cast iron teapot and maidenhair fern.',
+  )
+  assert.match(await talk.say('I want a refund today'), /^Refunds are decided by the accounts team/)
+  assert.match(await talk.say('Then I return something of FK-1042'), /^Gladly\. Which item/)
+  assert.match(await talk.say('The teapot came cracked'), /^Return R-1 is open: cast iron teapot, damaged\./)
+  assert.equal(await talk.say('No, thank you', true), 'Thank you for writing to Fern & Kettle. Goodbye!')
+}
+
+async function checkReport({ url }: ChildServer): Promise<void> {
+  const talk = new Conversation(url, 'VisitReport', { title: '<b>Quays & "Lights"</b>' })
+  await talk.say('')
+  const forms = [
+    ['csv', 'text/csv; charset=utf-8', '"<b>Quays & ""Lights""</b>",\r\nMonth,Visits\r\nApril,412\r\n'],
+    ['html', 'text/html; charset=utf-8', '<h1>&lt;b&gt;Quays &amp; &quot;Lights&quot;&lt;/b&gt;</h1>'],
+    ['svg', 'image/svg+xml', '&lt;b&gt;Quays &amp; &quot;Lights&quot;&lt;/b&gt;</text>'],
+    ['pdf', 'application/pdf', '(<b>Quays & "Lights"</b>) Tj'],
+  ] as const
+  for (const [form, contentType, part] of forms) {
+    const reply = await talk.send(form)
+    assert.equal(reply.headers.get('Content-Type'), contentType)
+    assert.equal(reply.headers.get('Chat-Reply'), 'raw')
+    assert.equal(reply.headers.get('Chat-Completed'), 'false')
+    assert.ok(reply.text.includes(part), `the ${form} has the title, escaped`)
+    console.log(`VisitReport > ${form}\n    ${reply.bytes.length} bytes of ${contentType}`)
+  }
+  assert.match(await talk.say('xlsx'), /^In which form/)
+  assert.equal(await talk.say('done', true), '4 sent. Goodbye.')
+}
+
+async function checkRoutes({ url }: ChildServer): Promise<void> {
+  const flows = await fetch(`${url}/ai/flows`)
+  assert.deepEqual(await flows.json(), ['Appointment', 'SupportDesk', 'VisitReport'])
+  const preflight = await fetch(`${url}/ai/run`, {
+    method: 'OPTIONS',
+    headers: { Origin: 'http://localhost:5173', 'Access-Control-Request-Method': 'POST' },
+  })
+  assert.equal(preflight.status, 204)
+  assert.equal(preflight.headers.get('Access-Control-Allow-Origin'), 'http://localhost:5173')
+  assert.match(preflight.headers.get('Access-Control-Allow-Headers') ?? '', /CHAT_SESSION_ID/)
+
+  const unknown = await post(`${url}/ai/run`, '', { flowName: 'Nowhere', message: '' })
+  assert.equal(unknown.status, 400)
+  assert.equal((JSON.parse(unknown.text) as Envelope).message, "Flow class 'Nowhere' not registered.")
+  const talk = new Conversation(url, 'Appointment')
+  await talk.say('')
+  const ended = await post(`${url}/ai/end`, talk.session)
+  assert.deepEqual(JSON.parse(ended.text), { success: true, session: talk.session })
+}
+
+/** The turn waits for the carrier, and the carrier waits until the server has said that it is closing. */
+async function checkShutdown(server: ChildServer, carrier: Carrier): Promise<void> {
+  const talk = new Conversation(server.url, 'SupportDesk')
+  const asked = carrier.hold()
+  const answer = talk.say('Where is FK-1057?')
+  await asked
+  server.process.kill('SIGTERM')
+  await server.printed('Closing:')
+  assert.equal(await connectionTo(server.url), 'ECONNREFUSED', 'no new connections')
+  carrier.release()
+  assert.equal(await answer, 'The parcel of FK-1057 is at the door.')
+  assert.equal(await server.ended, 0)
+  assert.equal(server.lines.at(-1), 'Closed.')
+}
+
+function connectionTo(url: string): Promise<string> {
+  const { hostname, port } = new URL(url)
+  return new Promise((resolve) => {
+    const socket = connect(Number(port), hostname)
+    socket.once('connect', () => socket.destroy() && resolve('connected'))
+    socket.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
+  })
+}
+
+const carrier = await startCarrier()
+const server = await startChildServer({ CARRIER_URL: carrier.url })
+try {
+  await checkPrintedLines(server)
+  await checkAppointment(server)
+  await checkSupportDesk(server)
+  await checkReport(server)
+  await checkRoutes(server)
+  await checkShutdown(server, carrier)
+  console.log('The example server works.')
+} finally {
+  server.process.kill('SIGKILL')
+  carrier.close()
+}

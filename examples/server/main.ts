@@ -1,0 +1,55 @@
+/**
+ * Serves the example application on Node. Settings, from the environment:
+ *
+ *     PORT              3000; 0 takes any free one
+ *     HOST              127.0.0.1; 0.0.0.0 lets other machines in
+ *     ALLOWED_ORIGINS   http://localhost:5173; web pages that may call, with commas between them
+ *     CARRIER_URL       none; a carrier to ask for parcels over HTTP, in place of the one that is built in
+ *
+ * SIGTERM and SIGINT end it: no new connections, turns under way finish and are answered, exit code 0.
+ */
+import { serve } from '@hono/node-server'
+import { Hono } from 'hono'
+import { flowRoutes } from 'turnkeeper/hono'
+import { createApplication } from './application.js'
+import { createRemoteParcels } from './services/parcels.js'
+import { tryItLines } from './try-it.js'
+
+const { PORT = '3000', HOST = '127.0.0.1', ALLOWED_ORIGINS = 'http://localhost:5173', CARRIER_URL } = process.env
+
+const engine = await createApplication(CARRIER_URL === undefined ? {} : { parcels: createRemoteParcels(CARRIER_URL) })
+engine.on('turn:end', ({ flowName, durationMs, success }) => {
+  console.log(`${flowName}: ${success ? 'answered' : 'failed'} after ${durationMs} ms`)
+})
+
+let closing = false
+const app = new Hono()
+app.use(async (context, next) => {
+  await next()
+  // Otherwise a client would keep its connection, and the server would wait for it.
+  if (closing) context.header('Connection', 'close')
+})
+app.route('/ai', flowRoutes(engine, { cors: { origin: ALLOWED_ORIGINS.split(',') } }))
+
+const server = serve({ fetch: app.fetch, port: Number(PORT), hostname: HOST }, ({ port }) => {
+  const url = `http://${HOST}:${port}`
+  console.log(`The example server runs at ${url}. Ctrl-C ends it.\n\n${tryItLines(url)}\n`)
+})
+server.once('error', (error: NodeJS.ErrnoException) => {
+  console.error(
+    error.code === 'EADDRINUSE' ? `Port ${PORT} is in use. Set PORT to another one, or to 0.` : error.message,
+  )
+  process.exit(1)
+})
+
+async function shutDown(): Promise<void> {
+  if (closing) return
+  closing = true
+  const stopped = new Promise((resolve) => server.close(resolve))
+  console.log('Closing: no new connections, turns under way finish.')
+  await engine.close()
+  await stopped
+  console.log('Closed.')
+}
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void shutDown())

@@ -1,0 +1,24 @@
+/** Where a parcel is. One that answers by itself, and one that asks the carrier over HTTP. */
+
+export interface Parcels {
+  /**
+   * @param signal - Cancels the question when the turn is given up.
+   * @throws Error where the carrier cannot be reached.
+   */
+  locate(orderNumber: string, signal: AbortSignal): Promise<string>
+}
+
+export function createLocalParcels(): Parcels {
+  return { locate: async () => 'in the depot in Harrow Lane, out for delivery tomorrow' }
+}
+
+/** @param baseUrl - The carrier's address; `<baseUrl>/<order number>` answers with one line of text. */
+export function createRemoteParcels(baseUrl: string): Parcels {
+  return {
+    async locate(orderNumber, signal) {
+      const response = await fetch(`${baseUrl}/${encodeURIComponent(orderNumber)}`, { signal })
+      if (!response.ok) throw new Error(`The carrier answered with status ${response.status}.`)
+      return (await response.text()).trim()
+    },
+  }
+}

@@ -1,0 +1,29 @@
+/** The lines to try that the server prints when it starts. `check.ts` runs them as they are printed. */
+
+/** @param url - Where the server listens, without a slash at the end. */
+export function tryItLines(url: string): string {
+  const begin = (body: object): string =>
+    `ID=$(curl -s -o /dev/stderr -w '%header{chat_session_id}' --json '${JSON.stringify(body)}' ${url}/ai/run)`
+  const say = (body: object, options = ''): string =>
+    `curl -s${options} --json '${JSON.stringify(body)}' -H "CHAT_SESSION_ID: $ID" ${url}/ai/run`
+  const turn = (flowName: string, message: string): object => ({ flowName, message })
+  return `The flows:
+  curl -s ${url}/ai/flows
+
+Book a repair. The first reply brings the session's ID in a header; every later turn sends it back:
+  ${begin({ flowName: 'Appointment' })}
+  ${say(turn('Appointment', 'brakes'))}
+  ${say(turn('Appointment', '2'))}
+
+Ask the support desk:
+  ${begin(turn('SupportDesk', 'Where is my parcel?'))}
+  ${say(turn('SupportDesk', 'FK-1057'))}
+
+Get a report, as text and as a file:
+  ${begin({ flowName: 'VisitReport', config: { title: 'Visits this summer' } })}
+  ${say(turn('VisitReport', 'csv'))}
+  ${say(turn('VisitReport', 'pdf'), ' -o report.pdf')}
+
+Delete that session:
+  curl -s -X POST -H "CHAT_SESSION_ID: $ID" ${url}/ai/end`
+}
