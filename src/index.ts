@@ -22,7 +22,6 @@ export type {
   ExecuteDeleteResult,
   ExecuteResult,
   FlowEngineOptions,
-  FlowLogger,
   FlowRunInput,
   IdKind,
   RunResponseType,
@@ -61,7 +60,7 @@ export type { Tool, ToolCall, ToolOptions } from './flow/tool.js'
 export { ToolError, tool } from './flow/tool.js'
 export type { ContentTypeOptions, ReplyContent, StateOf, Transition } from './flow/transition.js'
 export { finish, go, reply, retry, stay } from './flow/transition.js'
-export type { FlowServices, Turn, TurnLog, TurnSession } from './flow/turn.js'
+export type { FlowLogger, FlowServices, Turn, TurnSession } from './flow/turn.js'
 export { HttpContentType } from './http-content-type.js'
 export type { JsonObject, JsonValue } from './json.js'
 export type {

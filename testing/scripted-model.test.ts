@@ -70,6 +70,7 @@ describe('a scripted model', () => {
     const script: ModelScript = async ({ origin }) =>
       origin.turnNumber === 3 ? `Call ${origin.callNumber}.` : new Error('no')
     const model = new ScriptedModel(script)
+    model.assertDone()
     expect((await model.generate(request())).parts).toEqual([{ type: 'text', text: 'Call 1.' }])
     const origin = { ...request().origin, turnNumber: 4 }
     await expect(model.generate(request({ origin }))).rejects.toThrow('no')

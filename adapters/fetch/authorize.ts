@@ -22,9 +22,9 @@ export interface AuthorizedCaller {
  * request, an object says who calls. If it throws, or returns anything else, nothing is run and the client gets a
  * fixed sentence. To read the body, read `request.clone()`.
  */
-export type Authorize = (request: Request) => Answer | void | Promise<Answer | void>
-
-type Answer = AuthorizedCaller | Response | undefined
+export type Authorize = (
+  request: Request,
+) => AuthorizedCaller | Response | undefined | void | Promise<AuthorizedCaller | Response | undefined | void>
 
 /** Asks `authorize`; throws a {@link Refusal} where it threw or gave no proper answer. */
 export async function askAuthorize(
@@ -33,7 +33,7 @@ export async function askAuthorize(
   onError: (error: unknown) => void,
 ): Promise<AuthorizedCaller | Response> {
   try {
-    const answer: Answer | void = await authorize(request)
+    const answer = await authorize(request)
     if (answer === undefined) return {}
     if (isResponse(answer) || isCaller(answer)) return answer
     throw new TypeError('authorize must return nothing, a Response, or { principal?: string, context?: object }.')

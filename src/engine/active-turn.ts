@@ -1,11 +1,10 @@
 /** The {@link Turn} that flow code sees, over the draft and the scope of the turn under way. */
 import type { StepConstructor } from '../flow/base-step.js'
 import type { Flow } from '../flow/flow.js'
-import type { FlowServices, Turn, TurnLog, TurnSession } from '../flow/turn.js'
+import type { FlowLogger, FlowServices, Turn, TurnSession } from '../flow/turn.js'
 import { deepFreeze, type JsonObject } from '../json.js'
 import type { CheckedInput } from './check-input.js'
 import type { FlowSteps } from './collect-steps.js'
-import type { FlowLogger } from './engine-options.js'
 import { storableContext, type TurnDraft } from './turn-draft.js'
 import type { TurnScope } from './turn-scope.js'
 
@@ -66,7 +65,7 @@ export class ActiveTurn implements Turn {
     })
   }
 
-  get log(): TurnLog {
+  get log(): FlowLogger {
     return {
       debug: (text, fields) => this.#write('debug', text, fields),
       info: (text, fields) => this.#write('info', text, fields),

@@ -73,11 +73,12 @@ export function checkTurnInput(
   if (owner !== undefined && (typeof owner !== 'string' || owner === '')) {
     throw new InvalidInputError({ message: 'owner must be a string that is not empty.' })
   }
-  const serverContext = checkObject(input.serverContext, 'serverContext', limits)
+  const serverContext = checkObject(input.serverContext, 'serverContext', limits.maxJsonDepth)
   if (serverContext !== undefined && Object.hasOwn(serverContext, 'config')) {
     throw new InvalidInputError({ message: "serverContext may not have a key 'config': that one is the session's." })
   }
-  const context = checkObject(input.context, 'context', limits)
+  // A config of the deepest kind, and the object around it.
+  const context = checkObject(input.context, 'context', limits.maxJsonDepth + 1)
   return { flowName, userMessage, sessionId: input.sessionId, context, signal, owner, serverContext }
 }
 
@@ -88,18 +89,18 @@ export function checkTurnInput(
  * @throws {@link LimitExceededError} where it is larger than `maxConfigBytes`.
  */
 export function checkConfig(config: unknown, limits: EngineLimits): JsonObject | undefined {
-  const copy = checkObject(config, 'config', limits)
+  const copy = checkObject(config, 'config', limits.maxJsonDepth)
   if (copy !== undefined && jsonSize(copy) > limits.maxConfigBytes) {
     throw new LimitExceededError({ limit: 'maxConfigBytes', value: limits.maxConfigBytes, problem: 'config' })
   }
   return copy
 }
 
-function checkObject(value: unknown, name: string, limits: EngineLimits): JsonObject | undefined {
+function checkObject(value: unknown, name: string, maxDepth: number): JsonObject | undefined {
   if (value === undefined) return undefined
   if (!isPlainObject(value)) throw new InvalidInputError({ message: `${name} must be a plain object.` })
   const refuse = (problem: string, cause: Error): Error => new InvalidInputError({ message: `${problem}.`, cause })
-  return deepFreeze(copyJson(value, name, limits.maxJsonDepth, refuse)) as JsonObject
+  return deepFreeze(copyJson(value, name, maxDepth, refuse)) as JsonObject
 }
 
 function isAbortSignal(value: unknown): value is AbortSignal {

@@ -81,7 +81,10 @@ describe('a flow is refused before any session is touched', () => {
 
   test('with two steps that both take over one former ID', async () => {
     const chat = chatWith(flowOf(named('Left', ['Old']), named('Right', ['Old'])))
-    await expect(chat.say('Hi')).rejects.toMatchObject({ code: 'FLOW_REGISTRATION' })
+    await expect(chat.say('Hi')).rejects.toMatchObject({
+      code: 'FLOW_REGISTRATION',
+      message: "Flow 'Test' has two steps with the alias 'Old'.",
+    })
   })
 
   test('with a first step that it does not have', async () => {

@@ -3,7 +3,7 @@ import type { Clock } from '../config/clock.js'
 import type { ConfigReader } from '../config/config-manager.js'
 import type { FlowError } from '../errors/flow-error.js'
 import type { FlowRegistration } from '../flow/flow-registry.js'
-import type { FlowServices } from '../flow/turn.js'
+import type { FlowLogger, FlowServices } from '../flow/turn.js'
 import type { JsonObject } from '../json.js'
 import type { Model, ModelProviderAdapter } from '../model/model-provider.js'
 import type { SessionStore } from '../session/session-store.js'
@@ -11,14 +11,6 @@ import type { EngineLimits } from './engine-limits.js'
 
 /** What an ID is made for. */
 export type IdKind = 'session' | 'revision' | 'turn'
-
-/** Where `turn.log` writes to. `console` is one. */
-export interface FlowLogger {
-  debug(text: string, fields?: Readonly<Record<string, unknown>>): void
-  info(text: string, fields?: Readonly<Record<string, unknown>>): void
-  warn(text: string, fields?: Readonly<Record<string, unknown>>): void
-  error(text: string, fields?: Readonly<Record<string, unknown>>): void
-}
 
 /** What {@link FlowEngine} takes. Everything is optional. */
 export interface FlowEngineOptions {

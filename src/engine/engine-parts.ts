@@ -2,12 +2,12 @@
 import type { Clock } from '../config/clock.js'
 import type { Deadlines } from '../config/deadlines.js'
 import type { FlowRegistry } from '../flow/flow-registry.js'
-import type { FlowServices } from '../flow/turn.js'
+import type { FlowLogger, FlowServices } from '../flow/turn.js'
 import type { ModelRegistry } from '../model/model-registry.js'
 import type { FlowSession } from '../session/flow-session.js'
 import type { EngineEvents } from './engine-events.js'
 import type { EngineLimits } from './engine-limits.js'
-import type { FlowLogger, IdKind } from './engine-options.js'
+import type { IdKind } from './engine-options.js'
 import type { TurnScope } from './turn-scope.js'
 
 /** The parts of an engine. */

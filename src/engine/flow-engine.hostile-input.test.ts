@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { expectNothingLeft, flowOf, type Harness, harness } from '../../testing/contract/engine-harness.js'
+import { expectNothingLeft, flowOf, gate, type Harness, harness } from '../../testing/contract/engine-harness.js'
 import { type FlowConstructor, type FlowRunInput, type JsonObject, reply } from '../index.js'
 
 afterEach(expectNothingLeft)
@@ -121,17 +121,47 @@ describe('hostile objects', () => {
     expect(reads).toBe(1)
   })
 
-  test('a signal whose methods throw', async () => {
-    const { engine } = await started()
-    for (const method of ['addEventListener', 'removeEventListener']) {
+  test('a signal that cannot be listened to: nothing is run, and no timer stays', async () => {
+    const { engine, ran, backing } = await started()
+    const { signal } = new AbortController()
+    Object.defineProperty(signal, 'addEventListener', { value: boom })
+    const response = await engine.run({ flowName: 'Talk', userMessage: 'hello', signal })
+    expect(response).toMatchObject({ success: false, message: 'read me not', session: '' })
+    expect([ran(), backing.size]).toEqual([0, 1])
+  })
+
+  test.each(['addEventListener', 'removeEventListener'])(
+    'a turn that waits, with a signal whose %s throws, does not keep the lock from others',
+    async (method) => {
+      const { engine, clock, session, ran } = await started()
+      const held = gate()
+      const holding = engine.getFlowSession().withSessionLock(session, () => held.opened)
       const { signal } = new AbortController()
       Object.defineProperty(signal, method, { value: boom })
-      const response = await engine.run({ flowName: 'Talk', userMessage: 'hello', signal })
-      // Whatever is made of it, no committed turn is called a failure.
-      expect(response).toMatchObject(
-        response.success ? { completed: false } : { message: 'read me not', session: expect.any(String) },
-      )
-      if (method === 'removeEventListener') expect(response.success).toBe(true)
-    }
+      const hostile = engine.run({ flowName: 'Talk', userMessage: 'hello', sessionId: session, signal })
+      const next = engine.run({ flowName: 'Talk', userMessage: 'next', sessionId: session })
+      await clock.settle()
+      held.open()
+      await holding
+      await hostile
+      expect(await Promise.race([next, clock.settle()])).toMatchObject({ success: true, session })
+      expect(ran()).toBeGreaterThan(0)
+    },
+  )
+
+  test('a signal that cannot be let go of: a committed turn stays a success', async () => {
+    const { engine, document } = await started()
+    const { signal } = new AbortController()
+    Object.defineProperty(signal, 'removeEventListener', { value: boom })
+    const response = await engine.run({ flowName: 'Talk', userMessage: 'hello', signal })
+    expect(response.success).toBe(true)
+    expect(await document(response.session)).toMatchObject({ runStatus: 'running' })
+  })
+
+  test('a signal whose reason throws where it is read', async () => {
+    const { engine } = await started()
+    const signal = Object.defineProperty(AbortSignal.abort(), 'reason', { get: boom })
+    const response = await engine.run({ flowName: 'Talk', userMessage: 'hello', signal })
+    expect(response).toMatchObject({ success: false, session: '' })
   })
 })

@@ -83,3 +83,40 @@ describe('two engines', () => {
     expect(await first.stored(session)).toBe(winner)
   })
 })
+
+describe('two engines, and a save whose reply was lost', () => {
+  /** The first engine's save fails as told; before it reads back, the second engine stores the session's next turn. */
+  async function overtaken(effect: 'fail-before' | 'fail-after') {
+    const { flow, open } = gatedFlow()
+    const first = harness({ flows: [flow] })
+    const second = harness({ flows: [flow], backing: first.backing })
+    const session = await first.start('Talk')
+    open('mine')
+    open('theirs')
+    first.store.inject({ operation: 'save', effect })
+    first.store.inject({ operation: 'load', effect: 'latency', latencyMs: 10, nth: 2 })
+    const mine = first.engine.execute({ flowName: 'Talk', userMessage: 'mine', sessionId: session })
+    await first.clock.settle()
+    const theirs = await second.engine.run({ flowName: 'Talk', userMessage: 'theirs', sessionId: session })
+    expect(theirs.success).toBe(true)
+    const winner = await first.stored(session)
+    await first.clock.advance(10)
+    const result = await mine
+    expect(await first.stored(session)).toBe(winner)
+    const { history } = await first.document(session)
+    return { ...result, said: history.map(({ message }) => message) }
+  }
+
+  test('it had happened, and the next turn goes on from it: a success', async () => {
+    const { response, said } = await overtaken('fail-after')
+    expect(response).toMatchObject({ success: true, message: 'mine' })
+    expect(said).toEqual(['start', 'mine', 'theirs'])
+  })
+
+  test('[4.8-5 7.2-1] it had not, and the other turn came instead of it: a conflict', async () => {
+    const { response, error, said } = await overtaken('fail-before')
+    expect(response.success).toBe(false)
+    expect(error?.code).toBe('SESSION_CONFLICT')
+    expect(said).toEqual(['start', 'theirs'])
+  })
+})

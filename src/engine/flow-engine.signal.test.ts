@@ -106,8 +106,10 @@ describe('a signal that fires', () => {
     expect(backing.size).toBe(0)
   })
 
-  test('while the session is loaded', async () => {
-    const { engine, clock, store, start, stored } = harness({ flows: [hanging()] })
+  test('while the session is loaded: no hook hears of it', async () => {
+    let restored = 0
+    const flow = flowOf('Talk', undefined, { onRestore: () => void restored++ })
+    const { engine, clock, store, start, stored } = harness({ flows: [flow] })
     const session = await start('Talk')
     const before = await stored(session)
     store.inject({ operation: 'load', effect: 'latency', latencyMs: 100 })
@@ -119,6 +121,7 @@ describe('a signal that fires', () => {
     expect(await running).toEqual(cancelled(session))
     await clock.advance(50)
     expect(await stored(session)).toBe(before)
+    expect(restored).toBe(0)
   })
 
   test('while an unknown session is looked for: none is made', async () => {

@@ -178,6 +178,7 @@ describe('a save that fails for good', () => {
     made.backing.clear()
     await made.clock.advance(10)
     expect((await running).error?.code).toBe('SESSION_CONFLICT')
+    expect(made.operations()).toEqual(['load', 'save', 'load'])
     expect(made.backing.size).toBe(0)
   })
 

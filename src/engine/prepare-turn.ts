@@ -31,18 +31,19 @@ export interface PreparedTurn {
 /** A flow that is ready for a session. */
 export type Bootstrapped = Omit<PreparedTurn, 'base' | 'loaded'>
 
-/** Constructs the flow and checks all that can be checked without a session (design 5.1 to 5.4). */
-export async function bootstrap(scope: TurnScope, input: CheckedInput): Promise<Bootstrapped> {
-  const { parts, flowName } = scope
+/** Constructs the flow. Its `init` is the caller's to run. */
+export function createFlow({ parts, flowName }: TurnScope, input: CheckedInput): Flow {
   const flowClass = parts.flows.get(flowName)
   if (flowClass === undefined) throw new FlowNotFoundError({ flowName })
   const flow = new flowClass()
   Flow.attach(flow, { services: parts.services })
   if (input.context !== undefined) flow.addContext(input.context)
-  const initialising: unknown = flow.init()
-  if (initialising !== undefined) await initialising
-  scope.check()
-  const steps = collectSteps(flow, flowName)
+  return flow
+}
+
+/** Checks all that can be checked without a session (design 5.3 and 5.4). */
+export function bootstrap(scope: TurnScope, flow: Flow): Bootstrapped {
+  const steps = collectSteps(flow, scope.flowName)
   return { flow, steps, modelOf: resolveModels(scope, flow, steps) }
 }
 

@@ -41,7 +41,13 @@ export async function runModelStep(
   draft.memory.hear(namespace, turn.message, turn.number)
   draft.answeredBy(stepId, withoutCredentials(resolved.selection))
   for (;;) {
-    const tools = await toolsOf(run, step, stepId)
+    // What is there at once is not waited for, here and below: each wait costs as much as a hook does.
+    const offered = run.flow.tools(turn)
+    const shared = Array.isArray(offered) ? offered : await offered
+    const offeredByStep = step.tools(turn)
+    const own = Array.isArray(offeredByStep) ? offeredByStep : await offeredByStep
+    scope.check()
+    const tools = byName([...shared, ...own], stepId)
     const parts = await callModel(run, step, stepId, resolved, namespace, tools, extraPrompt)
     const calls = parts.filter((part): part is ToolCallPart => part.type === 'tool-call')
     if (calls.length > 0) {
@@ -80,14 +86,9 @@ function retryReason(answer: Transition, stepId: string): string {
   })
 }
 
-async function toolsOf(run: StepRun, step: Step, stepId: string): Promise<ReadonlyMap<string, Tool>> {
-  const offeredByFlow = run.flow.tools(run.turn)
-  const shared = Array.isArray(offeredByFlow) ? offeredByFlow : await offeredByFlow
-  const offeredByStep = step.tools(run.turn)
-  const own = Array.isArray(offeredByStep) ? offeredByStep : await offeredByStep
-  run.scope.check()
+function byName(offered: readonly Tool[], stepId: string): ReadonlyMap<string, Tool> {
   const tools = new Map<string, Tool>()
-  for (const tool of [...shared, ...own]) {
+  for (const tool of offered) {
     if (tools.has(tool.name))
       throw new FlowCodeError({ message: `Step '${stepId}' offers two tools with the name '${tool.name}'.` })
     tools.set(tool.name, tool)
@@ -158,7 +159,7 @@ async function callModel(
   draft.usage.modelCalls++
   scope.emit('model:start', names)
   try {
-    const response = await generate(resolved, request)
+    const response = await resolved.model.generate(request)
     scope.check()
     usage = usageOf(response)
     draft.usage.inputTokens += usage.inputTokens
@@ -166,6 +167,8 @@ async function callModel(
     const parts = partsOf(response, resolved, limits.maxJsonDepth)
     success = true
     return parts
+  } catch (cause) {
+    throw FlowError.isInstance(cause) ? cause : modelError(resolved, undefined, cause)
   } finally {
     if (scope.isHeard('model:end')) {
       scope.emit('model:end', { ...names, durationMs: clock.now() - startedAt, success, ...usage })
@@ -196,15 +199,6 @@ function requestOf(
     },
   }
   return system === '' ? request : Object.defineProperty(request, 'system', { value: system, enumerable: true })
-}
-
-async function generate(resolved: ResolvedModel, request: ModelRequest): Promise<ModelResponse> {
-  try {
-    return await resolved.model.generate(request)
-  } catch (cause) {
-    if (FlowError.isInstance(cause)) throw cause
-    throw modelError(resolved, undefined, cause)
-  }
 }
 
 function joinPrompts(prompt: string, extra: string | undefined): string {

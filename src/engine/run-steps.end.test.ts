@@ -51,6 +51,16 @@ describe('the end of a session', () => {
     expect(await chatWith(ending(finish(''), Bye)).say('Hi')).toBe('')
   })
 
+  test('the message may be a promise', async () => {
+    class Later extends EndStep {
+      static override readonly id = 'Later'
+      override async message() {
+        return 'Goodbye later.'
+      }
+    }
+    expect(await chatWith(ending(finish(), Later)).say('Hi')).toBe('Goodbye later.')
+  })
+
   test('go reaches any end step, with a reply or its message; an object is JSON text', async () => {
     expect(await chatWith(ending(go(LastWords), Bye, LastWords)).say('Hi')).toBe('{"last":true}')
     const chat = chatWith(ending(go(LastWords).withReply('Done.'), Bye, LastWords))

@@ -228,6 +228,32 @@ describe('a turn', () => {
     expect([await chat.say('a'), await chat.say('b')]).toEqual(['One.', 'Two.'])
   })
 
+  test('waits for promises also where a model moves it on', async () => {
+    const notes: string[] = []
+    class Talk extends Step {
+      static override readonly id = 'Talk'
+      override async onExit() {
+        await Promise.resolve()
+        notes.push('Talk exit')
+      }
+      override onReply() {
+        return go('Slow')
+      }
+    }
+    class Slow extends LogicStep {
+      static override readonly id = 'Slow'
+      override async onEnter() {
+        await Promise.resolve()
+        notes.push('Slow enter')
+      }
+      override run() {
+        return finish('Done.')
+      }
+    }
+    expect(await chatWith(flowOf(Talk, Slow), { script: ['Hello.'] }).say('Hi')).toBe('Done.')
+    expect(notes).toEqual(['Talk exit', 'Slow enter'])
+  })
+
   test('fails with what flow code throws', async () => {
     class Broken extends LogicStep {
       static override readonly id = 'Broken'

@@ -3,7 +3,7 @@
  * answers. It changes the draft and nothing else.
  */
 import { FlowCodeError, LimitExceededError } from '../errors/engine-errors.js'
-import type { BaseStep } from '../flow/base-step.js'
+import type { Awaitable, BaseStep } from '../flow/base-step.js'
 import { textMessage } from '../flow/conversation-memory.js'
 import { EndStep } from '../flow/end-step.js'
 import type { Flow } from '../flow/flow.js'
@@ -63,7 +63,11 @@ export async function runSteps(run: StepRun): Promise<{ readonly reply: TurnRepl
     const step = steps.require(stepId)
     if (step instanceof EndStep) progress.answer = await closing(run, step, stepId)
     else if (step instanceof LogicStep) await apply(run, progress, await runLogicStep(run, step, stepId), stepId, 'run')
-    else if (step instanceof Step) await runModel(run, progress, step, stepId)
+    else if (step instanceof Step) {
+      const outcome = await runModelStep(run, step, stepId, progress.extraPrompt)
+      if ('transition' in outcome) await apply(run, progress, outcome.transition, stepId, 'a tool or onReply')
+      else progress.answer = { text: outcome.text, from: stepId, remembered: true }
+    }
   }
   const stepId = draft.currentStep as string
   const reply = { text: progress.answer.text, contentType: draft.contentType ?? plain, encoding: draft.encoding }
@@ -81,13 +85,6 @@ async function runLogicStep(run: StepRun, step: LogicStep, stepId: string): Prom
   })
 }
 
-async function runModel(run: StepRun, progress: Progress, step: Step, stepId: string): Promise<void> {
-  const { extraPrompt } = progress
-  const outcome = await runModelStep(run, step, stepId, extraPrompt)
-  if ('transition' in outcome) await apply(run, progress, outcome.transition, stepId, 'a tool or onReply')
-  else progress.answer = { text: outcome.text, from: stepId, remembered: true }
-}
-
 async function closing(run: StepRun, step: EndStep, stepId: string): Promise<Answer> {
   const content: unknown = await step.message(run.turn)
   run.scope.check()
@@ -96,23 +93,12 @@ async function closing(run: StepRun, step: EndStep, stepId: string): Promise<Ans
 }
 
 /** Applies a transition, and those that `onEnter` returns after it. */
-async function apply(
-  run: StepRun,
-  progress: Progress,
-  transition: Transition,
-  from: string,
-  place: string,
-): Promise<void> {
+function apply(run: StepRun, progress: Progress, transition: Transition, from: string, place: string): Awaitable<void> {
   const { draft, steps } = run
   const { kind, reply, feedback, contentType, encoding } = transition.fields
   if (kind === 'go' || kind === 'finish') {
     if (reply !== undefined) progress.answer = { text: reply, from, remembered: false }
-    return await enter(
-      run,
-      progress,
-      kind === 'finish' ? steps.end : steps.idOf(transition.fields.target ?? ''),
-      transition,
-    )
+    return enter(run, progress, kind === 'finish' ? steps.end : steps.idOf(transition.fields.target ?? ''), transition)
   }
   const text = kind === 'reply' ? reply : feedback
   if (text === undefined) {

@@ -385,6 +385,21 @@ describe('the time of a tool', () => {
   })
 })
 
+test('the events of a tool tell how long it took, also of one that throws', async () => {
+  const clock = new VirtualClock()
+  const failing = act(async () => {
+    await new Promise<void>((resolve) => clock.setTimer(resolve, 40))
+    throw new Error('out of stock')
+  })
+  const chat = calling([failing], [{ name: 'act' }], { clock })
+  const told: unknown[] = []
+  chat.engine.on('tool:end', ({ success, durationMs }) => told.push([success, durationMs]))
+  const saying = chat.execute('Hi')
+  await clock.advance(40)
+  expect((await saying).error?.message).toBe('out of stock')
+  expect(told).toEqual([[false, 40]])
+})
+
 test('the events of a tool tell its name, its call and whether it worked', async () => {
   const told: unknown[] = []
   const picky = tool({

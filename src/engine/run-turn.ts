@@ -4,12 +4,13 @@
  */
 import { TurnAbortedError, TurnTimeoutError } from '../errors/engine-errors.js'
 import { BaseStep } from '../flow/base-step.js'
+import { onAbort } from '../session/on-abort.js'
 import { nextRevision } from '../session/revision.js'
 import type { SessionDocument } from '../session/session-document.js'
 import { ActiveTurn } from './active-turn.js'
 import type { CheckedInput } from './check-input.js'
 import type { ExecuteResult } from './engine-options.js'
-import { bootstrap, openSession, type PreparedTurn } from './prepare-turn.js'
+import { bootstrap, createFlow, openSession, type PreparedTurn } from './prepare-turn.js'
 import { successEnvelope } from './run-envelope.js'
 import { runSteps } from './run-steps.js'
 import { settleTurnError, type TurnProgress } from './settle-turn-error.js'
@@ -28,9 +29,10 @@ export async function runTurn(scope: TurnScope, input: CheckedInput): Promise<Ex
   parts.scopes.add(scope)
   scope.announce('turn:start', {})
   const progress: TurnProgress = { base: undefined, storedRevision: undefined, usage: undefined }
+  let stopListening: (() => void) | undefined
   let result: ExecuteResult
   try {
-    signal?.addEventListener('abort', abort)
+    stopListening = onAbort(signal, abort)
     if (signal?.aborted === true) abort()
     if (input.sessionId !== undefined) scope.hold(input.sessionId)
     result = await runAndCommit(scope, input, progress, () => deadline.cancel())
@@ -41,19 +43,11 @@ export async function runTurn(scope: TurnScope, input: CheckedInput): Promise<Ex
     deadline.cancel()
     parts.scopes.delete(scope)
     scope.end()
-    stopListening(signal, abort)
+    stopListening?.()
   }
   const { success, completed } = result.response
   scope.announce('turn:end', { durationMs: parts.clock.now() - startedAt, success, completed })
   return result
-}
-
-function stopListening(signal: AbortSignal | undefined, listener: () => void): void {
-  try {
-    signal?.removeEventListener('abort', listener)
-  } catch {
-    // The turn is settled; a signal of the caller's own making must not change its reply.
-  }
 }
 
 async function runAndCommit(
@@ -88,7 +82,11 @@ async function runAndCommit(
 }
 
 async function prepare(scope: TurnScope, input: CheckedInput, progress: TurnProgress): Promise<PreparedTurn> {
-  const ready = await bootstrap(scope, input)
+  const flow = createFlow(scope, input)
+  const initialising: unknown = flow.init()
+  if (initialising !== undefined) await initialising
+  scope.check()
+  const ready = bootstrap(scope, flow)
   let loaded: SessionDocument | undefined
   const base = await openSession(scope, input, ready, (document) => {
     loaded = document
@@ -96,8 +94,7 @@ async function prepare(scope: TurnScope, input: CheckedInput, progress: TurnProg
     progress.storedRevision = document?.revision
   })
   progress.base = loaded ?? base
-  const { flow, steps, modelOf } = ready
-  return { flow, steps, modelOf, base, loaded }
+  return { flow, steps: ready.steps, modelOf: ready.modelOf, base, loaded }
 }
 
 function runPrepared(

@@ -1,6 +1,18 @@
 import { describe, expect, test } from 'vitest'
 import { type Chat, chatWith, flowOf, place } from '../../testing/contract/chat.js'
-import { go, LogicStep, reply, type SessionStep, Step, type Transition, type Turn } from '../index.js'
+import { FakeSessionStore } from '../../testing/index.js'
+import {
+  go,
+  LogicStep,
+  MemorySessionStore,
+  reply,
+  type SessionDocument,
+  type SessionSaveHint,
+  type SessionStep,
+  Step,
+  type Transition,
+  type Turn,
+} from '../index.js'
 
 async function stepsOf(chat: Chat): Promise<Readonly<Record<string, SessionStep>>> {
   return (await chat.document()).flow.steps
@@ -100,6 +112,20 @@ describe('the state of a step', () => {
       })
     },
   )
+
+  test('is checked where it is replaced, and the path is named', async () => {
+    class Replacing extends LogicStep<{ when?: unknown }> {
+      static override readonly id = 'Replacing'
+      override run() {
+        this.state = { when: new Date(0) }
+        return reply('Replaced.')
+      }
+    }
+    await expect(chatWith(flowOf(Replacing)).say('a')).rejects.toMatchObject({
+      code: 'FLOW_ERROR',
+      message: 'Replacing.state.when is an instance of Date, which JSON cannot carry; store plain data.',
+    })
+  })
 
   test('must begin as a plain object', async () => {
     class Broken extends LogicStep {
@@ -353,6 +379,27 @@ describe('the document of a turn', () => {
       },
     ])
     expect(second.bytes).toBeGreaterThan(first.bytes)
+  })
+
+  test('is saved with a hint of how many entries each list gained', async () => {
+    const hints: unknown[] = []
+    class Hinted extends MemorySessionStore {
+      override save(document: SessionDocument, expectedRevision: string, hint?: SessionSaveHint): Promise<void> {
+        hints.push(hint)
+        return super.save(document, expectedRevision)
+      }
+    }
+    class Talk extends Step {
+      static override readonly id = 'Talk'
+      override readonly memory = 'desk'
+    }
+    const chat = chatWith(flowOf(Talk), {
+      script: ['Hello.', 'Fine.'],
+      sessionStore: new FakeSessionStore({ inner: new Hinted() }),
+    })
+    await chat.say('Hi')
+    await chat.say('How are you?')
+    expect(hints).toEqual([{ appended: { history: 1, 'memory:desk': 2 } }])
   })
 
   test('may not grow beyond maxSessionBytes', async () => {

@@ -170,7 +170,7 @@ export class TurnDraft implements StepRuntime {
       steps[stepId] = model === undefined ? { state: stored } : { state: stored, model }
     }
     for (const [stepId, model] of this.#models) {
-      steps[stepId] = { ...(steps[stepId] as SessionStep), model }
+      steps[stepId] = { state: (steps[stepId] as SessionStep).state, model }
     }
     return steps
   }
@@ -193,7 +193,7 @@ export function storableContext(context: unknown, limits: EngineLimits): JsonObj
 }
 
 /** A copy of `value` that can be stored. */
-export function storable(value: unknown, path: string, limits: EngineLimits): JsonObject {
+function storable(value: unknown, path: string, limits: EngineLimits): JsonObject {
   const refuse = (problem: string, cause: Error): Error => new FlowCodeError({ message: `${problem}.`, cause })
   return copyJson(value, path, limits.maxJsonDepth, refuse) as JsonObject
 }

@@ -166,6 +166,20 @@ describe('the context of a flow', () => {
     expect(chat.store.operations).toEqual([])
   })
 
+  test('may hold a config of the deepest kind, and nothing deeper', async () => {
+    class Deep extends Plain {
+      override init() {
+        if (this.context.deeper === undefined) return
+        this.addContext({ deeper: { than: { that: {} } } })
+      }
+    }
+    const limits = { maxJsonDepth: 2 }
+    const chat = chatWith(Deep, { limits })
+    expect(await chat.say('Hi', { config: { a: {} } })).toBe('At Start.')
+    const { message } = await chatWith(Deep, { limits }).engine.runFlow('Deep', 'Hi', '', { deeper: {} })
+    expect(message).toBe('context.deeper.than.that is nested deeper than the limit maxJsonDepth (3).')
+  })
+
   test('that a turn made unfit for JSON fails that turn, and the session keeps the old one', async () => {
     class Noting extends Flow {
       static override readonly id = 'Noting'

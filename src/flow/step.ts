@@ -8,8 +8,6 @@ import type { Tool } from './tool.js'
 import type { Transition } from './transition.js'
 import type { Turn } from './turn.js'
 
-export type { Awaitable, StepConstructor } from './base-step.js'
-
 /**
  * A step that a model runs.
  *

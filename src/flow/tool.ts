@@ -41,6 +41,7 @@ export interface Tool {
   readonly input: StandardSchemaV1 | undefined
   /** JSON Schema of the arguments, as the model gets it. */
   readonly inputSchema: JsonObject
+  /** Does the work; called with arguments that were validated. */
   // biome-ignore lint/suspicious/noExplicitAny: the arguments were validated against `input`, whose type is erased here
   execute(args: any, turn: Turn, call: ToolCall): unknown
 }

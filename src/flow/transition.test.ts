@@ -192,6 +192,7 @@ describe('withContentType', () => {
     'text/',
     '/csv',
     'text/csv\r\nx: y',
+    'text/csv;\r\n x=y',
     'text/csv, text/html',
     'text/csv;',
     'text /csv',

@@ -30,11 +30,15 @@ export interface TurnSession {
   readonly createdAt: string
 }
 
-/** Writes to the engine's logger, with the session, the flow, the turn and the step beside the text. */
-export interface TurnLog {
+/** Where `turn.log` writes to: the engine option `logger`. `console` is one. */
+export interface FlowLogger {
+  /** What only its author looks at. `fields` holds facts beside the text: the session, the flow, the turn, the step. */
   debug(text: string, fields?: Readonly<Record<string, unknown>>): void
+  /** What an operator may want to know. */
   info(text: string, fields?: Readonly<Record<string, unknown>>): void
+  /** What somebody should look into. */
   warn(text: string, fields?: Readonly<Record<string, unknown>>): void
+  /** What went wrong. */
   error(text: string, fields?: Readonly<Record<string, unknown>>): void
 }
 
@@ -54,7 +58,8 @@ export interface Turn {
   readonly session: TurnSession
   /** For what the steps of one turn hand to each other. Gone at its end. */
   readonly transient: Map<string, unknown>
-  readonly log: TurnLog
+  /** Writes to the engine's logger, with the session, the flow, the turn and the step beside the text. */
+  readonly log: FlowLogger
   /** The state of another step of this flow, live: what is written to it is stored with the turn. */
   stateOf<Target extends StepConstructor>(step: Target): InstanceType<Target>['state']
 }

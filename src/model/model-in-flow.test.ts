@@ -50,6 +50,18 @@ describe('a model is checked at session start, before the store is touched', () 
     expect(chat.store.journal).toEqual([])
   })
 
+  test("[4.4-18] the flow's own selection too", async () => {
+    class Nameless extends flowOf(class Talk extends Step {}) {
+      override model() {
+        return { provider: 'scripted' } as ModelSelection
+      }
+    }
+    await expect(chatWith(Nameless).say('Hi')).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+      message: "model() of flow 'Test' must return { provider, name, params? } with two strings.",
+    })
+  })
+
   test('and a session that exists already stays as it was', async () => {
     const good = wanting({ provider: 'scripted', name: 'small', params: { temperature: 0 } }, { models: catalog })
     await good.say('Hi')

@@ -191,6 +191,54 @@ describe('FlowSession.hold', () => {
     expect(session.locked).toBe(0)
   })
 
+  test('a signal that has fired ends the wait before it begins', async () => {
+    const session = newSession()
+    const held = gate()
+    const first = session.hold('a', held.work, turn)
+    const refused = session.hold('a', () => 'never', {
+      counted: true,
+      signal: AbortSignal.abort(),
+      onAbort: () => new Error('cancelled'),
+    })
+    await expect(refused).rejects.toThrow('cancelled')
+    held.open()
+    await first
+    expect(session.locked).toBe(0)
+  })
+
+  test('a signal that cannot be listened to takes no place in line', async () => {
+    const session = newSession()
+    const held = gate()
+    const first = session.hold('a', held.work, turn)
+    const signal = Object.assign(new EventTarget(), {
+      addEventListener: () => {
+        throw new Error('stumbled')
+      },
+    }) as unknown as AbortSignal
+    await expect(session.hold('a', () => 'never', { counted: true, signal })).rejects.toThrow('stumbled')
+    held.open()
+    await first
+    expect(session.locked).toBe(0)
+  })
+
+  test('a wait that begins while the engine closes is turned away', async () => {
+    const session = newSession()
+    const held = gate()
+    const first = session.hold('a', held.work, turn)
+    let closing: Promise<void> | undefined
+    const refused = session.hold('a', () => 'never', {
+      counted: true,
+      onBlocked: () => {
+        closing = session.close()
+      },
+    })
+    await expect(refused).rejects.toThrow(new EngineClosedError())
+    held.open()
+    await first
+    await closing
+    expect(session.locked).toBe(0)
+  })
+
   test('without a lock to wait for, neither deadline nor signal is looked at', async () => {
     const session = newSession()
     const clock = new VirtualClock()

@@ -4,7 +4,8 @@
  */
 import type { Deadlines } from '../config/deadlines.js'
 import { EngineClosedError } from '../errors/engine-errors.js'
-import { SessionLock } from './session-lock.js'
+import { onAbort } from './on-abort.js'
+import { type LockRequest, SessionLock } from './session-lock.js'
 import type { StoreAccess } from './store-access.js'
 
 /** How a caller waits for the lock. */
@@ -103,15 +104,18 @@ export class FlowSession {
     wait.onBlocked?.(this.#lock.queued(sessionId))
     // A listener may have closed the engine just now; waiters were turned away already.
     if (this.#closing) throw new EngineClosedError()
-    const request = this.#lock.enqueue(sessionId, wait.counted)
-    const deadline = wait.deadlines?.set(() => request.leave(wait.onDeadline?.()))
-    const abort = (): void => request.leave(wait.onAbort?.())
-    wait.signal?.addEventListener('abort', abort)
+    if (wait.signal?.aborted === true) throw wait.onAbort?.()
+    // A signal of the caller's own making may throw here: before there is a place in line to lose.
+    let request: LockRequest | undefined
+    const stopListening = onAbort(wait.signal, () => request?.leave(wait.onAbort?.()))
+    request = this.#lock.enqueue(sessionId, wait.counted)
+    const { held, leave } = request
+    const deadline = wait.deadlines?.set(() => leave(wait.onDeadline?.()))
     try {
-      await request.held
+      await held
     } finally {
       deadline?.cancel()
-      wait.signal?.removeEventListener('abort', abort)
+      stopListening()
     }
   }
 }

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { accessTo, bench, documentOf, errorOf, revisions, storeTimeout } from '../../testing/contract/session-bench.js'
 import { VirtualClock } from '../../testing/virtual-clock.js'
 import { LimitExceededError } from '../errors/engine-errors.js'
+import type { FlowError } from '../errors/flow-error.js'
 import { SessionConflictError, SessionFlowInvariantError, SessionStoreError } from '../errors/session-errors.js'
 import type { SessionDocument } from './session-document.js'
 import { isSharedList } from './shared-lists.js'
@@ -195,6 +196,24 @@ describe('remove', () => {
     })
     await access.remove('s-1', undefined)
     expect(deleted).toEqual([undefined, undefined])
+  })
+
+  test.each<[string, string | undefined, 'again' | 'conflict']>([
+    ['without a revision, is tried again', undefined, 'again'],
+    ['with a revision, is a conflict', '1-a', 'conflict'],
+  ])('that failed and finds something that the store cannot read: %s', async (_name, revision, expected) => {
+    let attempts = 0
+    const access = accessTo({
+      load: () => Promise.reject(new SessionFlowInvariantError({ sessionId: 's-1', problem: 'it is cut off' })),
+      delete: async () => {
+        if (++attempts === 1) throw new Error('connection lost')
+      },
+    })
+    const outcome = await access.remove('s-1', revision).then(
+      () => 'done',
+      (error: FlowError) => error.code,
+    )
+    expect([outcome, attempts]).toEqual(expected === 'again' ? ['done', 2] : ['SESSION_CONFLICT', 1])
   })
 
   test('without a revision, a well-formed document that came in between is a conflict', async () => {

@@ -20,8 +20,11 @@ import type { SessionSaveHint, SessionStore } from './session-store.js'
 /** How often one write is tried, and how many times `storeTimeoutMs` it may take in all. */
 export const writeAttempts = 3
 
-/** What a read-back found: a revision, `undefined` for a document without one, or nothing stored. */
-type Found = { readonly revision: string | undefined } | 'missing'
+/** What a read-back found: a document, with its revision where one can be read, or nothing. */
+type Found = { readonly revision: string | undefined; readonly stored?: unknown } | 'missing'
+
+/** What a read-back tells of a write: it happened, it did not, or somebody else's did instead. */
+type Verdict = 'done' | 'again' | 'conflict'
 
 /** What {@link StoreAccess} needs. */
 export interface StoreAccessOptions {
@@ -46,9 +49,10 @@ export class StoreAccess {
   }
 
   /** The stored document, checked; `undefined` where there is none. */
-  async load(sessionId: string): Promise<SessionDocument | undefined> {
-    const stored = await this.loadUnchecked(sessionId)
-    return stored === undefined ? undefined : decodeSession(stored, sessionId)
+  load(sessionId: string): Promise<SessionDocument | undefined> {
+    const check = (stored: unknown): SessionDocument | undefined =>
+      stored === undefined ? undefined : decodeSession(stored, sessionId)
+    return this.loadUnchecked(sessionId).then(check)
   }
 
   /** Whatever is stored, unchecked; `undefined` where there is nothing. */
@@ -69,45 +73,41 @@ export class StoreAccess {
    */
   async write(document: SessionDocument, expectedRevision: string | undefined, hint?: SessionSaveHint): Promise<void> {
     const { store } = this
-    const attempt = (): Promise<void> =>
-      expectedRevision === undefined ? store.create(document) : store.save(document, expectedRevision, hint)
-    const startedAt = this.#clock.now()
-    let cause: unknown
-    try {
-      return await this.#bounded(attempt)
-    } catch (error) {
-      if (isSessionConflict(error)) throw error
-      cause = error
+    const { id } = document
+    if (expectedRevision === undefined) {
+      return this.#makeSure(
+        'create',
+        id,
+        () => store.create(document),
+        (found) => {
+          if (found === 'missing') return 'again'
+          return tookEffect(found, document, hint) ? 'done' : 'conflict'
+        },
+      )
     }
-    await this.#settle(
-      expectedRevision === undefined ? 'create' : 'save',
-      document.id,
-      cause,
-      startedAt,
-      attempt,
+    return this.#makeSure(
+      'save',
+      id,
+      () => store.save(document, expectedRevision, hint),
       (found) => {
-        if (found === 'missing') return expectedRevision === undefined ? 'again' : 'conflict'
-        if (found.revision === document.revision) return 'done'
-        return expectedRevision !== undefined && found.revision === expectedRevision ? 'again' : 'conflict'
+        if (found === 'missing') return 'conflict'
+        if (found.revision === expectedRevision) return 'again'
+        return tookEffect(found, document, hint) ? 'done' : 'conflict'
       },
     )
   }
 
   /** Removes a document. `expectedRevision` undefined: whatever is stored, for a document whose revision cannot be read. */
   async remove(sessionId: string, expectedRevision: string | undefined): Promise<void> {
-    const attempt = (): Promise<void> => this.store.delete(sessionId, expectedRevision)
-    const startedAt = this.#clock.now()
-    let cause: unknown
-    try {
-      return await this.#bounded(attempt)
-    } catch (error) {
-      if (isSessionConflict(error)) throw error
-      cause = error
-    }
-    await this.#settle('delete', sessionId, cause, startedAt, attempt, (found) => {
-      if (found === 'missing') return 'done'
-      return found.revision === expectedRevision ? 'again' : 'conflict'
-    })
+    return this.#makeSure(
+      'delete',
+      sessionId,
+      () => this.store.delete(sessionId, expectedRevision),
+      (found) => {
+        if (found === 'missing') return 'done'
+        return found.revision === expectedRevision ? 'again' : 'conflict'
+      },
+    )
   }
 
   /** Closes the store, within the deadline of one operation. */
@@ -119,14 +119,29 @@ export class StoreAccess {
     }
   }
 
-  /** After a write that failed in doubt: reads back, and tries again what did not happen. */
+  /** Tries a write, and where that failed in doubt, reads back and tries again what did not happen. */
+  async #makeSure(
+    operation: 'create' | 'save' | 'delete',
+    sessionId: string,
+    attempt: () => Promise<void>,
+    judge: (found: Found) => Verdict,
+  ): Promise<void> {
+    const startedAt = this.#clock.now()
+    try {
+      return await this.#bounded(attempt)
+    } catch (error) {
+      if (isSessionConflict(error)) throw error
+      return this.#settle(operation, sessionId, error, startedAt, attempt, judge)
+    }
+  }
+
   async #settle(
     operation: 'create' | 'save' | 'delete',
     sessionId: string,
     firstCause: unknown,
     startedAt: number,
     attempt: () => Promise<void>,
-    judge: (found: Found) => 'done' | 'again' | 'conflict',
+    judge: (found: Found) => Verdict,
   ): Promise<void> {
     const remaining = startedAt + writeAttempts * this.#timeoutMs - this.#clock.now()
     const unknownOutcome = (cause: unknown): SessionStoreError =>
@@ -171,7 +186,7 @@ export class StoreAccess {
   async #readBack(sessionId: string): Promise<Found> {
     try {
       const stored: unknown = await this.#bounded(() => this.store.load(sessionId))
-      return stored === undefined || stored === null ? 'missing' : { revision: revisionOf(stored) }
+      return stored === undefined || stored === null ? 'missing' : { revision: revisionOf(stored), stored }
     } catch (error) {
       // Something is there that the store cannot read.
       if (isSessionConflict(error)) return { revision: undefined }
@@ -237,4 +252,21 @@ function asStoreError(operation: SessionStoreOperation, sessionId: string | unde
   if (isSessionConflict(cause)) return cause as FlowError
   if (FlowError.isInstance(cause) && cause.code === 'SESSION_STORE_ERROR') return cause
   return new SessionStoreError({ operation, ...(sessionId === undefined ? {} : { sessionId }), cause })
+}
+
+/**
+ * Whether a document that was found shows that the write of `own` happened: it is `own`, or one that goes on from it. The
+ * next turn may have been stored before the read-back; then the turn just written stands in its history.
+ */
+function tookEffect(
+  found: Exclude<Found, 'missing'>,
+  own: SessionDocument,
+  hint: SessionSaveHint | undefined,
+): boolean {
+  if (found.revision === own.revision) return true
+  // Only a write that adds a turn can be told by one.
+  const turn = hint?.appended.history === 1 ? own.history.length : 0
+  const { history } = (found.stored ?? {}) as { readonly history?: readonly unknown[] }
+  if (turn === 0 || !Array.isArray(history) || history.length <= turn) return false
+  return JSON.stringify(history[turn - 1]) === JSON.stringify(own.history[turn - 1])
 }

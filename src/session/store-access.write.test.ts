@@ -5,13 +5,13 @@ import {
   bench,
   documentOf,
   errorOf,
+  historyEntry,
   revisions,
   storeTimeout,
 } from '../../testing/contract/session-bench.js'
 import type { FakeStoreFault } from '../../testing/fake-session-store.js'
-import { LimitExceededError } from '../errors/engine-errors.js'
 import type { FlowError } from '../errors/flow-error.js'
-import { SessionConflictError } from '../errors/session-errors.js'
+import { SessionConflictError, SessionFlowInvariantError } from '../errors/session-errors.js'
 import { MemorySessionStore } from '../stores/memory-store.js'
 import type { SessionDocument } from './session-document.js'
 import { isOutcomeUnknown, StoreAccess } from './store-access.js'
@@ -106,12 +106,46 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
     expect(await revisions(place.inner, 's-1')).toEqual(['7-other'])
   })
 
-  test('that failed and finds a document without a readable token is a conflict', async () => {
+  test.each<[string, unknown]>([
+    ['a document without a readable token', { id: 's-1' }],
+    ['a document whose history is none', { id: 's-1', revision: '9-other', history: 'lost' }],
+    ['something that is no document', 'lost'],
+  ])('that failed and finds %s is a conflict', async (_name, stored) => {
     const access = accessTo({
       [operation]: () => Promise.reject(new Error('connection lost')),
-      load: async () => ({ id: 's-1' }) as unknown as SessionDocument,
+      load: async () => stored as SessionDocument,
     })
     expect((await errorOf(access.write(documentOf('s-1', own), before))).code).toBe('SESSION_CONFLICT')
+  })
+
+  test('that failed and finds something that the store cannot read is a conflict', async () => {
+    const access = accessTo({
+      [operation]: () => Promise.reject(new Error('connection lost')),
+      load: () => Promise.reject(new SessionFlowInvariantError({ sessionId: 's-1', problem: 'it is cut off' })),
+    })
+    expect((await errorOf(access.write(documentOf('s-1', own), before))).code).toBe('SESSION_CONFLICT')
+  })
+
+  const turns = (...replies: readonly string[]): Partial<SessionDocument> => ({
+    history: replies.map((reply, index) => historyEntry(index + 1, reply)),
+  })
+
+  test.each<[string, string[], string]>([
+    ['goes on from its turn', ['One.', 'Two.', 'Three.'], 'done'],
+    ['has another turn in its place', ['One.', 'Other.', 'Three.'], 'SESSION_CONFLICT'],
+    ['ends with a turn like its own', ['One.', 'Two.'], 'SESSION_CONFLICT'],
+    ['is shorter', ['One.'], 'SESSION_CONFLICT'],
+  ])('that adds a turn, failed, and finds a document that %s', async (_name, replies, expected) => {
+    const place = await bench()
+    await place.inner.create(documentOf('s-1', '9-other', turns(...replies)))
+    place.store.inject(fault('fail-before'))
+    const document = documentOf('s-1', own, turns('One.', 'Two.'))
+    const outcome = await place.access.write(document, before, { appended: { history: 1 } }).then(
+      () => 'done',
+      (error: FlowError) => error.code,
+    )
+    expect(outcome).toBe(expected)
+    expect(await revisions(place.inner, 's-1')).toEqual(['9-other'])
   })
 
   test('that failed and cannot be read back has an unknown outcome', async () => {
@@ -125,50 +159,6 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
     expect(error.cause).toBe(cause)
     expect(isOutcomeUnknown(error)).toBe(true)
     expect(place.store.operations).toEqual([operation, 'load'])
-  })
-
-  test('that hangs is given up, read back and tried again', async () => {
-    const place = await bench(before)
-    place.store.inject(fault('hang-before'))
-    const writing = write(place)
-    await place.clock.advance(storeTimeout)
-    await writing
-    expect(place.store.operations).toEqual([operation, 'load', operation])
-    expect(place.clock.pending).toBe(0)
-  })
-
-  test('that hangs though it had happened is a success', async () => {
-    const place = await bench(before)
-    place.store.inject(fault('hang-after'))
-    const writing = write(place)
-    await place.clock.advance(storeTimeout)
-    await writing
-    expect(place.store.operations).toEqual([operation, 'load'])
-    expect(await revisions(place.inner, 's-1')).toEqual([own])
-  })
-
-  test('that hangs and cannot be read back in time has an unknown outcome', async () => {
-    const place = await bench(before)
-    place.store.inject(fault('hang-before'))
-    place.store.inject({ operation: 'load', effect: 'hang-before' })
-    const failing = errorOf(write(place))
-    await place.clock.advance(2 * storeTimeout)
-    const error = await failing
-    expect(isOutcomeUnknown(error)).toBe(true)
-    expect(error.cause).toBeInstanceOf(LimitExceededError)
-    expect(place.clock.pending).toBe(0)
-  })
-
-  test('a late answer to an attempt that was given up changes nothing', async () => {
-    const place = await bench(before)
-    place.store.inject(fault('latency', { latencyMs: storeTimeout + 1 }))
-    const writing = write(place)
-    await place.clock.advance(storeTimeout)
-    await writing
-    await place.inner.save(documentOf('s-1', '9-later'), own)
-    await place.clock.advance(storeTimeout)
-    expect(place.store.journal[0]?.outcome).toBe('failed')
-    expect(await revisions(place.inner, 's-1')).toEqual(['9-later'])
   })
 
   test('a conflict on a later attempt is read back before it is believed: it may be the own earlier one', async () => {
@@ -215,55 +205,6 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
     expect(attempts).toBe(3)
   })
 
-  test('takes three times storeTimeoutMs in all, and then its outcome is unknown', async () => {
-    const place = await bench(before)
-    const first = new Error('connection lost')
-    place.store.inject(fault('fail-before', { latencyMs: 900, error: first }))
-    place.store.inject(fault('fail-before', { latencyMs: 900, times: always }))
-    place.store.inject({ operation: 'load', effect: 'latency', latencyMs: 900, times: always })
-    let error: FlowError | undefined
-    void errorOf(write(place)).then((thrown) => {
-      error = thrown
-    })
-    await place.clock.advance(3 * storeTimeout - 1)
-    expect(error).toBeUndefined()
-    await place.clock.advance(1)
-    expect(error?.message).toBe(
-      `Session store failed to ${operation} session 's-1'. Whether it took effect is unknown.`,
-    )
-    expect(error?.cause).toBe(first)
-    expect(isOutcomeUnknown(error)).toBe(true)
-    await place.clock.advance(10 * storeTimeout)
-    expect(place.clock.pending).toBe(0)
-  })
-
-  test('writes nothing more once its time is over', async () => {
-    const place = await bench(before)
-    place.store.inject(fault('fail-before', { latencyMs: 900, times: 2 }))
-    place.store.inject({ operation: 'load', effect: 'latency', latencyMs: 900, times: always })
-    const failing = errorOf(write(place))
-    await place.clock.advance(3 * storeTimeout)
-    expect(isOutcomeUnknown(await failing)).toBe(true)
-    const asked = place.store.operations.filter((name) => name === operation)
-    await place.clock.advance(10 * storeTimeout)
-    expect(place.store.operations.filter((name) => name === operation)).toEqual(asked)
-    expect(await revisions(place.inner, 's-1')).toEqual([before])
-  })
-
-  test('with the limit off, follows the same protocol and sets no timer', async () => {
-    const place = await bench(before, Number.POSITIVE_INFINITY)
-    place.store.inject(fault('fail-before'))
-    place.store.inject(fault('fail-after'))
-    place.store.inject({ operation: 'load', effect: 'latency', latencyMs: 10 ** 8 })
-    const writing = write(place)
-    await place.clock.settle()
-    // The one timer is the latency.
-    expect(place.clock.pending).toBe(1)
-    await place.clock.advance(10 ** 8)
-    await writing
-    expect(place.store.operations).toEqual([operation, 'load', operation, 'load'])
-  })
-
   test('a store that throws where it should reject is read back like any other', async () => {
     let attempts = 0
     const attempt = (): Promise<void> => {
@@ -278,6 +219,16 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
 })
 
 describe('write', () => {
+  test('a save that adds no turn is not taken for done where somebody else went on from the same document', async () => {
+    const place = await bench('1-a')
+    const { history } = documentOf('s-1', '1-a')
+    await place.inner.save(documentOf('s-1', '2-other', { history: [...history, historyEntry(2, 'Booked.')] }), '1-a')
+    place.store.inject({ operation: 'save', effect: 'fail-before' })
+    const aborted = documentOf('s-1', '2-own', { runStatus: 'aborted' })
+    expect((await errorOf(place.access.write(aborted, '1-a'))).code).toBe('SESSION_CONFLICT')
+    expect(await revisions(place.inner, 's-1')).toEqual(['2-other'])
+  })
+
   test('a save whose document is gone is a conflict, at once or read back', async () => {
     const place = await bench()
     expect((await errorOf(place.access.write(documentOf('s-1', '2-own'), '1-a'))).code).toBe('SESSION_CONFLICT')

@@ -15,19 +15,27 @@ export interface BoundedSessionsOptions<T> {
 }
 
 interface Entry<T> {
-  readonly value: T
-  readonly expiresAt: number
+  readonly sessionId: string
+  /** `undefined` for a session that is held and not stored. */
+  value: T | undefined
+  expiresAt: number
+  /** How many turns hold it. */
+  holders: number
+  older: Entry<T> | undefined
+  newer: Entry<T> | undefined
 }
 
 /** Sessions by ID, bounded. */
 export class BoundedSessions<T> {
   readonly #options: BoundedSessionsOptions<T>
-  /** Used longest ago first: a Map keeps the order of insertion, and what is used is inserted anew. */
   readonly #entries = new Map<string, Entry<T>>()
-  /** How many turns hold a session. */
-  readonly #held = new Map<string, number>()
-  /** Stands behind the sessions that were looked at already: starting over each time would pass by all that are gone. */
-  #oldest: Iterator<string> = this.#entries.keys()
+  #stored = 0
+  /**
+   * A chain of those that may be dropped: stored, and held by nobody. A Map that keeps the order by itself would have to
+   * be written anew with each use, and leaves its former tables to the garbage collector.
+   */
+  #oldest: Entry<T> | undefined
+  #newest: Entry<T> | undefined
 
   constructor(options: BoundedSessionsOptions<T>) {
     this.#options = options
@@ -35,67 +43,99 @@ export class BoundedSessions<T> {
 
   get(sessionId: string): T | undefined {
     const entry = this.#entries.get(sessionId)
-    if (entry === undefined) return undefined
-    if (entry.expiresAt <= this.#options.clock.now() && !this.#held.has(sessionId)) {
-      this.#drop(sessionId, entry)
+    if (entry?.value === undefined) return undefined
+    if (entry.holders > 0) return entry.value
+    if (entry.expiresAt <= this.#options.clock.now()) {
+      this.#drop(entry)
       return undefined
     }
-    this.#use(sessionId, entry)
+    this.#unlink(entry)
+    this.#append(entry)
     return entry.value
   }
 
   set(sessionId: string, value: T): void {
     const { clock, ttlMs } = this.#options
-    this.#use(sessionId, { value, expiresAt: clock.now() + ttlMs })
-    this.#trim(sessionId)
+    const entry = this.#entry(sessionId)
+    if (entry.value === undefined) this.#stored++
+    else if (entry.holders === 0) this.#unlink(entry)
+    entry.value = value
+    entry.expiresAt = clock.now() + ttlMs
+    if (entry.holders === 0) this.#append(entry)
+    this.#trim(entry)
   }
 
   delete(sessionId: string): boolean {
-    return this.#entries.delete(sessionId)
+    const entry = this.#entries.get(sessionId)
+    if (entry?.value === undefined) return false
+    this.#remove(entry)
+    return true
   }
 
   /** Keeps a session, stored or not yet, until the returned function is called. */
   hold(sessionId: string): () => void {
-    this.#held.set(sessionId, (this.#held.get(sessionId) ?? 0) + 1)
-    let held = true
+    // A session whose time is over goes now: to be held does not bring it back.
+    this.get(sessionId)
+    const entry = this.#entry(sessionId)
+    if (entry.value !== undefined && entry.holders === 0) this.#unlink(entry)
+    entry.holders++
+    let isHeld = true
     return () => {
-      if (!held) return
-      held = false
-      const holders = (this.#held.get(sessionId) as number) - 1
-      if (holders > 0) {
-        this.#held.set(sessionId, holders)
-        return
-      }
-      this.#held.delete(sessionId)
-      const entry = this.#entries.get(sessionId)
-      if (entry !== undefined) this.#use(sessionId, entry)
+      if (!isHeld) return
+      isHeld = false
+      entry.holders--
+      if (entry.holders > 0) return
+      if (entry.value === undefined) this.#entries.delete(sessionId)
+      else this.#append(entry)
       this.#trim()
     }
   }
 
-  #use(sessionId: string, entry: Entry<T>): void {
-    this.#entries.delete(sessionId)
-    this.#entries.set(sessionId, entry)
+  #entry(sessionId: string): Entry<T> {
+    let entry = this.#entries.get(sessionId)
+    if (entry === undefined) {
+      entry = { sessionId, value: undefined, expiresAt: 0, holders: 0, older: undefined, newer: undefined }
+      this.#entries.set(sessionId, entry)
+    }
+    return entry
   }
 
   /** `justSet` stays, even where all others are held. */
-  #trim(justSet?: string): void {
-    let restarted = false
-    while (this.#entries.size > this.#options.maxSessions) {
-      const { value: sessionId, done } = this.#oldest.next()
-      if (done === true) {
-        // Whoever is left is held: they go when they are let go.
-        if (restarted) return
-        restarted = true
-        this.#oldest = this.#entries.keys()
-      } else if (sessionId !== justSet && !this.#held.has(sessionId)) {
-        this.#drop(sessionId, this.#entries.get(sessionId) as Entry<T>)
-      }
+  #trim(justSet?: Entry<T>): void {
+    while (this.#stored > this.#options.maxSessions && this.#oldest !== undefined && this.#oldest !== justSet) {
+      this.#drop(this.#oldest)
     }
   }
 
-  #drop(sessionId: string, entry: Entry<T>): void {
-    this.#entries.delete(sessionId)
-    this.#options.onDropped(sessionId, entry.value)
+  #drop(entry: Entry<T>): void {
+    const value = entry.value as T
+    this.#remove(entry)
+    this.#options.onDropped(entry.sessionId, value)
+  }
+
+  #remove(entry: Entry<T>): void {
+    this.#stored--
+    entry.value = undefined
+    if (entry.holders > 0) return
+    this.#unlink(entry)
+    this.#entries.delete(entry.sessionId)
+  }
+
+  #append(entry: Entry<T>): void {
+    entry.older = this.#newest
+    entry.newer = undefined
+    if (this.#newest === undefined) this.#oldest = entry
+    else this.#newest.newer = entry
+    this.#newest = entry
+  }
+
+  #unlink(entry: Entry<T>): void {
+    const { older, newer } = entry
+    if (older === undefined) this.#oldest = newer
+    else older.newer = newer
+    if (newer === undefined) this.#newest = older
+    else newer.older = older
+    entry.older = undefined
+    entry.newer = undefined
   }
 }

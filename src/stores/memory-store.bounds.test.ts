@@ -134,6 +134,20 @@ describe('ttlMs', () => {
     expect(await revisions(store, 'b')).toEqual(['2-b'])
   })
 
+  test('holding a session whose time is over does not bring it back', async () => {
+    const clock = new VirtualClock()
+    const store = new MemorySessionStore({ ttlMs: 1_000, clock })
+    const evicted: string[] = []
+    store.onEvicted((id) => evicted.push(id))
+    await store.create(documentOf('a', '1-a'))
+    await clock.advance(1_001)
+    const letGo = store.hold('a')
+    expect(await store.load('a')).toBeUndefined()
+    letGo()
+    expect(await store.load('a')).toBeUndefined()
+    expect(evicted).toEqual(['a'])
+  })
+
   test('without it, a session is kept for ever', async () => {
     const clock = new VirtualClock()
     const store = new MemorySessionStore({ clock })

@@ -16,8 +16,11 @@ export type { MemorySessionRecord } from './warm-sessions.js'
 
 /** Where a {@link MemorySessionStore} keeps its records: a bounded map of its own, or whatever behaves like a Map. */
 export interface MemorySessionBacking {
+  /** The record of a session, if there is one. */
   get(sessionId: string): MemorySessionRecord | undefined
+  /** Stores a record, in place of any other. */
   set(sessionId: string, record: MemorySessionRecord): unknown
+  /** Removes a record, and says whether there was one. */
   delete(sessionId: string): boolean
   /** Optional, for one that drops sessions: keeps one until the returned function is called. */
   hold?(sessionId: string): () => void
@@ -124,8 +127,7 @@ export class MemorySessionStore implements SessionStore {
 
   #write(document: SessionDocument, replaced?: MemorySessionRecord): void {
     const copy = freezeLists(copyDocument(document))
-    if (replaced !== undefined) this.#warm.forget(replaced)
-    this.#open().set(document.id, this.#warm.record(copy))
+    this.#open().set(document.id, this.#warm.record(copy, replaced))
   }
 }
 

@@ -3,101 +3,113 @@ import { documentOf } from '../../testing/contract/session-bench.js'
 import type { SessionDocument } from '../session/session-document.js'
 import { type MemorySessionRecord, WarmSessions } from './warm-sessions.js'
 
+const kibibyte = 1024
+
 /** A document that says it is so long. */
-const sized = (id: string, bytes: number): SessionDocument => documentOf(id, `1-${id}`, { bytes })
+const sized = (id: string, bytes = kibibyte): SessionDocument => documentOf(id, `1-${id}`, { bytes })
 
-const isWarm = (record: MemorySessionRecord): boolean => record.warm !== undefined
+const isWarm = (record: MemorySessionRecord | undefined): boolean => record?.warm !== undefined
 
-/** Five sessions; four fit. */
-function five(): { warm: WarmSessions; records: MemorySessionRecord[] } {
+/** As many sessions as stay warm. */
+function sixteen(): { warm: WarmSessions; records: MemorySessionRecord[] } {
   const warm = new WarmSessions()
-  const records = ['a', 'b', 'c', 'd'].map((id) => warm.record(sized(id, 32 * 1024)))
-  expect(records.map(isWarm)).toEqual([true, true, true, true])
-  records.push(warm.record(sized('e', 32 * 1024)))
+  const records = Array.from({ length: 16 }, (_, index) => warm.record(sized(`s${index}`), undefined))
+  expect(records.every(isWarm)).toBe(true)
   return { warm, records }
 }
 
 describe('warm sessions', () => {
   test('a new one makes the one used longest ago cold', () => {
-    const { records } = five()
-    expect(records.map(isWarm)).toEqual([false, true, true, true, true])
-    expect(records[0]?.revision).toBe('1-a')
+    const { warm, records } = sixteen()
+    expect(isWarm(warm.record(sized('new'), undefined))).toBe(true)
+    expect(records.map(isWarm)).toEqual([false, ...Array(15).fill(true)])
+    expect(records[0]?.revision).toBe('1-s0')
   })
 
   test('a warm one gives the same objects each time', () => {
     const warm = new WarmSessions()
-    const document = sized('a', 1)
-    const record = warm.record(document)
+    const document = sized('a')
+    const record = warm.record(document, undefined)
+    warm.record(sized('b'), undefined)
     expect(warm.read(record)).toBe(document)
     expect(warm.read(record)).toBe(document)
   })
 
   test('a cold one comes back as it was, and is warm again', () => {
-    const { warm, records } = five()
+    const { warm, records } = sixteen()
+    warm.record(sized('new'), undefined)
     const [first, second] = records as [MemorySessionRecord, MemorySessionRecord]
     const document = warm.read(first)
-    expect(document).toEqual(sized('a', 32 * 1024))
+    expect(document).toEqual(sized('s0'))
     expect(Object.isFrozen(document.history)).toBe(true)
     expect(warm.read(first)).toBe(document)
     expect(isWarm(second)).toBe(false)
   })
 
   test('a read keeps a session warm', () => {
-    const warm = new WarmSessions()
-    const records = ['a', 'b', 'c', 'd'].map((id) => warm.record(sized(id, 32 * 1024)))
+    const { warm, records } = sixteen()
     warm.read(records[0] as MemorySessionRecord)
-    warm.record(sized('e', 32 * 1024))
-    expect(records.map(isWarm)).toEqual([true, false, true, true])
+    warm.record(sized('new'), undefined)
+    expect(records.map(isWarm)).toEqual([true, false, ...Array(14).fill(true)])
+  })
+
+  test('one that takes the place of another makes none cold', () => {
+    const { warm, records } = sixteen()
+    warm.record(sized('s3'), records[3])
+    warm.record(sized('s5'), records[5])
+    expect(records.map(isWarm)).toEqual(Array(16).fill(true))
+    warm.record(sized('new'), undefined)
+    expect(isWarm(records[0])).toBe(false)
+    expect(isWarm(records[1])).toBe(true)
   })
 
   test('what is stored no longer makes room', () => {
-    const warm = new WarmSessions()
-    const records = ['a', 'b', 'c', 'd'].map((id) => warm.record(sized(id, 32 * 1024)))
+    const { warm, records } = sixteen()
     warm.forget(records[1] as MemorySessionRecord)
     warm.forget(records[1] as MemorySessionRecord)
-    warm.record(sized('e', 32 * 1024))
-    expect(records.map(isWarm)).toEqual([true, true, true, true])
+    warm.record(sized('new'), undefined)
+    expect(records.map(isWarm)).toEqual(Array(16).fill(true))
   })
 
   test('a long one stays warm, and takes no room from the others', () => {
     const warm = new WarmSessions()
-    const long = warm.record(sized('long', 32 * 1024 + 1))
-    const records = ['a', 'b', 'c', 'd'].map((id) => warm.record(sized(id, 32 * 1024)))
-    expect([long, ...records].map(isWarm)).toEqual([true, true, true, true, true])
+    const long = warm.record(sized('long', 32 * kibibyte + 1), undefined)
+    const records = Array.from({ length: 17 }, (_, index) => warm.record(sized(`s${index}`, 32 * kibibyte), undefined))
+    expect(isWarm(long)).toBe(true)
     expect(warm.read(long).id).toBe('long')
-    warm.record(sized('e', 32 * 1024))
-    expect([long, ...records].map(isWarm)).toEqual([true, false, true, true, true])
+    expect(records.map(isWarm)).toEqual([false, ...Array(16).fill(true)])
   })
 
   test('one that says nothing of its length counts as long', () => {
     const warm = new WarmSessions()
-    const record = warm.record(documentOf('s', '1-s', { bytes: 'many' as unknown as number }))
-    for (const id of ['a', 'b', 'c', 'd', 'e']) warm.record(sized(id, 32 * 1024))
+    const record = warm.record(documentOf('s', '1-s', { bytes: 'many' as unknown as number }), undefined)
+    for (let count = 0; count < 17; count++) warm.record(sized(`s${count}`), undefined)
     expect(isWarm(record)).toBe(true)
   })
 
   test('one that cannot be packed stays as it is', () => {
     const warm = new WarmSessions()
     const nested = (levels: number): unknown => (levels === 0 ? 'end' : [nested(levels - 1)])
-    const base = sized('deep', 32 * 1024)
+    const base = sized('deep')
     const deep = { ...base, flow: { ...base.flow, context: { nested: nested(200) } } } as unknown as SessionDocument
-    const record = warm.record(deep)
-    const records = ['a', 'b', 'c', 'd', 'e'].map((id) => warm.record(sized(id, 32 * 1024)))
+    const record = warm.record(deep, undefined)
+    const records = Array.from({ length: 17 }, (_, index) => warm.record(sized(`s${index}`), undefined))
     expect(isWarm(record)).toBe(true)
-    expect(records.map(isWarm)).toEqual([false, true, true, true, true])
+    expect(isWarm(records[0])).toBe(false)
     expect(warm.read(record)).toBe(deep)
   })
 
   test('the records of another store may be cold already, or become so', () => {
-    const { warm, records } = five()
+    const { warm, records } = sixteen()
+    warm.record(sized('new'), undefined)
     const other = new WarmSessions()
     const [first, second] = records as [MemorySessionRecord, MemorySessionRecord]
-    expect(other.read(second).id).toBe('b')
-    expect(warm.read(first).id).toBe('a')
+    expect(other.read(second).id).toBe('s1')
+    expect(warm.read(first).id).toBe('s0')
     expect(isWarm(second)).toBe(false)
-    for (const id of ['v', 'w', 'x', 'y']) other.record(sized(id, 32 * 1024))
-    expect(other.read(second)).toEqual(sized('b', 32 * 1024))
+    for (let count = 0; count < 16; count++) other.record(sized(`t${count}`), undefined)
+    expect(other.read(second)).toEqual(sized('s1'))
     warm.clear()
-    expect(warm.read(first)).toEqual(sized('a', 32 * 1024))
+    expect(warm.read(first)).toEqual(sized('s0'))
   })
 })

@@ -21,18 +21,18 @@ export interface MemorySessionRecord {
 /** Bytes beyond which a session stays warm: a turn must not read a long conversation anew. */
 const longSession = 32 * 1024
 
-/** Bytes of short sessions that are kept warm, all together. */
-const warmBytes = 128 * 1024
+/** How many short sessions are kept warm. */
+const maxWarm = 16
 
 /** The warm sessions of one store. */
 export class WarmSessions {
-  /** Used longest ago first: a Set keeps the order of insertion. */
-  readonly #records = new Set<MemorySessionRecord>()
-  #bytes = 0
+  /** Used longest ago first. So few that a list is searched faster than a Set is kept in order. */
+  readonly #records: MemorySessionRecord[] = []
 
-  /** A new record, warm. The document is the record's own from now on. */
-  record(document: SessionDocument): MemorySessionRecord {
+  /** A new record, warm, in place of another. The document is the record's own from now on. */
+  record(document: SessionDocument, replaced: MemorySessionRecord | undefined): MemorySessionRecord {
     const record = { revision: document.revision, bytes: document.bytes, warm: document, cold: undefined }
+    if (replaced !== undefined) this.forget(replaced)
     this.#use(record)
     return record
   }
@@ -41,6 +41,7 @@ export class WarmSessions {
   read(record: MemorySessionRecord): SessionDocument {
     const document = record.warm ?? freezeLists(unpackJson(record.cold as string) as SessionDocument)
     record.warm = document
+    if (this.#records.at(-1) === record) return document
     this.forget(record)
     this.#use(record)
     return document
@@ -48,25 +49,24 @@ export class WarmSessions {
 
   /** Lets go of a record that is stored no longer. */
   forget(record: MemorySessionRecord): void {
-    if (this.#records.delete(record)) this.#bytes -= record.bytes
+    const index = this.#records.lastIndexOf(record)
+    if (index === -1) return
+    this.#records.copyWithin(index, index + 1)
+    this.#records.pop()
   }
 
   /** Lets go of all. */
   clear(): void {
-    this.#records.clear()
-    this.#bytes = 0
+    this.#records.length = 0
   }
 
   #use(record: MemorySessionRecord): void {
-    // What is not counted here is never packed. Written so that a count that is no number counts as long, too.
+    // What is not listed here is never packed. Written so that a count that is no number counts as long, too.
     if (!(record.bytes <= longSession)) return
-    this.#records.add(record)
-    this.#bytes += record.bytes
-    for (const oldest of this.#records) {
-      if (this.#bytes <= warmBytes) return
-      this.forget(oldest)
-      oldest.cold ??= packJson(oldest.warm)
-      if (oldest.cold !== undefined) oldest.warm = undefined
-    }
+    this.#records.push(record)
+    if (this.#records.length <= maxWarm) return
+    const oldest = this.#records.shift() as MemorySessionRecord
+    oldest.cold ??= packJson(oldest.warm)
+    if (oldest.cold !== undefined) oldest.warm = undefined
   }
 }

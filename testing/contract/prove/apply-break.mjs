@@ -1,5 +1,5 @@
-// One small named break of one source file: found by its text, which must be there exactly once, and replaced. Runs of
-// white space match any white space, so that a formatter may wrap a line without making a break unfindable.
+// One small named break of one source file: found by its text, which must be there exactly once, and replaced. White
+// space does not count, so that a formatter may wrap a line without making a break unfindable.
 
 /**
  * @typedef {object} Break
@@ -27,7 +27,8 @@
  * @throws {Error} where the text is not found, is found more than once, or would not change
  */
 export function applyBreak(source, { find, replace }) {
-  const pattern = new RegExp(find.trim().split(/\s+/).map(escapePattern).join('\\s+'), 'g')
+  const tokens = find.match(/\w+|[^\w\s]/g) ?? []
+  const pattern = new RegExp(tokens.map(escapePattern).join('\\s*'), 'g')
   const [match, ...others] = source.matchAll(pattern)
   if (match === undefined) throw new Error('its search text is not in the file any more')
   if (others.length > 0) throw new Error(`its search text is in the file ${others.length + 1} times`)

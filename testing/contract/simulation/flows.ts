@@ -39,7 +39,7 @@ abstract class NoteStep extends LogicStep<Said> {
     state.said.push(token)
     await (turn.services as Probe).during(token)
     if (verb === 'boom') throw new Error(`boom ${token}`)
-    const text = state.said.join(',')
+    const text = `${state.said.join(',')} ${JSON.stringify(turn.context)}`
     if (verb === 'csv') return reply(text).withContentType('text/csv')
     if (verb === 'move') return go(this.next()).withReply(text)
     return verb === 'end' ? finish(text) : reply(text)

@@ -72,7 +72,8 @@ function note(session: ModelSession, verb: Verb, token: string): Taken {
   const said = [...session.said, token]
   const step = session.step ?? 'Collect'
   const next = verb === 'end' ? 'Done' : verb === 'move' ? (step === 'Collect' ? 'Review' : 'Collect') : step
-  return { after: answered({ ...session, said }, `${verb} ${token}`, said.join(','), next), usage }
+  const text = `${said.join(',')} ${JSON.stringify(session.context)}`
+  return { after: answered({ ...session, said }, `${verb} ${token}`, text, next), usage }
 }
 
 function talk(session: ModelSession, verb: Verb, token: string): Taken {

@@ -103,12 +103,11 @@ function checkTurn(played: PlayedPlan, index: number): void {
   const others = timeline.effects.filter(
     ({ sessionId, tick }) => sessionId === asked && tick > launched && tick < replied,
   )
-  // Where a save took effect, its answer was lost, and somebody wrote again before it was read back, another token is
-  // found: a conflict (design 5), though the turn was stored.
-  const wasOvertaken =
+  // Where a save took effect, its answer was lost, and the session was deleted before it was read back, that is told.
+  const wasDeleted =
     error?.code === 'SESSION_CONFLICT' &&
-    others.some(({ tick }) => tick > (committed?.tick ?? Number.POSITIVE_INFINITY))
-  const isInDoubt = wasOvertaken || response.message.includes('Whether it took effect is unknown.')
+    others.some(({ after, tick }) => after === undefined && tick > (committed?.tick ?? Number.POSITIVE_INFINITY))
+  const isInDoubt = wasDeleted || response.message.includes('Whether it took effect is unknown.')
   if (!isInDoubt) expect(committed, `the turn failed (${response.message}) and was stored`).toBeUndefined()
   if (error?.code === 'SESSION_CONFLICT') {
     // Within one engine the lock keeps conflicts away, unless time ran out on an operation that took effect later.

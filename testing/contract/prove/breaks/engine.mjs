@@ -23,8 +23,8 @@ export const engineBreaks = [
     rows: [
       [
         'half a turn saved: state, though the turn failed',
-        'state = storable(this.#stored(stepId)?.state',
-        'state = ((shared) => shared)(this.#stored(stepId)?.state',
+        'const live = storable(state',
+        'const live = ((shared) => shared)(state',
       ],
       ['session size limit off', '> limits.maxSessionBytes', '> Number.POSITIVE_INFINITY'],
     ],
