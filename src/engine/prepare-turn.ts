@@ -14,6 +14,7 @@ import { copySession, decodeSession } from '../session/session-codec.js'
 import { type SessionDocument, sessionLayoutVersion } from '../session/session-document.js'
 import type { CheckedInput } from './check-input.js'
 import { collectSteps, type FlowSteps } from './collect-steps.js'
+import { isoTime } from './iso-time.js'
 import { storableContext } from './turn-draft.js'
 import type { TurnScope } from './turn-scope.js'
 
@@ -82,7 +83,7 @@ export async function openSession(
 
 function newSession(scope: TurnScope, input: CheckedInput, flow: Flow, flowClass: FlowConstructor): SessionDocument {
   const { parts } = scope
-  const now = new Date(parts.clock.now()).toISOString()
+  const now = isoTime(parts.clock.now())
   const context = storableContext(flow.context, parts.limits)
   Flow.setContext(flow, context)
   scope.sessionId = parts.generateId('session')
@@ -202,7 +203,8 @@ function resolveModels(scope: TurnScope, flow: Flow, steps: FlowSteps): (stepId:
   const flowSelection = flow.model()
   const flowModel =
     flowSelection === undefined ? undefined : resolve(flowSelection, undefined, `model() of flow '${scope.flowName}'`)
-  const ofSteps = new Map<string, ResolvedModel>()
+  /** Of those that name their own. */
+  let ofSteps: Map<string, ResolvedModel> | undefined
   for (const [stepId, step] of steps.all()) {
     if (!(step instanceof Step)) continue
     const own = step.model()
@@ -212,7 +214,9 @@ function resolveModels(scope: TurnScope, flow: Flow, steps: FlowSteps): (stepId:
         message: `Step '${stepId}' of flow '${scope.flowName}' has no model. Return one from model() of the step or of the flow.`,
       })
     }
+    if (resolved === flowModel) continue
+    ofSteps ??= new Map()
     ofSteps.set(stepId, resolved)
   }
-  return (stepId) => ofSteps.get(stepId) as ResolvedModel
+  return (stepId) => ofSteps?.get(stepId) ?? (flowModel as ResolvedModel)
 }

@@ -10,9 +10,10 @@ import type { Tool } from '../flow/tool.js'
 import { Transition } from '../flow/transition.js'
 import { copyJson, deepFreeze, isPlainObject } from '../json.js'
 import type { Message, MessagePart, TextPart, ToolCallPart, ToolDefinition } from '../model/message.js'
-import type { ModelRequest, ModelResponse } from '../model/model-provider.js'
+import type { ModelResponse } from '../model/model-provider.js'
 import type { ResolvedModel } from '../model/model-registry.js'
 import { withoutCredentials } from '../model/model-selection.js'
+import { ModelCall } from './model-call.js'
 import type { StepRun } from './run-steps.js'
 import { runTool, toolResult } from './run-tool.js'
 
@@ -86,7 +87,10 @@ function retryReason(answer: Transition, stepId: string): string {
   })
 }
 
+const noTools: ReadonlyMap<string, Tool> = new Map()
+
 function byName(offered: readonly Tool[], stepId: string): ReadonlyMap<string, Tool> {
+  if (offered.length === 0) return noTools
   const tools = new Map<string, Tool>()
   for (const tool of offered) {
     if (tools.has(tool.name))
@@ -184,21 +188,14 @@ function requestOf(
   tools: ReadonlyMap<string, Tool>,
   system: string,
   callNumber: number,
-): ModelRequest {
+): ModelCall {
   const { scope, turn } = run
   const { flowName, sessionId } = scope
   const definitions: ToolDefinition[] = []
   for (const { name, description, inputSchema } of tools.values()) definitions.push({ name, description, inputSchema })
-  const request: ModelRequest = {
-    messages,
-    tools: definitions,
-    params: resolved.selection.params,
-    origin: { flowName, stepId, sessionId, turnNumber: turn.number, callNumber },
-    get signal() {
-      return scope.signal
-    },
-  }
-  return system === '' ? request : Object.defineProperty(request, 'system', { value: system, enumerable: true })
+  const { params } = resolved.selection
+  const origin = { flowName, stepId, sessionId, turnNumber: turn.number, callNumber }
+  return new ModelCall(scope, system, { messages, tools: definitions, params, origin })
 }
 
 function joinPrompts(prompt: string, extra: string | undefined): string {

@@ -1,6 +1,17 @@
 import { describe, expect, test } from 'vitest'
 import { type Chat, chatWith, flowOf, place } from '../../testing/contract/chat.js'
-import { finish, go, HttpContentType, LogicStep, reply, Step, stay, type Transition, type Turn } from '../index.js'
+import {
+  EndStep,
+  finish,
+  go,
+  HttpContentType,
+  LogicStep,
+  reply,
+  Step,
+  stay,
+  type Transition,
+  type Turn,
+} from '../index.js'
 
 /** A flow whose first step returns the transitions one by one, a turn each. */
 function talk(...transitions: readonly Transition[]): Chat {
@@ -93,6 +104,25 @@ describe('the content type of a reply', () => {
     expect(await contentTypes(talk(finish('{}').withContentType(HttpContentType.Json)), 1)).toEqual([
       'application/json',
     ])
+  })
+
+  test('can be set by what onEnter of an end step returns', async () => {
+    const ending = (returned: Transition): Chat => {
+      class Bye extends EndStep {
+        static override readonly id = 'Bye'
+        override onEnter() {
+          return returned
+        }
+        override message() {
+          return '<b>Bye.</b>'
+        }
+      }
+      return chatWith(flowOf(Bye))
+    }
+    expect(await contentTypes(ending(reply('<i>Bye.</i>').withContentType(HttpContentType.Html)), 1)).toEqual([
+      'text/html',
+    ])
+    expect(await contentTypes(ending(finish().withContentType(HttpContentType.Html)), 1)).toEqual(['text/html'])
   })
 
   test('holds for what a model says in the step', async () => {

@@ -10,6 +10,7 @@ import type { SessionDocument } from '../session/session-document.js'
 import { ActiveTurn } from './active-turn.js'
 import type { CheckedInput } from './check-input.js'
 import type { ExecuteResult } from './engine-options.js'
+import { isoTime } from './iso-time.js'
 import { bootstrap, createFlow, openSession, type PreparedTurn } from './prepare-turn.js'
 import { successEnvelope } from './run-envelope.js'
 import { runSteps } from './run-steps.js'
@@ -114,7 +115,7 @@ function runPrepared(
 async function saveCheckpoint(scope: TurnScope, prepared: PreparedTurn, progress: TurnProgress): Promise<void> {
   const { parts } = scope
   const revision = nextRevision(progress.storedRevision, parts.generateId('revision'))
-  const savedAt = new Date(parts.clock.now()).toISOString()
+  const savedAt = isoTime(parts.clock.now())
   const checkpoint = { ...(prepared.loaded ?? prepared.base), revision, savedAt }
   const isFirst = progress.storedRevision === undefined
   if (isFirst) scope.hold(checkpoint.id)

@@ -17,6 +17,7 @@ import type { SessionSaveHint } from '../session/session-store.js'
 import { shareList } from '../session/shared-lists.js'
 import type { FlowSteps } from './collect-steps.js'
 import type { EngineLimits } from './engine-limits.js'
+import { isoTime } from './iso-time.js'
 import type { TurnReply } from './run-envelope.js'
 
 /** Entries of `flow.sequence`. */
@@ -49,7 +50,7 @@ export class TurnDraft implements StepRuntime {
   readonly #states = new Map<string, object>()
   /** The first states, as JSON, of steps that the session has not been in. */
   readonly #lookedAt = new Map<string, string>()
-  readonly #models = new Map<string, ModelSelection>()
+  readonly #answered: { readonly stepId: string; readonly model: ModelSelection }[] = []
   readonly #entered: SessionSequenceEntry[] = []
 
   constructor(base: SessionDocument, steps: FlowSteps, limits: EngineLimits) {
@@ -97,7 +98,7 @@ export class TurnDraft implements StepRuntime {
   /** Remembers which model answered for a step. */
   answeredBy(stepId: string, selection: ModelSelection): void {
     this.readState(stepId)
-    this.#models.set(stepId, selection)
+    this.#answered.push({ stepId, model: selection })
   }
 
   /** What the turn appended to each list. */
@@ -116,7 +117,7 @@ export class TurnDraft implements StepRuntime {
   toDocument(ending: TurnEnding): SessionDocument {
     const { base } = this
     const limits = this.#limits
-    const at = new Date(ending.at).toISOString()
+    const at = isoTime(ending.at)
     const entry = this.#historyEntry(ending, at)
     const bytes = base.bytes + this.memory.addedBytes + jsonSize(entry) + 1
     const steps = this.#storedSteps()
@@ -169,7 +170,7 @@ export class TurnDraft implements StepRuntime {
       const { model } = this.#stored(stepId) ?? {}
       steps[stepId] = model === undefined ? { state: stored } : { state: stored, model }
     }
-    for (const [stepId, model] of this.#models) {
+    for (const { stepId, model } of this.#answered) {
       steps[stepId] = { state: (steps[stepId] as SessionStep).state, model }
     }
     return steps

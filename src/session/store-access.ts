@@ -71,7 +71,7 @@ export class StoreAccess {
    * @throws {@link SessionConflictError} where somebody else's document is stored, or none that was expected.
    * @throws {@link SessionStoreError} where the store failed; `outcomeUnknown` of it is `true` where the write may have happened.
    */
-  async write(document: SessionDocument, expectedRevision: string | undefined, hint?: SessionSaveHint): Promise<void> {
+  write(document: SessionDocument, expectedRevision: string | undefined, hint?: SessionSaveHint): Promise<void> {
     const { store } = this
     const { id } = document
     if (expectedRevision === undefined) {
@@ -98,7 +98,7 @@ export class StoreAccess {
   }
 
   /** Removes a document. `expectedRevision` undefined: whatever is stored, for a document whose revision cannot be read. */
-  async remove(sessionId: string, expectedRevision: string | undefined): Promise<void> {
+  remove(sessionId: string, expectedRevision: string | undefined): Promise<void> {
     return this.#makeSure(
       'delete',
       sessionId,
@@ -267,6 +267,6 @@ function tookEffect(
   // Only a write that adds a turn can be told by one.
   const turn = hint?.appended.history === 1 ? own.history.length : 0
   const { history } = (found.stored ?? {}) as { readonly history?: readonly unknown[] }
-  if (turn === 0 || !Array.isArray(history) || history.length <= turn) return false
+  if (turn === 0 || !Array.isArray(history) || history.length < turn) return false
   return JSON.stringify(history[turn - 1]) === JSON.stringify(own.history[turn - 1])
 }

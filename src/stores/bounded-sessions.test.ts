@@ -8,7 +8,10 @@ interface Known {
   expiresAt: number
 }
 
-function bounded(maxSessions: number, ttlMs = Number.POSITIVE_INFINITY): { sessions: BoundedSessions<string>; dropped: string[]; clock: VirtualClock } {
+function bounded(
+  maxSessions: number,
+  ttlMs = Number.POSITIVE_INFINITY,
+): { sessions: BoundedSessions<string>; dropped: string[]; clock: VirtualClock } {
   const dropped: string[] = []
   const clock = new VirtualClock()
   const onDropped = (sessionId: string, value: string): void => void dropped.push(`${sessionId}=${value}`)
