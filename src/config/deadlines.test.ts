@@ -101,6 +101,38 @@ describe('Deadlines', () => {
     expect(clock.pending).toBe(0)
   })
 
+  test('a clock that is set back by an hour does not put a deadline off by an hour', () => {
+    // Timers go by what passes; only the time of day is changed.
+    let passed = 0
+    let timer: { at: number; callback: () => void } | undefined
+    let setBack = 0
+    const deadlines = new Deadlines(
+      {
+        now: () => passed - setBack,
+        setTimer(callback, ms) {
+          timer = { at: passed + ms, callback }
+          return () => {
+            timer = undefined
+          }
+        },
+      },
+      1_000,
+    )
+    let endedAt: number | undefined
+    deadlines.set(() => {
+      endedAt = passed
+    })
+    setBack = 3_600_000
+    while (timer !== undefined) {
+      const { at, callback }: { at: number; callback: () => void } = timer
+      timer = undefined
+      passed = at
+      callback()
+    }
+    expect(endedAt).toBeGreaterThanOrEqual(1_000)
+    expect(endedAt).toBeLessThanOrEqual(2_000)
+  })
+
   test('Infinity sets none', async () => {
     const clock = new VirtualClock()
     const deadline = new Deadlines(clock, Number.POSITIVE_INFINITY).set(() => {

@@ -37,8 +37,9 @@ export class Deadlines {
 
   set(callback: () => void): Deadline {
     if (this.#ms === Number.POSITIVE_INFINITY) return never
+    const now = this.#clock.now()
     const entry: Entry = {
-      at: this.#clock.now() + this.#ms,
+      at: now + this.#ms,
       callback,
       cancel: () => this.#remove(entry),
       waits: true,
@@ -48,7 +49,7 @@ export class Deadlines {
     if (this.#last === undefined) this.#first = entry
     else this.#last.next = entry
     this.#last = entry
-    if (this.#cancelTimer === undefined) this.#arm(this.#ms)
+    if (this.#cancelTimer === undefined) this.#arm(now, this.#ms)
     return entry
   }
 
@@ -64,8 +65,8 @@ export class Deadlines {
     if (this.#first === undefined) this.#stop()
   }
 
-  #arm(ms: number): void {
-    this.#cancelTimer = this.#clock.setTimer(() => this.#ring(), ms)
+  #arm(now: number, ms: number): void {
+    this.#cancelTimer = this.#clock.setTimer(() => this.#ring(now + ms), ms)
   }
 
   #stop(): void {
@@ -73,13 +74,14 @@ export class Deadlines {
     this.#cancelTimer = undefined
   }
 
-  #ring(): void {
+  #ring(due: number): void {
     this.#cancelTimer = undefined
-    const now = this.#clock.now()
+    // The timer knows better than a clock that was set back meanwhile.
+    const now = Math.max(due, this.#clock.now())
     const ended: Entry[] = []
     for (let entry = this.#first; entry !== undefined && entry.at <= now; entry = entry.next) ended.push(entry)
     for (const entry of ended) this.#remove(entry)
-    if (this.#first !== undefined) this.#arm(Math.max(1, this.#first.at - now))
+    if (this.#first !== undefined) this.#arm(now, Math.max(1, this.#first.at - now))
     for (const entry of ended) entry.callback()
   }
 }

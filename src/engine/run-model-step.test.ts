@@ -141,7 +141,7 @@ describe('the tools of a call', () => {
 
   test("are the flow's, then the step's own", async () => {
     class Sharing extends flowOf(Talk) {
-      override tools(turn: Turn) {
+      override async tools(turn: Turn) {
         return turn.number === 1 ? [shared] : []
       }
     }

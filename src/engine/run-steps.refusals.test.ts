@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { chatWith, flowOf, place } from '../../testing/contract/chat.js'
+import { Transition } from '../flow/transition.js'
 import { finish, go, LogicStep, reply, Step, type Turn } from '../index.js'
 
 const Next = place('Next')
@@ -76,6 +77,7 @@ describe('a target that there is not', () => {
     ['an unknown ID', go('Nowhere'), 'Nowhere'],
     ['an empty ID', go(''), ''],
     ['a name from Object', go('constructor'), 'constructor'],
+    ['none at all', new Transition({ kind: 'go' }), ''],
   ])('%s is an error that lists the steps', async (_what, transition, id) => {
     class Start extends LogicStep {
       static override readonly id = 'Start'

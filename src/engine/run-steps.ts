@@ -169,8 +169,12 @@ async function applyFromEnter(
 ): Promise<void> {
   // An end step is where finish leads: its content is the closing reply, and there is no further move.
   if (step instanceof EndStep && returned.fields.kind === 'finish') {
-    const { reply } = returned.fields
+    const { reply, contentType, encoding } = returned.fields
     if (reply !== undefined) progress.answer = { text: reply, from: stepId, remembered: false }
+    if (contentType !== undefined) {
+      run.draft.contentType = contentType
+      run.draft.encoding = encoding
+    }
     return
   }
   await apply(run, progress, returned, stepId, 'onEnter')
