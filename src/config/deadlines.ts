@@ -76,8 +76,9 @@ export class Deadlines {
 
   #ring(due: number): void {
     this.#cancelTimer = undefined
-    // The timer knows better than a clock that was set back meanwhile.
-    const now = Math.max(due, this.#clock.now())
+    const told = this.#clock.now()
+    // No deadline lies further ahead than they all are long, unless the clock was set back: the timer knows better then.
+    const now = this.#first !== undefined && this.#first.at - told > this.#ms ? due : told
     const ended: Entry[] = []
     for (let entry = this.#first; entry !== undefined && entry.at <= now; entry = entry.next) ended.push(entry)
     for (const entry of ended) this.#remove(entry)
