@@ -107,6 +107,17 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
     expect(await revisions(place.inner, 's-1')).toEqual([before])
   })
 
+  test('an attempt that ends when its time is over is not even read back', async () => {
+    const place = await bench(before)
+    place.store.inject(fault('fail-before', { latencyMs: 900, times: 3 }))
+    place.store.inject({ operation: 'load', effect: 'latency', latencyMs: 500, times: 2 })
+    const failing = errorOf(write(place))
+    await place.clock.advance(3 * storeTimeout)
+    expect(isOutcomeUnknown(await failing)).toBe(true)
+    await place.clock.advance(10 * storeTimeout)
+    expect(place.store.operations).toEqual([operation, 'load', operation, 'load', operation])
+  })
+
   test('with the limit off, follows the same protocol and sets no timer', async () => {
     const place = await bench(before, Number.POSITIVE_INFINITY)
     place.store.inject(fault('fail-before'))

@@ -108,14 +108,16 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
 
   test.each<[string, unknown]>([
     ['a document without a readable token', { id: 's-1' }],
-    ['a document whose history is none', { id: 's-1', revision: '9-other', history: 'lost' }],
+    ['a document without a history', { id: 's-1', revision: '9-other' }],
+    ['a document whose history is no list', { id: 's-1', revision: '9-other', history: 'lost' }],
     ['something that is no document', 'lost'],
   ])('that failed and finds %s is a conflict', async (_name, stored) => {
     const access = accessTo({
       [operation]: () => Promise.reject(new Error('connection lost')),
       load: async () => stored as SessionDocument,
     })
-    expect((await errorOf(access.write(documentOf('s-1', own), before))).code).toBe('SESSION_CONFLICT')
+    const writing = access.write(documentOf('s-1', own), before, { appended: { history: 1 } })
+    expect((await errorOf(writing)).code).toBe('SESSION_CONFLICT')
   })
 
   test('that failed and finds something that the store cannot read is a conflict', async () => {
