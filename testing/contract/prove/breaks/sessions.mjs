@@ -41,15 +41,15 @@ export const sessionBreaks = [
       ],
       [
         'conflict on the first attempt not believed',
-        'if (isSessionConflict(error)) throw error cause = error } await this.#settle(expectedRevision',
-        'cause = error\n}\nawait this.#settle(expectedRevision',
+        'if (isSessionConflict(error)) throw error return this.#settle(',
+        'return this.#settle(',
       ],
       [
         'save of a deleted session tried again',
-        "return expectedRevision === undefined ? 'again' : 'conflict'",
-        "return 'again'",
+        "if (found === 'missing') return 'conflict'",
+        "if (found === 'missing') return 'again'",
       ],
-      ['save that took effect reported as failed', "if (found.revision === document.revision) return 'done'", ''],
+      ['save that took effect reported as failed', 'if (found.revision === own.revision) return true', ''],
       [
         'store timeout off',
         'new Deadlines(options.clock, options.storeTimeoutMs)',
@@ -80,8 +80,8 @@ export const sessionBreaks = [
     rows: [
       [
         'session evicted while a turn holds it',
-        'sessionId !== justSet && !this.#held.has(sessionId)',
-        'sessionId !== justSet',
+        'if (entry.value !== undefined && entry.holders === 0) this.#unlink(entry)',
+        '',
       ],
     ],
   },
