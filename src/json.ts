@@ -96,7 +96,7 @@ function copyList(list: readonly unknown[], walk: Walk): JsonValue {
 
 function copyObject(value: object, walk: Walk): JsonValue {
   if (!isPlainObject(value)) {
-    throw refusal(walk, `is an instance of ${nameOfClass(value)}, which JSON cannot carry; store plain data`)
+    throw refusal(walk, `is an instance of ${nameOfClass(value)}, which JSON cannot carry`)
   }
   const result: Record<string, JsonValue> = {}
   for (const key of Object.keys(value)) {
@@ -124,6 +124,17 @@ function nameOfType(value: unknown): string {
 function nameOfClass(value: object): string {
   const maker: unknown = Object.getPrototypeOf(value)?.constructor
   return typeof maker === 'function' && maker.name !== '' ? maker.name : 'a class'
+}
+
+/** Sets an own property; also one named `__proto__`, which an assignment would take for the prototype. */
+export function setOwn(object: object, key: string, value: unknown): void {
+  if (key === '__proto__') defineOwn(object, key, value)
+  else (object as Record<string, unknown>)[key] = value
+}
+
+/** Makes an own property, whatever the prototype has under that name. */
+export function defineOwn(object: object, key: string, value: unknown): void {
+  Object.defineProperty(object, key, { value, enumerable: true, writable: true, configurable: true })
 }
 
 /** Bytes of `text` in UTF-8. A lone surrogate counts as the three bytes of its replacement character. */

@@ -1,6 +1,6 @@
 /**
  * Time of one turn in conversations of growing length. What a turn costs must not depend on how long the conversation
- * is. Sessions are stored at a length, then take a few turns; the lengths take turns, too.
+ * is. Sessions are stored, one of each length; then each takes a turn, and each another.
  */
 import { bench, median } from './harness.mjs'
 import { createTurnkeeper } from './turnkeeper.mjs'
@@ -18,13 +18,14 @@ bench({
     await converse(system, 300)
     const times = new Map(lengths.map((length) => [length, []]))
     for (let round = 0; round < rounds; round++) {
-      for (const length of lengths) {
-        const sessionId = await seed(system, length)
-        // The first turn checks what was stored by other hands; from then on the lists are known.
-        await turn(system, sessionId)
-        for (let count = 0; count < turnsPerRound; count++) times.get(length).push(await turn(system, sessionId))
-        await system.engine.deleteSession(sessionId)
+      const sessionIds = []
+      for (const length of lengths) sessionIds.push(await seed(system, length))
+      // The first turn checks what was stored by other hands; from then on the lists are known.
+      for (const sessionId of sessionIds) await turn(system, sessionId)
+      for (let count = 0; count < turnsPerRound; count++) {
+        for (const [index, length] of lengths.entries()) times.get(length).push(await turn(system, sessionIds[index]))
       }
+      for (const sessionId of sessionIds) await system.engine.deleteSession(sessionId)
     }
     const figures = Object.fromEntries(lengths.map((length) => [`at${length}`, median(times.get(length))]))
     return { ...figures, ratio: figures.at5000 / figures.at10 }

@@ -1,6 +1,7 @@
 /**
  * CPU time that a server spends on one request: Turnkeeper's routes behind Hono on Node, against a bare Hono route that
- * reads a JSON body and answers with one. The servers are processes of their own; they take turns under the same load.
+ * reads a JSON body and answers with one, and against the floor F1 behind such a route. The servers are processes of
+ * their own; they take turns under the same load.
  */
 import { fork } from 'node:child_process'
 import { once as event } from 'node:events'
@@ -9,7 +10,7 @@ import autocannon from 'autocannon'
 import { bench, median } from './harness.mjs'
 import { answer, turnsPerConversation, userMessage } from './work.mjs'
 
-const kinds = ['echo', 'turnkeeper']
+const kinds = ['echo', 'f1', 'turnkeeper']
 const rounds = 5
 const secondsPerRound = 2
 const connections = 32
@@ -26,12 +27,14 @@ bench({
       for (const server of servers) times.get(server.kind).push(await cpuPerRequest(server))
     }
     for (const { process: child } of servers) child.disconnect()
-    const [echo, ours] = kinds.map((kind) => median(times.get(kind)))
-    return { echo, ours, ratio: ours / echo }
+    const [echo, f1, ours] = kinds.map((kind) => median(times.get(kind)))
+    return { echo, f1, ours, floorRatio: f1 / echo, ratio: ours / echo }
   },
   rows: [
     { label: 'bare Hono echo', figure: 'echo', unit: 'us' },
+    { label: 'F1 behind Hono', figure: 'f1', unit: 'us' },
     { label: 'flowRoutes', figure: 'ours', unit: 'us' },
+    { label: 'F1 over the echo', figure: 'floorRatio', unit: 'x' },
     { label: 'flowRoutes over the echo', figure: 'ratio', unit: 'x', target: 2.5 },
   ],
 })
@@ -39,7 +42,7 @@ bench({
 async function start(kind) {
   const child = fork(fileURLToPath(new URL('./http-server.mjs', import.meta.url)), [kind])
   const [{ port }] = await event(child, 'message')
-  return { kind, process: child, url: `http://127.0.0.1:${port}` }
+  return { kind, process: child, waiting: [], url: `http://127.0.0.1:${port}` }
 }
 
 async function cpuUsed({ process: child }) {
@@ -55,8 +58,11 @@ async function cpuPerRequest(server) {
   return ((await cpuUsed(server)) - before) / requests
 }
 
-/** Holds conversations of 20 turns for so many seconds. Every reply is looked at. Returns how many there were. */
-async function load({ url }, seconds) {
+/**
+ * Holds conversations of 20 turns for so many seconds, as many at a time as there are connections. Every reply is looked
+ * at. Returns how many there were.
+ */
+async function load({ url, waiting }, seconds) {
   let replies = 0
   let wrong
   const result = await autocannon({
@@ -68,20 +74,23 @@ async function load({ url }, seconds) {
         method: 'POST',
         path: '/ai/run',
         setupRequest(request, context) {
-          context.turn = (context.turn ?? 0) + 1
+          const conversation = waiting.shift() ?? { turn: 0, sessionId: undefined }
+          context.conversation = conversation
+          conversation.turn++
           const headers = { ...request.headers, 'content-type': 'application/json' }
-          if (context.sessionId !== undefined) headers.CHAT_SESSION_ID = context.sessionId
+          if (conversation.sessionId !== undefined) headers.CHAT_SESSION_ID = conversation.sessionId
           const flowName = 'Support'
-          return { ...request, headers, body: JSON.stringify({ flowName, message: userMessage(context.turn) }) }
+          return { ...request, headers, body: JSON.stringify({ flowName, message: userMessage(conversation.turn) }) }
         },
         onResponse(status, body, context, headers) {
           replies++
           if (status !== 200 || !body.includes(answer)) wrong ??= `${status} ${body}`
-          context.sessionId = headers.chat_session_id ?? headers.CHAT_SESSION_ID
-          if (context.sessionId === undefined) wrong ??= 'a reply without a session'
-          if (context.turn < turnsPerConversation) return
-          context.turn = 0
-          context.sessionId = undefined
+          const { conversation } = context
+          const sessionId = headers.chat_session_id ?? headers.CHAT_SESSION_ID
+          if (sessionId === undefined) wrong ??= 'a reply without a session'
+          if ((conversation.sessionId ?? sessionId) !== sessionId) wrong ??= 'a session that was not continued'
+          conversation.sessionId = sessionId
+          if (conversation.turn < turnsPerConversation) waiting.push(conversation)
         },
       },
     ],

@@ -16,6 +16,15 @@ export interface Clock {
 /** The longest delay that `setTimeout` keeps; beyond it, it would fire at once. */
 const longestDelay = 2 ** 31 - 1
 
+/**
+ * Calls `callback` once, `ms` milliseconds from now; with `Infinity` never.
+ *
+ * @returns A function that takes it back; late or twice, it does nothing.
+ */
+export function setDeadline(clock: Clock, ms: number, callback: () => void): () => void {
+  return ms === Number.POSITIVE_INFINITY ? () => undefined : clock.setTimer(callback, ms)
+}
+
 /** The clock of the machine. */
 export const systemClock: Clock = {
   now: () => Date.now(),

@@ -72,8 +72,7 @@ describe('ConfigManager', () => {
   test('require names the key that is missing, and where to set it', () => {
     expect(() => new ConfigManager().require('REDIS_URL_OF_NOBODY')).toThrow(
       new InvalidInputError({
-        message:
-          "Setting 'REDIS_URL_OF_NOBODY' is missing. Set the environment variable REDIS_URL_OF_NOBODY, or pass it to ConfigManager as a value.",
+        message: "Setting 'REDIS_URL_OF_NOBODY' is missing. Set it in the environment, or pass it to ConfigManager.",
       }),
     )
   })

@@ -50,7 +50,7 @@ export class ConfigManager implements ConfigReader {
     const value = this.get(key)
     if (value === undefined) {
       throw new InvalidInputError({
-        message: `Setting '${key}' is missing. Set the environment variable ${key}, or pass it to ConfigManager as a value.`,
+        message: `Setting '${key}' is missing. Set it in the environment, or pass it to ConfigManager.`,
       })
     }
     return value

@@ -40,7 +40,7 @@ describe('checkSessionId', () => {
 
   test.each([null, 0, 5, {}, [], 'a b', 'a,b'])('refuses %j', (sessionId) => {
     expect(() => checkSessionId(sessionId)).toThrow(
-      'sessionId must be a string of at most 256 visible ASCII characters without a comma, as an earlier turn returned it.',
+      'sessionId must be 1 to 256 visible ASCII characters without a comma.',
     )
   })
 })

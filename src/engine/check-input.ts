@@ -2,9 +2,9 @@
  * The first look at what a caller passed: types, shapes and sizes, before a lock is taken or a flow is looked up. What
  * passes is copied, so that the caller cannot change it under way.
  */
-import { InvalidInputError, LimitExceededError } from '../errors/engine-errors.js'
+import { InvalidInputError } from '../errors/engine-errors.js'
 import { copyJson, deepFreeze, isPlainObject, type JsonObject, jsonSize, utf8Length } from '../json.js'
-import type { EngineLimits } from './engine-limits.js'
+import { type EngineLimits, limitExceeded } from './engine-limits.js'
 
 /** A turn to run, checked. */
 export interface CheckedInput {
@@ -36,8 +36,7 @@ export function checkSessionId(sessionId: unknown): string | undefined {
   if (sessionId === undefined || sessionId === '') return undefined
   if (typeof sessionId === 'string' && isSessionId(sessionId)) return sessionId
   throw new InvalidInputError({
-    message:
-      'sessionId must be a string of at most 256 visible ASCII characters without a comma, as an earlier turn returned it.',
+    message: 'sessionId must be 1 to 256 visible ASCII characters without a comma.',
   })
 }
 
@@ -61,11 +60,7 @@ export function checkTurnInput(
   if (typeof userMessage !== 'string') throw new InvalidInputError({ message: 'userMessage must be a string.' })
   // The exact count only where it can matter: a UTF-16 unit takes three bytes at most.
   if (userMessage.length * 3 > limits.maxMessageBytes && utf8Length(userMessage) > limits.maxMessageBytes) {
-    throw new LimitExceededError({
-      limit: 'maxMessageBytes',
-      value: limits.maxMessageBytes,
-      problem: 'The user message',
-    })
+    throw limitExceeded(limits, 'maxMessageBytes', 'The user message')
   }
   if (signal !== undefined && !isAbortSignal(signal)) {
     throw new InvalidInputError({ message: 'signal must be an AbortSignal.' })
@@ -91,7 +86,7 @@ export function checkTurnInput(
 export function checkConfig(config: unknown, limits: EngineLimits): JsonObject | undefined {
   const copy = checkObject(config, 'config', limits.maxJsonDepth)
   if (copy !== undefined && jsonSize(copy) > limits.maxConfigBytes) {
-    throw new LimitExceededError({ limit: 'maxConfigBytes', value: limits.maxConfigBytes, problem: 'config' })
+    throw limitExceeded(limits, 'maxConfigBytes', 'config')
   }
   return copy
 }

@@ -51,11 +51,11 @@ describe('a flow is refused before any session is touched', () => {
     ],
     'with a step of its own called End': [
       [Start, named('End')],
-      "Flow 'Test' has a step with the ID 'End', which is reserved for the ready-made end step.",
+      "Flow 'Test' has a step with the ID 'End', which is reserved.",
     ],
     'with a class that inherits the ID End': [
       [Start, class Bye extends End {}],
-      "Flow 'Test' has a step with the ID 'End', which is reserved for the ready-made end step.",
+      "Flow 'Test' has a step with the ID 'End', which is reserved.",
     ],
     "with a step whose alias is another's ID": [
       [Start, named('Later', ['Start'])],

@@ -131,7 +131,7 @@ function checkStepId(stepClass: StepConstructor, flowName: string): string {
   }
   if (id === End.id && (stepClass as unknown) !== End) {
     throw new FlowRegistrationError({
-      message: `Flow '${flowName}' has a step with the ID 'End', which is reserved for the ready-made end step.`,
+      message: `Flow '${flowName}' has a step with the ID 'End', which is reserved.`,
     })
   }
   return id

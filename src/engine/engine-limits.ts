@@ -1,5 +1,5 @@
 /** The limits of an engine: their defaults, and the check of what the application passed. */
-import { InvalidInputError } from '../errors/engine-errors.js'
+import { InvalidInputError, LimitExceededError } from '../errors/engine-errors.js'
 
 /** Limits of an engine. Each is a number above 0; `Infinity` switches one off. */
 export interface EngineLimits {
@@ -61,4 +61,9 @@ export function resolveLimits(limits: Partial<EngineLimits> = {}): EngineLimits 
   }
   const given = Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined))
   return Object.freeze({ ...defaults, ...given })
+}
+
+/** The error for a limit that was passed. `problem` begins its sentence: what passed it. */
+export function limitExceeded(limits: EngineLimits, limit: keyof EngineLimits, problem: string): LimitExceededError {
+  return new LimitExceededError({ limit, value: limits[limit], problem })
 }

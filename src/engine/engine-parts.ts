@@ -1,6 +1,5 @@
 /** What the pieces of one engine share. Made once by the engine; nothing in it is global. */
 import type { Clock } from '../config/clock.js'
-import type { Deadlines } from '../config/deadlines.js'
 import type { FlowRegistry } from '../flow/flow-registry.js'
 import type { FlowLogger, FlowServices } from '../flow/turn.js'
 import type { ModelRegistry } from '../model/model-registry.js'
@@ -22,9 +21,6 @@ export interface EngineParts {
   readonly services: FlowServices
   readonly logger: FlowLogger
   readonly unknownSession: 'new' | 'reject'
-  /** The deadlines of turns, of tools, and of the waits for a lock. */
-  readonly turnDeadlines: Deadlines
-  readonly toolDeadlines: Deadlines
   /** The turns under way. */
   readonly scopes: Set<TurnScope>
 }

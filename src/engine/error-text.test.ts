@@ -10,30 +10,30 @@ describe('thrownText', () => {
   })
 
   test('what has no message: what it is', () => {
-    expect(thrownText(new RangeError())).toBe('An error without a message was thrown (RangeError).')
-    expect(thrownText(undefined)).toBe('Something that is no error was thrown: undefined.')
-    expect(thrownText(0)).toBe('Something that is no error was thrown: 0.')
-    expect(thrownText({ message: 4 })).toBe('Something that is no error was thrown: an object.')
-    expect(thrownText(null)).toBe('Something that is no error was thrown: null.')
-    expect(thrownText('')).toBe('Something that is no error was thrown: .')
+    expect(thrownText(new RangeError())).toBe('Something without a message was thrown: RangeError.')
+    expect(thrownText(undefined)).toBe('Something without a message was thrown: undefined.')
+    expect(thrownText(0)).toBe('Something without a message was thrown: 0.')
+    expect(thrownText({ message: 4 })).toBe('Something without a message was thrown: [object Object].')
+    expect(thrownText(null)).toBe('Something without a message was thrown: null.')
+    expect(thrownText('')).toBe('Something without a message was thrown: .')
   })
 
   test('what cannot be read: that it cannot', () => {
     const { proxy, revoke } = Proxy.revocable({}, {})
     revoke()
-    expect(thrownText(proxy)).toBe('Something that cannot be read was thrown.')
+    expect(thrownText(proxy)).toBe('Something without a message was thrown.')
     const angry = {
       get message(): string {
         throw new Error('no')
       },
     }
-    expect(thrownText(angry)).toBe('Something that cannot be read was thrown.')
+    expect(thrownText(angry)).toBe('Something without a message was thrown.')
     const unprintable = Object.assign(() => 1, {
       toString(): string {
         throw new Error('no')
       },
     })
-    expect(thrownText(unprintable)).toBe('Something that cannot be read was thrown.')
+    expect(thrownText(unprintable)).toBe('Something without a message was thrown.')
   })
 
   test.each([
@@ -98,7 +98,7 @@ describe('asFlowError', () => {
     const error = asFlowError(thrown)
     expect(error).toBeInstanceOf(FlowCodeError)
     expect(error).toMatchObject({ code: 'FLOW_ERROR', message: 'Bearer [redacted]', statusCode: 400, cause: thrown })
-    expect(asFlowError(7)).toMatchObject({ message: 'Something that is no error was thrown: 7.', cause: 7 })
+    expect(asFlowError(7)).toMatchObject({ message: 'Something without a message was thrown: 7.', cause: 7 })
     expect('cause' in asFlowError(undefined)).toBe(false)
   })
 

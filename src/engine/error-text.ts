@@ -38,14 +38,11 @@ function firstWords(text: string): string {
 
 function rawText(thrown: unknown): string {
   try {
-    if (typeof thrown === 'object' && thrown !== null && 'message' in thrown) {
-      const { message } = thrown as { message: unknown }
-      if (typeof message === 'string' && message !== '') return message
+    for (const text of [(thrown as { message?: unknown } | null | undefined)?.message, thrown]) {
+      if (typeof text === 'string' && text !== '') return text
     }
-    if (typeof thrown === 'string' && thrown !== '') return thrown
-    if (thrown instanceof Error) return `An error without a message was thrown (${thrown.name}).`
-    return `Something that is no error was thrown: ${typeof thrown === 'object' && thrown !== null ? 'an object' : String(thrown)}.`
+    return `Something without a message was thrown: ${thrown instanceof Error ? thrown.name : String(thrown)}.`
   } catch {
-    return 'Something that cannot be read was thrown.'
+    return 'Something without a message was thrown.'
   }
 }

@@ -17,7 +17,7 @@ async function secondTurn(run: Parameters<typeof flowOf>[1]) {
 }
 
 describe('things thrown that are no errors', () => {
-  const plain = (kind: string): string => `Something that is no error was thrown: ${kind}.`
+  const plain = (kind: string): string => `Something without a message was thrown: ${kind}.`
   const unreadable = new Proxy(
     {},
     {
@@ -36,14 +36,14 @@ describe('things thrown that are no errors', () => {
     ['a number', 42, plain('42')],
     ['a text', 'just a text', 'just a text'],
     ['an empty text', '', plain('')],
-    ['an object', { code: 7 }, plain('an object')],
+    ['an object', { code: 7 }, plain('[object Object]')],
     ['an object with a message', { message: 'like an error' }, 'like an error'],
-    ['an object whose message is no text', { message: 5 }, plain('an object')],
+    ['an object whose message is no text', { message: 5 }, plain('[object Object]')],
     ['a symbol', Symbol('oops'), plain('Symbol(oops)')],
     ['a big integer', 12n, plain('12')],
-    ['an error without a message', new TypeError(), 'An error without a message was thrown (TypeError).'],
+    ['an error without a message', new TypeError(), 'Something without a message was thrown: TypeError.'],
     ['a function', Object.assign(() => 1, { toString: () => 'f' }), plain('f')],
-    ['an object that throws when it is read', unreadable, 'Something that cannot be read was thrown.'],
+    ['an object that throws when it is read', unreadable, 'Something without a message was thrown.'],
   ])('[4.5-4 7.2-5] %s', async (_what, thrown, message) => {
     for (const run of [
       () => {
@@ -120,8 +120,8 @@ describe('the last 20 texts', () => {
 
 describe('state that JSON cannot carry', () => {
   test.each<readonly [string, unknown, string]>([
-    ['a Date', new Date(0), 'is an instance of Date, which JSON cannot carry; store plain data.'],
-    ['a Map', new Map(), 'is an instance of Map, which JSON cannot carry; store plain data.'],
+    ['a Date', new Date(0), 'is an instance of Date, which JSON cannot carry.'],
+    ['a Map', new Map(), 'is an instance of Map, which JSON cannot carry.'],
     ['NaN', Number.NaN, 'is NaN, which JSON cannot carry.'],
     ['a big integer', 1n, 'is a bigint, which JSON cannot carry.'],
     ['a function', () => 1, 'is a function, which JSON cannot carry.'],

@@ -45,7 +45,7 @@ describe('a flow that is not put together right', () => {
     [
       'context that JSON cannot carry',
       { init: (flow) => flow.addContext({ now: new Date(0) }) },
-      'context.now is an instance of Date, which JSON cannot carry; store plain data.',
+      'context.now is an instance of Date, which JSON cannot carry.',
       'FLOW_ERROR',
     ],
   ])('%s: nothing is created, and a stored session stays as it was', async (what, hooks, message, code) => {

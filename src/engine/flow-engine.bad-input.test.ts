@@ -4,8 +4,7 @@ import { type FlowConstructor, type FlowRunInput, reply } from '../index.js'
 
 afterEach(expectNothingLeft)
 
-const shape =
-  'sessionId must be a string of at most 256 visible ASCII characters without a comma, as an earlier turn returned it.'
+const shape = 'sessionId must be 1 to 256 visible ASCII characters without a comma.'
 
 /** An engine that has one session and counts what runs. */
 async function started(): Promise<Harness & { readonly session: string; readonly ran: () => number }> {
@@ -73,7 +72,7 @@ const bad: readonly Bad[] = [
   [
     'a config with a Date',
     { config: { at: new Date(0) } },
-    'config.at is an instance of Date, which JSON cannot carry; store plain data.',
+    'config.at is an instance of Date, which JSON cannot carry.',
   ],
   ['a config with NaN', { config: { list: [1, Number.NaN] } }, 'config.list[1] is NaN, which JSON cannot carry.'],
   [
@@ -108,7 +107,7 @@ const bad: readonly Bad[] = [
   [
     'a serverContext with a Date',
     { serverContext: { at: new Date(0) } },
-    'serverContext.at is an instance of Date, which JSON cannot carry; store plain data.',
+    'serverContext.at is an instance of Date, which JSON cannot carry.',
   ],
   [
     'a serverContext with a config',

@@ -2,28 +2,21 @@
  * The one runtime object an application holds: it owns the registries, the sessions and the events, and hands the work
  * to the modules beside it.
  */
-import { systemClock } from '../config/clock.js'
+import { setDeadline, systemClock } from '../config/clock.js'
 import { ConfigManager } from '../config/config-manager.js'
-import { Deadlines } from '../config/deadlines.js'
-import {
-  EngineClosedError,
-  InvalidInputError,
-  LimitExceededError,
-  TurnAbortedError,
-  TurnTimeoutError,
-} from '../errors/engine-errors.js'
+import { EngineClosedError, InvalidInputError, TurnAbortedError, TurnTimeoutError } from '../errors/engine-errors.js'
 import { type FlowConstructor, type FlowRegistration, FlowRegistry } from '../flow/flow-registry.js'
 import type { FlowServices } from '../flow/turn.js'
+import { deepFreeze } from '../json.js'
 import type { Model, ModelProviderAdapter, ResolvedModelSelection, RuntimeModel } from '../model/model-provider.js'
 import { ModelRegistry } from '../model/model-registry.js'
 import { FlowSession, type LockWait } from '../session/flow-session.js'
-import { freezeSession } from '../session/session-codec.js'
 import type { SessionDocument } from '../session/session-document.js'
 import { StoreAccess, writeAttempts } from '../session/store-access.js'
 import { checkStore, createStore } from '../stores/create-store.js'
 import { type CheckedInput, checkConfig, checkSessionId, checkTurnInput, isSessionId } from './check-input.js'
 import { type EngineEventName, EngineEvents, type EngineListener } from './engine-events.js'
-import { type EngineLimits, resolveLimits } from './engine-limits.js'
+import { type EngineLimits, limitExceeded, resolveLimits } from './engine-limits.js'
 import type {
   DeleteOptions,
   DeleteResult,
@@ -81,8 +74,6 @@ export class FlowEngine {
       services: options.services ?? ({} as FlowServices),
       logger: options.logger ?? console,
       unknownSession,
-      turnDeadlines: new Deadlines(clock, limits.turnTimeoutMs),
-      toolDeadlines: new Deadlines(clock, limits.toolTimeoutMs),
       scopes: new Set<TurnScope>(),
     }
     this.#parts.models.registerProviders(options.providers ?? [], true)
@@ -231,7 +222,7 @@ export class FlowEngine {
   async getSession(sessionId: string): Promise<SessionDocument | undefined> {
     if (typeof sessionId !== 'string' || !isSessionId(sessionId)) return undefined
     const document = await this.#parts.session.access.load(sessionId)
-    return document === undefined ? undefined : freezeSession(document)
+    return document === undefined ? undefined : deepFreeze(document)
   }
 
   /** Removes a stored session for good. A missing one, or an empty ID, is a success. Never rejects. */
@@ -305,13 +296,12 @@ export class FlowEngine {
   }
 
   async #atMost(ms: number, work: Promise<unknown>): Promise<void> {
-    if (ms === Number.POSITIVE_INFINITY) return void (await work)
-    let cancel: (() => void) | undefined
+    let cancel!: () => void
     const timeout = new Promise<void>((resolve) => {
-      cancel = this.#parts.clock.setTimer(resolve, ms)
+      cancel = setDeadline(this.#parts.clock, ms, resolve)
     })
     await Promise.race([work, timeout])
-    cancel?.()
+    cancel()
   }
 
   /** Both are called inside the guard: a caller's own object may throw where it is read. */
@@ -333,26 +323,27 @@ export class FlowEngine {
   }
 
   #turnWait(scope: TurnScope, { signal }: CheckedInput): LockWait {
-    const { maxQueuedTurnsPerSession: limit } = this.#parts.limits
+    const { limits } = this.#parts
     return {
       ...this.#deleteWait(),
       counted: true,
       signal,
       onAbort: () => new TurnAbortedError({ cause: signal?.reason }),
       onBlocked: (queued) => {
-        if (queued < limit) return scope.announce('turn:queued', { queued })
-        const problem = 'The number of turns that wait for this session'
-        throw new LimitExceededError({ limit: 'maxQueuedTurnsPerSession', value: limit, problem })
+        if (queued < limits.maxQueuedTurnsPerSession) return scope.announce('turn:queued', { queued })
+        throw limitExceeded(limits, 'maxQueuedTurnsPerSession', 'The number of turns that wait for this session')
       },
     }
   }
 
   #deleteWait(): LockWait {
-    const { limits, turnDeadlines } = this.#parts
+    const { clock, limits } = this.#parts
     return {
       counted: false,
-      deadlines: turnDeadlines,
-      onDeadline: () => new TurnTimeoutError({ timeoutMs: limits.turnTimeoutMs, phase: 'lock' }),
+      atDeadline: (giveUp) =>
+        setDeadline(clock, limits.turnTimeoutMs, () =>
+          giveUp(new TurnTimeoutError({ timeoutMs: limits.turnTimeoutMs, phase: 'lock' })),
+        ),
     }
   }
 }

@@ -10,7 +10,8 @@ import { Step } from '../flow/step.js'
 import type { ModelSelection } from '../model/model-provider.js'
 import type { ResolvedModel } from '../model/model-registry.js'
 import { resolveSelection } from '../model/model-selection.js'
-import { copySession, decodeSession } from '../session/session-codec.js'
+import { copyDocument } from '../session/copy-document.js'
+import { decodeSession } from '../session/session-codec.js'
 import { type SessionDocument, sessionLayoutVersion } from '../session/session-document.js'
 import type { CheckedInput } from './check-input.js'
 import { collectSteps, type FlowSteps } from './collect-steps.js'
@@ -142,7 +143,7 @@ async function askFlow(
   loaded: SessionDocument,
 ): Promise<SessionDocument | undefined> {
   // The hook gets a copy: of a turn that fails, nothing it changed may stay.
-  const copy = copySession(loaded)
+  const copy = copyDocument(loaded)
   const returned = await ready.flow.onRestore(copy)
   scope.check()
   if (returned === null) return undefined

@@ -2,7 +2,7 @@
  * A model step: calls the model, runs the tools it asks for, and goes on until there is an answer or a move. Every
  * tool call gets its result in memory, whatever happens to it.
  */
-import { FlowCodeError, LimitExceededError, ModelBlockedError, ModelError } from '../errors/engine-errors.js'
+import { FlowCodeError, ModelBlockedError, ModelError } from '../errors/engine-errors.js'
 import { FlowError } from '../errors/flow-error.js'
 import { message, textMessage } from '../flow/conversation-memory.js'
 import type { Step } from '../flow/step.js'
@@ -13,6 +13,7 @@ import type { Message, MessagePart, TextPart, ToolCallPart, ToolDefinition } fro
 import type { ModelResponse } from '../model/model-provider.js'
 import type { ResolvedModel } from '../model/model-registry.js'
 import { withoutCredentials } from '../model/model-selection.js'
+import { limitExceeded } from './engine-limits.js'
 import { ModelCall } from './model-call.js'
 import type { StepRun } from './run-steps.js'
 import { runTool, toolResult } from './run-tool.js'
@@ -83,7 +84,7 @@ function retryReason(answer: Transition, stepId: string): string {
   const { feedback } = answer.fields
   if (feedback !== undefined) return feedback
   throw new FlowCodeError({
-    message: `onReply of step '${stepId}' returned stay() without a text; tell the model what to do better.`,
+    message: `onReply of step '${stepId}' returned stay() without a text.`,
   })
 }
 
@@ -134,11 +135,7 @@ async function callModel(
   const { draft, turn, scope } = run
   const { limits, clock } = scope.parts
   if (run.modelCalls >= limits.maxModelCallsPerTurn) {
-    throw new LimitExceededError({
-      limit: 'maxModelCallsPerTurn',
-      value: limits.maxModelCallsPerTurn,
-      problem: `The number of model calls in step '${stepId}'`,
-    })
+    throw limitExceeded(limits, 'maxModelCallsPerTurn', `The number of model calls in step '${stepId}'`)
   }
   const asked: unknown = step.prompt(turn)
   const prompt: unknown = typeof asked === 'string' ? asked : await asked

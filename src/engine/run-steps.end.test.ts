@@ -101,7 +101,7 @@ describe('the end of a session', () => {
   test('onEnter of an end step may not move on', async () => {
     await expect(chatWith(ending(go('Bye'), entering(go(Next)), Next)).say('Hi')).rejects.toMatchObject({
       code: 'FLOW_ERROR',
-      message: "onEnter of end step 'Bye' returned go(...), but entering an end step ends the session.",
+      message: "onEnter of end step 'Bye' returned go(...); the session has ended.",
     })
   })
 

@@ -113,7 +113,7 @@ describe('stay', () => {
   test.each(['run', 'onEnter'])('without a text is an error, from %s', async (name) => {
     await expect(say(name, stay())).rejects.toMatchObject({
       code: 'FLOW_ERROR',
-      message: `Step 'Start' returned stay() without a text from ${name}; there would be nothing to say to the user.`,
+      message: `Step 'Start' returned stay() without a text from ${name}.`,
     })
   })
 
@@ -125,7 +125,7 @@ describe('stay', () => {
   test('from onReply without a text is an error', async () => {
     await expect(say('onReply', stay())).rejects.toMatchObject({
       code: 'FLOW_ERROR',
-      message: "onReply of step 'Start' returned stay() without a text; tell the model what to do better.",
+      message: "onReply of step 'Start' returned stay() without a text.",
     })
   })
 

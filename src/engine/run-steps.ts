@@ -2,7 +2,7 @@
  * From the current step to the end of the turn: runs steps, applies transitions, and stops at the first one that
  * answers. It changes the draft and nothing else.
  */
-import { FlowCodeError, LimitExceededError } from '../errors/engine-errors.js'
+import { FlowCodeError } from '../errors/engine-errors.js'
 import type { Awaitable, BaseStep } from '../flow/base-step.js'
 import { textMessage } from '../flow/conversation-memory.js'
 import { EndStep } from '../flow/end-step.js'
@@ -13,6 +13,7 @@ import { checkBase64, reply as replyTransition, Transition } from '../flow/trans
 import type { ResolvedModel } from '../model/model-registry.js'
 import type { ActiveTurn } from './active-turn.js'
 import type { FlowSteps } from './collect-steps.js'
+import { limitExceeded } from './engine-limits.js'
 import { plain, type TurnReply } from './run-envelope.js'
 import { namespaceOf, runModelStep } from './run-model-step.js'
 import type { TurnDraft } from './turn-draft.js'
@@ -103,7 +104,7 @@ function apply(run: StepRun, progress: Progress, transition: Transition, from: s
   const text = kind === 'reply' ? reply : feedback
   if (text === undefined) {
     throw new FlowCodeError({
-      message: `Step '${from}' returned stay() without a text from ${place}; there would be nothing to say to the user.`,
+      message: `Step '${from}' returned stay() without a text from ${place}.`,
     })
   }
   if (contentType !== undefined) {
@@ -126,11 +127,11 @@ async function enter(
   const left = draft.currentStep
   if (left !== null) {
     if (transition?.fields.kind === 'go' && ++progress.transitions > limits.maxTransitionsPerTurn) {
-      throw new LimitExceededError({
-        limit: 'maxTransitionsPerTurn',
-        value: limits.maxTransitionsPerTurn,
-        problem: `The number of moves in one turn (the last one from '${left}' to '${stepId}')`,
-      })
+      throw limitExceeded(
+        limits,
+        'maxTransitionsPerTurn',
+        `The number of moves in one turn (the last one from '${left}' to '${stepId}')`,
+      )
     }
     const returned: unknown = steps.require(left).onExit(turn)
     if (returned !== undefined) await refuseTransition(returned, 'onExit', left)
@@ -154,7 +155,7 @@ async function enter(
   }
   if (step instanceof EndStep && returned.fields.kind === 'go') {
     throw new FlowCodeError({
-      message: `onEnter of end step '${stepId}' returned go(...), but entering an end step ends the session.`,
+      message: `onEnter of end step '${stepId}' returned go(...); the session has ended.`,
     })
   }
   await applyFromEnter(run, progress, returned, stepId, step)

@@ -168,7 +168,7 @@ describe('the result of a tool', () => {
   })
 
   test.each([
-    ['a Date', { when: new Date(0) }, 'result.when is an instance of Date, which JSON cannot carry; store plain data.'],
+    ['a Date', { when: new Date(0) }, 'result.when is an instance of Date, which JSON cannot carry.'],
     ['a function', () => 1, 'result is a function, which JSON cannot carry.'],
     ['an own __proto__', JSON.parse('{"__proto__":{}}'), 'result has a key named __proto__, which is refused.'],
   ])('that JSON cannot carry fails the turn, and the path is named: %s', async (_what, returned, problem) => {
@@ -292,7 +292,7 @@ describe('a tool that throws', () => {
   test.each([
     ['an error', new RangeError('out of stock'), 'out of stock'],
     ['a text', 'out of stock', 'out of stock'],
-    ['nothing', undefined, 'Something that is no error was thrown: undefined.'],
+    ['nothing', undefined, 'Something without a message was thrown: undefined.'],
   ])('[7.2-5] %s fails the turn with its own text', async (_what, thrown, message) => {
     const chat = calling(
       [

@@ -2,8 +2,8 @@
  * One tool call: found, its arguments validated, run within its time. What the model did wrong goes back to the model;
  * what the tool did wrong fails the turn.
  */
-import type { Deadline } from '../config/deadlines.js'
-import { LimitExceededError, ToolExecutionError } from '../errors/engine-errors.js'
+import { setDeadline } from '../config/clock.js'
+import { ToolExecutionError } from '../errors/engine-errors.js'
 import { FlowError } from '../errors/flow-error.js'
 import { type Tool, type ToolCall, ToolError } from '../flow/tool.js'
 import { Transition } from '../flow/transition.js'
@@ -11,6 +11,7 @@ import type { Turn } from '../flow/turn.js'
 import { copyJson, deepFreeze, type JsonValue } from '../json.js'
 import type { ToolCallPart, ToolResultPart } from '../model/message.js'
 import { issueText } from '../model/schema-issues.js'
+import { limitExceeded } from './engine-limits.js'
 import { thrownText } from './error-text.js'
 import type { TurnScope } from './turn-scope.js'
 
@@ -100,15 +101,11 @@ function withinTime(
   scope: TurnScope,
   execute: (toolCall: ToolCall) => unknown,
 ): Promise<unknown> {
-  const { limits, toolDeadlines } = scope.parts
+  const { clock, limits } = scope.parts
   return new Promise((resolve, reject) => {
     let controller: AbortController | undefined
-    const deadline: Deadline = toolDeadlines.set(() => {
-      const error = new LimitExceededError({
-        limit: 'toolTimeoutMs',
-        value: limits.toolTimeoutMs,
-        problem: `The time of tool '${tool.name}'`,
-      })
+    const stopDeadline = setDeadline(clock, limits.toolTimeoutMs, () => {
+      const error = limitExceeded(limits, 'toolTimeoutMs', `The time of tool '${tool.name}'`)
       controller?.abort(error)
       reject(error)
     })
@@ -121,8 +118,6 @@ function withinTime(
       },
     }
     const settle = async (): Promise<unknown> => execute(toolCall)
-    settle()
-      .then(resolve, reject)
-      .finally(() => deadline.cancel())
+    settle().then(resolve, reject).finally(stopDeadline)
   })
 }

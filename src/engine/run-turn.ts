@@ -2,6 +2,7 @@
  * One turn, from the lock to the reply: prepare, run, commit once. The flow's part can be given up at any moment; the
  * commit cannot, and no reply leaves before it.
  */
+import { setDeadline } from '../config/clock.js'
 import { TurnAbortedError, TurnTimeoutError } from '../errors/engine-errors.js'
 import { BaseStep } from '../flow/base-step.js'
 import { onAbort } from '../session/on-abort.js'
@@ -22,7 +23,7 @@ import type { TurnScope } from './turn-scope.js'
 export async function runTurn(scope: TurnScope, input: CheckedInput): Promise<ExecuteResult> {
   const { parts } = scope
   const startedAt = parts.clock.now()
-  const deadline = parts.turnDeadlines.set(() => {
+  const stopDeadline = setDeadline(parts.clock, parts.limits.turnTimeoutMs, () => {
     scope.giveUp(new TurnTimeoutError({ timeoutMs: parts.limits.turnTimeoutMs, phase: 'turn' }))
   })
   const { signal } = input
@@ -36,12 +37,12 @@ export async function runTurn(scope: TurnScope, input: CheckedInput): Promise<Ex
     stopListening = onAbort(signal, abort)
     if (signal?.aborted === true) abort()
     if (input.sessionId !== undefined) scope.hold(input.sessionId)
-    result = await runAndCommit(scope, input, progress, () => deadline.cancel())
+    result = await runAndCommit(scope, input, progress, stopDeadline)
   } catch (error) {
     scope.finishWork()
     result = await settleTurnError(scope, error, progress, input.sessionId ?? '')
   } finally {
-    deadline.cancel()
+    stopDeadline()
     parts.scopes.delete(scope)
     scope.end()
     stopListening?.()

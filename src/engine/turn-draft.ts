@@ -2,11 +2,12 @@
  * What a turn has changed so far. It starts from the loaded document and leaves it alone; at the turn's end it becomes
  * the next document, whole, or is thrown away, whole.
  */
-import { FlowCodeError, LimitExceededError } from '../errors/engine-errors.js'
+import { FlowCodeError } from '../errors/engine-errors.js'
 import type { StepRuntime } from '../flow/base-step.js'
 import { ConversationMemory } from '../flow/conversation-memory.js'
 import { copyJson, isPlainObject, type JsonObject, jsonSize } from '../json.js'
 import type { ModelSelection } from '../model/model-provider.js'
+import { GrowingList } from '../session/growing-list.js'
 import type {
   SessionDocument,
   SessionHistoryEntry,
@@ -16,7 +17,7 @@ import type {
 import type { SessionSaveHint } from '../session/session-store.js'
 import { shareList } from '../session/shared-lists.js'
 import type { FlowSteps } from './collect-steps.js'
-import type { EngineLimits } from './engine-limits.js'
+import { type EngineLimits, limitExceeded } from './engine-limits.js'
 import { isoTime } from './iso-time.js'
 import type { TurnReply } from './run-envelope.js'
 
@@ -119,11 +120,13 @@ export class TurnDraft implements StepRuntime {
     const limits = this.#limits
     const at = isoTime(ending.at)
     const entry = this.#historyEntry(ending, at)
+    const history = new GrowingList(base.history)
+    history.push(entry)
     const bytes = base.bytes + this.memory.addedBytes + jsonSize(entry) + 1
     const steps = this.#storedSteps()
     const context = ending.context === undefined ? base.flow.context : storableContext(ending.context, limits)
     if (bytes + jsonSize(steps) + jsonSize(context) > limits.maxSessionBytes) {
-      throw new LimitExceededError({ limit: 'maxSessionBytes', value: limits.maxSessionBytes, problem: 'The session' })
+      throw limitExceeded(limits, 'maxSessionBytes', 'The session')
     }
     return {
       ...base,
@@ -140,7 +143,7 @@ export class TurnDraft implements StepRuntime {
         memory: this.memory.toStored(),
         sequence: this.#sequence(),
       },
-      history: shareList([...base.history, entry]),
+      history: history.list,
     }
   }
 

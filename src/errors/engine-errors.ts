@@ -6,15 +6,15 @@ import { FlowError } from './flow-error.js'
 
 /** No flow is registered under this name. */
 export class FlowNotFoundError extends FlowError {
-  readonly flowName: string
+  declare readonly flowName: string
 
   constructor(options: { readonly flowName: string; readonly cause?: unknown }) {
     super({
       code: 'FLOW_NOT_FOUND',
       message: `Flow class '${options.flowName}' not registered.`,
       cause: options.cause,
+      facts: { flowName: options.flowName },
     })
-    this.flowName = options.flowName
   }
 
   static {
@@ -47,9 +47,9 @@ export class InvalidInputError extends FlowError {
 /** A limit of `FlowEngineOptions.limits` was passed. */
 export class LimitExceededError extends FlowError {
   /** The name of the limit, as in `FlowEngineOptions.limits`. */
-  readonly limit: string
+  declare readonly limit: string
   /** Its value when it was passed. */
-  readonly value: number
+  declare readonly value: number
 
   constructor(options: {
     readonly limit: string
@@ -62,9 +62,8 @@ export class LimitExceededError extends FlowError {
       code: 'LIMIT_EXCEEDED',
       message: `${options.problem} exceeds the limit ${options.limit} (${options.value}). Raise it with the engine option limits: { ${options.limit}: ... }.`,
       cause: options.cause,
+      facts: { limit: options.limit, value: options.value },
     })
-    this.limit = options.limit
-    this.value = options.value
   }
 
   static {
@@ -74,8 +73,8 @@ export class LimitExceededError extends FlowError {
 
 /** A model failed, or answered what no model may answer. What the provider threw is the `cause`. */
 export class ModelError extends FlowError {
-  readonly provider: string
-  readonly model: string
+  declare readonly provider: string
+  declare readonly model: string
 
   constructor(options: {
     readonly provider: string
@@ -89,9 +88,8 @@ export class ModelError extends FlowError {
       code: 'MODEL_ERROR',
       message: `Model '${options.model}' of provider '${options.provider}' failed.${detail}`,
       cause: options.cause,
+      facts: { provider: options.provider, model: options.model },
     })
-    this.provider = options.provider
-    this.model = options.model
   }
 
   static {
@@ -101,17 +99,16 @@ export class ModelError extends FlowError {
 
 /** A model refused to answer, or its provider's content filter stopped it. */
 export class ModelBlockedError extends FlowError {
-  readonly provider: string
-  readonly model: string
+  declare readonly provider: string
+  declare readonly model: string
 
   constructor(options: { readonly provider: string; readonly model: string; readonly cause?: unknown }) {
     super({
       code: 'MODEL_BLOCKED',
       message: `Model '${options.model}' of provider '${options.provider}' blocked its answer.`,
       cause: options.cause,
+      facts: { provider: options.provider, model: options.model },
     })
-    this.provider = options.provider
-    this.model = options.model
   }
 
   static {
@@ -121,11 +118,10 @@ export class ModelBlockedError extends FlowError {
 
 /** A tool threw. The message is the tool's own text; what it threw is the `cause`. */
 export class ToolExecutionError extends FlowError {
-  readonly tool: string
+  declare readonly tool: string
 
   constructor(options: { readonly tool: string; readonly message: string; readonly cause?: unknown }) {
-    super({ code: 'TOOL_ERROR', message: options.message, cause: options.cause })
-    this.tool = options.tool
+    super({ code: 'TOOL_ERROR', message: options.message, cause: options.cause, facts: { tool: options.tool } })
   }
 
   static {
@@ -147,7 +143,7 @@ export class FlowCodeError extends FlowError {
 /** The turn, or its wait for the session's lock, took longer than `turnTimeoutMs`. */
 export class TurnTimeoutError extends FlowError {
   /** The limit in milliseconds. */
-  readonly timeoutMs: number
+  declare readonly timeoutMs: number
 
   constructor(options: {
     readonly timeoutMs: number
@@ -160,8 +156,8 @@ export class TurnTimeoutError extends FlowError {
       code: 'TURN_TIMEOUT',
       message: `${subject} took longer than the limit turnTimeoutMs (${options.timeoutMs} ms). Raise it with the engine option limits: { turnTimeoutMs: ... }.`,
       cause: options.cause,
+      facts: { timeoutMs: options.timeoutMs },
     })
-    this.timeoutMs = options.timeoutMs
   }
 
   static {

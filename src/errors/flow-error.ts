@@ -31,6 +31,8 @@ export interface FlowErrorOptions {
   readonly statusCode?: number
   /** What led to it. */
   readonly cause?: unknown
+  /** What the message tells, as fields of the error. Default: none. */
+  readonly facts?: Readonly<Record<string, unknown>>
 }
 
 const marker: unique symbol = Symbol.for('turnkeeper.FlowError')
@@ -54,6 +56,7 @@ export class FlowError extends Error {
     super(options.message, options.cause === undefined ? undefined : { cause: options.cause })
     this.code = options.code
     this.statusCode = options.statusCode ?? 400
+    Object.assign(this, options.facts)
   }
 
   static {

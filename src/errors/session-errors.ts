@@ -14,7 +14,7 @@ export function isSessionConflict(error: unknown): boolean {
 
 /** A stale compare-and-swap: somebody else changed or deleted the session since it was loaded. Intended status 409. */
 export class SessionConflictError extends FlowError {
-  readonly sessionId: string
+  declare readonly sessionId: string
 
   constructor(options: { readonly sessionId: string; readonly cause?: unknown }) {
     super({
@@ -22,8 +22,8 @@ export class SessionConflictError extends FlowError {
       message: `Session '${options.sessionId}' was changed or deleted by another request.`,
       statusCode: 409,
       cause: options.cause,
+      facts: { sessionId: options.sessionId },
     })
-    this.sessionId = options.sessionId
   }
 
   static {
@@ -33,11 +33,11 @@ export class SessionConflictError extends FlowError {
 
 /** A session ID was used with another flow than the one it is bound to. Intended status 409. */
 export class SessionFlowMismatchError extends FlowError {
-  readonly sessionId: string
+  declare readonly sessionId: string
   /** The flow that the stored session is bound to. */
-  readonly boundFlow: string
+  declare readonly boundFlow: string
   /** The flow that the caller asked for. */
-  readonly requestedFlow: string
+  declare readonly requestedFlow: string
 
   constructor(options: {
     readonly sessionId: string
@@ -50,10 +50,8 @@ export class SessionFlowMismatchError extends FlowError {
       message: `Session '${options.sessionId}' belongs to flow '${options.boundFlow}' and cannot run flow '${options.requestedFlow}'.`,
       statusCode: 409,
       cause: options.cause,
+      facts: { sessionId: options.sessionId, boundFlow: options.boundFlow, requestedFlow: options.requestedFlow },
     })
-    this.sessionId = options.sessionId
-    this.boundFlow = options.boundFlow
-    this.requestedFlow = options.requestedFlow
   }
 
   static {
@@ -63,7 +61,7 @@ export class SessionFlowMismatchError extends FlowError {
 
 /** A stored document that this engine cannot take for a session of this flow. Intended status 409. */
 export class SessionFlowInvariantError extends FlowError {
-  readonly sessionId: string
+  declare readonly sessionId: string
 
   constructor(options: { readonly sessionId: string; readonly problem: string; readonly cause?: unknown }) {
     super({
@@ -71,8 +69,8 @@ export class SessionFlowInvariantError extends FlowError {
       message: `Session '${options.sessionId}' is malformed: ${options.problem}.`,
       statusCode: 409,
       cause: options.cause,
+      facts: { sessionId: options.sessionId },
     })
-    this.sessionId = options.sessionId
   }
 
   static {
@@ -88,9 +86,9 @@ export type SessionStoreOperation = 'load' | 'create' | 'save' | 'delete' | 'clo
  * keys. Intended status 500.
  */
 export class SessionStoreError extends FlowError {
-  readonly operation: SessionStoreOperation
+  declare readonly operation: SessionStoreOperation
   /** The session concerned; absent for `close`. */
-  readonly sessionId: string | undefined
+  declare readonly sessionId: string | undefined
 
   constructor(options: {
     readonly operation: SessionStoreOperation
@@ -106,9 +104,8 @@ export class SessionStoreError extends FlowError {
       message: `Session store failed to ${options.operation}${subject}.${detail}`,
       statusCode: 500,
       cause: options.cause,
+      facts: { operation: options.operation, sessionId: options.sessionId },
     })
-    this.operation = options.operation
-    this.sessionId = options.sessionId
   }
 
   static {
@@ -118,15 +115,15 @@ export class SessionStoreError extends FlowError {
 
 /** Only with `unknownSession: 'reject'`: there is no session to continue under this ID. */
 export class SessionNotFoundError extends FlowError {
-  readonly sessionId: string
+  declare readonly sessionId: string
 
   constructor(options: { readonly sessionId: string; readonly cause?: unknown }) {
     super({
       code: 'SESSION_NOT_FOUND',
       message: `Session '${options.sessionId}' does not exist or has ended. Leave the session ID out to start a new one.`,
       cause: options.cause,
+      facts: { sessionId: options.sessionId },
     })
-    this.sessionId = options.sessionId
   }
 
   static {

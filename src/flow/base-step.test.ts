@@ -92,8 +92,7 @@ describe('the state of a step', () => {
     }
     await expect(chatWith(flowOf(Broken)).say('Hello')).rejects.toMatchObject({
       code: 'FLOW_ERROR',
-      message:
-        "Step 'Ask' declares a field named state, which would hide the stored one. Return the first value from initialState() instead.",
+      message: "Step 'Ask' declares a field named state; return the first value from initialState() instead.",
     })
   })
 })

@@ -3,7 +3,7 @@
  * each turn; the engine ties it to the turn afterwards.
  */
 import { FlowCodeError } from '../errors/engine-errors.js'
-import { ownStatic } from './own-static.js'
+import { defineOwn } from '../json.js'
 import type { Transition } from './transition.js'
 import type { Turn } from './turn.js'
 
@@ -48,7 +48,7 @@ export abstract class BaseStep<State extends object = object> {
 
   /** Code compiled below ES2022 assigns statics; the assignment has to make an own property. */
   static set id(id: string) {
-    ownStatic(this, 'id', id)
+    defineOwn(this, 'id', id)
   }
 
   /** Former IDs of this step: sessions stored under one go on here. Default: none. */
@@ -57,14 +57,14 @@ export abstract class BaseStep<State extends object = object> {
   }
 
   static set aliases(aliases: readonly string[]) {
-    ownStatic(this, 'aliases', aliases)
+    defineOwn(this, 'aliases', aliases)
   }
 
   /** Ties a step to its turn. @internal */
   static attach(step: BaseStep, runtime: StepRuntime, id: string): void {
     if (Object.hasOwn(step, 'state')) {
       throw new FlowCodeError({
-        message: `Step '${id}' declares a field named state, which would hide the stored one. Return the first value from initialState() instead.`,
+        message: `Step '${id}' declares a field named state; return the first value from initialState() instead.`,
       })
     }
     step.#runtime = runtime

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { lines } from '../../testing/contract/chat.js'
+import type { Message } from '../model/message.js'
 import { ConversationMemory, message, textMessage } from './conversation-memory.js'
 
 const stored = {
@@ -26,10 +27,21 @@ describe('the memory of a turn', () => {
 
   test('grows in the turn, and leaves the stored list alone', () => {
     const memory = new ConversationMemory(stored)
-    const seen = memory.messages('Ask')
+    const before = memory.messages('Ask')
     memory.append('Ask', textMessage('user', 'Ada', 2))
-    expect(lines(seen).at(-1)).toBe('user: Ada')
+    expect(lines(memory.messages('Ask')).at(-1)).toBe('user: Ada')
     expect(stored.Ask.messages).toHaveLength(2)
+    expect(before).toHaveLength(2)
+  })
+
+  test('what was handed out can be kept, and not be changed', () => {
+    const memory = new ConversationMemory(stored)
+    memory.append('Ask', textMessage('user', 'Ada', 2))
+    const seen = memory.messages('Ask') as Message[]
+    expect(memory.messages('Ask')).toBe(seen)
+    expect(() => seen.push(textMessage('user', 'forged', 2))).toThrow(TypeError)
+    memory.append('Ask', textMessage('assistant', 'Hello, Ada.', 2))
+    expect(lines(seen).at(-1)).toBe('user: Ada')
   })
 
   test("takes the user's message once for each namespace", () => {

@@ -1,9 +1,10 @@
 /**
- * The messages of a session during one turn: read from the shared, frozen lists, copied once where something is
- * added, and frozen again at the end. What is said to the model is read from here and nowhere else.
+ * The messages of a session during one turn: the shared, frozen lists, and what the turn adds to them. What is said to
+ * the model is read from here and nowhere else.
  */
 import { jsonSize } from '../json.js'
 import type { Message, MessagePart, MessageRole } from '../model/message.js'
+import { GrowingList } from '../session/growing-list.js'
 import type { SessionMemory } from '../session/session-document.js'
 import { shareList } from '../session/shared-lists.js'
 
@@ -13,7 +14,7 @@ const noMessages: readonly Message[] = shareList<Message>([])
 
 /** A namespace that this turn touched. */
 interface Namespace {
-  messages: Message[]
+  readonly messages: GrowingList<Message>
   added: number
   /** What the user said to it in this turn: more than one text where `withMessage` put another in its place. */
   readonly heard: string[]
@@ -40,15 +41,15 @@ export class ConversationMemory {
     this.#stored = stored
   }
 
-  /** The messages of a namespace, oldest first: a list that grows with {@link append}. */
+  /** The messages of a namespace up to now, oldest first: a frozen list. */
   messages(namespace: string): readonly Message[] {
-    return this.#open(namespace).messages
+    return this.#open(namespace).messages.list
   }
 
   append(namespace: string, added: Message): void {
-    const { messages } = this.#open(namespace)
-    messages.push(added)
-    this.#open(namespace).added++
+    const open = this.#open(namespace)
+    open.messages.push(added)
+    open.added++
     this.addedBytes += jsonSize(added) + 1
   }
 
@@ -70,7 +71,7 @@ export class ConversationMemory {
     if (this.#touched.size === 0) return this.#stored
     const stored: Record<string, SessionMemory> = { ...this.#stored }
     for (const [namespace, { messages, added }] of this.#touched) {
-      if (added > 0) stored[namespace] = { messages: shareList(messages) }
+      if (added > 0) stored[namespace] = { messages: messages.list }
     }
     return stored
   }
@@ -79,7 +80,7 @@ export class ConversationMemory {
     let open = this.#touched.get(namespace)
     if (open === undefined) {
       const stored = Object.hasOwn(this.#stored, namespace) ? this.#stored[namespace]?.messages : undefined
-      open = { messages: [...(stored ?? noMessages)], added: 0, heard: [] }
+      open = { messages: new GrowingList(stored ?? noMessages), added: 0, heard: [] }
       this.#touched.set(namespace, open)
     }
     return open

@@ -161,7 +161,7 @@ describe('the context of a flow', () => {
     const chat = chatWith(Broken)
     await expect(chat.say('Hello')).rejects.toMatchObject({
       code: 'FLOW_ERROR',
-      message: 'context.rates.today is an instance of Map, which JSON cannot carry; store plain data.',
+      message: 'context.rates.today is an instance of Map, which JSON cannot carry.',
     })
     expect(chat.store.operations).toEqual([])
   })
@@ -198,7 +198,7 @@ describe('the context of a flow', () => {
     const chat = chatWith(Noting)
     await expect(chat.say('Hello', { config: {} })).rejects.toMatchObject({
       code: 'FLOW_ERROR',
-      message: 'context.when is an instance of Date, which JSON cannot carry; store plain data.',
+      message: 'context.when is an instance of Date, which JSON cannot carry.',
     })
     expect(await chat.document()).toMatchObject({ runStatus: 'aborted', flow: { context: { config: {} } } })
   })

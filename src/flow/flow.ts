@@ -1,11 +1,10 @@
 /**
  * A flow: the steps of one kind of conversation, and what they have in common. A flow object is made for each turn.
  */
-import { deepFreeze, type JsonObject } from '../json.js'
+import { deepFreeze, defineOwn, type JsonObject } from '../json.js'
 import type { ModelSelection } from '../model/model-provider.js'
 import type { SessionDocument } from '../session/session-document.js'
 import type { Awaitable, StepConstructor } from './base-step.js'
-import { ownStatic } from './own-static.js'
 import type { Tool } from './tool.js'
 import type { FlowServices, Turn } from './turn.js'
 
@@ -40,7 +39,7 @@ export abstract class Flow {
 
   /** Code compiled below ES2022 assigns statics; the assignment has to make an own property. */
   static set id(id: string) {
-    ownStatic(this, 'id', id)
+    defineOwn(this, 'id', id)
   }
 
   /** Former names: sessions bound to one are still this flow's. Default: none. */
@@ -49,7 +48,7 @@ export abstract class Flow {
   }
 
   static set aliases(aliases: readonly string[]) {
-    ownStatic(this, 'aliases', aliases)
+    defineOwn(this, 'aliases', aliases)
   }
 
   /** Part of every stored session; a session of another version is refused and left as it is. Default: 1. */
@@ -58,7 +57,7 @@ export abstract class Flow {
   }
 
   static set version(version: number) {
-    ownStatic(this, 'version', version)
+    defineOwn(this, 'version', version)
   }
 
   /** Ties a flow to its turn. @internal */

@@ -104,7 +104,7 @@ describe('tool refuses, where it is called,', () => {
 
   test('a schema that cannot give its JSON Schema, and tells what to do', () => {
     expect(message({ input: v.object({ guests: v.number() }) })).toBe(
-      "The input schema of tool 'book' (valibot) cannot give its JSON Schema. Wrap it in what the library offers for that (Valibot: toStandardJsonSchema), or pass inputJsonSchema.",
+      "The input schema of tool 'book' (valibot) cannot give its JSON Schema. Wrap it (Valibot: toStandardJsonSchema), or pass inputJsonSchema.",
     )
   })
 

@@ -120,7 +120,7 @@ function jsonSchemaOf(schema: StandardSchemaV1, toolName: string): JsonObject {
   }
   if (standard.jsonSchema === undefined) {
     throw new FlowCodeError({
-      message: `The input schema of tool '${toolName}' (${standard.vendor}) cannot give its JSON Schema. Wrap it in what the library offers for that (Valibot: toStandardJsonSchema), or pass inputJsonSchema.`,
+      message: `The input schema of tool '${toolName}' (${standard.vendor}) cannot give its JSON Schema. Wrap it (Valibot: toStandardJsonSchema), or pass inputJsonSchema.`,
     })
   }
   let converted: unknown

@@ -51,7 +51,7 @@ describe('a builder', () => {
       'reply',
       reply,
       { at: new Date(0) },
-      'reply cannot send this: content.at is an instance of Date, which JSON cannot carry; store plain data.',
+      'reply cannot send this: content.at is an instance of Date, which JSON cannot carry.',
     ],
     ['finish', finish, 36, 'finish needs a text or an object, and got 36.'],
     [
@@ -153,7 +153,7 @@ describe('withState', () => {
     [
       'a Map',
       { names: [new Map()] },
-      'withState cannot store this: state.names[0] is an instance of Map, which JSON cannot carry; store plain data.',
+      'withState cannot store this: state.names[0] is an instance of Map, which JSON cannot carry.',
     ],
   ])('refuses %s, where it is called', (_what, value, message) => {
     const transition = go('Confirm')

@@ -127,7 +127,7 @@ function checkModel(model: Model): void {
 
 function asynchronousSchema(model: ModelName): FlowRegistrationError {
   return new FlowRegistrationError({
-    message: `The params schema of ${nameOf(model)} validates asynchronously; a model is checked at session start and needs a synchronous schema.`,
+    message: `The params schema of ${nameOf(model)} validates asynchronously; pass one that does not.`,
   })
 }
 

@@ -61,7 +61,7 @@ describe('completing a selection', () => {
       expect.objectContaining({
         code: 'INVALID_INPUT',
         message:
-          "model() of step 'Ask' gave parameters that cannot be used: params.when is an instance of Date, which JSON cannot carry; store plain data.",
+          "model() of step 'Ask' gave parameters that cannot be used: params.when is an instance of Date, which JSON cannot carry.",
       }),
     )
   })

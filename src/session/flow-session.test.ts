@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import { accessTo } from '../../testing/contract/session-bench.js'
 import { VirtualClock } from '../../testing/virtual-clock.js'
-import { Deadlines } from '../config/deadlines.js'
+import { setDeadline } from '../config/clock.js'
 import { EngineClosedError, LimitExceededError } from '../errors/engine-errors.js'
 import { FlowSession, type LockWait } from './flow-session.js'
 
@@ -137,17 +137,16 @@ describe('FlowSession.hold', () => {
   test('a wait that takes too long ends with its error; the lock goes to the next', async () => {
     const session = newSession()
     const clock = new VirtualClock()
-    const deadlines = new Deadlines(clock, 100)
+    const wait: LockWait = {
+      counted: true,
+      atDeadline: (giveUp) => setDeadline(clock, 100, () => giveUp(new Error('too late'))),
+    }
     const held = gate()
     const first = session.hold('a', held.work, turn)
-    const late = session.hold('a', () => 'never', { counted: true, deadlines, onDeadline: () => new Error('too late') })
+    const late = session.hold('a', () => 'never', wait)
     const lateRejects = expect(late).rejects.toThrow('too late')
     await clock.advance(50)
-    const patient = session.hold('a', () => 'patient', {
-      counted: true,
-      deadlines,
-      onDeadline: () => new Error('too late'),
-    })
+    const patient = session.hold('a', () => 'patient', wait)
     await clock.advance(50)
     await lateRejects
     held.open()
@@ -158,10 +157,12 @@ describe('FlowSession.hold', () => {
   test('the deadline of the wait ends when the lock is held', async () => {
     const session = newSession()
     const clock = new VirtualClock()
-    const deadlines = new Deadlines(clock, 100)
     const [held, second] = [gate(), gate()]
     const first = session.hold('a', held.work, turn)
-    const queued = session.hold('a', second.work, { counted: true, deadlines, onDeadline: () => new Error('too late') })
+    const queued = session.hold('a', second.work, {
+      counted: true,
+      atDeadline: (giveUp) => setDeadline(clock, 100, () => giveUp('too late')),
+    })
     held.open()
     await first
     await second.entered
@@ -247,7 +248,7 @@ describe('FlowSession.hold', () => {
       onBlocked: () => {
         throw new Error('not blocked')
       },
-      deadlines: new Deadlines(clock, 100),
+      atDeadline: (giveUp) => setDeadline(clock, 100, () => giveUp('too late')),
       signal: AbortSignal.abort(),
     }
     expect(await session.hold('a', () => clock.pending, wait)).toBe(0)

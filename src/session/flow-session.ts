@@ -2,7 +2,6 @@
  * The sessions of one engine: who may touch a session now, and the way to its document. It decides nothing about
  * turns; it counts the work under way, so that a closing engine knows what to wait for.
  */
-import type { Deadlines } from '../config/deadlines.js'
 import { EngineClosedError } from '../errors/engine-errors.js'
 import { onAbort } from './on-abort.js'
 import { type LockRequest, SessionLock } from './session-lock.js'
@@ -14,9 +13,8 @@ export interface LockWait {
   readonly counted: boolean
   /** Called where the caller would have to wait, before it does; throws where it may not. */
   readonly onBlocked?: (queued: number) => void
-  /** How long it may wait, and the error after that. Default: for ever. */
-  readonly deadlines?: Deadlines
-  readonly onDeadline?: () => unknown
+  /** Gives the place up with an error when it was waited long enough; returns a function that stops that. Default: never. */
+  readonly atDeadline?: (giveUp: (error: unknown) => void) => () => void
   /** Ends the wait. Default: nothing does. */
   readonly signal?: AbortSignal | undefined
   readonly onAbort?: () => unknown
@@ -110,11 +108,11 @@ export class FlowSession {
     const stopListening = onAbort(wait.signal, () => request?.leave(wait.onAbort?.()))
     request = this.#lock.enqueue(sessionId, wait.counted)
     const { held, leave } = request
-    const deadline = wait.deadlines?.set(() => leave(wait.onDeadline?.()))
+    const stopDeadline = wait.atDeadline?.(leave)
     try {
       await held
     } finally {
-      deadline?.cancel()
+      stopDeadline?.()
       stopListening()
     }
   }

@@ -204,13 +204,9 @@ describe('decodeSession', () => {
   })
 
   test.each<[string, unknown, string]>([
-    ['a newer layout', withValue('version', 2), 'its layout version is 2, and this release reads version 1'],
-    [
-      'a layout written as text',
-      withValue('version', '1'),
-      "its layout version is '1', and this release reads version 1",
-    ],
-    ['no layout', withValue('version', undefined), 'its layout version is missing, and this release reads version 1'],
+    ['a newer layout', withValue('version', 2), 'its layout version is 2, and this release reads 1'],
+    ['a layout written as text', withValue('version', '1'), "its layout version is '1', and this release reads 1"],
+    ['no layout', withValue('version', undefined), 'its layout version is missing, and this release reads 1'],
     ['another session', withValue('id', 's-2'), "its id is 's-2'"],
     ['an empty revision', withValue('revision', ''), 'revision is empty'],
     ['an unknown status', withValue('runStatus', 'paused'), "runStatus is 'paused'"],

@@ -3,7 +3,7 @@
  * The head is checked each time; lists that were checked before are known by identity.
  */
 import { SessionFlowInvariantError } from '../errors/session-errors.js'
-import { deepFreeze, isPlainObject } from '../json.js'
+import { isPlainObject } from '../json.js'
 import { type SessionDocument, sessionLayoutVersion } from './session-document.js'
 import { adoptList, isSharedList } from './shared-lists.js'
 
@@ -137,7 +137,7 @@ function problemOf(stored: unknown, sessionId: string): string | undefined {
   if (!isPlainObject(stored)) return `the document${object(stored)}`
   const { version, id } = stored
   if (version !== sessionLayoutVersion) {
-    return `its layout version is ${quote(version)}, and this release reads version ${sessionLayoutVersion}`
+    return `its layout version is ${quote(version)}, and this release reads ${sessionLayoutVersion}`
   }
   return id === sessionId ? checkDocument(stored) : `its id is ${quote(id)}`
 }
@@ -152,27 +152,4 @@ function show(value: unknown): string {
 /** A value where only a few are allowed. */
 function quote(value: unknown): string {
   return typeof value === 'string' ? `'${value.slice(0, 40)}'` : show(value)
-}
-
-/** A copy of a document whose head is the caller's to change. The lists are frozen and stay shared. */
-export function copySession(document: SessionDocument): SessionDocument {
-  const { history, flow, ...head } = document
-  const { memory, ...flowHead } = flow
-  const copy = JSON.parse(JSON.stringify({ ...head, flow: flowHead }))
-  copy.history = history
-  copy.flow.memory = Object.fromEntries(Object.entries(memory).map(([namespace, entry]) => [namespace, { ...entry }]))
-  return copy
-}
-
-/** Freezes a document down to its last value, and returns it. */
-export function freezeSession(document: SessionDocument): SessionDocument {
-  const { history, flow, ...head } = document
-  const { memory, ...flowHead } = flow
-  // The lists are frozen already, and long.
-  deepFreeze(head)
-  deepFreeze(flowHead)
-  for (const entry of Object.values(memory)) Object.freeze(entry)
-  Object.freeze(memory)
-  Object.freeze(flow)
-  return Object.freeze(document)
 }

@@ -2,21 +2,29 @@
  * One at a time, first in first out, for each session ID; different IDs never wait for each other. The lock knows
  * nothing of turns: who waits decides how long, and whether it counts as one of the turns in the queue.
  */
+import { type Linked, LinkedList } from '../linked-list.js'
 
-/** A place in line: a node of a doubly linked list, so that joining, leaving and the next one's turn cost the same. */
-interface Waiter {
+/** A place in line. */
+interface Waiter extends Linked<Waiter> {
   readonly counted: boolean
   readonly enter: () => void
   readonly refuse: (reason: unknown) => void
-  previous: Waiter | undefined
-  next: Waiter | undefined
 }
 
-interface Queue {
-  first: Waiter | undefined
-  last: Waiter | undefined
-  /** Waiting turns: those that count to `maxQueuedTurnsPerSession`. */
-  counted: number
+/** Who waits for one session, and how many of them count to `maxQueuedTurnsPerSession`. */
+class Queue extends LinkedList<Waiter> {
+  counted = 0
+
+  override append(waiter: Waiter): void {
+    super.append(waiter)
+    if (waiter.counted) this.counted++
+  }
+
+  override remove(waiter: Waiter): boolean {
+    const waited = super.remove(waiter)
+    if (waited && waiter.counted) this.counted--
+    return waited
+  }
 }
 
 /** A request for the lock that has to wait. */
@@ -44,7 +52,7 @@ export class SessionLock {
   /** Takes the lock if nobody holds it. */
   tryAcquire(sessionId: string): boolean {
     if (this.#queues.has(sessionId)) return false
-    this.#queues.set(sessionId, { first: undefined, last: undefined, counted: 0 })
+    this.#queues.set(sessionId, new Queue())
     return true
   }
 
@@ -54,17 +62,14 @@ export class SessionLock {
     if (queue === undefined) throw new Error(`Nobody holds the lock of session '${sessionId}'.`)
     let waiter!: Waiter
     const held = new Promise<void>((enter, refuse) => {
-      waiter = { counted, enter, refuse, previous: queue.last, next: undefined }
+      waiter = { counted, enter, refuse, previous: undefined, next: undefined }
     })
-    if (queue.last === undefined) queue.first = waiter
-    else queue.last.next = waiter
-    queue.last = waiter
-    if (counted) queue.counted++
-    // Who has the lock already is in no list, and its promise is settled: unlinking and refusing it does nothing.
+    queue.append(waiter)
+    // Who has the lock already is in no line, and its promise is settled: removing and refusing it does nothing.
     return {
       held,
       leave(reason) {
-        unlink(queue, waiter)
+        queue.remove(waiter)
         waiter.refuse(reason)
       },
     }
@@ -78,7 +83,7 @@ export class SessionLock {
       this.#queues.delete(sessionId)
       return
     }
-    unlink(queue, waiter)
+    queue.remove(waiter)
     waiter.enter()
   }
 
@@ -86,20 +91,9 @@ export class SessionLock {
   refuseWaiters(reason: () => unknown): void {
     for (const queue of this.#queues.values()) {
       for (let waiter = queue.first; waiter !== undefined; waiter = queue.first) {
-        unlink(queue, waiter)
+        queue.remove(waiter)
         waiter.refuse(reason())
       }
     }
   }
-}
-
-function unlink(queue: Queue, waiter: Waiter): void {
-  if (waiter.previous === undefined && queue.first !== waiter) return
-  if (waiter.previous === undefined) queue.first = waiter.next
-  else waiter.previous.next = waiter.next
-  if (waiter.next === undefined) queue.last = waiter.previous
-  else waiter.next.previous = waiter.previous
-  waiter.previous = undefined
-  waiter.next = undefined
-  if (waiter.counted) queue.counted--
 }

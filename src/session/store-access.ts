@@ -3,8 +3,7 @@
  * for a write that failed but may have happened. A connection cut between request and reply looks like a failure to
  * the caller, though the write took effect; so after any doubt the document is read back before anything is believed.
  */
-import type { Clock } from '../config/clock.js'
-import { type Deadline, Deadlines } from '../config/deadlines.js'
+import { type Clock, setDeadline } from '../config/clock.js'
 import { LimitExceededError } from '../errors/engine-errors.js'
 import { FlowError } from '../errors/flow-error.js'
 import {
@@ -39,13 +38,11 @@ export class StoreAccess {
   readonly store: SessionStore
   readonly #clock: Clock
   readonly #timeoutMs: number
-  readonly #deadlines: Deadlines
 
   constructor(options: StoreAccessOptions) {
     this.store = options.store
     this.#clock = options.clock
     this.#timeoutMs = options.storeTimeoutMs
-    this.#deadlines = new Deadlines(options.clock, options.storeTimeoutMs)
   }
 
   /** The stored document, checked; `undefined` where there is none. */
@@ -170,16 +167,12 @@ export class StoreAccess {
         }
       }
     }
-    if (remaining === Number.POSITIVE_INFINITY) return settle()
     return new Promise((resolve, reject) => {
-      const cancel = this.#clock.setTimer(
-        () => {
-          over = true
-          reject(unknownOutcome(firstCause))
-        },
-        Math.max(0, remaining),
-      )
-      settle().then(resolve, reject).finally(cancel)
+      const stopDeadline = setDeadline(this.#clock, Math.max(0, remaining), () => {
+        over = true
+        reject(unknownOutcome(firstCause))
+      })
+      settle().then(resolve, reject).finally(stopDeadline)
     })
   }
 
@@ -197,24 +190,24 @@ export class StoreAccess {
   /** One operation under its deadline. What answers later is not listened to. */
   #bounded<T>(operation: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      let deadline: Deadline | undefined
+      let stopDeadline: (() => void) | undefined
       let isSettled = false
       callAsync(operation).then(
         (value) => {
           isSettled = true
-          deadline?.cancel()
+          stopDeadline?.()
           resolve(value)
         },
         (error: unknown) => {
           isSettled = true
-          deadline?.cancel()
+          stopDeadline?.()
           reject(error)
         },
       )
       // A store in memory has answered by then, and needs no timer.
       void Promise.resolve().then(() => {
         if (isSettled) return
-        deadline = this.#deadlines.set(() => {
+        stopDeadline = setDeadline(this.#clock, this.#timeoutMs, () => {
           reject(
             new LimitExceededError({ limit: 'storeTimeoutMs', value: this.#timeoutMs, problem: 'A store operation' }),
           )

@@ -3,6 +3,7 @@
  * its time a session is gone. A session that a turn holds is neither. It keeps no timer; it asks the clock.
  */
 import type { Clock } from '../config/clock.js'
+import { type Linked, LinkedList } from '../linked-list.js'
 
 /** What {@link BoundedSessions} needs. */
 export interface BoundedSessionsOptions<T> {
@@ -14,15 +15,13 @@ export interface BoundedSessionsOptions<T> {
   readonly onDropped: (sessionId: string, value: T) => void
 }
 
-interface Entry<T> {
+interface Entry<T> extends Linked<Entry<T>> {
   readonly sessionId: string
   /** `undefined` for a session that is held and not stored. */
   value: T | undefined
   expiresAt: number
   /** How many turns hold it. */
   holders: number
-  older: Entry<T> | undefined
-  newer: Entry<T> | undefined
 }
 
 /** Sessions by ID, bounded. */
@@ -31,14 +30,18 @@ export class BoundedSessions<T> {
   readonly #entries = new Map<string, Entry<T>>()
   #stored = 0
   /**
-   * A chain of those that may be dropped: stored, and held by nobody. A Map that keeps the order by itself would have to
-   * be written anew with each use, and leaves its former tables to the garbage collector.
+   * Those that may be dropped (stored, and held by nobody), the one used longest ago first. A Map that keeps the order
+   * by itself would have to be written anew with each use, and leaves its former tables to the garbage collector.
    */
-  #oldest: Entry<T> | undefined
-  #newest: Entry<T> | undefined
+  readonly #droppable = new LinkedList<Entry<T>>()
 
   constructor(options: BoundedSessionsOptions<T>) {
     this.#options = options
+  }
+
+  /** How many sessions are stored. */
+  get size(): number {
+    return this.#stored
   }
 
   get(sessionId: string): T | undefined {
@@ -49,8 +52,8 @@ export class BoundedSessions<T> {
       this.#drop(entry)
       return undefined
     }
-    this.#unlink(entry)
-    this.#append(entry)
+    this.#droppable.remove(entry)
+    this.#droppable.append(entry)
     return entry.value
   }
 
@@ -58,10 +61,10 @@ export class BoundedSessions<T> {
     const { clock, ttlMs } = this.#options
     const entry = this.#entry(sessionId)
     if (entry.value === undefined) this.#stored++
-    else if (entry.holders === 0) this.#unlink(entry)
+    else this.#droppable.remove(entry)
     entry.value = value
     entry.expiresAt = clock.now() + ttlMs
-    if (entry.holders === 0) this.#append(entry)
+    if (entry.holders === 0) this.#droppable.append(entry)
     this.#trim(entry)
   }
 
@@ -77,7 +80,7 @@ export class BoundedSessions<T> {
     // A session whose time is over goes now: to be held does not bring it back.
     this.get(sessionId)
     const entry = this.#entry(sessionId)
-    if (entry.value !== undefined && entry.holders === 0) this.#unlink(entry)
+    this.#droppable.remove(entry)
     entry.holders++
     let isHeld = true
     return () => {
@@ -86,7 +89,7 @@ export class BoundedSessions<T> {
       entry.holders--
       if (entry.holders > 0) return
       if (entry.value === undefined) this.#entries.delete(sessionId)
-      else this.#append(entry)
+      else this.#droppable.append(entry)
       this.#trim()
     }
   }
@@ -94,7 +97,7 @@ export class BoundedSessions<T> {
   #entry(sessionId: string): Entry<T> {
     let entry = this.#entries.get(sessionId)
     if (entry === undefined) {
-      entry = { sessionId, value: undefined, expiresAt: 0, holders: 0, older: undefined, newer: undefined }
+      entry = { sessionId, value: undefined, expiresAt: 0, holders: 0, previous: undefined, next: undefined }
       this.#entries.set(sessionId, entry)
     }
     return entry
@@ -102,8 +105,10 @@ export class BoundedSessions<T> {
 
   /** `justSet` stays, even where all others are held. */
   #trim(justSet?: Entry<T>): void {
-    while (this.#stored > this.#options.maxSessions && this.#oldest !== undefined && this.#oldest !== justSet) {
-      this.#drop(this.#oldest)
+    while (this.#stored > this.#options.maxSessions) {
+      const oldest = this.#droppable.first
+      if (oldest === undefined || oldest === justSet) return
+      this.#drop(oldest)
     }
   }
 
@@ -117,25 +122,7 @@ export class BoundedSessions<T> {
     this.#stored--
     entry.value = undefined
     if (entry.holders > 0) return
-    this.#unlink(entry)
+    this.#droppable.remove(entry)
     this.#entries.delete(entry.sessionId)
-  }
-
-  #append(entry: Entry<T>): void {
-    entry.older = this.#newest
-    entry.newer = undefined
-    if (this.#newest === undefined) this.#oldest = entry
-    else this.#newest.newer = entry
-    this.#newest = entry
-  }
-
-  #unlink(entry: Entry<T>): void {
-    const { older, newer } = entry
-    if (older === undefined) this.#oldest = newer
-    else older.newer = newer
-    if (newer === undefined) this.#newest = older
-    else newer.older = older
-    entry.older = undefined
-    entry.newer = undefined
   }
 }

@@ -6,10 +6,10 @@
 import { type Clock, systemClock } from '../config/clock.js'
 import { InvalidInputError } from '../errors/engine-errors.js'
 import { SessionConflictError } from '../errors/session-errors.js'
+import { copyDocument, freezeLists } from '../session/copy-document.js'
 import type { SessionDocument } from '../session/session-document.js'
 import type { SessionStore, SessionStoreGuarantees } from '../session/session-store.js'
 import { BoundedSessions } from './bounded-sessions.js'
-import { copyDocument, freezeLists } from './copy-document.js'
 import { type MemorySessionRecord, WarmSessions } from './warm-sessions.js'
 
 export type { MemorySessionRecord } from './warm-sessions.js'
@@ -22,6 +22,8 @@ export interface MemorySessionBacking {
   set(sessionId: string, record: MemorySessionRecord): unknown
   /** Removes a record, and says whether there was one. */
   delete(sessionId: string): boolean
+  /** Optional: how many records there are. One in 16 stays ready to use, and no fewer than 24; the others are packed. */
+  readonly size?: number
   /** Optional, for one that drops sessions: keeps one until the returned function is called. */
   hold?(sessionId: string): () => void
 }
@@ -49,7 +51,7 @@ export interface MemorySessionStoreOptions {
 export class MemorySessionStore implements SessionStore {
   readonly guarantees: SessionStoreGuarantees = { compareAndSwap: 'process', durable: false }
   readonly #evictedListeners = new Set<(sessionId: string) => void>()
-  readonly #warm = new WarmSessions()
+  readonly #warm = new WarmSessions(() => this.#backing?.size ?? 0)
   #backing: MemorySessionBacking | undefined
 
   /** @throws `InvalidInputError` for a `maxSessions` or `ttlMs` that is no number above 0. */

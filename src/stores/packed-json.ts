@@ -8,7 +8,7 @@
  * object of shape `-n - 1`.
  */
 
-import { isPlainObject } from '../json.js'
+import { isPlainObject, setOwn } from '../json.js'
 
 type Primitive = string | number | boolean | null
 
@@ -102,13 +102,9 @@ export function unpackJson(text: string): unknown {
       for (let length = tokens[at++] as number; length > 0; length--) list.push(next())
       return list
     }
-    const object: Record<string, unknown> = {}
+    const object = {}
     for (const key of shapes[-1 - token] as string[]) {
-      const value = next()
-      // Defined, not assigned: the key may be __proto__.
-      if (key === '__proto__')
-        Object.defineProperty(object, key, { value, enumerable: true, writable: true, configurable: true })
-      else object[key] = value
+      setOwn(object, key, next())
     }
     return object
   }

@@ -3,8 +3,9 @@
  * room, and making them takes time: so the sessions used last stay warm, and long ones stay so for good. What a record
  * is stored under, and until when, is the store's business.
  */
+
+import { freezeLists } from '../session/copy-document.js'
 import type { SessionDocument } from '../session/session-document.js'
-import { freezeLists } from './copy-document.js'
 import { packJson, unpackJson } from './packed-json.js'
 
 /** One stored session. What it holds is the store's own: it is never changed, and nobody else sees it. */
@@ -21,13 +22,24 @@ export interface MemorySessionRecord {
 /** Bytes beyond which a session stays warm: a turn must not read a long conversation anew. */
 const longSession = 32 * 1024
 
-/** How many short sessions are kept warm. */
-const maxWarm = 16
+/**
+ * How many short sessions are kept warm: as many as are talked to at the same time, or one in so many where that is more.
+ * So a session costs little more than its text on average, however many there are.
+ */
+const leastWarm = 24
+const oneWarmIn = 16
 
 /** The warm sessions of one store. */
 export class WarmSessions {
-  /** Used longest ago first. So few that a list is searched faster than a Set is kept in order. */
-  readonly #records: MemorySessionRecord[] = []
+  /** Used longest ago first. */
+  readonly #records = new Set<MemorySessionRecord>()
+  #latest: MemorySessionRecord | undefined
+  readonly #countStored: () => number
+
+  /** @param countStored - How many sessions the store holds. */
+  constructor(countStored: () => number) {
+    this.#countStored = countStored
+  }
 
   /** A new record, warm, in place of another. The document is the record's own from now on. */
   record(document: SessionDocument, replaced: MemorySessionRecord | undefined): MemorySessionRecord {
@@ -41,31 +53,31 @@ export class WarmSessions {
   read(record: MemorySessionRecord): SessionDocument {
     const document = record.warm ?? freezeLists(unpackJson(record.cold as string) as SessionDocument)
     record.warm = document
-    if (this.#records.at(-1) === record) return document
-    this.forget(record)
-    this.#use(record)
+    if (this.#latest !== record) this.#use(record)
     return document
   }
 
   /** Lets go of a record that is stored no longer. */
   forget(record: MemorySessionRecord): void {
-    const index = this.#records.lastIndexOf(record)
-    if (index === -1) return
-    this.#records.copyWithin(index, index + 1)
-    this.#records.pop()
+    this.#records.delete(record)
+    if (this.#latest === record) this.#latest = undefined
   }
 
   /** Lets go of all. */
   clear(): void {
-    this.#records.length = 0
+    this.#records.clear()
+    this.#latest = undefined
   }
 
   #use(record: MemorySessionRecord): void {
     // What is not listed here is never packed. Written so that a count that is no number counts as long, too.
     if (!(record.bytes <= longSession)) return
-    this.#records.push(record)
-    if (this.#records.length <= maxWarm) return
-    const oldest = this.#records.shift() as MemorySessionRecord
+    this.#records.delete(record)
+    this.#records.add(record)
+    this.#latest = record
+    if (this.#records.size <= Math.max(leastWarm, this.#countStored() / oneWarmIn)) return
+    const oldest = this.#records.values().next().value as MemorySessionRecord
+    this.#records.delete(oldest)
     oldest.cold ??= packJson(oldest.warm)
     if (oldest.cold !== undefined) oldest.warm = undefined
   }

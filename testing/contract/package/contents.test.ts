@@ -1,6 +1,6 @@
 /** Decides what the package may hold. */
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, posix } from 'node:path'
 import { expect, inject, test } from 'vitest'
 
 const packed = inject('packed')
@@ -14,14 +14,26 @@ test('holds its papers', () => {
   expect(packed).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'CHANGELOG.md', 'package.json']))
 })
 
-test('holds, for every built file, its declarations, its maps and its source', () => {
+test('holds, for every built file, its map, and every source that the map names', () => {
   const built = packed.filter((path) => path.endsWith('.js'))
   expect(built.length).toBeGreaterThan(4)
-  const belongings = built.flatMap((path) => {
-    const stem = path.slice(0, -'.js'.length)
-    return [`${stem}.js.map`, `${stem}.d.ts`, `${stem}.d.ts.map`, `${stem.slice('dist/'.length)}.ts`]
+  const sources = new Set<string>()
+  for (const path of built) {
+    const map = JSON.parse(readFileSync(join(folder, `${path}.map`), 'utf8')) as { sources: string[] }
+    for (const source of map.sources) sources.add(posix.join(posix.dirname(path), source))
+  }
+  expect(sources).toContain('src/engine/flow-engine.ts')
+  expect([...sources].filter((source) => !packed.includes(source))).toEqual([])
+})
+
+test('holds, for every source, its declarations and their map', () => {
+  const sources = packed.filter((path) => path.endsWith('.ts') && !path.startsWith('dist/'))
+  expect(sources).toContain('src/index.ts')
+  const declarations = sources.flatMap((path) => {
+    const stem = `dist/${path.slice(0, -'.ts'.length)}`
+    return [`${stem}.d.ts`, `${stem}.d.ts.map`]
   })
-  expect(belongings.filter((path) => !packed.includes(path))).toEqual([])
+  expect(declarations.filter((path) => !packed.includes(path))).toEqual([])
 })
 
 test('its exports are these, and each names files of the package', () => {

@@ -47,7 +47,7 @@ export const flowBreaks = [
     tests: ['src/engine/run-tool.'],
     rows: [
       ['tool arguments not validated', 'if (validated.issues !== undefined)', 'if (false)'],
-      ['tool timeout off', 'toolDeadlines.set(() => {', 'toolDeadlines.set(() => {\nreturn'],
+      ['tool timeout off', 'limits.toolTimeoutMs, () => {', 'limits.toolTimeoutMs, () => {\nreturn'],
     ],
   },
   {

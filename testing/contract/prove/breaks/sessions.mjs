@@ -52,8 +52,8 @@ export const sessionBreaks = [
       ['save that took effect reported as failed', 'if (found.revision === own.revision) return true', ''],
       [
         'store timeout off',
-        'new Deadlines(options.clock, options.storeTimeoutMs)',
-        'new Deadlines(options.clock, Number.POSITIVE_INFINITY)',
+        'setDeadline(this.#clock, this.#timeoutMs,',
+        'setDeadline(this.#clock, Number.POSITIVE_INFINITY,',
       ],
     ],
   },
@@ -86,8 +86,8 @@ export const sessionBreaks = [
     ],
   },
   {
-    file: 'src/stores/copy-document.ts',
-    tests: ['src/stores/copy-document.', 'src/stores/memory-store.'],
+    file: 'src/session/copy-document.ts',
+    tests: ['src/session/copy-document.', 'src/stores/memory-store.'],
     rows: [
       [
         'store shares what can change with its caller',
@@ -106,8 +106,8 @@ export const sessionBreaks = [
     ],
   },
   {
-    file: 'src/config/deadlines.ts',
-    tests: ['src/config/deadlines.'],
-    rows: [['timer of a deadline left behind', 'if (this.#first === undefined) this.#stop()', '']],
+    file: 'src/linked-list.ts',
+    tests: ['src/linked-list.', 'src/session/session-lock.'],
+    rows: [['an entry that forgets those behind it', 'else next.previous = previous', '']],
   },
 ]

@@ -2,9 +2,9 @@
  * A document's copy, as a store that writes JSON would give it back, in less time: what is frozen all the way down
  * need not be copied.
  */
-import { isPlainObject } from '../json.js'
-import type { SessionDocument } from '../session/session-document.js'
-import { freezeList, isFrozenList } from '../session/shared-lists.js'
+import { isPlainObject, setOwn } from '../json.js'
+import type { SessionDocument } from './session-document.js'
+import { freezeList, isFrozenList } from './shared-lists.js'
 
 /** A copy of `document` that shares with it nothing but frozen lists. */
 export function copyDocument(document: SessionDocument): SessionDocument {
@@ -64,14 +64,10 @@ function copyList(list: readonly unknown[]): unknown[] {
 }
 
 function copyObject(object: Record<string, unknown>): Record<string, unknown> {
-  const copy: Record<string, unknown> = {}
+  const copy = {}
   for (const key in object) {
     const value = copyValue(object[key])
-    if (value === undefined) continue
-    // Defined, not assigned: the key may be __proto__.
-    if (key === '__proto__')
-      Object.defineProperty(copy, key, { value, enumerable: true, writable: true, configurable: true })
-    else copy[key] = value
+    if (value !== undefined) setOwn(copy, key, value)
   }
   return copy
 }

@@ -1,9 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { documentOf } from '../../testing/contract/session-bench.js'
-import type { SessionDocument } from '../session/session-document.js'
-import { isFrozenList, isSharedList, shareList } from '../session/shared-lists.js'
 import { copyDocument, freezeLists } from './copy-document.js'
+import { decodeSession } from './session-codec.js'
+import type { SessionDocument } from './session-document.js'
+import { isFrozenList, isSharedList, shareList } from './shared-lists.js'
 
 const throughJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
 
@@ -80,5 +81,43 @@ describe('freezing the lists', () => {
     const owner = keys.slice(0, -1).reduce((value, key) => value[key] as Record<string, unknown>, document)
     owner[keys.at(-1) as string] = null
     expect(() => freezeLists(document as unknown as SessionDocument)).not.toThrow()
+  })
+})
+
+describe('the copy that a hook may change', () => {
+  test('copies the head and shares the lists', () => {
+    const document = decodeSession(documentOf('s-1', '1-a'), 's-1')
+    const copy = copyDocument(document)
+    expect(copy).toEqual(document)
+    expect(copy.history).toBe(document.history)
+    expect(copy.flow.memory.Ask?.messages).toBe(document.flow.memory.Ask?.messages)
+  })
+
+  test('what is changed in the copy, or put in its place, is not changed in the original', () => {
+    const document = decodeSession(documentOf('s-1', '1-a'), 's-1')
+    const copy = copyDocument(document) as unknown as {
+      error: string[]
+      flow: {
+        context: Record<string, unknown>
+        steps: Record<string, unknown>
+        memory: Record<string, Record<string, unknown>>
+        sequence: unknown[]
+      }
+    }
+    copy.error.push('another')
+    copy.flow.context.config = null
+    Object.assign(copy.flow.steps.Ask as Record<string, unknown>, { state: {} })
+    Object.assign(copy.flow.memory.Ask as Record<string, unknown>, { messages: [] })
+    copy.flow.memory.New = { messages: [] }
+    copy.flow.sequence = []
+    expect(document).toEqual(documentOf('s-1', '1-a'))
+  })
+
+  test('keeps keys named __proto__', () => {
+    const text = JSON.stringify(documentOf('s-1', '1-a')).replaceAll('"Ask":{', '"__proto__":{')
+    const copy = copyDocument(decodeSession(JSON.parse(text), 's-1'))
+    expect(JSON.parse(JSON.stringify(copy))).toEqual(JSON.parse(text))
+    expect(Object.keys(copy.flow.memory)).toEqual(['__proto__'])
+    expect(Object.keys(copy.flow.steps)).toEqual(['__proto__'])
   })
 })

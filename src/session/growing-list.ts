@@ -1,0 +1,53 @@
+/**
+ * A shared list that takes more entries. Whoever asks gets a frozen list, so nobody else can change what is stored;
+ * and a long one is not read anew for each entry.
+ */
+import { shareList } from './shared-lists.js'
+
+/**
+ * The entries of a long frozen list, in an array that is not frozen: that one is copied by the block, where reading a
+ * frozen array goes entry by entry. Each belongs to one list, and moves on with the first who adds to it.
+ */
+const unfrozen = new WeakMap<readonly unknown[], unknown[]>()
+
+/** From this length on a second array costs less than reading the frozen one. */
+const longList = 256
+
+/** A list in the making. Entries must be deeply frozen and checked, as those of every shared list. */
+export class GrowingList<T> {
+  #list: readonly T[] | undefined
+  #entries: T[] | undefined
+
+  /** @param list - Where it starts: a shared list, which stays as it is. */
+  constructor(list: readonly T[]) {
+    this.#list = list
+  }
+
+  /** Everything up to now: a shared list. The same one until something is added. */
+  get list(): readonly T[] {
+    this.#list ??= this.#freeze(this.#entries as T[])
+    return this.#list
+  }
+
+  push(entry: T): void {
+    if (this.#list !== undefined) {
+      this.#entries = takeEntries(this.#list)
+      this.#list = undefined
+    }
+    this.#entries?.push(entry)
+  }
+
+  #freeze(entries: T[]): readonly T[] {
+    if (entries.length < longList) return shareList(entries)
+    const list = shareList(entries.slice())
+    unfrozen.set(list, entries)
+    return list
+  }
+}
+
+function takeEntries<T>(list: readonly T[]): T[] {
+  const entries = unfrozen.get(list) as T[] | undefined
+  if (entries === undefined) return [...list]
+  unfrozen.delete(list)
+  return entries
+}
