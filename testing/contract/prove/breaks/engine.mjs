@@ -146,7 +146,7 @@ export const engineBreaks = [
         'config === undefined ? undefined : { config }',
         '{ config: config ?? null }',
       ],
-      ['queue limit off', 'if (queued < limit) return', 'return'],
+      ['queue limit off', 'if (queued < limits.maxQueuedTurnsPerSession) return', 'return'],
     ],
   },
   {

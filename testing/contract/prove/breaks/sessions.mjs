@@ -9,7 +9,7 @@ export const sessionBreaks = [
       ['lock not first in, first out', 'const waiter = queue?.first', 'const waiter = queue?.last'],
       [
         'lock freed while others wait',
-        'unlink(queue, waiter) waiter.enter()',
+        'queue.remove(waiter) waiter.enter()',
         'this.#queues.delete(sessionId)\nwaiter.enter()',
       ],
     ],
@@ -80,8 +80,8 @@ export const sessionBreaks = [
     rows: [
       [
         'session evicted while a turn holds it',
-        'if (entry.value !== undefined && entry.holders === 0) this.#unlink(entry)',
-        '',
+        'this.#droppable.remove(entry) entry.holders++',
+        'entry.holders++',
       ],
     ],
   },
