@@ -45,6 +45,8 @@ export interface EngineEventMap {
   'session:conflict': TurnEvent
   'session:deleted': SessionEvent
   'session:evicted': SessionEvent
+  /** A save took effect, but reached fewer replicas than wanted, or an unknown number of them (counted as 0). */
+  'session:under-replicated': SessionEvent & { readonly replicas: number; readonly wanted: number }
   /** The turn has its session's lock. `sessionId` is the one asked for; empty where a new session was. */
   'turn:start': TurnEvent
   /** The turn is over, whichever way. `durationMs` counts from `turn:start`. */

@@ -69,9 +69,20 @@ describe('making an engine', () => {
     await rejected.toMatchObject({
       code: 'INVALID_INPUT',
       message:
-        "SESSION_STORE is 'cassandra'; allowed: memory. For a store of your own, pass sessionStore to the engine.",
+        "SESSION_STORE is 'cassandra'; allowed: memory, redis, sqlite, postgres. For a store of your own, pass sessionStore to the engine.",
     })
     expect(thrownBy(() => new FlowEngine({ configManager })).code).toBe('INVALID_INPUT')
+  })
+
+  test('[2.6-6 4.4-2] a store with a backend is prepared by create, and by nothing else', async () => {
+    const configManager = new ConfigManager({ values: { SESSION_STORE: 'Redis', REDIS_URL: 'redis://127.0.0.1:1' } })
+    expect(thrownBy(() => new FlowEngine({ configManager })).message).toBe(
+      "SESSION_STORE is 'redis': use await FlowEngine.create(), or pass sessionStore to the engine.",
+    )
+    const engine = await FlowEngine.create({ configManager, flows: [flowOf('Talk')] })
+    const { error } = await engine.execute({ flowName: 'Talk', userMessage: 'hello', sessionId: 'given' })
+    expect(error).toMatchObject({ code: 'SESSION_STORE_ERROR', operation: 'load' })
+    await engine.close()
   })
 
   test('[4.4-2 2.5-1] a given store is used, whatever SESSION_STORE says', async () => {

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { expectNothingLeft, flowOf, harness } from '../../testing/contract/engine-harness.js'
 import { namesOf, recordEvents, recorded } from '../../testing/contract/event-recorder.js'
-import { type FlowConstructor, finish, MemorySessionStore, reply } from '../index.js'
+import { type FlowConstructor, finish, MemorySessionStore, reply, type UnderReplicatedReport } from '../index.js'
 
 afterEach(expectNothingLeft)
 
@@ -59,6 +59,21 @@ describe('the events of sessions', () => {
     const evicted = events.filter(([name]) => name === 'session:evicted')
     expect(evicted).toEqual([['session:evicted', { sessionId: sessions[0], at }]])
     expect(Object.isFrozen(evicted[0]?.[1])).toBe(true)
+  })
+
+  test('a save that reached too few replicas', async () => {
+    let tell: ((report: UnderReplicatedReport) => void) | undefined
+    const sessionStore = Object.assign(new MemorySessionStore(), {
+      onUnderReplicated(listener: (report: UnderReplicatedReport) => void): () => void {
+        tell = listener
+        return () => undefined
+      },
+    })
+    const { engine } = harness({ flows: [talk()], sessionStore })
+    const events = recordEvents(engine)
+    tell?.({ sessionId: 's', replicas: 0, wanted: 1 })
+    expect(events).toEqual([['session:under-replicated', { sessionId: 's', replicas: 0, wanted: 1, at }]])
+    expect(Object.isFrozen(events[0]?.[1])).toBe(true)
   })
 
   test('a batch flow tells of its checkpoint: created first, then saved', async () => {

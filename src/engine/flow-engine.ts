@@ -12,8 +12,9 @@ import type { Model, ModelProviderAdapter, ResolvedModelSelection, RuntimeModel 
 import { ModelRegistry } from '../model/model-registry.js'
 import { FlowSession, type LockWait } from '../session/flow-session.js'
 import type { SessionDocument } from '../session/session-document.js'
+import type { SessionStore } from '../session/session-store.js'
 import { StoreAccess, writeAttempts } from '../session/store-access.js'
-import { checkStore, createStore } from '../stores/create-store.js'
+import { checkStore, createStore, prepareStore } from '../stores/create-store.js'
 import { type CheckedInput, checkConfig, checkSessionId, checkTurnInput, isSessionId } from './check-input.js'
 import { type EngineEventName, EngineEvents, type EngineListener } from './engine-events.js'
 import { type EngineLimits, limitExceeded, resolveLimits } from './engine-limits.js'
@@ -53,7 +54,8 @@ export class FlowEngine {
    * Makes an engine over the memory store or a given one. {@link FlowEngine.create} does the same, and prepares any
    * store that `SESSION_STORE` names.
    *
-   * @throws `InvalidInputError`, `FlowRegistrationError` for options that cannot be used.
+   * @throws `InvalidInputError`, `FlowRegistrationError` for options that cannot be used, and for a `SESSION_STORE` that
+   * must be prepared.
    */
   constructor(options: FlowEngineOptions = {}) {
     const clock = options.clock ?? systemClock
@@ -79,16 +81,19 @@ export class FlowEngine {
     this.#parts.models.registerProviders(options.providers ?? [], true)
     this.#parts.models.registerModels(options.models ?? [], true)
     if (options.flows !== undefined) this.registerFlows(options.flows)
-    store.onEvicted?.((sessionId) => this.#parts.events.emit('session:evicted', { sessionId, at: clock.now() }))
+    this.#listenTo(store)
   }
 
   /**
-   * Makes an engine.
+   * Makes an engine over the store that `SESSION_STORE` names, or a given one. Does not wait for a connection: a server
+   * that is down now may be up for the first turn.
    *
-   * @throws `InvalidInputError`, `FlowRegistrationError` (rejects) for options that cannot be used.
+   * @throws `InvalidInputError`, `FlowRegistrationError` (rejects) for options and settings that cannot be used, and for
+   * a store whose package is not installed.
    */
   static async create(options: FlowEngineOptions = {}): Promise<FlowEngine> {
-    return new FlowEngine(options)
+    const prepared = options.sessionStore ?? (await prepareStore(options.configManager ?? new ConfigManager()))
+    return new FlowEngine(prepared === undefined ? options : { ...options, sessionStore: prepared })
   }
 
   /** The limits in force. */
@@ -302,6 +307,15 @@ export class FlowEngine {
     })
     await Promise.race([work, timeout])
     cancel()
+  }
+
+  #listenTo(store: SessionStore): void {
+    const { events, clock } = this.#parts
+    store.onEvicted?.((sessionId) => events.emit('session:evicted', { sessionId, at: clock.now() }))
+    store.onUnderReplicated?.((report) => {
+      const { sessionId, replicas, wanted } = report
+      events.emit('session:under-replicated', { sessionId, replicas, wanted, at: clock.now() })
+    })
   }
 
   /** Both are called inside the guard: a caller's own object may throw where it is read. */

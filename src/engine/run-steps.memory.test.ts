@@ -46,6 +46,22 @@ describe('a reply that no model made is remembered', () => {
     })
   })
 
+  test('once, where it is word for word what the model said', async () => {
+    class Ask extends Step {
+      static override readonly id: string = 'Ask'
+      override readonly memory = 'talk'
+      override onReply(text: string) {
+        return go('Answer').withReply(text)
+      }
+    }
+    class Answer extends Ask {
+      static override readonly id = 'Answer'
+    }
+    const chat = chatWith(flowOf(Ask, Answer), { script: ['Who are you?'] })
+    await chat.say('Hi')
+    expect(await memoryOf(chat)).toEqual({ talk: ['user: Hi', 'assistant: Who are you?'] })
+  })
+
   test('in the model step whose onReply gave it, after what the model said', async () => {
     class Censor extends Step {
       static override readonly id = 'Censor'

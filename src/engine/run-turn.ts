@@ -77,7 +77,7 @@ async function runAndCommit(
   scope.finishWork()
   stopDeadline()
   const isFirst = progress.storedRevision === undefined
-  await parts.session.access.write(document, progress.storedRevision, draft.hint())
+  await parts.session.access.write(document, progress.storedRevision, draft.hint(prepared.loaded), true)
   scope.announce(isFirst ? 'session:created' : 'session:saved', {})
   if (completed) scope.announce('session:completed', {})
   return successEnvelope(document.id, reply, completed)

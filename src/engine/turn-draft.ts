@@ -102,8 +102,14 @@ export class TurnDraft implements StepRuntime {
     this.#answered.push({ stepId, model: selection })
   }
 
-  /** What the turn appended to each list. */
-  hint(): SessionSaveHint {
+  /**
+   * What the turn appended to each list; `undefined` where the lists that it started from are not the stored ones: the
+   * flow's `onRestore` gave others, or an alias moved them.
+   *
+   * @param stored - The document as it was loaded; `undefined` for a new session.
+   */
+  hint(stored: SessionDocument | undefined): SessionSaveHint | undefined {
+    if (stored !== undefined && !hasSameLists(this.base, stored)) return undefined
     const appended: Record<string, number> = { history: 1 }
     for (const [namespace, count] of this.memory.appended()) appended[`memory:${namespace}`] = count
     return { appended }
@@ -189,6 +195,17 @@ export class TurnDraft implements StepRuntime {
     const { steps } = this.base.flow
     return Object.hasOwn(steps, stepId) ? steps[stepId] : undefined
   }
+}
+
+/** Whether two documents hold the very same lists under the same names. Lists are frozen: the same one is unchanged. */
+function hasSameLists(one: SessionDocument, other: SessionDocument): boolean {
+  if (one === other) return true
+  if (one.history !== other.history) return false
+  const [memory, otherMemory] = [Object.entries(one.flow.memory), other.flow.memory]
+  return (
+    memory.length === Object.keys(otherMemory).length &&
+    memory.every(([name, { messages }]) => Object.hasOwn(otherMemory, name) && otherMemory[name]?.messages === messages)
+  )
 }
 
 /** A copy of a flow's context that can be stored: a `config` of the deepest kind, and the object around it. */

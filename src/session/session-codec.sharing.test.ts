@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { documentOf } from '../../testing/contract/session-bench.js'
 import { deepFreeze } from '../json.js'
 import { decodeSession } from './session-codec.js'
-import { isSharedList, shareList } from './shared-lists.js'
+import type { SessionDocument } from './session-document.js'
+import { extendList, isSharedList, shareList } from './shared-lists.js'
 
 describe('decodeSession', () => {
   test('freezes the lists and vouches for them; the head stays open', () => {
@@ -23,4 +24,15 @@ describe('decodeSession', () => {
   test('takes a document that a store returned frozen', () => {
     expect(decodeSession(deepFreeze(documentOf('s-1', '1-a')), 's-1')).toEqual(documentOf('s-1', '1-a'))
   })
+})
+
+test('of a list that extends a checked one only the new part is checked', () => {
+  const first = decodeSession(documentOf('s', '1-a'), 's')
+  const entry = first.history[0] as SessionDocument['history'][number]
+  const good = decodeSession({ ...first, history: extendList(first.history, [{ ...entry, turn: 2 }]) }, 's')
+  expect(isSharedList(good.history)).toBe(true)
+  const bad = { ...first, history: extendList(good.history, [{ ...entry, turn: 'three' } as never]) }
+  expect(() => decodeSession(bad, 's')).toThrow(
+    "Session 's' is malformed: history[2].turn is a string and not a count.",
+  )
 })

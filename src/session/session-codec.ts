@@ -5,7 +5,7 @@
 import { SessionFlowInvariantError } from '../errors/session-errors.js'
 import { isPlainObject } from '../json.js'
 import { type SessionDocument, sessionLayoutVersion } from './session-document.js'
-import { adoptList, isSharedList } from './shared-lists.js'
+import { adoptList, checkedLength, isSharedList } from './shared-lists.js'
 
 /**
  * Looks at a value and returns what is wrong with it, or `undefined`. The text starts with the path below the value:
@@ -51,10 +51,10 @@ function mapOf(check: Check): Check {
   }
 }
 
-function listOf(check: Check): Check {
-  return (value) => {
+function listOf(check: Check): (value: unknown, from?: number) => string | undefined {
+  return (value, from = 0) => {
     if (!Array.isArray(value)) return ` is ${show(value)} and not a list`
-    for (let index = 0; index < value.length; index++) {
+    for (let index = from; index < value.length; index++) {
       const problem = check(value[index])
       if (problem !== undefined) return `[${index}]${problem}`
     }
@@ -67,7 +67,7 @@ function sharedListOf(check: Check): Check {
   const checkAll = listOf(check)
   return (value) => {
     if (Array.isArray(value) && isSharedList(value)) return undefined
-    const problem = checkAll(value)
+    const problem = checkAll(value, checkedLength(value as readonly unknown[]))
     if (problem === undefined) adoptList(value as readonly unknown[])
     return problem
   }

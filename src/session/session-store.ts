@@ -17,6 +17,15 @@ export interface SessionSaveHint {
   readonly appended: Readonly<Record<string, number>>
 }
 
+/** A save that took effect on fewer replicas than were asked for, or on an unknown number of them (counted as 0). */
+export interface UnderReplicatedReport {
+  readonly sessionId: string
+  /** The replicas that acknowledged the save in time. */
+  readonly replicas: number
+  /** The replicas that were asked for. */
+  readonly wanted: number
+}
+
 /**
  * Where sessions live. Trouble of any kind but a conflict is thrown as it is; the engine makes it a
  * `SESSION_STORE_ERROR`. Nothing is ever merged.
@@ -40,7 +49,9 @@ export interface SessionStore {
    * Replaces the stored document if its revision equals `expectedRevision`. Succeeds without a change where the stored
    * revision equals the document's own.
    *
-   * @param hint - What was only appended; a store may ignore it.
+   * @param hint - What was only appended; a store may ignore it. It is given only where every list that it speaks of, and
+   * every one that it leaves out, begins with what is stored under `expectedRevision`: where a flow rewrote history or
+   * messages, there is none.
    * @throws `SessionConflictError` where another revision is stored, or none.
    */
   save(document: SessionDocument, expectedRevision: string, hint?: SessionSaveHint): Promise<void>
@@ -60,4 +71,9 @@ export interface SessionStore {
   hold?(sessionId: string): () => void
   /** Optional, for a store that evicts: calls `listener` for each session that it dropped. Returns an unsubscriber. */
   onEvicted?(listener: (sessionId: string) => void): () => void
+  /**
+   * Optional, for a store whose backend replicates: calls `listener` for each save that took effect, but on too few
+   * replicas. Returns an unsubscriber.
+   */
+  onUnderReplicated?(listener: (report: UnderReplicatedReport) => void): () => void
 }

@@ -1,5 +1,13 @@
 import { expect, test } from 'vitest'
-import { adoptList, freezeList, isFrozenList, isSharedList, shareList } from './shared-lists.js'
+import {
+  adoptList,
+  checkedLength,
+  extendList,
+  freezeList,
+  isFrozenList,
+  isSharedList,
+  shareList,
+} from './shared-lists.js'
 
 test('a list is shared once somebody vouched for it, and only that very list', () => {
   const list = [Object.freeze({ turn: 1 })]
@@ -57,4 +65,22 @@ test('freezing a shared list is no work', () => {
   expect(isFrozenList(list)).toBe(true)
   freezeList(list)
   expect(Object.isFrozen(entry)).toBe(false)
+})
+
+test('a list that extends another is frozen, and needs a check from where the other ended', () => {
+  const checked = adoptList([{ turn: 1 }, { turn: 2 }])
+  const extended = extendList(checked, [{ turn: 3 }])
+  expect(extended).toEqual([{ turn: 1 }, { turn: 2 }, { turn: 3 }])
+  expect(isFrozenList(extended)).toBe(true)
+  expect(isSharedList(extended)).toBe(false)
+  expect(() => Object.assign(extended[2] as object, { turn: 4 })).toThrow(TypeError)
+  expect(checkedLength(extended)).toBe(2)
+  expect(checkedLength(extendList(extended, [{ turn: 4 }]))).toBe(2)
+  expect(checkedLength(checked)).toBe(0)
+})
+
+test('what was never checked stays so, however often it is extended', () => {
+  const list = [{ turn: 1 }]
+  freezeList(list)
+  expect(checkedLength(extendList(list, [{ turn: 2 }]))).toBe(0)
 })

@@ -38,3 +38,19 @@ export function adoptList<T>(list: readonly T[]): readonly T[] {
   freezeList(list)
   return shareList(list as T[])
 }
+
+/** How many entries of a list, from its start, were checked as part of a shorter one. */
+const checkedStarts = new WeakMap<readonly unknown[], number>()
+
+/** How many entries of `list`, from its start, need no check: they were checked in the list that it extends. */
+export function checkedLength(list: readonly unknown[]): number {
+  return checkedStarts.get(list) ?? 0
+}
+
+/** A frozen list with more entries after it, frozen deeply, too. What was checked of `list` stays checked. */
+export function extendList<T>(list: readonly T[], entries: readonly T[]): readonly T[] {
+  const extended = Object.freeze(list.concat(deepFreeze(entries)))
+  frozen.add(extended)
+  checkedStarts.set(extended, isSharedList(list) ? list.length : checkedLength(list))
+  return extended
+}

@@ -65,10 +65,17 @@ export class StoreAccess {
   /**
    * Writes a document: creates it (`expectedRevision` undefined) or swaps it in.
    *
+   * @param hint - For the store: see {@link SessionStore.save}.
+   * @param addsTurn - Whether the last entry of `history` is new. Default: what the hint says.
    * @throws {@link SessionConflictError} where somebody else's document is stored, or none that was expected.
    * @throws {@link SessionStoreError} where the store failed; `outcomeUnknown` of it is `true` where the write may have happened.
    */
-  write(document: SessionDocument, expectedRevision: string | undefined, hint?: SessionSaveHint): Promise<void> {
+  write(
+    document: SessionDocument,
+    expectedRevision: string | undefined,
+    hint?: SessionSaveHint,
+    addsTurn: boolean = hint?.appended.history === 1,
+  ): Promise<void> {
     const { store } = this
     const { id } = document
     if (expectedRevision === undefined) {
@@ -78,7 +85,7 @@ export class StoreAccess {
         () => store.create(document),
         (found) => {
           if (found === 'missing') return 'again'
-          return tookEffect(found, document, hint) ? 'done' : 'conflict'
+          return tookEffect(found, document, addsTurn) ? 'done' : 'conflict'
         },
       )
     }
@@ -89,7 +96,7 @@ export class StoreAccess {
       (found) => {
         if (found === 'missing') return 'conflict'
         if (found.revision === expectedRevision) return 'again'
-        return tookEffect(found, document, hint) ? 'done' : 'conflict'
+        return tookEffect(found, document, addsTurn) ? 'done' : 'conflict'
       },
     )
   }
@@ -251,14 +258,10 @@ function asStoreError(operation: SessionStoreOperation, sessionId: string | unde
  * Whether a document that was found shows that the write of `own` happened: it is `own`, or one that goes on from it. The
  * next turn may have been stored before the read-back; then the turn just written stands in its history.
  */
-function tookEffect(
-  found: Exclude<Found, 'missing'>,
-  own: SessionDocument,
-  hint: SessionSaveHint | undefined,
-): boolean {
+function tookEffect(found: Exclude<Found, 'missing'>, own: SessionDocument, addsTurn: boolean): boolean {
   if (found.revision === own.revision) return true
   // Only a write that adds a turn can be told by one.
-  const turn = hint?.appended.history === 1 ? own.history.length : 0
+  const turn = addsTurn ? own.history.length : 0
   const { history } = (found.stored ?? {}) as { readonly history?: readonly unknown[] }
   if (turn === 0 || !Array.isArray(history) || history.length < turn) return false
   return JSON.stringify(history[turn - 1]) === JSON.stringify(own.history[turn - 1])

@@ -18,6 +18,7 @@ const eventNames: readonly EngineEventName[] = [
   'session:conflict',
   'session:deleted',
   'session:evicted',
+  'session:under-replicated',
   'turn:start',
   'turn:end',
   'turn:error',

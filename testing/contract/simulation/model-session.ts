@@ -98,7 +98,6 @@ function talk(session: ModelSession, verb: Verb, token: string): Taken {
   const usage = { inputTokens, outputTokens, modelCalls }
   if (verb === 'boom') return { failed: message, usage }
   // Where code answered in place of the model, the model is told what was said.
-  if (verb === 'csv') memory.push(`assistant: ${text}`)
   if (verb === 'end') memory.push('assistant: bye')
   const after = answered(
     { ...session, said, memory, usage },
