@@ -16,4 +16,6 @@ export type {
   ScriptedToolCall,
 } from './scripted-model.js'
 export { ScriptedModel, scriptedProvider } from './scripted-model.js'
+export type { SessionStoreSuiteOptions, SuiteTest } from './session-store-suite.js'
+export { sessionStoreSuite } from './session-store-suite.js'
 export { VirtualClock } from './virtual-clock.js'

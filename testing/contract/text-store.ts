@@ -1,0 +1,173 @@
+// What the tests of the conformance suite share: a store that is right and easily broken, and the verdict of one case
+// on a store. Which case must catch which fault is said by each test.
+import { expect } from 'vitest'
+import {
+  SessionConflictError,
+  type SessionDocument,
+  SessionFlowInvariantError,
+  type SessionSaveHint,
+  type SessionStore,
+  type SessionStoreGuarantees,
+} from '../../src/index.js'
+import { type SessionStoreSuiteOptions, sessionStoreSuite } from '../session-store-suite.js'
+
+/** What is stored under a key. */
+export interface TextEntry {
+  readonly revision: string
+  readonly text: string
+}
+
+/** What several handles share. */
+export type TextData = Map<string, TextEntry>
+
+/** A store that is right: JSON texts in a Map, each step of it a method that a broken one replaces. */
+export class TextStore implements SessionStore {
+  readonly guarantees: SessionStoreGuarantees = { compareAndSwap: 'process', durable: false }
+  readonly data: TextData
+  closed = false
+
+  constructor(data: TextData) {
+    this.data = data
+  }
+
+  keyOf(sessionId: string): string {
+    return sessionId
+  }
+  isSame(stored: string, expected: string): boolean {
+    return stored === expected
+  }
+  write(document: SessionDocument, _hint?: SessionSaveHint): void {
+    this.data.set(this.keyOf(document.id), { revision: document.revision, text: JSON.stringify(document) })
+  }
+  read(entry: TextEntry, sessionId: string): SessionDocument {
+    try {
+      return JSON.parse(entry.text)
+    } catch (cause) {
+      throw new SessionFlowInvariantError({ sessionId, problem: 'it is no JSON', cause })
+    }
+  }
+  find(sessionId: string): TextEntry | undefined {
+    if (this.closed) throw new Error('The store is closed.')
+    return this.data.get(this.keyOf(sessionId))
+  }
+  conflict(sessionId: string): Error {
+    return new SessionConflictError({ sessionId })
+  }
+
+  async load(sessionId: string): Promise<SessionDocument | undefined> {
+    const entry = this.find(sessionId)
+    return entry === undefined ? undefined : this.read(entry, sessionId)
+  }
+  async create(document: SessionDocument): Promise<void> {
+    const entry = this.find(document.id)
+    if (entry === undefined) return this.write(document)
+    if (!this.isSame(entry.revision, document.revision)) throw this.conflict(document.id)
+  }
+  async save(document: SessionDocument, expected: string, hint?: SessionSaveHint): Promise<void> {
+    const entry = this.find(document.id)
+    if (entry !== undefined && this.isSame(entry.revision, document.revision)) return
+    if (entry === undefined || !this.isSame(entry.revision, expected)) throw this.conflict(document.id)
+    this.write(document, hint)
+  }
+  async delete(sessionId: string, expected?: string): Promise<void> {
+    const entry = this.find(sessionId)
+    if (entry === undefined) return
+    if (expected !== undefined && !this.isSame(entry.revision, expected)) throw this.conflict(sessionId)
+    this.data.delete(this.keyOf(sessionId))
+  }
+  async close(): Promise<void> {
+    this.closed = true
+  }
+}
+
+/** A store whose backend is down. */
+export class DownStore extends TextStore {
+  override find(): undefined {
+    throw new Error('connect ECONNREFUSED')
+  }
+}
+
+/** Makes a handle on some data. */
+export type StoreClass = new (data: TextData) => TextStore
+
+/** Every option of the suite, for handles of one class. */
+export function optionsFor(Store: StoreClass, Down: StoreClass = DownStore): SessionStoreSuiteOptions {
+  return {
+    reopen: (store) => new Store((store as TextStore).data),
+    corrupt: (sessionId, store) => {
+      const { data } = store as TextStore
+      data.set(sessionId, { revision: data.get(sessionId)?.revision ?? '', text: '{"id":' })
+    },
+    createUnreachable: () => new Down(new Map()),
+    deadlineMs: 2_000,
+  }
+}
+
+/** What the case says about a store; `undefined` where the store passes. */
+export async function verdictOf(name: string, Store: StoreClass, Down?: StoreClass): Promise<string | undefined> {
+  const bodies = new Map<string, () => Promise<void>>()
+  sessionStoreSuite(
+    (title, body) => bodies.set(title, body),
+    () => new Store(new Map()),
+    optionsFor(Store, Down),
+  )
+  const body = bodies.get(name)
+  if (body === undefined) throw new Error(`There is no case '${name}'.`)
+  return body().then(
+    () => undefined,
+    (error: unknown) => (error as Error).message,
+  )
+}
+
+/** A store with a fault, and the cases that must tell. */
+export interface BrokenStore {
+  readonly what: string
+  readonly store: StoreClass
+  readonly down?: StoreClass
+  readonly caughtBy: readonly string[]
+}
+
+/** Fails unless the store does what is plain, and each case that should catch it does, by name and with a sentence. */
+export async function expectCaught({ store, down, caughtBy }: BrokenStore): Promise<void> {
+  expect(await verdictOf('load gives what create stored', store, down)).toBeUndefined()
+  for (const name of caughtBy) {
+    expect((await verdictOf(name, store, down)) ?? 'nothing', name).toContain(`${name}: Expected `)
+  }
+}
+
+/** As `JSON.parse` and `JSON.stringify` take one. */
+export type Reviver = (key: string, value: unknown) => unknown
+
+/** A store whose documents go through a function on the way out. */
+export function readingThrough(what: string, revive: Reviver, ...caughtBy: readonly string[]): BrokenStore {
+  const store = class extends TextStore {
+    override read({ text }: TextEntry): SessionDocument {
+      return JSON.parse(text, revive)
+    }
+  }
+  return { what, store, caughtBy }
+}
+
+/** A store whose documents go through a function on the way in. */
+export function writingThrough(what: string, replace: Reviver, ...caughtBy: readonly string[]): BrokenStore {
+  const store = class extends TextStore {
+    override write(document: SessionDocument): void {
+      super.write(JSON.parse(JSON.stringify(document, replace)))
+    }
+  }
+  return { what, store, caughtBy }
+}
+
+/** A reviver of texts. */
+export function changedTexts(change: (text: string) => unknown): Reviver {
+  return (_key, value) => (typeof value === 'string' ? change(value) : value)
+}
+
+/** A reviver of keys. */
+export function changedKeys(change: (key: string) => string | undefined): Reviver {
+  return (_key, value) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+    const entries = Object.entries(value).map(([key, inner]) => [change(key), inner] as const)
+    return Object.fromEntries(entries.filter(([key]) => key !== undefined))
+  }
+}

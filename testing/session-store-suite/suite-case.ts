@@ -1,0 +1,27 @@
+/** What a case of the suite is, and what it finds on its bench. Types only. */
+import type { CheckedStore } from './checked-store.js'
+
+/** One case. Its name is public: it is how a caller leaves it out. */
+export interface SuiteCase {
+  readonly name: string
+  /** What the interface `SessionStore` promises, as the failure tells it. */
+  readonly rule: string
+  /** The option without which the case cannot be run. */
+  readonly needs?: 'corrupt' | 'createUnreachable'
+  /** Rejects where the store breaks the rule. */
+  readonly run: (bench: SuiteBench) => Promise<void>
+}
+
+/** The stores of one case. Every handle is closed when the case is over. */
+export interface SuiteBench {
+  /** A session ID that nothing is stored under. */
+  newId(): string
+  /** A fresh store. */
+  open(): Promise<CheckedStore>
+  /** Another handle on the same data. Fails where it does not see them. */
+  another(store: CheckedStore): Promise<CheckedStore>
+  /** Makes a stored session unreadable. */
+  corrupt(sessionId: string, store: CheckedStore): Promise<void>
+  /** A store that is down. */
+  openUnreachable(): Promise<CheckedStore>
+}
