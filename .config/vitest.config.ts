@@ -4,6 +4,7 @@
  *
  * unit      beside the sources, and the rules of the source tree itself: no build, no network
  * contract  the behaviour seen from outside: HTTP over every way of serving, schedules, browsers
+ * servers   sessions in real databases, which the tests start: one file at a time, after all others
  * examples  the examples' own tests
  * package   the packed package, installed as a stranger would: needs a build
  */
@@ -14,6 +15,7 @@ const root: string = fileURLToPath(new URL('..', import.meta.url))
 const source = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url))
 const report: string | undefined = process.env.TEST_REPORT
 const packageTests = 'testing/contract/package/**/*.test.ts'
+const serverTests = 'testing/contract/{stores,storm,cluster}/**/*.test.ts'
 const treeTests = 'testing/contract/architecture.test.ts'
 /** These folders decide what is stored and who waits: each must reach the threshold by itself. */
 const wellCovered = { branches: 95 }
@@ -23,6 +25,7 @@ const config: ViteUserConfig = defineConfig({
   resolve: {
     alias: [
       { find: /^turnkeeper$/, replacement: source('src/index.ts') },
+      { find: /^turnkeeper\/keyv$/, replacement: source('src/stores/keyv/index.ts') },
       { find: /^turnkeeper\/(fetch|hono)$/, replacement: `${source('adapters')}/$1/index.ts` },
       { find: /^turnkeeper\/testing$/, replacement: source('testing/index.ts') },
     ],
@@ -46,7 +49,23 @@ const config: ViteUserConfig = defineConfig({
       },
       {
         extends: true,
-        test: { name: 'contract', include: ['testing/contract/**/*.test.ts'], exclude: [treeTests, packageTests] },
+        test: {
+          name: 'contract',
+          include: ['testing/contract/**/*.test.ts'],
+          exclude: [treeTests, packageTests, serverTests],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'servers',
+          include: [serverTests],
+          // Processes, databases and their deadlines need the machine to themselves.
+          fileParallelism: false,
+          sequence: { groupOrder: 1 },
+          testTimeout: 300_000,
+          hookTimeout: 120_000,
+        },
       },
       { extends: true, test: { name: 'examples', include: ['examples/**/*.test.ts'] } },
       {

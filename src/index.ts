@@ -95,6 +95,11 @@ export type {
   SessionStep,
   SessionUsage,
 } from './session/session-document.js'
-export type { SessionSaveHint, SessionStore, SessionStoreGuarantees } from './session/session-store.js'
+export type {
+  SessionSaveHint,
+  SessionStore,
+  SessionStoreGuarantees,
+  UnderReplicatedReport,
+} from './session/session-store.js'
 export type { MemorySessionBacking, MemorySessionRecord, MemorySessionStoreOptions } from './stores/memory-store.js'
 export { MemorySessionStore } from './stores/memory-store.js'

@@ -3,8 +3,9 @@
  *
  *     passed<TAB>12
  *     failed<TAB>src/a.test.ts > the name of the test
+ *     left out<TAB>src/a.test.ts > the name of the test (left out: the reason)
  *
- * Skipped and unfinished tests count as failed. So does a run that failed although every test in it passed (an unhandled
+ * Skipped and unfinished tests count as failed, but for those whose name says why they are left out. So does a run that failed although every test in it passed (an unhandled
  * rejection, a file that could not be loaded) or that left no report.
  *
  *     node .config/scripts/count-tests.mjs <report> <exit code of the run>
@@ -26,10 +27,12 @@ function readReport() {
 const { testResults, unreadable } = readReport()
 let passed = 0
 const failures = []
+const leftOut = []
 for (const { name, status, message, assertionResults } of testResults) {
   const file = relative(process.cwd(), name)
   for (const test of assertionResults) {
     if (test.status === 'passed') passed += 1
+    else if (/\(left out: .+\)$/.test(test.fullName)) leftOut.push(`${file} > ${test.fullName}`)
     else failures.push(`${file} > ${test.fullName} (${test.status})`)
   }
   if (status === 'failed' && assertionResults.every((test) => test.status !== 'failed')) {
@@ -43,3 +46,4 @@ else if (code !== '0' && failures.length === 0)
 
 print('passed', passed)
 for (const failure of failures) print('failed', failure)
+for (const test of leftOut) print('left out', test)

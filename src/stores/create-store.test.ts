@@ -4,7 +4,7 @@ import { VirtualClock } from '../../testing/virtual-clock.js'
 import { ConfigManager } from '../config/config-manager.js'
 import { InvalidInputError } from '../errors/engine-errors.js'
 import type { SessionStore } from '../session/session-store.js'
-import { checkStore, createStore } from './create-store.js'
+import { checkStore, createStore, prepareStore } from './create-store.js'
 import { MemorySessionStore } from './memory-store.js'
 
 const clock = new VirtualClock()
@@ -21,7 +21,7 @@ describe('createStore', () => {
     expect(() => createStore(new ConfigManager(), clock)).toThrow(
       new InvalidInputError({
         message:
-          "SESSION_STORE is 'nowhere'; allowed: memory. For a store of your own, pass sessionStore to the engine.",
+          "SESSION_STORE is 'nowhere'; allowed: memory, redis, sqlite, postgres. For a store of your own, pass sessionStore to the engine.",
       }),
     )
   })
@@ -39,7 +39,7 @@ describe('createStore', () => {
   ])('refuses %j', (value, shown) => {
     const config = { get: () => value as string }
     expect(() => createStore(config, clock)).toThrow(
-      `SESSION_STORE is ${shown}; allowed: memory. For a store of your own, pass sessionStore to the engine.`,
+      `SESSION_STORE is ${shown}; allowed: memory, redis, sqlite, postgres. For a store of your own, pass sessionStore to the engine.`,
     )
   })
 
@@ -60,6 +60,43 @@ describe('createStore', () => {
   test('makes a new store each time', () => {
     const config = new ConfigManager()
     expect(createStore(config, clock)).not.toBe(createStore(config, clock))
+  })
+})
+
+describe('prepareStore', () => {
+  const settings = (values: Readonly<Record<string, string>>): ConfigManager => new ConfigManager({ values })
+
+  test.each([{}, { SESSION_STORE: 'Memory' }])('has nothing to prepare for %j', async (values) => {
+    expect(await prepareStore(settings(values))).toBeUndefined()
+  })
+
+  test('[2.6-6] makes the store of another process from the settings, and needs no server for it', async () => {
+    const store = await prepareStore(settings({ SESSION_STORE: 'Redis', REDIS_URL: 'redis://127.0.0.1:1' }))
+    expect(store?.guarantees).toEqual({ compareAndSwap: 'backend', durable: true })
+    await expect(store?.load('session')).rejects.toThrow('ECONNREFUSED')
+    await store?.close()
+  })
+
+  test('refuses what createStore refuses, and a setting that cannot be used', async () => {
+    await expect(prepareStore({ get: () => 'nowhere' })).rejects.toThrow(
+      "SESSION_STORE is 'nowhere'; allowed: memory, redis, sqlite, postgres.",
+    )
+    await expect(prepareStore(settings({ SESSION_STORE: 'redis', SESSION_TTL_MS: '1h' }))).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+      message: "SESSION_TTL_MS is '1h'; it must be a whole number of milliseconds above 0.",
+    })
+    await expect(prepareStore(settings({ SESSION_STORE: 'redis', REDIS_URL: 'localhost' }))).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+      message: 'createRedisKeyv: the address must read redis://host:port or rediss://host:port.',
+    })
+  })
+
+  test.each(['redis', 'sqlite', 'postgres'])('createStore leaves %s to it', (name) => {
+    expect(() => createStore({ get: () => name }, clock)).toThrow(
+      new InvalidInputError({
+        message: `SESSION_STORE is '${name}': use await FlowEngine.create(), or pass sessionStore to the engine.`,
+      }),
+    )
   })
 })
 

@@ -1,23 +1,62 @@
-/** From the setting `SESSION_STORE`, or what the application passed, to a store. */
+/**
+ * From the setting `SESSION_STORE`, or what the application passed, to a store. What needs a package beyond this one is
+ * loaded late, so that nothing of it is in an application that does without.
+ */
 import type { Clock } from '../config/clock.js'
 import type { ConfigReader } from '../config/config-manager.js'
 import { InvalidInputError } from '../errors/engine-errors.js'
 import type { SessionStore } from '../session/session-store.js'
 import { MemorySessionStore } from './memory-store.js'
 
-const allowed = ['memory']
+const allowed = ['memory', 'redis', 'sqlite', 'postgres']
+
+/** This package's own entry point. Joined when it is needed: a bundler would follow what it can read. */
+const keyvModule = ['turnkeeper', 'keyv']
+
+/** What is used of it. */
+interface KeyvModule {
+  createStoreFromSettings(name: string, config: ConfigReader): Promise<SessionStore>
+}
 
 /**
- * The store that `SESSION_STORE` names; `memory` where it names none. Letter case does not matter.
+ * The memory store, where `SESSION_STORE` names it, or nothing. Letter case does not matter.
  *
- * @throws {@link InvalidInputError} for any other value, with the allowed ones.
+ * @throws {@link InvalidInputError} for a store that must be prepared first, and for any other value, with the allowed
+ * ones.
  */
 export function createStore(config: ConfigReader, clock: Clock): SessionStore {
-  const name: unknown = config.get('SESSION_STORE') ?? 'memory'
-  if (typeof name === 'string' && name.toLowerCase() === 'memory') return new MemorySessionStore({ clock })
-  throw new InvalidInputError({
-    message: `SESSION_STORE is '${String(name)}'; allowed: ${allowed.join(', ')}. For a store of your own, pass sessionStore to the engine.`,
+  const name = storeName(config)
+  if (name === 'memory') return new MemorySessionStore({ clock })
+  throw refusal(name, ': use await FlowEngine.create(), or pass sessionStore to the engine.')
+}
+
+/**
+ * The store that `SESSION_STORE` names, where it must be prepared; `undefined` for the memory store. Does not connect.
+ *
+ * @throws {@link InvalidInputError} (rejects) for a value that is not allowed, a further setting that cannot be used, or
+ * a package that is not installed.
+ */
+export async function prepareStore(config: ConfigReader): Promise<SessionStore | undefined> {
+  const name = storeName(config)
+  if (name === 'memory') return undefined
+  const specifier = keyvModule.join('/')
+  const { createStoreFromSettings }: KeyvModule = await import(
+    /* webpackIgnore: true */ /* @vite-ignore */ specifier
+  ).catch((cause: unknown) => {
+    throw refusal(name, ', which a bundle cannot load: pass sessionStore to the engine.', cause)
   })
+  return createStoreFromSettings(name, config)
+}
+
+function storeName(config: ConfigReader): string {
+  const value: unknown = config.get('SESSION_STORE') ?? 'memory'
+  const name = typeof value === 'string' ? value.toLowerCase() : ''
+  if (allowed.includes(name)) return name
+  throw refusal(value, `; allowed: ${allowed.join(', ')}. For a store of your own, pass sessionStore to the engine.`)
+}
+
+function refusal(value: unknown, problem: string, cause?: unknown): InvalidInputError {
+  return new InvalidInputError({ message: `SESSION_STORE is '${String(value)}'${problem}`, cause })
 }
 
 const operations = ['load', 'create', 'save', 'delete', 'close'] as const

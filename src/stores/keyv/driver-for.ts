@@ -1,0 +1,75 @@
+/**
+ * Which driver a Keyv gets, by its adapter, and how keys and texts are made for it. The one place where a further
+ * driver is plugged in.
+ */
+import type { Keyv } from 'keyv'
+import { InvalidInputError } from '../../errors/engine-errors.js'
+import { createMapDriver } from './drivers/map-driver.js'
+import { createPostgresDriver } from './drivers/postgres-driver.js'
+import { createProcessDriver } from './drivers/process-driver.js'
+import { isRedisAdapter } from './drivers/redis-client.js'
+import { createRedisDriver } from './drivers/redis-driver.js'
+import { isSqlAdapter } from './drivers/sql-adapter.js'
+import { createSqliteDriver } from './drivers/sqlite-driver.js'
+import type { SessionDriver } from './session-driver.js'
+import { createTextCodec, plainCodec, type TextCodec } from './text-codec.js'
+
+/** A driver, and what is made for it. */
+export interface ChosenDriver {
+  readonly driver: SessionDriver
+  /** The key as the backend knows it: with the Keyv's namespace. */
+  keyOf(key: string): string
+  readonly codec: TextCodec
+}
+
+/** What decides. */
+export interface DriverOptions {
+  readonly keyv: Keyv
+  readonly consistency?: 'process'
+  readonly driver?: SessionDriver
+}
+
+/**
+ * Chooses.
+ *
+ * @throws {@link InvalidInputError} for an adapter without a driver, and for what is no Keyv.
+ */
+export function chooseDriver({ keyv, consistency, driver }: DriverOptions): ChosenDriver {
+  if (typeof keyv?.serializeData !== 'function') {
+    throw new InvalidInputError({ message: 'KeyvSessionStore: keyv must be a Keyv of version 5.6 or later.' })
+  }
+  if (consistency !== undefined && consistency !== 'process') {
+    throw new InvalidInputError({ message: "KeyvSessionStore: consistency can only be 'process'." })
+  }
+  const own = driver ?? driverOf(keyv)
+  if (own !== undefined) return { driver: own, keyOf: (key) => prefixed(keyv, key), codec: createTextCodec(keyv) }
+  if (consistency === undefined) throw new InvalidInputError({ message: refusal(keyv) })
+  // This one works through Keyv, which adds the namespace and calls the hooks itself.
+  return { driver: createProcessDriver(keyv), keyOf: (key) => key, codec: plainCodec }
+}
+
+function driverOf(keyv: Keyv): SessionDriver | undefined {
+  const adapter: unknown = keyv.store
+  if (adapter instanceof Map) return createMapDriver(adapter)
+  if (isRedisAdapter(adapter)) return createRedisDriver(keyv)
+  if (isSqlAdapter(adapter, 'sqlite')) return createSqliteDriver(adapter)
+  if (isSqlAdapter(adapter, 'postgres')) return createPostgresDriver(adapter)
+  return undefined
+}
+
+/** The key as the adapter would make it, with the namespace once. */
+function prefixed(keyv: Keyv, key: string): string {
+  const adapter: unknown = keyv.store
+  if (isRedisAdapter(adapter)) return adapter.createKeyPrefix(key, adapter.namespace)
+  return keyv.useKeyPrefix && keyv.namespace ? `${keyv.namespace}:${key}` : key
+}
+
+function refusal(keyv: Keyv): string {
+  const name: unknown = keyv.store?.constructor?.name
+  return (
+    `KeyvSessionStore: the Keyv adapter ${typeof name === 'string' && name !== '' ? name : 'in use'} has no ` +
+    'compare-and-swap that is known here, so two processes would overwrite each other. Use @keyv/redis, ' +
+    '@keyv/sqlite, @keyv/postgres or a Map, ' +
+    "pass a driver, or pass consistency: 'process' if one process alone uses the backend."
+  )
+}

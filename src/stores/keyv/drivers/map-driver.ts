@@ -1,0 +1,65 @@
+/**
+ * Sessions in the Map that a Keyv without an adapter uses: a swap within this process, lost with it.
+ */
+import type { SessionDriver, SessionSwap, StoredHead, StoredSession, SwapOutcome } from '../session-driver.js'
+
+interface MapRecord {
+  readonly revision: string
+  readonly head: string
+  readonly chunks: Map<string, string>
+  readonly expiresAt: number
+}
+
+/** The driver for Keyv's Map. Two stores over one Map see each other's sessions. */
+export function createMapDriver(map: Map<unknown, unknown>): SessionDriver {
+  let closed = false
+  const find = (key: string): MapRecord | undefined => {
+    if (closed) throw new Error('The Map driver is closed.')
+    const record = map.get(key) as MapRecord | undefined
+    if (record === undefined || record.expiresAt > Date.now()) return record
+    map.delete(key)
+    return undefined
+  }
+  return {
+    guarantees: { compareAndSwap: 'process', durable: false },
+    async read(key, chunks): Promise<StoredHead | undefined> {
+      const record = find(key)
+      if (record === undefined) return undefined
+      return { revision: record.revision, head: record.head, chunks: chunks.map((name) => record.chunks.get(name)) }
+    },
+    async readAll(key): Promise<StoredSession | undefined> {
+      const record = find(key)
+      if (record === undefined) return undefined
+      return { revision: record.revision, head: record.head, chunks: new Map(record.chunks) }
+    },
+    async swap(swap): Promise<SwapOutcome> {
+      const stored = find(swap.key)
+      if (stored?.revision === swap.revision) return 'done'
+      if (stored?.revision !== swap.expectedRevision) return 'conflict'
+      map.set(swap.key, recordOf(swap, stored))
+      return 'done'
+    },
+    async remove(key, expectedRevision): Promise<SwapOutcome> {
+      const stored = find(key)
+      if (stored === undefined) return 'done'
+      if (expectedRevision !== undefined && stored.revision !== expectedRevision) return 'conflict'
+      map.delete(key)
+      return 'done'
+    },
+    async close() {
+      closed = true
+    },
+  }
+}
+
+function recordOf(swap: SessionSwap, stored: MapRecord | undefined): MapRecord {
+  const { revision, head, replacesChunks, ttlMs } = swap
+  const chunks = replacesChunks ? new Map<string, string>() : (stored?.chunks ?? new Map<string, string>())
+  for (const [name, text] of swap.chunks) chunks.set(name, text)
+  return {
+    revision,
+    head,
+    chunks,
+    expiresAt: ttlMs === undefined ? Number.POSITIVE_INFINITY : Date.now() + ttlMs,
+  }
+}

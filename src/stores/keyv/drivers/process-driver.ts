@@ -1,0 +1,87 @@
+/**
+ * Sessions through Keyv's own `get`, `set` and `delete`, for an adapter without a compare-and-swap: guarded by a queue
+ * for each key in this process, and by nothing beyond it. Each save writes the whole session.
+ */
+import type { Keyv } from 'keyv'
+import type { SessionDriver, StoredSession, SwapOutcome } from '../session-driver.js'
+
+/** One session as one value. */
+interface ProcessRecord {
+  readonly revision: string
+  readonly head: string
+  readonly chunks: Readonly<Record<string, string>>
+}
+
+/** What each key waits for, by adapter: stores of this process that share one wait for each other. */
+const queuesByAdapter = new WeakMap<object, Map<string, Promise<unknown>>>()
+
+/**
+ * The driver for one process over any adapter. It makes Keyv and the adapter throw their errors (`throwOnErrors`), and
+ * reads each save back; an adapter that hides an outage all the same shows it as a missing session. What the adapter
+ * keeps beyond this process is not known here, so nothing is promised.
+ */
+export function createProcessDriver(keyv: Keyv): SessionDriver {
+  const adapter: object = keyv.store
+  const queues = queuesByAdapter.get(adapter) ?? new Map<string, Promise<unknown>>()
+  queuesByAdapter.set(adapter, queues)
+  let closed = false
+  keyv.throwOnErrors = true
+  if ('throwOnErrors' in adapter) adapter.throwOnErrors = true
+
+  /** One at a time for each key. */
+  function inTurn<T>(key: string, work: () => Promise<T>): Promise<T> {
+    if (closed) return Promise.reject(new Error('The Keyv driver is closed.'))
+    const before = queues.get(key) ?? Promise.resolve()
+    const result = before.then(work, work)
+    const settled = result.then(
+      () => undefined,
+      () => undefined,
+    )
+    queues.set(key, settled)
+    void settled.then(() => {
+      if (queues.get(key) === settled) queues.delete(key)
+    })
+    return result
+  }
+
+  async function get(key: string): Promise<ProcessRecord | undefined> {
+    return keyv.get<ProcessRecord>(key)
+  }
+
+  async function readAll(key: string): Promise<StoredSession | undefined> {
+    const record = await inTurn(key, () => get(key))
+    return record === undefined ? undefined : { ...record, chunks: new Map(Object.entries(record.chunks ?? {})) }
+  }
+
+  return {
+    guarantees: { compareAndSwap: 'process', durable: false },
+    readAll,
+    async read(key, chunks) {
+      const stored = await readAll(key)
+      return stored === undefined ? undefined : { ...stored, chunks: chunks.map((name) => stored.chunks.get(name)) }
+    },
+    swap: ({ key, expectedRevision, revision, head, chunks, replacesChunks, ttlMs }) =>
+      inTurn(key, async (): Promise<SwapOutcome> => {
+        const stored = await get(key)
+        if (stored?.revision === revision) return 'done'
+        if (stored?.revision !== expectedRevision) return 'conflict'
+        const kept = replacesChunks ? {} : stored?.chunks
+        await keyv.set(key, { revision, head, chunks: { ...kept, ...Object.fromEntries(chunks) } }, ttlMs)
+        if ((await get(key))?.revision !== revision) throw new Error('Keyv did not store what it was given.')
+        return 'done'
+      }),
+    remove: (key, expectedRevision) =>
+      inTurn(key, async (): Promise<SwapOutcome> => {
+        // Without a revision also what cannot be read goes.
+        const stored = expectedRevision === undefined ? undefined : await get(key)
+        if (expectedRevision !== undefined && stored === undefined) return 'done'
+        if (stored?.revision !== expectedRevision) return 'conflict'
+        await keyv.delete(key)
+        return 'done'
+      }),
+    async close() {
+      closed = true
+      await keyv.disconnect()
+    },
+  }
+}

@@ -1,0 +1,32 @@
+/**
+ * What `createRedisKeyv` tells the Redis driver about the Keyv it made. It stands on the Keyv itself, under a registered
+ * symbol, so that two copies of this package understand each other.
+ */
+
+/** How many replicas must have a save before it is taken for safe. */
+export interface RedisWaitOptions {
+  /** Replicas that must acknowledge each save. */
+  readonly replicas: number
+  /** Milliseconds that a save waits for them, below `replyTimeoutMs`. Other commands wait as long. Default 500. */
+  readonly timeoutMs?: number
+}
+
+/** What the driver goes by. */
+export interface RedisSettings {
+  readonly wait: Required<RedisWaitOptions> | undefined
+  /** Milliseconds without any reply after which a connection is given up; `undefined`: never. */
+  readonly replyWithinMs: number | undefined
+}
+
+const marker: unique symbol = Symbol.for('turnkeeper.redisSettings')
+
+/** Leaves settings on a Keyv. */
+export function attachRedisSettings(keyv: object, settings: RedisSettings): void {
+  Object.defineProperty(keyv, marker, { value: settings })
+}
+
+/** The settings of a Keyv; empty ones for a Keyv that the application made. */
+export function redisSettingsOf(keyv: object): RedisSettings {
+  const { [marker]: settings } = keyv as { [marker]?: RedisSettings }
+  return settings ?? { wait: undefined, replyWithinMs: undefined }
+}

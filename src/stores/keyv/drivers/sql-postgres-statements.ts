@@ -1,0 +1,107 @@
+/**
+ * The SQL of the Postgres driver. A write is one statement, hence one transaction: common table expressions swap the
+ * session's row and write its chunks. They and the final SELECT see the database as it was when the statement began, so
+ * `found` may be older than what the swap met; the driver knows what to make of that.
+ */
+
+/** The statements over one pair of tables. */
+export interface PostgresStatements {
+  readonly inspect: string
+  readonly createSchema: string
+  /** Several statements in one text, hence in one transaction. Fails where another process creates at the same time. */
+  readonly createTables: string
+  readonly readHead: string
+  readonly readChunks: string
+  readonly readAll: string
+  readonly insert: string
+  readonly append: string
+  readonly replace: string
+  readonly remove: string
+  readonly purge: string
+}
+
+const isLive = '(expires_at IS NULL OR expires_at > now())'
+const expiry = (parameter: string): string => `now() + ${parameter}::float8 * interval '1 millisecond'`
+const chunkList = 'SELECT json_agg(json_build_array(chunk.name, chunk.body))::text'
+
+/**
+ * @param schema - As in the adapter's options: SQL, so that Postgres reads it in small letters unless it is quoted.
+ * @param table - The same.
+ */
+export function postgresStatements(schema: string, table: string): PostgresStatements {
+  const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`
+  const named = (suffix: string): string => `${quote(fold(schema))}.${quote(`${fold(table)}${suffix}`)}`
+  const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
+  const session = named('_session')
+  const chunk = named('_chunk')
+  const found = `(SELECT revision FROM ${session} WHERE key = $1 AND ${isLive}) AS found`
+  const writeChunks = (names: string, bodies: string): string => `written AS (
+      INSERT INTO ${chunk} (session_id, name, body)
+      SELECT stored.id, added.name, added.body FROM stored, unnest(${names}::text[], ${bodies}::text[]) AS added(name, body)
+      ON CONFLICT (session_id, name) DO UPDATE SET body = excluded.body
+    )`
+  const update = `UPDATE ${session} SET revision = $2, head = $3, expires_at = ${expiry('$4')}
+      WHERE key = $1 AND revision = $7 AND revision <> $2 AND ${isLive} RETURNING id`
+  return {
+    inspect: `SELECT to_regnamespace(${literal(quote(fold(schema)))}) IS NOT NULL AS has_schema,
+      to_regclass(${literal(session)}) IS NOT NULL AND to_regclass(${literal(chunk)}) IS NOT NULL AS has_tables,
+      current_setting('server_encoding') AS encoding`,
+    createSchema: `CREATE SCHEMA IF NOT EXISTS ${quote(fold(schema))}`,
+    createTables: `
+      CREATE TABLE IF NOT EXISTS ${session} (
+        id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        key text COLLATE "C" NOT NULL UNIQUE,
+        revision text COLLATE "C" NOT NULL,
+        expires_at timestamptz,
+        head text NOT NULL
+      );
+      CREATE TABLE IF NOT EXISTS ${chunk} (
+        session_id bigint NOT NULL REFERENCES ${session} (id) ON DELETE CASCADE,
+        name text COLLATE "C" NOT NULL,
+        body text NOT NULL,
+        PRIMARY KEY (session_id, name)
+      );
+      CREATE INDEX IF NOT EXISTS ${quote(`${fold(table)}_session_expiry`)}
+        ON ${session} (expires_at) WHERE expires_at IS NOT NULL;`,
+    readHead: `SELECT revision, head FROM ${session} WHERE key = $1 AND ${isLive}`,
+    // One look into the index for each name: without statistics Postgres would read all chunks of the session instead.
+    readChunks: `SELECT revision, head, (${chunkList} FROM unnest($2::text[]) AS wanted(name) CROSS JOIN LATERAL (
+        SELECT name, body FROM ${chunk} WHERE session_id = session.id AND name = wanted.name LIMIT 1) AS chunk) AS chunks
+      FROM ${session} AS session WHERE key = $1 AND ${isLive}`,
+    readAll: `SELECT revision, head, (${chunkList} FROM ${chunk} AS chunk
+        WHERE chunk.session_id = session.id) AS chunks
+      FROM ${session} AS session WHERE key = $1 AND ${isLive}`,
+    // An expired row is deleted, and its chunks with it. Counting it makes the deletion come before the insertion.
+    insert: `WITH gone AS (
+      DELETE FROM ${session} WHERE key = $1 AND NOT ${isLive} RETURNING id
+    ), stored AS (
+      INSERT INTO ${session} (key, revision, head, expires_at)
+      SELECT $1, $2, $3, ${expiry('$4')} FROM (SELECT count(*) FROM gone) AS before
+      ON CONFLICT (key) DO NOTHING RETURNING id
+    ), ${writeChunks('$5', '$6')}
+    SELECT (SELECT count(*)::int FROM stored) AS written, ${found}`,
+    append: `WITH stored AS (${update}), ${writeChunks('$5', '$6')}
+    SELECT (SELECT count(*)::int FROM stored) AS written, ${found}`,
+    replace: `WITH stored AS (${update}), replaced AS (
+      DELETE FROM ${chunk} AS chunk USING stored WHERE chunk.session_id = stored.id AND chunk.name <> ALL ($5::text[])
+    ), ${writeChunks('$5', '$6')}
+    SELECT (SELECT count(*)::int FROM stored) AS written, ${found}`,
+    remove: `WITH removed AS (
+      DELETE FROM ${session} WHERE key = $1 AND ($2::text IS NULL OR revision = $2 OR NOT ${isLive}) RETURNING id
+    )
+    SELECT (SELECT count(*)::int FROM removed) AS written, ${found}`,
+    // Skips what another statement holds, so that two of them never wait for each other.
+    purge: `WITH expired AS MATERIALIZED (
+      SELECT id FROM ${session} WHERE expires_at <= now() ORDER BY expires_at LIMIT $1::int FOR UPDATE SKIP LOCKED
+    ), removed AS (
+      DELETE FROM ${session} AS session USING expired WHERE session.id = expired.id RETURNING session.id
+    )
+    SELECT count(*)::int AS written FROM removed`,
+  }
+}
+
+/** An identifier as Postgres reads it. */
+function fold(identifier: string): string {
+  const isQuoted = identifier.length > 1 && identifier.startsWith('"') && identifier.endsWith('"')
+  return isQuoted ? identifier.slice(1, -1).replaceAll('""', '"') : identifier.toLowerCase()
+}

@@ -1,0 +1,87 @@
+/**
+ * The SQL of the SQLite driver. Each statement is a transaction of its own: what a swap adds travels in a column of the
+ * session's row, and triggers move it to the table of chunks before the statement ends.
+ */
+
+/** The statements over one pair of tables. */
+export interface SqliteStatements {
+  /** How many of the things that {@link SqliteStatements.create} makes are there. */
+  readonly countParts: string
+  readonly parts: number
+  /** Run one by one; each may be run again. */
+  readonly create: readonly string[]
+  readonly readHead: string
+  readonly readChunks: string
+  readonly readAll: string
+  readonly insert: string
+  readonly update: string
+  readonly remove: string
+  readonly purge: string
+}
+
+/** The database's clock, in milliseconds since 1970. It stands still within a statement. */
+const now = "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"
+const isLive = `(expires_at IS NULL OR expires_at > ${now})`
+const chunkList = 'SELECT json_group_array(json_array(chunk.name, chunk.body))'
+
+/** @param table - The adapter's own table. */
+export function sqliteStatements(table: string): SqliteStatements {
+  const quote = (suffix: string): string => `"${`${table}${suffix}`.replaceAll('"', '""')}"`
+  const session = quote('_session')
+  const chunk = quote('_chunk')
+  const names = ['_session', '_chunk', '_session_expiry', '_session_insert', '_session_update', '_session_delete']
+  const addChunks = `
+    INSERT OR REPLACE INTO ${chunk} (session_id, name, body)
+      SELECT NEW.id, value ->> 0, value ->> 1 FROM json_each(NEW.added);
+    UPDATE ${session} SET added = NULL WHERE id = NEW.id;`
+  return {
+    countParts: `SELECT count(*) AS parts FROM sqlite_master
+      WHERE name IN (${names.map((name) => `'${`${table}${name}`.replaceAll("'", "''")}'`).join(', ')})`,
+    parts: names.length,
+    create: [
+      'PRAGMA journal_mode = WAL',
+      `CREATE TABLE IF NOT EXISTS ${session} (
+        id INTEGER PRIMARY KEY,
+        key TEXT COLLATE BINARY NOT NULL UNIQUE,
+        revision TEXT COLLATE BINARY NOT NULL,
+        expires_at INTEGER,
+        replaces INTEGER NOT NULL DEFAULT 0,
+        head TEXT NOT NULL,
+        added TEXT
+      )`,
+      `CREATE TABLE IF NOT EXISTS ${chunk} (
+        session_id INTEGER NOT NULL,
+        name TEXT COLLATE BINARY NOT NULL,
+        body TEXT NOT NULL,
+        PRIMARY KEY (session_id, name)
+      )`,
+      `CREATE INDEX IF NOT EXISTS ${quote('_session_expiry')} ON ${session} (expires_at) WHERE expires_at IS NOT NULL`,
+      `CREATE TRIGGER IF NOT EXISTS ${quote('_session_insert')} AFTER INSERT ON ${session}
+        WHEN NEW.added IS NOT NULL BEGIN ${addChunks} END`,
+      `CREATE TRIGGER IF NOT EXISTS ${quote('_session_update')} AFTER UPDATE ON ${session}
+        WHEN NEW.added IS NOT NULL BEGIN
+          DELETE FROM ${chunk} WHERE session_id = NEW.id AND NEW.replaces;
+          ${addChunks} END`,
+      `CREATE TRIGGER IF NOT EXISTS ${quote('_session_delete')} AFTER DELETE ON ${session}
+        BEGIN DELETE FROM ${chunk} WHERE session_id = OLD.id; END`,
+    ],
+    readHead: `SELECT revision, head FROM ${session} WHERE key = ?1 AND ${isLive}`,
+    readChunks: `SELECT revision, head, (${chunkList} FROM ${chunk} AS chunk
+        WHERE chunk.session_id = session.id AND chunk.name IN (SELECT value FROM json_each(?2))) AS chunks
+      FROM ${session} AS session WHERE key = ?1 AND ${isLive}`,
+    readAll: `SELECT revision, head, (${chunkList} FROM ${chunk} AS chunk
+        WHERE chunk.session_id = session.id) AS chunks
+      FROM ${session} AS session WHERE key = ?1 AND ${isLive}`,
+    // An expired row is overwritten, and its chunks go: it always replaces.
+    insert: `INSERT INTO ${session} (key, revision, expires_at, replaces, head, added)
+        VALUES (?1, ?2, ${now} + ?3, 1, ?4, ?5)
+      ON CONFLICT (key) DO UPDATE SET revision = excluded.revision, expires_at = excluded.expires_at,
+        replaces = 1, head = excluded.head, added = excluded.added
+      WHERE NOT ${isLive} RETURNING 1`,
+    update: `UPDATE ${session} SET revision = ?2, expires_at = ${now} + ?3, head = ?4, added = ?5, replaces = ?7
+      WHERE key = ?1 AND revision = ?6 AND revision <> ?2 AND ${isLive} RETURNING 1`,
+    remove: `DELETE FROM ${session} WHERE key = ?1 AND (?2 IS NULL OR revision = ?2 OR NOT ${isLive}) RETURNING 1`,
+    purge: `DELETE FROM ${session} WHERE id IN (
+        SELECT id FROM ${session} WHERE expires_at <= ${now} ORDER BY expires_at LIMIT ?1) RETURNING 1`,
+  }
+}

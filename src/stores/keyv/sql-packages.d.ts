@@ -1,0 +1,29 @@
+/**
+ * The parts that are used of two packages without types here: `@keyv/sqlite` is not among the development packages
+ * (its native module needs a compiler), and `pg` brings none.
+ */
+declare module '@keyv/sqlite' {
+  import type { KeyvStoreAdapter } from 'keyv'
+
+  interface KeyvSqlite extends KeyvStoreAdapter {
+    emit: (event: 'error', error: unknown) => boolean
+    query: (statement: string, ...values: unknown[]) => Promise<unknown>
+    close: () => Promise<void>
+  }
+  const KeyvSqlite: new (options: {
+    uri: string
+    table: string
+    busyTimeout: number
+    synchronous?: string
+  }) => KeyvSqlite
+  export default KeyvSqlite
+}
+
+declare module 'pg' {
+  export interface Pool {
+    query(query: object): Promise<{ rows: unknown[] }>
+    on(event: 'error', listener: (error: Error) => void): unknown
+    end(): Promise<void>
+  }
+  export const Pool: new (settings: Readonly<Record<string, unknown>>) => Pool
+}

@@ -1,0 +1,42 @@
+import { describe, expect, test } from 'vitest'
+import { ConfigManager } from '../../config/config-manager.js'
+import { InvalidInputError } from '../../errors/engine-errors.js'
+import type { SessionStore } from '../../session/session-store.js'
+import { KeyvSessionStore } from './keyv-session-store.js'
+import { createStoreFromSettings } from './store-from-settings.js'
+
+const make = (name: string, values: Readonly<Record<string, string>> = {}): Promise<SessionStore> =>
+  createStoreFromSettings(name, new ConfigManager({ values }))
+
+describe('a store by settings', () => {
+  test('redis: at its default address, or another, and connected to nothing yet', async () => {
+    const url = 'redis://127.0.0.1:1'
+    const settings = { REDIS_URL: url, SESSION_TTL_MS: '1000', SESSION_NAMESPACE: 'talks' }
+    for (const store of [await make('redis'), await make('redis', settings)]) {
+      expect(store).toBeInstanceOf(KeyvSessionStore)
+      expect(store.guarantees).toEqual({ compareAndSwap: 'backend', durable: true })
+      await store.close()
+    }
+  })
+
+  test.each(['1h', '0', '-5', '1.5', ''])('refuses SESSION_TTL_MS %j', async (SESSION_TTL_MS) => {
+    await expect(make('redis', { SESSION_TTL_MS })).rejects.toThrow(
+      new InvalidInputError({
+        message: `SESSION_TTL_MS is '${SESSION_TTL_MS}'; it must be a whole number of milliseconds above 0.`,
+      }),
+    )
+  })
+
+  test('postgres: has no default address', async () => {
+    await expect(make('postgres')).rejects.toThrow(
+      new InvalidInputError({
+        message:
+          "SESSION_STORE is 'postgres', so POSTGRES_URL must say where: postgres://user:password@host:5432/database.",
+      }),
+    )
+  })
+
+  test('knows no other', async () => {
+    await expect(make('memory')).rejects.toThrow("No store is made for SESSION_STORE 'memory'.")
+  })
+})

@@ -1,0 +1,59 @@
+/** From settings to a store: what `SESSION_STORE` names beyond memory. */
+import type { Keyv } from 'keyv'
+import type { ConfigReader } from '../../config/config-manager.js'
+import { InvalidInputError } from '../../errors/engine-errors.js'
+import type { SessionStore } from '../../session/session-store.js'
+import { createPostgresKeyv } from './create-postgres-keyv.js'
+import { createRedisKeyv } from './create-redis-keyv.js'
+import { createSqliteKeyv } from './create-sqlite-keyv.js'
+import { KeyvSessionStore } from './keyv-session-store.js'
+
+/** What the settings say for every backend. */
+interface Common {
+  readonly ttlMs?: number
+  readonly namespace?: string
+}
+
+type Maker = (config: ConfigReader, common: Common) => Promise<Keyv>
+
+/** By the value of `SESSION_STORE`. */
+const makers: ReadonlyMap<string, Maker> = new Map<string, Maker>([
+  ['redis', (config, common) => createRedisKeyv(config.get('REDIS_URL'), common)],
+  ['sqlite', (config, common) => createSqliteKeyv(config.get('SQLITE_PATH'), common)],
+  ['postgres', (config, common) => createPostgresKeyv(postgresUrl(config), common)],
+])
+
+/**
+ * Makes the store that `SESSION_STORE` names, by the other settings. Does not connect: a server that is down at the
+ * start may come up later.
+ *
+ * @throws `InvalidInputError` (rejects) for a setting that cannot be used, or a package that is not installed.
+ * @internal
+ */
+export async function createStoreFromSettings(name: string, config: ConfigReader): Promise<SessionStore> {
+  const make = makers.get(name)
+  if (make === undefined) throw new InvalidInputError({ message: `No store is made for SESSION_STORE '${name}'.` })
+  const ttlMs = ttlOf(config)
+  const namespace = config.get('SESSION_NAMESPACE')
+  const common = { ...(ttlMs === undefined ? {} : { ttlMs }), ...(namespace === undefined ? {} : { namespace }) }
+  return new KeyvSessionStore({ keyv: await make(config, common) })
+}
+
+function postgresUrl(config: ConfigReader): string {
+  const url = config.get('POSTGRES_URL')
+  if (url !== undefined) return url
+  throw new InvalidInputError({
+    message:
+      "SESSION_STORE is 'postgres', so POSTGRES_URL must say where: postgres://user:password@host:5432/database.",
+  })
+}
+
+function ttlOf(config: ConfigReader): number | undefined {
+  const text = config.get('SESSION_TTL_MS')
+  if (text === undefined) return undefined
+  const ttlMs = Number(text)
+  if (Number.isInteger(ttlMs) && ttlMs > 0) return ttlMs
+  throw new InvalidInputError({
+    message: `SESSION_TTL_MS is '${text}'; it must be a whole number of milliseconds above 0.`,
+  })
+}

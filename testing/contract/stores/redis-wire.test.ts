@@ -1,0 +1,198 @@
+/** Decides what a turn over Redis costs on the wire, how long a session lives there, and what closing means. */
+import { createClient, createSentinel } from '@keyv/redis'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Flow, FlowEngine, LogicStep, reply, type UnderReplicatedReport } from '../../../src/index.js'
+import { createRedisKeyv, KeyvSessionStore, type RedisKeyvOptions } from '../../../src/stores/keyv/index.js'
+import { isRedisMissing, type RedisServer, startRedis } from '../servers/redis-server.js'
+import { startTcpProxy } from '../servers/tcp-proxy.js'
+import { newSession, turnOn } from './turns.js'
+
+let server: RedisServer
+
+async function open(options: RedisKeyvOptions = {}): Promise<KeyvSessionStore> {
+  return new KeyvSessionStore({ keyv: await createRedisKeyv(server.url, options) })
+}
+
+/** Connections to the server, this question's own not counted. */
+async function connections(): Promise<number> {
+  const list = await server.command('CLIENT', 'LIST')
+  return list.split('\n').filter((line) => line.includes('addr=')).length - 1
+}
+
+class Echo extends LogicStep {
+  override run() {
+    return reply('x'.repeat(200))
+  }
+}
+class Talk extends Flow {
+  override steps() {
+    return [Echo]
+  }
+}
+
+describe.skipIf(isRedisMissing)('over Redis', () => {
+  beforeAll(async () => {
+    server = await startRedis({ settings: { 'repl-diskless-sync-delay': '0' } })
+  })
+  afterAll(() => server?.close())
+
+  test('a warm turn is two commands, and its bytes do not grow with the conversation', async () => {
+    const proxy = await startTcpProxy(server.port)
+    const keyv = await createRedisKeyv(`redis://127.0.0.1:${proxy.port}`, { replyTimeoutMs: 60_000 })
+    const engine = new FlowEngine({ flows: [Talk], sessionStore: new KeyvSessionStore({ keyv }) })
+    let sessionId = ''
+    const turn = async (): Promise<{ commands: readonly string[]; bytes: number }> => {
+      proxy.takeTraffic()
+      const { response, error } = await engine.execute({ flowName: 'Talk', userMessage: 'hello', sessionId })
+      if (error !== undefined) throw error
+      sessionId = response.session
+      return proxy.takeTraffic()
+    }
+    const turns: Awaited<ReturnType<typeof turn>>[] = []
+    for (let count = 0; count < 300; count++) turns.push(await turn())
+    await engine.close()
+    await proxy.close()
+    // The first two teach the server: who is there, and the script.
+    expect(new Set(turns.slice(2).map(({ commands }) => commands.join(' ')))).toEqual(new Set(['HMGET EVALSHA']))
+    const [early, late] = [turns[9]?.bytes ?? 0, turns[299]?.bytes ?? 0]
+    console.log(`bytes of a warm turn: ${early} at 10 turns, ${late} at 300`)
+    expect(late).toBeLessThan(early * 1.3)
+  })
+
+  test('each save begins the time to live anew, and a session whose time is over is missing', async () => {
+    const store = await open({ ttlMs: 60_000 })
+    const first = turnOn(newSession('mortal'), '1-a').document
+    await store.create(first)
+    await server.command('PEXPIRE', 'turnkeeper::mortal', '5000')
+    const { document, expectedRevision, hint } = turnOn(first, '2-a')
+    await store.save(document, expectedRevision, hint)
+    const left = Number((await server.command('PTTL', 'turnkeeper::mortal')).slice(1))
+    expect(left).toBeGreaterThan(5_000)
+    expect(left).toBeLessThanOrEqual(60_000)
+    await server.command('PEXPIRE', 'turnkeeper::mortal', '1')
+    while ((await server.command('EXISTS', 'turnkeeper::mortal')) !== ':0\r\n');
+    expect(await store.load('mortal')).toBeUndefined()
+    await expect(store.save(document, '2-a')).rejects.toMatchObject({ code: 'SESSION_CONFLICT' })
+    await store.close()
+  })
+
+  test('a save without a time to live takes the one that was there away', async () => {
+    const [mortal, immortal] = [await open({ ttlMs: 60_000 }), await open()]
+    const first = turnOn(newSession('kept'), '1-a').document
+    await mortal.create(first)
+    const { document, expectedRevision, hint } = turnOn((await immortal.load('kept')) ?? first, '2-a')
+    await immortal.save(document, expectedRevision, hint)
+    expect(await server.command('PTTL', 'turnkeeper::kept')).toBe(':-1\r\n')
+    await Promise.all([mortal.close(), immortal.close()])
+  })
+
+  test('a session is one hash under one key, with the namespace once', async () => {
+    const store = await open({ namespace: 'once' })
+    await store.create(turnOn(newSession('plain'), '1-a').document)
+    await store.create(turnOn(newSession('no plain {id}'), '1-a').document)
+    const keys = await server.command('KEYS', 'once*')
+    expect(
+      keys
+        .split('\r\n')
+        .filter((line) => line.startsWith('once'))
+        .sort(),
+    ).toEqual(['once::plain', expect.stringMatching(/^once::~[0-9a-f]{64}$/)])
+    await store.close()
+  })
+
+  test('closing ends the connection, and nothing opens one again', async () => {
+    const before = await connections()
+    const store = await open()
+    await store.load('nobody')
+    expect(await connections()).toBe(before + 1)
+    await store.close()
+    while ((await connections()) > before);
+    await expect(store.load('nobody')).rejects.toThrow('closed')
+    expect(await connections()).toBe(before)
+  })
+
+  test('closing while it connects, or while the server is paused, ends the connection, too', async () => {
+    const before = await connections()
+    const store = await open()
+    const loading = store.load('nobody').catch(() => undefined)
+    await store.close()
+    await loading
+    const paused = await open()
+    await paused.load('nobody')
+    server.pause()
+    const waiting = paused.load('nobody').catch(() => 'rejected')
+    await paused.close()
+    expect(await waiting).toBe('rejected')
+    server.resume()
+    while ((await connections()) > before);
+  })
+
+  test('a Keyv that stays with the application works on', async () => {
+    const keyv = await createRedisKeyv(server.url)
+    const store = new KeyvSessionStore({ keyv, closeKeyv: false })
+    await store.load('nobody')
+    await store.close()
+    await expect(store.load('nobody')).rejects.toThrow('closed')
+    await keyv.set('a value', 1)
+    expect(await keyv.get('a value')).toBe(1)
+    await keyv.disconnect()
+  })
+
+  test('a client of the application is used as it is, whatever it makes of replies', async () => {
+    const client = createClient({ url: server.url, RESP: 3, commandOptions: { typeMapping: { 36: Buffer } } })
+    const store = new KeyvSessionStore({ keyv: await createRedisKeyv(undefined, { client }) })
+    const { document } = turnOn(newSession('theirs'), '1-a')
+    await store.create(document)
+    expect(await store.load('theirs')).toEqual(document)
+    const other = new KeyvSessionStore({ keyv: await createRedisKeyv(undefined, { client }), cacheBytes: 0 })
+    expect(await other.load('theirs')).toEqual(document)
+    await store.close()
+    expect(client.isOpen).toBe(false)
+  })
+
+  test('a Sentinel client is used, too', async () => {
+    const sentinel = await startRedis({ sentinelFor: server.port })
+    try {
+      const client = createSentinel({
+        name: 'sessions',
+        sentinelRootNodes: [{ host: '127.0.0.1', port: sentinel.port }],
+      })
+      const store = new KeyvSessionStore({ keyv: await createRedisKeyv(undefined, { client }) })
+      const first = turnOn(newSession('watched'), '1-a').document
+      await store.create(first)
+      const { document, expectedRevision, hint } = turnOn(first, '2-a')
+      await store.save(document, expectedRevision, hint)
+      await expect(store.delete('watched', '1-a')).rejects.toMatchObject({ code: 'SESSION_CONFLICT' })
+      const direct = await open()
+      expect(await direct.load('watched')).toEqual(document)
+      expect(await store.load('watched')).toEqual(document)
+      await Promise.all([store.close(), direct.close()])
+      expect(client.isOpen).toBe(false)
+    } finally {
+      await sentinel.close()
+    }
+  })
+
+  test('waiting for replicas: enough are silent, too few are told, and the save counts', async () => {
+    const replica = await startRedis({
+      settings: { replicaof: `127.0.0.1 ${server.port}`, 'repl-diskless-sync-delay': '0' },
+    })
+    try {
+      while (!(await replica.command('INFO', 'replication')).includes('master_link_status:up'));
+      const store = await open({ wait: { replicas: 1, timeoutMs: 1_000 } })
+      const reports: UnderReplicatedReport[] = []
+      store.onUnderReplicated((report) => reports.push(report))
+      const first = turnOn(newSession('copied'), '1-a').document
+      await store.create(first)
+      expect(reports).toEqual([])
+      replica.pause()
+      const { document, expectedRevision, hint } = turnOn(first, '2-a')
+      await store.save(document, expectedRevision, hint)
+      expect(reports).toEqual([{ sessionId: 'copied', replicas: 0, wanted: 1 }])
+      expect((await store.load('copied'))?.revision).toBe('2-a')
+      await store.close()
+    } finally {
+      await replica.close()
+    }
+  })
+})
