@@ -27,7 +27,7 @@ test('holds, for every built file, its map, and every source that the map names'
 })
 
 test('holds, for every source, its declarations and their map', () => {
-  const sources = packed.filter((path) => path.endsWith('.ts') && !path.startsWith('dist/'))
+  const sources = packed.filter((path) => /(?<!\.d)\.ts$/.test(path) && !path.startsWith('dist/'))
   expect(sources).toContain('src/index.ts')
   const declarations = sources.flatMap((path) => {
     const stem = `dist/${path.slice(0, -'.ts'.length)}`
@@ -40,7 +40,7 @@ test('its exports are these, and each names files of the package', () => {
   const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
     exports: Record<string, string | { types: string; default: string }>
   }
-  expect(Object.keys(manifest.exports)).toEqual(['.', './fetch', './hono', './testing', './package.json'])
+  expect(Object.keys(manifest.exports)).toEqual(['.', './keyv', './fetch', './hono', './testing', './package.json'])
   const targets = Object.values(manifest.exports).flatMap((target) =>
     typeof target === 'string' ? [target] : [target.types, target.default],
   )

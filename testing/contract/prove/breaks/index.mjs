@@ -3,8 +3,9 @@ import { engineBreaks } from './engine.mjs'
 import { flowBreaks } from './flows.mjs'
 import { httpBreaks } from './http.mjs'
 import { sessionBreaks } from './sessions.mjs'
+import { storeBreaks } from './stores.mjs'
 
 /** @type {readonly import('../apply-break.mjs').Break[]} */
-export const breaks = [...sessionBreaks, ...flowBreaks, ...engineBreaks, ...httpBreaks].flatMap(
+export const breaks = [...sessionBreaks, ...flowBreaks, ...storeBreaks, ...engineBreaks, ...httpBreaks].flatMap(
   ({ file, tests, rows }) => rows.map(([name, find, replace]) => ({ name, file, find, replace, tests })),
 )

@@ -78,11 +78,7 @@ export const sessionBreaks = [
     file: 'src/stores/bounded-sessions.ts',
     tests: ['src/stores/memory-store.'],
     rows: [
-      [
-        'session evicted while a turn holds it',
-        'this.#droppable.remove(entry) entry.holders++',
-        'entry.holders++',
-      ],
+      ['session evicted while a turn holds it', 'this.#droppable.remove(entry) entry.holders++', 'entry.holders++'],
     ],
   },
   {

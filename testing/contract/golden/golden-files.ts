@@ -1,0 +1,97 @@
+/**
+ * The golden sessions: where they lie, how they are read, and how those of this release were written. A file that is
+ * there is never written again: it is what a release left behind.
+ */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { Keyv } from 'keyv'
+import { FlowEngine, type SessionDocument, type SessionStore } from '../../../src/index.js'
+import { KeyvSessionStore } from '../../../src/stores/keyv/index.js'
+import { VirtualClock } from '../../virtual-clock.js'
+import { countingProvider } from '../simulation/flows.js'
+import { FakeDriver, type FakeRecord } from '../stores/fake-driver.js'
+import { TextStore } from '../text-store.js'
+import { Golden } from './golden-flow.js'
+
+export const goldenId = 'golden-session'
+/** The key that a Keyv without settings gives it. */
+export const goldenKey: string = `keyv:${goldenId}`
+
+/** A Keyv session as its file holds it: the texts are those of the backend, byte for byte. */
+export interface GoldenKeyvSession {
+  readonly revision: string
+  readonly head: string
+  readonly chunks: Readonly<Record<string, string>>
+}
+
+function fileOf(name: string): URL {
+  return new URL(`./${name}.json`, import.meta.url)
+}
+
+/** The document of a layout version, as text. */
+export function readDocument(version: number): string {
+  return readFileSync(fileOf(`document-${version}`), 'utf8').trimEnd()
+}
+
+/** The stored session of a version of heads and chunks. */
+export function readKeyvSession(layout: number): GoldenKeyvSession {
+  return JSON.parse(readFileSync(fileOf(`keyv-${layout}`), 'utf8')) as GoldenKeyvSession
+}
+
+/** A text store that holds one text. */
+export function textStoreOf(text: string, revision: string): TextStore {
+  return new TextStore(new Map([[goldenId, { revision, text }]]))
+}
+
+/** A backend that holds one session. */
+export function backendOf({ revision, head, chunks }: GoldenKeyvSession): Map<string, FakeRecord> {
+  return new Map([[goldenKey, { revision, head, chunks: new Map(Object.entries(chunks)) }]])
+}
+
+export function keyvStoreOver(records: Map<string, FakeRecord>): SessionStore {
+  return new KeyvSessionStore({ keyv: new Keyv(), driver: new FakeDriver(records) })
+}
+
+/** An engine that takes nothing from the machine. */
+export function goldenEngine(sessionStore: SessionStore, ids: Record<string, string> = {}): FlowEngine {
+  let count = 0
+  return new FlowEngine({
+    flows: [Golden],
+    providers: [countingProvider],
+    sessionStore,
+    clock: new VirtualClock(),
+    generateId: (kind) => ids[kind] ?? `${kind}${++count}`,
+  })
+}
+
+/** What the golden sessions talked about. */
+export const goldenTalk: readonly string[] = [
+  'hello',
+  'Größe: 5 €, "quoted", \\ and 👋\n',
+  'move on to the model',
+  'and more',
+]
+
+/** Writes the files that are not there. */
+export async function writeGoldenFiles(): Promise<void> {
+  const textStore = new TextStore(new Map())
+  const records = new Map<string, FakeRecord>()
+  for (const store of [textStore, keyvStoreOver(records)]) {
+    const engine = goldenEngine(store, { session: goldenId })
+    let sessionId: string | undefined
+    for (const userMessage of goldenTalk) {
+      const input = { flowName: 'Golden', userMessage, config: { theme: 'dark', sizes: [1, 2.5] } }
+      const response = await engine.run(sessionId === undefined ? input : { ...input, sessionId })
+      if (!response.success) throw new Error(response.message)
+      sessionId = response.session
+    }
+  }
+  const record = records.get(goldenKey) as FakeRecord
+  const { version } = JSON.parse(textStore.data.get(goldenId)?.text ?? '') as SessionDocument
+  const { layout } = JSON.parse(record.head) as { layout: number }
+  writeOnce(`document-${version}`, textStore.data.get(goldenId)?.text ?? '')
+  writeOnce(`keyv-${layout}`, JSON.stringify({ ...record, chunks: Object.fromEntries(record.chunks) }, null, 2))
+}
+
+function writeOnce(name: string, text: string): void {
+  if (!existsSync(fileOf(name))) writeFileSync(fileOf(name), `${text}\n`)
+}

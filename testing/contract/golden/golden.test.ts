@@ -1,0 +1,55 @@
+// Sessions that earlier releases stored are read, and gone on with, by this one.
+//
+// WRITE_GOLDEN=1  writes the files of this release, where it stores another layout than those that are there.
+import { expect, test } from 'vitest'
+import type { SessionDocument, SessionStore } from '../../../src/index.js'
+import { sessionLayoutVersion } from '../../../src/session/session-document.js'
+import { storedLayoutVersion } from '../../../src/stores/keyv/session-parts.js'
+import {
+  backendOf,
+  goldenEngine,
+  goldenId,
+  goldenTalk,
+  keyvStoreOver,
+  readDocument,
+  readKeyvSession,
+  textStoreOf,
+  writeGoldenFiles,
+} from './golden-files.js'
+
+test.runIf(process.env.WRITE_GOLDEN === '1')('writes the files that are not there', writeGoldenFiles)
+
+/** Every layout that was ever released. */
+const stores: readonly (readonly [string, () => SessionStore])[] = [
+  ['document of version 1', () => textStoreOf(readDocument(1), JSON.parse(readDocument(1)).revision)],
+  ['Keyv session of layout 1', () => keyvStoreOver(backendOf(readKeyvSession(1)))],
+]
+
+test('each layout that this release writes has a golden file', () => {
+  expect(JSON.parse(readDocument(sessionLayoutVersion)).version).toBe(sessionLayoutVersion)
+  expect(JSON.parse(readKeyvSession(storedLayoutVersion).head).layout).toBe(storedLayoutVersion)
+})
+
+test.each(stores)('a %s is loaded whole, and gone on with', async (_name, makeStore) => {
+  const store = makeStore()
+  const engine = goldenEngine(store)
+  const before = (await engine.getSession(goldenId)) as SessionDocument
+  expect(before).toEqual(JSON.parse(readDocument(1)))
+  expect(before.history.map(({ message }) => message)).toEqual(goldenTalk)
+  expect(before.flow.memory.Chat?.messages).toHaveLength(6)
+  const input = { flowName: 'Golden', sessionId: goldenId }
+  for (const userMessage of ['go on', 'move again']) {
+    expect(await engine.run({ ...input, userMessage })).toMatchObject({ success: true, session: goldenId })
+  }
+  const after = (await goldenEngine(store).getSession(goldenId)) as SessionDocument
+  expect(after.history.slice(0, 4)).toEqual(before.history)
+  expect(after.history.map(({ turn, message }) => [turn, message]).slice(4)).toEqual([
+    [5, 'go on'],
+    [6, 'move again'],
+  ])
+  expect(after.flow.memory.Chat?.messages.slice(0, 6)).toEqual(before.flow.memory.Chat?.messages)
+  expect(after.flow.context).toEqual(before.flow.context)
+  expect(after.flow.steps.Ask).toEqual(before.flow.steps.Ask)
+  expect(await engine.deleteSession(goldenId)).toMatchObject({ success: true })
+  expect(await store.load(goldenId)).toBeUndefined()
+})

@@ -1,0 +1,39 @@
+/**
+ * What an engine makes of a spoilt session: it goes on with it, or it refuses it with the documented error and leaves
+ * every byte alone; and it can remove it, whatever it is.
+ */
+import type { SessionStore } from '../../../src/index.js'
+import { goldenEngine, goldenId } from './golden-files.js'
+
+/** A place where one session is stored. */
+export interface Place {
+  /** A store as a new process has it. */
+  store(): SessionStore
+  /** Everything that is stored, as one text. */
+  bytes(): string
+  isEmpty(): boolean
+}
+
+export type Verdict = 'valid' | 'refused'
+
+/** Runs a turn in the session, and removes it then. Throws where neither may be called right. */
+export async function judge(place: Place): Promise<Verdict> {
+  const before = place.bytes()
+  const { response, error } = await goldenEngine(place.store()).execute({
+    flowName: 'Golden',
+    userMessage: 'go on',
+    sessionId: goldenId,
+  })
+  const verdict = response.success && response.session === goldenId ? 'valid' : 'refused'
+  if (verdict === 'refused') {
+    // A session that names another flow is told so.
+    if (error?.code !== 'SESSION_FLOW_INVARIANT' && error?.code !== 'SESSION_FLOW_MISMATCH') {
+      throw new Error(`The turn ended with ${error?.code ?? 'success'} in '${response.session}': ${response.message}`)
+    }
+    if (response.session !== goldenId) throw new Error(`It was refused under the ID '${response.session}'.`)
+    if (place.bytes() !== before) throw new Error('It was refused, and changed.')
+  } else if (place.bytes() === before) throw new Error('It was answered, and not stored.')
+  const removed = await goldenEngine(place.store()).deleteSession(goldenId)
+  if (!removed.success || !place.isEmpty()) throw new Error(`It could not be removed: ${removed.message ?? ''}`)
+  return verdict
+}

@@ -1,0 +1,66 @@
+/**
+ * What a worker leaves behind: a file, one line for each event, written before the worker goes on. A line whose write
+ * returned is with the operating system, and the end of the process does not take it back. So an acknowledgement in it
+ * is one that the engine gave, and none is lost that counted.
+ */
+import { openSync, readFileSync, writeSync } from 'node:fs'
+import type { TurnAnswer, TurnRecord } from './turn-record.js'
+
+/** One line. */
+export type JournalLine =
+  /** A session was begun under this ID; whether it is stored is another question. */
+  | { readonly kind: 'made'; readonly session: string }
+  | { readonly kind: 'sent'; readonly turn: TurnRecord }
+  | { readonly kind: 'answered'; readonly message: string; readonly answer: TurnAnswer }
+  /** A write failed and took effect all the same. */
+  | { readonly kind: 'lost-reply' }
+  /** No turn on a slot was acknowledged, though the faults were over. */
+  | { readonly kind: 'unserved'; readonly slot: string }
+  /** A rejection or an exception that nobody handled. */
+  | { readonly kind: 'unhandled'; readonly text: string }
+
+/** A worker's end of its file. */
+export interface Journal {
+  write(line: JournalLine): void
+}
+
+/** What the files of all workers tell together. */
+export interface Told {
+  readonly turns: readonly TurnRecord[]
+  /** The IDs of all sessions that were begun. */
+  readonly sessions: readonly string[]
+  /** Writes that failed and took effect all the same. */
+  readonly lostReplies: number
+  readonly unserved: readonly string[]
+  readonly unhandled: readonly string[]
+}
+
+/** Opens a worker's file. */
+export function openJournal(path: string): Journal {
+  const file = openSync(path, 'a')
+  return { write: (line) => void writeSync(file, `${JSON.stringify(line)}\n`) }
+}
+
+/** Reads the files. A last line without its end is one that its worker did not get to write. */
+export function readJournals(paths: readonly string[]): Told {
+  const turns = new Map<string, TurnRecord>()
+  const sessions: string[] = []
+  let lostReplies = 0
+  const unserved: string[] = []
+  const unhandled: string[] = []
+  for (const path of paths) {
+    for (const text of readFileSync(path, 'utf8').split('\n').slice(0, -1)) {
+      const line: JournalLine = JSON.parse(text)
+      if (line.kind === 'made') sessions.push(line.session)
+      else if (line.kind === 'lost-reply') lostReplies++
+      else if (line.kind === 'unserved') unserved.push(line.slot)
+      else if (line.kind === 'unhandled') unhandled.push(line.text)
+      else if (line.kind === 'sent') turns.set(line.turn.message, line.turn)
+      else {
+        const sent = turns.get(line.message)
+        if (sent !== undefined) turns.set(line.message, { ...sent, answer: line.answer })
+      }
+    }
+  }
+  return { turns: [...turns.values()], sessions, lostReplies, unserved, unhandled }
+}

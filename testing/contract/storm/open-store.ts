@@ -1,0 +1,48 @@
+/** The stores that the workers of a storm or a contention use, by name: what an order can carry to another process. */
+import { createPostgresKeyv } from '../../../src/stores/keyv/create-postgres-keyv.js'
+import { createRedisKeyv } from '../../../src/stores/keyv/create-redis-keyv.js'
+import { createSqliteKeyv } from '../../../src/stores/keyv/create-sqlite-keyv.js'
+import { createRedisDriver } from '../../../src/stores/keyv/drivers/redis-driver.js'
+import { KeyvSessionStore } from '../../../src/stores/keyv/keyv-session-store.js'
+import type { SessionDriver } from '../../../src/stores/keyv/session-driver.js'
+
+/** Which store. The last one is broken, on purpose: it shows that the loss is seen. */
+export type StoreKind = 'redis' | 'postgres' | 'sqlite' | 'redis-where-the-last-write-wins'
+
+/** Where a store is: an address, or the path of a file. */
+export interface StoreOrder {
+  readonly kind: StoreKind
+  readonly place: string
+}
+
+/** Milliseconds without a reply; below the engines' `storeTimeoutMs`. */
+const replyTimeoutMs = 1_500
+/** Longer than any statement takes while others hold the file. */
+const busyTimeoutMs = 10_000
+
+/** Opens a store of this process. */
+export async function openStore({ kind, place }: StoreOrder): Promise<KeyvSessionStore> {
+  switch (kind) {
+    case 'postgres':
+      return new KeyvSessionStore({ keyv: await createPostgresKeyv(place, { maxConnections: 4 }) })
+    case 'sqlite':
+      return new KeyvSessionStore({ keyv: await createSqliteKeyv(place, { busyTimeoutMs }) })
+    case 'redis':
+      return new KeyvSessionStore({ keyv: await createRedisKeyv(place, { replyTimeoutMs }) })
+    case 'redis-where-the-last-write-wins': {
+      const keyv = await createRedisKeyv(place, { replyTimeoutMs })
+      return new KeyvSessionStore({ keyv, driver: lastWriteWins(createRedisDriver(keyv)) })
+    }
+  }
+}
+
+/** A driver that expects whatever is stored. */
+function lastWriteWins(driver: SessionDriver): SessionDriver {
+  return {
+    ...driver,
+    async swap(swap) {
+      const stored = await driver.read(swap.key, [])
+      return driver.swap({ ...swap, expectedRevision: stored?.revision })
+    },
+  }
+}

@@ -1,0 +1,83 @@
+/** Processes of a test: bundles a worker, starts it, and ends what it started. What a worker does is its own business. */
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build, type Plugin } from 'esbuild'
+
+const root = fileURLToPath(new URL('../../../', import.meta.url))
+const sqlitePackage = fileURLToPath(new URL('../sqlite/package.json', import.meta.url))
+
+/** `@keyv/sqlite` is installed in a folder of its own, because its native module is compiled on installation. */
+const sqliteElsewhere: Plugin = {
+  name: 'sqlite',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^@keyv\/sqlite$/ }, ({ path }) => ({ path, namespace: 'sqlite' }))
+    onLoad({ filter: /./, namespace: 'sqlite' }, ({ path }) => ({
+      contents: `import { createRequire } from 'node:module'
+        export default createRequire(${JSON.stringify(sqlitePackage)})(${JSON.stringify(path)}).default`,
+    }))
+  },
+}
+
+/** The processes of one test. */
+export interface WorkerProcesses {
+  /** A folder of this test, removed in the end. */
+  readonly folder: string
+  /** Starts one more. What it writes to its standard error is shown. */
+  start(): ChildProcess
+  /** Ends those that still run, each by its own ID, and removes the folder. */
+  close(): Promise<void>
+}
+
+/** Bundles the worker beside this file, so that Node can run it. */
+export async function createProcesses(worker: 'storm-worker' | 'contention-worker'): Promise<WorkerProcesses> {
+  // Below node_modules: the worker's packages are found from there.
+  const folder = await mkdtemp(join(root, 'node_modules', '.storm-'))
+  const script = join(folder, `${worker}.mjs`)
+  const children = new Set<ChildProcess>()
+  const close = async (): Promise<void> => {
+    await Promise.all(Array.from(children, endProcess))
+    await rm(folder, { recursive: true, force: true })
+  }
+  try {
+    await build({
+      entryPoints: [fileURLToPath(new URL(`${worker}.ts`, import.meta.url))],
+      outfile: script,
+      bundle: true,
+      packages: 'external',
+      platform: 'node',
+      format: 'esm',
+      plugins: [sqliteElsewhere],
+    })
+  } catch (error) {
+    await close()
+    throw error
+  }
+  return {
+    folder,
+    close,
+    start() {
+      const child = fork(script, { execArgv: [], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+      // A message to a process that was killed is lost, and no more.
+      child.on('error', () => undefined)
+      child.once('exit', () => children.delete(child))
+      children.add(child)
+      return child
+    },
+  }
+}
+
+/** Ends a process at once; resolves when it is gone. */
+export async function endProcess(child: ChildProcess): Promise<void> {
+  if (hasEnded(child)) return
+  const gone = once(child, 'exit')
+  child.kill('SIGKILL')
+  await gone
+}
+
+/** Whether the process is gone. */
+export function hasEnded(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null
+}

@@ -1,0 +1,38 @@
+/** When which fault happens in a storm: all of it follows from the seed. Doing the faults is left to others. */
+import { between, pick, type Random, seededRandom } from './random.js'
+
+/** One fault. Times are in milliseconds, `at` from the storm's beginning. */
+export type Fault =
+  | { readonly kind: 'kill-worker'; readonly at: number; readonly worker: number }
+  | { readonly kind: 'cut'; readonly at: number }
+  | { readonly kind: 'pause-redis'; readonly at: number; readonly forMs: number; readonly cutsInBetween: boolean }
+  | { readonly kind: 'kill-redis'; readonly at: number; readonly downMs: number }
+
+/** How often, in a second. Pauses and kills of Redis take turns. */
+const rates = { workerKills: 1.2, cuts: 6, redisFaults: 0.5 } as const
+
+/** Longer than a store operation may take: some pauses end operations, most do not. */
+const longestPauseMs = 2_500
+const longestDownMs = 600
+
+/** The faults of `seconds`, in the order of their times; at least one of each kind. */
+export function stormSchedule(seed: number, seconds: number, workers: number): readonly Fault[] {
+  const random = seededRandom(seed)
+  const cuts = spread(random, seconds, rates.cuts).map((at): Fault => ({ kind: 'cut', at }))
+  const workerKills = spread(random, seconds, rates.workerKills).map(
+    (at): Fault => ({ kind: 'kill-worker', at, worker: pick(random, workers) }),
+  )
+  const redisFaults = spread(random, seconds, rates.redisFaults).map((at, index): Fault => {
+    if (index % 2 === 0) return { kind: 'kill-redis', at, downMs: random() * longestDownMs }
+    // Most pauses are short.
+    const forMs = between(random, 20, longestPauseMs) * random()
+    return { kind: 'pause-redis', at, forMs, cutsInBetween: random() < 0.5 }
+  })
+  return [...cuts, ...workerKills, ...redisFaults].sort((one, other) => one.at - other.at)
+}
+
+/** Random times, spread so that there are quiet and busy moments, but no long time with all or none of them. */
+function spread(random: Random, seconds: number, rate: number): number[] {
+  const count = Math.max(2, Math.ceil(rate * seconds))
+  return Array.from({ length: count }, (_, index) => ((index + random()) / count) * seconds * 1_000)
+}

@@ -1,0 +1,41 @@
+// Runs the storm, or the contention, for as long as one likes: the tests beside this file, with settings from flags.
+//
+//   npm run storm                                  20 seconds, a random seed
+//   npm run storm -- --seconds 300 --seed 7
+//   npm run storm -- --contention                  4 x 2 000 turns on one session, on each backend
+//   npm run storm -- --contention --turns 500 --seed 7
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+
+const root = fileURLToPath(new URL('../../..', import.meta.url))
+const { values } = parseArgs({
+  options: {
+    contention: { type: 'boolean', default: false },
+    turns: { type: 'string' },
+    seconds: { type: 'string' },
+    seed: { type: 'string' },
+  },
+})
+for (const name of ['turns', 'seconds', 'seed']) {
+  if (values[name] !== undefined && !(Number(values[name]) > 0)) {
+    console.error(`--${name} must be a number above 0; got ${values[name]}.`)
+    process.exit(2)
+  }
+}
+
+const { contention, seconds, seed, turns = '2000' } = values
+const settings = contention
+  ? { CONTENTION_TURNS: turns, CONTENTION_SEED: seed }
+  : { STORM_SECONDS: seconds, STORM_SEED: seed }
+const given = Object.entries(settings).filter(([, value]) => value !== undefined)
+const file = `testing/contract/storm/${contention ? 'contention' : 'storm'}.test.ts`
+const words = ['run', '--config', '.config/vitest.config.ts', '--project', 'servers', file]
+const child = spawn(process.execPath, ['node_modules/vitest/vitest.mjs', ...words], {
+  cwd: root,
+  stdio: 'inherit',
+  env: { ...process.env, ...Object.fromEntries(given) },
+})
+child.once('exit', (code) => {
+  process.exitCode = code ?? 1
+})

@@ -1,0 +1,47 @@
+/** What a client knows of one turn that it asked for. It is compared with what is stored; see verdict.ts. */
+
+/** One turn, as its client saw it. Times are milliseconds of a clock that all processes of the machine share. */
+export interface TurnRecord {
+  /** Unique; it begins with the slot. */
+  readonly message: string
+  /** The conversation that it is meant for. Its session changes where one ended: a slot then goes on in a new one. */
+  readonly slot: string
+  /** The session that was asked for; empty for a new one. */
+  readonly asked: string
+  readonly sentAt: number
+  /** Absent where the process was killed before the answer came. */
+  readonly answer?: TurnAnswer
+}
+
+/** What the engine answered. */
+export interface TurnAnswer {
+  readonly at: number
+  /** `acknowledged`, or the code of the error. */
+  readonly outcome: string
+  /** The session in the answer. */
+  readonly session: string
+  readonly reply: string
+}
+
+/** The time, of a clock that all processes of the machine share. */
+export function sharedNow(): number {
+  return Number(process.hrtime.bigint() / 1_000n) / 1_000
+}
+
+/** What a message asks for: an answer, an answer that ends the session, or a failure of the flow, which aborts it. */
+export type MessageKind = 'plain' | 'last' | 'failing'
+
+/** The text of a message: its slot, who sends it, the sender's count of it, and its kind. */
+export function messageOf(slot: string, sender: string, count: number, kind: MessageKind): string {
+  return `${slot} ${sender}#${count} ${kind}`
+}
+
+/** What a message asks for. */
+export function kindOf(message: string): MessageKind {
+  return message.endsWith(' last') ? 'last' : message.endsWith(' failing') ? 'failing' : 'plain'
+}
+
+/** The reply to a message, as the turn with this number gives it. */
+export function replyTo(message: string, turn: number): string {
+  return `${turn}: ${message}`
+}
