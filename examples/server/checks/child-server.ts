@@ -25,7 +25,9 @@ export async function startChildServer(environment: Readonly<Record<string, stri
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   // Whatever becomes of this process, the server goes with it.
-  process.once('exit', () => child.kill('SIGKILL'))
+  const killAtExit = (): boolean => child.kill('SIGKILL')
+  process.once('exit', killAtExit)
+  child.once('exit', () => process.off('exit', killAtExit))
   const lines: string[] = []
   const waiting = new Set<() => void>()
   const ended = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | string)

@@ -1,0 +1,67 @@
+/** The encryption of the page: nothing that was said is stored as it was said, and another key reads nothing. */
+import { readFileSync } from 'node:fs'
+import { Keyv } from 'keyv'
+import { Flow, FlowEngine, LogicStep, reply, SessionFlowInvariantError, type Turn } from 'turnkeeper'
+import { KeyvSessionStore } from 'turnkeeper/keyv'
+import { sessionStoreSuite } from 'turnkeeper/testing'
+import { describe, expect, test } from 'vitest'
+import { encrypt } from './encrypt.js'
+
+class Repeat extends LogicStep {
+  static override readonly id = 'Repeat'
+  override run(turn: Turn) {
+    return reply(`You said: ${turn.message}`)
+  }
+}
+
+class Echo extends Flow {
+  static override readonly id = 'Echo'
+  override steps() {
+    return [Repeat]
+  }
+}
+
+/** A store with a Keyv of its own over one Map, with one secret. */
+async function openStore(map: Map<string, unknown>, secret: Uint8Array<ArrayBuffer>): Promise<KeyvSessionStore> {
+  return new KeyvSessionStore({ keyv: await encrypt(new Keyv({ store: map }), secret) })
+}
+
+/** All that is stored, as one text. */
+function textOf(map: ReadonlyMap<string, unknown>): string {
+  return JSON.stringify(Array.from(map), (_, value) => (value instanceof Map ? [...value] : value))
+}
+
+describe('with the encryption of the page', () => {
+  const map = new Map<string, unknown>()
+  const secret = crypto.getRandomValues(new Uint8Array(32))
+  sessionStoreSuite(test, () => openStore(map, secret))
+})
+
+test('nothing that was said is stored as it was said', async () => {
+  const map = new Map<string, unknown>()
+  const secret = crypto.getRandomValues(new Uint8Array(32))
+  const engine = new FlowEngine({ flows: [Echo], sessionStore: await openStore(map, secret) })
+  const { session } = await engine.run({ flowName: 'Echo', userMessage: 'my secret wish' })
+  expect(session).not.toBe('')
+  expect(textOf(map)).toContain(session)
+  expect(textOf(map)).not.toMatch(/secret wish|You said|Repeat|Echo/)
+  const again = await engine.run({ flowName: 'Echo', userMessage: 'and more', sessionId: session })
+  expect(again).toMatchObject({ message: 'You said: and more', session })
+})
+
+test('another key reads nothing, and takes the session for no missing one', async () => {
+  const map = new Map<string, unknown>()
+  const [right, wrong] = [1, 2].map((byte) => new Uint8Array(32).fill(byte)) as [
+    Uint8Array<ArrayBuffer>,
+    Uint8Array<ArrayBuffer>,
+  ]
+  const engine = new FlowEngine({ flows: [Echo], sessionStore: await openStore(map, right) })
+  const { session } = await engine.run({ flowName: 'Echo', userMessage: 'Hello' })
+  const stranger = await openStore(map, wrong)
+  await expect(stranger.load(session)).rejects.toBeInstanceOf(SessionFlowInvariantError)
+})
+
+test('it is the one on the page', () => {
+  const page = readFileSync(new URL('../../docs/sessions-and-stores.md', import.meta.url), 'utf8')
+  expect(page).toContain(`\`\`\`ts\n${readFileSync(new URL('./encrypt.ts', import.meta.url), 'utf8')}\`\`\``)
+})
