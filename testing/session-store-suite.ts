@@ -35,7 +35,7 @@ const defaultDeadlineMs = 30_000
  *   })
  * })
  * ```
- * @example With `node:test`, and a store that keeps its data to itself.
+ * @example With node:test, and a store that keeps its data to itself.
  * ```ts
  * import { describe, test } from 'node:test'
  *
