@@ -9,9 +9,13 @@ export interface RedisClientLike {
   readonly isOpen: boolean
   /** Absent in a Cluster client of version 5. */
   readonly isReady?: boolean
+  /** Opens the connection. */
   connect(): Promise<unknown>
+  /** Ends the connection at once. */
   destroy(): unknown
+  /** Listens to an event of the client. */
   on(event: string, listener: (value?: unknown) => void): unknown
+  /** Takes a listener back. */
   off(event: string, listener: (value?: unknown) => void): unknown
   sendCommand: unknown
 }
