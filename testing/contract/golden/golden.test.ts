@@ -17,7 +17,7 @@ import {
   writeGoldenFiles,
 } from './golden-files.js'
 
-test.runIf(process.env.WRITE_GOLDEN === '1')('writes the files that are not there', writeGoldenFiles)
+if (process.env.WRITE_GOLDEN === '1') test('writes the files that are not there', writeGoldenFiles)
 
 /** Every layout that was ever released. */
 const stores: readonly (readonly [string, () => SessionStore])[] = [

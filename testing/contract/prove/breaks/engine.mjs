@@ -81,8 +81,8 @@ export const engineBreaks = [
     rows: [
       [
         'reply before the commit',
-        'await parts.session.access.write(document, progress.storedRevision, draft.hint())',
-        'parts.session.access.write(document, progress.storedRevision, draft.hint()).catch(() => {})',
+        'await parts.session.access.write(document, progress.storedRevision, draft.hint(prepared.loaded), true)',
+        'parts.session.access.write(document, progress.storedRevision, draft.hint(prepared.loaded), true).catch(() => {})',
       ],
       ['no checkpoint for batch flows', 'if (prepared.flow.isBatch())', 'if (false)'],
     ],
