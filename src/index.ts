@@ -84,7 +84,7 @@ export type {
   ResolvedModelSelection,
   RuntimeModel,
 } from './model/model-provider.js'
-export type { FlowSession } from './session/flow-session.js'
+export type { FlowSession, LockEvent } from './session/flow-session.js'
 export type {
   SessionDocument,
   SessionFlow,

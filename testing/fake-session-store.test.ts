@@ -1,8 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { MemorySessionStore, type SessionDocument, type SessionStore } from '../src/index.js'
+import {
+  MemorySessionStore,
+  type SessionDocument,
+  type SessionStore,
+  type UnderReplicatedReport,
+} from '../src/index.js'
 import { documentOf } from './contract/session-bench.js'
-import { FakeSessionStore, type FakeStoreFault } from './fake-session-store.js'
-import { VirtualClock } from './virtual-clock.js'
+import { FakeSessionStore, type FakeStoreEffect, type FakeStoreFault, VirtualClock } from './index.js'
 
 interface Bench {
   readonly store: FakeSessionStore
@@ -67,7 +71,7 @@ async function stateOf(promise: Promise<unknown>): Promise<'pending' | 'done' | 
 }
 
 describe.each(operations)('a fault of $operation', ({ operation, call, tookEffect }) => {
-  const effects: [FakeStoreFault['effect'], 'pending' | 'done' | 'failed', boolean][] = [
+  const effects: [FakeStoreEffect, 'pending' | 'done' | 'failed', boolean][] = [
     ['fail-before', 'failed', false],
     ['fail-after', 'failed', true],
     ['hang-before', 'pending', false],
@@ -82,7 +86,9 @@ describe.each(operations)('a fault of $operation', ({ operation, call, tookEffec
     expect(await stateOf(promise)).toBe(state)
     expect(store.journal.at(-1)?.outcome).toBe(state)
     if (operation !== 'load') expect(await tookEffect(inner)).toBe(effective)
-    if (state === 'failed') await expect(promise).rejects.toThrow(`Injected: ${operation} ${effect}`)
+    if (state !== 'failed') return
+    const when = effect === 'fail-before' ? 'before it takes effect' : 'after it took effect'
+    await expect(promise).rejects.toThrow(`Injected: ${operation} fails ${when}.`)
   })
 
   test.each(effects)('%s comes after its latency: then the call is %s', async (effect, state, effective) => {
@@ -233,7 +239,9 @@ describe('FakeSessionStore', () => {
     const { store } = await bench()
     store.inject({ operation: 'save', effect: 'fail-before' })
     expect(await loads(store, 2)).toEqual(['done', 'done'])
-    await expect(store.save(documentOf('a', '2-b'), '1-a')).rejects.toThrow('Injected: save fail-before')
+    await expect(store.save(documentOf('a', '2-b'), '1-a')).rejects.toThrow(
+      'Injected: save fails before it takes effect.',
+    )
   })
 
   test('strikes one session and does not count the others', async () => {
@@ -264,10 +272,28 @@ describe('FakeSessionStore', () => {
     expect(store.operations).toEqual(['create', 'create', 'create'])
   })
 
-  test('over a store that never evicts, both do nothing', () => {
+  test('tells of commits on too few replicas as the store underneath does', async () => {
+    const listeners = new Set<(report: UnderReplicatedReport) => void>()
+    const inner = Object.assign(new MemorySessionStore(), {
+      onUnderReplicated(listener: (report: UnderReplicatedReport) => void) {
+        listeners.add(listener)
+        return () => listeners.delete(listener)
+      },
+    })
+    const told: UnderReplicatedReport[] = []
+    const stop = new FakeSessionStore({ inner }).onUnderReplicated((report) => told.push(report))
+    const report = { sessionId: 'a', replicas: 0, wanted: 1 }
+    for (const listener of listeners) listener(report)
+    expect(told).toEqual([report])
+    stop()
+    expect(listeners.size).toBe(0)
+  })
+
+  test('over a store that never evicts or replicates, they do nothing', () => {
     const { guarantees, load: loadInner, create, save, delete: remove, close } = new FakeSessionStore()
     const store = new FakeSessionStore({ inner: { guarantees, load: loadInner, create, save, delete: remove, close } })
     expect(store.hold('a')()).toBeUndefined()
     expect(store.onEvicted(() => undefined)()).toBeUndefined()
+    expect(store.onUnderReplicated(() => undefined)()).toBeUndefined()
   })
 })

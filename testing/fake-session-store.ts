@@ -1,6 +1,6 @@
 /**
  * A session store that keeps a journal and fails on request: the engine's behaviour on a bad day, without a bad day.
- * What it stores, and how it compares and swaps, is the memory store's.
+ * What it stores, and how it compares and swaps, is the business of the store underneath.
  */
 import {
   type Clock,
@@ -10,74 +10,50 @@ import {
   type SessionStore,
   type SessionStoreGuarantees,
   systemClock,
+  type UnderReplicatedReport,
 } from '../src/index.js'
+import { ExpectationError } from './expectation-error.js'
+import { describeFault, type FakeStoreAim, type FakeStoreFault, FaultList } from './fake-session-store/faults.js'
+import {
+  type ExpectedStoreCall,
+  type FakeStoreCall,
+  type FakeStoreOperation,
+  faultsProblem,
+  journalProblem,
+} from './fake-session-store/journal.js'
+import type {
+  FailOptions,
+  FakeSessionStoreOptions,
+  HangOptions,
+  OutageOptions,
+  RivalOptions,
+  RivalWriteOptions,
+} from './fake-session-store/options.js'
+import { PastDocuments, writeAsRival } from './fake-session-store/past-documents.js'
 
-/** An operation of a store. */
-export type FakeStoreOperation = 'load' | 'create' | 'save' | 'delete' | 'close'
-
-/** One call, as the journal keeps it. */
-export interface FakeStoreCall {
-  readonly operation: FakeStoreOperation
-  /** Empty for `close`. */
-  readonly sessionId: string
-  /** Of the document that was to be stored. */
-  readonly revision?: string
-  readonly expectedRevision?: string
-  /** `pending` until the call settles. */
-  outcome: 'pending' | 'done' | 'failed'
-}
-
-/** A fault to come. */
-export interface FakeStoreFault {
-  readonly operation: FakeStoreOperation
-  /**
-   * What happens: an error before anything took effect, an error after it did, no answer before, no answer after, or
-   * only latency.
-   */
-  readonly effect: 'fail-before' | 'fail-after' | 'hang-before' | 'hang-after' | 'latency'
-  /** Which matching call it strikes first, counted from now. Default 1: the next one. */
-  readonly nth?: number
-  /** How many calls in a row it strikes; `Infinity` until {@link FakeSessionStore.heal}. Default 1. */
-  readonly times?: number
-  /** Only calls for this session. Default: any. */
-  readonly sessionId?: string
-  /** What is thrown. Default: an `Error` that says it was injected. */
-  readonly error?: unknown
-  /** Milliseconds on the store's clock before the call goes on. Default 0. */
-  readonly latencyMs?: number
-}
-
-interface ActiveFault {
-  readonly fault: FakeStoreFault
-  /** Matching calls still to let pass. */
-  skip: number
-  left: number
-}
-
-/** What the constructor of {@link FakeSessionStore} takes. */
-export interface FakeSessionStoreOptions {
-  /** The store underneath. Default: a new memory store. */
-  readonly inner?: SessionStore
-  /** The clock for latency. Default: the machine's. */
-  readonly clock?: Clock
-}
+export type { FakeStoreFault } from './fake-session-store/faults.js'
 
 /**
- * A store with a journal and faults.
+ * A store with a journal and faults. Each call is struck by the fault that was prepared first among those that aim at
+ * it.
  *
  * @example
  * ```ts
  * const store = new FakeSessionStore()
- * store.inject({ operation: 'save', effect: 'fail-after' })
  * const engine = new FlowEngine({ flows: [Onboarding], sessionStore: store })
+ * store.failNext('create', { after: true })
+ * await engine.run({ flowName: 'Onboarding', userMessage: 'Hello' })
+ * store.expectJournal(['create failed', 'load'])
+ * store.assertFaultsUsed()
  * ```
  */
 export class FakeSessionStore implements SessionStore {
   readonly guarantees: SessionStoreGuarantees
   readonly #inner: SessionStore
   readonly #clock: Clock
-  readonly #journal: FakeStoreCall[] = []
-  #faults: ActiveFault[] = []
+  readonly #past = new PastDocuments()
+  readonly #faults = new FaultList()
+  #journal: FakeStoreCall[] = []
 
   constructor(options: FakeSessionStoreOptions = {}) {
     this.#inner = options.inner ?? new MemorySessionStore()
@@ -95,39 +71,118 @@ export class FakeSessionStore implements SessionStore {
     return this.#journal.map(({ operation }) => operation)
   }
 
-  /** Prepares a fault. Faults for one operation strike in the order they were injected. */
-  inject(fault: FakeStoreFault): void {
-    this.#faults.push({ fault, skip: (fault.nth ?? 1) - 1, left: fault.times ?? 1 })
+  /** Begins a new journal. */
+  clearJournal(): void {
+    this.#journal = []
   }
 
-  /** Takes back every fault that has not struck. */
+  /** The next call fails: before it took effect, or `after`, when nobody can know. */
+  failNext(operation: FakeStoreOperation, options: FailOptions = {}): void {
+    const { after = false, atOnce = false, ...more } = options
+    this.inject({ operation, effect: atOnce ? 'throw' : after ? 'fail-after' : 'fail-before', ...more })
+  }
+
+  /** The next call gets no answer, ever: it took no effect, or did so all the same, with `after`. */
+  hangNext(operation: FakeStoreOperation, options: HangOptions = {}): void {
+    const { after = false, ...more } = options
+    this.inject({ operation, effect: after ? 'hang-after' : 'hang-before', ...more })
+  }
+
+  /** The next call begins `ms` milliseconds late, by the store's clock. */
+  delayNext(operation: FakeStoreOperation, ms: number, aim: FakeStoreAim = {}): void {
+    this.inject({ operation, effect: 'latency', latencyMs: ms, ...aim })
+  }
+
+  /** Somebody else writes the session just before the next `save`: the engine's save meets another revision. */
+  rivalWrites(options: RivalWriteOptions = {}): void {
+    const { before = 'save', ...more } = options
+    this.inject({ operation: before, effect: 'rival-write', ...more })
+  }
+
+  /** Somebody else deletes the session just before the next `save`. */
+  rivalDeletes(options: RivalOptions = {}): void {
+    const { before = 'save', ...more } = options
+    this.inject({ operation: before, effect: 'rival-delete', ...more })
+  }
+
+  /** The next `load` answers what was stored before the last write, as a replica that lags behind does. */
+  staleRead(aim: FakeStoreAim = {}): void {
+    this.inject({ operation: 'load', effect: 'stale-read', ...aim })
+  }
+
+  /** The next `load` answers this, whatever is stored: a document cut short, or none at all. */
+  answerNext(answer: unknown, aim: FakeStoreAim = {}): void {
+    this.inject({ operation: 'load', effect: 'answer', answer, ...aim })
+  }
+
+  /** Every `load`, `create`, `save` and `delete` fails until {@link heal}. */
+  outage(options: OutageOptions = {}): void {
+    const { hang = false, ...more } = options
+    this.inject({ effect: hang ? 'hang-before' : 'fail-before', times: Number.POSITIVE_INFINITY, ...more })
+  }
+
+  /** Ends an outage and every other fault. A call that hangs stays without an answer. */
   heal(): void {
-    this.#faults = []
+    this.#faults.heal()
+  }
+
+  /** Prepares a fault that is given as data, for a generated test. By hand the methods above read better. */
+  inject(fault: FakeStoreFault): void {
+    this.#faults.add(fault)
+  }
+
+  /**
+   * Checks every call since the beginning, or since {@link clearJournal}.
+   *
+   * @throws {@link ExpectationError} that shows the journal as a table.
+   */
+  expectJournal(expected: readonly ExpectedStoreCall[]): void {
+    const problem = journalProblem(this.#journal, expected)
+    if (problem !== undefined) throw new ExpectationError(problem)
+  }
+
+  /**
+   * Checks that each fault was met: one that nothing meets tests nothing. A fault with `times` must have struck as often,
+   * unless the store was healed; one that lasts until then, once.
+   *
+   * @throws {@link ExpectationError} that lists those that were not.
+   */
+  assertFaultsUsed(): void {
+    const problem = faultsProblem(this.#faults.unused(), this.#journal)
+    if (problem !== undefined) throw new ExpectationError(problem)
   }
 
   load(sessionId: string): Promise<SessionDocument | undefined> {
-    return this.#call({ operation: 'load', sessionId, outcome: 'pending' }, () => this.#inner.load(sessionId))
+    return this.#call(
+      { operation: 'load', sessionId, outcome: 'pending' },
+      () => this.#inner.load(sessionId),
+      () => this.#past.before(sessionId),
+    )
   }
 
   create(document: SessionDocument): Promise<void> {
     const { id, revision } = document
-    return this.#call({ operation: 'create', sessionId: id, revision, outcome: 'pending' }, () =>
-      this.#inner.create(document),
-    )
+    return this.#call({ operation: 'create', sessionId: id, revision, outcome: 'pending' }, async () => {
+      await this.#inner.create(document)
+      this.#past.note(id, document)
+    })
   }
 
   save(document: SessionDocument, expectedRevision: string, hint?: SessionSaveHint): Promise<void> {
     const { id, revision } = document
-    return this.#call({ operation: 'save', sessionId: id, revision, expectedRevision, outcome: 'pending' }, () =>
-      this.#inner.save(document, expectedRevision, hint),
-    )
+    const call: FakeStoreCall = { operation: 'save', sessionId: id, revision, expectedRevision, outcome: 'pending' }
+    return this.#call(hint === undefined ? call : { ...call, hint }, async () => {
+      await this.#inner.save(document, expectedRevision, hint)
+      this.#past.note(id, document)
+    })
   }
 
   delete(sessionId: string, expectedRevision?: string): Promise<void> {
     const call: FakeStoreCall = { operation: 'delete', sessionId, outcome: 'pending' }
-    return this.#call(expectedRevision === undefined ? call : { ...call, expectedRevision }, () =>
-      this.#inner.delete(sessionId, expectedRevision),
-    )
+    return this.#call(expectedRevision === undefined ? call : { ...call, expectedRevision }, async () => {
+      await this.#inner.delete(sessionId, expectedRevision)
+      this.#past.note(sessionId, undefined)
+    })
   }
 
   close(): Promise<void> {
@@ -142,11 +197,24 @@ export class FakeSessionStore implements SessionStore {
     return this.#inner.onEvicted?.(listener) ?? (() => undefined)
   }
 
-  async #call<T>(call: FakeStoreCall, run: () => Promise<T>): Promise<T> {
+  onUnderReplicated(listener: (report: UnderReplicatedReport) => void): () => void {
+    return this.#inner.onUnderReplicated?.(listener) ?? (() => undefined)
+  }
+
+  #call<T>(call: FakeStoreCall, run: () => Promise<T>, runStale?: () => T): Promise<T> {
     this.#journal.push(call)
-    const fault = this.#strike(call)
+    const fault = this.#faults.strike(call)
+    if (fault !== undefined) call.fault = fault.effect
+    if (fault?.effect === 'throw') {
+      call.outcome = 'failed'
+      throw errorOf(fault, call)
+    }
+    return this.#noted(call, () => (fault === undefined ? run() : this.#disturb(call, fault, run, runStale)))
+  }
+
+  async #noted<T>(call: FakeStoreCall, run: () => Promise<T>): Promise<T> {
     try {
-      const result = fault === undefined ? await run() : await this.#disturb(fault, run)
+      const result = await run()
       call.outcome = 'done'
       return result
     } catch (error) {
@@ -155,28 +223,28 @@ export class FakeSessionStore implements SessionStore {
     }
   }
 
-  async #disturb<T>(fault: FakeStoreFault, run: () => Promise<T>): Promise<T> {
+  async #disturb<T>(call: FakeStoreCall, fault: FakeStoreFault, run: () => Promise<T>, runStale?: () => T): Promise<T> {
     const { effect, latencyMs = 0 } = fault
+    const { sessionId } = call
     if (latencyMs > 0) await new Promise<void>((resolve) => this.#clock.setTimer(resolve, latencyMs))
-    const error = fault.error ?? new Error(`Injected: ${fault.operation} ${effect}`)
-    if (effect === 'fail-before') throw error
+    if (effect === 'fail-before') throw errorOf(fault, call)
     if (effect === 'hang-before') return new Promise<T>(() => undefined)
+    if (effect === 'answer') return fault.answer as T
+    if (effect === 'stale-read' && runStale !== undefined) return runStale()
+    if (effect === 'rival-write') this.#past.note(sessionId, await writeAsRival(this.#inner, sessionId, fault.change))
+    if (effect === 'rival-delete') {
+      await this.#inner.delete(sessionId)
+      this.#past.note(sessionId, undefined)
+    }
     const result = await run()
-    if (effect === 'fail-after') throw error
+    if (effect === 'fail-after') throw errorOf(fault, call)
     if (effect === 'hang-after') return new Promise<T>(() => undefined)
     return result
   }
+}
 
-  /** The fault that strikes this call, if one does. */
-  #strike(call: FakeStoreCall): FakeStoreFault | undefined {
-    const matching = this.#faults.filter(
-      ({ fault }) => fault.operation === call.operation && (fault.sessionId ?? call.sessionId) === call.sessionId,
-    )
-    const striking = matching.find(({ skip }) => skip === 0)
-    // Each fault counts the calls, also those that another one struck.
-    for (const active of matching) if (active.skip > 0) active.skip--
-    if (striking === undefined) return undefined
-    if (--striking.left <= 0) this.#faults = this.#faults.filter((other) => other !== striking)
-    return striking.fault
-  }
+/** What a fault throws: whatever it was given, also nothing at all. */
+function errorOf(fault: FakeStoreFault, { operation }: FakeStoreCall): unknown {
+  if ('error' in fault) return fault.error
+  return new Error(`Injected: ${describeFault({ operation, effect: fault.effect })}.`)
 }

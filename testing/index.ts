@@ -1,21 +1,60 @@
 /**
  * `turnkeeper/testing`: a conversation tested without a network, a clock or luck. Takes no test runner for granted.
  */
+
+export type { ConversationReply, MadeToolCall } from './conversation/conversation-turn.js'
+export type { ConversationWorldOptions } from './conversation/conversation-world.js'
+export type { ExpectedToolCall, PartOf, ReplySchema } from './conversation/expectations.js'
+export type { ConversationOptions, SayInput } from './conversation.js'
+export { Conversation } from './conversation.js'
+export { ExpectationError } from './expectation-error.js'
+export type { FakeStoreAim, FakeStoreEffect, FakeStoreFault } from './fake-session-store/faults.js'
+export type { ExpectedStoreCall, FakeStoreCall, FakeStoreOperation } from './fake-session-store/journal.js'
 export type {
+  FailOptions,
   FakeSessionStoreOptions,
-  FakeStoreCall,
-  FakeStoreFault,
-  FakeStoreOperation,
-} from './fake-session-store.js'
+  HangOptions,
+  OutageOptions,
+  RivalOptions,
+  RivalWriteOptions,
+} from './fake-session-store/options.js'
 export { FakeSessionStore } from './fake-session-store.js'
 export type {
+  CoverageGap,
+  CoveredStep,
+  CoveredTool,
+  CoveredTransition,
+  FlowCoverageOfFlow,
+  FlowCoverageReport,
+} from './flow-coverage/coverage-report.js'
+export type { CoveredStepKind } from './flow-coverage/flow-outline.js'
+export type { ExpectFullOptions, FlowCoverage, FlowCoverageOptions } from './flow-coverage.js'
+export { coverageOf } from './flow-coverage.js'
+export type { LockGate, LockProbeOptions } from './lock-probe.js'
+export { LockProbe } from './lock-probe.js'
+export type { RecordedToolCall, RecordedTurn } from './recording/recorded-turn.js'
+export type { Recording, RecordingOptions, ReplayOptions } from './recording.js'
+export { recordingOf, replay } from './recording.js'
+export type {
+  AskedExpectation,
   ModelScript,
   RecordedRequest,
+  ScriptedAnswer,
+  ScriptedModelOptions,
   ScriptedProvider,
+  ScriptedReplies,
   ScriptedReply,
+  ScriptedReplyFunction,
   ScriptedToolCall,
 } from './scripted-model.js'
 export { ScriptedModel, scriptedProvider } from './scripted-model.js'
 export type { SessionStoreSuiteOptions, SuiteTest } from './session-store-suite.js'
 export { sessionStoreSuite } from './session-store-suite.js'
+export type { Actor, ActorView } from './simulate/plan.js'
+export type { Invariant, SimulatedTurn } from './simulate/simulated-turn.js'
+export type { SimulateOptions, SimulationResult } from './simulate.js'
+export { simulate } from './simulate.js'
+export type { ToolDouble, ToolDoubleCall, ToolDoubleFunction, ToolDoubleResult } from './tool-doubles.js'
+export { ToolDoubles } from './tool-doubles.js'
+export type { RunUntilOptions } from './virtual-clock.js'
 export { VirtualClock } from './virtual-clock.js'

@@ -1,41 +1,49 @@
 /**
  * A model that says what a test wrote down, records what it was told, and complains loudly where the two do not fit.
+ * What a script may hold is in `scripted-model/`.
  */
-import type {
-  JsonValue,
-  MessagePart,
-  ModelProviderAdapter,
-  ModelRequest,
-  ModelResponse,
-  RuntimeModel,
-  TokenUsage,
+import {
+  type Clock,
+  type MessagePart,
+  type ModelProviderAdapter,
+  type ModelRequest,
+  type ModelResponse,
+  type RuntimeModel,
+  systemClock,
 } from '../src/index.js'
+import { ExpectationError, list } from './expectation-error.js'
+import { type AskedExpectation, checkAsked } from './scripted-model/asked.js'
+import {
+  askedOf,
+  type ModelScript,
+  type ScriptedAnswer,
+  type ScriptedReply,
+  ScriptReader,
+  whereOf,
+} from './scripted-model/model-script.js'
 
-/** A tool call in a script. */
-export interface ScriptedToolCall {
-  readonly name: string
-  /** Default `{}`. */
-  readonly input?: JsonValue
-  /** Default: `call-1`, `call-2` and so on. */
-  readonly id?: string
-}
-
-/** One answer in a script: a text, an answer in full, or an error to reject with. */
-export type ScriptedReply =
-  | string
-  | Error
-  | {
-      readonly text?: string
-      readonly toolCalls?: readonly ScriptedToolCall[]
-      readonly finishReason?: NonNullable<ModelResponse['finishReason']>
-      readonly usage?: TokenUsage
-    }
-
-/** The whole script: a list, used up in order, or a function of the request. */
-export type ModelScript = readonly ScriptedReply[] | ((request: ModelRequest) => ScriptedReply | Promise<ScriptedReply>)
+export type { AskedExpectation } from './scripted-model/asked.js'
+export type {
+  ModelScript,
+  ScriptedAnswer,
+  ScriptedReplies,
+  ScriptedReply,
+  ScriptedReplyFunction,
+  ScriptedToolCall,
+} from './scripted-model/model-script.js'
 
 /** A request as it was at the moment of the call. */
 export type RecordedRequest = Omit<ModelRequest, 'signal'>
+
+/** What the constructor of {@link ScriptedModel} takes beside the script. */
+export interface ScriptedModelOptions {
+  /** Default `'scripted'`. */
+  readonly provider?: string
+  /** Default `'scripted'`. */
+  readonly name?: string
+  /** The clock that `delayMs` goes by. Default: the machine's. */
+  readonly clock?: Clock
+}
 
 /**
  * A {@link RuntimeModel} that plays a script.
@@ -43,19 +51,23 @@ export type RecordedRequest = Omit<ModelRequest, 'signal'>
  * @example
  * ```ts
  * const model = new ScriptedModel(['What is your name?', { toolCalls: [{ name: 'capture_name', input: { name: 'Ada Lovelace' } }] }])
+ * const byStep = new ScriptedModel({ AskName: ['What is your name?'], Confirm: ({ system }) => `I was told: ${system}` })
  * ```
  */
 export class ScriptedModel implements RuntimeModel {
   readonly provider: string
   readonly name: string
-  readonly #script: ModelScript
+  readonly #script: ScriptReader
+  readonly #clock: Clock
   readonly #requests: RecordedRequest[] = []
   #calls = 0
+  #complaint: unknown
 
-  constructor(script: ModelScript, options: { readonly provider?: string; readonly name?: string } = {}) {
-    this.#script = script
+  constructor(script: ModelScript, options: ScriptedModelOptions = {}) {
+    this.#script = new ScriptReader(script)
     this.provider = options.provider ?? 'scripted'
     this.name = options.name ?? 'scripted'
+    this.#clock = options.clock ?? systemClock
   }
 
   /** Every request so far, as it was when it was made. */
@@ -63,53 +75,112 @@ export class ScriptedModel implements RuntimeModel {
     return this.#requests
   }
 
+  /**
+   * The first thing that went wrong between the script and the conversation: an engine makes a `MODEL_ERROR` of it, and
+   * its own text reaches nobody. `undefined` where all is well.
+   */
+  get complaint(): unknown {
+    return this.#complaint
+  }
+
   async generate(request: ModelRequest): Promise<ModelResponse> {
-    const { signal: _signal, ...recorded } = request
-    this.#requests.push({ ...recorded, messages: [...request.messages] })
-    const reply = await this.#next(request)
-    if (reply instanceof Error) throw reply
-    return this.#toResponse(typeof reply === 'string' ? { text: reply } : reply)
+    const { system, messages, tools, params, origin } = request
+    const recorded = { messages: [...messages], tools, params, origin }
+    this.#requests.push(system === undefined ? recorded : { ...recorded, system })
+    const answer = await this.#answerTo(request)
+    const { delayMs = 0, error } = answer
+    if (delayMs > 0) await this.#wait(delayMs, request.signal)
+    if (error !== undefined) throw error
+    return this.#toResponse(answer)
   }
 
   /**
-   * Fails where the script is not used up.
+   * Fails where the model was told something else, in its last request or the one that `call` names.
    *
-   * @throws Error that tells how many answers are left, and which comes next.
+   * @throws `ExpectationError`
+   * @example
+   * ```ts
+   * model.expectAsked({ system: /full name/, user: 'Ada', tools: ['capture_name'] })
+   * ```
+   */
+  expectAsked(expected: AskedExpectation): void {
+    checkAsked(this.#requests, expected)
+  }
+
+  /**
+   * Fails where the script and the conversation did not fit, or the script is not used up.
+   *
+   * @throws `ExpectationError` that tells what is left. What a function of the script threw.
    */
   assertDone(): void {
-    if (typeof this.#script === 'function') return
-    const left = this.#script.length - this.#requests.length
-    if (left <= 0) return
-    const reply = this.#script[this.#requests.length]
-    const next = reply instanceof Error ? String(reply) : JSON.stringify(reply)
-    throw new Error(
-      `The script of model '${this.name}' holds ${left} more ${left === 1 ? 'answer' : 'answers'}; the next is ${next}.`,
-    )
+    if (this.#complaint !== undefined) throw this.#complaint
+    this.#script.assertDone()
   }
 
-  async #next(request: ModelRequest): Promise<ScriptedReply> {
-    if (typeof this.#script === 'function') return this.#script(request)
-    const index = this.#requests.length - 1
-    const reply = this.#script[index]
-    if (reply !== undefined) return reply
-    const { flowName, stepId, turnNumber } = request.origin
-    throw new Error(
-      `The script of model '${this.name}' holds ${this.#script.length} answers, and step '${stepId}' of flow '${flowName}' asked for number ${index + 1} in turn ${turnNumber}.`,
-    )
+  /**
+   * A model that goes on where this one stands.
+   *
+   * @param script - What it says from there. Default: what is left of this one's script.
+   */
+  fork(script?: ModelScript, options: ScriptedModelOptions = {}): ScriptedModel {
+    const { provider, name } = this
+    const copy = new ScriptedModel(script ?? this.#script.rest(), { provider, name, clock: this.#clock, ...options })
+    // Or the IDs of tool calls would begin anew, in a memory that has them already.
+    copy.#calls = this.#calls
+    return copy
   }
 
-  #toResponse(reply: Exclude<ScriptedReply, string | Error>): ModelResponse {
+  async #answerTo(request: ModelRequest): Promise<ScriptedAnswer> {
+    try {
+      const answer = toAnswer(await this.#script.take(request))
+      checkOffered(answer, request)
+      return answer
+    } catch (error) {
+      this.#complaint ??= error
+      throw error
+    }
+  }
+
+  #wait(ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const stop = this.#clock.setTimer(resolve, ms)
+      const giveUp = (): void => {
+        stop()
+        reject(signal.reason)
+      }
+      if (signal.aborted) giveUp()
+      else signal.addEventListener('abort', giveUp, { once: true })
+    })
+  }
+
+  #toResponse({ text, toolCalls, refusal, finishReason, usage }: ScriptedAnswer): ModelResponse {
     const parts: MessagePart[] = []
-    if (reply.text !== undefined) parts.push({ type: 'text', text: reply.text })
-    for (const { name, input = {}, id } of reply.toolCalls ?? []) {
+    if (text !== undefined) parts.push({ type: 'text', text })
+    if (refusal !== undefined) parts.push({ type: 'text', text: refusal })
+    for (const { name, input = {}, id } of toolCalls ?? []) {
       parts.push({ type: 'tool-call', toolCallId: id ?? `call-${++this.#calls}`, toolName: name, input })
     }
+    const reason = finishReason ?? (refusal === undefined ? undefined : 'content-filter')
     return {
       parts,
-      ...(reply.finishReason === undefined ? {} : { finishReason: reply.finishReason }),
-      ...(reply.usage === undefined ? {} : { usage: reply.usage }),
+      ...(reason === undefined ? {} : { finishReason: reason }),
+      ...(usage === undefined ? {} : { usage }),
     }
   }
+}
+
+function toAnswer(reply: ScriptedReply): ScriptedAnswer {
+  if (typeof reply === 'string') return { text: reply }
+  return reply instanceof Error ? { error: reply } : reply
+}
+
+function checkOffered({ toolCalls = [] }: ScriptedAnswer, request: ModelRequest): void {
+  const offered = request.tools.map(({ name }) => name)
+  const missing = toolCalls.filter((call) => call.offered !== false && !offered.includes(call.name))
+  if (missing.length === 0) return
+  throw new ExpectationError(
+    `The script calls a tool that the step does not offer: '${list(missing.map(({ name }) => name))}' (${whereOf(request)}).\n${askedOf(request)}\nMend the name, or write offered: false beside it if the model is meant to be wrong.`,
+  )
 }
 
 /** A provider whose every model plays one script. */
@@ -117,30 +188,35 @@ export interface ScriptedProvider extends ModelProviderAdapter {
   readonly model: ScriptedModel
   /** Every request so far, as it was when it was made. */
   readonly requests: readonly RecordedRequest[]
-  /** Fails where the script is not used up. */
+  /** Fails where the model was told something else: see {@link ScriptedModel.expectAsked}. */
+  expectAsked(expected: AskedExpectation): void
+  /** Fails where script and conversation did not fit, or the script is not used up: see {@link ScriptedModel.assertDone}. */
   assertDone(): void
 }
 
 /**
  * Makes a provider whose models play `script`.
  *
- * @param options - `provider`: its name. Default `'scripted'`.
+ * @param options - `provider`: its name, default `'scripted'`; `clock`: what `delayMs` goes by, default the machine's.
  * @example
  * ```ts
  * const provider = scriptedProvider(['What is your name?', 'Thank you.'])
  * const engine = new FlowEngine({ flows: [Onboarding], providers: [provider] })
  * ```
  */
-export function scriptedProvider(script: ModelScript, options: { readonly provider?: string } = {}): ScriptedProvider {
-  const provider = options.provider ?? 'scripted'
-  const model = new ScriptedModel(script, { provider })
+export function scriptedProvider(
+  script: ModelScript,
+  options: Omit<ScriptedModelOptions, 'name'> = {},
+): ScriptedProvider {
+  const model = new ScriptedModel(script, options)
   return {
-    provider,
+    provider: model.provider,
     model,
     resolve: () => model,
     get requests() {
       return model.requests
     },
+    expectAsked: (expected) => model.expectAsked(expected),
     assertDone: () => model.assertDone(),
   }
 }

@@ -129,3 +129,110 @@ describe('VirtualClock', () => {
     expect(rung).toEqual([10])
   })
 })
+
+describe('advance', () => {
+  test.each([-1, Number.NaN])('refuses %d', async (ms) => {
+    await expect(new VirtualClock(0).advance(ms)).rejects.toThrow(
+      `advance() takes a number of milliseconds, 0 or more; got ${ms}.`,
+    )
+  })
+})
+
+describe('iso', () => {
+  test('is the time as a text', async () => {
+    const clock = new VirtualClock()
+    expect(clock.iso).toBe('2026-01-01T00:00:00.000Z')
+    await clock.advance(61_500)
+    expect(clock.iso).toBe('2026-01-01T00:01:01.500Z')
+  })
+})
+
+describe('runUntil', () => {
+  const waiting = (clock: VirtualClock, ms: number): Promise<number> =>
+    new Promise((resolve) => clock.setTimer(() => resolve(clock.now()), ms))
+
+  test('moves the time as far as the promise needs, and no further', async () => {
+    const clock = new VirtualClock(0)
+    const rung: string[] = []
+    clock.setTimer(() => rung.push('later'), 61)
+    const chain = waiting(clock, 20).then(() => waiting(clock, 40))
+    expect(await clock.runUntil(chain)).toBe(60)
+    expect([clock.now(), rung, clock.pending]).toEqual([60, [], 1])
+  })
+
+  test('moves nothing for a promise that needs no time', async () => {
+    const clock = new VirtualClock(0)
+    clock.setTimer(() => undefined, 1)
+    expect(await clock.runUntil(Promise.resolve('done'))).toBe('done')
+    await expect(clock.runUntil(Promise.reject(new Error('broke')))).rejects.toThrow('broke')
+    expect(clock.now()).toBe(0)
+  })
+
+  test('goes on to the bound, and not beyond', async () => {
+    const clock = new VirtualClock(0)
+    expect(await clock.runUntil(waiting(clock, 50), { withinMs: 50 })).toBe(50)
+    await expect(clock.runUntil(waiting(clock, 51), { withinMs: 50 })).rejects.toThrow('within 50 ms')
+    expect(clock.now()).toBe(50)
+  })
+
+  test('lists the timers where the time is not enough', async () => {
+    const clock = new VirtualClock()
+    const slow = waiting(clock, 86_400_001)
+    clock.setTimer(() => undefined, Number.POSITIVE_INFINITY)
+    clock.setTimer(() => undefined, 250)
+    await expect(clock.runUntil(slow)).rejects.toThrowErrorMatchingInlineSnapshot(`
+      [ExpectationError: The promise did not settle within 86400000 ms. It is 2026-01-01T00:00:00.250Z now; pending timers:
+        - in 86399751 ms (2026-01-02T00:00:00.001Z)
+        - never
+      Give it more time with { withinMs }, or look for what it waits for.]
+    `)
+    for (let count = 0; count < 12; count++) clock.setTimer(() => undefined, 1_000)
+    await expect(clock.runUntil(slow, { withinMs: 10 })).rejects.toThrow('\n  - and 4 more\n')
+  })
+
+  test('says where no time would help', async () => {
+    const clock = new VirtualClock()
+    await expect(clock.runUntil(new Promise(() => undefined))).rejects.toThrowErrorMatchingInlineSnapshot(`
+      [ExpectationError: The promise did not settle, and no timer is pending on this clock: no time would settle it.
+      It waits for something else (a gate, a reply that never comes) or for another clock. Is this one the engine's, the store's and the model's?]
+    `)
+  })
+})
+
+describe('jump', () => {
+  test('rings what ended on the way, in order, all at the end of it', () => {
+    const clock = new VirtualClock(0)
+    const rung: string[] = []
+    const ring = (name: string) => () => rung.push(`${name} at ${clock.now()}`)
+    clock.setTimer(ring('second'), 20)
+    clock.setTimer(ring('first'), 10)
+    clock.setTimer(ring('not yet'), 101)
+    clock.jump(100)
+    expect(rung).toEqual(['first at 100', 'second at 100'])
+    expect(clock.pending).toBe(1)
+  })
+
+  test('leaves alone what was taken back, or set, while it rings', () => {
+    const clock = new VirtualClock(0)
+    const rung: string[] = []
+    let cancel = (): void => undefined
+    clock.setTimer(() => {
+      cancel()
+      clock.setTimer(() => rung.push('set'), 0)
+    }, 10)
+    cancel = clock.setTimer(() => rung.push('taken back'), 20)
+    clock.jump(100)
+    expect(rung).toEqual([])
+  })
+
+  test('backwards sets the clock, and a timer goes by the new time', async () => {
+    const clock = new VirtualClock(1_000)
+    const rung: number[] = []
+    clock.setTimer(() => rung.push(clock.now()), 10)
+    clock.jump(-500)
+    await clock.advance(509)
+    expect(rung).toEqual([])
+    await clock.advance(1)
+    expect(rung).toEqual([1_010])
+  })
+})

@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
+import { VirtualClock } from '../../testing/index.js'
 import { EngineEvents, type SessionEvent } from './engine-events.js'
 
 const payload = (): SessionEvent => ({ sessionId: 'one', at: 5 })
@@ -9,7 +10,7 @@ function events() {
 }
 
 /** Lets every settled promise run on. */
-const settled = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0))
+const settled = (): Promise<void> => new VirtualClock().settle()
 
 describe('EngineEvents', () => {
   test('knows whether anybody listens', () => {

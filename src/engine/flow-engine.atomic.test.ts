@@ -112,7 +112,7 @@ test('a state kept beyond its turn changes nothing', async () => {
   kept.late = true
   expect(await stored(session)).toBe(before)
   // Nor while the store is still writing it.
-  store.inject({ operation: 'save', effect: 'latency', latencyMs: 10 })
+  store.delayNext('save', 10)
   const running = engine.run({ flowName: 'Talk', userMessage: 'hello', sessionId: session })
   await clock.settle()
   kept.late = true

@@ -134,7 +134,7 @@ test('[7.2-3] a document that a store returned under another ID is malformed', a
   const { engine, start, store, document } = harness({ flows: [talk()] })
   const session = await start('Talk')
   const other = await document(await start('Talk'))
-  store.load = async () => other
+  store.answerNext(other)
   const { response, error } = await engine.execute({ flowName: 'Talk', userMessage: 'hello', sessionId: session })
   expect(response.message).toBe(`Session '${session}' is malformed: its id is '${other.id}'.`)
   expect(error?.code).toBe('SESSION_FLOW_INVARIANT')

@@ -65,7 +65,7 @@ describe('turns that do not end', () => {
   test('a commit under way is waited for beyond that', async () => {
     const { engine, clock, store, start, document } = harness({ flows: [hanging()], limits: { closeTimeoutMs: 100 } })
     const session = await start('Talk')
-    store.inject({ operation: 'save', effect: 'latency', latencyMs: 4_000 })
+    store.delayNext('save', 4_000)
     const running = engine.run({ flowName: 'Talk', userMessage: 'a', sessionId: session })
     await clock.settle()
     const closing = engine.close()
@@ -80,7 +80,7 @@ describe('turns that do not end', () => {
   test('a commit that hangs is waited for as long as it may take', async () => {
     const { engine, clock, store, start } = harness({ flows: [hanging()], limits: { closeTimeoutMs: 100 } })
     const session = await start('Talk')
-    store.inject({ operation: 'save', effect: 'hang-before', times: 3 })
+    store.hangNext('save', { times: 3 })
     const running = engine.execute({ flowName: 'Talk', userMessage: 'a', sessionId: session })
     await clock.settle()
     const closing = engine.close()
@@ -154,7 +154,7 @@ describe('a store that does not close', () => {
 
   test('is given up while turns are in flight, too', async () => {
     const { engine, clock, store } = harness({ flows: [hanging()] })
-    store.inject({ operation: 'close', effect: 'hang-before' })
+    store.hangNext('close')
     const running = engine.run({ flowName: 'Talk', userMessage: 'hang' })
     const rejected = expect(engine.close()).rejects.toMatchObject({ code: 'SESSION_STORE_ERROR' })
     await clock.advance(10_000)
@@ -166,12 +166,10 @@ describe('a store that does not close', () => {
   test('that rejects or throws is told, with its error as the cause alone', async () => {
     const { engine, store } = harness()
     const cause = new Error('redis://user:secret@host is down')
-    store.inject({ operation: 'close', effect: 'fail-before', error: cause })
+    store.failNext('close', { error: cause })
     await expect(engine.close()).rejects.toMatchObject({ message: 'Session store failed to close.', cause })
     const other = harness()
-    other.store.close = () => {
-      throw cause
-    }
+    other.store.failNext('close', { atOnce: true, error: cause })
     await expect(other.engine.close()).rejects.toMatchObject({ message: 'Session store failed to close.', cause })
   })
 })

@@ -128,7 +128,7 @@ describe('turns in flight', () => {
   test('a delete and the work of the application are waited for', async () => {
     const { engine, clock, store, start } = harness({ flows: [hanging()] })
     const session = await start('Talk')
-    store.inject({ operation: 'delete', effect: 'latency', latencyMs: 1000 })
+    store.delayNext('delete', 1000)
     const deleting = engine.deleteSession(session)
     const held = gate()
     const working = engine.getFlowSession().withSessionLock('other', () => held.opened)

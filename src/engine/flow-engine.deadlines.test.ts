@@ -275,7 +275,7 @@ describe('the commit', () => {
   test("stops the turn's deadline: it has time of its own", async () => {
     const { engine, clock, store, start, document } = harness({ flows: [flowOf('Talk')], limits })
     const session = await start('Talk')
-    store.inject({ operation: 'save', effect: 'latency', latencyMs: 4_999 })
+    store.delayNext('save', 4_999)
     const running = engine.run({ flowName: 'Talk', userMessage: 'hello', sessionId: session })
     await clock.advance(4_999)
     expect(await running).toMatchObject({ success: true, session })
@@ -284,7 +284,7 @@ describe('the commit', () => {
 
   test('an abort save has the same', async () => {
     const { engine, clock, store, document } = harness({ flows: [flowOf('Slow', () => never())], limits })
-    store.inject({ operation: 'create', effect: 'latency', latencyMs: 4_999 })
+    store.delayNext('create', 4_999)
     const running = engine.run({ flowName: 'Slow', userMessage: 'hello' })
     await clock.advance(1_000 + 4_999)
     const { session } = await running

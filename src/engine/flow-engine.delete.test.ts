@@ -74,7 +74,7 @@ describe('what can be deleted', () => {
   ])('a document whose revision cannot be read (%s), whatever is stored', async (_what, revision) => {
     const { engine, store, backing, start } = harness({ flows: [talk()] })
     const session = await start('Talk')
-    store.load = async () => ({ revision }) as never
+    store.answerNext({ revision })
     expect(await engine.deleteSession(session)).toEqual({ success: true, session })
     expect(Object.keys(store.journal.at(-1) ?? {})).toEqual(['operation', 'sessionId', 'outcome'])
     expect(backing.size).toBe(0)
@@ -84,7 +84,7 @@ describe('what can be deleted', () => {
     const { engine, store, backing, start } = harness({ flows: [talk()] })
     const session = await start('Talk')
     const error = new SessionFlowInvariantError({ sessionId: session, problem: 'it is no JSON' })
-    store.inject({ operation: 'load', effect: 'fail-before', error })
+    store.failNext('load', { error })
     expect(await engine.deleteSession(session)).toEqual({ success: true, session })
     expect(backing.size).toBe(0)
   })
@@ -92,7 +92,7 @@ describe('what can be deleted', () => {
   test('a text where a document should be', async () => {
     const { engine, store, backing, start } = harness({ flows: [talk()] })
     const session = await start('Talk')
-    store.load = async () => 'not a document' as never
+    store.answerNext('not a document')
     expect(await engine.deleteSession(session)).toEqual({ success: true, session })
     expect(backing.size).toBe(0)
   })
@@ -142,7 +142,7 @@ describe('what is refused', () => {
     const first = harness({ flows: [talk()] })
     const second = harness({ flows: [talk()], backing: first.backing })
     const session = await first.start('Talk')
-    first.store.inject({ operation: 'delete', effect: 'latency', latencyMs: 100 })
+    first.store.delayNext('delete', 100)
     const deleting = first.engine.executeDelete(session)
     await first.clock.settle()
     await second.engine.run({ flowName: 'Talk', userMessage: 'faster', sessionId: session })

@@ -30,7 +30,7 @@ describe('the events of sessions', () => {
     await engine.deleteSession('nobody')
     await engine.deleteSession('')
     await engine.deleteSession(session, { owner: 'a stranger' })
-    store.inject({ operation: 'delete', effect: 'fail-before', times: 3 })
+    store.failNext('delete', { times: 3 })
     await engine.deleteSession(session)
     expect(events).toEqual([])
   })
@@ -39,7 +39,7 @@ describe('the events of sessions', () => {
     const { engine, events, clock, start, store } = recorded([talk()])
     const session = await start('Talk')
     events.length = 0
-    store.inject({ operation: 'delete', effect: 'latency', latencyMs: 10 })
+    store.delayNext('delete', 10)
     const deleting = engine.deleteSession(session)
     await clock.advance(9)
     expect(events).toEqual([])

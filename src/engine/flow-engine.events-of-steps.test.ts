@@ -93,7 +93,7 @@ describe('the events of steps, models and tools', () => {
 
   test('no payload holds a text of the conversation', async () => {
     const { events, engine, store } = await modelled()
-    store.inject({ operation: 'save', effect: 'fail-before', times: 3, error: new Error('a secret host') })
+    store.failNext('save', { times: 3, error: new Error('a secret host') })
     await engine.run({ flowName: 'Modelled', userMessage: 'a secret message', sessionId: 'session-1' })
     expect(namesOf(events)).toContain('turn:error')
     expect(JSON.stringify(events)).not.toContain('secret')

@@ -30,7 +30,7 @@ describe('the events of a turn', () => {
     const { engine, events, clock, start, store } = recorded([talk()])
     const session = await start('Talk')
     events.length = 0
-    store.inject({ operation: 'save', effect: 'latency', latencyMs: 40 })
+    store.delayNext('save', 40)
     const running = engine.run({ flowName: 'Talk', userMessage: 'hello', sessionId: session })
     await clock.advance(40)
     await running
@@ -115,7 +115,7 @@ describe('the events of a turn', () => {
     const { engine, events, clock, start, store, rewrite } = recorded([talk()])
     const session = await start('Talk')
     events.length = 0
-    store.inject({ operation: 'save', effect: 'latency', latencyMs: 40 })
+    store.delayNext('save', 40)
     const running = engine.run({ flowName: 'Talk', userMessage: 'hello', sessionId: session })
     await clock.settle()
     await rewrite(session, (document) => Object.assign(document, { revision: '9-theirs' }))
@@ -133,21 +133,21 @@ describe('the events of a turn', () => {
     const { engine, events, start, store } = recorded([talk()])
     const session = await start('Talk')
     events.length = 0
-    store.inject({ operation: 'save', effect: 'fail-before', times: 3 })
+    store.failNext('save', { times: 3 })
     await engine.run({ flowName: 'Talk', userMessage: 'fail', sessionId: session })
     expect(namesOf(events)).toEqual(['turn:start', 'session:restored', 'turn:error', 'turn:end'])
   })
 
   test('session:created and session:saved come after the store acknowledged', async () => {
     const { engine, events, clock, start, store } = recorded([talk()])
-    store.inject({ operation: 'create', effect: 'latency', latencyMs: 10 })
+    store.delayNext('create', 10)
     const first = start('Talk')
     await clock.advance(9)
     expect(namesOf(events)).not.toContain('session:created')
     await clock.advance(1)
     const session = await first
     expect(namesOf(events)).toContain('session:created')
-    store.inject({ operation: 'save', effect: 'latency', latencyMs: 10 })
+    store.delayNext('save', 10)
     const second = engine.run({ flowName: 'Talk', userMessage: 'hello', sessionId: session })
     await clock.advance(9)
     expect(namesOf(events)).not.toContain('session:saved')

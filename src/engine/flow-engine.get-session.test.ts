@@ -41,7 +41,7 @@ describe('getSession', () => {
   test("rejects with the store's failure, and with a malformed document", async () => {
     const { engine, start, store, rewrite } = harness({ flows: [talk()] })
     const session = await start('Talk')
-    store.inject({ operation: 'load', effect: 'fail-before' })
+    store.failNext('load')
     await expect(engine.getSession(session)).rejects.toMatchObject({
       code: 'SESSION_STORE_ERROR',
       message: `Session store failed to load session '${session}'.`,

@@ -1,8 +1,7 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { expectNothingLeft, flowOf, harness, never } from '../../testing/contract/engine-harness.js'
-import { scriptedProvider } from '../../testing/index.js'
+import { scriptedProvider, VirtualClock } from '../../testing/index.js'
 import {
-  type Clock,
   Flow,
   type FlowConstructor,
   FlowEngine,
@@ -210,7 +209,7 @@ describe('maxSessionBytes', () => {
 
 test('storeTimeoutMs is the time of one store operation', async () => {
   const { engine, clock, store } = harness({ flows: [talk()], limits: { storeTimeoutMs: 50 } })
-  store.inject({ operation: 'load', effect: 'hang-before' })
+  store.hangNext('load')
   const running = engine.execute({ flowName: 'Talk', userMessage: 'hello', sessionId: 'given' })
   await clock.advance(50)
   expect((await running).error?.cause).toMatchObject({
@@ -220,14 +219,8 @@ test('storeTimeoutMs is the time of one store operation', async () => {
 
 test('with every limit off no timer is set', async () => {
   const provider = scriptedProvider([{ toolCalls: [{ name: 'look' }] }, 'Seen.'])
-  const timers: number[] = []
-  const clock: Clock = {
-    now: () => 0,
-    setTimer(_callback, ms) {
-      timers.push(ms)
-      return () => undefined
-    },
-  }
+  const clock = new VirtualClock()
+  const setTimer = vi.spyOn(clock, 'setTimer')
   const limits = { turnTimeoutMs: off, toolTimeoutMs: off, storeTimeoutMs: off, closeTimeoutMs: off }
   const engine = new FlowEngine({
     flows: [modelFlow(() => 'seen')],
@@ -240,5 +233,5 @@ test('with every limit off no timer is set', async () => {
   expect(success).toBe(true)
   await engine.deleteSession(session)
   await engine.close()
-  expect(timers).toEqual([])
+  expect(setTimer).not.toHaveBeenCalled()
 })

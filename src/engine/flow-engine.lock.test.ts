@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { expectNothingLeft, flowOf, gate, gatedFlow, harness } from '../../testing/contract/engine-harness.js'
+import { LockProbe } from '../../testing/index.js'
 import { reply } from '../index.js'
 
 afterEach(expectNothingLeft)
@@ -9,6 +10,8 @@ describe('turns of one session', () => {
     const { flow, journal, open } = gatedFlow()
     const { engine, clock, start, document } = harness({ flows: [flow] })
     const session = await start('Talk')
+    const probe = new LockProbe({ clock })
+    probe.observe(engine)
     const messages = ['a', 'b', 'c', 'd', 'e']
     const running = messages.map((userMessage, index) =>
       index % 2 === 0
@@ -22,6 +25,9 @@ describe('turns of one session', () => {
     }
     expect((await Promise.all(running)).map(({ message }) => message)).toEqual(messages)
     expect(journal).toEqual(messages.flatMap((message) => [`${message} begins`, `${message} ends`]))
+    probe.assertSerialized(session)
+    probe.assertFirstInFirstOut(session)
+    await probe.assertReleased(session)
     const { history } = await document(session)
     expect(history.map(({ turn, message }) => [turn, message])).toEqual([
       [1, 'start'],
@@ -39,7 +45,7 @@ describe('turns of one session', () => {
     const session = await start('Talk')
     open('a')
     open('b')
-    store.inject({ operation: 'save', effect: 'latency', latencyMs: 50 })
+    store.delayNext('save', 50)
     const running = ['a', 'b'].map((userMessage) => engine.run({ flowName: 'Talk', userMessage, sessionId: session }))
     await clock.advance(49)
     expect(journal).toEqual(['a begins', 'a ends'])
@@ -69,6 +75,8 @@ describe('turns of different sessions', () => {
     const { flow, journal, open } = gatedFlow()
     const { engine, clock, start } = harness({ flows: [flow] })
     const [first, second] = [await start('Talk'), await start('Talk')]
+    const probe = new LockProbe({ clock })
+    probe.observe(engine)
     const running = [
       engine.run({ flowName: 'Talk', userMessage: 'a', sessionId: first }),
       engine.run({ flowName: 'Talk', userMessage: 'b', sessionId: second }),
@@ -80,6 +88,8 @@ describe('turns of different sessions', () => {
     open('a')
     await Promise.all(running)
     expect(journal).toEqual(['a begins', 'b begins', 'b ends', 'a ends'])
+    probe.assertOverlaps(first, second)
+    await probe.assertReleased()
   })
 
   test('[4.8-2] turns without a session ID wait for nothing', async () => {
@@ -145,10 +155,12 @@ describe('withSessionLock', () => {
     const { flow, journal, open } = gatedFlow()
     const { engine, clock, start } = harness({ flows: [flow] })
     const session = await start('Talk')
-    const held = gate()
+    const probe = new LockProbe({ clock })
+    probe.observe(engine)
+    const held = probe.gate(session)
     const holding = engine.getFlowSession().withSessionLock(session, async () => {
       journal.push('work begins')
-      await held.opened
+      await probe.pass(session)
       journal.push('work ends')
       return 42
     })
@@ -157,7 +169,7 @@ describe('withSessionLock', () => {
     await clock.settle()
     expect(journal).toEqual(['work begins'])
     held.open()
-    expect(await holding).toBe(42)
+    expect(await probe.watch(holding)).toBe(42)
     await running
     expect(journal).toEqual(['work begins', 'work ends', 'a begins', 'a ends'])
   })

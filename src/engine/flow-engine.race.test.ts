@@ -94,7 +94,7 @@ describe('two engines, and a save whose reply was lost', () => {
     open('mine')
     open('theirs')
     first.store.inject({ operation: 'save', effect })
-    first.store.inject({ operation: 'load', effect: 'latency', latencyMs: 10, nth: 2 })
+    first.store.delayNext('load', 10, { nth: 2 })
     const mine = first.engine.execute({ flowName: 'Talk', userMessage: 'mine', sessionId: session })
     await first.clock.settle()
     const theirs = await second.engine.run({ flowName: 'Talk', userMessage: 'theirs', sessionId: session })

@@ -140,7 +140,7 @@ describe('later turns', () => {
 
   test('no reply leaves before its turn is durable', async () => {
     const { engine, store, clock, backing } = harness({ flows: [talk()] })
-    store.inject({ operation: 'create', effect: 'latency', latencyMs: 100 })
+    store.delayNext('create', 100)
     let answered = false
     const running = engine.run({ flowName: 'Talk', userMessage: 'hello' }).then((response) => {
       answered = true

@@ -112,7 +112,7 @@ describe('a signal that fires', () => {
     const { engine, clock, store, start, stored } = harness({ flows: [flow] })
     const session = await start('Talk')
     const before = await stored(session)
-    store.inject({ operation: 'load', effect: 'latency', latencyMs: 100 })
+    store.delayNext('load', 100)
     const controller = new AbortController()
     const input = { flowName: 'Talk', userMessage: 'hello', sessionId: session, signal: controller.signal }
     const running = engine.run(input)
@@ -126,7 +126,7 @@ describe('a signal that fires', () => {
 
   test('while an unknown session is looked for: none is made', async () => {
     const { engine, clock, store, backing } = harness({ flows: [hanging()] })
-    store.inject({ operation: 'load', effect: 'latency', latencyMs: 100 })
+    store.delayNext('load', 100)
     const controller = new AbortController()
     const running = engine.run({
       flowName: 'Talk',
@@ -144,7 +144,7 @@ describe('a signal that fires', () => {
   test('during the commit: too late, the turn is a success', async () => {
     const { engine, clock, store, start, document } = harness({ flows: [hanging()] })
     const session = await start('Talk')
-    store.inject({ operation: 'save', effect: 'latency', latencyMs: 100 })
+    store.delayNext('save', 100)
     const controller = new AbortController()
     const input = { flowName: 'Talk', userMessage: 'hello', sessionId: session, signal: controller.signal }
     const running = engine.run(input)

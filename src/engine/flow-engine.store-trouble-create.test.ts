@@ -38,7 +38,7 @@ describe('a first turn whose create fails', () => {
 
   test('it threw after it wrote: a success', async () => {
     const { engine, store, document } = fresh()
-    store.inject({ operation: 'create', effect: 'fail-after' })
+    store.failNext('create', { after: true })
     expect(await engine.run(run)).toEqual(success)
     expect(store.operations).toEqual(['create', 'load'])
     expect((await document('new-1')).history).toHaveLength(1)
@@ -46,7 +46,7 @@ describe('a first turn whose create fails', () => {
 
   test('it threw before it wrote: created by the next attempt', async () => {
     const { engine, store, document } = fresh()
-    store.inject({ operation: 'create', effect: 'fail-before', times: 2 })
+    store.failNext('create', { times: 2 })
     expect(await engine.run(run)).toEqual(success)
     expect(store.operations).toEqual(['create', 'load', 'create', 'load', 'create'])
     expect((await document('new-1')).history).toHaveLength(1)
@@ -54,7 +54,7 @@ describe('a first turn whose create fails', () => {
 
   test('it never answered, though it wrote', async () => {
     const { engine, store, clock, backing } = fresh()
-    store.inject({ operation: 'create', effect: 'hang-after' })
+    store.hangNext('create', { after: true })
     const running = engine.run(run)
     await clock.advance(5_000)
     expect(await running).toEqual(success)
@@ -63,7 +63,7 @@ describe('a first turn whose create fails', () => {
 
   test('three attempts that did not happen: the session is created as aborted, and its ID is told', async () => {
     const { engine, store, document } = fresh()
-    store.inject({ operation: 'create', effect: 'fail-before', times: 3, error: secret })
+    store.failNext('create', { times: 3, error: secret })
     const { response, error } = await engine.execute(run)
     const sentence = "Session store failed to create session 'new-1'."
     expect(response).toEqual({ ...failure(sentence), session: 'new-1' })
@@ -73,7 +73,7 @@ describe('a first turn whose create fails', () => {
 
   test('[4.5-6] nor could it be created as aborted: both texts, and no ID', async () => {
     const { engine, store, backing } = fresh()
-    store.inject({ operation: 'create', effect: 'fail-before', times: Number.POSITIVE_INFINITY, error: secret })
+    store.failNext('create', { times: Number.POSITIVE_INFINITY, error: secret })
     const sentence = "Session store failed to create session 'new-1'."
     expect(await engine.run(run)).toEqual(failure(`${sentence} Saving the aborted session failed: ${sentence}`))
     expect(backing.size).toBe(0)
@@ -81,7 +81,7 @@ describe('a first turn whose create fails', () => {
 
   test('[4.5-6] a turn that failed and could not be created as aborted: both texts, and no ID', async () => {
     const { engine, store, backing } = fresh()
-    store.inject({ operation: 'create', effect: 'fail-before', times: Number.POSITIVE_INFINITY, error: secret })
+    store.failNext('create', { times: Number.POSITIVE_INFINITY, error: secret })
     const response = await engine.run({ flowName: 'Talk', userMessage: 'fail' })
     const second = "Session store failed to create session 'new-1'."
     expect(response).toEqual(failure(`It broke. Saving the aborted session failed: ${second}`))
@@ -90,8 +90,8 @@ describe('a first turn whose create fails', () => {
 
   test('nobody knows whether it happened: no ID, and no abort is tried', async () => {
     const { engine, store } = fresh()
-    store.inject({ operation: 'create', effect: 'fail-before' })
-    store.inject({ operation: 'load', effect: 'fail-before' })
+    store.failNext('create')
+    store.failNext('load')
     const sentence = "Session store failed to create session 'new-1'. Whether it took effect is unknown."
     expect(await engine.run(run)).toEqual(failure(sentence))
     expect(store.operations).toEqual(['create', 'load'])
@@ -122,7 +122,7 @@ describe('a failed turn whose abort save fails', () => {
 
   test('[4.5-6] for good: the second text follows the first, and the document stays as it was', async () => {
     const { say, store, session, before, stored } = await failing()
-    store.inject({ operation: 'save', effect: 'fail-before', times: 3, error: secret })
+    store.failNext('save', { times: 3, error: secret })
     const { response, error } = await say()
     expect(response).toEqual({
       success: false,
@@ -138,15 +138,15 @@ describe('a failed turn whose abort save fails', () => {
 
   test('after it wrote: the session is aborted, and nothing more is said', async () => {
     const { say, store, session, document } = await failing()
-    store.inject({ operation: 'save', effect: 'fail-after' })
+    store.failNext('save', { after: true })
     expect((await say()).response.message).toBe('It broke.')
     expect(await document(session)).toMatchObject({ runStatus: 'aborted', error: ['It broke.'] })
   })
 
   test('[4.5-6] in the dark: the second text says so', async () => {
     const { say, store, session } = await failing()
-    store.inject({ operation: 'save', effect: 'fail-before' })
-    store.inject({ operation: 'load', effect: 'fail-before', nth: 2 })
+    store.failNext('save')
+    store.failNext('load', { nth: 2 })
     expect((await say()).response.message).toBe(
       `It broke. Saving the aborted session failed: Session store failed to save session '${session}'. Whether it took effect is unknown.`,
     )
@@ -154,7 +154,7 @@ describe('a failed turn whose abort save fails', () => {
 
   test('[4.5-6] by hanging: the reply comes after three times storeTimeoutMs', async () => {
     const { say, store, clock, session, before, stored } = await failing()
-    store.inject({ operation: 'save', effect: 'hang-before', times: Number.POSITIVE_INFINITY })
+    store.hangNext('save', { times: Number.POSITIVE_INFINITY })
     const running = say()
     await clock.advance(15_000)
     expect((await running).response.message).toBe(
@@ -166,7 +166,7 @@ describe('a failed turn whose abort save fails', () => {
 
 test('[7.2-4] no text of the store reaches an envelope or a document', async () => {
   const { engine, store, document } = fresh()
-  store.inject({ operation: 'create', effect: 'fail-before', times: 3, error: secret })
+  store.failNext('create', { times: 3, error: secret })
   const { message, session } = await engine.run({ flowName: 'Talk', userMessage: 'hello' })
   expect(message).not.toMatch(/hunter2|10\.0\.0\.7|ECONNREFUSED/)
   expect(JSON.stringify(await document(session))).not.toMatch(/hunter2|10\.0\.0\.7|ECONNREFUSED/)

@@ -29,7 +29,7 @@ describe('a delete that fails', () => {
 
   test('it threw after it removed: a success', async () => {
     const { engine, store, session, backing, operations } = await started()
-    store.inject({ operation: 'delete', effect: 'fail-after' })
+    store.failNext('delete', { after: true })
     expect(await engine.deleteSession(session)).toEqual({ success: true, session })
     expect(operations()).toEqual(['load', 'delete', 'load'])
     expect(backing.size).toBe(0)
@@ -37,7 +37,7 @@ describe('a delete that fails', () => {
 
   test('it threw before it removed: tried again', async () => {
     const { engine, store, session, backing, operations } = await started()
-    store.inject({ operation: 'delete', effect: 'fail-before', times: 2 })
+    store.failNext('delete', { times: 2 })
     expect(await engine.deleteSession(session)).toEqual({ success: true, session })
     expect(operations()).toEqual(['load', 'delete', 'load', 'delete', 'load', 'delete'])
     expect(backing.size).toBe(0)
@@ -46,7 +46,7 @@ describe('a delete that fails', () => {
   test('[4.6-4 7.2-4] three times: SESSION_STORE_ERROR, and the document stays', async () => {
     const { engine, store, session, stored } = await started()
     const before = await stored(session)
-    store.inject({ operation: 'delete', effect: 'fail-before', times: 3, error: secret })
+    store.failNext('delete', { times: 3, error: secret })
     const { result, error } = await engine.executeDelete(session)
     expect(result).toEqual({ success: false, session, message: `Session store failed to delete session '${session}'.` })
     expect(error).toMatchObject({ code: 'SESSION_STORE_ERROR', operation: 'delete', cause: secret })
@@ -55,8 +55,8 @@ describe('a delete that fails', () => {
 
   test('[4.6-4] where it cannot be read back the outcome is unknown', async () => {
     const { engine, store, session } = await started()
-    store.inject({ operation: 'delete', effect: 'fail-before' })
-    store.inject({ operation: 'load', effect: 'fail-before', nth: 2 })
+    store.failNext('delete')
+    store.failNext('load', { nth: 2 })
     expect(await engine.deleteSession(session)).toEqual({
       success: false,
       session,
@@ -78,7 +78,7 @@ describe('a delete that fails', () => {
 
   test('[4.6-1 7.2-1] another document found in its place is a conflict, and stays', async () => {
     const { engine, store, clock, session, rewrite, stored } = await started()
-    store.inject({ operation: 'delete', effect: 'fail-before', latencyMs: 10 })
+    store.failNext('delete', { latencyMs: 10 })
     const deleting = engine.executeDelete(session)
     await clock.settle()
     await rewrite(session, (document) => Object.assign(document, { revision: '9-theirs' }))
@@ -91,7 +91,7 @@ describe('a delete that fails', () => {
   test('[4.6-4 7.2-4] a store that cannot be read is no missing session', async () => {
     const { engine, store, session, stored } = await started()
     const before = await stored(session)
-    store.inject({ operation: 'load', effect: 'fail-before', error: secret })
+    store.failNext('load', { error: secret })
     const { result, error } = await engine.executeDelete(session)
     expect(result).toEqual({ success: false, session, message: `Session store failed to load session '${session}'.` })
     expect(error?.cause).toBe(secret)
@@ -100,9 +100,7 @@ describe('a delete that fails', () => {
 
   test('[4.6-4] a store that throws at once', async () => {
     const { engine, store, session } = await started()
-    store.delete = () => {
-      throw secret
-    }
+    store.failNext('delete', { atOnce: true, times: 3, error: secret })
     expect(await engine.deleteSession(session)).toEqual({
       success: false,
       session,
@@ -112,8 +110,8 @@ describe('a delete that fails', () => {
 
   test('a document without a revision whose delete failed once is deleted all the same', async () => {
     const { engine, store, session, backing } = await started()
-    store.load = async () => (backing.has(session) ? ({} as never) : undefined)
-    store.inject({ operation: 'delete', effect: 'fail-before' })
+    store.answerNext({}, { times: 2 })
+    store.failNext('delete')
     expect(await engine.deleteSession(session)).toEqual({ success: true, session })
     expect(backing.size).toBe(0)
   })
@@ -121,8 +119,8 @@ describe('a delete that fails', () => {
   test('an unreadable document whose delete failed once is deleted all the same', async () => {
     const { engine, store, session, backing } = await started()
     const error = new SessionFlowInvariantError({ sessionId: session, problem: 'it is no JSON' })
-    store.inject({ operation: 'load', effect: 'fail-before', times: 2, error })
-    store.inject({ operation: 'delete', effect: 'fail-before' })
+    store.failNext('load', { times: 2, error })
+    store.failNext('delete')
     expect(await engine.deleteSession(session)).toEqual({ success: true, session })
     expect(backing.size).toBe(0)
   })

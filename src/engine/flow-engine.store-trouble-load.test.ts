@@ -39,7 +39,7 @@ const failure = (message: string, session: string) => ({
 describe('loading', () => {
   test('[7.2-4] a store that fails is SESSION_STORE_ERROR, never a missing session', async () => {
     const { say, store, session, before, stored, backing, runs, operations } = await started()
-    store.inject({ operation: 'load', effect: 'fail-before', error: secret })
+    store.failNext('load', { error: secret })
     const { response, error } = await say()
     expect(response).toEqual(failure(`Session store failed to load session '${session}'.`, session))
     expect(error).toMatchObject({
@@ -55,9 +55,7 @@ describe('loading', () => {
 
   test('a store that throws at once is no different', async () => {
     const { say, store, session, backing } = await started()
-    store.load = () => {
-      throw secret
-    }
+    store.failNext('load', { atOnce: true, error: secret })
     const { response } = await say()
     expect(response).toEqual(failure(`Session store failed to load session '${session}'.`, session))
     expect(backing.size).toBe(1)
@@ -65,7 +63,7 @@ describe('loading', () => {
 
   test.each([undefined, null, 'a text', 0])('things thrown that are no errors are no different: %s', async (thrown) => {
     const { say, store, session, backing } = await started()
-    store.load = () => Promise.reject(thrown)
+    store.failNext('load', { error: thrown })
     const { response, error } = await say()
     expect(response).toEqual(failure(`Session store failed to load session '${session}'.`, session))
     expect(error?.code).toBe('SESSION_STORE_ERROR')
@@ -100,7 +98,7 @@ describe('loading', () => {
 
   test('an answer that comes too late changes nothing', async () => {
     const { say, store, clock, session, before, stored, runs, operations } = await started()
-    store.inject({ operation: 'load', effect: 'latency', latencyMs: 6_000 })
+    store.delayNext('load', 6_000)
     const running = say()
     await clock.advance(5_000)
     expect((await running).error?.code).toBe('SESSION_STORE_ERROR')
@@ -112,7 +110,7 @@ describe('loading', () => {
   test('nothing found, as undefined or as null, is a missing session', async () => {
     const { say, store, session } = await started()
     for (const nothing of [undefined, null]) {
-      store.load = async () => nothing as undefined
+      store.answerNext(nothing)
       const { response } = await say()
       expect(response.success).toBe(true)
       expect(response.session).not.toBe(session)
@@ -124,7 +122,7 @@ describe('loading', () => {
     [[], 'the document is a list and not an object'],
   ])('[7.2-3] something that is no document is malformed: %j', async (found, problem) => {
     const { say, store, session, backing } = await started()
-    store.load = async () => found as never
+    store.answerNext(found)
     const { response, error } = await say()
     expect(response).toEqual(failure(`Session '${session}' is malformed: ${problem}.`, session))
     expect(error?.code).toBe('SESSION_FLOW_INVARIANT')
@@ -134,7 +132,7 @@ describe('loading', () => {
   test('[7.2-3] what the store itself calls malformed passes as it is', async () => {
     const { say, store, session, before, stored } = await started()
     const error = new SessionFlowInvariantError({ sessionId: session, problem: 'its checksum does not match' })
-    store.inject({ operation: 'load', effect: 'fail-before', error })
+    store.failNext('load', { error })
     expect(await say()).toEqual({
       response: failure(`Session '${session}' is malformed: its checksum does not match.`, session),
       error,

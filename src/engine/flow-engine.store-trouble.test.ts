@@ -56,7 +56,7 @@ describe('a save that fails and may have happened', () => {
 
   test('it threw after it wrote: reading back finds its revision, and the turn is a success', async () => {
     const made = await started()
-    made.store.inject({ operation: 'save', effect: 'fail-after', error: secret })
+    made.store.failNext('save', { after: true, error: secret })
     expect(await made.say()).toEqual(success(made.session))
     expect(made.operations()).toEqual(['load', 'save', 'load'])
     await expectOneTurnMore(made)
@@ -64,7 +64,7 @@ describe('a save that fails and may have happened', () => {
 
   test('it threw before it wrote: the same save is tried again, and the turn is not run again', async () => {
     const made = await started()
-    made.store.inject({ operation: 'save', effect: 'fail-before' })
+    made.store.failNext('save')
     expect(await made.say()).toEqual(success(made.session))
     expect(made.operations()).toEqual(['load', 'save', 'load', 'save'])
     const [first, second] = made.store.journal.filter(({ operation }) => operation === 'save')
@@ -74,7 +74,7 @@ describe('a save that fails and may have happened', () => {
 
   test('it threw twice before it wrote: the third attempt counts', async () => {
     const made = await started()
-    made.store.inject({ operation: 'save', effect: 'fail-before', times: 2 })
+    made.store.failNext('save', { times: 2 })
     expect(await made.say()).toEqual(success(made.session))
     expect(made.operations()).toEqual(['load', 'save', 'load', 'save', 'load', 'save'])
     await expectOneTurnMore(made)
@@ -82,8 +82,8 @@ describe('a save that fails and may have happened', () => {
 
   test('the third attempt threw after it wrote: that is found, too', async () => {
     const made = await started()
-    made.store.inject({ operation: 'save', effect: 'fail-before', times: 2 })
-    made.store.inject({ operation: 'save', effect: 'fail-after' })
+    made.store.failNext('save', { times: 2 })
+    made.store.failNext('save', { after: true })
     expect(await made.say()).toEqual(success(made.session))
     expect(made.operations()).toEqual(['load', 'save', 'load', 'save', 'load', 'save', 'load'])
     await expectOneTurnMore(made)
@@ -106,30 +106,18 @@ describe('a save that fails and may have happened', () => {
 
   test('it threw at once', async () => {
     const made = await started()
-    const save = made.store.save.bind(made.store)
-    let calls = 0
-    made.store.save = (...args) => {
-      calls++
-      if (calls === 1) throw secret
-      return save(...args)
-    }
+    made.store.failNext('save', { atOnce: true, error: secret })
     expect(await made.say()).toEqual(success(made.session))
     await expectOneTurnMore(made)
   })
 
   test('a conflict on a later attempt is looked up before it is believed', async () => {
     const made = await started()
-    const save = made.store.save.bind(made.store)
-    let calls = 0
     // The first attempt lands late, and a store that does not know its own token calls the second one a conflict.
-    made.store.save = async (...args) => {
-      calls++
-      if (calls === 1) throw secret
-      await save(...args)
-      throw new SessionConflictError({ sessionId: made.session })
-    }
+    made.store.failNext('save', { error: secret })
+    made.store.failNext('save', { after: true, error: new SessionConflictError({ sessionId: made.session }) })
     expect(await made.say()).toEqual(success(made.session))
-    expect(calls).toBe(2)
+    expect(made.operations()).toEqual(['load', 'save', 'load', 'save', 'load'])
     await expectOneTurnMore(made)
   })
 })
@@ -143,7 +131,7 @@ describe('a save that fails for good', () => {
 
   test('[3-4 7.2-1 7.3-2] a conflict at the first attempt is believed at once', async () => {
     const made = await started()
-    made.store.inject({ operation: 'save', effect: 'latency', latencyMs: 10 })
+    made.store.delayNext('save', 10)
     const running = made.say()
     await made.clock.settle()
     const winner = await overwrite(made)
@@ -159,7 +147,7 @@ describe('a save that fails for good', () => {
 
   test("another's revision found after a failure is a conflict, and the winner stays", async () => {
     const made = await started()
-    made.store.inject({ operation: 'save', effect: 'fail-before', latencyMs: 10, error: secret })
+    made.store.failNext('save', { latencyMs: 10, error: secret })
     const running = made.say()
     await made.clock.settle()
     const winner = await overwrite(made)
@@ -172,7 +160,7 @@ describe('a save that fails for good', () => {
 
   test('a session deleted meanwhile is a conflict, and nothing comes back', async () => {
     const made = await started()
-    made.store.inject({ operation: 'save', effect: 'fail-before', latencyMs: 10 })
+    made.store.failNext('save', { latencyMs: 10 })
     const running = made.say()
     await made.clock.settle()
     made.backing.clear()
@@ -184,8 +172,8 @@ describe('a save that fails for good', () => {
 
   test('a conflict on a later attempt that is one', async () => {
     const made = await started()
-    made.store.inject({ operation: 'save', effect: 'fail-before' })
-    made.store.inject({ operation: 'save', effect: 'latency', latencyMs: 10 })
+    made.store.failNext('save')
+    made.store.delayNext('save', 10)
     const running = made.say()
     await made.clock.settle()
     const winner = await overwrite(made)
@@ -197,7 +185,7 @@ describe('a save that fails for good', () => {
 
   test('[3-3 7.2-4 7.3-3] three attempts that did not happen are SESSION_STORE_ERROR, and the session is aborted', async () => {
     const made = await started()
-    made.store.inject({ operation: 'save', effect: 'fail-before', times: 3, error: secret })
+    made.store.failNext('save', { times: 3, error: secret })
     const { response, error } = await made.say()
     const sentence = `Session store failed to save session '${made.session}'.`
     expect(response).toEqual(failure(sentence, made.session))
@@ -214,7 +202,7 @@ describe('a save that fails for good', () => {
 
   test('[4.5-6] where saving the aborted session fails, too, its text follows', async () => {
     const made = await started()
-    made.store.inject({ operation: 'save', effect: 'fail-before', times: Number.POSITIVE_INFINITY, error: secret })
+    made.store.failNext('save', { times: Number.POSITIVE_INFINITY, error: secret })
     const { response } = await made.say()
     const sentence = `Session store failed to save session '${made.session}'.`
     expect(response).toEqual(failure(`${sentence} Saving the aborted session failed: ${sentence}`, made.session))
@@ -223,8 +211,8 @@ describe('a save that fails for good', () => {
 
   test('[7.2-4] a store that cannot be asked leaves the outcome unknown, and no abort is saved over it', async () => {
     const made = await started()
-    made.store.inject({ operation: 'save', effect: 'fail-after', error: secret })
-    made.store.inject({ operation: 'load', effect: 'fail-before', nth: 2, error: secret })
+    made.store.failNext('save', { after: true, error: secret })
+    made.store.failNext('load', { nth: 2, error: secret })
     const { response, error } = await made.say()
     const sentence = `Session store failed to save session '${made.session}'. Whether it took effect is unknown.`
     expect(response).toEqual(failure(sentence, made.session))
@@ -237,7 +225,7 @@ describe('a save that fails for good', () => {
   test('a store that hangs altogether is given up after three times storeTimeoutMs', async () => {
     const made = await started()
     const times = Number.POSITIVE_INFINITY
-    made.store.inject({ operation: 'save', effect: 'hang-before', times })
+    made.store.hangNext('save', { times })
     const running = made.say()
     let settled = false
     void running.then(() => {
@@ -257,8 +245,8 @@ describe('a save that fails for good', () => {
 
   test('after that nothing more is asked of the store for this turn', async () => {
     const made = await started()
-    made.store.inject({ operation: 'save', effect: 'hang-before', times: 2 })
-    made.store.inject({ operation: 'load', effect: 'latency', latencyMs: 4_900, nth: 2, times: 2 })
+    made.store.hangNext('save', { times: 2 })
+    made.store.delayNext('load', 4_900, { nth: 2, times: 2 })
     const running = made.say()
     await made.clock.advance(15_000)
     expect((await running).error?.message).toContain('Whether it took effect is unknown.')
@@ -271,8 +259,8 @@ describe('a save that fails for good', () => {
 
   test('a store that hangs only where it is read back: the outcome is unknown', async () => {
     const made = await started()
-    made.store.inject({ operation: 'save', effect: 'fail-before' })
-    made.store.inject({ operation: 'load', effect: 'hang-before', nth: 2 })
+    made.store.failNext('save')
+    made.store.hangNext('load', { nth: 2 })
     const running = made.say()
     await made.clock.advance(5_000)
     const { error } = await running

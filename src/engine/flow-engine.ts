@@ -340,6 +340,8 @@ export class FlowEngine {
     const { limits } = this.#parts
     return {
       ...this.#deleteWait(),
+      visitor: 'turn',
+      turnId: scope.turnId,
       counted: true,
       signal,
       onAbort: () => new TurnAbortedError({ cause: signal?.reason }),
@@ -353,6 +355,7 @@ export class FlowEngine {
   #deleteWait(): LockWait {
     const { clock, limits } = this.#parts
     return {
+      visitor: 'delete',
       counted: false,
       atDeadline: (giveUp) =>
         setDeadline(clock, limits.turnTimeoutMs, () =>

@@ -388,7 +388,7 @@ describe('a batch flow', () => {
     const chat = chatWith(Batch)
     const sessions: string[] = []
     chat.engine.on('session:created', ({ sessionId }) => sessions.push(sessionId))
-    chat.store.inject({ operation: 'save', effect: 'fail-before', times: Number.POSITIVE_INFINITY })
+    chat.store.failNext('save', { times: Number.POSITIVE_INFINITY })
     expect((await chat.execute('a')).error?.code).toBe('SESSION_STORE_ERROR')
     chat.store.heal()
     chat.sessionId = sessions[0] ?? ''

@@ -7,12 +7,15 @@ import { removeSession } from './remove-session.js'
 /** A store that answers `found` and takes every delete. */
 function made(found: unknown) {
   const store = new FakeSessionStore()
-  store.load = async () => found as never
+  store.answerNext(found, { times: Number.POSITIVE_INFINITY })
   const access = new StoreAccess({ store, clock: new VirtualClock(), storeTimeoutMs: 5000 })
   return {
     store,
     access,
-    deletes: () => store.journal.map(({ sessionId, expectedRevision }) => [sessionId, expectedRevision]),
+    deletes: () =>
+      store.journal
+        .filter(({ operation }) => operation === 'delete')
+        .map(({ sessionId, expectedRevision }) => [sessionId, expectedRevision]),
   }
 }
 
@@ -42,7 +45,8 @@ describe('removeSession', () => {
 
   test('removes what the store cannot read, unless an owner is asked for', async () => {
     const { access, store, deletes } = made(undefined)
-    store.load = () => Promise.reject(unreadable)
+    store.heal()
+    store.failNext('load', { times: 3, error: unreadable })
     expect(await removeSession(access, 'one', {})).toBe(false)
     expect(await removeSession(access, 'one', { owner: 'ada' })).toBe(false)
     expect(deletes()).toEqual([])
@@ -66,10 +70,11 @@ describe('removeSession', () => {
 
   test('[7.2-4] a store that fails to load, or to delete, is told', async () => {
     const { access, store } = made({ revision: '1-a' })
-    store.delete = () => Promise.reject(new SessionConflictError({ sessionId: 'one' }))
+    store.failNext('delete', { error: new SessionConflictError({ sessionId: 'one' }) })
     await expect(removeSession(access, 'one', undefined)).rejects.toMatchObject({ code: 'SESSION_CONFLICT' })
     const cause = new Error('down')
-    store.load = () => Promise.reject(cause)
+    store.heal()
+    store.failNext('load', { error: cause })
     await expect(removeSession(access, 'one', undefined)).rejects.toMatchObject({ code: 'SESSION_STORE_ERROR', cause })
   })
 })

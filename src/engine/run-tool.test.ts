@@ -119,7 +119,7 @@ describe('the arguments of a tool', () => {
 describe('a call of a tool that there is not', () => {
   test('goes back to the model with the names there are', async () => {
     const other = tool({ name: 'other', description: 'Other.', execute: () => 1 })
-    const chat = calling([act(() => 1), other], [{ name: 'delete_everything' }])
+    const chat = calling([act(() => 1), other], [{ name: 'delete_everything', offered: false }])
     expect(await chat.say('Hi')).toBe('Done.')
     expect(await resultsOf(chat)).toEqual([
       `tool: delete_everything failed "There is no tool 'delete_everything'. Tools: act, other."`,
@@ -127,7 +127,7 @@ describe('a call of a tool that there is not', () => {
   })
 
   test('says so where the step has none', async () => {
-    const chat = calling([], [{ name: 'act' }])
+    const chat = calling([], [{ name: 'act', offered: false }])
     await chat.say('Hi')
     expect(await resultsOf(chat)).toEqual([`tool: act failed "There is no tool 'act'. Tools: none."`])
   })
@@ -223,7 +223,12 @@ describe('a tool that moves the conversation', () => {
         },
       }),
     )
-    const chat = calling(tools, [{ name: 'first' }, { name: 'second' }, { name: 'third' }, { name: 'unknown' }])
+    const chat = calling(tools, [
+      { name: 'first' },
+      { name: 'second' },
+      { name: 'third' },
+      { name: 'unknown', offered: false },
+    ])
     expect(await chat.say('Hi')).toBe('At Next.')
     expect(ran).toEqual(['first', 'second'])
     expect(await resultsOf(chat)).toEqual([
@@ -408,7 +413,10 @@ test('the events of a tool tell its name, its call and whether it worked', async
     input: z.object({ ok: z.literal(true) }),
     execute: () => 'ok',
   })
-  const chat = calling([picky], [{ name: 'picky', input: { ok: true } }, { name: 'picky' }, { name: 'unknown' }])
+  const chat = calling(
+    [picky],
+    [{ name: 'picky', input: { ok: true } }, { name: 'picky' }, { name: 'unknown', offered: false }],
+  )
   chat.engine.on('tool:start', ({ step, tool: name, toolCallId }) => told.push(['start', step, name, toolCallId]))
   chat.engine.on('tool:end', ({ tool: name, toolCallId, success }) => told.push(['end', name, toolCallId, success]))
   await chat.say('Hi')

@@ -72,7 +72,7 @@ describe('the checkpoint of a batch flow', () => {
     const { engine, clock, start, store, rewrite, stored } = harness({ flows: [flow] })
     const session = await start('Batch')
     runs = 0
-    store.inject({ operation: 'save', effect: 'latency', latencyMs: 10 })
+    store.delayNext('save', 10)
     const running = engine.execute({ flowName: 'Batch', userMessage: 'again', sessionId: session })
     await clock.settle()
     await rewrite(session, (document) => Object.assign(document, { revision: '9-theirs' }))
@@ -94,7 +94,7 @@ describe('the checkpoint of a batch flow', () => {
       { isBatch: () => true },
     )
     const { engine, store, document } = harness({ flows: [flow] })
-    store.inject({ operation: 'create', effect: 'fail-before', times: 3 })
+    store.failNext('create', { times: 3 })
     const { response, error } = await engine.execute({ flowName: 'Batch', userMessage: 'hello' })
     expect(error).toMatchObject({ code: 'SESSION_STORE_ERROR', operation: 'create' })
     expect(await document(response.session)).toMatchObject({ runStatus: 'aborted', error: [error?.message] })
@@ -104,7 +104,7 @@ describe('the checkpoint of a batch flow', () => {
   test('a deadline that ends during it aborts the session once it is stored', async () => {
     const flow = flowOf('Batch', undefined, { isBatch: () => true })
     const { engine, clock, store, document } = harness({ flows: [flow], limits: { turnTimeoutMs: 100 } })
-    store.inject({ operation: 'create', effect: 'latency', latencyMs: 200 })
+    store.delayNext('create', 200)
     const running = engine.execute({ flowName: 'Batch', userMessage: 'hello' })
     await clock.advance(200)
     const { response, error } = await running
@@ -115,7 +115,7 @@ describe('the checkpoint of a batch flow', () => {
   test('a caller that goes away during it leaves the checkpoint', async () => {
     const flow = flowOf('Batch', undefined, { isBatch: () => true })
     const { engine, clock, store, document, backing } = harness({ flows: [flow] })
-    store.inject({ operation: 'create', effect: 'latency', latencyMs: 200 })
+    store.delayNext('create', 200)
     const controller = new AbortController()
     const running = engine.execute({ flowName: 'Batch', userMessage: 'hello', signal: controller.signal })
     await clock.advance(100)

@@ -1,18 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type Chat, chatWith, flowOf, place } from '../../testing/contract/chat.js'
-import { FakeSessionStore } from '../../testing/index.js'
-import {
-  go,
-  LogicStep,
-  MemorySessionStore,
-  reply,
-  type SessionDocument,
-  type SessionSaveHint,
-  type SessionStep,
-  Step,
-  type Transition,
-  type Turn,
-} from '../index.js'
+import { go, LogicStep, reply, type SessionStep, Step, type Transition, type Turn } from '../index.js'
 
 async function stepsOf(chat: Chat): Promise<Readonly<Record<string, SessionStep>>> {
   return (await chat.document()).flow.steps
@@ -374,24 +362,14 @@ describe('the document of a turn', () => {
   })
 
   test('is saved with a hint of how many entries each list gained', async () => {
-    const hints: unknown[] = []
-    class Hinted extends MemorySessionStore {
-      override save(document: SessionDocument, expectedRevision: string, hint?: SessionSaveHint): Promise<void> {
-        hints.push(hint)
-        return super.save(document, expectedRevision)
-      }
-    }
     class Talk extends Step {
       static override readonly id = 'Talk'
       override readonly memory = 'desk'
     }
-    const chat = chatWith(flowOf(Talk), {
-      script: ['Hello.', 'Fine.'],
-      sessionStore: new FakeSessionStore({ inner: new Hinted() }),
-    })
+    const chat = chatWith(flowOf(Talk), { script: ['Hello.', 'Fine.'] })
     await chat.say('Hi')
     await chat.say('How are you?')
-    expect(hints).toEqual([{ appended: { history: 1, 'memory:desk': 2 } }])
+    expect(chat.store.journal.at(-1)?.hint).toEqual({ appended: { history: 1, 'memory:desk': 2 } })
   })
 
   test('may not grow beyond maxSessionBytes', async () => {

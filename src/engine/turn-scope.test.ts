@@ -18,7 +18,7 @@ function made() {
 }
 
 /** Lets every settled promise run on. */
-const settled = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0))
+const settled = (): Promise<void> => new VirtualClock().settle()
 
 describe('the identity of a turn', () => {
   test('is its flow, its session and an ID of its own', () => {

@@ -23,6 +23,8 @@ export interface StepConstructor<State extends object = object> {
   readonly id: string
   /** Former IDs: sessions stored under one go on here. */
   readonly aliases: readonly string[]
+  /** The steps that a conversation may move to from here: classes or IDs. Tests read it; the engine does not. */
+  readonly next?: readonly (StepConstructor | string)[] | undefined
 }
 
 /**
@@ -58,6 +60,24 @@ export abstract class BaseStep<State extends object = object> {
 
   static set aliases(aliases: readonly string[]) {
     defineOwn(this, 'aliases', aliases)
+  }
+
+  /**
+   * The steps that a conversation may move to from here, the end step among them: classes or IDs. A promise to the
+   * reader that `coverageOf` of `turnkeeper/testing` holds the conversations to; the engine does not read it. Write a
+   * getter, so that classes further down can be named. Default: nothing is promised.
+   *
+   * @example
+   * ```ts
+   * static override get next(): readonly StepConstructor[] { return [Confirm, End] }
+   * ```
+   */
+  static get next(): readonly (StepConstructor | string)[] | undefined {
+    return undefined
+  }
+
+  static set next(next: readonly (StepConstructor | string)[] | undefined) {
+    defineOwn(this, 'next', next)
   }
 
   /** Ties a step to its turn. @internal */

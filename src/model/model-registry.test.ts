@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { VirtualClock } from '../../testing/index.js'
 import { LimitExceededError } from '../errors/engine-errors.js'
 import type { Model, ModelProviderAdapter, ResolvedModelSelection, RuntimeModel } from './model-provider.js'
 import { ModelRegistry } from './model-registry.js'
@@ -133,7 +134,7 @@ describe('a parameter schema that validates asynchronously', () => {
       '~standard': { version: 1, vendor: 'test', validate: () => Promise.reject(new Error('never seen')) },
     }
     expect(() => registryOf([], [{ provider: 'cloud', name: 'small', params }])).toThrow(message)
-    await new Promise((resolve) => setTimeout(resolve, 0))
+    await new VirtualClock().settle()
   })
 
   // Registration can only try; a schema may be synchronous for what it was tried with.
@@ -150,7 +151,7 @@ describe('a parameter schema that validates asynchronously', () => {
     }
     const registry = registryOf([provider('cloud')], [{ provider: 'cloud', name: 'small', params }])
     expect(() => registry.validate(select('small', { seed: 1 }))).toThrow(message)
-    await new Promise((resolve) => setTimeout(resolve, 0))
+    await new VirtualClock().settle()
   })
 })
 

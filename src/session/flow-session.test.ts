@@ -1,14 +1,18 @@
 import { getEventListeners } from 'node:events'
 import { describe, expect, test } from 'vitest'
-import { accessTo } from '../../testing/contract/session-bench.js'
-import { VirtualClock } from '../../testing/virtual-clock.js'
+import { FakeSessionStore, VirtualClock } from '../../testing/index.js'
 import { setDeadline } from '../config/clock.js'
 import { EngineClosedError, LimitExceededError } from '../errors/engine-errors.js'
 import { FlowSession, type LockWait } from './flow-session.js'
+import { StoreAccess } from './store-access.js'
 
 const turn: LockWait = { counted: true }
 
-const newSession = (): FlowSession => new FlowSession(accessTo({}))
+/** A way to a store that no lock ever asks. */
+const newAccess = (): StoreAccess =>
+  new StoreAccess({ store: new FakeSessionStore(), clock: new VirtualClock(), storeTimeoutMs: 1_000 })
+
+const newSession = (): FlowSession => new FlowSession(newAccess())
 
 /** Work that begins when it gets the lock and ends when the test says so. */
 function gate(): { work: () => Promise<string>; open: () => void; entered: Promise<void> } {
@@ -71,7 +75,7 @@ describe('FlowSession.withSessionLock', () => {
   })
 
   test('[4.8-4] the lock is of one engine: another one does not wait for it', async () => {
-    const access = accessTo({})
+    const access = newAccess()
     const [one, other] = [gate(), gate()]
     const first = new FlowSession(access).withSessionLock('a', one.work)
     const second = new FlowSession(access).withSessionLock('a', other.work)
@@ -309,5 +313,81 @@ describe('FlowSession.close', () => {
     log.push('closed')
     await outcome
     expect(log.at(-1)).toBe('closed')
+  })
+})
+
+describe('FlowSession.watchLocks', () => {
+  /** What is told, in short: `asked 1 work a`. */
+  function watched(session: FlowSession): string[] {
+    const told: string[] = []
+    session.watchLocks(({ kind, visit, visitor, turnId = '', sessionId }) => {
+      told.push(`${kind} ${visit} ${visitor}${turnId} ${sessionId}`)
+    })
+    return told
+  }
+
+  test('tells of each visit: who asks, enters and leaves', async () => {
+    const session = newSession()
+    const told = watched(session)
+    const { work, open } = gate()
+    const first = session.withSessionLock('a', work)
+    const second = session.hold('a', () => 'second', { ...turn, visitor: 'turn', turnId: '7' })
+    await session.hold('b', () => 'other', { counted: false, visitor: 'delete' })
+    open()
+    await Promise.all([first, second])
+    expect(told).toEqual([
+      'asked 1 work a',
+      'entered 1 work a',
+      'asked 2 turn7 a',
+      'asked 3 delete b',
+      'entered 3 delete b',
+      'left 3 delete b',
+      'left 1 work a',
+      'entered 2 turn7 a',
+      'left 2 turn7 a',
+    ])
+  })
+
+  test('tells of work that fails, and of one that is refused', async () => {
+    const session = newSession()
+    const told = watched(session)
+    const { work, open } = gate()
+    await expect(session.withSessionLock('a', () => Promise.reject(new Error('no')))).rejects.toThrow('no')
+    const first = session.withSessionLock('a', work)
+    const second = session.withSessionLock('a', () => 'never')
+    const closing = session.close()
+    await expect(second).rejects.toThrow(new EngineClosedError())
+    open()
+    await Promise.all([first, closing])
+    expect(told.slice(2)).toEqual([
+      'left 1 work a',
+      'asked 2 work a',
+      'entered 2 work a',
+      'asked 3 work a',
+      'refused 3 work a',
+      'left 2 work a',
+    ])
+  })
+
+  test('tells nothing where no lock is taken, nor to who was taken back', async () => {
+    const session = newSession()
+    const told = watched(session)
+    await session.withSessionLock('', () => 'done')
+    await session.withSessionLock(undefined, () => 'done')
+    const late: string[] = []
+    const stop = session.watchLocks(({ kind }) => late.push(kind))
+    stop()
+    await session.withSessionLock('a', () => 'done')
+    expect([told.length, late]).toEqual([3, []])
+  })
+
+  test('a listener that throws changes nothing', async () => {
+    const session = newSession()
+    session.watchLocks(() => {
+      throw new Error('not today')
+    })
+    const told = watched(session)
+    expect(await session.withSessionLock('a', () => 'done')).toBe('done')
+    expect([session.locked, told.length]).toEqual([0, 3])
   })
 })

@@ -7,8 +7,24 @@ import { onAbort } from './on-abort.js'
 import { type LockRequest, SessionLock } from './session-lock.js'
 import type { StoreAccess } from './store-access.js'
 
+/** Something that happened at the lock of a session. */
+export interface LockEvent {
+  /** In this order: it asked; then it entered and left, or was refused (its wait was too long, or cancelled). */
+  readonly kind: 'asked' | 'entered' | 'left' | 'refused'
+  readonly sessionId: string
+  /** The same in every event of one visit. Visits count up in the order in which they asked. */
+  readonly visit: number
+  /** A turn, a delete, or work given to {@link FlowSession.withSessionLock}. */
+  readonly visitor: 'turn' | 'delete' | 'work'
+  /** Of a turn: as in the engine's events. */
+  readonly turnId?: string
+}
+
 /** How a caller waits for the lock. */
 export interface LockWait {
+  /** Who it is, for {@link FlowSession.watchLocks}. Default: work of the application. */
+  readonly visitor?: LockEvent['visitor']
+  readonly turnId?: string
   /** Whether it is one of the turns that `maxQueuedTurnsPerSession` counts. */
   readonly counted: boolean
   /** Called where the caller would have to wait, before it does; throws where it may not. */
@@ -36,6 +52,8 @@ export class FlowSession {
   /** @internal */
   readonly access: StoreAccess
   readonly #lock = new SessionLock()
+  readonly #watchers = new Set<(event: LockEvent) => void>()
+  #visits = 0
   #active = 0
   #closing = false
   #onIdle: (() => void) | undefined
@@ -58,6 +76,17 @@ export class FlowSession {
     return this.hold(sessionId, work, applicationWait)
   }
 
+  /**
+   * Tells who asks for the lock of a session, enters, and leaves: for tests and diagnosis. Work without a session ID takes
+   * no lock, and is not told. What the listener throws is ignored.
+   *
+   * @returns A function that takes the listener back.
+   */
+  watchLocks(listener: (event: LockEvent) => void): () => void {
+    this.#watchers.add(listener)
+    return () => this.#watchers.delete(listener)
+  }
+
   /** How many sessions are locked now. @internal */
   get locked(): number {
     return this.#lock.size
@@ -72,11 +101,22 @@ export class FlowSession {
   async hold<T>(sessionId: string | undefined, work: () => T | Promise<T>, wait: LockWait): Promise<T> {
     if (this.#closing) throw new EngineClosedError()
     const locks = sessionId !== undefined && sessionId !== ''
-    if (locks && !this.#lock.tryAcquire(sessionId)) await this.#wait(sessionId, wait)
+    const tell = locks && this.#watchers.size > 0 ? this.#visit(sessionId, wait) : undefined
+    tell?.('asked')
+    if (locks && !this.#lock.tryAcquire(sessionId)) {
+      try {
+        await this.#wait(sessionId, wait)
+      } catch (error) {
+        tell?.('refused')
+        throw error
+      }
+    }
     this.#active++
+    tell?.('entered')
     try {
       return await work()
     } finally {
+      tell?.('left')
       if (locks) this.#lock.release(sessionId)
       this.#active--
       if (this.#idle) this.#onIdle?.()
@@ -96,6 +136,21 @@ export class FlowSession {
   /** Whether nothing runs. Who was just given a lock holds it already, but does not count as active yet. */
   get #idle(): boolean {
     return this.#active === 0 && this.#lock.size === 0
+  }
+
+  /** How one visit is told to those who watch. */
+  #visit(sessionId: string, { visitor = 'work', turnId }: LockWait): (kind: LockEvent['kind']) => void {
+    const visit = ++this.#visits
+    const who = turnId === undefined ? { visitor } : { visitor, turnId }
+    return (kind) => {
+      for (const watcher of this.#watchers) {
+        try {
+          watcher(Object.freeze({ kind, sessionId, visit, ...who }))
+        } catch {
+          // Who watches must not change what happens at the lock.
+        }
+      }
+    }
   }
 
   async #wait(sessionId: string, wait: LockWait): Promise<void> {

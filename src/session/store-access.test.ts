@@ -1,10 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { accessTo, bench, documentOf, errorOf, revisions, storeTimeout } from '../../testing/contract/session-bench.js'
-import { VirtualClock } from '../../testing/virtual-clock.js'
+import { bench, documentOf, errorOf, revisions, storeTimeout } from '../../testing/contract/session-bench.js'
 import { LimitExceededError } from '../errors/engine-errors.js'
 import type { FlowError } from '../errors/flow-error.js'
 import { SessionConflictError, SessionFlowInvariantError, SessionStoreError } from '../errors/session-errors.js'
-import type { SessionDocument } from './session-document.js'
 import { isSharedList } from './shared-lists.js'
 import { isOutcomeUnknown, revisionOf } from './store-access.js'
 
@@ -20,26 +18,29 @@ describe('load', () => {
 
   test('gives undefined where nothing is stored, also for a store that says null', async () => {
     expect(await (await bench()).access.load('s-1')).toBeUndefined()
-    const access = accessTo({ load: async () => null as unknown as undefined })
+    const { access, store } = await bench()
+    store.answerNext(null)
     expect(await access.load('s-1')).toBeUndefined()
   })
 
   test('a malformed document is no missing one', async () => {
-    const access = accessTo({ load: async () => ({ id: 's-1', version: 1 }) as unknown as SessionDocument })
+    const { access, store } = await bench()
+    store.answerNext({ id: 's-1', version: 1 }, { times: 2 })
     const error = await errorOf(access.load('s-1'))
     expect(error.message).toBe("Session 's-1' is malformed: revision is missing and not a string.")
     expect(await access.loadUnchecked('s-1')).toEqual({ id: 's-1', version: 1 })
   })
 
   test.each([0, '', false])('%j is something stored, and malformed', async (value) => {
-    const access = accessTo({ load: async () => value as unknown as SessionDocument })
+    const { access, store } = await bench()
+    store.answerNext(value)
     expect((await errorOf(access.load('s-1'))).code).toBe('SESSION_FLOW_INVARIANT')
   })
 
   test('an outage is no missing session: it is an error that keeps its cause to itself', async () => {
     const { access, store } = await bench()
     const cause = new Error('connect ECONNREFUSED redis://user:secret@db.internal')
-    store.inject({ operation: 'load', effect: 'fail-before', error: cause })
+    store.failNext('load', { error: cause })
     const error = await errorOf(access.load('s-1'))
     expect(error).toMatchObject({
       code: 'SESSION_STORE_ERROR',
@@ -56,17 +57,17 @@ describe('load', () => {
     ['a text', 'broken'],
     ['null', null],
   ])('a store that rejects with %s has failed, too', async (_name, reason) => {
-    const error = await errorOf(accessTo({ load: () => Promise.reject(reason) }).load('s-1'))
+    const { access, store } = await bench()
+    store.failNext('load', { error: reason })
+    const error = await errorOf(access.load('s-1'))
     expect([error.code, error.cause]).toEqual(['SESSION_STORE_ERROR', reason])
   })
 
   test('a store that throws where it should reject has failed, and leaves no timer', async () => {
     const cause = new Error('broken')
-    const load = (): never => {
-      throw cause
-    }
-    const clock = new VirtualClock()
-    const error = await errorOf(accessTo({ load }, clock).load('s-1'))
+    const { access, store, clock } = await bench()
+    store.failNext('load', { atOnce: true, error: cause })
+    const error = await errorOf(access.load('s-1'))
     expect([error.code, error.cause]).toEqual(['SESSION_STORE_ERROR', cause])
     expect(clock.pending).toBe(0)
   })
@@ -75,12 +76,14 @@ describe('load', () => {
     ['that a document is malformed', new SessionFlowInvariantError({ sessionId: 's-1', problem: 'it is cut off' })],
     ['that it failed', new SessionStoreError({ operation: 'load', sessionId: 's-1', detail: 'No route.' })],
   ])('passes on what a store says in the words of the engine: %s', async (_name, thrown) => {
-    expect(await errorOf(accessTo({ load: () => Promise.reject(thrown) }).load('s-1'))).toBe(thrown)
+    const { access, store } = await bench()
+    store.failNext('load', { error: thrown })
+    expect(await errorOf(access.load('s-1'))).toBe(thrown)
   })
 
   test('a store that hangs has failed after storeTimeoutMs', async () => {
     const { access, store, clock } = await bench('1-a')
-    store.inject({ operation: 'load', effect: 'hang-before' })
+    store.hangNext('load')
     const failing = errorOf(access.load('s-1'))
     await clock.advance(storeTimeout - 1)
     expect(clock.pending).toBe(1)
@@ -96,7 +99,7 @@ describe('load', () => {
 
   test('a store that answers just in time has not failed, and no timer stays', async () => {
     const { access, store, clock } = await bench('1-a')
-    store.inject({ operation: 'load', effect: 'latency', latencyMs: storeTimeout - 1 })
+    store.delayNext('load', storeTimeout - 1)
     const loading = access.load('s-1')
     await clock.advance(storeTimeout - 1)
     expect((await loading)?.revision).toBe('1-a')
@@ -105,7 +108,7 @@ describe('load', () => {
 
   test('with the limit off, waits as long as it takes', async () => {
     const { access, store, clock } = await bench('1-a', Number.POSITIVE_INFINITY)
-    store.inject({ operation: 'load', effect: 'latency', latencyMs: 10 ** 8 })
+    store.delayNext('load', 10 ** 8)
     const loading = access.load('s-1')
     await clock.advance(10 ** 8)
     expect((await loading)?.revision).toBe('1-a')
@@ -136,14 +139,14 @@ describe('remove', () => {
 
   test('that failed but had happened is read back and is a success', async () => {
     const place = await bench('1-a')
-    place.store.inject({ operation: 'delete', effect: 'fail-after' })
+    place.store.failNext('delete', { after: true })
     await place.access.remove('s-1', '1-a')
     expect(place.store.operations).toEqual(['delete', 'load'])
   })
 
   test('that failed and had not happened is tried again', async () => {
     const place = await bench('1-a')
-    place.store.inject({ operation: 'delete', effect: 'fail-before' })
+    place.store.failNext('delete')
     await place.access.remove('s-1', '1-a')
     expect(place.store.operations).toEqual(['delete', 'load', 'delete'])
     expect(await revisions(place.inner, 's-1')).toEqual([undefined])
@@ -151,7 +154,7 @@ describe('remove', () => {
 
   test('that failed and finds another token is a conflict', async () => {
     const place = await bench('2-b')
-    place.store.inject({ operation: 'delete', effect: 'fail-before' })
+    place.store.failNext('delete')
     expect((await errorOf(place.access.remove('s-1', '1-a'))).code).toBe('SESSION_CONFLICT')
     expect(place.store.operations).toEqual(['delete', 'load'])
     expect(await revisions(place.inner, 's-1')).toEqual(['2-b'])
@@ -159,7 +162,7 @@ describe('remove', () => {
 
   test('is tried three times and no more', async () => {
     const place = await bench('1-a')
-    place.store.inject({ operation: 'delete', effect: 'fail-before', times: always })
+    place.store.failNext('delete', { times: always })
     const error = await errorOf(place.access.remove('s-1', '1-a'))
     expect(place.store.operations).toEqual(['delete', 'load', 'delete', 'load', 'delete', 'load'])
     expect(error.message).toBe("Session store failed to delete session 's-1'.")
@@ -168,8 +171,8 @@ describe('remove', () => {
 
   test('that failed and cannot be read back has an unknown outcome', async () => {
     const place = await bench('1-a')
-    place.store.inject({ operation: 'delete', effect: 'fail-before' })
-    place.store.inject({ operation: 'load', effect: 'fail-before' })
+    place.store.failNext('delete')
+    place.store.failNext('load')
     const error = await errorOf(place.access.remove('s-1', '1-a'))
     expect(error.message).toBe("Session store failed to delete session 's-1'. Whether it took effect is unknown.")
     expect(isOutcomeUnknown(error)).toBe(true)
@@ -177,7 +180,7 @@ describe('remove', () => {
 
   test('that hangs is given up, read back and tried again', async () => {
     const place = await bench('1-a')
-    place.store.inject({ operation: 'delete', effect: 'hang-before' })
+    place.store.hangNext('delete')
     const removing = place.access.remove('s-1', '1-a')
     await place.clock.advance(storeTimeout)
     await removing
@@ -186,39 +189,31 @@ describe('remove', () => {
   })
 
   test('without a revision, a document that has none is tried again', async () => {
-    const deleted: unknown[] = []
-    const access = accessTo({
-      load: async () => ({ id: 's-1' }) as unknown as SessionDocument,
-      delete: async (_sessionId, revision) => {
-        deleted.push(revision)
-        if (deleted.length === 1) throw new Error('connection lost')
-      },
-    })
+    const { access, store } = await bench()
+    store.answerNext({ id: 's-1' })
+    store.failNext('delete')
     await access.remove('s-1', undefined)
-    expect(deleted).toEqual([undefined, undefined])
+    store.expectJournal([{ operation: 'delete', expectedRevision: undefined }, 'load', 'delete'])
   })
 
   test.each<[string, string | undefined, 'again' | 'conflict']>([
     ['without a revision, is tried again', undefined, 'again'],
     ['with a revision, is a conflict', '1-a', 'conflict'],
   ])('that failed and finds something that the store cannot read: %s', async (_name, revision, expected) => {
-    let attempts = 0
-    const access = accessTo({
-      load: () => Promise.reject(new SessionFlowInvariantError({ sessionId: 's-1', problem: 'it is cut off' })),
-      delete: async () => {
-        if (++attempts === 1) throw new Error('connection lost')
-      },
-    })
+    const { access, store } = await bench()
+    store.failNext('load', { error: new SessionFlowInvariantError({ sessionId: 's-1', problem: 'it is cut off' }) })
+    store.failNext('delete')
     const outcome = await access.remove('s-1', revision).then(
       () => 'done',
       (error: FlowError) => error.code,
     )
-    expect([outcome, attempts]).toEqual(expected === 'again' ? ['done', 2] : ['SESSION_CONFLICT', 1])
+    expect(outcome).toBe(expected === 'again' ? 'done' : 'SESSION_CONFLICT')
+    store.expectJournal(['delete failed', 'load failed', ...(expected === 'again' ? (['delete'] as const) : [])])
   })
 
   test('without a revision, a well-formed document that came in between is a conflict', async () => {
     const place = await bench('1-new')
-    place.store.inject({ operation: 'delete', effect: 'fail-before' })
+    place.store.failNext('delete')
     expect((await errorOf(place.access.remove('s-1', undefined))).code).toBe('SESSION_CONFLICT')
     expect(await revisions(place.inner, 's-1')).toEqual(['1-new'])
   })
@@ -235,7 +230,7 @@ describe('close', () => {
   test('says that the store failed', async () => {
     const place = await bench()
     const cause = new Error('busy')
-    place.store.inject({ operation: 'close', effect: 'fail-before', error: cause })
+    place.store.failNext('close', { error: cause })
     const error = await errorOf(place.access.close())
     expect(error).toMatchObject({ message: 'Session store failed to close.', operation: 'close', sessionId: undefined })
     expect(error.cause).toBe(cause)
@@ -243,7 +238,7 @@ describe('close', () => {
 
   test('gives a store up that hangs', async () => {
     const place = await bench()
-    place.store.inject({ operation: 'close', effect: 'hang-before' })
+    place.store.hangNext('close')
     const failing = errorOf(place.access.close())
     await place.clock.advance(storeTimeout)
     expect((await failing).message).toBe('Session store failed to close.')

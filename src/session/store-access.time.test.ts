@@ -7,7 +7,6 @@ import {
   revisions,
   storeTimeout,
 } from '../../testing/contract/session-bench.js'
-import type { FakeStoreFault } from '../../testing/fake-session-store.js'
 import { LimitExceededError } from '../errors/engine-errors.js'
 import type { FlowError } from '../errors/flow-error.js'
 import { isOutcomeUnknown } from './store-access.js'
@@ -22,15 +21,10 @@ const writes = [
 
 describe.each(writes)('write: $operation', ({ operation, before, own }) => {
   const write = ({ access }: Bench): Promise<void> => access.write(documentOf('s-1', own), before)
-  const fault = (effect: FakeStoreFault['effect'], more: Partial<FakeStoreFault> = {}): FakeStoreFault => ({
-    operation,
-    effect,
-    ...more,
-  })
 
   test('that hangs is given up, read back and tried again', async () => {
     const place = await bench(before)
-    place.store.inject(fault('hang-before'))
+    place.store.hangNext(operation)
     const writing = write(place)
     await place.clock.advance(storeTimeout)
     await writing
@@ -40,7 +34,7 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
 
   test('that hangs though it had happened is a success', async () => {
     const place = await bench(before)
-    place.store.inject(fault('hang-after'))
+    place.store.hangNext(operation, { after: true })
     const writing = write(place)
     await place.clock.advance(storeTimeout)
     await writing
@@ -50,8 +44,8 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
 
   test('that hangs and cannot be read back in time has an unknown outcome', async () => {
     const place = await bench(before)
-    place.store.inject(fault('hang-before'))
-    place.store.inject({ operation: 'load', effect: 'hang-before' })
+    place.store.hangNext(operation)
+    place.store.hangNext('load')
     const failing = errorOf(write(place))
     await place.clock.advance(2 * storeTimeout)
     const error = await failing
@@ -62,7 +56,7 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
 
   test('a late answer to an attempt that was given up changes nothing', async () => {
     const place = await bench(before)
-    place.store.inject(fault('latency', { latencyMs: storeTimeout + 1 }))
+    place.store.delayNext(operation, storeTimeout + 1)
     const writing = write(place)
     await place.clock.advance(storeTimeout)
     await writing
@@ -75,9 +69,9 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
   test('takes three times storeTimeoutMs in all, and then its outcome is unknown', async () => {
     const place = await bench(before)
     const first = new Error('connection lost')
-    place.store.inject(fault('fail-before', { latencyMs: 900, error: first }))
-    place.store.inject(fault('fail-before', { latencyMs: 900, times: always }))
-    place.store.inject({ operation: 'load', effect: 'latency', latencyMs: 900, times: always })
+    place.store.failNext(operation, { latencyMs: 900, error: first })
+    place.store.failNext(operation, { latencyMs: 900, times: always })
+    place.store.delayNext('load', 900, { times: always })
     let error: FlowError | undefined
     void errorOf(write(place)).then((thrown) => {
       error = thrown
@@ -96,8 +90,8 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
 
   test('writes nothing more once its time is over', async () => {
     const place = await bench(before)
-    place.store.inject(fault('fail-before', { latencyMs: 900, times: 2 }))
-    place.store.inject({ operation: 'load', effect: 'latency', latencyMs: 900, times: always })
+    place.store.failNext(operation, { latencyMs: 900, times: 2 })
+    place.store.delayNext('load', 900, { times: always })
     const failing = errorOf(write(place))
     await place.clock.advance(3 * storeTimeout)
     expect(isOutcomeUnknown(await failing)).toBe(true)
@@ -109,8 +103,8 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
 
   test('an attempt that ends when its time is over is not even read back', async () => {
     const place = await bench(before)
-    place.store.inject(fault('fail-before', { latencyMs: 900, times: 3 }))
-    place.store.inject({ operation: 'load', effect: 'latency', latencyMs: 500, times: 2 })
+    place.store.failNext(operation, { latencyMs: 900, times: 3 })
+    place.store.delayNext('load', 500, { times: 2 })
     const failing = errorOf(write(place))
     await place.clock.advance(3 * storeTimeout)
     expect(isOutcomeUnknown(await failing)).toBe(true)
@@ -120,9 +114,9 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
 
   test('with the limit off, follows the same protocol and sets no timer', async () => {
     const place = await bench(before, Number.POSITIVE_INFINITY)
-    place.store.inject(fault('fail-before'))
-    place.store.inject(fault('fail-after'))
-    place.store.inject({ operation: 'load', effect: 'latency', latencyMs: 10 ** 8 })
+    place.store.failNext(operation)
+    place.store.failNext(operation, { after: true })
+    place.store.delayNext('load', 10 ** 8)
     const writing = write(place)
     await place.clock.settle()
     // The one timer is the latency.

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import {
-  accessTo,
   type Bench,
   bench,
   documentOf,
@@ -9,7 +8,6 @@ import {
   revisions,
   storeTimeout,
 } from '../../testing/contract/session-bench.js'
-import type { FakeStoreFault } from '../../testing/fake-session-store.js'
 import type { FlowError } from '../errors/flow-error.js'
 import { SessionConflictError, SessionFlowInvariantError } from '../errors/session-errors.js'
 import { MemorySessionStore } from '../stores/memory-store.js'
@@ -26,11 +24,6 @@ const writes = [
 
 describe.each(writes)('write: $operation', ({ operation, before, own }) => {
   const write = ({ access }: Bench): Promise<void> => access.write(documentOf('s-1', own), before)
-  const fault = (effect: FakeStoreFault['effect'], more: Partial<FakeStoreFault> = {}): FakeStoreFault => ({
-    operation,
-    effect,
-    ...more,
-  })
 
   test('asks once where all is well', async () => {
     const place = await bench(before)
@@ -57,7 +50,7 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
 
   test('that failed but had happened is read back and is a success', async () => {
     const place = await bench(before)
-    place.store.inject(fault('fail-after'))
+    place.store.failNext(operation, { after: true })
     await write(place)
     expect(place.store.operations).toEqual([operation, 'load'])
     expect(await revisions(place.inner, 's-1')).toEqual([own])
@@ -66,7 +59,7 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
 
   test('that failed and had not happened is tried again', async () => {
     const place = await bench(before)
-    place.store.inject(fault('fail-before'))
+    place.store.failNext(operation)
     await write(place)
     expect(place.store.operations).toEqual([operation, 'load', operation])
     expect(await revisions(place.inner, 's-1')).toEqual([own])
@@ -76,8 +69,8 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
 
   test('that fails and happens on its second attempt is a success', async () => {
     const place = await bench(before)
-    place.store.inject(fault('fail-before'))
-    place.store.inject(fault('fail-after'))
+    place.store.failNext(operation)
+    place.store.failNext(operation, { after: true })
     await write(place)
     expect(place.store.operations).toEqual([operation, 'load', operation, 'load'])
   })
@@ -85,7 +78,7 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
   test('is tried three times and no more; then it is known that nothing was stored', async () => {
     const place = await bench(before)
     const cause = new Error('disk full')
-    place.store.inject(fault('fail-before', { times: always, error: cause }))
+    place.store.failNext(operation, { times: always, error: cause })
     const error = await errorOf(write(place))
     expect(place.store.operations).toEqual([operation, 'load', operation, 'load', operation, 'load'])
     expect(error).toMatchObject({ code: 'SESSION_STORE_ERROR', operation, sessionId: 's-1' })
@@ -98,7 +91,7 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
   test('that failed and finds another token is a conflict; the other document stays', async () => {
     const place = await bench('7-other')
     const cause = new Error('connection lost')
-    place.store.inject(fault('fail-before', { error: cause }))
+    place.store.failNext(operation, { error: cause })
     const error = await errorOf(write(place))
     expect(error.code).toBe('SESSION_CONFLICT')
     expect(error.cause).toBe(cause)
@@ -112,19 +105,17 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
     ['a document whose history is no list', { id: 's-1', revision: '9-other', history: 'lost' }],
     ['something that is no document', 'lost'],
   ])('that failed and finds %s is a conflict', async (_name, stored) => {
-    const access = accessTo({
-      [operation]: () => Promise.reject(new Error('connection lost')),
-      load: async () => stored as SessionDocument,
-    })
+    const { access, store } = await bench(before)
+    store.failNext(operation)
+    store.answerNext(stored)
     const writing = access.write(documentOf('s-1', own), before, { appended: { history: 1 } })
     expect((await errorOf(writing)).code).toBe('SESSION_CONFLICT')
   })
 
   test('that failed and finds something that the store cannot read is a conflict', async () => {
-    const access = accessTo({
-      [operation]: () => Promise.reject(new Error('connection lost')),
-      load: () => Promise.reject(new SessionFlowInvariantError({ sessionId: 's-1', problem: 'it is cut off' })),
-    })
+    const { access, store } = await bench(before)
+    store.failNext(operation)
+    store.failNext('load', { error: new SessionFlowInvariantError({ sessionId: 's-1', problem: 'it is cut off' }) })
     expect((await errorOf(access.write(documentOf('s-1', own), before))).code).toBe('SESSION_CONFLICT')
   })
 
@@ -140,7 +131,7 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
   ])('that adds a turn, failed, and finds a document that %s', async (_name, replies, expected) => {
     const place = await bench()
     await place.inner.create(documentOf('s-1', '9-other', turns(...replies)))
-    place.store.inject(fault('fail-before'))
+    place.store.failNext(operation)
     const document = documentOf('s-1', own, turns('One.', 'Two.'))
     const outcome = await place.access.write(document, before, { appended: { history: 1 } }).then(
       () => 'done',
@@ -153,8 +144,8 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
   test('that failed and cannot be read back has an unknown outcome', async () => {
     const place = await bench(before)
     const cause = new Error('still down')
-    place.store.inject(fault('fail-after'))
-    place.store.inject({ operation: 'load', effect: 'fail-before', error: cause })
+    place.store.failNext(operation, { after: true })
+    place.store.failNext('load', { error: cause })
     const error = await errorOf(write(place))
     expect(error).toMatchObject({ code: 'SESSION_STORE_ERROR', name: 'SessionStoreError', operation, sessionId: 's-1' })
     expect(error.message).toBe(`Session store failed to ${operation} session 's-1'. Whether it took effect is unknown.`)
@@ -164,25 +155,18 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
   })
 
   test('a conflict on a later attempt is read back before it is believed: it may be the own earlier one', async () => {
-    let attempts = 0
-    let revision: string | undefined = before
-    const attempt = async (): Promise<void> => {
-      attempts++
-      if (attempts === 1) throw new Error('connection lost')
-      // The first attempt landed after it was read back. This store does not recognise its token.
-      revision = own
-      throw new SessionConflictError({ sessionId: 's-1' })
-    }
-    const load = async (): Promise<SessionDocument | undefined> =>
-      revision === undefined ? undefined : documentOf('s-1', revision)
-    await accessTo({ create: attempt, save: attempt, load }).write(documentOf('s-1', own), before)
-    expect(attempts).toBe(2)
+    const place = await bench(before)
+    place.store.failNext(operation)
+    // The first attempt landed after it was read back. This store does not recognise its token.
+    place.store.failNext(operation, { after: true, error: new SessionConflictError({ sessionId: 's-1' }) })
+    await write(place)
+    expect(place.store.operations).toEqual([operation, 'load', operation, 'load'])
   })
 
   test('a conflict on a later attempt that finds another token is a conflict', async () => {
     const place = await bench(before)
-    place.store.inject(fault('fail-before'))
-    place.store.inject(fault('latency', { latencyMs: 1 }))
+    place.store.failNext(operation)
+    place.store.delayNext(operation, 1)
     const failing = errorOf(write(place))
     await place.clock.settle()
     expect(place.store.operations).toEqual([operation, 'load', operation])
@@ -196,27 +180,18 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
 
   test('a store that reports conflicts where there are none is believed after three attempts', async () => {
     const conflict = new SessionConflictError({ sessionId: 's-1' })
-    let attempts = 0
-    const attempt = (): Promise<void> => Promise.reject(++attempts === 1 ? new Error('connection lost') : conflict)
-    const load = async (): Promise<SessionDocument | undefined> =>
-      before === undefined ? undefined : documentOf('s-1', before)
-    const error = await errorOf(
-      accessTo({ create: attempt, save: attempt, load }).write(documentOf('s-1', own), before),
-    )
-    expect(error).toBe(conflict)
-    expect(attempts).toBe(3)
+    const place = await bench(before)
+    place.store.failNext(operation)
+    place.store.failNext(operation, { times: always, error: conflict })
+    expect(await errorOf(write(place))).toBe(conflict)
+    expect(place.store.operations).toEqual([operation, 'load', operation, 'load', operation, 'load'])
   })
 
   test('a store that throws where it should reject is read back like any other', async () => {
-    let attempts = 0
-    const attempt = (): Promise<void> => {
-      if (++attempts === 1) throw new Error('broken')
-      return Promise.resolve()
-    }
-    const load = async (): Promise<SessionDocument | undefined> =>
-      before === undefined ? undefined : documentOf('s-1', before)
-    await accessTo({ create: attempt, save: attempt, load }).write(documentOf('s-1', own), before)
-    expect(attempts).toBe(2)
+    const place = await bench(before)
+    place.store.failNext(operation, { atOnce: true })
+    await write(place)
+    expect(place.store.operations).toEqual([operation, 'load', operation])
   })
 })
 
@@ -225,7 +200,7 @@ describe('write', () => {
     const place = await bench('1-a')
     const { history } = documentOf('s-1', '1-a')
     await place.inner.save(documentOf('s-1', '2-other', { history: [...history, historyEntry(2, 'Booked.')] }), '1-a')
-    place.store.inject({ operation: 'save', effect: 'fail-before' })
+    place.store.failNext('save')
     const aborted = documentOf('s-1', '2-own', { runStatus: 'aborted' })
     expect((await errorOf(place.access.write(aborted, '1-a'))).code).toBe('SESSION_CONFLICT')
     expect(await revisions(place.inner, 's-1')).toEqual(['2-other'])
@@ -234,23 +209,17 @@ describe('write', () => {
   test('a save whose document is gone is a conflict, at once or read back', async () => {
     const place = await bench()
     expect((await errorOf(place.access.write(documentOf('s-1', '2-own'), '1-a'))).code).toBe('SESSION_CONFLICT')
-    place.store.inject({ operation: 'save', effect: 'fail-before' })
+    place.store.failNext('save')
     expect((await errorOf(place.access.write(documentOf('s-1', '2-own'), '1-a'))).code).toBe('SESSION_CONFLICT')
     expect(place.store.operations).toEqual(['save', 'save', 'load'])
     expect(await revisions(place.inner, 's-1')).toEqual([undefined])
   })
 
   test('hands the hint to the store, on every attempt', async () => {
-    const hints: unknown[] = []
-    const access = accessTo({
-      load: async () => documentOf('s-1', '1-a'),
-      save: async (_document, _expected, hint) => {
-        hints.push(hint)
-        if (hints.length === 1) throw new Error('connection lost')
-      },
-    })
+    const { access, store } = await bench('1-a')
+    store.failNext('save')
     const hint = { appended: { history: 1 } }
     await access.write(documentOf('s-1', '2-own'), '1-a', hint)
-    expect(hints).toEqual([hint, hint])
+    store.expectJournal([{ operation: 'save', outcome: 'failed', hint }, 'load', { operation: 'save', hint }])
   })
 })

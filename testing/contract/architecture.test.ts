@@ -46,7 +46,10 @@ const rules: Readonly<Record<string, Rule>> = {
   },
   'adapters/fetch': { areas: ['src/(root)'], packages: [] },
   'adapters/hono': { areas: ['src/(root)', 'adapters/fetch'], packages: ['hono'] },
-  testing: { areas: ['src/(root)'], packages: [] },
+  // Loaded late, where `simulate` is used.
+  testing: { areas: ['src/(root)'], packages: ['fast-check'] },
+  'testing/msw': { areas: ['src/(root)', 'testing', 'adapters/fetch'], packages: ['msw'] },
+  'testing/vitest': { areas: ['src/(root)', 'testing'], packages: ['vitest'] },
   examples: { areas: [], packages: ['*'] },
 }
 
@@ -55,7 +58,9 @@ function areaOf(file: string): string {
   if (file.startsWith('src/stores/keyv/')) return 'src/stores/keyv'
   const [top = '', second = ''] = file.split('/')
   if (top === 'src') return file.split('/').length === 2 ? 'src/(leaf)' : `src/${second}`
-  return top === 'adapters' ? `adapters/${second}` : top
+  // Folders of testing are part of it, but for those that are entry points.
+  const area = `${top}/${second}`
+  return top === 'adapters' || Object.hasOwn(rules, area) ? area : top
 }
 
 interface Import {
@@ -164,6 +169,13 @@ describe('the import table', () => {
     ['testing/a.ts', "import { test } from 'vitest'"],
     ['testing/a.ts', "import assert from 'node:assert'"],
     ['testing/a.ts', "import { a } from '../adapters/fetch/index.js'"],
+    ['testing/a.ts', "import { a } from './msw/index.js'"],
+    ['testing/a/a.ts', "import { a } from '../vitest/index.js'"],
+    ['testing/msw/a.ts', "import { expect } from 'vitest'"],
+    ['testing/msw/a.ts', "import { a } from '../../adapters/hono/index.js'"],
+    ['testing/msw/a.ts', "import { a } from '../../src/engine/a.js'"],
+    ['testing/vitest/a.ts', "import { http } from 'msw'"],
+    ['testing/vitest/a.ts', "import { a } from '../../adapters/fetch/index.js'"],
     ['examples/a/a.ts', "import { a } from '../../src/index.js'"],
   ])('%s refuses: %s', (file, source) => {
     expect(violations(file, source)).toHaveLength(1)
@@ -178,6 +190,9 @@ describe('the import table', () => {
     ['src/stores/keyv/a.ts', "import type { Keyv } from 'keyv'"],
     ['adapters/hono/a.ts', "import { a } from '../fetch/a.js'"],
     ['adapters/hono/a.ts', "import { cors } from 'hono/cors'"],
+    ['testing/a/a.ts', "import { a } from '../b.js'"],
+    ['testing/msw/a.ts', "import { a } from '../../adapters/fetch/a.js'"],
+    ['testing/vitest/a.ts', "import { a } from '../index.js'"],
     ['examples/a/a.ts', "import { a } from 'turnkeeper/testing'"],
   ])('%s accepts: %s', (file, source) => {
     expect(violations(file, source)).toEqual([])

@@ -7,7 +7,7 @@ import { StoreAccess } from '../../src/session/store-access.js'
 import { FakeSessionStore } from '../fake-session-store.js'
 import { VirtualClock } from '../virtual-clock.js'
 
-/** The `storeTimeoutMs` of {@link bench} and {@link accessTo}. */
+/** The `storeTimeoutMs` of {@link bench}. */
 export const storeTimeout = 1_000
 
 /** A session with one turn behind it. */
@@ -65,20 +65,6 @@ export async function bench(revision?: string, storeTimeoutMs: number = storeTim
   const store = new FakeSessionStore({ inner, clock })
   if (revision !== undefined) await inner.create(documentOf('s-1', revision))
   return { clock, store, inner, access: new StoreAccess({ store, clock, storeTimeoutMs }) }
-}
-
-/** An access to a store that the test writes, as far as it matters. The rest answers as if nothing were stored. */
-export function accessTo(parts: Partial<SessionStore>, clock: VirtualClock = new VirtualClock()): StoreAccess {
-  const store: SessionStore = {
-    guarantees: { compareAndSwap: 'process', durable: false },
-    load: async () => undefined,
-    create: async () => undefined,
-    save: async () => undefined,
-    delete: async () => undefined,
-    close: async () => undefined,
-    ...parts,
-  }
-  return new StoreAccess({ store, clock, storeTimeoutMs: storeTimeout })
 }
 
 /** The error of the engine that a promise rejects with. Fails where it resolves, or rejects with anything else. */

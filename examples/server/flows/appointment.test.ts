@@ -1,118 +1,157 @@
 /** The booking, turn by turn, on a Tuesday that never ends. */
-import type { FlowEngine } from 'turnkeeper'
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createApplication } from '../application.js'
-import { talkTo } from '../checks/talk.js'
+import { Conversation, coverageOf } from 'turnkeeper/testing'
+import { expect, test } from 'vitest'
 import { createCalendar } from '../services/calendar.js'
+import { createOrders } from '../services/orders.js'
+import { createLocalParcels } from '../services/parcels.js'
+import {
+  Appointment,
+  AskContact,
+  Booked,
+  Cancelled,
+  ChooseDay,
+  ChooseRepair,
+  ChooseTime,
+  Confirm,
+} from './appointment.js'
 
-const calendar = () => createCalendar(() => Date.UTC(2026, 10, 24, 12))
-let engine: FlowEngine
+const coverage = coverageOf(Appointment)
 
-beforeEach(async () => {
-  engine = await createApplication({ calendar: calendar() })
-})
+const tuesday = () => createCalendar(() => Date.UTC(2026, 10, 24, 12))
 
-afterEach(() => engine.close())
+function start(calendar = tuesday()) {
+  return new Conversation(Appointment, {
+    services: { calendar, orders: createOrders(), parcels: createLocalParcels() },
+    // The reference of a booking is made of the session's ID, so two customers need two that differ.
+    generateId: () => crypto.randomUUID(),
+    onEngine: coverage.watch,
+  })
+}
 
-async function upToConfirm() {
-  const say = talkTo(engine, 'Appointment')
-  for (const message of ['', 'brakes', '1', '09:00']) await say(message)
-  const { message } = await say('Ife Okafor, +44 20 7946 0000')
-  return { say, summary: message }
+async function upToConfirm(calendar = tuesday()) {
+  const conversation = start(calendar)
+  for (const answer of ['', 'brakes', '1', '09:00', 'Ife Okafor, +44 20 7946 0000']) await conversation.say(answer)
+  return conversation.expectStep(Confirm)
 }
 
 test('books a repair, and keeps what was said', async () => {
-  const { say, summary } = await upToConfirm()
-  expect(summary).toBe(
-    'brakes on Wednesday 25 November at 09:00, for Ife Okafor, +442079460000. Is that right? Answer yes, cancel, or "change" with repair, day, time or contact.',
-  )
-  const booked = await say('yes')
-  expect(booked).toMatchObject({ success: true, completed: true })
-  expect(booked.message).toBe(
-    `Booked, Ife Okafor: brakes on Wednesday 25 November at 09:00, for Ife Okafor, +442079460000. Your reference is W-${booked.session.slice(0, 8)}.`,
-  )
-  const stored = await engine.getSession(booked.session)
-  expect(stored?.runStatus).toBe('completed')
-  expect(stored?.flow.currentStep).toBe('Booked')
-  expect(stored?.flow.steps.ChooseDay?.state).toEqual({ day: '2026-11-25' })
+  await using conversation = start()
+  await conversation.say('Hello')
+  conversation.expectReply('What does your bicycle need: tune-up (60), brakes (35), new tyre (25)?')
+  await conversation.say('brakes')
+  conversation
+    .expectState(ChooseRepair, { repair: 'brakes' })
+    .expectReply(/^On which day\? 1\. Wednesday 25 November, /)
+  await conversation.say('1')
+  conversation.expectState(ChooseDay, { day: '2026-11-25' }).expectStep(ChooseTime)
+  await conversation.say('09:00')
+  conversation.expectState(ChooseTime, { time: '09:00' }).expectStep(AskContact)
+  await conversation.say('Ife Okafor, +44 20 7946 0000')
+  conversation
+    .expectState(AskContact, { name: 'Ife Okafor', phone: '+442079460000' })
+    .expectReply(/^brakes on Wednesday 25 November at 09:00, for Ife Okafor, \+442079460000\. Is that right\?/)
+  await conversation.say('yes')
+  const reference = `W-${conversation.sessionId.slice(0, 8)}`
+  conversation
+    .expectReply(
+      `Booked, Ife Okafor: brakes on Wednesday 25 November at 09:00, for Ife Okafor, +442079460000. Your reference is ${reference}.`,
+    )
+    .expectStep(Booked)
+    .expectCompleted()
 })
 
-test('asks again after each answer it cannot use', async () => {
-  const say = talkTo(engine, 'Appointment')
-  expect((await say('anything')).message).toBe('What does your bicycle need: tune-up (60), brakes (35), new tyre (25)?')
-  expect((await say('a horn')).message).toMatch(/^We do not offer that\. What does your bicycle need/)
-  await say('Tune-up')
-  expect((await say('2026-11-28')).message).toMatch(/^That is none of the days we are open\. On which day\?/)
-  expect((await say('6')).message).toMatch(/^That is none of the days/)
-  await say('2026-11-25')
-  expect((await say('11:11')).message).toBe(
-    'That time is not free. At what time? Free: 09:00, 10:30, 13:00, 14:30, 16:00.',
-  )
-  await say('9:00')
-  expect((await say('Ife')).message).toMatch(/^That is no phone number\./)
-  expect((await say(', 020 7946 0000')).message).toMatch(/^The name is missing\./)
-  expect((await say('Ife Okafor, 020 7946 0000')).message).toMatch(/^tune-up on Wednesday 25 November at 09:00/)
+test.each([
+  [ChooseRepair, [''], 'a horn', /^We do not offer that\. What does your bicycle need/],
+  [ChooseDay, ['', 'Tune-up'], '2026-11-28', /^That is none of the days we are open\. On which day\?/],
+  [ChooseDay, ['', 'Tune-up'], '6', /^That is none of the days/],
+  [ChooseTime, ['', 'brakes', '2026-11-25'], '11:11', /^That time is not free\. At what time\? Free: 09:00, 10:30, /],
+  [AskContact, ['', 'brakes', '1', '9:00'], 'Ife', /^That is no phone number\./],
+  [AskContact, ['', 'brakes', '1', '9:00'], ', 020 7946 0000', /^The name is missing\./],
+])('%o asks again', async (step, before, answer, reply) => {
+  await using conversation = start()
+  for (const message of before) await conversation.say(message)
+  await conversation.say(answer)
+  conversation.expectReply(reply).expectStep(step)
+})
+
+test('a deploy in the middle of it changes nothing', async () => {
+  await using conversation = await upToConfirm()
+  await conversation.restart()
+  await conversation.say('yes')
+  conversation.expectReply(/^Booked, Ife Okafor: brakes/).expectCompleted()
 })
 
 test('an answer can be corrected at the end, and the other answers stay', async () => {
-  const { say } = await upToConfirm()
-  expect((await say('change repair')).message).toMatch(/^What does your bicycle need/)
-  expect((await say('new tyre')).message).toMatch(/^new tyre on Wednesday 25 November at 09:00, for Ife Okafor/)
-  expect((await say('change contact')).message).toMatch(/^Your name and a phone number/)
-  expect((await say('Ola Nordmann, 5550101')).message).toMatch(/^new tyre on Wednesday .* for Ola Nordmann, 5550101\./)
+  await using conversation = await upToConfirm()
+  await conversation.say('change repair')
+  conversation.expectStep(ChooseRepair)
+  await conversation.say('new tyre')
+  conversation.expectReply(/^new tyre on Wednesday 25 November at 09:00, for Ife Okafor/)
+  await conversation.say('change contact')
+  conversation.expectStep(AskContact)
+  await conversation.say('Ola Nordmann, 5550101')
+  conversation.expectReply(/^new tyre on Wednesday .* for Ola Nordmann, 5550101\./).expectStep(Confirm)
 })
 
 test('an answer can be corrected half way', async () => {
-  const say = talkTo(engine, 'Appointment')
-  for (const message of ['', 'brakes', '1']) await say(message)
-  expect((await say('change repair')).message).toMatch(/^What does your bicycle need/)
-  expect((await say('tune-up')).message).toMatch(/^At what time\?/)
+  await using conversation = start()
+  for (const message of ['', 'brakes', '1', 'change repair']) await conversation.say(message)
+  conversation.expectStep(ChooseRepair)
+  await conversation.say('tune-up')
+  conversation.expectStep(ChooseTime)
 })
 
 test('a time cannot be changed before there is a day', async () => {
-  const say = talkTo(engine, 'Appointment')
-  await say('')
-  expect((await say('change time')).message).toMatch(/^On which day\?/)
+  await using conversation = start()
+  for (const message of ['', 'change time']) await conversation.say(message)
+  conversation.expectStep(ChooseDay)
 })
 
 test('a new day asks for a new time only where the old one is taken', async () => {
-  const other = await upToConfirm()
-  await other.say('change day')
-  await other.say('2')
-  expect((await other.say('yes')).message).toMatch(/^Booked, Ife Okafor: brakes on Thursday 26 November at 09:00/)
-
-  const { say } = await upToConfirm()
-  await say('change day')
-  expect((await say('3')).message).toMatch(/^brakes on Friday 27 November at 09:00/)
-  await say('change day')
-  expect((await say('2')).message).toBe('At what time? Free: 10:30, 13:00, 14:30, 16:00.')
+  const calendar = tuesday()
+  calendar.book({ reference: 'somebody', day: '2026-11-26', time: '09:00' })
+  await using conversation = await upToConfirm(calendar)
+  for (const message of ['change day', '3']) await conversation.say(message)
+  conversation.expectReply(/^brakes on Friday 27 November at 09:00/)
+  for (const message of ['change day', '2']) await conversation.say(message)
+  conversation
+    .expectReply('At what time? Free: 10:30, 13:00, 14:30, 16:00.')
+    .expectState(ChooseTime, { time: undefined })
 })
 
 test('whoever says yes last gets another time', async () => {
-  const first = await upToConfirm()
-  const second = await upToConfirm()
-  expect((await first.say('yes')).completed).toBe(true)
-  const late = await second.say('yes')
-  expect(late).toMatchObject({ success: true, completed: false })
-  expect(late.message).toBe('Somebody was quicker and took that time. Name another one, please.')
-  expect((await second.say('10:30')).message).toMatch(/^brakes on Wednesday 25 November at 10:30/)
-  expect((await second.say('yes')).completed).toBe(true)
+  const calendar = tuesday()
+  await using first = await upToConfirm(calendar)
+  await using second = await upToConfirm(calendar)
+  await first.say('yes')
+  first.expectCompleted()
+  await second.say('yes')
+  second.expectReply('Somebody was quicker and took that time. Name another one, please.').expectStep(ChooseTime)
+  await second.say('10:30')
+  second.expectReply(/^brakes on Wednesday 25 November at 10:30/)
+  await second.say('yes')
+  second.expectCompleted()
 })
 
 test('nothing is booked where the user cancels', async () => {
-  const { say } = await upToConfirm()
-  expect((await say('perhaps')).message).toBe('Yes, cancel, or change what?')
-  expect(await say('cancel')).toMatchObject({ completed: true, message: 'Nothing was booked. Until another time.' })
-  const again = talkTo(engine, 'Appointment')
-  for (const message of ['', 'brakes']) await again(message)
-  expect((await again('1')).message).toMatch(/Free: 09:00/)
+  const calendar = tuesday()
+  await using conversation = await upToConfirm(calendar)
+  await conversation.say('perhaps')
+  conversation.expectReply('Yes, cancel, or change what?')
+  await conversation.say('cancel')
+  conversation.expectReply('Nothing was booked. Until another time.').expectStep(Cancelled).expectCompleted()
+  expect(calendar.freeTimes('2026-11-25')).toContain('09:00')
 })
 
-test('the same reference books one time', () => {
-  const days = calendar()
-  expect(days.book({ reference: 'a', day: '2026-11-25', time: '09:00' })).toBe(true)
-  expect(days.book({ reference: 'a', day: '2026-11-25', time: '09:00' })).toBe(true)
-  expect(days.book({ reference: 'b', day: '2026-11-25', time: '09:00' })).toBe(false)
-  expect(days.book({ reference: 'a', day: '2026-11-25', time: '10:30' })).toBe(true)
-  expect(days.freeTimes('2026-11-25')).toEqual(['09:00', '13:00', '14:30', '16:00'])
+test('the answer of the database is lost as the booking is saved: it is booked once, and told', async () => {
+  const calendar = tuesday()
+  await using conversation = await upToConfirm(calendar)
+  conversation.store.failNext('save', { after: true })
+  await conversation.say('yes')
+  conversation.expectReply(/^Booked, Ife Okafor/).expectCompleted()
+  expect(calendar.freeTimes('2026-11-25')).toEqual(['10:30', '13:00', '14:30', '16:00'])
+})
+
+test('the conversations above reach every step and both ends', () => {
+  coverage.expectFull()
 })

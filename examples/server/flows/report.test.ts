@@ -1,29 +1,26 @@
 /** The report in its four forms; the PDF is read back the way a viewer finds its way through one. */
-import { type FlowEngine, HttpContentType } from 'turnkeeper'
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createApplication } from '../application.js'
-import { talkTo } from '../checks/talk.js'
+import { HttpContentType, type JsonObject } from 'turnkeeper'
+import { Conversation, coverageOf } from 'turnkeeper/testing'
+import { expect, test } from 'vitest'
+import { ChooseForm, VisitReport } from './report.js'
 
-let engine: FlowEngine
+const coverage = coverageOf(VisitReport)
 
-beforeEach(async () => {
-  engine = await createApplication()
-})
-
-afterEach(() => engine.close())
-
-async function ask(form: string, title?: string) {
-  const say = talkTo(engine, 'VisitReport', title === undefined ? undefined : { title })
-  await say('')
-  return { say, reply: await say(form) }
+/** A conversation up to the report in one form. */
+async function ask(form: string, config: JsonObject = {}) {
+  const conversation = new Conversation(VisitReport, { config, onEngine: coverage.watch })
+  await conversation.say('')
+  conversation.expectReply(/^In which form would you like the report/)
+  await conversation.say(form)
+  return conversation
 }
 
 test('csv', async () => {
-  const { reply } = await ask('csv')
-  expect(reply.contentType).toBe(HttpContentType.Csv)
-  expect(reply.message).toBe(
+  await using conversation = await ask('csv')
+  conversation.expectReply(
     'Visits to the lighthouse,\r\nMonth,Visits\r\nApril,412\r\nMay,655\r\nJune,803\r\nJuly,1240\r\nAugust,1318\r\nSeptember,690\r\nTotal,5118\r\n',
   )
+  expect(conversation.reply.contentType).toBe(HttpContentType.Csv)
 })
 
 test.each([
@@ -31,43 +28,36 @@ test.each([
   ['a "b", c', '"a ""b"", c",\r\n'],
   ['@home', "'@home,\r\n"],
 ])('a title of %s is no formula and no second column', async (title, firstLine) => {
-  const { reply } = await ask('csv', title)
-  expect(reply.message.startsWith(firstLine)).toBe(true)
+  await using conversation = await ask('csv', { title })
+  expect(conversation.reply.message.startsWith(firstLine)).toBe(true)
 })
 
 test.each([
   ['html', HttpContentType.Html, '<h1>&lt;script&gt;&amp;&quot;</h1>'],
   ['svg', HttpContentType.Svg, '>&lt;script&gt;&amp;&quot;</text>'],
 ])('%s escapes what comes from the client', async (form, contentType, part) => {
-  const { reply } = await ask(form, '<script>&"')
-  expect(reply.contentType).toBe(contentType)
-  expect(reply.message).toContain(part)
-  expect(reply.message).not.toContain('<script>')
+  await using conversation = await ask(form, { title: '<script>&"' })
+  expect(conversation.reply.contentType).toBe(contentType)
+  expect(conversation.reply.message).toContain(part)
+  expect(conversation.reply.message).not.toContain('<script>')
 })
 
 test('html has a row for each month and the total', async () => {
-  const { reply } = await ask('html')
-  expect(reply.message.match(/<tr>/g)).toHaveLength(8)
-  expect(reply.message).toContain('<tr><td>Total</td><td>5118</td></tr>')
+  await using conversation = await ask('html')
+  expect(conversation.reply.message.match(/<tr>/g)).toHaveLength(8)
+  conversation.expectReply(/<tr><td>Total<\/td><td>5118<\/td><\/tr>/)
 })
 
 test('svg draws the largest bar at full width', async () => {
-  const { reply } = await ask('svg')
-  expect(reply.message.match(/<rect /g)).toHaveLength(6)
-  expect(reply.message).toContain('<rect x="110" y="148" width="300"')
+  await using conversation = await ask('svg')
+  expect(conversation.reply.message.match(/<rect /g)).toHaveLength(6)
+  conversation.expectReply(/<rect x="110" y="148" width="300"/)
 })
 
 test('pdf is a file whose table leads to its objects', async () => {
-  const say = talkTo(engine, 'VisitReport', { title: 'Quay (north) \\ ünder' })
-  const { session } = await say('')
-  const { response, encoding } = await engine.execute({
-    flowName: 'VisitReport',
-    userMessage: 'pdf',
-    sessionId: session,
-  })
-  expect(response.contentType).toBe(HttpContentType.Pdf)
-  expect(encoding).toBe('base64')
-  const file = atob(response.message)
+  await using conversation = await ask('pdf', { title: 'Quay (north) \\ ünder' })
+  expect(conversation.reply).toMatchObject({ contentType: HttpContentType.Pdf, encoding: 'base64' })
+  const file = atob(conversation.reply.message)
   expect(file.startsWith('%PDF-1.4\n')).toBe(true)
   expect(file.endsWith('%%EOF\n')).toBe(true)
   expect(file).toContain('(Quay \\(north\\) \\\\ ?nder) Tj')
@@ -85,16 +75,25 @@ test('pdf is a file whose table leads to its objects', async () => {
 })
 
 test('a question after a report is plain again, and counts what was sent', async () => {
-  const { say } = await ask('csv')
-  await say('PDF')
-  const question = await say('on paper')
-  expect(question.contentType).toBe(HttpContentType.Plain)
-  expect(question.message).toMatch(/^In which form would you like the report/)
-  expect(await say('done')).toMatchObject({ completed: true, message: '2 sent. Goodbye.', contentType: 'text/plain' })
+  await using conversation = await ask('csv')
+  await conversation.say('PDF')
+  conversation.expectState(ChooseForm, { sent: 2 })
+  await conversation.say('on paper')
+  conversation.expectReply(/^In which form would you like the report/).expectState(ChooseForm, { sent: 2 })
+  expect(conversation.reply.contentType).toBe(HttpContentType.Plain)
+  await conversation.say('done')
+  conversation.expectReply('2 sent. Goodbye.').expectCompleted()
+  expect(conversation.reply.contentType).toBe(HttpContentType.Plain)
 })
 
-test.each([undefined, '', 7, { title: 1 }])('a title of %j is replaced by the ready one', async (title) => {
-  const say = talkTo(engine, 'VisitReport', title === undefined ? {} : { title })
-  await say('')
-  expect((await say('csv')).message).toMatch(/^Visits to the lighthouse,/)
+test.each([{}, { title: '' }, { title: 7 }, { title: { title: 1 } }])(
+  'a config of %j gets the ready title',
+  async (config) => {
+    await using conversation = await ask('csv', config)
+    conversation.expectReply(/^Visits to the lighthouse,/)
+  },
+)
+
+test('the conversations above reach every step', () => {
+  coverage.expectFull()
 })

@@ -1,112 +1,116 @@
-/** The support desk with its local model: what the tools do, what the model is told, and what the user sees. */
-import type { FlowEngine } from 'turnkeeper'
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createApplication } from '../application.js'
-import { talkTo } from '../checks/talk.js'
+/** The support desk: what its tools do, what the model is told, and what the user sees. The model follows a script. */
+import { Conversation, coverageOf, type ModelScript } from 'turnkeeper/testing'
+import { expect, test } from 'vitest'
+import { createCalendar } from '../services/calendar.js'
+import { createOrders } from '../services/orders.js'
+import { createLocalParcels } from '../services/parcels.js'
+import { Desk, SupportDesk, TakeReturn } from './support-desk.js'
 
-let engine: FlowEngine
+const coverage = coverageOf(SupportDesk)
 
-beforeEach(async () => {
-  engine = await createApplication()
-})
-
-afterEach(() => engine.close())
-
-/** What the tools of the last turn answered. */
-async function lastResults(sessionId: string) {
-  const messages = (await engine.getSession(sessionId))?.flow.memory.desk?.messages ?? []
-  const lastTurn = messages.at(-1)?.turn
-  return messages
-    .filter(({ turn }) => turn === lastTurn)
-    .flatMap(({ parts }) => parts)
-    .filter((part) => part.type === 'tool-result')
+function start(script: ModelScript, parcels = createLocalParcels()) {
+  return new Conversation(SupportDesk, {
+    script,
+    services: { calendar: createCalendar(Date.now), orders: createOrders(), parcels },
+    onEngine: coverage.watch,
+  })
 }
 
-test('looks an order up', async () => {
-  const say = talkTo(engine, 'SupportDesk')
-  expect((await say('Hello')).message).toBe('I can find an order, track a parcel or take a return. What is it about?')
-  const found = await say('What is in order FK-1063?')
-  expect(found.message).toBe('Order FK-1063 is being packed: green glaze cup and boston fern.')
-  expect(await lastResults(found.session)).toEqual([
-    {
-      type: 'tool-result',
-      toolCallId: 'call-2-1',
-      toolName: 'look_up_order',
-      output: { orderNumber: 'FK-1063', items: ['green glaze cup', 'boston fern'], state: 'being packed' },
-    },
-  ])
+/** The model calls one tool. */
+const call = (name: string, input: Record<string, string> = {}) => ({ toolCalls: [{ name, input }] })
+
+test('looks an order up, and tells the model what is in it', async () => {
+  await using conversation = start([call('look_up_order', { orderNumber: 'FK-1063' }), 'Your order is being packed.'])
+  await conversation.say('What is in FK-1063?')
+  conversation
+    .expectToolCalls([
+      {
+        name: 'look_up_order',
+        input: { orderNumber: 'FK-1063' },
+        output: { items: ['green glaze cup', 'boston fern'], state: 'being packed' },
+      },
+    ])
+    .expectReply('Your order is being packed.')
+    .expectStep(Desk)
 })
 
-test('arguments that do not fit go back to the model, and the conversation goes on', async () => {
-  const say = talkTo(engine, 'SupportDesk')
-  const refused = await say('I ask about order 17')
-  expect(refused).toMatchObject({
-    success: true,
-    completed: false,
-    message: 'That did not work. Invalid arguments: orderNumber: An order number looks like FK-1042',
-  })
-  expect((await say('FK-9999')).message).toBe('That did not work. There is no order FK-9999.')
-  expect((await say('FK-1042')).message).toMatch(/^Order FK-1042 is delivered/)
+test('arguments that do not fit go back to the model, not to the user', async () => {
+  await using conversation = start([
+    call('look_up_order', { orderNumber: '17' }),
+    call('look_up_order', { orderNumber: 'FK-9999' }),
+    'I cannot find that order.',
+  ])
+  await conversation.say('What is in order 17?')
+  conversation
+    .expectToolCalls([
+      { name: 'look_up_order', isError: true, output: /^Invalid arguments: orderNumber: An order number looks like/ },
+      { name: 'look_up_order', isError: true, output: 'There is no order FK-9999.' },
+    ])
+    .expectReply('I cannot find that order.')
 })
 
 test('takes a return over two steps that share one memory', async () => {
-  const say = talkTo(engine, 'SupportDesk')
-  expect((await say('I want to return something')).message).toBe('What is the order number? It looks like FK-1042.')
-  const opened = await say('FK-1042')
-  expect(opened.message).toBe('Gladly. Which item goes back, and why?')
-  expect(await engine.getSession(opened.session)).toMatchObject({
-    flow: { currentStep: 'TakeReturn', steps: { TakeReturn: { state: { orderNumber: 'FK-1042' } } } },
+  await using conversation = start({
+    Desk: [call('start_return', { orderNumber: 'FK-1042' }), call('end_conversation')],
+    TakeReturn: [
+      'Which item goes back, and why?',
+      call('record_return', { item: 'kettle', reason: 'damaged' }),
+      'There is no kettle in that order. The teapot or the fern?',
+      call('record_return', { item: 'maidenhair fern', reason: 'wrong item' }),
+    ],
   })
-  expect((await say('the kettle')).message).toBe('Which item goes back: cast iron teapot or maidenhair fern?')
-  expect((await say('the fern')).message).toBe(
-    'Why does the maidenhair fern go back: damaged, wrong item, or changed your mind?',
-  )
-  const recorded = await say('The fern was the wrong one')
-  expect(recorded.message).toBe(
-    'Return R-1 is open: maidenhair fern, wrong item. The label is in your mail. Anything else?',
-  )
-  expect(await say('No, thank you')).toMatchObject({
-    completed: true,
-    message: 'Thank you for writing to Fern & Kettle. Goodbye!',
-  })
-  const stored = await engine.getSession(opened.session)
-  expect(Object.keys(stored?.flow.memory ?? {})).toEqual(['desk'])
-  expect(stored?.usage.modelCalls).toBe(7)
+  await conversation.say('I want to send something of FK-1042 back')
+  conversation
+    .expectStep(TakeReturn)
+    .expectState(TakeReturn, { orderNumber: 'FK-1042' })
+    .expectAsked({ step: TakeReturn, system: /Items: cast iron teapot; maidenhair fern$/, user: /send something/ })
+  await conversation.say('The kettle is broken')
+  conversation.expectToolCalls([{ name: 'record_return', isError: true, output: /^The order has: cast iron teapot/ }])
+  await conversation.restart()
+  await conversation.say('The fern was the wrong one')
+  conversation
+    .expectReply('Return R-1 is open: maidenhair fern, wrong item. The label is in your mail. Anything else?')
+    .expectStep(Desk)
+  await conversation.say('No, thank you')
+  conversation.expectReply('Thank you for writing to Fern & Kettle. Goodbye!').expectStep('End').expectCompleted()
+  expect(Object.keys((await conversation.document()).flow.memory)).toEqual(['desk'])
 })
 
 test('an order that is not delivered is not taken back', async () => {
-  const say = talkTo(engine, 'SupportDesk')
-  expect((await say('I return FK-1057')).message).toBe(
-    'That did not work. Order FK-1057 is on its way; only delivered ones go back.',
-  )
+  await using conversation = start([call('start_return', { orderNumber: 'FK-1057' }), 'Not yet.'])
+  await conversation.say('I return FK-1057')
+  conversation
+    .expectToolCalls([
+      { name: 'start_return', isError: true, output: 'Order FK-1057 is on its way; only delivered ones go back.' },
+    ])
+    .expectStep(Desk)
 })
 
 test('a promise never reaches the user, and the model is told why', async () => {
-  const retries: number[] = []
-  engine.on('model:retry', ({ callNumber }) => retries.push(callNumber))
-  const say = talkTo(engine, 'SupportDesk')
-  const { message, session } = await say('I want a refund')
-  expect(message).toBe('Refunds are decided by the accounts team within five working days.')
-  expect(retries).toEqual([1])
-  expect(JSON.stringify((await engine.getSession(session))?.history)).not.toContain('money back')
+  await using conversation = start(['You will have your money back today.', 'The accounts team decides.'])
+  await conversation.say('I want a refund')
+  conversation
+    .expectAsked({ user: 'Never promise a refund: the accounts team decides.' })
+    .expectReply('The accounts team decides.')
+  expect(JSON.stringify((await conversation.document()).history)).not.toContain('money back')
 })
 
-test('a carrier that is down fails the turn with its own words, and the session is kept as aborted', async () => {
-  await engine.close()
-  engine = await createApplication({
-    parcels: { locate: () => Promise.reject(new Error('The carrier answered with status 503.')) },
-  })
-  const say = talkTo(engine, 'SupportDesk')
-  const failed = await say('Where is FK-1057?')
-  expect(failed).toMatchObject({ success: false, message: 'The carrier answered with status 503.' })
-  expect(await engine.getSession(failed.session)).toMatchObject({
-    runStatus: 'aborted',
-    error: ['The carrier answered with status 503.'],
-  })
+test('tracks a parcel', async () => {
+  await using conversation = start([call('track_parcel', { orderNumber: 'FK-1057' }), 'It comes tomorrow.'])
+  await conversation.say('Where is FK-1057?')
+  conversation.expectToolCalls([
+    { name: 'track_parcel', output: { place: 'in the depot in Harrow Lane, out for delivery tomorrow' } },
+  ])
 })
 
-test('the local provider refuses a model it does not have', () => {
-  expect(() => engine.validateModel({ provider: 'local', name: 'desk-9', params: {} })).toThrow(
-    "There is no local model 'desk-9', only 'desk-1'.",
-  )
+test('a carrier that is down fails the turn with its own words', async () => {
+  const down = { locate: () => Promise.reject(new Error('The carrier answered with status 503.')) }
+  await using conversation = start([call('track_parcel', { orderNumber: 'FK-1057' })], down)
+  await conversation.say('Where is FK-1057?')
+  conversation.expectError('TOOL_ERROR', 'The carrier answered with status 503.')
+  expect((await conversation.document()).runStatus).toBe('aborted')
+})
+
+test('the conversations above reach every step and every tool', () => {
+  coverage.expectFull()
 })

@@ -3,8 +3,9 @@
  * after another in an order that the seed decides, and here it is struck by a fault or not. It knows nothing of
  * sessions, and judges nothing.
  */
+
 import type { Clock } from '../../../src/index.js'
-import { ManualClock } from '../simulation/manual-clock.js'
+import { VirtualClock } from '../../index.js'
 import type { SeededRandom } from './seeded-random.js'
 
 /** What may happen at an `await`. */
@@ -102,7 +103,7 @@ interface Moment {
 
 /** The stage of one run. */
 export class Stage {
-  readonly clock: ManualClock = new ManualClock()
+  readonly clock: VirtualClock = new VirtualClock()
   readonly random: SeededRandom
   readonly faults: Map<FaultKind, number> = new Map()
   /** What happened, in words; kept on request. */

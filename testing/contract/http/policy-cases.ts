@@ -1,6 +1,7 @@
 // Who may call and what a failure's status says: CORS, authorization, statuses, and a client that goes away.
 import { expect } from 'vitest'
-import { type FlowServices, MemorySessionStore, SessionConflictError } from '../../../src/index.js'
+import type { FlowServices } from '../../../src/index.js'
+import { FakeSessionStore } from '../../index.js'
 import type { WaitingServices } from './flows.js'
 import { createEngine, failure, runRequest, runTurn, type Serve, type TestFunction } from './serve.js'
 
@@ -223,10 +224,8 @@ function gate<Value = void>(): { readonly opened: Promise<Value>; readonly open:
 }
 
 /** A store in which another writer always wins the race for an existing session. */
-function createConflictingStore(): MemorySessionStore {
-  const store = new MemorySessionStore()
-  store.save = async ({ id }) => {
-    throw new SessionConflictError({ sessionId: id })
-  }
+function createConflictingStore(): FakeSessionStore {
+  const store = new FakeSessionStore()
+  store.rivalWrites({ times: Number.POSITIVE_INFINITY })
   return store
 }

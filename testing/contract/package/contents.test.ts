@@ -40,7 +40,16 @@ test('its exports are these, and each names files of the package', () => {
   const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
     exports: Record<string, string | { types: string; default: string }>
   }
-  expect(Object.keys(manifest.exports)).toEqual(['.', './keyv', './fetch', './hono', './testing', './package.json'])
+  expect(Object.keys(manifest.exports)).toEqual([
+    '.',
+    './keyv',
+    './fetch',
+    './hono',
+    './testing',
+    './testing/msw',
+    './testing/vitest',
+    './package.json',
+  ])
   const targets = Object.values(manifest.exports).flatMap((target) =>
     typeof target === 'string' ? [target] : [target.types, target.default],
   )

@@ -10,9 +10,8 @@ import {
   type SessionDocument,
   type SessionStore,
 } from '../../../src/index.js'
-import { FakeSessionStore } from '../../index.js'
+import { FakeSessionStore, VirtualClock } from '../../index.js'
 import { countingProvider, Ledger, Notes, type Probe, Talk } from './flows.js'
-import { ManualClock } from './manual-clock.js'
 import { type Interference, turnTimeoutMs } from './reference-model.js'
 
 /** One of the two engines. The second refuses unknown sessions. */
@@ -39,7 +38,7 @@ export interface WorldOptions {
 }
 
 export class World {
-  readonly clock: ManualClock = new ManualClock()
+  readonly clock: VirtualClock = new VirtualClock()
   readonly backing: Map<string, MemorySessionRecord> = new Map()
   readonly outsider: SessionStore
   readonly seats: [Seat, Seat]

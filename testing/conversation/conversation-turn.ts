@@ -1,0 +1,73 @@
+/** What a conversation remembers of a turn. Types and reading of them; what is expected of a turn is not decided here. */
+import type {
+  FlowError,
+  JsonValue,
+  RunResponseType,
+  SessionDocument,
+  ToolCallPart,
+  ToolResultPart,
+} from '../../src/index.js'
+import type { LoggedCall } from './model-log.js'
+
+/** What `say` resolves to: the engine's envelope, and the error where the turn failed. */
+export interface ConversationReply extends RunResponseType {
+  /** The failure; absent on success. */
+  readonly error?: FlowError
+  /** Set where `message` is bytes in base64. */
+  readonly encoding?: 'base64'
+}
+
+/** A tool call that a model made. */
+export interface MadeToolCall {
+  readonly name: string
+  readonly input: JsonValue
+  /** What the model was told; absent where it was told nothing, because the turn failed. */
+  readonly output?: JsonValue
+  /** Set where the call was refused or failed. */
+  readonly isError?: true
+}
+
+/** What happened in a turn, in order. */
+export type TurnEvent =
+  | { readonly kind: 'enter'; readonly sessionId: string; readonly step: string }
+  | { readonly kind: 'asked'; readonly sessionId: string; readonly call: LoggedCall }
+  | { readonly kind: 'tool-call'; readonly sessionId: string; readonly part: ToolCallPart }
+
+/** One turn. */
+export interface ConversationTurn {
+  readonly said: string
+  readonly reply: ConversationReply
+  readonly events: readonly TurnEvent[]
+  /** The session as it was stored after the turn; absent where none was, or it could not be read. */
+  readonly document: SessionDocument | undefined
+  /** By the ID of the call. */
+  readonly results: ReadonlyMap<string, ToolResultPart>
+  /** Whether the conversation was restarted before this turn. */
+  readonly afterRestart: boolean
+}
+
+/** The tool calls of a turn, in order. */
+export function toolCallsOf({ events, results }: ConversationTurn): MadeToolCall[] {
+  return events.flatMap((event) => {
+    if (event.kind !== 'tool-call') return []
+    const { toolName: name, input, toolCallId } = event.part
+    const result = results.get(toolCallId)
+    if (result === undefined) return [{ name, input }]
+    const { output, isError } = result
+    return [{ name, input, output, ...(isError === undefined ? {} : { isError }) }]
+  })
+}
+
+/** The results of a document's last turn, by the ID of the call. */
+export function resultsIn(document: SessionDocument): ReadonlyMap<string, ToolResultPart> {
+  const results = new Map<string, ToolResultPart>()
+  const turn = document.history.length
+  for (const { messages } of Object.values(document.flow.memory)) {
+    for (let index = messages.length - 1; index >= 0 && messages[index]?.turn === turn; index--) {
+      for (const part of messages[index]?.parts ?? []) {
+        if (part.type === 'tool-result') results.set(part.toolCallId, part)
+      }
+    }
+  }
+  return results
+}

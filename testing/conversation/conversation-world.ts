@@ -1,0 +1,230 @@
+/**
+ * What a conversation runs in: the clock, the data, the engine over it and the models behind it. It makes them, makes
+ * them anew at a restart, and moves the time where only a test's own delay is waited for. What is said is not its affair.
+ */
+import {
+  type FlowConstructor,
+  FlowEngine,
+  type FlowEngineOptions,
+  type IdKind,
+  type MemorySessionRecord,
+  MemorySessionStore,
+  type ModelProviderAdapter,
+  type ModelSelection,
+  type SessionDocument,
+  type SessionStore,
+  type ToolCallPart,
+} from '../../src/index.js'
+import { FakeSessionStore } from '../fake-session-store.js'
+import { instrumentFlow } from '../instrumented-flow.js'
+import { type ModelScript, ScriptedModel } from '../scripted-model.js'
+import { type ToolDouble, ToolDoubles } from '../tool-doubles.js'
+import { VirtualClock } from '../virtual-clock.js'
+import type { TurnEvent } from './conversation-turn.js'
+import { watchProvider } from './model-log.js'
+import { WaitingClock } from './waiting-clock.js'
+
+/** What a conversation is made of beside its flow. The engine's options, and: */
+export interface ConversationWorldOptions extends Omit<FlowEngineOptions, 'flows' | 'sessionStore' | 'clock'> {
+  /**
+   * What the models say, whichever provider the flow names, unless `providers` has it. Default: nothing, so that a call
+   * of a model fails.
+   */
+  readonly script?: ModelScript
+  /** Stand-ins for tools, by name. Default: the tools do their own work. */
+  readonly tools?: Readonly<Record<string, ToolDouble>>
+  /**
+   * Makes a store over the data of this test: called for each engine, so at the beginning, at each `restart` and for
+   * each `fork`. Default: a memory store over data that belongs to the conversation and its forks.
+   */
+  readonly createStore?: () => SessionStore | Promise<SessionStore>
+  /** The time of everything. Default: a clock of its own. */
+  readonly clock?: VirtualClock
+  /** Called with each engine as it is made: to listen to its events. */
+  readonly onEngine?: (engine: FlowEngine) => void
+}
+
+/** An engine and the stores below it. */
+interface Running {
+  readonly engine: FlowEngine
+  readonly store: FakeSessionStore
+  /** Below the faults and the journal: for looking at what is stored. */
+  readonly inner: SessionStore
+}
+
+/** The surroundings of one conversation. */
+export class ConversationWorld {
+  readonly clock: VirtualClock
+  readonly model: ScriptedModel
+  readonly tools: ToolDoubles
+  /** The IDs of the steps that the flow lists, once the engine has asked for them. */
+  steps: readonly string[] = []
+  /** What happens, in order; emptied at the beginning of each turn. */
+  events: TurnEvent[] = []
+  readonly #flow: FlowConstructor
+  readonly #options: ConversationWorldOptions
+  readonly #waiting: WaitingClock
+  readonly #createStore: () => SessionStore | Promise<SessionStore>
+  readonly #ids: Map<IdKind, number> | undefined
+  #running: Promise<Running> | undefined
+  #current: Running | undefined
+  #movedByHand = false
+  /** The providers that the script plays in the engine in use. */
+  readonly #scripted = new Set<string>()
+
+  constructor(flow: FlowConstructor, options: ConversationWorldOptions, from?: ConversationWorld) {
+    this.#options = options
+    this.clock = options.clock ?? new VirtualClock(from?.clock.now())
+    this.#waiting = new WaitingClock(this.clock)
+    const clock = this.#waiting
+    this.model = from?.model.fork(options.script, { clock }) ?? new ScriptedModel(options.script ?? [], { clock })
+    this.tools = options.tools === undefined && from ? from.tools.fork() : new ToolDoubles(options.tools ?? {})
+    const data = new Map<string, MemorySessionRecord>()
+    const inherited = from === undefined ? undefined : { createStore: from.#createStore, ids: from.#ids }
+    this.#createStore =
+      options.createStore ??
+      inherited?.createStore ??
+      (() => new MemorySessionStore({ backing: data, clock: this.clock }))
+    // IDs can be counted where the data is this test's alone.
+    this.#ids = options.createStore === undefined ? (inherited?.ids ?? new Map()) : undefined
+    this.#flow = instrumentFlow(flow, {
+      onModel: (selection) => this.#scriptProviderOf(selection),
+      onSteps: (ids) => {
+        this.steps = ids
+      },
+      ...(options.tools === undefined && from === undefined
+        ? {}
+        : { replaceTools: (offered) => this.tools.replace(offered) }),
+    })
+  }
+
+  /** The engine in use and its stores; `undefined` before the first turn. */
+  get current(): Running | undefined {
+    return this.#current
+  }
+
+  /** The engine in use, made now if there is none. */
+  open(): Promise<Running> {
+    this.#running ??= this.#start()
+    return this.#running
+  }
+
+  /** What is stored, read past journal and faults. */
+  async load(sessionId: string): Promise<SessionDocument | undefined> {
+    if (sessionId === '') return undefined
+    const { inner } = await this.open()
+    return inner.load(sessionId)
+  }
+
+  /** Closes the engine; the next use makes another one over the same data. */
+  async stop(): Promise<void> {
+    const running = this.#current
+    this.#running = undefined
+    this.#current = undefined
+    this.#scripted.clear()
+    await running?.engine.close()
+  }
+
+  /** Moves the time on. A turn under way is from now on left to the caller's clock. */
+  async advance(ms: number): Promise<void> {
+    this.#movedByHand = true
+    await this.clock.advance(ms)
+  }
+
+  /** Waits for a turn. Where nothing but a delay of the test is waited for, the time moves by itself. */
+  async drive<T>(turn: Promise<T>): Promise<T> {
+    this.#movedByHand = false
+    let over = false
+    const settled = turn.finally(() => {
+      over = true
+    })
+    // Most turns need no timer at all.
+    await nextTask(settled)
+    while (!over && !this.#movedByHand) {
+      const ms = this.#nextDelay()
+      if (ms !== undefined) await this.clock.advance(ms)
+      await nextTask(settled)
+    }
+    return settled
+  }
+
+  #nextDelay(): number | undefined {
+    const { engine, store } = this.#current as Running
+    const { turnTimeoutMs, storeTimeoutMs } = engine.limits
+    const { next } = this.#waiting
+    if (next !== undefined && next !== Number.POSITIVE_INFINITY) return next
+    const longest = next ?? (this.#ids !== undefined && isHanging(store) ? storeTimeoutMs : undefined)
+    if (longest === undefined) return undefined
+    const ms = Math.min(longest, turnTimeoutMs)
+    return Number.isFinite(ms) ? ms : undefined
+  }
+
+  async #start(): Promise<Running> {
+    const { script: _script, tools: _tools, createStore: _createStore, clock: _clock, ...rest } = this.#options
+    const { onEngine, providers = [], models = [], ...options } = rest
+    const inner = await this.#createStore()
+    const store = new FakeSessionStore({ inner, clock: this.#waiting })
+    const engine = new FlowEngine({
+      ...(this.#ids === undefined ? {} : { generateId: (kind) => this.#countedId(kind) }),
+      ...options,
+      flows: [this.#flow],
+      providers: providers.map((provider) => this.#watched(provider)),
+      // The parameters are checked, and the script answers.
+      models: models.map(({ create, ...model }) =>
+        this.#isGiven(model.provider) && create ? { ...model, create } : model,
+      ),
+      clock: this.clock,
+      sessionStore: store,
+    })
+    engine.on('step:enter', ({ sessionId, step }) => this.events.push({ kind: 'enter', sessionId, step }))
+    const running = { engine, store, inner }
+    this.#current = running
+    onEngine?.(engine)
+    return running
+  }
+
+  #isGiven(provider: string): boolean {
+    return this.#options.providers?.some((given) => given.provider === provider) === true
+  }
+
+  #countedId(kind: IdKind): string {
+    const number = (this.#ids?.get(kind) ?? 0) + 1
+    this.#ids?.set(kind, number)
+    return `${kind}-${number}`
+  }
+
+  /** A provider that the flow names and nobody gave is played by the script. */
+  #scriptProviderOf({ provider }: ModelSelection): void {
+    if (typeof provider !== 'string' || this.#scripted.has(provider) || this.#isGiven(provider)) return
+    this.#scripted.add(provider)
+    this.#current?.engine.registerProvider(this.#watched({ provider, resolve: () => this.model }))
+  }
+
+  #watched(provider: ModelProviderAdapter): ModelProviderAdapter {
+    return watchProvider(provider, (call, event) => {
+      const { sessionId } = call.request.origin
+      if (event === 'asked') this.events.push({ kind: 'asked', sessionId, call })
+      else {
+        const parts = call.response?.parts ?? []
+        const calls = parts.filter((part): part is ToolCallPart => part.type === 'tool-call')
+        for (const part of calls) this.events.push({ kind: 'tool-call', sessionId, part })
+      }
+    })
+  }
+}
+
+function isHanging(store: FakeSessionStore): boolean {
+  return store.journal.at(-1)?.outcome === 'pending'
+}
+
+/** Waits for the next task of the event loop, or for a turn that is over before. */
+function nextTask(turn: Promise<unknown>): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, 0)
+    const end = (): void => {
+      clearTimeout(timer)
+      resolve()
+    }
+    turn.then(end, end)
+  })
+}

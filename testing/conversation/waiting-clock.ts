@@ -1,0 +1,41 @@
+/**
+ * A view of a clock for those who only wait because a test said so: a scripted model, a slow store. It knows when the
+ * next of them goes on, so that a conversation can move the time for it. Timers themselves are the clock's.
+ */
+import type { Clock } from '../../src/index.js'
+
+/** A clock that knows who waits. */
+export class WaitingClock implements Clock {
+  readonly #clock: Clock
+  readonly #due = new Set<{ readonly at: number }>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  now(): number {
+    return this.#clock.now()
+  }
+
+  setTimer(callback: () => void, ms: number): () => void {
+    const due = { at: this.now() + ms }
+    this.#due.add(due)
+    const forget = (): void => void this.#due.delete(due)
+    // What never comes must leave no timer behind.
+    if (ms === Number.POSITIVE_INFINITY) return forget
+    const stop = this.#clock.setTimer(() => {
+      forget()
+      callback()
+    }, ms)
+    return () => {
+      forget()
+      stop()
+    }
+  }
+
+  /** Milliseconds until the next one goes on: `Infinity` where none ever does, `undefined` where none waits. */
+  get next(): number | undefined {
+    if (this.#due.size === 0) return undefined
+    return Math.min(...Array.from(this.#due, ({ at }) => at)) - this.now()
+  }
+}

@@ -1,0 +1,97 @@
+/**
+ * What the helpers of this module throw where a test and a conversation disagree, and how they show values in it. It
+ * decides the form of a failure, never whether there is one.
+ */
+
+/**
+ * A failed expectation, or a script that does not fit the conversation. Runners that show a difference find `expected`
+ * and `actual` on it.
+ */
+export class ExpectationError extends Error {
+  /** What was expected, where one value was. */
+  readonly expected: unknown
+  /** What there was instead. */
+  readonly actual: unknown
+
+  constructor(
+    message: string,
+    options: { readonly expected?: unknown; readonly actual?: unknown; readonly cause?: unknown } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.expected = options.expected
+    this.actual = options.actual
+  }
+
+  static {
+    Object.defineProperty(this.prototype, 'name', { value: 'ExpectationError' })
+    Object.defineProperty(this.prototype, Symbol.for('turnkeeper.ExpectationError'), { value: true })
+  }
+
+  /** Whether `value` is an {@link ExpectationError}, of this copy of the package or another. */
+  static isInstance(value: unknown): value is ExpectationError {
+    return value instanceof Error && Symbol.for('turnkeeper.ExpectationError') in value
+  }
+}
+
+/** A value as JSON, cut at `limit` characters. */
+export function show(value: unknown, limit = 300): string {
+  const text = value instanceof RegExp ? String(value) : (jsonOf(value) ?? String(value))
+  return text.length <= limit ? text : `${text.slice(0, limit)}… (${text.length} characters)`
+}
+
+function jsonOf(value: unknown): string | undefined {
+  try {
+    return value instanceof Error ? `${value.name}: ${value.message}` : JSON.stringify(value)
+  } catch {
+    return undefined
+  }
+}
+
+/** `1 reply`, `2 replies`. */
+export function count(number: number, one: string, many: string = `${one}s`): string {
+  return `${number} ${number === 1 ? one : many}`
+}
+
+/** Names as a list, or `none`. */
+export function list(names: Iterable<string>): string {
+  return [...names].join(', ') || 'none'
+}
+
+/** Whether a text is the expected one, or has the expected part. */
+export function fits(expected: string | RegExp, text: string): boolean {
+  // A RegExp with the flag g or y would remember where it found something last.
+  return typeof expected === 'string'
+    ? text === expected
+    : new RegExp(expected.source, expected.flags.replace(/[gy]/g, '')).test(text)
+}
+
+/**
+ * Where `actual` differs from `expected`, one line for each place. Objects are compared by the properties that
+ * `expected` has (`undefined`: it must not be there), lists entry by entry, texts also by RegExp.
+ */
+export function differences(expected: unknown, actual: unknown, path = ''): string[] {
+  const here = path === '' ? 'the value' : path
+  if (expected instanceof RegExp && typeof actual === 'string' && fits(expected, actual)) return []
+  if (Array.isArray(expected) && Array.isArray(actual)) {
+    if (expected.length !== actual.length) {
+      return [`${here}: expected ${count(expected.length, 'entry', 'entries')}, got ${show(actual)}`]
+    }
+    return expected.flatMap((entry, index) => differences(entry, actual[index], `${path}[${index}]`))
+  }
+  if (isObject(expected) && isObject(actual)) {
+    return Object.keys(expected).flatMap((key) =>
+      differences(
+        expected[key],
+        Object.hasOwn(actual, key) ? actual[key] : undefined,
+        path === '' ? key : `${path}.${key}`,
+      ),
+    )
+  }
+  if (Object.is(expected, actual)) return []
+  const wanted = expected === undefined ? 'nothing' : show(expected)
+  return [`${here}: expected ${wanted}, got ${actual === undefined ? 'nothing' : show(actual)}`]
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof RegExp)
+}

@@ -1,0 +1,191 @@
+/**
+ * A whole flow service as request handlers for MSW, over an engine or over a script. Both stand behind the real HTTP
+ * adapter: what a page may send, and which headers it gets, is decided there.
+ */
+import { type HttpHandler, HttpResponse, http } from 'msw'
+import { checkBasePath, type FetchHandlerOptions } from '../../adapters/fetch/options.js'
+import { createRouteHandler, type Route } from '../../adapters/fetch/route-handler.js'
+import type { ServedEngine } from '../../adapters/fetch/served-engine.js'
+import { type Clock, type ExecuteResult, FlowEngine, type FlowRunInput, systemClock } from '../../src/index.js'
+import { type Delivery, ScriptedService } from './scripted-service.js'
+import { type FlowServiceRun, type FlowServiceScript, ServiceScriptReader } from './service-script.js'
+
+/** The options of `flowServiceHandlers`: those of `createFetchHandler`, and where the service is. All are optional. */
+export interface FlowServiceOptions extends FetchHandlerOptions {
+  /**
+   * Where the page believes the service to be: scheme, host and port, such as `https://api.shop.example`.
+   *
+   * @defaultValue any origin
+   */
+  readonly origin?: string
+}
+
+/** The options of `flowServiceHandlers` over a script. */
+export interface ScriptedFlowServiceOptions extends FlowServiceOptions {
+  /**
+   * The names of the registered flows: what `GET /flows` lists. Another one fails with `FLOW_NOT_FOUND`, and the script
+   * stays where it is.
+   *
+   * @defaultValue any name is a flow, and the list is empty
+   */
+  readonly flows?: readonly string[]
+  /**
+   * The clock of the delays, such as a `VirtualClock`.
+   *
+   * @defaultValue the clock of the machine
+   */
+  readonly clock?: Clock
+}
+
+/** The handlers, to be spread into `setupServer` or `setupWorker`, and what came in through them. */
+export interface FlowServiceHandlers extends ReadonlyArray<HttpHandler> {
+  /** The turns that the page asked for, in order. A request that the adapter refuses is none. */
+  readonly runs: readonly FlowServiceRun[]
+  /** The IDs of the sessions that the page ended, in order. */
+  readonly ended: readonly string[]
+  /**
+   * Fails where turns of the script are left, or where a request found none. Over an engine it does nothing.
+   *
+   * @throws ExpectationError that tells how many, which, and what was asked.
+   */
+  assertDone(): void
+}
+
+const caller = 'flowServiceHandlers'
+
+/**
+ * Makes MSW answer as a flow service does: `POST /ai/run`, `GET /ai/flows` and `POST /ai/end`, with the statuses, the
+ * headers and the raw replies of the real HTTP adapter. In Node with `setupServer`, in a browser with `setupWorker`.
+ *
+ * @param script - turns used up in order, or a function of the request
+ * @param options - see {@link ScriptedFlowServiceOptions}
+ * @throws TypeError at once for an option that is wrong or unknown
+ *
+ * @example
+ * ```ts
+ * import { setupServer } from 'msw/node'
+ * import { flowServiceHandlers } from 'turnkeeper/testing/msw'
+ *
+ * const service = flowServiceHandlers(['What is your name?', { reply: 'Hello, Ada!', completed: true }])
+ * const server = setupServer(...service)
+ * server.listen({ onUnhandledRequest: 'error' })
+ * // ... the page holds its conversation ...
+ * service.assertDone()
+ * ```
+ */
+export function flowServiceHandlers(
+  script: FlowServiceScript,
+  options?: ScriptedFlowServiceOptions,
+): FlowServiceHandlers
+/**
+ * The same over an engine: the page talks to your flows themselves.
+ *
+ * @param engine - the engine, or an object that stands in front of one
+ * @param options - see {@link FlowServiceOptions}
+ * @throws TypeError at once for an option that is wrong or unknown
+ */
+export function flowServiceHandlers(engine: ServedEngine, options?: FlowServiceOptions): FlowServiceHandlers
+export function flowServiceHandlers(
+  service: ServedEngine | FlowServiceScript,
+  options: ScriptedFlowServiceOptions = {},
+): FlowServiceHandlers {
+  const isScript = typeof service === 'function' || Array.isArray(service)
+  if (!isScript && typeof (service as ServedEngine | undefined)?.execute !== 'function') {
+    throw new TypeError(`${caller}: the first argument must be a FlowEngine, a list of turns or a function.`)
+  }
+  const ownOptions = ['basePath', 'origin', ...(isScript ? ['flows', 'clock'] : [])]
+  const { origin, basePath = '/ai', flows: _flows, clock: _clock, ...adapterOptions } = options
+  const runs: FlowServiceRun[] = []
+  const ended: string[] = []
+  const served = isScript
+    ? scriptedService(service as FlowServiceScript, options, runs)
+    : engineService(service as ServedEngine)
+  // Wrong options are found now, not at the first request.
+  createRouteHandler(recording({}), options, caller, ownOptions)
+  checkBasePath(basePath, caller)
+  if (origin !== undefined) checkOrigin(origin)
+
+  function recording(delivery: Delivery): ServedEngine {
+    return {
+      limits: served.limits,
+      getFlowNames: () => served.getFlowNames(),
+      execute(input) {
+        const run = runOf(input, runs.length + 1)
+        runs.push(run)
+        return served.execute(input, run, delivery)
+      },
+      executeDelete(sessionId, deleteOptions) {
+        ended.push(sessionId)
+        return served.executeDelete(sessionId, deleteOptions)
+      },
+    }
+  }
+
+  async function answer(request: Request, route: Route): Promise<Response> {
+    const delivery: Delivery = {}
+    const response = await createRouteHandler(recording(delivery), adapterOptions, caller)(request, route)
+    return delivery.change?.(response) ?? response
+  }
+
+  const prefix = basePath === '/' ? '' : basePath
+  const routes: readonly Route[] = ['run', 'flows', 'end']
+  const handlers = routes.map((route) =>
+    http.all(pathOf(origin, `${prefix}/${route}`), ({ request }) => answer(request, route)),
+  )
+  return Object.assign(handlers, { runs, ended, assertDone: served.assertDone })
+}
+
+/** What stands behind the adapter. */
+interface Service extends Omit<ServedEngine, 'execute'> {
+  execute(input: FlowRunInput, run: FlowServiceRun, delivery: Delivery): Promise<ExecuteResult>
+  assertDone(): void
+}
+
+function engineService(engine: ServedEngine): Service {
+  return {
+    limits: engine.limits,
+    getFlowNames: () => engine.getFlowNames(),
+    execute: (input) => engine.execute(input),
+    executeDelete: (sessionId, options) => engine.executeDelete(sessionId, options),
+    assertDone: () => undefined,
+  }
+}
+
+function scriptedService(
+  turns: FlowServiceScript,
+  { flows, clock = systemClock, onError = (error) => console.error(error) }: ScriptedFlowServiceOptions,
+  runs: readonly FlowServiceRun[],
+): Service {
+  const script = new ServiceScriptReader(turns, runs)
+  const networkError = (): Response => HttpResponse.error()
+  const service = new ScriptedService({ script, flows, clock, networkError, onMistake: onError })
+  return {
+    limits: new FlowEngine().limits,
+    getFlowNames: () => service.getFlowNames(),
+    execute: ({ signal }, run, delivery) => service.execute(run, signal, delivery),
+    executeDelete(sessionId) {
+      service.end(sessionId)
+      return Promise.resolve({ result: { success: true, session: sessionId } })
+    },
+    assertDone: () => script.assertDone(),
+  }
+}
+
+function runOf({ flowName, userMessage, sessionId = '', config }: FlowRunInput, number: number): FlowServiceRun {
+  const run = { number, flowName, message: userMessage, sessionId }
+  return config === undefined ? run : { ...run, config }
+}
+
+function checkOrigin(origin: unknown): void {
+  if (typeof origin === 'string' && URL.canParse(origin) && new URL(origin).origin === origin) return
+  throw new TypeError(`${caller}: origin must be a scheme, a host and a port, such as 'https://api.shop.example'.`)
+}
+
+/** What MSW compares addresses with. Its own wildcard would take longer paths as well. */
+function pathOf(origin: string | undefined, path: string): RegExp {
+  return new RegExp(`^${origin === undefined ? '[a-z]+://[^/]+' : literally(origin)}${literally(path)}$`)
+}
+
+function literally(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
+}

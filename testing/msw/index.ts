@@ -1,0 +1,13 @@
+/** The entry point `turnkeeper/testing/msw`: a flow service for the tests of a front end, played by MSW. */
+export type { FlowServiceHandlers, FlowServiceOptions, ScriptedFlowServiceOptions } from './flow-service-handlers.js'
+export { flowServiceHandlers } from './flow-service-handlers.js'
+export type {
+  BrokenServiceTurn,
+  FailedServiceTurn,
+  FlowServiceRun,
+  FlowServiceScript,
+  ServiceReply,
+  ServiceTurn,
+  ServiceTurnFunction,
+  UnreachedServiceTurn,
+} from './service-script.js'

@@ -1,0 +1,66 @@
+/** The errors that a script names by their code: each as the engine would make it, sentence and all. */
+import {
+  EngineClosedError,
+  FlowCodeError,
+  FlowError,
+  type FlowErrorCode,
+  FlowNotFoundError,
+  FlowRegistrationError,
+  InvalidInputError,
+  LimitExceededError,
+  ModelBlockedError,
+  ModelError,
+  SessionConflictError,
+  SessionFlowInvariantError,
+  SessionFlowMismatchError,
+  SessionNotFoundError,
+  SessionStoreError,
+  ToolExecutionError,
+  TurnAbortedError,
+  TurnTimeoutError,
+} from '../../src/index.js'
+import type { FailedServiceTurn, FlowServiceRun } from './service-script.js'
+
+const model = { provider: 'scripted', model: 'scripted' }
+
+const errors: Readonly<Record<FlowErrorCode, (run: FlowServiceRun) => FlowError>> = {
+  SESSION_CONFLICT: ({ sessionId }) => new SessionConflictError({ sessionId }),
+  SESSION_FLOW_MISMATCH: ({ sessionId, flowName }) =>
+    new SessionFlowMismatchError({ sessionId, boundFlow: 'Another', requestedFlow: flowName }),
+  SESSION_FLOW_INVARIANT: ({ sessionId }) => new SessionFlowInvariantError({ sessionId, problem: 'a script says so' }),
+  SESSION_STORE_ERROR: ({ sessionId }) => new SessionStoreError({ operation: 'load', sessionId }),
+  SESSION_NOT_FOUND: ({ sessionId }) => new SessionNotFoundError({ sessionId }),
+  FLOW_NOT_FOUND: ({ flowName }) => new FlowNotFoundError({ flowName }),
+  FLOW_REGISTRATION: () => new FlowRegistrationError({ message: 'The flow is not registered as it should be.' }),
+  FLOW_ERROR: () => new FlowCodeError({ message: 'The flow failed.' }),
+  INVALID_INPUT: () => new InvalidInputError({ message: 'The input was refused.' }),
+  LIMIT_EXCEEDED: () => new LimitExceededError({ limit: 'maxMessageBytes', value: 256 * 1024, problem: 'The message' }),
+  MODEL_ERROR: () => new ModelError(model),
+  MODEL_BLOCKED: () => new ModelBlockedError(model),
+  TOOL_ERROR: () => new ToolExecutionError({ tool: 'scripted', message: 'The tool failed.' }),
+  TURN_TIMEOUT: () => new TurnTimeoutError({ timeoutMs: 120_000, phase: 'turn' }),
+  TURN_ABORTED: () => new TurnAbortedError(),
+  ENGINE_CLOSED: () => new EngineClosedError(),
+}
+
+/** After these the engine keeps the session as aborted; after all others it leaves it as it was. */
+const aborting: ReadonlySet<FlowErrorCode> = new Set([
+  'FLOW_ERROR',
+  'MODEL_ERROR',
+  'MODEL_BLOCKED',
+  'TOOL_ERROR',
+  'TURN_TIMEOUT',
+])
+
+/** The error of a failed turn. */
+export function errorOf({ failure, message }: FailedServiceTurn, run: FlowServiceRun): FlowError {
+  const error = typeof failure === 'string' ? errors[failure](run) : failure
+  if (message === undefined) return error
+  const { code, statusCode } = error
+  return new FlowError({ code, statusCode, message })
+}
+
+/** Whether the session ends with this failure. */
+export function endsSession({ code }: FlowError): boolean {
+  return aborting.has(code)
+}

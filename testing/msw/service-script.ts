@@ -1,0 +1,170 @@
+/**
+ * What a script may have a flow service say, and how far it was used. What becomes of a turn is the scripted service's
+ * business.
+ */
+import type { FlowError, FlowErrorCode, JsonObject } from '../../src/index.js'
+import { count, ExpectationError, show } from '../expectation-error.js'
+
+/** A request to run a turn, as it reached the service. */
+export interface FlowServiceRun {
+  /** Counted from 1, over all sessions. */
+  readonly number: number
+  readonly flowName: string
+  /** What the user said. */
+  readonly message: string
+  /** The session that the page named; empty for a new one. */
+  readonly sessionId: string
+  /** The `config` of the body; absent where there was none. */
+  readonly config?: JsonObject
+}
+
+interface Delayed {
+  /** Milliseconds before the service answers. `Infinity`: it never does. Default 0. */
+  readonly delayMs?: number
+}
+
+/** The turn succeeds. */
+export interface ServiceReply extends Delayed {
+  /** The text for the user, or the whole body where `contentType` makes it a raw reply. */
+  readonly reply: string
+  /** Whether the session ends with this turn. Default `false`. */
+  readonly completed?: boolean
+  /** The type of `reply`. Anything but `text/plain` is sent raw, as the real service does. Default `text/plain`. */
+  readonly contentType?: string
+  /** Set where `reply` is bytes in base64. */
+  readonly encoding?: 'base64'
+  /** The service has forgotten the session that the page named, and starts a new one. Default `false`. */
+  readonly newSession?: boolean
+  /** The connection breaks in the middle of the answer: headers arrive, reading the body fails. Default `false`. */
+  readonly cutOff?: boolean
+}
+
+/** The turn fails: a failure envelope, with the status of its code. */
+export interface FailedServiceTurn extends Delayed {
+  /** The code, or the error itself, such as `new LimitExceededError({ ... })`. */
+  readonly failure: FlowErrorCode | FlowError
+  /** Default: the sentence that the engine has for this code. */
+  readonly message?: string
+}
+
+/** The request does not reach the service: `fetch` rejects with a `TypeError`. */
+export interface UnreachedServiceTurn extends Delayed {
+  readonly networkError: true
+}
+
+/** Somebody else answers, such as a proxy on the way: these bytes, without any header of the service. */
+export interface BrokenServiceTurn extends Delayed {
+  readonly body: string
+  /** Default 200. */
+  readonly status?: number
+  /** Default `application/json`, whatever the body is. */
+  readonly contentType?: string
+}
+
+/** One turn of a script; a text is a reply. */
+export type ServiceTurn = string | ServiceReply | FailedServiceTurn | UnreachedServiceTurn | BrokenServiceTurn
+
+/** A turn made from the request. `undefined`, and whatever it throws, are mistakes of the test. */
+export type ServiceTurnFunction = (run: FlowServiceRun) => ServiceTurn | undefined | Promise<ServiceTurn | undefined>
+
+/** The whole script: turns used up in order, or one function for all. */
+export type FlowServiceScript = readonly (ServiceTurn | ServiceTurnFunction)[] | ServiceTurnFunction
+
+/** Turns of a script that are shown around the place in question. */
+const shownTurns = 5
+
+/** A script, and how far it was used. */
+export class ServiceScriptReader {
+  readonly #script: FlowServiceScript
+  readonly #mistakes: ExpectationError[] = []
+  readonly #runs: readonly FlowServiceRun[]
+  #used = 0
+
+  /** @param runs - all requests so far; the caller goes on filling it */
+  constructor(script: FlowServiceScript, runs: readonly FlowServiceRun[]) {
+    this.#script = script
+    this.#runs = runs
+  }
+
+  /**
+   * The turn for a request.
+   *
+   * @throws {@link ExpectationError} where the script has none; `assertDone` throws it again.
+   */
+  async take(run: FlowServiceRun): Promise<Exclude<ServiceTurn, string>> {
+    const entry = typeof this.#script === 'function' ? this.#script : this.#script[this.#used]
+    if (entry === undefined) {
+      throw this.#mistake(
+        `The flow service was asked once more than its script says: ${whereOf(run)}.\n  script: ${this.#shown()}\nAdd a turn to the script, or find out why the page asks again.`,
+      )
+    }
+    if (typeof this.#script !== 'function') this.#used++
+    const turn = typeof entry === 'function' ? await this.#call(entry, run) : entry
+    if (typeof turn === 'string') return { reply: turn }
+    if (isTurn(turn)) return turn
+    throw this.#mistake(
+      `The script of the flow service has no turn for ${whereOf(run)}: ${typeof entry === 'function' ? 'its function returned' : 'it says'} ${show(turn)}.\nA turn is a text, { reply }, { failure }, { networkError: true } or { body }.`,
+    )
+  }
+
+  /**
+   * Fails where turns are left, or where a request found none.
+   *
+   * @throws {@link ExpectationError} that tells how many, which, and what was asked.
+   */
+  assertDone(): void {
+    const [mistake] = this.#mistakes
+    if (mistake !== undefined) throw mistake
+    const left = typeof this.#script === 'function' ? 0 : this.#script.length - this.#used
+    if (left === 0) return
+    throw new ExpectationError(
+      `The script of the flow service was not used up: ${count(left, 'turn')} of ${this.#script.length} left.\n  script: ${this.#shown()}\n  requests: ${this.#asked()}\nTake out what is not needed, or find out why the page does not ask.`,
+    )
+  }
+
+  async #call(entry: ServiceTurnFunction, run: FlowServiceRun): Promise<ServiceTurn | undefined> {
+    try {
+      return await entry(run)
+    } catch (cause) {
+      throw this.#mistake(
+        `The script of the flow service threw for ${whereOf(run)}: ${show(cause)}\nA turn that is meant to fail is { failure: 'FLOW_ERROR' }.`,
+        cause,
+      )
+    }
+  }
+
+  #mistake(message: string, cause?: unknown): ExpectationError {
+    const error = new ExpectationError(message, { cause })
+    this.#mistakes.push(error)
+    return error
+  }
+
+  #shown(): string {
+    if (typeof this.#script === 'function') return 'a function'
+    const { length } = this.#script
+    if (length === 0) return 'empty'
+    const first = Math.max(0, Math.min(this.#used - 2, length - shownTurns))
+    const shown = this.#script.slice(first, first + shownTurns).map((turn, index) => {
+      const number = first + index + 1
+      return `${number}. ${typeof turn === 'function' ? 'a function' : show(turn, 60)}${number <= this.#used ? ' (used)' : ''}`
+    })
+    const after = length - first - shown.length
+    return `${first > 0 ? `(${first} before) ` : ''}${shown.join('  ')}${after > 0 ? ` (${after} more)` : ''}`
+  }
+
+  #asked(): string {
+    const last = this.#runs.slice(-shownTurns)
+    const before = this.#runs.length - last.length
+    const shown = last.map(({ number, flowName, message }) => `${number}. ${flowName} ${show(message, 60)}`)
+    return shown.length === 0 ? 'none' : `${before > 0 ? `(${before} before) ` : ''}${shown.join('  ')}`
+  }
+}
+
+function isTurn(turn: unknown): turn is Exclude<ServiceTurn, string> {
+  if (typeof turn !== 'object' || turn === null) return false
+  return ['reply', 'failure', 'networkError', 'body'].filter((kind) => Object.hasOwn(turn, kind)).length === 1
+}
+
+function whereOf({ number, flowName, message, sessionId }: FlowServiceRun): string {
+  return `request ${number}, flow '${flowName}', ${sessionId === '' ? 'a new session' : `session '${sessionId}'`}, message ${show(message, 60)}`
+}

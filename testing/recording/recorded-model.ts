@@ -1,0 +1,114 @@
+/**
+ * The model of a replay: it says what was recorded for the turn and the memory that asks, and notes what does not fit.
+ * What becomes of that is decided elsewhere.
+ */
+import { type FlowConstructor, type MessagePart, type ModelRequest, type RuntimeModel, Step } from '../../src/index.js'
+import { count, ExpectationError, list, show } from '../expectation-error.js'
+import type { RecordedTurn, Recording } from './recorded-turn.js'
+
+/** The steps of the code at hand: what they are called now, and where they keep their messages. */
+export class StepNames {
+  readonly #aliases = new Map<string, string>()
+  readonly #namespaces = new Map<string, string>()
+  /** Model steps that may change what a model said. */
+  readonly rewriting: ReadonlySet<string>
+
+  constructor(flow: FlowConstructor) {
+    const rewriting = new Set<string>()
+    for (const stepClass of new flow().steps()) {
+      for (const alias of stepClass.aliases) this.#aliases.set(alias, stepClass.id)
+      const step = new stepClass()
+      if (!(step instanceof Step)) continue
+      this.#namespaces.set(stepClass.id, step.memory ?? stepClass.id)
+      if (step.onReply !== Step.prototype.onReply) rewriting.add(stepClass.id)
+    }
+    this.rewriting = rewriting
+  }
+
+  /** The name of a step, or of a namespace called after one, that was stored under a former name. */
+  current(name: string): string {
+    return this.#aliases.get(name) ?? name
+  }
+
+  namespaceOf(step: string): string {
+    return this.#namespaces.get(step) ?? step
+  }
+}
+
+/** How a replayed turn asked its models otherwise than the recorded one. */
+export interface ModelProblems {
+  /** Questions without an answer in the recording: the turn failed for that. */
+  readonly tooMany: readonly string[]
+  /** Answers that nobody asked for. */
+  readonly unused: readonly string[]
+}
+
+/** Every model of a replay: says what was recorded for the turn and the namespace that asks. */
+export class RecordedModel implements RuntimeModel {
+  readonly provider = 'recorded'
+  readonly name = 'recorded'
+  readonly #recording: Recording
+  readonly #names: StepNames
+  #turn = 0
+  #left = new Map<string, (readonly MessagePart[])[]>()
+  #problems: string[] = []
+  #asked = new Set<string>()
+
+  constructor(recording: Recording, names: StepNames) {
+    this.#recording = recording
+    this.#names = names
+  }
+
+  async generate(request: ModelRequest): Promise<{ readonly parts: readonly MessagePart[] }> {
+    const { stepId, turnNumber } = request.origin
+    this.#begin(turnNumber)
+    this.#asked.add(stepId)
+    const namespace = this.#names.namespaceOf(stepId)
+    const parts = this.#left.get(namespace)?.shift()
+    if (parts !== undefined) return { parts }
+    const problem = `step '${stepId}' asks a model once more than was recorded for memory '${namespace}'\nit was told last: ${lastOf(request)}`
+    this.#problems.push(problem)
+    throw new ExpectationError(problem)
+  }
+
+  /** What did not fit in a turn that is over. */
+  problemsOf({ number }: RecordedTurn): ModelProblems {
+    this.#begin(number)
+    const unused = Array.from(this.#left).filter(([, replies]) => replies.length > 0)
+    return {
+      tooMany: this.#problems,
+      unused: unused.map(([namespace, replies]) => {
+        return `${count(replies.length, 'reply', 'replies')} for memory '${namespace}': ${list(replies.map(replyText))}`
+      }),
+    }
+  }
+
+  /** The steps asked in this turn that may have changed what a model said. */
+  get rewritten(): readonly string[] {
+    return [...this.#asked].filter((step) => this.#names.rewriting.has(step))
+  }
+
+  #begin(turn: number): void {
+    if (turn === this.#turn) return
+    this.#turn = turn
+    this.#problems = []
+    this.#asked = new Set()
+    const replies = Object.entries(this.#recording.turns[turn - 1]?.replies ?? {})
+    this.#left = new Map(replies.map(([namespace, list]) => [this.#names.current(namespace), [...list]]))
+  }
+}
+
+function replyText(parts: readonly MessagePart[]): string {
+  return parts
+    .map((part) => (part.type === 'text' ? `'${part.text}'` : part.type === 'tool-call' ? part.toolName : ''))
+    .join(' + ')
+}
+
+/** What a model was told last. */
+function lastOf({ messages }: ModelRequest): string {
+  const part = messages.at(-1)?.parts.at(-1)
+  if (part === undefined) return 'nothing'
+  return part.type === 'text'
+    ? show(part.text)
+    : `${part.toolName} = ${show(part.type === 'tool-result' ? part.output : part.input)}`
+}

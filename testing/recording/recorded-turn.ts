@@ -1,0 +1,124 @@
+/**
+ * The form of a recording, and how the messages of a stored turn are read into it. Whether they are whole is decided
+ * elsewhere.
+ */
+import type { JsonObject, JsonValue, Message, MessagePart, SessionDocument } from '../../src/index.js'
+import type { ScriptedAnswer } from '../scripted-model.js'
+
+/** A tool call of a stored turn, with its result. */
+export interface RecordedToolCall {
+  readonly namespace: string
+  readonly name: string
+  readonly input: JsonValue
+  readonly output: JsonValue
+  readonly isError?: true
+}
+
+/** A stored turn: what the user said, what models answered, and what came of it. */
+export interface RecordedTurn {
+  /** Counted from 1. */
+  readonly number: number
+  /** When it was committed: ISO 8601, UTC. */
+  readonly at: string
+  readonly said: string
+  /** What models answered, by memory namespace (a step's ID, unless it names another), in order. */
+  readonly replies: Readonly<Record<string, readonly (readonly MessagePart[])[]>>
+  readonly reply: string
+  readonly contentType: string
+  readonly encoding?: 'base64'
+  /** The current step at the turn's end. */
+  readonly step: string
+  readonly toolCalls: readonly RecordedToolCall[]
+  /** What the turn added to memory, by namespace. */
+  readonly messages: Readonly<Record<string, readonly Message[]>>
+}
+
+/** A session as a script: plain JSON, to be kept in a file. */
+export interface Recording {
+  /** The flow that the session is bound to. */
+  readonly flow: string
+  readonly sessionId: string
+  /** ISO 8601, UTC. */
+  readonly startedAt: string
+  readonly owner?: string
+  /** The `config` of the first turn. Absent where there was none. */
+  readonly config?: JsonObject
+  readonly turns: readonly RecordedTurn[]
+  /** Whether the last turn completed the session. */
+  readonly completed: boolean
+  /** The state of each step at the end. */
+  readonly states: Readonly<Record<string, JsonObject>>
+  /** The flow's context at the end. */
+  readonly context: JsonObject
+  /** What models said, as a script by step, for a conversation of one's own: by memory namespace, to be exact. */
+  readonly script: Readonly<Record<string, readonly ScriptedAnswer[]>>
+}
+
+/** The text that a turn left as its last message in a namespace: a model's, or the flow's own. */
+export interface LastText {
+  readonly turn: number
+  readonly namespace: string
+  readonly text: string
+}
+
+/** The messages of one turn in one namespace. */
+export interface TurnMessages {
+  readonly turn: number
+  readonly namespace: string
+  readonly messages: readonly Message[]
+}
+
+/** The messages of a document, turn by turn and namespace by namespace. */
+export function turnMessagesOf(document: SessionDocument): TurnMessages[] {
+  return Object.entries(document.flow.memory).flatMap(([namespace, { messages }]) => {
+    const groups: { turn: number; namespace: string; messages: Message[] }[] = []
+    for (const message of messages) {
+      const last = groups.at(-1)
+      if (last?.turn === message.turn) last.messages.push(message)
+      else groups.push({ turn: message.turn, namespace, messages: [message] })
+    }
+    return groups
+  })
+}
+
+/** The text of a message that is one text and nothing else. */
+export function onlyText({ parts }: Message): string | undefined {
+  const [part, more] = parts
+  return part?.type === 'text' && more === undefined ? part.text : undefined
+}
+
+/** How a reply stands in memory: bytes say nothing to a model. */
+export function rememberedText({ reply, contentType, encoding }: SessionDocument['history'][number]): string {
+  return encoding === undefined ? reply : `[${contentType}]`
+}
+
+/** What a model answered, as a script says it. The IDs of tool calls stay: results in memory go by them. */
+export function answerOf(parts: readonly MessagePart[]): ScriptedAnswer {
+  const texts = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []))
+  const toolCalls = parts.flatMap((part) =>
+    part.type === 'tool-call'
+      ? [{ name: part.toolName, input: part.input, id: part.toolCallId, offered: false as const }]
+      : [],
+  )
+  if (toolCalls.length === 0) return { text: texts.join('') }
+  return texts.length === 0 ? { toolCalls } : { text: texts.join(''), toolCalls }
+}
+
+/** The tool calls among messages, with their results. */
+export function toolCallsOf(namespace: string, messages: readonly Message[]): RecordedToolCall[] {
+  const parts = messages.flatMap((message) => message.parts)
+  return parts.flatMap((part) => {
+    if (part.type !== 'tool-call') return []
+    const result = parts.find((other) => other.type === 'tool-result' && other.toolCallId === part.toolCallId)
+    if (result?.type !== 'tool-result') return []
+    const { output, isError } = result
+    const call = { namespace, name: part.toolName, input: part.input, output }
+    return [isError === undefined ? call : { ...call, isError }]
+  })
+}
+
+/** The `config` that the session began with, where it is still in the context. */
+export function configOf({ flow }: SessionDocument): JsonObject | undefined {
+  const { config } = flow.context
+  return typeof config === 'object' && config !== null && !Array.isArray(config) ? (config as JsonObject) : undefined
+}

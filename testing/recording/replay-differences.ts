@@ -1,0 +1,161 @@
+/** Where a replayed turn differs from the recorded one, and how that is shown. Running the turn is not decided here. */
+import type { ExecuteResult, JsonValue, Message, SessionDocument } from '../../src/index.js'
+import { show } from '../expectation-error.js'
+import type { ModelProblems } from './recorded-model.js'
+import {
+  type RecordedToolCall,
+  type RecordedTurn,
+  type Recording,
+  toolCallsOf,
+  turnMessagesOf,
+} from './recorded-turn.js'
+
+/** Longer texts are cut. */
+const mostShown = 2000
+
+/** One thing that differs. */
+export interface Difference {
+  /** `reply`, `step`, `state of AskName` and so on. */
+  readonly what: string
+  /** Absent where there was none. */
+  readonly recorded?: string
+  readonly replayed?: string
+}
+
+/** What a turn came to when it was replayed. */
+export interface ReplayedTurn {
+  readonly result: ExecuteResult
+  readonly document: SessionDocument | undefined
+  readonly model: ModelProblems
+}
+
+/** What differs in a turn; the names of steps and namespaces are those of the code at hand. */
+export function differencesOf(
+  recording: Recording,
+  recorded: RecordedTurn,
+  { result, document, model }: ReplayedTurn,
+  currentName: (name: string) => string,
+): Difference[] {
+  const { response, error, encoding } = result
+  const { tooMany, unused } = model
+  // Where the model had no answer to give, the turn failed for that alone.
+  if (tooMany.length > 0) return tooMany.map((problem) => ({ what: 'model calls', replayed: problem }))
+  if (error !== undefined || document === undefined) {
+    const text = error === undefined ? 'nothing is stored' : `failed with ${error.code}: ${response.message}`
+    return [{ what: 'reply', recorded: recorded.reply, replayed: text }]
+  }
+  const found: Difference[] = unused.map((answers) => ({ what: 'model calls', recorded: answers }))
+  const compare = (what: string, before: string | undefined, after: string | undefined): void => {
+    if (before === after) return
+    found.push({
+      what,
+      ...(before === undefined ? {} : { recorded: before }),
+      ...(after === undefined ? {} : { replayed: after }),
+    })
+  }
+  const isLast = recorded === recording.turns.at(-1)
+  compare('reply', recorded.reply, response.message)
+  compare('content type', recorded.contentType, response.contentType)
+  compare('encoding', recorded.encoding, encoding)
+  compare('step', currentName(recorded.step), document.flow.currentStep ?? undefined)
+  compare('completed', String(isLast && recording.completed), String(response.completed))
+  const groups = turnMessagesOf(document).filter(({ turn }) => turn === recorded.number)
+  const after = new Map(groups.map(({ namespace, messages }) => [namespace, messages]))
+  const calls = [...after].flatMap(([namespace, messages]) => toolCallsOf(namespace, messages))
+  compare('tool calls', callLines(recorded.toolCalls, currentName), callLines(calls, currentName))
+  const before = new Map(Object.entries(recorded.messages).map(([name, messages]) => [currentName(name), messages]))
+  // What differs above shows in memory as well; it need not be told twice.
+  if (found.length === 0) {
+    for (const namespace of new Set([...before.keys(), ...after.keys()])) {
+      const [one, other] = firstDifferent(before.get(namespace) ?? [], after.get(namespace) ?? [])
+      compare(`memory '${namespace}'`, one, other)
+    }
+  }
+  if (isLast) {
+    const states = new Map(Object.entries(recording.states).map(([name, state]) => [currentName(name), state]))
+    for (const step of new Set([...states.keys(), ...Object.keys(document.flow.steps)])) {
+      compare(`state of ${step}`, sortedJson(states.get(step)), sortedJson(document.flow.steps[step]?.state))
+    }
+    compare('context', sortedJson(recording.context), sortedJson(document.flow.context))
+  }
+  return found
+}
+
+function callLines(calls: readonly RecordedToolCall[], currentName: (name: string) => string): string | undefined {
+  const lines = calls.map(({ namespace, name, input, output, isError }) => ({
+    namespace: currentName(namespace),
+    line: `${name} ${sortedJson(input)} ${isError ? 'failed:' : '='} ${sortedJson(output)}`,
+  }))
+  // Two namespaces have no order between them.
+  lines.sort((one, other) => (one.namespace < other.namespace ? -1 : one.namespace > other.namespace ? 1 : 0))
+  return lines.length === 0 ? undefined : lines.map(({ line }) => line).join('\n')
+}
+
+function firstDifferent(
+  before: readonly Message[],
+  after: readonly Message[],
+): [string | undefined, string | undefined] {
+  for (let index = 0; index < Math.max(before.length, after.length); index++) {
+    const [one, other] = [lineOf(before[index]), lineOf(after[index])]
+    if (one !== other) return [one, other]
+  }
+  return [undefined, undefined]
+}
+
+function lineOf(message: Message | undefined): string | undefined {
+  if (message === undefined) return undefined
+  const parts = message.parts.map((part) =>
+    part.type === 'text' ? part.text : sortedJson(part as unknown as JsonValue),
+  )
+  return `${message.role}: ${parts.join(' + ')}`
+}
+
+/** JSON in which the order of keys does not count. */
+function sortedJson(value: JsonValue | undefined): string | undefined {
+  return JSON.stringify(value, (_key, part: unknown) =>
+    typeof part === 'object' && part !== null && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).sort(([one], [other]) => (one < other ? -1 : 1)))
+      : part,
+  )
+}
+
+/** The failure of a replay. */
+export function replayFailure(
+  recording: Recording,
+  recorded: RecordedTurn,
+  found: readonly Difference[],
+  rewriting: readonly string[],
+): string {
+  const { sessionId, flow, turns } = recording
+  const lines = [
+    `Session '${sessionId}' of flow '${flow}', replayed, differs at turn ${recorded.number} of ${turns.length}.`,
+    '',
+    `  User: ${show(recorded.said)}`,
+    '',
+    ...found.flatMap(({ what, recorded: before, replayed }) => [
+      `  ${what}`,
+      ...marked('-', before),
+      ...marked('+', replayed),
+    ]),
+    '',
+    '  - as recorded, + as replayed',
+    '',
+    ...notesOn(found, rewriting),
+    'Mend the flow, or record the session anew where the change is meant.',
+  ]
+  return lines.join('\n')
+}
+
+/** Where the cause may be that a step changes what its model says. */
+function notesOn(found: readonly Difference[], rewriting: readonly string[]): string[] {
+  if (!found.some(({ what }) => what === 'reply' || what === 'model calls')) return []
+  return rewriting.map(
+    (step) => `Step '${step}' has an onReply: the recording has what it sent, and not what the model said to it.`,
+  )
+}
+
+function marked(sign: '-' | '+', text: string | undefined): string[] {
+  if (text === undefined) return []
+  const shown = text.length <= mostShown ? text : `${text.slice(0, mostShown)}… (${text.length} characters)`
+  return shown.split('\n').map((line) => `    ${sign} ${line}`)
+}

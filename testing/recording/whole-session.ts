@@ -1,0 +1,181 @@
+/**
+ * Whether a stored session is still whole, and which of its texts a model said. It names what is missing; where the
+ * document cannot tell, it says so and guesses nothing.
+ *
+ * What the engine stores: each model call leaves one assistant message, and `usage.modelCalls` counts them all. A reply
+ * that no model made is stored as well, as the last message of its turn in one namespace, where a model step takes part.
+ * So an assistant message is a model's for certain unless it is the last of its turn and a single text that was sent.
+ */
+import type { Message, SessionDocument } from '../../src/index.js'
+import { count, ExpectationError, list, show } from '../expectation-error.js'
+import { type LastText, onlyText, rememberedText, type TurnMessages } from './recorded-turn.js'
+
+/** What every refusal begins with. */
+function refuse(document: Pick<SessionDocument, 'id'>, problem: string): never {
+  throw new ExpectationError(`Session '${document.id}' cannot be recorded: ${problem}`)
+}
+
+/** Refuses a session that is not whole. */
+export function requireWhole(document: SessionDocument, groups: readonly TurnMessages[]): void {
+  const { runStatus, history, error, flow } = document
+  if (runStatus === 'aborted') {
+    refuse(
+      document,
+      `it was aborted (${list(error.slice(-1))}). Of the turn that failed nothing is stored, neither what was said nor what models answered.`,
+    )
+  }
+  if (history.length === 0) refuse(document, 'no turn of it is stored.')
+  for (const [index, { turn }] of history.entries()) {
+    if (turn === index + 1) continue
+    const missing = turn > index + 1 ? `turn ${index + 1} is missing` : `turn ${turn} is there twice`
+    refuse(document, `its history is not whole: ${missing} (entry ${index + 1} is turn ${turn}).`)
+  }
+  const last = history.at(-1)?.step
+  if (last !== flow.currentStep) {
+    refuse(
+      document,
+      `its history ends in step '${last}', and its current step is '${flow.currentStep}': turns are missing.`,
+    )
+  }
+  let before: TurnMessages | undefined
+  for (const group of groups) {
+    const place = `turn ${group.turn} in namespace '${group.namespace}'`
+    if (group.turn < 1 || group.turn > history.length) {
+      refuse(document, `its memory has messages of ${place}, and its history has ${count(history.length, 'turn')}.`)
+    }
+    if (before?.namespace === group.namespace && before.turn > group.turn) {
+      refuse(document, `the messages of ${place} come after those of turn ${before.turn}.`)
+    }
+    before = group
+    const problem = groupProblem(group.messages)
+    if (problem !== undefined) refuse(document, `the messages of ${place} are not whole: ${problem}.`)
+  }
+  for (const entry of history) {
+    // A step that a model answered for keeps every reply of a turn that ends in it.
+    if (flow.steps[entry.step]?.model === undefined) continue
+    const text = rememberedText(entry)
+    const isThere = groups.some(({ turn, messages }) => {
+      const end = messages.at(-1)
+      return turn === entry.turn && end?.role === 'assistant' && [text, entry.reply].includes(onlyText(end) ?? '')
+    })
+    if (isThere) continue
+    refuse(
+      document,
+      `turn ${entry.turn} ended in model step '${entry.step}', and no namespace has its reply ${show(entry.reply, 60)}: messages are missing.`,
+    )
+  }
+}
+
+/** What is wrong with the messages of one turn in one namespace. */
+function groupProblem(messages: readonly Message[]): string | undefined {
+  if (messages[0]?.role !== 'user') return 'they do not begin with what the user said'
+  const open: string[] = []
+  for (const { role, parts } of messages) {
+    if (role === 'tool') {
+      for (const part of parts) {
+        if (part.type !== 'tool-result') return 'a tool says what is no result'
+        const expected = open.shift()
+        if (expected !== part.toolCallId) return `the result of '${part.toolName}' (${part.toolCallId}) has no call`
+      }
+      continue
+    }
+    if (open.length > 0) return `the tool call ${open[0]} has no result`
+    if (role !== 'assistant') continue
+    for (const part of parts) if (part.type === 'tool-call') open.push(part.toolCallId)
+  }
+  if (open.length > 0) return `the tool call ${open[0]} has no result`
+  return messages.at(-1)?.role === 'user' ? 'they end with a question that nobody answered' : undefined
+}
+
+/**
+ * The texts that the flow said itself, among those that were the last of their turns.
+ *
+ * @param named - The turns in which the flow answered itself, where the caller knows.
+ */
+export function ownTextsOf(
+  document: SessionDocument,
+  groups: readonly TurnMessages[],
+  named: readonly number[] | undefined,
+): LastText[] {
+  const { modelCalls } = document.usage
+  const isReply = ({ role }: Message): boolean => role === 'assistant'
+  const replies = groups.flatMap(({ messages }) => messages.filter(isReply)).length
+  if (modelCalls > replies) {
+    refuse(
+      document,
+      `it counts ${count(modelCalls, 'model call')}, and its memory has ${count(replies, 'reply', 'replies')}: messages are missing.`,
+    )
+  }
+  const possible = groups.flatMap((group) => lastTextOf(document, group) ?? [])
+  const certain = possible.filter((text) => isOwnForCertain(document, text))
+  const open = possible.filter((text) => !certain.includes(text) && !isModelForCertain(groups, text))
+  const missing = replies - modelCalls - certain.length
+  if (missing < 0 || missing > open.length) {
+    refuse(
+      document,
+      `it counts ${count(modelCalls, 'model call')}, its memory has ${count(replies, 'reply', 'replies')}, and ${certain.length} to ${certain.length + open.length} of those can be the flow's own: messages are missing, or were changed.`,
+    )
+  }
+  if (named !== undefined) return namedTexts(document, certain, open, named, missing)
+  if (missing === 0) return certain
+  if (missing === open.length) return [...certain, ...open]
+  const lines = open.map(({ turn, text }) => `  turn ${turn}: ${show(text, 60)}`)
+  refuse(
+    document,
+    `${count(missing, 'reply', 'replies')} of these ${open.length} the flow made itself, without a model, and the document does not tell which:\n${lines.join('\n')}\nName the turns in which the flow answered itself: recordingOf(document, { ownReplies: [${open[0]?.turn}] }).`,
+  )
+}
+
+function namedTexts(
+  document: SessionDocument,
+  certain: readonly LastText[],
+  open: readonly LastText[],
+  named: readonly number[],
+  missing: number,
+): LastText[] {
+  const chosen = open.filter(({ turn }) => named.includes(turn))
+  const unknown = named.filter((turn) => ![...certain, ...open].some((text) => text.turn === turn))
+  if (unknown.length > 0) {
+    refuse(document, `ownReplies names turn ${list(unknown.map(String))}, and no reply of it can be the flow's own.`)
+  }
+  if (chosen.length !== missing) {
+    refuse(
+      document,
+      `ownReplies leaves ${count(chosen.length, 'reply', 'replies')} to the flow, and by its model calls it is ${missing}, among turns ${list(open.map(({ turn }) => String(turn)))}.`,
+    )
+  }
+  return [...certain, ...chosen]
+}
+
+/** The text that a turn left last, if it is the one that was sent: it may be anybody's. */
+function lastTextOf(document: SessionDocument, { turn, namespace, messages }: TurnMessages): LastText | undefined {
+  const last = messages.at(-1)
+  const entry = document.history[turn - 1]
+  if (last?.role !== 'assistant' || entry === undefined) return undefined
+  const text = onlyText(last)
+  return text === rememberedText(entry) || text === entry.reply ? { turn, namespace, text } : undefined
+}
+
+/** In a turn that ended in a step no model ever answered for, or with bytes, the reply was the flow's. */
+function isOwnForCertain(document: SessionDocument, { turn, text }: LastText): boolean {
+  const entry = document.history[turn - 1]
+  if (entry === undefined) return false
+  const { steps } = document.flow
+  const noModelEver = Object.hasOwn(steps, entry.step) && steps[entry.step]?.model === undefined
+  return noModelEver || text !== entry.reply
+}
+
+/** After a tool that only told the model something, the model speaks again. */
+function isModelForCertain(groups: readonly TurnMessages[], { turn, namespace }: LastText): boolean {
+  const messages = groups.find((group) => group.turn === turn && group.namespace === namespace)?.messages ?? []
+  const results: boolean[] = []
+  for (let index = messages.length - 2; messages[index]?.role === 'tool'; index--) {
+    for (const part of messages[index]?.parts ?? []) {
+      if (part.type !== 'tool-result') continue
+      // A result that moved on is a text, and so is that of a call that was not run after it.
+      const movedOn = typeof part.output === 'string' && (part.isError !== true || part.output.startsWith('Not run:'))
+      results.push(!movedOn)
+    }
+  }
+  return results.length > 0 && results.every(Boolean)
+}

@@ -1,0 +1,67 @@
+/** What a test may say about a request to a model, and whether it is so. */
+import type { JsonObject, StepConstructor } from '../../src/index.js'
+import { differences, ExpectationError, fits, list, show } from '../expectation-error.js'
+import type { RecordedRequest } from '../scripted-model.js'
+import { whereOf } from './model-script.js'
+
+/** What a model is expected to have been told. What is left out may be anything. */
+export interface AskedExpectation {
+  /** The system prompt: the whole text, or a RegExp for a part of it. */
+  readonly system?: string | RegExp
+  /** The last message of the user: the whole text, or a RegExp for a part of it. */
+  readonly user?: string | RegExp
+  /** The names of all tools offered, in any order. */
+  readonly tools?: readonly string[]
+  /** Parameters of the call; others may be there. */
+  readonly params?: JsonObject
+  /** The step that asked: a class or its ID. */
+  readonly step?: StepConstructor | string
+  /** Which of the requests is meant, counted from 1. Default: the last one. */
+  readonly call?: number
+}
+
+/**
+ * Fails where the model was told something else.
+ *
+ * @throws {@link ExpectationError} with all that differs.
+ */
+export function checkAsked(requests: readonly RecordedRequest[], expected: AskedExpectation): void {
+  const { call } = expected
+  const request = call === undefined ? requests.at(-1) : requests[call - 1]
+  if (request === undefined) {
+    const asked = requests.length === 0 ? 'it was not asked at all' : `it was asked ${requests.length} times`
+    throw new ExpectationError(
+      `Expected the model to be asked${call === undefined ? '' : ` ${call} times`}, and ${asked}.`,
+    )
+  }
+  const problems = problemsOf(request, expected)
+  if (problems.length === 0) return
+  throw new ExpectationError(
+    `The model was not told what was expected: ${whereOf(request)}.\n${problems.map((problem) => `  ${problem}`).join('\n')}`,
+  )
+}
+
+function problemsOf(request: RecordedRequest, expected: AskedExpectation): string[] {
+  const { system, user, tools, params, step } = expected
+  const problems: string[] = []
+  const compare = (name: string, wanted: string | RegExp | undefined, text: string | undefined): void => {
+    if (wanted === undefined || (text !== undefined && fits(wanted, text))) return
+    problems.push(`${name}: expected ${show(wanted)}, got ${text === undefined ? 'none' : show(text, 1000)}`)
+  }
+  compare('system', system, request.system)
+  compare('user', user, lastUserText(request))
+  if (tools !== undefined) {
+    const offered = request.tools.map(({ name }) => name).sort()
+    if (String([...tools].sort()) !== String(offered)) {
+      problems.push(`tools: expected ${list([...tools].sort())}, got ${list(offered)}`)
+    }
+  }
+  if (params !== undefined) problems.push(...differences(params, request.params, 'params'))
+  compare('step', typeof step === 'function' ? step.id : step, request.origin.stepId)
+  return problems
+}
+
+function lastUserText({ messages }: RecordedRequest): string | undefined {
+  const parts = messages.findLast(({ role }) => role === 'user')?.parts
+  return parts?.map((part) => (part.type === 'text' ? part.text : '')).join('')
+}

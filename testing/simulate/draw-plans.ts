@@ -1,0 +1,58 @@
+/**
+ * How plans are drawn at random, and so how they are made shorter. The one place that knows what fast-check offers; no
+ * public type leads here, for who simulates nothing need not have it.
+ */
+import type { Plan, PlannedAction, PlannedFault, PlannedSpeech } from './plan.js'
+
+/** What may happen beside speaking. */
+export interface PlanOptions {
+  readonly maxActions: number
+  readonly faults: boolean
+  readonly restarts: boolean
+  readonly together: boolean
+}
+
+type FastCheck = typeof import('fast-check')
+type Arbitrary<T> = import('fast-check').Arbitrary<T>
+
+/** Draws plans. */
+export function plansOf(fc: FastCheck, options: PlanOptions): Arbitrary<Plan> {
+  const numbers = (length: number): Arbitrary<number[]> =>
+    fc.array(fc.nat(999), { minLength: length, maxLength: length })
+  // With each turn its own numbers, what is left of a conversation stays the same when a turn is taken out.
+  const speech: Arbitrary<PlannedSpeech> = fc.record({ actor: fc.nat(999), picks: numbers(2), modelPicks: numbers(4) })
+  const times = fc.constantFrom(1, 3)
+  const fault: Arbitrary<PlannedFault> = fc.oneof(
+    fc.record({
+      operation: fc.constantFrom('save' as const, 'load' as const, 'create' as const),
+      effect: fc.constantFrom('fail-before' as const, 'fail-after' as const),
+      times,
+    }),
+    fc.record({
+      operation: fc.constant('save' as const),
+      effect: fc.constantFrom('rival-write' as const, 'rival-delete' as const),
+      times: fc.constant(1),
+    }),
+  )
+  const noFault = fc.constant(undefined)
+  const say: Arbitrary<PlannedAction> = fc.record({
+    kind: fc.constant('say' as const),
+    speech,
+    fault: options.faults ? fc.option(fault, { nil: undefined, freq: 4 }) : noFault,
+  })
+  const restart: Arbitrary<PlannedAction> = fc.constant({ kind: 'restart' })
+  const delay = fc.constantFrom(0, 10, 20)
+  const together: Arbitrary<PlannedAction> = fc.record({
+    kind: fc.constant('together' as const),
+    speeches: fc.tuple(speech, speech),
+    elsewhere: fc.boolean(),
+    delays: fc.array(delay, { minLength: 4, maxLength: 4 }),
+  })
+  const action = fc.oneof(
+    { withCrossShrink: true },
+    { weight: 8, arbitrary: say },
+    ...(options.restarts ? [{ weight: 1, arbitrary: restart }] : []),
+    ...(options.together ? [{ weight: 1, arbitrary: together }] : []),
+  )
+  return fc.record({ actions: fc.array(action, { minLength: 1, maxLength: options.maxActions, size: 'max' }) })
+}

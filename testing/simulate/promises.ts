@@ -1,0 +1,163 @@
+/**
+ * What holds of every flow, whatever it is about: looked at after each turn of a simulated conversation. What was said
+ * and stored is not its affair.
+ */
+import type { FlowErrorCode, SessionDocument, SessionStore } from '../../src/index.js'
+import { count, show } from '../expectation-error.js'
+import type { SimulatedTurn } from './simulated-turn.js'
+
+/** A promise that was broken. */
+export interface Violation {
+  readonly promise: string
+  readonly text: string
+}
+
+/** The promises of one simulated conversation. */
+export class Promises {
+  readonly #mayFail: readonly FlowErrorCode[]
+  /** By session: how many turns it had when it was completed. */
+  readonly #completed = new Map<string, number>()
+  #notJson: string | undefined
+
+  constructor(mayFail: readonly FlowErrorCode[]) {
+    this.#mayFail = mayFail
+  }
+
+  /** Puts a look at what is written around a store. */
+  watch(store: SessionStore): SessionStore {
+    const look = (document: SessionDocument): void => {
+      this.#notJson ??= jsonProblem(document, 'document')
+    }
+    return new Proxy(store, {
+      get: (target, key) => {
+        const value: unknown = Reflect.get(target, key, target)
+        if (typeof value !== 'function') return value
+        if (key !== 'create' && key !== 'save') return value.bind(target)
+        return (document: SessionDocument, ...more: unknown[]) => {
+          look(document)
+          return Reflect.apply(value, target, [document, ...more])
+        }
+      },
+    })
+  }
+
+  /** The first promise that is broken, if one is. `last` are the turns since the last look. */
+  check(
+    transcript: readonly SimulatedTurn[],
+    last: readonly SimulatedTurn[],
+    documents: ReadonlyMap<string, SessionDocument>,
+  ): Violation | undefined {
+    for (const turn of last) {
+      const problem = this.#failedForNothing(turn) ?? this.#continued(turn) ?? notCommitted(turn, documents)
+      if (problem !== undefined) return problem
+    }
+    for (const [id, document] of documents) {
+      const problem = doubled(transcript, document) ?? this.#reopened(id, document)
+      if (problem !== undefined) return problem
+    }
+    if (this.#notJson !== undefined) return { promise: 'what is stored is JSON', text: this.#notJson }
+    return undefined
+  }
+
+  #failedForNothing({ said, success, code, reply, disturbed, together }: SimulatedTurn): Violation | undefined {
+    if (success || disturbed || (code !== undefined && this.#mayFail.includes(code))) return undefined
+    // Two engines: one of them was late.
+    if (together && code === 'SESSION_CONFLICT') return undefined
+    return {
+      promise: 'a turn fails only where a fault struck',
+      text: `The turn ${show(said)} failed with ${code}, and no fault struck: ${reply}\nIf that is meant: simulate(..., { mayFail: ['${code}'] }).`,
+    }
+  }
+
+  #continued({ said, session, success }: SimulatedTurn): Violation | undefined {
+    const turns = this.#completed.get(session)
+    if (!success || turns === undefined) return undefined
+    return {
+      promise: 'a completed session never continues',
+      text: `The turn ${show(said)} was answered in session '${session}', which was completed in turn ${turns}.`,
+    }
+  }
+
+  #reopened(id: string, { runStatus, history }: SessionDocument): Violation | undefined {
+    const turns = this.#completed.get(id)
+    if (turns === undefined) {
+      if (runStatus === 'completed') this.#completed.set(id, history.length)
+      return undefined
+    }
+    if (runStatus === 'completed' && history.length === turns) return undefined
+    return {
+      promise: 'a completed session never continues',
+      text: `Session '${id}' was completed in turn ${turns}, and is stored as '${runStatus}' with ${count(history.length, 'turn')}.`,
+    }
+  }
+}
+
+function notCommitted(
+  { said, reply, session, success, completed }: SimulatedTurn,
+  documents: ReadonlyMap<string, SessionDocument>,
+): Violation | undefined {
+  if (!success) return undefined
+  const promise = 'never a reply without a commit'
+  const document = documents.get(session)
+  const entry = document?.history.find((one) => one.message === said && one.reply === reply)
+  if (entry === undefined) {
+    const stored =
+      document === undefined
+        ? 'nothing is stored'
+        : `what is stored has ${count(document.history.length, 'other turn')}`
+    return {
+      promise,
+      text: `The turn ${show(said)} was answered with ${show(reply)}, and ${stored} (session '${session}').`,
+    }
+  }
+  if (!completed || document?.runStatus === 'completed') return undefined
+  return {
+    promise,
+    text: `The turn ${show(said)} was answered as the last one, and session '${session}' is stored as '${document?.runStatus}'.`,
+  }
+}
+
+function doubled(transcript: readonly SimulatedTurn[], { id, history }: SessionDocument): Violation | undefined {
+  const promise = 'turns are never doubled'
+  for (const [index, { turn, message }] of history.entries()) {
+    if (turn !== index + 1) {
+      return {
+        promise,
+        text: `Entry ${index + 1} of the history of session '${id}' is turn ${turn}: ${show(message)}.`,
+      }
+    }
+    const said = transcript.filter((one) => one.said === message && (one.session === id || one.to === id)).length
+    const stored = history.filter((one) => one.message === message).length
+    if (stored > said) {
+      return {
+        promise,
+        text: `${show(message)} was said ${count(said, 'time')} to session '${id}', and is stored ${count(stored, 'time')}.`,
+      }
+    }
+  }
+  return undefined
+}
+
+/** Where a value is not what JSON would make of it. */
+function jsonProblem(value: unknown, path: string): string | undefined {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return undefined
+  if (typeof value === 'number')
+    return Number.isFinite(value) ? undefined : `${path} is ${value}, which JSON cannot carry.`
+  if (Array.isArray(value)) {
+    for (const [index, entry] of value.entries()) {
+      const problem = jsonProblem(entry, `${path}[${index}]`)
+      if (problem !== undefined) return problem
+    }
+    return undefined
+  }
+  const prototype: unknown = typeof value === 'object' ? Object.getPrototypeOf(value) : undefined
+  if (prototype !== Object.prototype && prototype !== null) {
+    const kind = typeof value === 'object' ? (value?.constructor?.name ?? 'object') : typeof value
+    return `${path} is of type ${kind}, which JSON cannot carry.`
+  }
+  for (const [key, entry] of Object.entries(value as object)) {
+    const problem = jsonProblem(entry, `${path}.${key}`)
+    if (problem !== undefined) return problem
+  }
+  return undefined
+}

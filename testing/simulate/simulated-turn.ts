@@ -1,0 +1,56 @@
+/** What happened in a simulated conversation. Types only. */
+import type { ExecuteResult, FlowErrorCode, SessionDocument } from '../../src/index.js'
+import type { PlannedFault } from './plan.js'
+
+/** One turn of a simulated conversation. */
+export interface SimulatedTurn {
+  readonly said: string
+  /** The session that it was said to; `''` for a new one. */
+  readonly to: string
+  readonly success: boolean
+  readonly completed: boolean
+  readonly reply: string
+  /** The session that answered; `''` where there is none. */
+  readonly session: string
+  /** Why it failed; absent on success. */
+  readonly code?: FlowErrorCode
+  /** Whether a fault of the store struck meanwhile. */
+  readonly disturbed: boolean
+  /** Whether another turn ran at the same time. */
+  readonly together: boolean
+}
+
+/**
+ * What must hold after each turn: throws, or returns `false`, where it does not.
+ *
+ * @param document - The session that answered last, as it is stored.
+ * @param transcript - Every turn so far, in the order in which they were answered.
+ */
+export type Invariant = (document: SessionDocument, transcript: readonly SimulatedTurn[]) => unknown
+
+/** What was done, for the test code that repeats it. */
+export type PlayedAction =
+  | {
+      readonly kind: 'say'
+      readonly said: string
+      readonly faults: readonly PlannedFault[]
+      readonly code: FlowErrorCode | undefined
+    }
+  | { readonly kind: 'restart' }
+  | {
+      readonly kind: 'together'
+      readonly said: readonly string[]
+      readonly elsewhere: boolean
+      readonly delays: readonly number[]
+    }
+
+/** A turn, from what the engine answered. */
+export function turnOf(
+  said: string,
+  to: string,
+  { response, error }: ExecuteResult,
+  more: Pick<SimulatedTurn, 'disturbed' | 'together'>,
+): SimulatedTurn {
+  const { success, completed, message, session } = response
+  return { said, to, success, completed, reply: message, session, ...(error ? { code: error.code } : {}), ...more }
+}

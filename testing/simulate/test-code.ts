@@ -1,0 +1,106 @@
+/** A simulated conversation as the code of a test that repeats it. What happened is told; nothing is run here. */
+import type { ScriptedReply } from '../scripted-model.js'
+import type { PlannedFault } from './plan.js'
+import type { PlayedAction } from './simulated-turn.js'
+
+/** What a test needs beside what was said. */
+export interface TestCodeOptions {
+  /** The name of the flow class. */
+  readonly flow: string
+  /** What the models said, in order. */
+  readonly script: readonly ScriptedReply[]
+  /** The providers that the flow names. */
+  readonly providers: readonly string[]
+  readonly hasServices: boolean
+  /** Whether the store was not the plain one. */
+  readonly hasStore: boolean
+  /** What is wrong at the end. */
+  readonly broken: string
+}
+
+/** The lines of a test. */
+export function testCode(actions: readonly PlayedAction[], options: TestCodeOptions): string {
+  const { flow, script, hasServices, hasStore } = options
+  const given = [
+    ...(script.length === 0 ? [] : [`script: [${script.map(replyCode).join(', ')}]`]),
+    ...(hasServices ? ['services'] : []),
+  ]
+  const needsEngine = actions[0]?.kind !== 'say' || actions[0].faults.length > 0
+  return [
+    ...(hasStore ? ['// The store was wrapped: give the conversation one like it, with createStore.'] : []),
+    `const conversation = new Conversation(${flow}${given.length === 0 ? '' : `, { ${given.join(', ')} }`})`,
+    ...(needsEngine ? ['await conversation.open()'] : []),
+    ...actions.flatMap((action, index) => actionCode(action, index === actions.length - 1, options)),
+    ...options.broken.split('\n').map((line) => `// ${line}`),
+  ].join('\n')
+}
+
+function actionCode(action: PlayedAction, isLast: boolean, options: TestCodeOptions): string[] {
+  if (action.kind === 'restart') return ['await conversation.restart()']
+  if (action.kind === 'say') {
+    return [
+      ...action.faults.map(faultCode),
+      `await conversation.say(${code(action.said)})`,
+      // The last turn is the one at fault.
+      ...(action.code === undefined || isLast ? [] : [`conversation.expectError('${action.code}')`]),
+    ]
+  }
+  return togetherCode(action, options)
+}
+
+function faultCode({ operation, effect, times }: PlannedFault): string {
+  if (effect === 'rival-write') return 'conversation.store.rivalWrites()'
+  if (effect === 'rival-delete') return 'conversation.store.rivalDeletes()'
+  const fields = [...(effect === 'fail-after' ? ['after: true'] : []), ...(times === 1 ? [] : [`times: ${times}`])]
+  return `conversation.store.failNext('${operation}'${fields.length === 0 ? '' : `, { ${fields.join(', ')} }`})`
+}
+
+function togetherCode(
+  { said, elsewhere, delays }: Extract<PlayedAction, { kind: 'together' }>,
+  { flow, providers, hasServices }: TestCodeOptions,
+): string[] {
+  const late = delays.flatMap((ms, index) => {
+    if (ms === 0) return []
+    const nth = index % 2 === 0 ? '' : ', { nth: 2 }'
+    return [`conversation.store.delayNext('${index < 2 ? 'load' : 'save'}', ${ms}${nth})`]
+  })
+  const models = providers.map((provider) => `{ provider: ${code(provider)}, resolve: () => conversation.model }`)
+  const fields = [
+    `flows: [${flow}]`,
+    'sessionStore: conversation.store',
+    'clock: conversation.clock',
+    ...(models.length === 0 ? [] : [`providers: [${models.join(', ')}]`]),
+    ...(hasServices ? ['services'] : []),
+  ]
+  const engines = ['conversation.engine', elsewhere ? 'elsewhere' : 'conversation.engine']
+  return [
+    ...(elsewhere ? [`const elsewhere = new FlowEngine({ ${fields.join(', ')} })`] : []),
+    ...late,
+    'await conversation.clock.runUntil(',
+    '  Promise.all([',
+    ...said.map((text, index) => {
+      return `    ${engines[index]}.execute({ flowName: ${flow}.id, userMessage: ${code(text)}, sessionId: conversation.sessionId }),`
+    }),
+    '  ]),',
+    ')',
+  ]
+}
+
+function replyCode(reply: ScriptedReply): string {
+  return reply instanceof Error ? `new Error(${code(reply.message)})` : code(reply)
+}
+
+/** A value as it is written in code. */
+function code(value: unknown): string {
+  if (typeof value === 'string') {
+    const text = JSON.stringify(value).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")
+    return `'${text}'`
+  }
+  if (value instanceof Error) return `new Error(${code(value.message)})`
+  if (Array.isArray(value)) return `[${value.map(code).join(', ')}]`
+  if (typeof value !== 'object' || value === null) return String(value)
+  const fields = Object.entries(value).map(([key, entry]) => {
+    return `${/^[A-Za-z_$][\w$]*$/.test(key) ? key : code(key)}: ${code(entry)}`
+  })
+  return fields.length === 0 ? '{}' : `{ ${fields.join(', ')} }`
+}

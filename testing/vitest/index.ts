@@ -1,0 +1,14 @@
+/**
+ * The entry point `turnkeeper/testing/vitest`: matchers for conversations. Importing it adds them to vitest's `expect`.
+ */
+import { expect } from 'vitest'
+import { type ConversationMatchers, matchers } from './matchers.js'
+
+declare module 'vitest' {
+  interface Matchers<T> extends ConversationMatchers<T> {}
+}
+
+expect.extend(matchers)
+
+export type { ConversationMatchers, Matcher, MatcherContext, MatcherResult, OfConversation } from './matchers.js'
+export { matchers } from './matchers.js'

@@ -1,0 +1,101 @@
+/**
+ * The expectations of a `Conversation` as matchers for vitest's `expect`. Whether one holds, and what a failure says, is
+ * decided by the conversation.
+ */
+import type { FlowErrorCode, StateOf, StepConstructor } from '../../src/index.js'
+import { ExpectationError, show } from '../expectation-error.js'
+import type { ExpectedToolCall, PartOf, ReplySchema } from '../index.js'
+import { type AskedExpectation, Conversation } from '../index.js'
+
+/** A matcher that only a conversation has: `expect('text').toBeAtStep(...)` does not compile. */
+export type OfConversation<T, Matcher> = T extends Conversation ? Matcher : never
+
+/** What `expect(conversation)` can be asked. Each looks at the last turn. */
+export interface ConversationMatchers<T = unknown> {
+  /** The reply: its whole text, a RegExp for a part, or a Standard Schema for the JSON in it. */
+  readonly toHaveReplied: OfConversation<T, (expected: string | RegExp | ReplySchema) => void>
+  /** The step that the next turn goes on in: a class or its ID. */
+  readonly toBeAtStep: OfConversation<T, (step: StepConstructor | string) => void>
+  /** Some of a step's stored state. */
+  readonly toHaveState: OfConversation<
+    T,
+    <Target extends StepConstructor>(step: Target, state: PartOf<StateOf<Target>>) => void
+  >
+  /** The conversation reached an end step, and the session is stored as completed. */
+  readonly toBeCompleted: OfConversation<T, () => void>
+  /** The tool calls that the model made in the turn: all of them, in order. */
+  readonly toHaveCalledTools: OfConversation<T, (calls: readonly ExpectedToolCall[]) => void>
+  /** What the model was told in the turn. */
+  readonly toHaveAskedModel: OfConversation<T, (asked: AskedExpectation) => void>
+  /** The turn failed, with this code, and with this text: the whole one, or a RegExp for a part. */
+  readonly toHaveFailedWith: OfConversation<T, (code: FlowErrorCode, message?: string | RegExp) => void>
+}
+
+/** What a matcher answers. */
+export interface MatcherResult {
+  readonly pass: boolean
+  /** What is told of a failure. */
+  readonly message: () => string
+  readonly expected?: unknown
+  readonly actual?: unknown
+}
+
+/** What vitest calls a matcher with. */
+export interface MatcherContext {
+  readonly isNot: boolean
+}
+
+/** One matcher, as `expect.extend` takes it. */
+export type Matcher<Expected extends readonly unknown[]> = (
+  this: MatcherContext,
+  received: unknown,
+  ...expected: Expected
+) => MatcherResult
+
+/** The matchers, for an `expect` of your own: `expect.extend(matchers)`. */
+export const matchers: {
+  readonly toHaveReplied: Matcher<[expected: string | RegExp | ReplySchema]>
+  readonly toBeAtStep: Matcher<[step: StepConstructor | string]>
+  readonly toHaveState: Matcher<[step: StepConstructor, state: PartOf<object>]>
+  readonly toBeCompleted: Matcher<[]>
+  readonly toHaveCalledTools: Matcher<[calls: readonly ExpectedToolCall[]]>
+  readonly toHaveAskedModel: Matcher<[asked: AskedExpectation]>
+  readonly toHaveFailedWith: Matcher<[code: FlowErrorCode, message?: string | RegExp]>
+} = {
+  toHaveReplied: matcher('toHaveReplied', (conversation, expected) => conversation.expectReply(expected)),
+  toBeAtStep: matcher('toBeAtStep', (conversation, step) => conversation.expectStep(step)),
+  toHaveState: matcher('toHaveState', (conversation, step, state) => conversation.expectState(step, state)),
+  toBeCompleted: matcher('toBeCompleted', (conversation) => conversation.expectCompleted()),
+  toHaveCalledTools: matcher('toHaveCalledTools', (conversation, calls) => conversation.expectToolCalls(calls)),
+  toHaveAskedModel: matcher('toHaveAskedModel', (conversation, asked) => conversation.expectAsked(asked)),
+  toHaveFailedWith: matcher('toHaveFailedWith', (conversation, code, message) =>
+    conversation.expectError(code, message),
+  ),
+}
+
+function matcher<Expected extends readonly unknown[]>(
+  name: string,
+  check: (conversation: Conversation, ...expected: Expected) => void,
+): Matcher<Expected> {
+  return function match(received, ...expected) {
+    // A result is turned round by `.not`: what must fail in any case says so.
+    const failing = (text: string): MatcherResult => ({ pass: this.isNot, message: () => text })
+    if (!(received instanceof Conversation)) {
+      return failing(
+        `${name} takes a Conversation of turnkeeper/testing: expect(conversation).${name}(...). It got ${show(received)}.`,
+      )
+    }
+    if (this.isNot) {
+      return failing(
+        `A conversation has no .not.${name}: it would hold for a hundred wrong turns. Say what should be instead.`,
+      )
+    }
+    try {
+      check(received, ...expected)
+      return { pass: true, message: () => '' }
+    } catch (error) {
+      if (!ExpectationError.isInstance(error)) throw error
+      return { pass: false, message: () => error.message, expected: error.expected, actual: error.actual }
+    }
+  }
+}
