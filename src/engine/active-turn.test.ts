@@ -1,36 +1,41 @@
 import { describe, expect, test } from 'vitest'
-import { type Chat, type ChatOptions, chatWith, flowOf } from '../../testing/contract/chat.js'
-import { VirtualClock } from '../../testing/index.js'
+import { flowOf } from '../../testing/contract/test-flows.js'
+import { Conversation, type ConversationOptions, VirtualClock } from '../../testing/index.js'
 import { type FlowLogger, go, LogicStep, reply, type Turn } from '../index.js'
 
 /** A flow of one step, named `Start`, that does this in each turn. */
-function looking(look: (turn: Turn) => unknown, options: ChatOptions = {}): Chat {
+function looking(look: (turn: Turn) => unknown, options: ConversationOptions = {}): Conversation {
   class Start extends LogicStep {
     static override readonly id = 'Start'
     override run(turn: Turn) {
       return reply(String(look(turn)))
     }
   }
-  return chatWith(flowOf(Start), options)
+  return new Conversation(flowOf(Start), options)
 }
 
 describe('turn', () => {
   test('has the message and its number, counted from 1', async () => {
-    const chat = looking((turn) => `${turn.number} ${turn.message}`)
-    expect([await chat.say('a'), await chat.say('b')]).toEqual(['1 a', '2 b'])
+    await using conversation = looking((turn) => `${turn.number} ${turn.message}`)
+    await conversation.say('a')
+    conversation.expectReply('1 a')
+    await conversation.say('b')
+    conversation.expectReply('2 b')
   })
 
   test('has a signal that does not fire while the turn goes on', async () => {
-    expect(await looking((turn) => turn.signal.aborted).say('a')).toBe('false')
+    await using conversation = looking((turn) => turn.signal.aborted)
+    await conversation.say('a')
+    conversation.expectReply('false')
   })
 })
 
 describe('turn.context', () => {
   test('[2.2-3] holds the config of the first turn, frozen', async () => {
     const seen: Turn['context'][] = []
-    const chat = looking((turn) => seen.push(turn.context))
-    await chat.say('a', { config: { user: { name: 'Ada' } } })
-    await chat.say('b')
+    await using conversation = looking((turn) => seen.push(turn.context))
+    await conversation.say('a', { config: { user: { name: 'Ada' } } })
+    await conversation.say('b')
     expect(seen).toEqual([{ config: { user: { name: 'Ada' } } }, { config: { user: { name: 'Ada' } } }])
     const [context] = seen
     const config = context?.config as { user: object }
@@ -51,22 +56,22 @@ describe('turn.context', () => {
         this.addContext({ plan: 'free', region: 'eu' })
       }
     }
-    const chat = chatWith(Greeting)
-    await chat.say('a', { config: {}, serverContext: { plan: 'paid', limits: { seats: 3 } } })
-    await chat.say('b')
+    await using conversation = new Conversation(Greeting)
+    await conversation.say('a', { config: {}, serverContext: { plan: 'paid', limits: { seats: 3 } } })
+    await conversation.say('b')
     expect(seen).toEqual([
       { config: {}, plan: 'paid', region: 'eu', limits: { seats: 3 } },
       { config: {}, plan: 'free', region: 'eu' },
     ])
-    expect((await chat.document()).flow.context).toEqual({ config: {}, plan: 'free', region: 'eu' })
+    expect((await conversation.document()).flow.context).toEqual({ config: {}, plan: 'free', region: 'eu' })
   })
 
   test('is frozen also where the server laid something over it', async () => {
     let context: Turn['context'] = {}
-    const chat = looking((turn) => {
+    await using conversation = looking((turn) => {
       context = turn.context
     })
-    await chat.say('a', { serverContext: { limits: { seats: 3 } } })
+    await conversation.say('a', { serverContext: { limits: { seats: 3 } } })
     expect(Object.isFrozen(context)).toBe(true)
     expect(Object.isFrozen(context.limits)).toBe(true)
   })
@@ -81,10 +86,10 @@ describe('turn.context', () => {
 describe('turn.session', () => {
   test('tells who the session is', async () => {
     const seen: unknown[] = []
-    const chat = looking((turn) => seen.push(turn.session), { clock: new VirtualClock() })
-    await chat.say('a')
-    await chat.say('b')
-    const session = { id: chat.sessionId, flowName: 'Test', createdAt: '2026-01-01T00:00:00.000Z' }
+    await using conversation = looking((turn) => seen.push(turn.session), { clock: new VirtualClock() })
+    await conversation.say('a')
+    await conversation.say('b')
+    const session = { id: conversation.sessionId, flowName: 'Test', createdAt: '2026-01-01T00:00:00.000Z' }
     expect(seen).toEqual([
       { ...session, isNew: true },
       { ...session, isNew: false },
@@ -93,13 +98,14 @@ describe('turn.session', () => {
   })
 
   test('has the owner where there is one', async () => {
-    const chat = looking((turn) => turn.session.owner)
-    expect(await chat.say('a', { owner: 'ada' })).toBe('ada')
+    await using conversation = looking((turn) => turn.session.owner)
+    await conversation.say('a', { owner: 'ada' })
+    conversation.expectReply('ada')
   })
 
   test('has the ID that the session will be stored under, not the unknown one that was asked for', async () => {
-    const chat = looking((turn) => turn.session.id)
-    const { response } = await chat.execute('a', { sessionId: 'made-up' })
+    await using conversation = looking((turn) => turn.session.id)
+    const response = await conversation.say('a', { sessionId: 'made-up' })
     expect(response.message).toBe(response.session)
   })
 })
@@ -119,8 +125,11 @@ describe('turn.transient', () => {
         return reply(`${turn.transient.has('when')}`)
       }
     }
-    const chat = chatWith(flowOf(First, Second))
-    expect([await chat.say('a'), await chat.say('b')]).toEqual(['true', 'false'])
+    await using conversation = new Conversation(flowOf(First, Second))
+    await conversation.say('a')
+    conversation.expectReply('true')
+    await conversation.say('b')
+    conversation.expectReply('false')
   })
 })
 
@@ -137,8 +146,8 @@ describe('turn.entered', () => {
         return turn.message === 'again' && !turn.entered ? go('Start') : reply('Here.')
       }
     }
-    const chat = chatWith(flowOf(Start))
-    for (const message of ['a', 'b', 'again']) await chat.say(message)
+    await using conversation = new Conversation(flowOf(Start))
+    for (const message of ['a', 'b', 'again']) await conversation.say(message)
     expect(seen).toEqual([true, true, false, false, true, true])
   })
 })
@@ -151,14 +160,14 @@ describe('turn.log', () => {
     const logger = Object.fromEntries(
       levels.map((level) => [level, (...entry: unknown[]) => written.push([level, ...entry])]),
     )
-    const chat = looking(
+    await using conversation = looking(
       (turn) => {
         for (const level of levels) turn.log[level](`a ${level}`, { order: 7 })
         turn.log.info('no fields')
       },
       { logger: logger as unknown as FlowLogger, generateId: (kind) => `${kind}-id` },
     )
-    await chat.say('a')
+    await conversation.say('a')
     const where = { sessionId: 'session-id', flowName: 'Test', turnId: 'turn-id', step: 'Start' }
     expect(written).toEqual([
       ...levels.map((level) => [level, `a ${level}`, { ...where, order: 7 }]),
@@ -170,13 +179,14 @@ describe('turn.log', () => {
     const broken = (): never => {
       throw new Error('disk full')
     }
-    const chat = looking(
+    await using conversation = looking(
       (turn) => {
         for (const level of levels) turn.log[level]('a')
         return 'Logged.'
       },
       { logger: { debug: broken, info: broken, warn: broken, error: broken } },
     )
-    expect(await chat.say('a')).toBe('Logged.')
+    await conversation.say('a')
+    conversation.expectReply('Logged.')
   })
 })

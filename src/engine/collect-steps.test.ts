@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { chatWith, flowOf, place, TestFlow } from '../../testing/contract/chat.js'
+import { flowOf, place, TestFlow } from '../../testing/contract/test-flows.js'
+import { Conversation } from '../../testing/index.js'
 import { BaseStep } from '../flow/base-step.js'
 import { End, EndStep, go, LogicStep, reply, type StepConstructor } from '../index.js'
 
@@ -74,17 +75,16 @@ describe('a flow is refused before any session is touched', () => {
         return steps as readonly StepConstructor[]
       }
     }
-    const chat = chatWith(Refused)
-    await expect(chat.say('Hi', { sessionId: 'an-id' })).rejects.toMatchObject({ code: 'FLOW_REGISTRATION', message })
-    expect(chat.store.operations).toEqual([])
+    await using conversation = new Conversation(Refused)
+    await conversation.say('Hi', { sessionId: 'an-id' })
+    conversation.expectError('FLOW_REGISTRATION', message)
+    expect(conversation.store.operations).toEqual([])
   })
 
   test('with two steps that both take over one former ID', async () => {
-    const chat = chatWith(flowOf(named('Left', ['Old']), named('Right', ['Old'])))
-    await expect(chat.say('Hi')).rejects.toMatchObject({
-      code: 'FLOW_REGISTRATION',
-      message: "Flow 'Test' has two steps with the alias 'Old'.",
-    })
+    await using conversation = new Conversation(flowOf(named('Left', ['Old']), named('Right', ['Old'])))
+    await conversation.say('Hi')
+    conversation.expectError('FLOW_REGISTRATION', "Flow 'Test' has two steps with the alias 'Old'.")
   })
 
   test('with a first step that it does not have', async () => {
@@ -93,12 +93,10 @@ describe('a flow is refused before any session is touched', () => {
         return 'Nowhere'
       }
     }
-    const chat = chatWith(Lost)
-    await expect(chat.say('Hi')).rejects.toMatchObject({
-      code: 'FLOW_ERROR',
-      message: "Flow 'Test' has no step 'Nowhere'. Its steps: Start, End.",
-    })
-    expect(chat.store.operations).toEqual([])
+    await using conversation = new Conversation(Lost)
+    await conversation.say('Hi')
+    conversation.expectError('FLOW_ERROR', "Flow 'Test' has no step 'Nowhere'. Its steps: Start, End.")
+    expect(conversation.store.operations).toEqual([])
   })
 })
 
@@ -115,7 +113,9 @@ describe('the first step', () => {
         return initial
       }
     }
-    expect(await chatWith(Starting).say('Hi')).toBe(text)
+    await using conversation = new Conversation(Starting)
+    await conversation.say('Hi')
+    conversation.expectReply(text)
   })
 })
 
@@ -128,9 +128,12 @@ describe('the steps of a turn', () => {
         return reply(`${this.state.count}`)
       }
     }
-    const chat = chatWith(flowOf(Odd))
-    expect([await chat.say('a'), await chat.say('b')]).toEqual(['1', '2'])
-    expect((await chat.document()).flow.steps).toEqual({ constructor: { state: { count: 2 } } })
+    await using conversation = new Conversation(flowOf(Odd))
+    await conversation.say('a')
+    conversation.expectReply('1')
+    await conversation.say('b')
+    conversation.expectReply('2')
+    expect((await conversation.document()).flow.steps).toEqual({ constructor: { state: { count: 2 } } })
   })
 
   test('are made anew for each turn: what a step keeps in a field is gone', async () => {
@@ -141,8 +144,11 @@ describe('the steps of a turn', () => {
         return reply(`${++this.count}`)
       }
     }
-    const chat = chatWith(flowOf(Counting))
-    expect([await chat.say('a'), await chat.say('b')]).toEqual(['1', '1'])
+    await using conversation = new Conversation(flowOf(Counting))
+    await conversation.say('a')
+    conversation.expectReply('1')
+    await conversation.say('b')
+    conversation.expectReply('1')
   })
 
   test('are one object each within a turn, also when entered again', async () => {
@@ -153,7 +159,9 @@ describe('the steps of a turn', () => {
         return ++this.count < 3 ? go('Counting') : reply(`${this.count}`)
       }
     }
-    expect(await chatWith(flowOf(Counting)).say('a')).toBe('3')
+    await using conversation = new Conversation(flowOf(Counting))
+    await conversation.say('a')
+    conversation.expectReply('3')
   })
 
   test('may differ from turn to turn', async () => {
@@ -163,12 +171,13 @@ describe('the steps of a turn', () => {
         return open ? [Start] : [place('Closed')]
       }
     }
-    const chat = chatWith(Changing)
-    await chat.say('Hi')
+    await using conversation = new Conversation(Changing)
+    await conversation.say('Hi')
     open = false
-    await expect(chat.say('Hi')).rejects.toMatchObject({
-      code: 'SESSION_FLOW_INVARIANT',
-      message: `Session '${chat.sessionId}' is malformed: its current step is 'Start', and the steps of its flow are Closed, End.`,
-    })
+    await conversation.say('Hi')
+    conversation.expectError(
+      'SESSION_FLOW_INVARIANT',
+      `Session '${conversation.sessionId}' is malformed: its current step is 'Start', and the steps of its flow are Closed, End.`,
+    )
   })
 })

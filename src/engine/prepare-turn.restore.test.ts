@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type Chat, chatWith, flowOf, place } from '../../testing/contract/chat.js'
+import { flowOf, place } from '../../testing/contract/test-flows.js'
+import { Conversation } from '../../testing/index.js'
 import { LogicStep, reply, type SessionDocument, Step, type StepConstructor, type Turn } from '../index.js'
 
 class Start extends LogicStep<{ names?: string[] }> {
@@ -14,15 +15,15 @@ class Start extends LogicStep<{ names?: string[] }> {
 async function restoring(
   onRestore: (document: SessionDocument) => unknown,
   ...steps: readonly StepConstructor[]
-): Promise<{ chat: Chat; stored: SessionDocument }> {
+): Promise<{ conversation: Conversation; stored: SessionDocument }> {
   class Restoring extends flowOf(Start, ...steps) {
     override onRestore(document: SessionDocument) {
       return onRestore(document) as SessionDocument
     }
   }
-  const chat = chatWith(Restoring, { script: ['Hello.'] })
-  await chat.say('Ada')
-  return { chat, stored: await chat.document() }
+  const conversation = new Conversation(Restoring, { script: ['Hello.'] })
+  await conversation.say('Ada')
+  return { conversation, stored: await conversation.document() }
 }
 
 /** The document with something else in it. */
@@ -33,31 +34,34 @@ function withFlow(document: SessionDocument, flow: Partial<SessionDocument['flow
 describe("the flow's onRestore", () => {
   test('is called once for each turn but the first, with the document as it is stored', async () => {
     const seen: SessionDocument[] = []
-    const { chat, stored } = await restoring((document) => void seen.push(document))
+    const { conversation, stored } = await restoring((document) => void seen.push(document))
     expect(seen).toEqual([])
-    expect(await chat.say('Grace')).toBe('Ada, Grace')
+    await conversation.say('Grace')
+    conversation.expectReply('Ada, Grace')
     expect(seen).toEqual([stored])
   })
 
   test('is waited for', async () => {
-    const { chat } = await restoring(async (document) =>
+    const { conversation } = await restoring(async (document) =>
       withFlow(document, { steps: { Start: { state: { names: ['Joan'] } } } }),
     )
-    expect(await chat.say('Grace')).toBe('Joan, Grace')
+    await conversation.say('Grace')
+    conversation.expectReply('Joan, Grace')
   })
 
   test('may return a changed document, which is saved with the turn and not before', async () => {
-    const { chat } = await restoring((document) => withFlow(document, { context: { restored: true } }))
-    await chat.say('Grace')
-    expect((await chat.document()).flow.context).toEqual({ restored: true })
-    expect(chat.store.operations.filter((operation) => operation !== 'load')).toEqual(['create', 'save'])
+    const { conversation } = await restoring((document) => withFlow(document, { context: { restored: true } }))
+    await conversation.say('Grace')
+    expect((await conversation.document()).flow.context).toEqual({ restored: true })
+    expect(conversation.store.operations.filter((operation) => operation !== 'load')).toEqual(['create', 'save'])
   })
 
   test('may change the document it was given', async () => {
-    const { chat } = await restoring((document) => {
+    const { conversation } = await restoring((document) => {
       ;(document.flow.steps.Start as { state: object }).state = { names: ['Joan'] }
     })
-    expect(await chat.say('Grace')).toBe('Joan, Grace')
+    await conversation.say('Grace')
+    conversation.expectReply('Joan, Grace')
   })
 
   test('may send the session to another step, whose state then begins', async () => {
@@ -70,9 +74,10 @@ describe("the flow's onRestore", () => {
         return reply(`${this.state.left} ${turn.entered}`)
       }
     }
-    const { chat } = await restoring((document) => withFlow(document, { currentStep: 'Other' }), Other)
-    expect(await chat.say('Grace')).toBe('3 false')
-    expect((await chat.document()).flow.currentStep).toBe('Other')
+    const { conversation } = await restoring((document) => withFlow(document, { currentStep: 'Other' }), Other)
+    await conversation.say('Grace')
+    conversation.expectReply('3 false')
+    expect((await conversation.document()).flow.currentStep).toBe('Other')
   })
 
   test('may send the session to a model step, whose state begins then too', async () => {
@@ -82,9 +87,9 @@ describe("the flow's onRestore", () => {
         return { left: 3 }
       }
     }
-    const { chat } = await restoring((document) => withFlow(document, { currentStep: 'Talk' }), Talk)
-    await chat.say('Grace')
-    expect((await chat.document()).flow.steps.Talk?.state).toEqual({ left: 3 })
+    const { conversation } = await restoring((document) => withFlow(document, { currentStep: 'Talk' }), Talk)
+    await conversation.say('Grace')
+    expect((await conversation.document()).flow.steps.Talk?.state).toEqual({ left: 3 })
   })
 
   test('has its context in place of the one that init added', async () => {
@@ -96,29 +101,30 @@ describe("the flow's onRestore", () => {
         return withFlow(document, { context: { from: 'onRestore' } })
       }
     }
-    const chat = chatWith(Contextual)
-    await chat.say('Ada')
-    expect((await chat.document()).flow.context).toEqual({ from: 'init' })
-    await chat.say('Grace')
-    expect((await chat.document()).flow.context).toEqual({ from: 'onRestore' })
+    await using conversation = new Conversation(Contextual)
+    await conversation.say('Ada')
+    expect((await conversation.document()).flow.context).toEqual({ from: 'init' })
+    await conversation.say('Grace')
+    expect((await conversation.document()).flow.context).toEqual({ from: 'onRestore' })
   })
 
   test('may ask for a new session with null: the old document stays as it is', async () => {
-    const { chat, stored } = await restoring(() => null)
-    const { response } = await chat.execute('Grace')
+    const { conversation, stored } = await restoring(() => null)
+    const response = await conversation.say('Grace')
     expect(response).toMatchObject({ success: true, message: 'Grace' })
     expect(response.session).not.toBe(stored.id)
-    expect(await chat.engine.getSession(stored.id)).toEqual(stored)
-    expect((await chat.document()).history).toMatchObject([{ turn: 1, message: 'Grace' }])
+    expect(await conversation.engine.getSession(stored.id)).toEqual(stored)
+    expect((await conversation.document()).history).toMatchObject([{ turn: 1, message: 'Grace' }])
   })
 
   test('aborts the session by what it throws, and changes nothing else', async () => {
-    const { chat, stored } = await restoring((document) => {
+    const { conversation, stored } = await restoring((document) => {
       ;(document.flow as { context: object }).context = { half: 'done' }
       throw new Error('no restore')
     })
-    await expect(chat.say('Grace')).rejects.toMatchObject({ code: 'FLOW_ERROR', message: 'no restore' })
-    const { revision, savedAt, ...rest } = await chat.document()
+    await conversation.say('Grace')
+    conversation.expectError('FLOW_ERROR', 'no restore')
+    const { revision, savedAt, ...rest } = await conversation.document()
     const { revision: revisionBefore, savedAt: _savedAt, ...before } = stored
     expect(rest).toEqual({ ...before, runStatus: 'aborted', error: ['no restore'] })
     expect(revision).not.toBe(revisionBefore)
@@ -142,12 +148,10 @@ describe("the flow's onRestore", () => {
       "its current step is 'Nowhere', and the steps of its flow are Start, End",
     ],
   ])('may not return %s: the document stays as it was', async (_what, onRestore, problem) => {
-    const { chat, stored } = await restoring(onRestore)
-    expect((await chat.execute('Grace')).error).toMatchObject({
-      code: 'SESSION_FLOW_INVARIANT',
-      message: `Session '${stored.id}' is malformed: ${problem}.`,
-    })
-    expect(await chat.engine.getSession(stored.id)).toEqual(stored)
+    const { conversation, stored } = await restoring(onRestore)
+    await conversation.say('Grace')
+    conversation.expectError('SESSION_FLOW_INVARIANT', `Session '${stored.id}' is malformed: ${problem}.`)
+    expect(await conversation.engine.getSession(stored.id)).toEqual(stored)
   })
 
   test.each([
@@ -159,9 +163,11 @@ describe("the flow's onRestore", () => {
       (document: SessionDocument) => withFlow(document, { steps: { Start: { state: null as never } } }),
     ],
   ])('may not return what is no document of this session: %s', async (_what, onRestore) => {
-    const { chat, stored } = await restoring(onRestore)
-    expect((await chat.execute('Grace')).error).toMatchObject({ code: 'SESSION_FLOW_INVARIANT', sessionId: stored.id })
-    expect(await chat.engine.getSession(stored.id)).toEqual(stored)
+    const { conversation, stored } = await restoring(onRestore)
+    await conversation.say('Grace')
+    conversation.expectError('SESSION_FLOW_INVARIANT')
+    expect(conversation.reply.error).toMatchObject({ sessionId: stored.id })
+    expect(await conversation.engine.getSession(stored.id)).toEqual(stored)
   })
 })
 
@@ -183,9 +189,9 @@ describe("a step's onRestore", () => {
         notes.push('flow')
       }
     }
-    const chat = chatWith(Restoring)
-    await chat.say('a')
-    await chat.say('b')
+    await using conversation = new Conversation(Restoring)
+    await conversation.say('a')
+    await conversation.say('b')
     expect(notes).toEqual(['run', 'flow', 'step b false', 'run'])
   })
 
@@ -196,9 +202,10 @@ describe("a step's onRestore", () => {
         this.state.names = ['Joan']
       }
     }
-    const chat = chatWith(flowOf(Mending))
-    await chat.say('Ada')
-    expect(await chat.say('Grace')).toBe('Joan, Grace')
+    await using conversation = new Conversation(flowOf(Mending))
+    await conversation.say('Ada')
+    await conversation.say('Grace')
+    conversation.expectReply('Joan, Grace')
   })
 
   test('aborts the session by what it throws', async () => {
@@ -208,9 +215,14 @@ describe("a step's onRestore", () => {
         throw new Error('no restore')
       }
     }
-    const chat = chatWith(flowOf(Broken))
-    await chat.say('Ada')
-    await expect(chat.say('Grace')).rejects.toThrow('no restore')
-    expect(await chat.document()).toMatchObject({ runStatus: 'aborted', error: ['no restore'], history: [{ turn: 1 }] })
+    await using conversation = new Conversation(flowOf(Broken))
+    await conversation.say('Ada')
+    await conversation.say('Grace')
+    conversation.expectError('FLOW_ERROR', 'no restore')
+    expect(await conversation.document()).toMatchObject({
+      runStatus: 'aborted',
+      error: ['no restore'],
+      history: [{ turn: 1 }],
+    })
   })
 })

@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { chatWith, flowOf, lines, place, TestFlow } from '../../testing/contract/chat.js'
-import { FakeSessionStore } from '../../testing/index.js'
+import { flowOf, lines, place, TestFlow } from '../../testing/contract/test-flows.js'
+import { Conversation, FakeSessionStore, scriptedProvider } from '../../testing/index.js'
 import {
   type FlowConstructor,
+  FlowEngine,
   HttpContentType,
   LogicStep,
+  MemorySessionStore,
   reply,
   Step,
   type StepConstructor,
@@ -23,13 +25,21 @@ function registered(
   return Registered
 }
 
+/** An engine with the flow. In a conversation the script would stand in for the providers that are missing. */
+function engineWith(flow: FlowConstructor): { engine: FlowEngine; sessionStore: FakeSessionStore } {
+  const sessionStore = new FakeSessionStore()
+  return { engine: new FlowEngine({ flows: [flow], providers: [scriptedProvider([])], sessionStore }), sessionStore }
+}
+
 /** One turn with the first flow, and then the session in the hands of the second. */
 async function handedOver(first: FlowConstructor, second: FlowConstructor, script: readonly string[] = []) {
-  const before = chatWith(first, { script })
-  await before.execute('Hi')
-  const after = chatWith(second, { sessionStore: before.store, script })
-  after.sessionId = before.sessionId
-  return { chat: after, stored: await before.document() }
+  const store = new MemorySessionStore()
+  const createStore = (): MemorySessionStore => store
+  const before = new Conversation(first, { script, createStore })
+  await before.say('Hi')
+  const conversation = new Conversation(second, { script, createStore })
+  conversation.sessionId = before.sessionId
+  return { conversation, stored: await before.document() }
 }
 
 describe('before any session is read', () => {
@@ -76,11 +86,11 @@ describe('before any session is read', () => {
       'no model',
     ],
   ])('what %s throws fails the run, and the session stays as it was', async (_where, flow, message) => {
-    const chat = chatWith(flow)
-    const { error, response } = await chat.execute('Hi', { sessionId: 'an-id' })
-    expect(error).toMatchObject({ code: 'FLOW_ERROR', message })
+    await using conversation = new Conversation(flow)
+    const response = await conversation.say('Hi', { sessionId: 'an-id' })
+    conversation.expectError('FLOW_ERROR', message)
     expect(response.session).toBe('an-id')
-    expect(chat.store.operations).toEqual([])
+    expect(conversation.store.operations).toEqual([])
   })
 
   test('init is waited for', async () => {
@@ -90,9 +100,9 @@ describe('before any session is read', () => {
         this.addContext({ ready: true })
       }
     }
-    const chat = chatWith(Waiting)
-    await chat.say('Hi')
-    expect((await chat.document()).flow.context).toEqual({ ready: true })
+    await using conversation = new Conversation(Waiting)
+    await conversation.say('Hi')
+    expect((await conversation.document()).flow.context).toEqual({ ready: true })
   })
 
   test('[4.4-18] the model of every model step is checked, also of one that is far away', async () => {
@@ -102,13 +112,14 @@ describe('before any session is read', () => {
         return { provider: 'elsewhere', name: 'small' }
       }
     }
-    const chat = chatWith(flowOf(Start, Far))
-    await expect(chat.say('Hi', { sessionId: 'an-id' })).rejects.toMatchObject({
+    const { engine, sessionStore } = engineWith(flowOf(Start, Far))
+    const { error } = await engine.execute({ flowName: 'Test', userMessage: 'Hi', sessionId: 'an-id' })
+    expect(error).toMatchObject({
       code: 'INVALID_INPUT',
       message:
         "Model provider 'elsewhere' is not registered. Registered: 'scripted'. Pass it to the engine as providers: [...].",
     })
-    expect(chat.store.operations).toEqual([])
+    expect(sessionStore.operations).toEqual([])
   })
 
   test("[4.4-18] the flow's own model is checked, though no step uses it", async () => {
@@ -117,9 +128,10 @@ describe('before any session is read', () => {
         return { provider: 'elsewhere', name: 'small' }
       }
     }
-    const chat = chatWith(Lost)
-    await expect(chat.say('Hi')).rejects.toMatchObject({ code: 'INVALID_INPUT' })
-    expect(chat.store.operations).toEqual([])
+    const { engine, sessionStore } = engineWith(Lost)
+    const { error } = await engine.execute({ flowName: 'Test', userMessage: 'Hi' })
+    expect(error).toMatchObject({ code: 'INVALID_INPUT' })
+    expect(sessionStore.operations).toEqual([])
   })
 
   test('a model step without a model is found', async () => {
@@ -128,12 +140,13 @@ describe('before any session is read', () => {
         return undefined
       }
     }
-    const chat = chatWith(Modelless)
-    await expect(chat.say('Hi')).rejects.toMatchObject({
-      code: 'FLOW_ERROR',
-      message: "Step 'Talk' of flow 'Test' has no model. Return one from model() of the step or of the flow.",
-    })
-    expect(chat.store.operations).toEqual([])
+    await using conversation = new Conversation(Modelless)
+    await conversation.say('Hi')
+    conversation.expectError(
+      'FLOW_ERROR',
+      "Step 'Talk' of flow 'Test' has no model. Return one from model() of the step or of the flow.",
+    )
+    expect(conversation.store.operations).toEqual([])
   })
 
   test('a model step with its own model needs none of the flow', async () => {
@@ -148,7 +161,9 @@ describe('before any session is read', () => {
         return undefined
       }
     }
-    expect(await chatWith(Modelless, { script: ['Hello.'] }).say('Hi')).toBe('Hello.')
+    await using conversation = new Conversation(Modelless, { script: ['Hello.'] })
+    await conversation.say('Hi')
+    conversation.expectReply('Hello.')
   })
 
   test("a step's parameters are merged with the flow's for the same model, and for no other", async () => {
@@ -169,9 +184,9 @@ describe('before any session is read', () => {
       }
     }
     for (let turn = 0; turn < 3; turn++) {
-      const chat = chatWith(Merging, { script: ['Hello.'] })
-      await chat.say('Hi')
-      params.push(chat.provider.requests[0]?.params)
+      await using conversation = new Conversation(Merging, { script: ['Hello.'] })
+      await conversation.say('Hi')
+      params.push(conversation.model.requests[0]?.params)
     }
     expect(params).toEqual([
       { temperature: 1, seed: 7, topP: 1 },
@@ -190,24 +205,25 @@ describe('the flow that a session is bound to', () => {
         restored++
       }
     }
-    const { chat, stored } = await handedOver(flowOf(Start), Other)
-    const { error, response } = await chat.execute('Hi')
-    expect(error).toMatchObject({
-      code: 'SESSION_FLOW_MISMATCH',
-      message: `Session '${stored.id}' belongs to flow 'Test' and cannot run flow 'Other'.`,
-    })
+    const { conversation, stored } = await handedOver(flowOf(Start), Other)
+    const response = await conversation.say('Hi')
+    conversation.expectError(
+      'SESSION_FLOW_MISMATCH',
+      `Session '${stored.id}' belongs to flow 'Test' and cannot run flow 'Other'.`,
+    )
     expect(response.session).toBe(stored.id)
     expect(restored).toBe(0)
-    expect(await chat.document()).toEqual(stored)
+    expect(await conversation.document()).toEqual(stored)
   })
 
   test('is found under its former names', async () => {
-    const { chat, stored } = await handedOver(
+    const { conversation, stored } = await handedOver(
       flowOf(Start),
       registered(flowOf(Start), { id: 'Renamed', aliases: ['Older', 'Test'] }),
     )
-    expect(await chat.say('Hi')).toBe('At Start.')
-    expect(await chat.document()).toMatchObject({
+    await conversation.say('Hi')
+    conversation.expectReply('At Start.')
+    expect(await conversation.document()).toMatchObject({
       id: stored.id,
       flow: { name: 'Test' },
       history: [{ turn: 1 }, { turn: 2 }],
@@ -218,24 +234,26 @@ describe('the flow that a session is bound to', () => {
     ['newer', 1, 2],
     ['older', 2, 1],
   ])('in a %s version refuses the session, and the document stays', async (_how, first, second) => {
-    const { chat, stored } = await handedOver(
+    const { conversation, stored } = await handedOver(
       registered(flowOf(Start), { version: first }),
       registered(flowOf(Start), { version: second }),
     )
-    expect((await chat.execute('Hi')).error).toMatchObject({
-      code: 'SESSION_FLOW_INVARIANT',
-      message: `Session '${stored.id}' is malformed: it was stored by version ${first} of flow 'Test', and this is version ${second}.`,
-    })
-    expect(await chat.document()).toEqual(stored)
+    await conversation.say('Hi')
+    conversation.expectError(
+      'SESSION_FLOW_INVARIANT',
+      `Session '${stored.id}' is malformed: it was stored by version ${first} of flow 'Test', and this is version ${second}.`,
+    )
+    expect(await conversation.document()).toEqual(stored)
   })
 
   test('without the step that the session is in refuses it, and the document stays', async () => {
-    const { chat, stored } = await handedOver(flowOf(Start), flowOf(place('Other')))
-    expect((await chat.execute('Hi')).error).toMatchObject({
-      code: 'SESSION_FLOW_INVARIANT',
-      message: `Session '${stored.id}' is malformed: its current step is 'Start', and the steps of its flow are Other, End.`,
-    })
-    expect(await chat.document()).toEqual(stored)
+    const { conversation, stored } = await handedOver(flowOf(Start), flowOf(place('Other')))
+    await conversation.say('Hi')
+    conversation.expectError(
+      'SESSION_FLOW_INVARIANT',
+      `Session '${stored.id}' is malformed: its current step is 'Start', and the steps of its flow are Other, End.`,
+    )
+    expect(await conversation.document()).toEqual(stored)
   })
 })
 
@@ -259,9 +277,10 @@ describe('a step under a new ID', () => {
   }
 
   test('takes over position, state, memory and model of its former ones', async () => {
-    const { chat } = await handedOver(flowOf(Old), flowOf(Start, New), ['Hello.', 'Again.'])
-    expect(await chat.say('How are you?')).toBe('Hello. false')
-    const { flow } = await chat.document()
+    const { conversation } = await handedOver(flowOf(Old), flowOf(Start, New), ['Hello.', 'Again.'])
+    await conversation.say('How are you?')
+    conversation.expectReply('Hello. false')
+    const { flow } = await conversation.document()
     expect(flow.currentStep).toBe('New')
     expect(flow.steps).toEqual({ New: { state: { count: 11 }, model: { provider: 'scripted', name: 'scripted' } } })
     expect(Object.keys(flow.memory)).toEqual(['New'])
@@ -284,8 +303,9 @@ describe('a step under a new ID', () => {
       static override readonly id: string = 'Leaf'
       static override readonly aliases = ['Page']
     }
-    const { chat } = await handedOver(flowOf(Page), flowOf(Leaf))
-    expect((await chat.execute('Hi')).response).toMatchObject({ message: 'b', contentType: 'text/html' })
+    const { conversation } = await handedOver(flowOf(Page), flowOf(Leaf))
+    await conversation.say('Hi')
+    expect(conversation.reply).toMatchObject({ message: 'b', contentType: 'text/html' })
   })
 
   test('prefers what is stored under its own ID', async () => {
@@ -305,44 +325,46 @@ describe('a step under a new ID', () => {
         return reply(JSON.stringify(turn.stateOf(New)))
       }
     }
-    const { chat } = await handedOver(flowOf(Both, Old, Plain), flowOf(Reading, New))
-    expect(await chat.say('Hi')).toBe('{"count":2}')
-    expect(Object.keys((await chat.document()).flow.steps).sort()).toEqual(['Both', 'New'])
+    const { conversation } = await handedOver(flowOf(Both, Old, Plain), flowOf(Reading, New))
+    await conversation.say('Hi')
+    conversation.expectReply('{"count":2}')
+    expect(Object.keys((await conversation.document()).flow.steps).sort()).toEqual(['Both', 'New'])
   })
 
   test('leaves the other steps alone', async () => {
-    const { chat, stored } = await handedOver(flowOf(Start), flowOf(Start, New))
-    await chat.say('Hi')
-    expect((await chat.document()).flow.steps).toEqual(stored.flow.steps)
+    const { conversation, stored } = await handedOver(flowOf(Start), flowOf(Start, New))
+    await conversation.say('Hi')
+    expect((await conversation.document()).flow.steps).toEqual(stored.flow.steps)
   })
 })
 
 describe('a new session', () => {
   test('is started for an ID that is unknown, under an ID of its own', async () => {
-    const chat = chatWith(flowOf(Start))
-    const { response } = await chat.execute('Hi', { sessionId: 'made-up' })
+    await using conversation = new Conversation(flowOf(Start))
+    const response = await conversation.say('Hi', { sessionId: 'made-up' })
     expect(response).toMatchObject({ success: true, message: 'At Start.' })
     expect(response.session).not.toBe('made-up')
-    expect(chat.store.operations).toEqual(['load', 'create'])
+    expect(conversation.store.operations).toEqual(['load', 'create'])
   })
 
   test('is refused for one with unknownSession reject', async () => {
-    const chat = chatWith(flowOf(Start), { unknownSession: 'reject' })
-    await expect(chat.say('Hi', { sessionId: 'made-up' })).rejects.toMatchObject({
-      code: 'SESSION_NOT_FOUND',
-      message: "Session 'made-up' does not exist or has ended. Leave the session ID out to start a new one.",
-    })
-    expect(chat.store.operations).toEqual(['load'])
+    await using conversation = new Conversation(flowOf(Start), { unknownSession: 'reject' })
+    await conversation.say('Hi', { sessionId: 'made-up' })
+    conversation.expectError(
+      'SESSION_NOT_FOUND',
+      "Session 'made-up' does not exist or has ended. Leave the session ID out to start a new one.",
+    )
+    expect(conversation.store.operations).toEqual(['load'])
   })
 
   test('keeps its owner, and another owner gets a new one', async () => {
-    const chat = chatWith(flowOf(Start))
-    await chat.say('Hi', { owner: 'ada' })
-    const { session } = (await chat.execute('Hi', { owner: 'ada' })).response
-    expect((await chat.document()).owner).toBe('ada')
-    expect((await chat.execute('Hi', { owner: 'grace' })).response.session).not.toBe(session)
-    expect((await chat.execute('Hi', { sessionId: session })).response.session).not.toBe(session)
-    expect((await chat.engine.getSession(session))?.history).toHaveLength(2)
+    await using conversation = new Conversation(flowOf(Start))
+    await conversation.say('Hi', { owner: 'ada' })
+    const { session } = await conversation.say('Hi', { owner: 'ada' })
+    expect((await conversation.document()).owner).toBe('ada')
+    expect((await conversation.say('Hi', { owner: 'grace' })).session).not.toBe(session)
+    expect((await conversation.say('Hi', { sessionId: session })).session).not.toBe(session)
+    expect((await conversation.engine.getSession(session))?.history).toHaveLength(2)
   })
 })
 
@@ -362,22 +384,22 @@ describe('a batch flow', () => {
   }
 
   test('[4.5-3] saves the session once more, before each turn', async () => {
-    const chat = chatWith(Batch)
-    await chat.say('a')
-    expect(chat.store.operations).toEqual(['create', 'save'])
-    await chat.say('b')
-    expect(chat.store.operations).toEqual(['create', 'save', 'load', 'save', 'save'])
-    expect(await chat.document()).toMatchObject({ history: [{ turn: 1 }, { turn: 2 }] })
+    await using conversation = new Conversation(Batch)
+    await conversation.say('a')
+    expect(conversation.store.operations).toEqual(['create', 'save'])
+    await conversation.say('b')
+    expect(conversation.store.operations).toEqual(['create', 'save', 'load', 'save', 'save'])
+    expect(await conversation.document()).toMatchObject({ history: [{ turn: 1 }, { turn: 2 }] })
   })
 
   test('saves the state before the turn, never half of it', async () => {
-    const store = new FakeSessionStore()
-    const chat = chatWith(Batch, { sessionStore: store })
-    await chat.say('a')
-    const [created, saved] = store.journal
+    await using conversation = new Conversation(Batch)
+    await conversation.say('a')
+    const [created, saved] = conversation.store.journal
     expect(saved?.expectedRevision).toBe(created?.revision)
-    await expect(chat.say('fail')).rejects.toThrow('failed')
-    expect(await chat.document()).toMatchObject({
+    await conversation.say('fail')
+    conversation.expectError('FLOW_ERROR', 'failed')
+    expect(await conversation.document()).toMatchObject({
       runStatus: 'aborted',
       history: [{ turn: 1 }],
       flow: { steps: { Counting: { state: { count: 1 } } } },
@@ -385,23 +407,31 @@ describe('a batch flow', () => {
   })
 
   test('whose first turn was never saved starts from the beginning', async () => {
-    const chat = chatWith(Batch)
+    await using conversation = new Conversation(Batch)
     const sessions: string[] = []
-    chat.engine.on('session:created', ({ sessionId }) => sessions.push(sessionId))
-    chat.store.failNext('save', { times: Number.POSITIVE_INFINITY })
-    expect((await chat.execute('a')).error?.code).toBe('SESSION_STORE_ERROR')
-    chat.store.heal()
-    chat.sessionId = sessions[0] ?? ''
-    expect(await chat.document()).toMatchObject({ runStatus: 'running', history: [], flow: { currentStep: null } })
-    expect(await chat.say('b')).toBe('Turn 1.')
-    expect((await chat.document()).id).toBe(sessions[0])
+    await conversation.open()
+    conversation.engine.on('session:created', ({ sessionId }) => sessions.push(sessionId))
+    conversation.store.failNext('save', { times: Number.POSITIVE_INFINITY })
+    await conversation.say('a')
+    conversation.expectError('SESSION_STORE_ERROR')
+    conversation.store.heal()
+    conversation.sessionId = sessions[0] ?? ''
+    expect(await conversation.document()).toMatchObject({
+      runStatus: 'running',
+      history: [],
+      flow: { currentStep: null },
+    })
+    await conversation.say('b')
+    conversation.expectReply('Turn 1.')
+    expect((await conversation.document()).id).toBe(sessions[0])
   })
 
   test('creates its document also where the first turn fails', async () => {
-    const chat = chatWith(Batch)
-    const { response } = await chat.execute('fail')
-    expect(chat.store.operations).toEqual(['create', 'save'])
+    await using conversation = new Conversation(Batch)
+    const response = await conversation.say('fail')
+    conversation.expectError('FLOW_ERROR', 'failed')
+    expect(conversation.store.operations).toEqual(['create', 'save'])
     expect(response.session).not.toBe('')
-    expect(await chat.document()).toMatchObject({ runStatus: 'aborted', error: ['failed'], history: [] })
+    expect(await conversation.document()).toMatchObject({ runStatus: 'aborted', error: ['failed'], history: [] })
   })
 })

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { type Chat, chatWith, flowOf, lines } from '../../testing/contract/chat.js'
-import { go, LogicStep, reply, Step, type Turn } from '../index.js'
+import { flowOf, lines } from '../../testing/contract/test-flows.js'
+import { Conversation } from '../../testing/index.js'
+import { go, LogicStep, MemorySessionStore, reply, Step, type Turn } from '../index.js'
 
-async function memoryOf(chat: Chat): Promise<Record<string, string[]>> {
-  const { memory } = (await chat.document()).flow
+async function memoryOf(conversation: Conversation): Promise<Record<string, string[]>> {
+  const { memory } = (await conversation.document()).flow
   return Object.fromEntries(Object.entries(memory).map(([namespace, { messages }]) => [namespace, lines(messages)]))
 }
 
@@ -20,9 +21,9 @@ class Support extends Step {
 
 describe('a memory namespace', () => {
   test('is the ID of the step, so that each step has its own', async () => {
-    const chat = chatWith(flowOf(Sales, Support), { script: ['Not for me.', 'Here to help.'] })
-    await chat.say('It is broken')
-    expect(await memoryOf(chat)).toEqual({
+    await using conversation = new Conversation(flowOf(Sales, Support), { script: ['Not for me.', 'Here to help.'] })
+    await conversation.say('It is broken')
+    expect(await memoryOf(conversation)).toEqual({
       Sales: ['user: It is broken', 'assistant: Not for me.'],
       Support: ['user: It is broken', 'assistant: Here to help.'],
     })
@@ -35,10 +36,12 @@ describe('a memory namespace', () => {
     class SupportDesk extends Support {
       override readonly memory = 'desk'
     }
-    const chat = chatWith(flowOf(SalesDesk, SupportDesk), { script: ['Not for me.', 'Here to help.', 'Bye.'] })
-    await chat.say('It is broken')
-    await chat.say('Thanks')
-    expect(await memoryOf(chat)).toEqual({
+    await using conversation = new Conversation(flowOf(SalesDesk, SupportDesk), {
+      script: ['Not for me.', 'Here to help.', 'Bye.'],
+    })
+    await conversation.say('It is broken')
+    await conversation.say('Thanks')
+    expect(await memoryOf(conversation)).toEqual({
       desk: [
         'user: It is broken',
         'assistant: Not for me.',
@@ -47,16 +50,16 @@ describe('a memory namespace', () => {
         'assistant: Bye.',
       ],
     })
-    expect(lines(chat.provider.requests[1]?.messages)).toEqual(['user: It is broken', 'assistant: Not for me.'])
+    expect(lines(conversation.model.requests[1]?.messages)).toEqual(['user: It is broken', 'assistant: Not for me.'])
   })
 
   test("may be another step's ID", async () => {
     class Guest extends Sales {
       override readonly memory = 'Support'
     }
-    const chat = chatWith(flowOf(Guest, Support), { script: ['Not for me.', 'Here to help.'] })
-    await chat.say('It is broken')
-    expect(await memoryOf(chat)).toEqual({
+    await using conversation = new Conversation(flowOf(Guest, Support), { script: ['Not for me.', 'Here to help.'] })
+    await conversation.say('It is broken')
+    expect(await memoryOf(conversation)).toEqual({
       Support: ['user: It is broken', 'assistant: Not for me.', 'assistant: Here to help.'],
     })
   })
@@ -69,16 +72,17 @@ describe('a memory namespace', () => {
         return left-- > 0 ? go(Twice) : text
       }
     }
-    const chat = chatWith(flowOf(Twice), { script: ['One.', 'Two.'] })
-    expect(await chat.say('Hi')).toBe('Two.')
-    expect(await memoryOf(chat)).toEqual({ Twice: ['user: Hi', 'assistant: One.', 'assistant: Two.'] })
+    await using conversation = new Conversation(flowOf(Twice), { script: ['One.', 'Two.'] })
+    await conversation.say('Hi')
+    conversation.expectReply('Two.')
+    expect(await memoryOf(conversation)).toEqual({ Twice: ['user: Hi', 'assistant: One.', 'assistant: Two.'] })
   })
 
   test('numbers its messages by the turn they came from', async () => {
-    const chat = chatWith(flowOf(Support), { script: ['One.', 'Two.'] })
-    await chat.say('a')
-    await chat.say('b')
-    expect((await chat.document()).flow.memory.Support?.messages.map(({ turn }) => turn)).toEqual([1, 1, 2, 2])
+    await using conversation = new Conversation(flowOf(Support), { script: ['One.', 'Two.'] })
+    await conversation.say('a')
+    await conversation.say('b')
+    expect((await conversation.document()).flow.memory.Support?.messages.map(({ turn }) => turn)).toEqual([1, 1, 2, 2])
   })
 
   test('knows nothing of turns that another step answered', async () => {
@@ -88,10 +92,10 @@ describe('a memory namespace', () => {
         return turn.message === 'help' ? go(Support) : reply('What now?')
       }
     }
-    const chat = chatWith(flowOf(Menu, Support), { script: ['Here to help.'] })
-    await chat.say('hello')
-    await chat.say('help')
-    expect(await memoryOf(chat)).toEqual({ Support: ['user: help', 'assistant: Here to help.'] })
+    await using conversation = new Conversation(flowOf(Menu, Support), { script: ['Here to help.'] })
+    await conversation.say('hello')
+    await conversation.say('help')
+    expect(await memoryOf(conversation)).toEqual({ Support: ['user: help', 'assistant: Here to help.'] })
   })
 
   test('is frozen, and left alone by a turn that adds nothing to it', async () => {
@@ -101,17 +105,19 @@ describe('a memory namespace', () => {
         return reply('What now?')
       }
     }
-    const chat = chatWith(flowOf(Support), { script: ['Here to help.'] })
-    await chat.say('Hi')
-    const before = (await chat.document()).flow.memory.Support?.messages
+    const store = new MemorySessionStore()
+    const createStore = (): MemorySessionStore => store
+    await using conversation = new Conversation(flowOf(Support), { script: ['Here to help.'], createStore })
+    await conversation.say('Hi')
+    const before = (await conversation.document()).flow.memory.Support?.messages
     expect([before, before?.[0], before?.[0]?.parts, before?.[0]?.parts[0]].map(Object.isFrozen)).toEqual([
       true,
       true,
       true,
       true,
     ])
-    const next = chatWith(flowOf(Menu), { sessionStore: chat.store })
-    next.sessionId = chat.sessionId
+    await using next = new Conversation(flowOf(Menu), { createStore })
+    next.sessionId = conversation.sessionId
     await next.say('Hi again')
     expect((await next.document()).flow.memory.Support?.messages).toBe(before)
   })
@@ -121,19 +127,23 @@ describe('a memory namespace', () => {
       static override readonly id = 'Broken'
       override readonly memory = memory as string
     }
-    await expect(chatWith(flowOf(Broken), { script: ['Hello.'] }).say('Hi')).rejects.toMatchObject({
-      code: 'FLOW_ERROR',
-      message: "The memory namespace of step 'Broken' must be a string that is not empty, and not '__proto__'.",
-    })
+    await using conversation = new Conversation(flowOf(Broken))
+    await conversation.say('Hi')
+    conversation.expectError(
+      'FLOW_ERROR',
+      "The memory namespace of step 'Broken' must be a string that is not empty, and not '__proto__'.",
+    )
   })
 
   test.each(['constructor', 'toString'])('may be %s', async (memory) => {
     class Odd extends Step {
       static override readonly id = memory
     }
-    const chat = chatWith(flowOf(Odd), { script: ['One.', 'Two.'] })
-    await chat.say('a')
-    await chat.say('b')
-    expect(await memoryOf(chat)).toEqual({ [memory]: ['user: a', 'assistant: One.', 'user: b', 'assistant: Two.'] })
+    await using conversation = new Conversation(flowOf(Odd), { script: ['One.', 'Two.'] })
+    await conversation.say('a')
+    await conversation.say('b')
+    expect(await memoryOf(conversation)).toEqual({
+      [memory]: ['user: a', 'assistant: One.', 'user: b', 'assistant: Two.'],
+    })
   })
 })

@@ -1,6 +1,19 @@
 import { describe, expect, test } from 'vitest'
-import { type Chat, chatWith, flowOf, lines } from '../../testing/contract/chat.js'
-import { go, type ModelResponse, type ModelSelection, reply, retry, Step, ToolError, tool } from '../index.js'
+import { flowOf, lines } from '../../testing/contract/test-flows.js'
+import { Conversation, scriptedProvider } from '../../testing/index.js'
+import {
+  FlowEngine,
+  type FlowErrorCode,
+  go,
+  type ModelProviderAdapter,
+  type ModelResponse,
+  type ModelSelection,
+  reply,
+  retry,
+  Step,
+  ToolError,
+  tool,
+} from '../index.js'
 
 class Talk extends Step {
   static override readonly id: string = 'Talk'
@@ -9,17 +22,20 @@ class Talk extends Step {
   }
 }
 
-/** A conversation whose model answers just that, or throws it. */
-function talkTo(...responses: readonly unknown[]): Chat {
+/** A provider whose model answers just that, or throws it. */
+function answering(...responses: readonly unknown[]): ModelProviderAdapter {
   let calls = 0
   const generate = async (): Promise<ModelResponse> => {
     const response = responses[calls++]
     if (response instanceof Error) throw response
     return response as ModelResponse
   }
-  return chatWith(flowOf(Talk), {
-    providers: [{ provider: 'raw', resolve: () => ({ provider: 'raw', name: 'small', generate }) }],
-  })
+  return { provider: 'raw', resolve: () => ({ provider: 'raw', name: 'small', generate }) }
+}
+
+/** A conversation whose model answers just that, or throws it. */
+function talkTo(...responses: readonly unknown[]): Conversation {
+  return new Conversation(flowOf(Talk), { providers: [answering(...responses)] })
 }
 
 const text = (words: string): { type: 'text'; text: string } => ({ type: 'text', text: words })
@@ -28,22 +44,17 @@ const failed = "Model 'small' of provider 'raw' failed."
 describe('a model that fails', () => {
   test('[7.2-5] fails the turn; what it threw stays out of the message', async () => {
     const cause = new Error('connect ECONNREFUSED 10.0.0.7:443 with key sk-123456789')
-    const chat = talkTo(cause)
-    const { error, response } = await chat.execute('Hi')
-    expect(error).toMatchObject({
-      code: 'MODEL_ERROR',
-      statusCode: 400,
-      message: failed,
-      provider: 'raw',
-      model: 'small',
-    })
+    await using conversation = talkTo(cause)
+    const { error, ...response } = await conversation.say('Hi')
+    conversation.expectError('MODEL_ERROR', failed)
+    expect(error).toMatchObject({ statusCode: 400, message: failed, provider: 'raw', model: 'small' })
     expect(error?.cause).toBe(cause)
     expect(response).toMatchObject({ success: false, message: failed })
-    expect((await chat.document()).error).toEqual([failed])
+    expect((await conversation.document()).error).toEqual([failed])
   })
 
   test('may throw an error of the package, which passes as it is', async () => {
-    const chat = chatWith(flowOf(Talk), {
+    await using conversation = new Conversation(flowOf(Talk), {
       providers: [
         {
           provider: 'raw',
@@ -55,23 +66,25 @@ describe('a model that fails', () => {
         },
       ],
     })
-    await expect(chat.say('Hi')).rejects.toMatchObject({
-      code: 'LIMIT_EXCEEDED',
-      message: 'Too many calls this minute.',
-    })
+    await conversation.say('Hi')
+    conversation.expectError('LIMIT_EXCEEDED', 'Too many calls this minute.')
   })
 
-  test.each([
+  test.each<[string, FlowErrorCode, string]>([
     ['content-filter', 'MODEL_BLOCKED', "Model 'small' of provider 'raw' blocked its answer."],
     ['error', 'MODEL_ERROR', `${failed} It stopped with an error.`],
   ])('with the finish reason %s fails the turn, whatever it said', async (finishReason, code, message) => {
-    await expect(talkTo({ parts: [text('Hello.')], finishReason }).say('Hi')).rejects.toMatchObject({ code, message })
+    await using conversation = talkTo({ parts: [text('Hello.')], finishReason })
+    await conversation.say('Hi')
+    conversation.expectError(code, message)
   })
 
   test.each(['stop', 'tool-calls', 'length', 'other', undefined])(
     'but not with the finish reason %s',
     async (finishReason) => {
-      expect(await talkTo({ parts: [text('Hello.')], finishReason }).say('Hi')).toBe('Hello.')
+      await using conversation = talkTo({ parts: [text('Hello.')], finishReason })
+      await conversation.say('Hi')
+      conversation.expectReply('Hello.')
     },
   )
 })
@@ -114,28 +127,31 @@ describe('an answer that no model may give', () => {
       `${failed} It called 'act' with arguments that are no JSON.`,
     ],
   ])('%s fails the turn', async (_what, response, message) => {
-    await expect(talkTo(response).say('Hi')).rejects.toMatchObject({ code: 'MODEL_ERROR', message })
+    // A conversation reads the parts itself, before the engine has checked them.
+    const engine = new FlowEngine({ flows: [flowOf(Talk)], providers: [scriptedProvider([]), answering(response)] })
+    const { error } = await engine.execute({ flowName: 'Test', userMessage: 'Hi' })
+    expect(error).toMatchObject({ code: 'MODEL_ERROR', message })
   })
 
   test('arguments nested too deep fail the turn', async () => {
     let input: unknown = 'core'
     for (let level = 0; level < 65; level++) input = [input]
-    const { error } = await talkTo({ parts: [{ ...call, input }] }).execute('Hi')
-    expect(error).toMatchObject({
-      code: 'MODEL_ERROR',
-      cause: { message: expect.stringContaining('maxJsonDepth (64)') },
-    })
+    await using conversation = talkTo({ parts: [{ ...call, input }] })
+    await conversation.say('Hi')
+    conversation.expectError('MODEL_ERROR')
+    expect(conversation.reply.error).toMatchObject({ cause: { message: expect.stringContaining('maxJsonDepth (64)') } })
   })
 
   test('no words at all are an empty reply', async () => {
-    const chat = talkTo({ parts: [] })
-    expect(await chat.say('Hi')).toBe('')
+    await using conversation = talkTo({ parts: [] })
+    await conversation.say('Hi')
+    conversation.expectReply('')
   })
 
   test('more fields than asked for are not stored', async () => {
-    const chat = talkTo({ parts: [{ ...text('Hello.'), signature: 'x' }], secret: 'y' })
-    await chat.say('Hi')
-    expect((await chat.document()).flow.memory.Talk?.messages[1]).toEqual({
+    await using conversation = talkTo({ parts: [{ ...text('Hello.'), signature: 'x' }], secret: 'y' })
+    await conversation.say('Hi')
+    expect((await conversation.document()).flow.memory.Talk?.messages[1]).toEqual({
       role: 'assistant',
       parts: [text('Hello.')],
       turn: 1,
@@ -143,18 +159,17 @@ describe('an answer that no model may give', () => {
   })
 
   test('a tool call without arguments has none', async () => {
-    const chat = talkTo({ parts: [call] }, { parts: [text('Hello.')] })
-    await chat.say('Hi')
-    expect(lines((await chat.document()).flow.memory.Talk?.messages)[1]).toBe('assistant: act({})')
+    await using conversation = talkTo({ parts: [call] }, { parts: [text('Hello.')] })
+    await conversation.say('Hi')
+    expect(lines((await conversation.document()).flow.memory.Talk?.messages)[1]).toBe('assistant: act({})')
   })
 
   test('parts that the model changes later stay as they were', async () => {
     const response = { parts: [{ ...call, input: { seats: [1] } }] }
-    const chat = talkTo(response, { parts: [text('Hello.')] })
-    const saying = chat.say('Hi')
-    await saying
+    await using conversation = talkTo(response, { parts: [text('Hello.')] })
+    await conversation.say('Hi')
     response.parts[0]?.input.seats.push(2)
-    expect(lines((await chat.document()).flow.memory.Talk?.messages)[1]).toBe('assistant: act({"seats":[1]})')
+    expect(lines((await conversation.document()).flow.memory.Talk?.messages)[1]).toBe('assistant: act({"seats":[1]})')
   })
 })
 
@@ -166,36 +181,53 @@ describe('usage', () => {
 
   test('adds up over the calls of a turn and the turns of a session', async () => {
     const call = { type: 'tool-call', toolCallId: '1', toolName: 'act' }
-    const chat = talkTo(spent(10, 2, call), spent(20, 3, text('One.')), spent(30, 4, text('Two.')))
-    await chat.say('a')
-    expect((await chat.document()).usage).toEqual({ inputTokens: 30, outputTokens: 5, modelCalls: 2 })
-    await chat.say('b')
-    expect((await chat.document()).usage).toEqual({ inputTokens: 60, outputTokens: 9, modelCalls: 3 })
+    await using conversation = talkTo(spent(10, 2, call), spent(20, 3, text('One.')), spent(30, 4, text('Two.')))
+    await conversation.say('a')
+    expect((await conversation.document()).usage).toEqual({ inputTokens: 30, outputTokens: 5, modelCalls: 2 })
+    await conversation.say('b')
+    expect((await conversation.document()).usage).toEqual({ inputTokens: 60, outputTokens: 9, modelCalls: 3 })
   })
 
   test('counts a call that tells nothing of it, or nonsense', async () => {
-    const chat = talkTo(
+    await using conversation = talkTo(
       { parts: [text('a')] },
       spent(-1, 'many', text('b')),
       spent(Number.NaN, Number.POSITIVE_INFINITY, text('c')),
     )
-    for (const message of ['a', 'b', 'c']) await chat.say(message)
-    expect((await chat.document()).usage).toEqual({ inputTokens: 0, outputTokens: 0, modelCalls: 3 })
+    for (const message of ['a', 'b', 'c']) await conversation.say(message)
+    expect((await conversation.document()).usage).toEqual({ inputTokens: 0, outputTokens: 0, modelCalls: 3 })
   })
 
-  test.each([
-    ['the model fails in a later call', [new Error('overloaded')], { inputTokens: 10, outputTokens: 2, modelCalls: 2 }],
+  test.each<[string, FlowErrorCode, unknown[], object]>([
+    [
+      'the model fails in a later call',
+      'MODEL_ERROR',
+      [new Error('overloaded')],
+      { inputTokens: 10, outputTokens: 2, modelCalls: 2 },
+    ],
     [
       'the answer is blocked',
+      'MODEL_BLOCKED',
       [{ ...(spent(20, 1) as object), finishReason: 'content-filter' }],
       { inputTokens: 30, outputTokens: 3, modelCalls: 2 },
     ],
-    ['the answer is malformed', [spent(20, 1, 'Hello.')], { inputTokens: 30, outputTokens: 3, modelCalls: 2 }],
-  ])('is kept of a turn that failed, for it was spent: %s', async (_why, responses, usage) => {
+    [
+      'the answer is malformed',
+      'MODEL_ERROR',
+      [spent(20, 1, 'Hello.')],
+      { inputTokens: 30, outputTokens: 3, modelCalls: 2 },
+    ],
+  ])('is kept of a turn that failed, for it was spent: %s', async (_why, code, responses, usage) => {
     const call = { type: 'tool-call', toolCallId: '1', toolName: 'act' }
-    const chat = talkTo(spent(10, 2, call), ...responses)
-    await expect(chat.say('Hi')).rejects.toThrow()
-    expect(await chat.document()).toMatchObject({ runStatus: 'aborted', usage, history: [], flow: { memory: {} } })
+    await using conversation = talkTo(spent(10, 2, call), ...responses)
+    await conversation.say('Hi')
+    conversation.expectError(code)
+    expect(await conversation.document()).toMatchObject({
+      runStatus: 'aborted',
+      usage,
+      history: [],
+      flow: { memory: {} },
+    })
   })
 })
 
@@ -216,22 +248,22 @@ describe('the model that answered', () => {
         }
       }
     }
-    const chat = chatWith(flowOf(Careful), { script: ['Hello.'] })
-    await chat.say('Hi')
-    const document = await chat.document()
+    await using conversation = new Conversation(flowOf(Careful), { script: ['Hello.'] })
+    await conversation.say('Hi')
+    const document = await conversation.document()
     expect(document.flow.steps.Careful?.model).toEqual({
       provider: 'scripted',
       name: 'large',
       params: { temperature: 0, headers: { accept: 'a' }, tools: [{}] },
     })
     expect(JSON.stringify(document)).not.toContain('hidden')
-    expect(chat.provider.requests[0]?.params).toMatchObject({ apiKey: 'hidden-1' })
+    expect(conversation.model.requests[0]?.params).toMatchObject({ apiKey: 'hidden-1' })
   })
 
   test('has no params where there are none', async () => {
-    const chat = chatWith(flowOf(class Bare extends Step {}), { script: ['Hello.'] })
-    await chat.say('Hi')
-    expect((await chat.document()).flow.steps.Bare).toEqual({
+    await using conversation = new Conversation(flowOf(class Bare extends Step {}), { script: ['Hello.'] })
+    await conversation.say('Hi')
+    expect((await conversation.document()).flow.steps.Bare).toEqual({
       state: {},
       model: { provider: 'scripted', name: 'scripted' },
     })
@@ -248,10 +280,10 @@ describe('the model that answered', () => {
         return words === 'Go.' ? go(Once) : words
       }
     }
-    const chat = chatWith(flowOf(Once), { script: ['Hello.', 'Go.'] })
-    await chat.say('a')
-    await chat.say('b')
-    expect((await chat.document()).flow.steps.Once).toEqual({
+    await using conversation = new Conversation(flowOf(Once), { script: ['Hello.', 'Go.'] })
+    await conversation.say('a')
+    await conversation.say('b')
+    expect((await conversation.document()).flow.steps.Once).toEqual({
       state: { seen: 2 },
       model: { provider: 'scripted', name: 'scripted' },
     })
@@ -266,17 +298,19 @@ test('the events of a model call tell its number, its outcome and what it cost',
   }
   const responses: unknown[] = [{ parts: [text('Bad.')], usage: { inputTokens: 3, outputTokens: 1 } }, 'malformed']
   const generate = async (): Promise<ModelResponse> => responses.shift() as ModelResponse
-  const chat = chatWith(flowOf(Retrying), {
+  await using conversation = new Conversation(flowOf(Retrying), {
     providers: [{ provider: 'raw', resolve: () => ({ provider: 'raw', name: 'small', generate }) }],
   })
   const told: unknown[] = []
-  chat.engine.on('model:start', ({ step, provider, model, callNumber }) =>
+  await conversation.open()
+  conversation.engine.on('model:start', ({ step, provider, model, callNumber }) =>
     told.push(['start', step, provider, model, callNumber]),
   )
-  chat.engine.on('model:end', ({ success, inputTokens, outputTokens, callNumber }) =>
+  conversation.engine.on('model:end', ({ success, inputTokens, outputTokens, callNumber }) =>
     told.push(['end', success, inputTokens, outputTokens, callNumber]),
   )
-  await expect(chat.say('Hi')).rejects.toThrow()
+  await conversation.say('Hi')
+  conversation.expectError('MODEL_ERROR')
   expect(told).toEqual([
     ['start', 'Talk', 'raw', 'small', 1],
     ['end', true, 3, 1, 1],
@@ -295,8 +329,7 @@ test('ToolError is for tools: thrown anywhere else it fails the turn like any er
       throw new ToolError('Not here.')
     }
   }
-  await expect(chatWith(flowOf(Broken), { script: ['Hello.'] }).say('Hi')).rejects.toMatchObject({
-    code: 'FLOW_ERROR',
-    message: 'Not here.',
-  })
+  await using conversation = new Conversation(flowOf(Broken))
+  await conversation.say('Hi')
+  conversation.expectError('FLOW_ERROR', 'Not here.')
 })

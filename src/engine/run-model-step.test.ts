@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { chatWith, flowOf, lines } from '../../testing/contract/chat.js'
+import { flowOf, lines } from '../../testing/contract/test-flows.js'
+import { Conversation } from '../../testing/index.js'
 import { Flow, finish, go, LogicStep, reply, retry, Step, type Turn, tool } from '../index.js'
 
 /** A tool that takes a note and says so. */
@@ -17,10 +18,12 @@ describe('a model step', () => {
   }
 
   test('sends what the model says', async () => {
-    const chat = chatWith(flowOf(Talk), { script: ['Hello.', 'Fine.'] })
-    expect(await chat.say('Hi')).toBe('Hello.')
-    expect(await chat.say('How are you?')).toBe('Fine.')
-    chat.provider.assertDone()
+    const conversation = new Conversation(flowOf(Talk), { script: ['Hello.', 'Fine.'] })
+    await conversation.say('Hi')
+    conversation.expectReply('Hello.')
+    await conversation.say('How are you?')
+    conversation.expectReply('Fine.')
+    await conversation.close()
   })
 
   test('tells the model its prompt, its memory, its tools, its parameters and where the call comes from', async () => {
@@ -29,10 +32,10 @@ describe('a model step', () => {
         return { provider: 'scripted', name: 'small', params: { temperature: 0 } }
       }
     }
-    const chat = chatWith(flowOf(Tuned), { script: ['Hello.', 'Fine.'] })
-    await chat.say('Hi')
-    await chat.say('How are you?')
-    const { messages, ...request } = chat.provider.requests[1] ?? { messages: [] }
+    await using conversation = new Conversation(flowOf(Tuned), { script: ['Hello.', 'Fine.'] })
+    await conversation.say('Hi')
+    await conversation.say('How are you?')
+    const { messages, ...request } = conversation.model.requests[1] ?? { messages: [] }
     expect(lines(messages)).toEqual(['user: Hi', 'assistant: Hello.', 'user: How are you?'])
     expect(messages.map(({ turn }) => turn)).toEqual([1, 1, 2])
     expect(request).toEqual({
@@ -45,7 +48,7 @@ describe('a model step', () => {
         },
       ],
       params: { temperature: 0 },
-      origin: { flowName: 'Test', stepId: 'Talk', sessionId: chat.sessionId, turnNumber: 2, callNumber: 1 },
+      origin: { flowName: 'Test', stepId: 'Talk', sessionId: conversation.sessionId, turnNumber: 2, callNumber: 1 },
     })
   })
 
@@ -53,12 +56,12 @@ describe('a model step', () => {
     class Silent extends Step {
       static override readonly id = 'Silent'
     }
-    const silent = chatWith(flowOf(Silent), { script: ['Hello.'] })
+    await using silent = new Conversation(flowOf(Silent), { script: ['Hello.'] })
     await silent.say('Hi')
-    expect(silent.provider.requests[0]).not.toHaveProperty('system')
-    const chat = chatWith(flowOf(Talk), { script: ['Hello.'] })
-    await chat.say('Hi')
-    expect(JSON.stringify(await chat.document())).not.toContain('You are kind')
+    expect(silent.model.requests[0]).not.toHaveProperty('system')
+    await using conversation = new Conversation(flowOf(Talk), { script: ['Hello.'] })
+    await conversation.say('Hi')
+    expect(JSON.stringify(await conversation.document())).not.toContain('You are kind')
   })
 
   test('asks for its prompt and tools before each call of a turn', async () => {
@@ -72,9 +75,11 @@ describe('a model step', () => {
         return ++asked === 1 ? [note] : []
       }
     }
-    const chat = chatWith(flowOf(Counting), { script: [{ toolCalls: [{ name: 'note' }] }, 'Done.'] })
-    await chat.say('Hi')
-    expect(chat.provider.requests.map(({ system, tools }) => [system, tools.length])).toEqual([
+    await using conversation = new Conversation(flowOf(Counting), {
+      script: [{ toolCalls: [{ name: 'note' }] }, 'Done.'],
+    })
+    await conversation.say('Hi')
+    expect(conversation.model.requests.map(({ system, tools }) => [system, tools.length])).toEqual([
       ['Call 1', 1],
       ['Call 2', 0],
     ])
@@ -87,7 +92,9 @@ describe('a model step', () => {
         return go(Talk)
       }
     }
-    expect(await chatWith(flowOf(Start, Talk), { script: ['Hello.'] }).say('Hi')).toBe('Hello.')
+    await using conversation = new Conversation(flowOf(Start, Talk), { script: ['Hello.'] })
+    await conversation.say('Hi')
+    conversation.expectReply('Hello.')
   })
 
   test('joins the texts of an answer', async () => {
@@ -110,9 +117,13 @@ describe('a model step', () => {
         return { provider: 'parts', name: 'parts' }
       }
     }
-    const chat = chatWith(flowOf(Parts), { providers: [provider] })
-    expect(await chat.say('Hi')).toBe('Hello.')
-    expect(lines((await chat.document()).flow.memory.Parts?.messages)).toEqual(['user: Hi', 'assistant: Hello.'])
+    await using conversation = new Conversation(flowOf(Parts), { providers: [provider] })
+    await conversation.say('Hi')
+    conversation.expectReply('Hello.')
+    expect(lines((await conversation.document()).flow.memory.Parts?.messages)).toEqual([
+      'user: Hi',
+      'assistant: Hello.',
+    ])
   })
 
   test('fails where its prompt is no text', async () => {
@@ -122,10 +133,9 @@ describe('a model step', () => {
         return ['Be kind.'] as unknown as string
       }
     }
-    await expect(chatWith(flowOf(Broken), { script: ['Hello.'] }).say('Hi')).rejects.toMatchObject({
-      code: 'FLOW_ERROR',
-      message: "prompt of step 'Broken' must return a string.",
-    })
+    await using conversation = new Conversation(flowOf(Broken))
+    await conversation.say('Hi')
+    conversation.expectError('FLOW_ERROR', "prompt of step 'Broken' must return a string.")
   })
 })
 
@@ -145,15 +155,17 @@ describe('the tools of a call', () => {
         return turn.number === 1 ? [shared] : []
       }
     }
-    const chat = chatWith(Sharing, { script: [{ toolCalls: [{ name: 'shared' }] }, 'One.', 'Two.'] })
-    await chat.say('Hi')
-    await chat.say('Hi')
-    expect(chat.provider.requests.map(({ tools }) => tools.map(({ name }) => name))).toEqual([
+    await using conversation = new Conversation(Sharing, {
+      script: [{ toolCalls: [{ name: 'shared' }] }, 'One.', 'Two.'],
+    })
+    await conversation.say('Hi')
+    await conversation.say('Hi')
+    expect(conversation.model.requests.map(({ tools }) => tools.map(({ name }) => name))).toEqual([
       ['shared', 'note'],
       ['shared', 'note'],
       ['note'],
     ])
-    expect(lines((await chat.document()).flow.memory.Talk?.messages)).toContain('tool: shared = "Shared."')
+    expect(lines((await conversation.document()).flow.memory.Talk?.messages)).toContain('tool: shared = "Shared."')
   })
 
   test.each([
@@ -171,10 +183,9 @@ describe('the tools of a call', () => {
         return ofFlow
       }
     }
-    await expect(chatWith(Sharing, { script: ['Hello.'] }).say('Hi')).rejects.toMatchObject({
-      code: 'FLOW_ERROR',
-      message: "Step 'Talk' offers two tools with the name 'note'.",
-    })
+    await using conversation = new Conversation(Sharing)
+    await conversation.say('Hi')
+    conversation.expectError('FLOW_ERROR', "Step 'Talk' offers two tools with the name 'note'.")
   })
 })
 
@@ -186,9 +197,13 @@ describe('onReply', () => {
         return text.toUpperCase()
       }
     }
-    const chat = chatWith(flowOf(Shout), { script: ['Hello.'] })
-    expect(await chat.say('Hi')).toBe('HELLO.')
-    expect(lines((await chat.document()).flow.memory.Shout?.messages)).toEqual(['user: Hi', 'assistant: HELLO.'])
+    await using conversation = new Conversation(flowOf(Shout), { script: ['Hello.'] })
+    await conversation.say('Hi')
+    conversation.expectReply('HELLO.')
+    expect(lines((await conversation.document()).flow.memory.Shout?.messages)).toEqual([
+      'user: Hi',
+      'assistant: HELLO.',
+    ])
   })
 
   test('may have the model answer again: it reads its answer and the reason', async () => {
@@ -199,10 +214,12 @@ describe('onReply', () => {
       }
     }
     const retries: unknown[] = []
-    const chat = chatWith(flowOf(OneWord), { script: ['It is blue.', 'Light blue.', 'Blue.'] })
-    chat.engine.on('model:retry', ({ step, model, callNumber }) => retries.push([step, model, callNumber]))
-    expect(await chat.say('Which colour?')).toBe('Blue.')
-    expect(lines(chat.provider.requests[2]?.messages)).toEqual([
+    await using conversation = new Conversation(flowOf(OneWord), { script: ['It is blue.', 'Light blue.', 'Blue.'] })
+    await conversation.open()
+    conversation.engine.on('model:retry', ({ step, model, callNumber }) => retries.push([step, model, callNumber]))
+    await conversation.say('Which colour?')
+    conversation.expectReply('Blue.')
+    expect(lines(conversation.model.requests[2]?.messages)).toEqual([
       'user: Which colour?',
       'assistant: It is blue.',
       'user: One word, please, and not 3.',
@@ -223,9 +240,10 @@ describe('onReply', () => {
         return finish(`Topic: ${text}`)
       }
     }
-    const chat = chatWith(flowOf(Classify), { script: ['billing'] })
-    expect(await chat.say('My bill is wrong')).toBe('Topic: billing')
-    const { steps, memory } = (await chat.document()).flow
+    await using conversation = new Conversation(flowOf(Classify), { script: ['billing'] })
+    await conversation.say('My bill is wrong')
+    conversation.expectReply('Topic: billing')
+    const { steps, memory } = (await conversation.document()).flow
     expect(steps.Classify?.state).toEqual({ topic: 'billing' })
     expect(lines(memory.Classify?.messages)).toContain('assistant: billing')
   })
@@ -242,10 +260,13 @@ describe('onReply', () => {
         return text
       }
     }
-    const chat = chatWith(flowOf(Listen), { script: [{ text: 'One moment.', toolCalls: [{ name: 'note' }] }, 'Done.'] })
-    expect(await chat.say('Hi')).toBe('Done.')
+    await using conversation = new Conversation(flowOf(Listen), {
+      script: [{ text: 'One moment.', toolCalls: [{ name: 'note' }] }, 'Done.'],
+    })
+    await conversation.say('Hi')
+    conversation.expectReply('Done.')
     expect(heard).toEqual(['Done.'])
-    expect(lines((await chat.document()).flow.memory.Listen?.messages)).toEqual([
+    expect(lines((await conversation.document()).flow.memory.Listen?.messages)).toEqual([
       'user: Hi',
       'assistant: One moment. + note({})',
       'tool: note = "Noted."',
@@ -265,10 +286,11 @@ describe('the limit maxModelCallsPerTurn', () => {
     "The number of model calls in step 'Busy' exceeds the limit maxModelCallsPerTurn (16). Raise it with the engine option limits: { maxModelCallsPerTurn: ... }."
 
   test('ends an endless loop of tool calls', async () => {
-    const chat = chatWith(flowOf(Busy), { script: () => ({ toolCalls: [{ name: 'note' }] }) })
-    await expect(chat.say('Hi')).rejects.toMatchObject({ code: 'LIMIT_EXCEEDED', message })
-    expect(chat.provider.requests).toHaveLength(16)
-    expect(await chat.document()).toMatchObject({
+    await using conversation = new Conversation(flowOf(Busy), { script: () => ({ toolCalls: [{ name: 'note' }] }) })
+    await conversation.say('Hi')
+    conversation.expectError('LIMIT_EXCEEDED', message)
+    expect(conversation.model.requests).toHaveLength(16)
+    expect(await conversation.document()).toMatchObject({
       runStatus: 'aborted',
       usage: { modelCalls: 16 },
       flow: { memory: {} },
@@ -281,7 +303,9 @@ describe('the limit maxModelCallsPerTurn', () => {
         return retry('No.')
       }
     }
-    await expect(chatWith(flowOf(Never), { script: () => 'Again?' }).say('Hi')).rejects.toMatchObject({ message })
+    await using conversation = new Conversation(flowOf(Never), { script: () => 'Again?' })
+    await conversation.say('Hi')
+    conversation.expectError('LIMIT_EXCEEDED', message)
   })
 
   test('counts the calls of all steps of a turn, and starts anew in the next', async () => {
@@ -295,20 +319,26 @@ describe('the limit maxModelCallsPerTurn', () => {
       static override readonly id = 'Second'
     }
     const options = { script: () => 'Hello.' }
-    const chat = chatWith(flowOf(First, Second), { ...options, limits: { maxModelCallsPerTurn: 2 } })
-    expect([await chat.say('a'), await chat.say('b')]).toEqual(['Hello.', 'Hello.'])
-    expect(chat.provider.requests.map(({ origin }) => [origin.turnNumber, origin.callNumber])).toEqual([
+    await using conversation = new Conversation(flowOf(First, Second), {
+      ...options,
+      limits: { maxModelCallsPerTurn: 2 },
+    })
+    await conversation.say('a')
+    conversation.expectReply('Hello.')
+    await conversation.say('b')
+    conversation.expectReply('Hello.')
+    expect(conversation.model.requests.map(({ origin }) => [origin.turnNumber, origin.callNumber])).toEqual([
       [1, 1],
       [1, 2],
       [2, 1],
     ])
-    await expect(
-      chatWith(flowOf(First, Second), { ...options, limits: { maxModelCallsPerTurn: 1 } }).say('a'),
-    ).rejects.toMatchObject({
-      code: 'LIMIT_EXCEEDED',
-      limit: 'maxModelCallsPerTurn',
-      value: 1,
+    await using another = new Conversation(flowOf(First, Second), {
+      ...options,
+      limits: { maxModelCallsPerTurn: 1 },
     })
+    await another.say('a')
+    another.expectError('LIMIT_EXCEEDED')
+    expect(another.reply.error).toMatchObject({ limit: 'maxModelCallsPerTurn', value: 1 })
   })
 })
 
@@ -320,16 +350,17 @@ describe('the model of a step', () => {
   test('is called with a signal that fires when the turn is given up', async () => {
     const controller = new AbortController()
     let given: AbortSignal | undefined
-    const chat = chatWith(flowOf(Talk), {
+    await using conversation = new Conversation(flowOf(Talk), {
       script: ({ signal }) => {
         given = signal
         controller.abort()
         return 'Too late.'
       },
     })
-    await expect(chat.say('Hi', { signal: controller.signal })).rejects.toMatchObject({ code: 'TURN_ABORTED' })
+    await conversation.say('Hi', { signal: controller.signal })
+    conversation.expectError('TURN_ABORTED')
     expect(given?.aborted).toBe(true)
-    expect(chat.store.operations).toEqual([])
+    expect(conversation.store.operations).toEqual([])
   })
 
   test('is missing in a flow of logic steps, which needs none', async () => {
@@ -345,6 +376,8 @@ describe('the model of a step', () => {
         return [Start]
       }
     }
-    expect(await chatWith(Small).say('Hi')).toBe('No model here.')
+    await using conversation = new Conversation(Small)
+    await conversation.say('Hi')
+    conversation.expectReply('No model here.')
   })
 })

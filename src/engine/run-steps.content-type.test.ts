@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type Chat, chatWith, flowOf, place } from '../../testing/contract/chat.js'
+import { flowOf, place } from '../../testing/contract/test-flows.js'
+import { Conversation } from '../../testing/index.js'
 import {
   EndStep,
   finish,
@@ -14,19 +15,19 @@ import {
 } from '../index.js'
 
 /** A flow whose first step returns the transitions one by one, a turn each. */
-function talk(...transitions: readonly Transition[]): Chat {
+function talk(...transitions: readonly Transition[]): Conversation {
   class Start extends LogicStep {
     static override readonly id = 'Start'
     override run(turn: Turn) {
       return transitions[turn.number - 1] as Transition
     }
   }
-  return chatWith(flowOf(Start, place('Next')))
+  return new Conversation(flowOf(Start, place('Next')))
 }
 
-async function contentTypes(chat: Chat, turns: number): Promise<string[]> {
+async function contentTypes(conversation: Conversation, turns: number): Promise<string[]> {
   const types: string[] = []
-  for (let turn = 0; turn < turns; turn++) types.push((await chat.execute('Hi')).response.contentType)
+  for (let turn = 0; turn < turns; turn++) types.push((await conversation.say('Hi')).contentType)
   return types
 }
 
@@ -36,29 +37,39 @@ describe('the content type of a reply', () => {
   })
 
   test('[2.4-3 2.3-6] set by a move belongs to the step, also in later turns', async () => {
-    const chat = talk(go('Next').withContentType(HttpContentType.Html))
-    expect(await contentTypes(chat, 3)).toEqual(['text/html', 'text/html', 'text/html'])
+    await using conversation = talk(go('Next').withContentType(HttpContentType.Html))
+    expect(await contentTypes(conversation, 3)).toEqual(['text/html', 'text/html', 'text/html'])
   })
 
   test('set by an answer holds until another answer, or a move, sets one', async () => {
-    const chat = talk(
+    await using conversation = talk(
       reply('a,b').withContentType(HttpContentType.Csv),
       reply('c,d'),
       reply('<b>e</b>').withContentType(HttpContentType.Html),
       stay('f'),
       stay('g').withContentType(HttpContentType.Plain),
     )
-    expect(await contentTypes(chat, 5)).toEqual(['text/csv', 'text/csv', 'text/html', 'text/html', 'text/plain'])
+    expect(await contentTypes(conversation, 5)).toEqual([
+      'text/csv',
+      'text/csv',
+      'text/html',
+      'text/html',
+      'text/plain',
+    ])
   })
 
   test('is Plain again after a move without one', async () => {
-    const chat = talk(reply('a,b').withContentType(HttpContentType.Csv), go('Next'))
-    expect(await contentTypes(chat, 3)).toEqual(['text/csv', 'text/plain', 'text/plain'])
+    await using conversation = talk(reply('a,b').withContentType(HttpContentType.Csv), go('Next'))
+    expect(await contentTypes(conversation, 3)).toEqual(['text/csv', 'text/plain', 'text/plain'])
   })
 
   test('is Plain again after a move to the same step', async () => {
-    const chat = talk(reply('a,b').withContentType(HttpContentType.Csv), go('Start').withReply('c'), reply('d'))
-    expect(await contentTypes(chat, 3)).toEqual(['text/csv', 'text/plain', 'text/plain'])
+    await using conversation = talk(
+      reply('a,b').withContentType(HttpContentType.Csv),
+      go('Start').withReply('c'),
+      reply('d'),
+    )
+    expect(await contentTypes(conversation, 3)).toEqual(['text/csv', 'text/plain', 'text/plain'])
   })
 
   test('is the one of the last move of a turn', async () => {
@@ -77,8 +88,8 @@ describe('the content type of a reply', () => {
         return go(Between).withContentType(HttpContentType.Html)
       }
     }
-    const chat = chatWith(flowOf(Start, Between, place('Next')))
-    expect(await contentTypes(chat, 2)).toEqual(['application/xml', 'application/xml'])
+    await using conversation = new Conversation(flowOf(Start, Between, place('Next')))
+    expect(await contentTypes(conversation, 2)).toEqual(['application/xml', 'application/xml'])
   })
 
   test('of a reply from onEnter without one is that of the move', async () => {
@@ -97,7 +108,7 @@ describe('the content type of a reply', () => {
         return go(Door).withContentType(HttpContentType.Markdown)
       }
     }
-    expect(await contentTypes(chatWith(flowOf(Start, Door)), 2)).toEqual(['text/markdown', 'text/markdown'])
+    expect(await contentTypes(new Conversation(flowOf(Start, Door)), 2)).toEqual(['text/markdown', 'text/markdown'])
   })
 
   test('can be set by finish', async () => {
@@ -107,7 +118,7 @@ describe('the content type of a reply', () => {
   })
 
   test('can be set by what onEnter of an end step returns', async () => {
-    const ending = (returned: Transition): Chat => {
+    const ending = (returned: Transition): Conversation => {
       class Bye extends EndStep {
         static override readonly id = 'Bye'
         override onEnter() {
@@ -117,7 +128,7 @@ describe('the content type of a reply', () => {
           return '<b>Bye.</b>'
         }
       }
-      return chatWith(flowOf(Bye))
+      return new Conversation(flowOf(Bye))
     }
     expect(await contentTypes(ending(reply('<i>Bye.</i>').withContentType(HttpContentType.Html)), 1)).toEqual([
       'text/html',
@@ -135,21 +146,20 @@ describe('the content type of a reply', () => {
         return go(Page).withContentType(HttpContentType.Html)
       }
     }
-    const chat = chatWith(flowOf(Start, Page), { script: ['<p>1</p>', '<p>2</p>'] })
-    expect(await contentTypes(chat, 2)).toEqual(['text/html', 'text/html'])
+    await using conversation = new Conversation(flowOf(Start, Page), { script: ['<p>1</p>', '<p>2</p>'] })
+    expect(await contentTypes(conversation, 2)).toEqual(['text/html', 'text/html'])
   })
 
   test('of a failure is Plain', async () => {
-    expect(await contentTypes(talk(reply('a,b').withContentType(HttpContentType.Csv), go('Nowhere')), 2)).toEqual([
-      'text/csv',
-      'text/plain',
-    ])
+    await using conversation = talk(reply('a,b').withContentType(HttpContentType.Csv), go('Nowhere'))
+    expect(await contentTypes(conversation, 2)).toEqual(['text/csv', 'text/plain'])
+    conversation.expectError('FLOW_ERROR')
   })
 
   test('is kept in the history', async () => {
-    const chat = talk(reply('a,b').withContentType(HttpContentType.Csv), go('Next'))
-    await contentTypes(chat, 2)
-    expect((await chat.document()).history).toMatchObject([
+    await using conversation = talk(reply('a,b').withContentType(HttpContentType.Csv), go('Next'))
+    await contentTypes(conversation, 2)
+    expect((await conversation.document()).history).toMatchObject([
       { contentType: 'text/csv', step: 'Start' },
       { contentType: 'text/plain', step: 'Next' },
     ])
@@ -160,47 +170,49 @@ describe('bytes in base64', () => {
   const png = { encoding: 'base64' } as const
 
   test('are told apart from a text that reads the same', async () => {
-    const chat = talk(
+    await using conversation = talk(
       reply('AAEC').withContentType(HttpContentType.Png, png),
       reply('AAEC').withContentType(HttpContentType.Plain),
     )
-    expect(await chat.execute('Hi')).toMatchObject({
-      response: { message: 'AAEC', contentType: 'image/png' },
+    expect(await conversation.say('Hi')).toMatchObject({
+      message: 'AAEC',
+      contentType: 'image/png',
       encoding: 'base64',
     })
-    expect(await chat.execute('Hi')).not.toHaveProperty('encoding')
-    const { history } = await chat.document()
+    expect(await conversation.say('Hi')).not.toHaveProperty('encoding')
+    const { history } = await conversation.document()
     expect(history.map(({ encoding }) => encoding)).toEqual(['base64', undefined])
   })
 
   test('stay the encoding of the step in later turns, as the content type does', async () => {
-    const chat = talk(reply('AAEC').withContentType(HttpContentType.Png, png), reply('AAED'))
-    await chat.execute('Hi')
-    expect(await chat.execute('Hi')).toMatchObject({ response: { contentType: 'image/png' }, encoding: 'base64' })
+    await using conversation = talk(reply('AAEC').withContentType(HttpContentType.Png, png), reply('AAED'))
+    await conversation.say('Hi')
+    expect(await conversation.say('Hi')).toMatchObject({ contentType: 'image/png', encoding: 'base64' })
   })
 
   test('are Plain text again after a move', async () => {
-    const chat = talk(reply('AAEC').withContentType(HttpContentType.Png, png), go('Next').withReply('not base64!'))
-    await chat.execute('Hi')
-    expect(await chat.execute('Hi')).toEqual({
-      response: {
-        success: true,
-        completed: false,
-        message: 'not base64!',
-        session: chat.sessionId,
-        contentType: 'text/plain',
-      },
+    await using conversation = talk(
+      reply('AAEC').withContentType(HttpContentType.Png, png),
+      go('Next').withReply('not base64!'),
+    )
+    await conversation.say('Hi')
+    expect(await conversation.say('Hi')).toEqual({
+      success: true,
+      completed: false,
+      message: 'not base64!',
+      session: conversation.sessionId,
+      contentType: 'text/plain',
     })
   })
 
   test('that turn out to be no base64 fail the turn: nothing is committed that HTTP cannot send', async () => {
-    const chat = talk(reply('AAEC').withContentType(HttpContentType.Png, png), reply('not base64!'))
-    await chat.say('Hi')
-    await expect(chat.say('Hi')).rejects.toMatchObject({
-      code: 'FLOW_ERROR',
-      message:
-        "The reply is marked as base64 and is not: expected the standard alphabet, padded with '=', without line breaks.",
-    })
-    expect((await chat.document()).history).toHaveLength(1)
+    await using conversation = talk(reply('AAEC').withContentType(HttpContentType.Png, png), reply('not base64!'))
+    await conversation.say('Hi')
+    await conversation.say('Hi')
+    conversation.expectError(
+      'FLOW_ERROR',
+      "The reply is marked as base64 and is not: expected the standard alphabet, padded with '=', without line breaks.",
+    )
+    expect((await conversation.document()).history).toHaveLength(1)
   })
 })

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { chatWith, flowOf, place } from '../../testing/contract/chat.js'
+import { flowOf, place } from '../../testing/contract/test-flows.js'
+import { Conversation } from '../../testing/index.js'
 import {
   End,
   EndStep,
@@ -40,15 +41,19 @@ describe('the end of a session', () => {
   }
 
   test('[3-5 2.3-2] finish goes to the first end step, whose message is the reply; the document is kept', async () => {
-    const chat = chatWith(ending(finish(), Next, Bye, LastWords))
-    const { response } = await chat.execute('Hi')
+    await using conversation = new Conversation(ending(finish(), Next, Bye, LastWords))
+    const response = await conversation.say('Hi')
     expect(response).toMatchObject({ success: true, completed: true, message: 'Goodbye after 1.' })
-    expect(await chat.document()).toMatchObject({ runStatus: 'completed', flow: { currentStep: 'Bye' } })
+    expect(await conversation.document()).toMatchObject({ runStatus: 'completed', flow: { currentStep: 'Bye' } })
   })
 
   test('the content of finish wins over the message', async () => {
-    expect(await chatWith(ending(finish('So long.'), Bye)).say('Hi')).toBe('So long.')
-    expect(await chatWith(ending(finish(''), Bye)).say('Hi')).toBe('')
+    await using conversation = new Conversation(ending(finish('So long.'), Bye))
+    await conversation.say('Hi')
+    conversation.expectReply('So long.')
+    await using another = new Conversation(ending(finish(''), Bye))
+    await another.say('Hi')
+    another.expectReply('')
   })
 
   test('the message may be a promise', async () => {
@@ -58,23 +63,30 @@ describe('the end of a session', () => {
         return 'Goodbye later.'
       }
     }
-    expect(await chatWith(ending(finish(), Later)).say('Hi')).toBe('Goodbye later.')
+    await using conversation = new Conversation(ending(finish(), Later))
+    await conversation.say('Hi')
+    conversation.expectReply('Goodbye later.')
   })
 
   test('go reaches any end step, with a reply or its message; an object is JSON text', async () => {
-    expect(await chatWith(ending(go(LastWords), Bye, LastWords)).say('Hi')).toBe('{"last":true}')
-    const chat = chatWith(ending(go(LastWords).withReply('Done.'), Bye, LastWords))
-    expect((await chat.execute('Hi')).response).toMatchObject({ completed: true, message: 'Done.' })
+    await using conversation = new Conversation(ending(go(LastWords), Bye, LastWords))
+    await conversation.say('Hi')
+    conversation.expectReply('{"last":true}')
+    await using another = new Conversation(ending(go(LastWords).withReply('Done.'), Bye, LastWords))
+    await another.say('Hi')
+    expect(another.reply).toMatchObject({ completed: true, message: 'Done.' })
   })
 
   test('a flow may have the ready-made end step among its own', async () => {
-    const chat = chatWith(ending(finish(), End))
-    await chat.say('Hi')
-    expect((await chat.document()).flow.currentStep).toBe('End')
+    await using conversation = new Conversation(ending(finish(), End))
+    await conversation.say('Hi')
+    expect((await conversation.document()).flow.currentStep).toBe('End')
   })
 
   test('a session may start and end in the same turn', async () => {
-    expect((await chatWith(flowOf(Bye)).execute('Hi')).response).toMatchObject({
+    await using conversation = new Conversation(flowOf(Bye))
+    await conversation.say('Hi')
+    expect(conversation.reply).toMatchObject({
       completed: true,
       message: 'Goodbye after 1.',
     })
@@ -93,16 +105,16 @@ describe('the end of a session', () => {
     ['finish(text)', finish('From onEnter.'), 'From onEnter.'],
     ['reply(text)', reply('From onEnter.'), 'From onEnter.'],
   ])('onEnter of an end step runs, and may return %s', async (_name, returned, text) => {
-    const chat = chatWith(ending(go('Bye'), entering(returned)))
-    expect((await chat.execute('Hi')).response).toMatchObject({ completed: true, message: text })
-    expect((await chat.document()).flow.currentStep).toBe('Bye')
+    await using conversation = new Conversation(ending(go('Bye'), entering(returned)))
+    await conversation.say('Hi')
+    expect(conversation.reply).toMatchObject({ completed: true, message: text })
+    expect((await conversation.document()).flow.currentStep).toBe('Bye')
   })
 
   test('onEnter of an end step may not move on', async () => {
-    await expect(chatWith(ending(go('Bye'), entering(go(Next)), Next)).say('Hi')).rejects.toMatchObject({
-      code: 'FLOW_ERROR',
-      message: "onEnter of end step 'Bye' returned go(...); the session has ended.",
-    })
+    await using conversation = new Conversation(ending(go('Bye'), entering(go(Next)), Next))
+    await conversation.say('Hi')
+    conversation.expectError('FLOW_ERROR', "onEnter of end step 'Bye' returned go(...); the session has ended.")
   })
 
   test('a message that is neither text nor object fails the turn', async () => {
@@ -112,6 +124,8 @@ describe('the end of a session', () => {
         return undefined as unknown as string
       }
     }
-    await expect(chatWith(ending(finish(), Broken)).say('Hi')).rejects.toMatchObject({ code: 'FLOW_ERROR' })
+    await using conversation = new Conversation(ending(finish(), Broken))
+    await conversation.say('Hi')
+    conversation.expectError('FLOW_ERROR')
   })
 })

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { type Chat, chatWith, flowOf, lines } from '../../testing/contract/chat.js'
+import { flowOf, lines } from '../../testing/contract/test-flows.js'
+import { Conversation } from '../../testing/index.js'
 import { EndStep, finish, go, HttpContentType, LogicStep, reply, Step, type Turn, tool } from '../index.js'
 
-async function memoryOf(chat: Chat): Promise<Record<string, string[]>> {
-  const { memory } = (await chat.document()).flow
+async function memoryOf(conversation: Conversation): Promise<Record<string, string[]>> {
+  const { memory } = (await conversation.document()).flow
   return Object.fromEntries(Object.entries(memory).map(([namespace, { messages }]) => [namespace, lines(messages)]))
 }
 
@@ -19,13 +20,13 @@ describe('a reply that no model made is remembered', () => {
         return go(Talk).withReply('Welcome! What can I do?')
       }
     }
-    const chat = chatWith(flowOf(Welcome, Talk), { script: ['A joke.'] })
-    await chat.say('Hi')
-    await chat.say('Tell a joke')
-    expect(await memoryOf(chat)).toEqual({
+    await using conversation = new Conversation(flowOf(Welcome, Talk), { script: ['A joke.'] })
+    await conversation.say('Hi')
+    await conversation.say('Tell a joke')
+    expect(await memoryOf(conversation)).toEqual({
       Talk: ['user: Hi', 'assistant: Welcome! What can I do?', 'user: Tell a joke', 'assistant: A joke.'],
     })
-    expect(lines(chat.provider.requests[0]?.messages)).toEqual([
+    expect(lines(conversation.model.requests[0]?.messages)).toEqual([
       'user: Hi',
       'assistant: Welcome! What can I do?',
       'user: Tell a joke',
@@ -39,9 +40,10 @@ describe('a reply that no model made is remembered', () => {
         return [tool({ name: 'quote', description: 'Quotes a price.', execute: () => reply('12 euros.') })]
       }
     }
-    const chat = chatWith(flowOf(Clerk), { script: [{ toolCalls: [{ name: 'quote' }] }] })
-    expect(await chat.say('How much?')).toBe('12 euros.')
-    expect(await memoryOf(chat)).toEqual({
+    await using conversation = new Conversation(flowOf(Clerk), { script: [{ toolCalls: [{ name: 'quote' }] }] })
+    await conversation.say('How much?')
+    conversation.expectReply('12 euros.')
+    expect(await memoryOf(conversation)).toEqual({
       Clerk: ['user: How much?', 'assistant: quote({})', 'tool: quote = "Done."', 'assistant: 12 euros.'],
     })
   })
@@ -57,9 +59,9 @@ describe('a reply that no model made is remembered', () => {
     class Answer extends Ask {
       static override readonly id = 'Answer'
     }
-    const chat = chatWith(flowOf(Ask, Answer), { script: ['Who are you?'] })
-    await chat.say('Hi')
-    expect(await memoryOf(chat)).toEqual({ talk: ['user: Hi', 'assistant: Who are you?'] })
+    await using conversation = new Conversation(flowOf(Ask, Answer), { script: ['Who are you?'] })
+    await conversation.say('Hi')
+    expect(await memoryOf(conversation)).toEqual({ talk: ['user: Hi', 'assistant: Who are you?'] })
   })
 
   test('in the model step whose onReply gave it, after what the model said', async () => {
@@ -69,9 +71,9 @@ describe('a reply that no model made is remembered', () => {
         return reply('I cannot say that.')
       }
     }
-    const chat = chatWith(flowOf(Censor), { script: ['A secret.'] })
-    await chat.say('Tell me')
-    expect(await memoryOf(chat)).toEqual({
+    await using conversation = new Conversation(flowOf(Censor), { script: ['A secret.'] })
+    await conversation.say('Tell me')
+    expect(await memoryOf(conversation)).toEqual({
       Censor: ['user: Tell me', 'assistant: A secret.', 'assistant: I cannot say that.'],
     })
   })
@@ -83,9 +85,9 @@ describe('a reply that no model made is remembered', () => {
         return finish('Goodbye.')
       }
     }
-    const chat = chatWith(flowOf(Clerk), { script: ['The user is done.'] })
-    await chat.say('Bye')
-    expect(await memoryOf(chat)).toEqual({
+    await using conversation = new Conversation(flowOf(Clerk), { script: ['The user is done.'] })
+    await conversation.say('Bye')
+    expect(await memoryOf(conversation)).toEqual({
       Clerk: ['user: Bye', 'assistant: The user is done.', 'assistant: Goodbye.'],
     })
   })
@@ -97,9 +99,9 @@ describe('a reply that no model made is remembered', () => {
         return go(Talk).withReply('Passing you on.')
       }
     }
-    const chat = chatWith(flowOf(Clerk, Talk), { script: ['To sales.'] })
-    await chat.say('I want to buy')
-    expect(await memoryOf(chat)).toEqual({
+    await using conversation = new Conversation(flowOf(Clerk, Talk), { script: ['To sales.'] })
+    await conversation.say('I want to buy')
+    expect(await memoryOf(conversation)).toEqual({
       Clerk: ['user: I want to buy', 'assistant: To sales.'],
       Talk: ['user: I want to buy', 'assistant: Passing you on.'],
     })
@@ -112,9 +114,9 @@ describe('a reply that no model made is remembered', () => {
         return reply('Good day.')
       }
     }
-    const chat = chatWith(flowOf(Greeter))
-    await chat.say('Hi')
-    expect(await memoryOf(chat)).toEqual({ Greeter: ['user: Hi', 'assistant: Good day.'] })
+    await using conversation = new Conversation(flowOf(Greeter))
+    await conversation.say('Hi')
+    expect(await memoryOf(conversation)).toEqual({ Greeter: ['user: Hi', 'assistant: Good day.'] })
   })
 
   test('as its content type where it is bytes', async () => {
@@ -124,9 +126,11 @@ describe('a reply that no model made is remembered', () => {
         return reply('AAEC').withContentType(HttpContentType.Png, { encoding: 'base64' })
       }
     }
-    const chat = chatWith(flowOf(Artist), { script: ['drawn'] })
-    await chat.say('Draw')
-    expect(await memoryOf(chat)).toEqual({ Artist: ['user: Draw', 'assistant: drawn', 'assistant: [image/png]'] })
+    await using conversation = new Conversation(flowOf(Artist), { script: ['drawn'] })
+    await conversation.say('Draw')
+    expect(await memoryOf(conversation)).toEqual({
+      Artist: ['user: Draw', 'assistant: drawn', 'assistant: [image/png]'],
+    })
   })
 })
 
@@ -138,10 +142,10 @@ describe('nothing is remembered', () => {
         return turn.entered ? reply('Your name?') : finish('Bye.')
       }
     }
-    const chat = chatWith(flowOf(Ask))
-    await chat.say('Hi')
-    await chat.say('Ada')
-    expect(await memoryOf(chat)).toEqual({})
+    await using conversation = new Conversation(flowOf(Ask))
+    await conversation.say('Hi')
+    await conversation.say('Ada')
+    expect(await memoryOf(conversation)).toEqual({})
   })
 
   test('of an end step that a logic step led to', async () => {
@@ -157,8 +161,8 @@ describe('nothing is remembered', () => {
         return finish()
       }
     }
-    const chat = chatWith(flowOf(Start, Talk, Bye))
-    await chat.say('Hi')
-    expect(await memoryOf(chat)).toEqual({})
+    await using conversation = new Conversation(flowOf(Start, Talk, Bye))
+    await conversation.say('Hi')
+    expect(await memoryOf(conversation)).toEqual({})
   })
 })

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { chatWith, flowOf, lines, place } from '../../testing/contract/chat.js'
+import { flowOf, lines, place } from '../../testing/contract/test-flows.js'
+import { Conversation } from '../../testing/index.js'
 import {
   EndStep,
   finish,
@@ -43,9 +44,10 @@ describe('withState', () => {
   }
 
   test('is merged into the state of the destination, before its onEnter', async () => {
-    const chat = chatWith(flowOf(starting(go(Shop).withState({ items: ['tea', 'milk'] })), Shop))
-    expect(await chat.say('Hi')).toBe('tea, milk')
-    expect((await chat.document()).flow.steps.Shop).toEqual({
+    await using conversation = new Conversation(flowOf(starting(go(Shop).withState({ items: ['tea', 'milk'] })), Shop))
+    await conversation.say('Hi')
+    conversation.expectReply('tea, milk')
+    expect((await conversation.document()).flow.steps.Shop).toEqual({
       state: { items: ['tea', 'milk'], note: 'none', seen: 'tea+milk' },
     })
   })
@@ -63,10 +65,10 @@ describe('withState', () => {
         return turn.entered ? reply('Come in.') : go(Shop).withState({ note: turn.message })
       }
     }
-    const chat = chatWith(flowOf(Again, Shop))
-    await chat.say('Hi')
-    await chat.say('bring a bag')
-    expect((await chat.document()).flow.steps.Shop).toEqual({ state: { items: ['tea'], note: 'bring a bag' } })
+    await using conversation = new Conversation(flowOf(Again, Shop))
+    await conversation.say('Hi')
+    await conversation.say('bring a bag')
+    expect((await conversation.document()).flow.steps.Shop).toEqual({ state: { items: ['tea'], note: 'bring a bag' } })
   })
 
   test('reaches an end step, through finish', async () => {
@@ -76,7 +78,9 @@ describe('withState', () => {
         return `Goodbye, ${this.state.name}.`
       }
     }
-    expect(await chatWith(flowOf(starting(finish().withState({ name: 'Ada' })), Bye)).say('Hi')).toBe('Goodbye, Ada.')
+    await using conversation = new Conversation(flowOf(starting(finish().withState({ name: 'Ada' })), Bye))
+    await conversation.say('Hi')
+    conversation.expectReply('Goodbye, Ada.')
   })
 
   test('of a transition that is kept as a constant is not shared between sessions', async () => {
@@ -89,8 +93,12 @@ describe('withState', () => {
       }
     }
     const flow = flowOf(starting(enter), Shop)
-    expect(await chatWith(flow).say('tea')).toBe('tea')
-    expect(await chatWith(flow).say('milk')).toBe('milk')
+    await using conversation = new Conversation(flow)
+    await conversation.say('tea')
+    conversation.expectReply('tea')
+    await using another = new Conversation(flow)
+    await another.say('milk')
+    another.expectReply('milk')
   })
 })
 
@@ -103,9 +111,11 @@ describe('withMessage', () => {
   }
 
   test('replaces the message for the destination, in this turn only', async () => {
-    const chat = chatWith(flowOf(starting(go(Echo).withMessage('weather in Oslo')), Echo))
-    expect(await chat.say('And there?')).toBe('weather in Oslo')
-    expect(await chat.say('Thanks')).toBe('Thanks')
+    await using conversation = new Conversation(flowOf(starting(go(Echo).withMessage('weather in Oslo')), Echo))
+    await conversation.say('And there?')
+    conversation.expectReply('weather in Oslo')
+    await conversation.say('Thanks')
+    conversation.expectReply('Thanks')
   })
 
   test('is seen by onEnter, and not by the step after the destination', async () => {
@@ -120,26 +130,28 @@ describe('withMessage', () => {
         return go(Echo)
       }
     }
-    expect(await chatWith(flowOf(starting(go(Between).withMessage('other words')), Between, Echo)).say('Hi')).toBe('Hi')
+    await using conversation = new Conversation(flowOf(starting(go(Between).withMessage('other words')), Between, Echo))
+    await conversation.say('Hi')
+    conversation.expectReply('Hi')
     expect(seen).toEqual(['other words', 'other words'])
   })
 
   test('leaves what the user said in the history', async () => {
-    const chat = chatWith(flowOf(starting(go(Echo).withMessage('other words')), Echo))
-    await chat.say('Hi')
-    expect((await chat.document()).history).toMatchObject([{ message: 'Hi', reply: 'other words' }])
+    await using conversation = new Conversation(flowOf(starting(go(Echo).withMessage('other words')), Echo))
+    await conversation.say('Hi')
+    expect((await conversation.document()).history).toMatchObject([{ message: 'Hi', reply: 'other words' }])
   })
 
   test('is what the model of the destination hears', async () => {
     class Talk extends Step {
       static override readonly id = 'Talk'
     }
-    const chat = chatWith(flowOf(starting(go(Talk).withMessage('weather in Oslo')), Talk), {
+    await using conversation = new Conversation(flowOf(starting(go(Talk).withMessage('weather in Oslo')), Talk), {
       script: ['Rain.', 'Welcome.'],
     })
-    await chat.say('And there?')
-    await chat.say('Thanks')
-    expect(lines((await chat.document()).flow.memory.Talk?.messages)).toEqual([
+    await conversation.say('And there?')
+    await conversation.say('Thanks')
+    expect(lines((await conversation.document()).flow.memory.Talk?.messages)).toEqual([
       'user: weather in Oslo',
       'assistant: Rain.',
       'user: Thanks',
@@ -159,9 +171,12 @@ describe('withMessage', () => {
       static override readonly id = 'Answer'
       override readonly memory = 'shared'
     }
-    const chat = chatWith(flowOf(Triage, Answer), { script: ['On to the summary.', 'In short: no.'] })
-    expect(await chat.say('Hi')).toBe('In short: no.')
-    expect(lines(chat.provider.requests[1]?.messages)).toContain('user: Please summarise.')
+    await using conversation = new Conversation(flowOf(Triage, Answer), {
+      script: ['On to the summary.', 'In short: no.'],
+    })
+    await conversation.say('Hi')
+    conversation.expectReply('In short: no.')
+    expect(lines(conversation.model.requests[1]?.messages)).toContain('user: Please summarise.')
   })
 
   test("does not make a shared memory hear the user's own message twice", async () => {
@@ -178,9 +193,9 @@ describe('withMessage', () => {
       sharing('Second', go('Third')),
       sharing('Third', undefined),
     )
-    const chat = chatWith(flow, { script: ['One.', 'Two.', 'Three.'] })
-    await chat.say('Hi')
-    expect(lines((await chat.document()).flow.memory.shared?.messages)).toEqual([
+    await using conversation = new Conversation(flow, { script: ['One.', 'Two.', 'Three.'] })
+    await conversation.say('Hi')
+    expect(lines((await conversation.document()).flow.memory.shared?.messages)).toEqual([
       'user: Hi',
       'assistant: One.',
       'user: Please summarise.',
@@ -202,22 +217,24 @@ describe('withPrompt', () => {
   }
 
   test('is appended to the prompt of the destination, in this turn only', async () => {
-    const chat = chatWith(flowOf(starting(go(Talk).withPrompt('The user is new here.')), Talk), {
+    await using conversation = new Conversation(flowOf(starting(go(Talk).withPrompt('The user is new here.')), Talk), {
       script: ['Welcome!', 'Sure.'],
     })
-    await chat.say('Hi')
-    await chat.say('Help')
-    expect(chat.provider.requests.map(({ system }) => system)).toEqual([
+    await conversation.say('Hi')
+    await conversation.say('Help')
+    expect(conversation.model.requests.map(({ system }) => system)).toEqual([
       'You are kind.\n\nThe user is new here.',
       'You are kind.',
     ])
-    expect(JSON.stringify(await chat.document())).not.toContain('The user is new here.')
+    expect(JSON.stringify(await conversation.document())).not.toContain('The user is new here.')
   })
 
   test('is the whole prompt of a step that has none', async () => {
-    const chat = chatWith(flowOf(starting(go(Silent).withPrompt('Be brief.')), Silent), { script: ['Hi.'] })
-    await chat.say('Hi')
-    expect(chat.provider.requests[0]?.system).toBe('Be brief.')
+    await using conversation = new Conversation(flowOf(starting(go(Silent).withPrompt('Be brief.')), Silent), {
+      script: ['Hi.'],
+    })
+    await conversation.say('Hi')
+    expect(conversation.model.requests[0]?.system).toBe('Be brief.')
   })
 
   test('holds for every call of the step, and not for the step after it', async () => {
@@ -227,11 +244,12 @@ describe('withPrompt', () => {
         return text === 'Bad.' ? go(Silent) : text
       }
     }
-    const chat = chatWith(flowOf(starting(go(Picky).withPrompt('Be brief.')), Picky, Silent), {
+    await using conversation = new Conversation(flowOf(starting(go(Picky).withPrompt('Be brief.')), Picky, Silent), {
       script: ['Bad.', 'Good.'],
     })
-    expect(await chat.say('Hi')).toBe('Good.')
-    expect(chat.provider.requests.map(({ system }) => system)).toEqual(['Be brief.', undefined])
+    await conversation.say('Hi')
+    conversation.expectReply('Good.')
+    expect(conversation.model.requests.map(({ system }) => system)).toEqual(['Be brief.', undefined])
   })
 })
 
@@ -243,7 +261,9 @@ describe('withReply', () => {
     ['on reply', reply('a').withReply('b'), 'b'],
     ['twice', go(Next).withReply('a').withReply('b'), 'b'],
   ])('the last text counts: %s', async (_how, transition, text) => {
-    expect(await chatWith(flowOf(starting(transition), Next)).say('Hi')).toBe(text)
+    await using conversation = new Conversation(flowOf(starting(transition), Next))
+    await conversation.say('Hi')
+    conversation.expectReply(text)
   })
 
   test('stands although onEnter of the destination moves on', async () => {
@@ -256,9 +276,10 @@ describe('withReply', () => {
         return reply('run was called.')
       }
     }
-    const chat = chatWith(flowOf(starting(go(Door).withReply('Come in.')), Door, Next))
-    expect(await chat.say('Hi')).toBe('Come in.')
-    expect((await chat.document()).flow.currentStep).toBe('Next')
+    await using conversation = new Conversation(flowOf(starting(go(Door).withReply('Come in.')), Door, Next))
+    await conversation.say('Hi')
+    conversation.expectReply('Come in.')
+    expect((await conversation.document()).flow.currentStep).toBe('Next')
   })
 
   test('gives way to a reply of onEnter, which comes later', async () => {
@@ -271,6 +292,8 @@ describe('withReply', () => {
         return reply('run was called.')
       }
     }
-    expect(await chatWith(flowOf(starting(go(Door).withReply('Come in.')), Door)).say('Hi')).toBe('Closed.')
+    await using conversation = new Conversation(flowOf(starting(go(Door).withReply('Come in.')), Door))
+    await conversation.say('Hi')
+    conversation.expectReply('Closed.')
   })
 })

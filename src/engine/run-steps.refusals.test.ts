@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { chatWith, flowOf, place } from '../../testing/contract/chat.js'
+import { flowOf, place } from '../../testing/contract/test-flows.js'
+import { Conversation } from '../../testing/index.js'
 import { Transition } from '../flow/transition.js'
 import { finish, go, LogicStep, reply, Step, type Turn } from '../index.js'
 
@@ -42,12 +43,10 @@ describe('what a hook may not return', () => {
       }
     }
     Object.assign(Start.prototype, hooks)
-    const chat = chatWith(flowOf(Start, Next))
-    const talk = async (): Promise<void> => {
-      await chat.say('one')
-      await chat.say('two')
-    }
-    await expect(talk()).rejects.toMatchObject({ code: 'FLOW_ERROR', message })
+    await using conversation = new Conversation(flowOf(Start, Next))
+    const { success } = await conversation.say('one')
+    if (success) await conversation.say('two')
+    conversation.expectError('FLOW_ERROR', message)
   })
 
   test('anything but a text or a transition from onReply', async () => {
@@ -57,10 +56,9 @@ describe('what a hook may not return', () => {
         return undefined as unknown as string
       }
     }
-    await expect(chatWith(flowOf(Start), { script: ['Hello.'] }).say('Hi')).rejects.toMatchObject({
-      code: 'FLOW_ERROR',
-      message: "onReply of step 'Start' must return a text, retry(...) or a transition.",
-    })
+    await using conversation = new Conversation(flowOf(Start), { script: ['Hello.'] })
+    await conversation.say('Hi')
+    conversation.expectError('FLOW_ERROR', "onReply of step 'Start' must return a text, retry(...) or a transition.")
   })
 })
 
@@ -85,10 +83,9 @@ describe('a target that there is not', () => {
         return transition
       }
     }
-    await expect(chatWith(flowOf(Start, Next)).say('Hi')).rejects.toMatchObject({
-      code: 'FLOW_ERROR',
-      message: `Flow 'Test' has no step '${id}'. Its steps: Start, Next, End.`,
-    })
+    await using conversation = new Conversation(flowOf(Start, Next))
+    await conversation.say('Hi')
+    conversation.expectError('FLOW_ERROR', `Flow 'Test' has no step '${id}'. Its steps: Start, Next, End.`)
   })
 })
 
@@ -107,13 +104,13 @@ describe('the limit maxTransitionsPerTurn', () => {
   }
 
   test('ends a cycle of steps, and says where it was', async () => {
-    const chat = chatWith(flowOf(Ping, Pong))
-    await expect(chat.say('Hi')).rejects.toMatchObject({
-      code: 'LIMIT_EXCEEDED',
-      message:
-        "The number of moves in one turn (the last one from 'Ping' to 'Pong') exceeds the limit maxTransitionsPerTurn (32). Raise it with the engine option limits: { maxTransitionsPerTurn: ... }.",
-    })
-    expect(await chat.document()).toMatchObject({ runStatus: 'aborted', flow: { currentStep: null } })
+    await using conversation = new Conversation(flowOf(Ping, Pong))
+    await conversation.say('Hi')
+    conversation.expectError(
+      'LIMIT_EXCEEDED',
+      "The number of moves in one turn (the last one from 'Ping' to 'Pong') exceeds the limit maxTransitionsPerTurn (32). Raise it with the engine option limits: { maxTransitionsPerTurn: ... }.",
+    )
+    expect(await conversation.document()).toMatchObject({ runStatus: 'aborted', flow: { currentStep: null } })
   })
 
   test('ends a cycle of onEnter hooks', async () => {
@@ -126,11 +123,10 @@ describe('the limit maxTransitionsPerTurn', () => {
         return reply('run was called.')
       }
     }
-    await expect(chatWith(flowOf(Door), { limits: { maxTransitionsPerTurn: 3 } }).say('Hi')).rejects.toMatchObject({
-      code: 'LIMIT_EXCEEDED',
-      limit: 'maxTransitionsPerTurn',
-      value: 3,
-    })
+    await using conversation = new Conversation(flowOf(Door), { limits: { maxTransitionsPerTurn: 3 } })
+    await conversation.say('Hi')
+    conversation.expectError('LIMIT_EXCEEDED')
+    expect(conversation.reply.error).toMatchObject({ limit: 'maxTransitionsPerTurn', value: 3 })
   })
 
   test('counts moves of one turn, neither entering the first step nor finishing', async () => {
@@ -146,8 +142,9 @@ describe('the limit maxTransitionsPerTurn', () => {
         return finish('Bye.')
       }
     }
-    const chat = chatWith(flowOf(First, Second), { limits: { maxTransitionsPerTurn: 1 } })
-    expect(await chat.say('Hi')).toBe('Bye.')
+    await using conversation = new Conversation(flowOf(First, Second), { limits: { maxTransitionsPerTurn: 1 } })
+    await conversation.say('Hi')
+    conversation.expectReply('Bye.')
   })
 
   test('starts anew in each turn', async () => {
@@ -157,7 +154,12 @@ describe('the limit maxTransitionsPerTurn', () => {
         return turn.entered ? reply(`Turn ${turn.number}.`) : go('Loop')
       }
     }
-    const chat = chatWith(flowOf(Loop), { limits: { maxTransitionsPerTurn: 1 } })
-    expect([await chat.say('a'), await chat.say('b'), await chat.say('c')]).toEqual(['Turn 1.', 'Turn 2.', 'Turn 3.'])
+    await using conversation = new Conversation(flowOf(Loop), { limits: { maxTransitionsPerTurn: 1 } })
+    await conversation.say('a')
+    conversation.expectReply('Turn 1.')
+    await conversation.say('b')
+    conversation.expectReply('Turn 2.')
+    await conversation.say('c')
+    conversation.expectReply('Turn 3.')
   })
 })

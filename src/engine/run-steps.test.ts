@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { chatWith, flowOf, place } from '../../testing/contract/chat.js'
-import type { ScriptedReply } from '../../testing/index.js'
+import { flowOf, place, upTo } from '../../testing/contract/test-flows.js'
+import { Conversation, type ModelScript } from '../../testing/index.js'
 import {
   End,
   type FlowConstructor,
@@ -20,48 +20,47 @@ import {
 const Next = place('Next')
 
 /** The places that may return a transition. In each, the step at hand is `Start`, and `Next` is somewhere to go. */
-const places: Readonly<Record<string, (transition: Transition) => { flow: FlowConstructor; script: ScriptedReply[] }>> =
-  {
-    run(transition) {
-      class Start extends LogicStep {
-        static override readonly id = 'Start'
-        override run() {
-          return transition
-        }
+const places: Readonly<Record<string, (transition: Transition) => { flow: FlowConstructor; script: ModelScript }>> = {
+  run(transition) {
+    class Start extends LogicStep {
+      static override readonly id = 'Start'
+      override run() {
+        return transition
       }
-      return { flow: flowOf(Start, Next), script: [] }
-    },
-    onEnter(transition) {
-      class Start extends LogicStep {
-        static override readonly id = 'Start'
-        override onEnter() {
-          return transition
-        }
-        override run() {
-          return reply('run was called.')
-        }
+    }
+    return { flow: flowOf(Start, Next), script: [] }
+  },
+  onEnter(transition) {
+    class Start extends LogicStep {
+      static override readonly id = 'Start'
+      override onEnter() {
+        return transition
       }
-      return { flow: flowOf(Start, Next), script: [] }
-    },
-    onReply(transition) {
-      class Start extends Step {
-        static override readonly id = 'Start'
-        override onReply(text: string) {
-          return text === 'First.' ? transition : text
-        }
+      override run() {
+        return reply('run was called.')
       }
-      return { flow: flowOf(Start, Next), script: ['First.', 'Second.'] }
-    },
-    tool(transition) {
-      class Start extends Step {
-        static override readonly id = 'Start'
-        override tools() {
-          return [tool({ name: 'act', description: 'Acts.', execute: () => transition })]
-        }
+    }
+    return { flow: flowOf(Start, Next), script: [] }
+  },
+  onReply(transition) {
+    class Start extends Step {
+      static override readonly id = 'Start'
+      override onReply(text: string) {
+        return text === 'First.' ? transition : text
       }
-      return { flow: flowOf(Start, Next), script: [{ toolCalls: [{ name: 'act' }] }, 'Second.'] }
-    },
-  }
+    }
+    return { flow: flowOf(Start, Next), script: upTo('First.', 'Second.') }
+  },
+  tool(transition) {
+    class Start extends Step {
+      static override readonly id = 'Start'
+      override tools() {
+        return [tool({ name: 'act', description: 'Acts.', execute: () => transition })]
+      }
+    }
+    return { flow: flowOf(Start, Next), script: upTo({ toolCalls: [{ name: 'act' }] }, 'Second.') }
+  },
+}
 
 interface Outcome {
   readonly text: string
@@ -87,50 +86,53 @@ describe('a transition means the same wherever it is returned', () => {
   test.each(cases)('from %s: %s', async (name, builder) => {
     const [transition, { text, step, completed = false }] = builders[builder] as (typeof builders)[string]
     const { flow, script } = (places[name] as (typeof places)[string])(transition)
-    const chat = chatWith(flow, { script })
-    const { response } = await chat.execute('Hello')
+    await using conversation = new Conversation(flow, { script })
+    const response = await conversation.say('Hello')
     expect(response).toEqual({
       success: true,
       completed,
       message: text,
-      session: chat.sessionId,
+      session: conversation.sessionId,
       contentType: 'text/plain',
     })
-    expect((await chat.document()).flow.currentStep).toBe(step)
+    expect((await conversation.document()).flow.currentStep).toBe(step)
   })
 })
 
 describe('stay', () => {
-  const say = (name: string, transition: Transition): Promise<string> => {
+  /** A conversation in which that place returned the transition. */
+  const returning = async (name: string, transition: Transition): Promise<Conversation> => {
     const { flow, script } = (places[name] as (typeof places)[string])(transition)
-    return chatWith(flow, { script }).say('Hello')
+    const conversation = new Conversation(flow, { script })
+    await conversation.say('Hello')
+    return conversation
   }
 
   test.each(['run', 'onEnter'])('with a text is the reply, from %s', async (name) => {
-    expect(await say(name, stay('Once more, please.'))).toBe('Once more, please.')
+    await using conversation = await returning(name, stay('Once more, please.'))
+    conversation.expectReply('Once more, please.')
   })
 
   test.each(['run', 'onEnter'])('without a text is an error, from %s', async (name) => {
-    await expect(say(name, stay())).rejects.toMatchObject({
-      code: 'FLOW_ERROR',
-      message: `Step 'Start' returned stay() without a text from ${name}.`,
-    })
+    await using conversation = await returning(name, stay())
+    conversation.expectError('FLOW_ERROR', `Step 'Start' returned stay() without a text from ${name}.`)
   })
 
   test('from onReply lets the model answer again, as retry does', async () => {
-    expect(await say('onReply', stay('Better, please.'))).toBe('Second.')
-    expect(await say('onReply', retry('Better, please.'))).toBe('Second.')
+    await using staying = await returning('onReply', stay('Better, please.'))
+    staying.expectReply('Second.')
+    await using retrying = await returning('onReply', retry('Better, please.'))
+    retrying.expectReply('Second.')
   })
 
   test('from onReply without a text is an error', async () => {
-    await expect(say('onReply', stay())).rejects.toMatchObject({
-      code: 'FLOW_ERROR',
-      message: "onReply of step 'Start' returned stay() without a text.",
-    })
+    await using conversation = await returning('onReply', stay())
+    conversation.expectError('FLOW_ERROR', "onReply of step 'Start' returned stay() without a text.")
   })
 
   test.each([stay(), stay('Noted.'), retry('Noted.')])('from a tool lets the model go on (%#)', async (transition) => {
-    expect(await say('tool', transition)).toBe('Second.')
+    await using conversation = await returning('tool', transition)
+    conversation.expectReply('Second.')
   })
 })
 
@@ -159,10 +161,12 @@ describe('a turn', () => {
     const notes: string[] = []
     const Ask = noting('Ask', notes, (turn) => (turn.entered ? reply('Your name?') : go('Greet')))
     const Greet = noting('Greet', notes, (turn) => (turn.entered ? reply(`Hello, ${turn.message}.`) : finish('Bye.')))
-    const chat = chatWith(flowOf(Ask, Greet))
-    expect(await chat.say('Hi')).toBe('Your name?')
+    await using conversation = new Conversation(flowOf(Ask, Greet))
+    await conversation.say('Hi')
+    conversation.expectReply('Your name?')
     expect(notes.splice(0)).toEqual(['Ask enter', 'Ask run entered: Hi'])
-    expect(await chat.say('Ada')).toBe('Hello, Ada.')
+    await conversation.say('Ada')
+    conversation.expectReply('Hello, Ada.')
     expect(notes.splice(0)).toEqual([
       'Ask restore',
       'Ask run: Ada',
@@ -170,9 +174,10 @@ describe('a turn', () => {
       'Greet enter',
       'Greet run entered: Ada',
     ])
-    expect(await chat.say('Thanks')).toBe('Bye.')
+    await conversation.say('Thanks')
+    conversation.expectReply('Bye.')
     expect(notes).toEqual(['Greet restore', 'Greet run: Thanks', 'Greet exit'])
-    expect((await chat.document()).flow.sequence).toEqual([
+    expect((await conversation.document()).flow.sequence).toEqual([
       { step: 'Ask', level: 0 },
       { step: 'Greet', level: 0 },
       { step: 'End', level: 0 },
@@ -183,20 +188,23 @@ describe('a turn', () => {
     const notes: string[] = []
     const Ask = noting('Ask', notes, () => go('Greet').withReply('Your name?'))
     const Greet = noting('Greet', notes, (turn) => reply(turn.entered ? 'too early' : `Hello, ${turn.message}.`))
-    const chat = chatWith(flowOf(Ask, Greet))
-    expect(await chat.say('Hi')).toBe('Your name?')
+    await using conversation = new Conversation(flowOf(Ask, Greet))
+    await conversation.say('Hi')
+    conversation.expectReply('Your name?')
     expect(notes.splice(0)).toEqual(['Ask enter', 'Ask run entered: Hi', 'Ask exit', 'Greet enter'])
-    expect(await chat.say('Ada')).toBe('Hello, Ada.')
+    await conversation.say('Ada')
+    conversation.expectReply('Hello, Ada.')
     expect(notes).toEqual(['Greet restore', 'Greet run: Ada'])
   })
 
   test('may go to the step it is in: that one is left and entered again', async () => {
     const notes: string[] = []
     const Ask = noting('Ask', notes, (turn) => (turn.entered ? reply('Your name?') : go('Ask')))
-    const chat = chatWith(flowOf(Ask))
-    await chat.say('Hi')
+    await using conversation = new Conversation(flowOf(Ask))
+    await conversation.say('Hi')
     notes.length = 0
-    expect(await chat.say('Again')).toBe('Your name?')
+    await conversation.say('Again')
+    conversation.expectReply('Your name?')
     expect(notes).toEqual(['Ask restore', 'Ask run: Again', 'Ask exit', 'Ask enter', 'Ask run entered: Again'])
   })
 
@@ -210,8 +218,9 @@ describe('a turn', () => {
         return reply('run was called.')
       }
     }
-    const chat = chatWith(flowOf(Gate, Next))
-    expect(await chat.say('Hi')).toBe('At Next.')
+    await using conversation = new Conversation(flowOf(Gate, Next))
+    await conversation.say('Hi')
+    conversation.expectReply('At Next.')
   })
 
   test('waits for promises from every hook', async () => {
@@ -224,8 +233,11 @@ describe('a turn', () => {
         return turn.entered ? reply('One.') : finish('Two.')
       }
     }
-    const chat = chatWith(flowOf(Slow))
-    expect([await chat.say('a'), await chat.say('b')]).toEqual(['One.', 'Two.'])
+    await using conversation = new Conversation(flowOf(Slow))
+    await conversation.say('a')
+    conversation.expectReply('One.')
+    await conversation.say('b')
+    conversation.expectReply('Two.')
   })
 
   test('waits for promises also where a model moves it on', async () => {
@@ -250,7 +262,9 @@ describe('a turn', () => {
         return finish('Done.')
       }
     }
-    expect(await chatWith(flowOf(Talk, Slow), { script: ['Hello.'] }).say('Hi')).toBe('Done.')
+    await using conversation = new Conversation(flowOf(Talk, Slow), { script: ['Hello.'] })
+    await conversation.say('Hi')
+    conversation.expectReply('Done.')
     expect(notes).toEqual(['Talk exit', 'Slow enter'])
   })
 
@@ -261,10 +275,9 @@ describe('a turn', () => {
         throw new TypeError('no such table')
       }
     }
-    await expect(chatWith(flowOf(Broken)).say('Hi')).rejects.toMatchObject({
-      code: 'FLOW_ERROR',
-      message: 'no such table',
-    })
+    await using conversation = new Conversation(flowOf(Broken))
+    await conversation.say('Hi')
+    conversation.expectError('FLOW_ERROR', 'no such table')
   })
 })
 
@@ -278,9 +291,9 @@ test('the sequence keeps the last 20 steps that were entered', async () => {
       return this.state.left-- > 0 ? go('Loop') : go('Next')
     }
   }
-  const chat = chatWith(flowOf(Loop, Next))
-  await chat.say('Hi')
-  const { sequence } = (await chat.document()).flow
+  await using conversation = new Conversation(flowOf(Loop, Next))
+  await conversation.say('Hi')
+  const { sequence } = (await conversation.document()).flow
   expect(sequence).toHaveLength(20)
   expect(sequence.at(-1)).toEqual({ step: 'Next', level: 0 })
 })

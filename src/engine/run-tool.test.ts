@@ -3,8 +3,8 @@ import { type } from 'arktype'
 import * as v from 'valibot'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { type Chat, type ChatOptions, chatWith, flowOf, lines, place } from '../../testing/contract/chat.js'
-import { type ScriptedToolCall, VirtualClock } from '../../testing/index.js'
+import { flowOf, lines, place, upTo } from '../../testing/contract/test-flows.js'
+import { Conversation, type ConversationOptions, type ScriptedToolCall, VirtualClock } from '../../testing/index.js'
 import {
   FlowNotFoundError,
   finish,
@@ -19,19 +19,26 @@ import {
 } from '../index.js'
 
 /** A conversation in which the model makes these calls at once, and says `Done.` when it may go on. */
-function calling(tools: readonly Tool[], toolCalls: readonly ScriptedToolCall[], options: ChatOptions = {}): Chat {
+function calling(
+  tools: readonly Tool[],
+  toolCalls: readonly ScriptedToolCall[],
+  options: ConversationOptions = {},
+): Conversation {
   class Desk extends Step {
     static override readonly id = 'Desk'
     override tools() {
       return tools
     }
   }
-  return chatWith(flowOf(Desk, place('Next')), { ...options, script: [{ toolCalls }, 'Done.'] })
+  return new Conversation(flowOf(Desk, place('Next')), {
+    ...options,
+    script: upTo({ toolCalls }, 'Done.'),
+  })
 }
 
 /** What the model was told the calls came to. */
-async function resultsOf(chat: Chat): Promise<string[]> {
-  const { memory } = (await chat.document()).flow
+async function resultsOf(conversation: Conversation): Promise<string[]> {
+  const { memory } = (await conversation.document()).flow
   return lines(memory.Desk?.messages).filter((line) => line.startsWith('tool: '))
 }
 
@@ -51,8 +58,9 @@ describe('the arguments of a tool', () => {
 
   test.each(Object.entries(schemas))('are validated before execute: %s', async (_library, schema) => {
     const taken: unknown[] = []
-    const chat = calling([book(schema, taken)], [{ name: 'book', input: { guests: 4 } }])
-    expect(await chat.say('Four of us')).toBe('Done.')
+    await using conversation = calling([book(schema, taken)], [{ name: 'book', input: { guests: 4 } }])
+    await conversation.say('Four of us')
+    conversation.expectReply('Done.')
     expect(taken).toEqual([{ guests: 4 }])
   })
 
@@ -62,23 +70,27 @@ describe('the arguments of a tool', () => {
     ['ArkType', schemas.ArkType, 'names.1: names[1] must be a string (was a number)'],
   ])('that are wrong go back to the model, with path and reason: %s', async (_library, schema, reason) => {
     const taken: unknown[] = []
-    const chat = calling([book(schema, taken)], [{ name: 'book', input: { guests: 4, names: ['Ada', 2] } }])
-    expect(await chat.say('Four of us')).toBe('Done.')
+    await using conversation = calling(
+      [book(schema, taken)],
+      [{ name: 'book', input: { guests: 4, names: ['Ada', 2] } }],
+    )
+    await conversation.say('Four of us')
+    conversation.expectReply('Done.')
     expect(taken).toEqual([])
-    expect(await resultsOf(chat)).toEqual([`tool: book failed "Invalid arguments: ${reason}"`])
+    expect(await resultsOf(conversation)).toEqual([`tool: book failed "Invalid arguments: ${reason}"`])
   })
 
   test('that are wrong in several ways go back with every reason', async () => {
     const input = z.object({ guests: z.number(), day: z.string().refine((day) => day !== 'Monday', 'closed') })
-    const chat = calling([book(input, [])], [{ name: 'book', input: { day: 'Monday' } }])
-    await chat.say('Hi')
-    expect(await resultsOf(chat)).toEqual([
+    await using conversation = calling([book(input, [])], [{ name: 'book', input: { day: 'Monday' } }])
+    await conversation.say('Hi')
+    expect(await resultsOf(conversation)).toEqual([
       'tool: book failed "Invalid arguments: guests: Invalid input: expected number, received undefined; day: closed"',
     ])
   })
 
   test('that are wrong as a whole go back without a path', async () => {
-    const chat = calling(
+    await using conversation = calling(
       [
         book(
           z.object({}).refine(() => false, 'closed on Mondays'),
@@ -87,8 +99,8 @@ describe('the arguments of a tool', () => {
       ],
       [{ name: 'book' }],
     )
-    await chat.say('Hi')
-    expect(await resultsOf(chat)).toEqual(['tool: book failed "Invalid arguments: closed on Mondays"'])
+    await conversation.say('Hi')
+    expect(await resultsOf(conversation)).toEqual(['tool: book failed "Invalid arguments: closed on Mondays"'])
   })
 
   test('are what the schema makes of them, and may be validated asynchronously', async () => {
@@ -100,8 +112,11 @@ describe('the arguments of a tool', () => {
 
   test('are as the model wrote them where the tool has no schema', async () => {
     const taken: unknown[] = []
-    const chat = calling([act((args) => void taken.push(args))], [{ name: 'act', input: { anything: ['goes'] } }])
-    await chat.say('Hi')
+    await using conversation = calling(
+      [act((args) => void taken.push(args))],
+      [{ name: 'act', input: { anything: ['goes'] } }],
+    )
+    await conversation.say('Hi')
     expect(taken).toEqual([{ anything: ['goes'] }])
   })
 
@@ -109,27 +124,27 @@ describe('the arguments of a tool', () => {
     const input = z.object({}).refine(() => {
       throw new Error('no calendar')
     })
-    await expect(calling([book(input, [])], [{ name: 'book' }]).say('Hi')).rejects.toMatchObject({
-      code: 'TOOL_ERROR',
-      message: 'no calendar',
-    })
+    await using conversation = calling([book(input, [])], [{ name: 'book' }])
+    await conversation.say('Hi')
+    conversation.expectError('TOOL_ERROR', 'no calendar')
   })
 })
 
 describe('a call of a tool that there is not', () => {
   test('goes back to the model with the names there are', async () => {
     const other = tool({ name: 'other', description: 'Other.', execute: () => 1 })
-    const chat = calling([act(() => 1), other], [{ name: 'delete_everything', offered: false }])
-    expect(await chat.say('Hi')).toBe('Done.')
-    expect(await resultsOf(chat)).toEqual([
+    await using conversation = calling([act(() => 1), other], [{ name: 'delete_everything', offered: false }])
+    await conversation.say('Hi')
+    conversation.expectReply('Done.')
+    expect(await resultsOf(conversation)).toEqual([
       `tool: delete_everything failed "There is no tool 'delete_everything'. Tools: act, other."`,
     ])
   })
 
   test('says so where the step has none', async () => {
-    const chat = calling([], [{ name: 'act', offered: false }])
-    await chat.say('Hi')
-    expect(await resultsOf(chat)).toEqual([`tool: act failed "There is no tool 'act'. Tools: none."`])
+    await using conversation = calling([], [{ name: 'act', offered: false }])
+    await conversation.say('Hi')
+    expect(await resultsOf(conversation)).toEqual([`tool: act failed "There is no tool 'act'. Tools: none."`])
   })
 })
 
@@ -146,23 +161,24 @@ describe('the result of a tool', () => {
     ['stay(text)', stay('Which table?'), '"Which table?"'],
     ['stay().withFeedback(text)', stay().withFeedback('Which table?'), '"Which table?"'],
   ])('is what it returned: %s', async (_what, returned, result) => {
-    const chat = calling([act(() => returned)], [{ name: 'act' }])
-    expect(await chat.say('Hi')).toBe('Done.')
-    expect(await resultsOf(chat)).toEqual([`tool: act = ${result}`])
+    await using conversation = calling([act(() => returned)], [{ name: 'act' }])
+    await conversation.say('Hi')
+    conversation.expectReply('Done.')
+    expect(await resultsOf(conversation)).toEqual([`tool: act = ${result}`])
   })
 
   test('is a copy: what the tool changes later does not reach the memory', async () => {
     const returned = { seats: [1] }
-    const chat = calling([act(() => returned)], [{ name: 'act' }])
-    await chat.say('Hi')
+    await using conversation = calling([act(() => returned)], [{ name: 'act' }])
+    await conversation.say('Hi')
     returned.seats.push(2)
-    expect(await resultsOf(chat)).toEqual(['tool: act = {"seats":[1]}'])
+    expect(await resultsOf(conversation)).toEqual(['tool: act = {"seats":[1]}'])
   })
 
   test('is frozen in the memory, all the way down', async () => {
-    const chat = calling([act(() => ({ tables: [{ seats: [1] }] }))], [{ name: 'act' }])
-    await chat.say('Hi')
-    const [part] = (await chat.document()).flow.memory.Desk?.messages[2]?.parts ?? []
+    await using conversation = calling([act(() => ({ tables: [{ seats: [1] }] }))], [{ name: 'act' }])
+    await conversation.say('Hi')
+    const [part] = (await conversation.document()).flow.memory.Desk?.messages[2]?.parts ?? []
     const { tables } = (part as unknown as { output: { tables: [{ seats: number[] }] } }).output
     expect([tables, tables[0], tables[0].seats].map(Object.isFrozen)).toEqual([true, true, true])
   })
@@ -172,11 +188,10 @@ describe('the result of a tool', () => {
     ['a function', () => 1, 'result is a function, which JSON cannot carry.'],
     ['an own __proto__', JSON.parse('{"__proto__":{}}'), 'result has a key named __proto__, which is refused.'],
   ])('that JSON cannot carry fails the turn, and the path is named: %s', async (_what, returned, problem) => {
-    await expect(calling([act(() => returned)], [{ name: 'act' }]).say('Hi')).rejects.toMatchObject({
-      code: 'TOOL_ERROR',
-      message: `Tool 'act' returned what cannot be stored: ${problem}`,
-      tool: 'act',
-    })
+    await using conversation = calling([act(() => returned)], [{ name: 'act' }])
+    await conversation.say('Hi')
+    conversation.expectError('TOOL_ERROR', `Tool 'act' returned what cannot be stored: ${problem}`)
+    expect(conversation.reply.error).toMatchObject({ tool: 'act' })
   })
 
   test('fails the turn with what its own getter throws', async () => {
@@ -186,12 +201,17 @@ describe('the result of a tool', () => {
         throw new Error('no total')
       },
     })
-    await expect(calling([act(() => returned)], [{ name: 'act' }]).say('Hi')).rejects.toThrow('no total')
+    await using conversation = calling([act(() => returned)], [{ name: 'act' }])
+    await conversation.say('Hi')
+    conversation.expectError('FLOW_ERROR', 'no total')
   })
 
   test('may not be nested deeper than maxJsonDepth', async () => {
-    const chat = calling([act(() => [[['too deep']]])], [{ name: 'act' }], { limits: { maxJsonDepth: 2 } })
-    await expect(chat.say('Hi')).rejects.toThrow('result[0][0] is nested deeper than the limit maxJsonDepth (2)')
+    await using conversation = calling([act(() => [[['too deep']]])], [{ name: 'act' }], {
+      limits: { maxJsonDepth: 2 },
+    })
+    await conversation.say('Hi')
+    conversation.expectError('TOOL_ERROR', /result\[0\]\[0\] is nested deeper than the limit maxJsonDepth \(2\)/)
   })
 })
 
@@ -205,10 +225,11 @@ describe('a tool that moves the conversation', () => {
     ['finish(text)', finish('Bye.'), 'Bye.', '"Done."'],
     ['finish(text).withFeedback(text)', finish('Bye.').withFeedback('Closed.'), 'Bye.', '"Closed."'],
   ])('has a result in memory all the same: %s', async (_what, transition, text, result) => {
-    const chat = calling([act(() => transition)], [{ name: 'act' }])
-    expect(await chat.say('Hi')).toBe(text)
-    expect((await resultsOf(chat))[0]).toBe(`tool: act = ${result}`)
-    expect(chat.provider.requests).toHaveLength(1)
+    await using conversation = calling([act(() => transition)], [{ name: 'act' }])
+    await conversation.say('Hi')
+    conversation.expectReply(text)
+    expect((await resultsOf(conversation))[0]).toBe(`tool: act = ${result}`)
+    expect(conversation.model.requests).toHaveLength(1)
   })
 
   test('is the last one run: the calls after it are answered, not run', async () => {
@@ -223,15 +244,16 @@ describe('a tool that moves the conversation', () => {
         },
       }),
     )
-    const chat = calling(tools, [
+    await using conversation = calling(tools, [
       { name: 'first' },
       { name: 'second' },
       { name: 'third' },
       { name: 'unknown', offered: false },
     ])
-    expect(await chat.say('Hi')).toBe('At Next.')
+    await conversation.say('Hi')
+    conversation.expectReply('At Next.')
     expect(ran).toEqual(['first', 'second'])
-    expect(await resultsOf(chat)).toEqual([
+    expect(await resultsOf(conversation)).toEqual([
       'tool: first = "ok"',
       'tool: second = "Done."',
       'tool: third failed "Not run: an earlier call of this reply moved the conversation on."',
@@ -253,10 +275,11 @@ describe('the calls of one answer', () => {
         return stay(`${call.name} ${call.id}`)
       },
     })
-    const chat = calling([slow], [{ name: 'slow' }, { name: 'slow' }])
-    expect(await chat.say('Hi')).toBe('Done.')
+    await using conversation = calling([slow], [{ name: 'slow' }, { name: 'slow' }])
+    await conversation.say('Hi')
+    conversation.expectReply('Done.')
     expect(running).toEqual(['call-1 starts', 'call-1 ends', 'call-2 starts', 'call-2 ends'])
-    const parts = (await chat.document()).flow.memory.Desk?.messages.flatMap((message) => message.parts) ?? []
+    const parts = (await conversation.document()).flow.memory.Desk?.messages.flatMap((message) => message.parts) ?? []
     expect(parts.filter((part) => part.type === 'tool-result')).toEqual([
       { type: 'tool-result', toolCallId: 'call-1', toolName: 'slow', output: 'slow call-1' },
       { type: 'tool-result', toolCallId: 'call-2', toolName: 'slow', output: 'slow call-2' },
@@ -265,15 +288,18 @@ describe('the calls of one answer', () => {
 
   test('see the turn', async () => {
     const seen: unknown[] = []
-    const chat = calling([act((_args, turn) => void seen.push(turn.message, turn.number))], [{ name: 'act' }])
-    await chat.say('Hi')
+    await using conversation = calling(
+      [act((_args, turn) => void seen.push(turn.message, turn.number))],
+      [{ name: 'act' }],
+    )
+    await conversation.say('Hi')
     expect(seen).toEqual(['Hi', 1])
   })
 })
 
 describe('a tool that throws', () => {
   test('a ToolError tells the model, and the turn goes on', async () => {
-    const chat = calling(
+    await using conversation = calling(
       [
         act(() => {
           throw new ToolError('There is no such order. Ask for the number again.')
@@ -281,17 +307,18 @@ describe('a tool that throws', () => {
       ],
       [{ name: 'act' }, { name: 'act' }],
     )
-    expect(await chat.say('Hi')).toBe('Done.')
-    expect(await resultsOf(chat)).toEqual([
+    await conversation.say('Hi')
+    conversation.expectReply('Done.')
+    expect(await resultsOf(conversation)).toEqual([
       'tool: act failed "There is no such order. Ask for the number again."',
       'tool: act failed "There is no such order. Ask for the number again."',
     ])
   })
 
   test('a ToolError it rejects with does the same', async () => {
-    const chat = calling([act(() => Promise.reject(new ToolError('Try later.')))], [{ name: 'act' }])
-    await chat.say('Hi')
-    expect(await resultsOf(chat)).toEqual(['tool: act failed "Try later."'])
+    await using conversation = calling([act(() => Promise.reject(new ToolError('Try later.')))], [{ name: 'act' }])
+    await conversation.say('Hi')
+    expect(await resultsOf(conversation)).toEqual(['tool: act failed "Try later."'])
   })
 
   test.each([
@@ -299,7 +326,7 @@ describe('a tool that throws', () => {
     ['a text', 'out of stock', 'out of stock'],
     ['nothing', undefined, 'Something without a message was thrown: undefined.'],
   ])('[7.2-5] %s fails the turn with its own text', async (_what, thrown, message) => {
-    const chat = calling(
+    await using conversation = calling(
       [
         act(() => {
           throw thrown
@@ -307,16 +334,19 @@ describe('a tool that throws', () => {
       ],
       [{ name: 'act' }],
     )
-    const { error, response } = await chat.execute('Hi')
-    expect(error).toMatchObject({ code: 'TOOL_ERROR', statusCode: 400, message, tool: 'act' })
+    const { error, ...response } = await conversation.say('Hi')
+    conversation.expectError('TOOL_ERROR', message)
+    expect(error).toMatchObject({ statusCode: 400, message, tool: 'act' })
     expect(error?.cause).toBe(thrown)
     expect(response).toMatchObject({ success: false, message })
-    expect((await chat.document()).flow.memory).toEqual({})
+    expect((await conversation.document()).flow.memory).toEqual({})
   })
 
   test('an error of the package passes as it is', async () => {
     const thrown = new FlowNotFoundError({ flowName: 'Billing' })
-    const { error } = await calling([act(() => Promise.reject(thrown))], [{ name: 'act' }]).execute('Hi')
+    await using conversation = calling([act(() => Promise.reject(thrown))], [{ name: 'act' }])
+    const { error } = await conversation.say('Hi')
+    conversation.expectError('FLOW_NOT_FOUND')
     expect(error).toBe(thrown)
   })
 })
@@ -329,17 +359,16 @@ describe('the time of a tool', () => {
       signal = call.signal
       return new Promise(() => undefined)
     })
-    const chat = calling([hanging], [{ name: 'act' }], { clock, limits: { toolTimeoutMs: 1000 } })
-    const saying = chat.execute('Hi')
-    await clock.advance(999)
+    await using conversation = calling([hanging], [{ name: 'act' }], { clock, limits: { toolTimeoutMs: 1000 } })
+    const saying = conversation.say('Hi')
+    await conversation.advance(999)
     expect(signal?.aborted).toBe(false)
-    await clock.advance(1)
+    await conversation.advance(1)
     const { error } = await saying
-    expect(error).toMatchObject({
-      code: 'LIMIT_EXCEEDED',
-      message:
-        "The time of tool 'act' exceeds the limit toolTimeoutMs (1000). Raise it with the engine option limits: { toolTimeoutMs: ... }.",
-    })
+    conversation.expectError(
+      'LIMIT_EXCEEDED',
+      "The time of tool 'act' exceeds the limit toolTimeoutMs (1000). Raise it with the engine option limits: { toolTimeoutMs: ... }.",
+    )
     expect(signal?.aborted).toBe(true)
     expect(signal?.reason).toBe(error)
     expect(clock.pending).toBe(0)
@@ -347,19 +376,25 @@ describe('the time of a tool', () => {
 
   test('ends also for a tool that never looked at its signal', async () => {
     const clock = new VirtualClock()
-    const chat = calling([act(() => new Promise(() => undefined))], [{ name: 'act' }], { clock })
-    const saying = chat.execute('Hi')
-    await clock.advance(30_000)
-    expect((await saying).error).toMatchObject({ code: 'LIMIT_EXCEEDED', limit: 'toolTimeoutMs', value: 30_000 })
+    await using conversation = calling([act(() => new Promise(() => undefined))], [{ name: 'act' }], { clock })
+    const saying = conversation.say('Hi')
+    await conversation.advance(30_000)
+    await saying
+    conversation.expectError('LIMIT_EXCEEDED')
+    expect(conversation.reply.error).toMatchObject({ limit: 'toolTimeoutMs', value: 30_000 })
   })
 
   test('is counted for each call alone', async () => {
     const clock = new VirtualClock()
     const slow = act(() => new Promise((resolve) => clock.setTimer(() => resolve('ok'), 900)))
-    const chat = calling([slow], [{ name: 'act' }, { name: 'act' }], { clock, limits: { toolTimeoutMs: 1000 } })
-    const saying = chat.say('Hi')
-    await clock.advance(1800)
-    expect(await saying).toBe('Done.')
+    await using conversation = calling([slow], [{ name: 'act' }, { name: 'act' }], {
+      clock,
+      limits: { toolTimeoutMs: 1000 },
+    })
+    const saying = conversation.say('Hi')
+    await conversation.advance(1800)
+    await saying
+    conversation.expectReply('Done.')
     expect(clock.pending).toBe(0)
   })
 
@@ -374,18 +409,20 @@ describe('the time of a tool', () => {
         finishLate = resolve
       })
     })
-    const chat = calling([hanging], [{ name: 'act' }], { clock })
+    await using conversation = calling([hanging], [{ name: 'act' }], { clock })
     const ended: string[] = []
-    chat.engine.on('tool:end', () => ended.push('tool:end'))
-    const saying = chat.execute('Hi', { signal: controller.signal })
+    await conversation.open()
+    conversation.engine.on('tool:end', () => ended.push('tool:end'))
+    const saying = conversation.say('Hi', { signal: controller.signal })
     await clock.settle()
     controller.abort()
-    expect((await saying).error?.code).toBe('TURN_ABORTED')
+    await saying
+    conversation.expectError('TURN_ABORTED')
     expect(signal?.aborted).toBe(true)
     finishLate(go('Next'))
     await clock.settle()
     expect(ended).toEqual([])
-    expect(chat.store.operations).toEqual([])
+    expect(conversation.store.operations).toEqual([])
     expect(clock.pending).toBe(0)
   })
 })
@@ -396,12 +433,14 @@ test('the events of a tool tell how long it took, also of one that throws', asyn
     await new Promise<void>((resolve) => clock.setTimer(resolve, 40))
     throw new Error('out of stock')
   })
-  const chat = calling([failing], [{ name: 'act' }], { clock })
+  await using conversation = calling([failing], [{ name: 'act' }], { clock })
   const told: unknown[] = []
-  chat.engine.on('tool:end', ({ success, durationMs }) => told.push([success, durationMs]))
-  const saying = chat.execute('Hi')
-  await clock.advance(40)
-  expect((await saying).error?.message).toBe('out of stock')
+  await conversation.open()
+  conversation.engine.on('tool:end', ({ success, durationMs }) => told.push([success, durationMs]))
+  const saying = conversation.say('Hi')
+  await conversation.advance(40)
+  await saying
+  conversation.expectError('TOOL_ERROR', 'out of stock')
   expect(told).toEqual([[false, 40]])
 })
 
@@ -413,13 +452,18 @@ test('the events of a tool tell its name, its call and whether it worked', async
     input: z.object({ ok: z.literal(true) }),
     execute: () => 'ok',
   })
-  const chat = calling(
+  await using conversation = calling(
     [picky],
     [{ name: 'picky', input: { ok: true } }, { name: 'picky' }, { name: 'unknown', offered: false }],
   )
-  chat.engine.on('tool:start', ({ step, tool: name, toolCallId }) => told.push(['start', step, name, toolCallId]))
-  chat.engine.on('tool:end', ({ tool: name, toolCallId, success }) => told.push(['end', name, toolCallId, success]))
-  await chat.say('Hi')
+  await conversation.open()
+  conversation.engine.on('tool:start', ({ step, tool: name, toolCallId }) =>
+    told.push(['start', step, name, toolCallId]),
+  )
+  conversation.engine.on('tool:end', ({ tool: name, toolCallId, success }) =>
+    told.push(['end', name, toolCallId, success]),
+  )
+  await conversation.say('Hi')
   expect(told).toEqual([
     ['start', 'Desk', 'picky', 'call-1'],
     ['end', 'picky', 'call-1', true],

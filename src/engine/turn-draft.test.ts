@@ -1,13 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { type Chat, chatWith, flowOf, place } from '../../testing/contract/chat.js'
+import { flowOf, place } from '../../testing/contract/test-flows.js'
+import { Conversation, VirtualClock } from '../../testing/index.js'
 import { go, LogicStep, reply, type SessionStep, Step, type Transition, type Turn } from '../index.js'
 
-async function stepsOf(chat: Chat): Promise<Readonly<Record<string, SessionStep>>> {
-  return (await chat.document()).flow.steps
+async function stepsOf(conversation: Conversation): Promise<Readonly<Record<string, SessionStep>>> {
+  return (await conversation.document()).flow.steps
 }
 
 /** A flow of one step that does this with its state. */
-function acting(act: (state: Record<string, unknown>, turn: Turn) => void): Chat {
+function acting(act: (state: Record<string, unknown>, turn: Turn) => void): Conversation {
   class Start extends LogicStep<Record<string, unknown>> {
     static override readonly id = 'Start'
     override run(turn: Turn) {
@@ -15,7 +16,7 @@ function acting(act: (state: Record<string, unknown>, turn: Turn) => void): Chat
       return reply('Done.')
     }
   }
-  return chatWith(flowOf(Start))
+  return new Conversation(flowOf(Start))
 }
 
 interface Visits {
@@ -37,10 +38,12 @@ class Visit extends LogicStep<Visits> {
 
 describe('the state of a step', () => {
   test('begins with initialState() and is kept from turn to turn', async () => {
-    const chat = chatWith(flowOf(Visit))
-    expect(await chat.say('Ada')).toBe('1: Ada')
-    expect(await chat.say('Grace')).toBe('2: Ada, Grace')
-    expect(await stepsOf(chat)).toEqual({ Visit: { state: { count: 2, names: ['Ada', 'Grace'] } } })
+    await using conversation = new Conversation(flowOf(Visit))
+    await conversation.say('Ada')
+    conversation.expectReply('1: Ada')
+    await conversation.say('Grace')
+    conversation.expectReply('2: Ada, Grace')
+    expect(await stepsOf(conversation)).toEqual({ Visit: { state: { count: 2, names: ['Ada', 'Grace'] } } })
   })
 
   test('begins with a value of its own, although initialState() returns a constant', async () => {
@@ -50,14 +53,18 @@ describe('the state of a step', () => {
         return nobody
       }
     }
-    expect(await chatWith(flowOf(Shared)).say('Ada')).toBe('1: Ada')
-    expect(await chatWith(flowOf(Shared)).say('Grace')).toBe('1: Grace')
+    await using conversation = new Conversation(flowOf(Shared))
+    await conversation.say('Ada')
+    conversation.expectReply('1: Ada')
+    await using another = new Conversation(flowOf(Shared))
+    await another.say('Grace')
+    another.expectReply('1: Grace')
   })
 
   test('is stored as {} for a step that was entered and keeps nothing', async () => {
-    const chat = chatWith(flowOf(place('Start')))
-    await chat.say('Hi')
-    expect(await stepsOf(chat)).toEqual({ Start: { state: {} } })
+    await using conversation = new Conversation(flowOf(place('Start')))
+    await conversation.say('Hi')
+    expect(await stepsOf(conversation)).toEqual({ Start: { state: {} } })
   })
 
   test('can be replaced as a whole', async () => {
@@ -68,9 +75,12 @@ describe('the state of a step', () => {
         return reply(this.state.message ?? '')
       }
     }
-    const chat = chatWith(flowOf(Replacing))
-    expect([await chat.say('a'), await chat.say('b')]).toEqual(['a', 'b'])
-    expect(await stepsOf(chat)).toEqual({ Replacing: { state: { message: 'b' } } })
+    await using conversation = new Conversation(flowOf(Replacing))
+    await conversation.say('a')
+    conversation.expectReply('a')
+    await conversation.say('b')
+    conversation.expectReply('b')
+    expect(await stepsOf(conversation)).toEqual({ Replacing: { state: { message: 'b' } } })
   })
 
   test('that was replaced by a constant is not shared between sessions', async () => {
@@ -80,8 +90,12 @@ describe('the state of a step', () => {
         this.state = empty
       }
     }
-    expect(await chatWith(flowOf(Resetting)).say('Ada')).toBe('1: Ada')
-    expect(await chatWith(flowOf(Resetting)).say('Grace')).toBe('1: Grace')
+    await using conversation = new Conversation(flowOf(Resetting))
+    await conversation.say('Ada')
+    conversation.expectReply('1: Ada')
+    await using another = new Conversation(flowOf(Resetting))
+    await another.say('Grace')
+    another.expectReply('1: Grace')
   })
 
   test.each([[['a']], ['a'], [null], [new Map()]])(
@@ -94,10 +108,9 @@ describe('the state of a step', () => {
           return reply('Replaced.')
         }
       }
-      await expect(chatWith(flowOf(Replacing)).say('a')).rejects.toMatchObject({
-        code: 'FLOW_ERROR',
-        message: 'Replacing.state must be a plain object.',
-      })
+      await using conversation = new Conversation(flowOf(Replacing))
+      await conversation.say('a')
+      conversation.expectError('FLOW_ERROR', 'Replacing.state must be a plain object.')
     },
   )
 
@@ -109,10 +122,9 @@ describe('the state of a step', () => {
         return reply('Replaced.')
       }
     }
-    await expect(chatWith(flowOf(Replacing)).say('a')).rejects.toMatchObject({
-      code: 'FLOW_ERROR',
-      message: 'Replacing.state.when is an instance of Date, which JSON cannot carry.',
-    })
+    await using conversation = new Conversation(flowOf(Replacing))
+    await conversation.say('a')
+    conversation.expectError('FLOW_ERROR', 'Replacing.state.when is an instance of Date, which JSON cannot carry.')
   })
 
   test('must begin as a plain object', async () => {
@@ -125,36 +137,36 @@ describe('the state of a step', () => {
         return reply('Here.')
       }
     }
-    await expect(chatWith(flowOf(Broken)).say('a')).rejects.toMatchObject({
-      code: 'FLOW_ERROR',
-      message: 'Broken.state must be a plain object.',
-    })
+    await using conversation = new Conversation(flowOf(Broken))
+    await conversation.say('a')
+    conversation.expectError('FLOW_ERROR', 'Broken.state must be a plain object.')
   })
 
   test('drops what is undefined', async () => {
-    const chat = acting((state) => {
+    await using conversation = acting((state) => {
       state.name = undefined
       state.age = 36
     })
-    await chat.say('Hi')
-    expect(await stepsOf(chat)).toEqual({ Start: { state: { age: 36 } } })
+    await conversation.say('Hi')
+    expect(await stepsOf(conversation)).toEqual({ Start: { state: { age: 36 } } })
   })
 
   test('keeps data named toJSON, then or valueOf as data', async () => {
     const data = JSON.parse('{"toJSON":"a","then":"b","valueOf":"c"}')
-    const chat = acting((state) => Object.assign(state, data))
-    await chat.say('Hi')
-    expect(await stepsOf(chat)).toEqual({ Start: { state: data } })
+    await using conversation = acting((state) => Object.assign(state, data))
+    await conversation.say('Hi')
+    expect(await stepsOf(conversation)).toEqual({ Start: { state: data } })
   })
 
   test('stays as it was where the turn fails: nothing of it is saved', async () => {
-    const chat = acting((state, turn) => {
+    await using conversation = acting((state, turn) => {
       state.count = turn.number
       if (turn.number === 2) throw new Error('no')
     })
-    await chat.say('a')
-    await expect(chat.say('b')).rejects.toThrow('no')
-    expect(await chat.document()).toMatchObject({
+    await conversation.say('a')
+    await conversation.say('b')
+    conversation.expectError('FLOW_ERROR', 'no')
+    expect(await conversation.document()).toMatchObject({
       runStatus: 'aborted',
       error: ['no'],
       history: [{ turn: 1, message: 'a' }],
@@ -179,12 +191,13 @@ describe('a state that JSON cannot carry fails the turn, and the path is named',
     ['a cycle', { cyclic }, 'Start.state.cyclic.a.back refers back to an object that contains it.'],
     ['__proto__', JSON.parse('{"a":{"__proto__":1}}'), 'Start.state.a has a key named __proto__, which is refused.'],
   ])('%s', async (_what, value, message) => {
-    const chat = acting((state, turn) =>
+    await using conversation = acting((state, turn) =>
       turn.number === 1 ? Object.assign(state, { before: true }) : Object.assign(state, value),
     )
-    await chat.say('a')
-    await expect(chat.say('b')).rejects.toMatchObject({ code: 'FLOW_ERROR', message })
-    expect(await chat.document()).toMatchObject({
+    await conversation.say('a')
+    await conversation.say('b')
+    conversation.expectError('FLOW_ERROR', message)
+    expect(await conversation.document()).toMatchObject({
       runStatus: 'aborted',
       error: [message],
       history: [{ turn: 1 }],
@@ -193,7 +206,7 @@ describe('a state that JSON cannot carry fails the turn, and the path is named',
   })
 
   test('what a getter throws has its own text', async () => {
-    const chat = acting((state) => {
+    await using conversation = acting((state) => {
       Object.defineProperty(state, 'total', {
         enumerable: true,
         get() {
@@ -201,7 +214,8 @@ describe('a state that JSON cannot carry fails the turn, and the path is named',
         },
       })
     })
-    await expect(chat.say('a')).rejects.toMatchObject({ code: 'FLOW_ERROR', message: 'no total' })
+    await conversation.say('a')
+    conversation.expectError('FLOW_ERROR', 'no total')
   })
 
   test('more levels than maxJsonDepth', async () => {
@@ -212,29 +226,32 @@ describe('a state that JSON cannot carry fails the turn, and the path is named',
         return reply('Deep.')
       }
     }
-    expect(await chatWith(flowOf(Deep), { limits: { maxJsonDepth: 3 } }).say('Hi')).toBe('Deep.')
-    await expect(chatWith(flowOf(Deep), { limits: { maxJsonDepth: 2 } }).say('Hi')).rejects.toThrow(
-      'Deep.state.a.b is nested deeper than the limit maxJsonDepth (2).',
-    )
+    await using conversation = new Conversation(flowOf(Deep), { limits: { maxJsonDepth: 3 } })
+    await conversation.say('Hi')
+    conversation.expectReply('Deep.')
+    await using another = new Conversation(flowOf(Deep), { limits: { maxJsonDepth: 2 } })
+    await another.say('Hi')
+    another.expectError('FLOW_ERROR', 'Deep.state.a.b is nested deeper than the limit maxJsonDepth (2).')
   })
 })
 
 describe('stateOf', () => {
   /** A flow in which one step looks at, and perhaps changes, the state of another. */
-  function looking(look: (turn: Turn) => Transition): Chat {
+  function looking(look: (turn: Turn) => Transition): Conversation {
     class Look extends LogicStep {
       static override readonly id = 'Look'
       override run(turn: Turn) {
         return look(turn)
       }
     }
-    return chatWith(flowOf(Look, Visit))
+    return new Conversation(flowOf(Look, Visit))
   }
 
   test('of a step never entered gives its initial state, and is stored only once written', async () => {
-    const chat = looking((turn) => reply({ count: turn.stateOf(Visit).count }))
-    expect(await chat.say('Hi')).toBe('{"count":0}')
-    expect(Object.keys(await stepsOf(chat))).toEqual(['Look'])
+    await using conversation = looking((turn) => reply({ count: turn.stateOf(Visit).count }))
+    await conversation.say('Hi')
+    conversation.expectReply('{"count":0}')
+    expect(Object.keys(await stepsOf(conversation))).toEqual(['Look'])
   })
 
   test('that was only looked at is not stored, also where initialState() is another each time', async () => {
@@ -254,38 +271,41 @@ describe('stateOf', () => {
         return reply(`${turn.stateOf(Numbered).number} ${turn.stateOf(Numbered).number}`)
       }
     }
-    const chat = chatWith(flowOf(Look, Numbered))
-    expect(await chat.say('Hi')).toBe('1 1')
-    expect(Object.keys(await stepsOf(chat))).toEqual(['Look'])
+    await using conversation = new Conversation(flowOf(Look, Numbered))
+    await conversation.say('Hi')
+    conversation.expectReply('1 1')
+    expect(Object.keys(await stepsOf(conversation))).toEqual(['Look'])
   })
 
   test('is live: what is written to it is stored with the turn', async () => {
-    const chat = looking((turn) => {
+    await using conversation = looking((turn) => {
       turn.stateOf(Visit).names.push(turn.message)
       return reply(turn.stateOf(Visit).names.join(', '))
     })
-    expect([await chat.say('Ada'), await chat.say('Grace')]).toEqual(['Ada', 'Ada, Grace'])
-    expect(await stepsOf(chat)).toEqual({
+    await conversation.say('Ada')
+    conversation.expectReply('Ada')
+    await conversation.say('Grace')
+    conversation.expectReply('Ada, Grace')
+    expect(await stepsOf(conversation)).toEqual({
       Look: { state: {} },
       Visit: { state: { count: 0, names: ['Ada', 'Grace'] } },
     })
   })
 
   test('is the state that the step itself sees in the same turn', async () => {
-    const chat = looking((turn) => {
+    await using conversation = looking((turn) => {
       turn.stateOf(Visit).names.push('before')
       return go(Visit)
     })
-    expect(await chat.say('Ada')).toBe('1: before, Ada')
+    await conversation.say('Ada')
+    conversation.expectReply('1: before, Ada')
   })
 
   test('of a step of another flow is an error that lists the steps', async () => {
     const Elsewhere = place('Elsewhere')
-    const chat = looking((turn) => reply(turn.stateOf(Elsewhere)))
-    await expect(chat.say('Hi')).rejects.toMatchObject({
-      code: 'FLOW_ERROR',
-      message: "Flow 'Test' has no step 'Elsewhere'. Its steps: Look, Visit, End.",
-    })
+    await using conversation = looking((turn) => reply(turn.stateOf(Elsewhere)))
+    await conversation.say('Hi')
+    conversation.expectError('FLOW_ERROR', "Flow 'Test' has no step 'Elsewhere'. Its steps: Look, Visit, End.")
   })
 
   test('keeps the model that answered for the other step', async () => {
@@ -302,10 +322,10 @@ describe('stateOf', () => {
         return reply('Noted.')
       }
     }
-    const chat = chatWith(flowOf(Talk, Look), { script: ['Hello.'] })
-    await chat.say('Hi')
-    await chat.say('bills')
-    expect((await stepsOf(chat)).Talk).toEqual({
+    await using conversation = new Conversation(flowOf(Talk, Look), { script: ['Hello.'] })
+    await conversation.say('Hi')
+    await conversation.say('bills')
+    expect((await stepsOf(conversation)).Talk).toEqual({
       state: { topic: 'bills' },
       model: { provider: 'scripted', name: 'scripted' },
     })
@@ -314,17 +334,17 @@ describe('stateOf', () => {
 
 describe('the document of a turn', () => {
   test('[2.6-1] has the history, the usage and the sequence of what happened, and a new revision', async () => {
-    const chat = chatWith(flowOf(Visit), {
-      clock: { now: () => Date.UTC(2026, 0, 2), setTimer: () => () => undefined },
+    await using conversation = new Conversation(flowOf(Visit), {
+      clock: new VirtualClock(Date.UTC(2026, 0, 2)),
     })
-    await chat.say('Ada')
-    const first = await chat.document()
-    await chat.say('Grace')
-    const second = await chat.document()
+    await conversation.say('Ada')
+    const first = await conversation.document()
+    await conversation.say('Grace')
+    const second = await conversation.document()
     expect(first.revision).toMatch(/^1-/)
     expect(second.revision).toMatch(/^2-/)
     expect(second).toMatchObject({
-      id: chat.sessionId,
+      id: conversation.sessionId,
       version: 1,
       runStatus: 'running',
       createdAt: '2026-01-02T00:00:00.000Z',
@@ -366,20 +386,20 @@ describe('the document of a turn', () => {
       static override readonly id = 'Talk'
       override readonly memory = 'desk'
     }
-    const chat = chatWith(flowOf(Talk), { script: ['Hello.', 'Fine.'] })
-    await chat.say('Hi')
-    await chat.say('How are you?')
-    expect(chat.store.journal.at(-1)?.hint).toEqual({ appended: { history: 1, 'memory:desk': 2 } })
+    await using conversation = new Conversation(flowOf(Talk), { script: ['Hello.', 'Fine.'] })
+    await conversation.say('Hi')
+    await conversation.say('How are you?')
+    expect(conversation.store.journal.at(-1)?.hint).toEqual({ appended: { history: 1, 'memory:desk': 2 } })
   })
 
   test('may not grow beyond maxSessionBytes', async () => {
-    const chat = chatWith(flowOf(Visit), { limits: { maxSessionBytes: 600 } })
-    await chat.say('Ada')
-    await expect(chat.say('x'.repeat(300))).rejects.toMatchObject({
-      code: 'LIMIT_EXCEEDED',
-      message:
-        'The session exceeds the limit maxSessionBytes (600). Raise it with the engine option limits: { maxSessionBytes: ... }.',
-    })
-    expect(await chat.document()).toMatchObject({ runStatus: 'aborted', history: [{ message: 'Ada' }] })
+    await using conversation = new Conversation(flowOf(Visit), { limits: { maxSessionBytes: 600 } })
+    await conversation.say('Ada')
+    await conversation.say('x'.repeat(300))
+    conversation.expectError(
+      'LIMIT_EXCEEDED',
+      'The session exceeds the limit maxSessionBytes (600). Raise it with the engine option limits: { maxSessionBytes: ... }.',
+    )
+    expect(await conversation.document()).toMatchObject({ runStatus: 'aborted', history: [{ message: 'Ada' }] })
   })
 })

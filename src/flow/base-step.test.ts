@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { chatWith, flowOf } from '../../testing/contract/chat.js'
+import { flowOf } from '../../testing/contract/test-flows.js'
+import { Conversation } from '../../testing/index.js'
 import { End, EndStep, finish, LogicStep, reply, Step, type Turn } from '../index.js'
 
 class Bare extends LogicStep {
@@ -60,9 +61,9 @@ describe('the ID of a step', () => {
       }
     }
     Ask.id = 'ask'
-    const chat = chatWith(flowOf(Ask))
-    await chat.say('Hello')
-    expect((await chat.document()).flow).toMatchObject({
+    await using conversation = new Conversation(flowOf(Ask))
+    await conversation.say('Hello')
+    expect((await conversation.document()).flow).toMatchObject({
       currentStep: 'ask',
       steps: { ask: { state: { asked: true } } },
     })
@@ -90,10 +91,12 @@ describe('the state of a step', () => {
         return reply('Your name?')
       }
     }
-    await expect(chatWith(flowOf(Broken)).say('Hello')).rejects.toMatchObject({
-      code: 'FLOW_ERROR',
-      message: "Step 'Ask' declares a field named state; return the first value from initialState() instead.",
-    })
+    await using conversation = new Conversation(flowOf(Broken))
+    await conversation.say('Hello')
+    conversation.expectError(
+      'FLOW_ERROR',
+      "Step 'Ask' declares a field named state; return the first value from initialState() instead.",
+    )
   })
 })
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { lines } from '../../testing/contract/chat.js'
+import { lines } from '../../testing/contract/test-flows.js'
 import type { Message } from '../model/message.js'
 import { ConversationMemory, message, textMessage } from './conversation-memory.js'
 

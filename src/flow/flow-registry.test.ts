@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { flowOf, place } from '../../testing/contract/chat.js'
+import { flowOf, place } from '../../testing/contract/test-flows.js'
 import { Flow, type FlowConstructor } from '../index.js'
 import { type FlowRegistration, FlowRegistry } from './flow-registry.js'
 

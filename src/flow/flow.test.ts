@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { chatWith, place } from '../../testing/contract/chat.js'
+import { place } from '../../testing/contract/test-flows.js'
+import { Conversation } from '../../testing/index.js'
 import { Flow, type FlowServices, LogicStep, reply, type Turn } from '../index.js'
 
 const Start = place('Start')
@@ -46,10 +47,11 @@ describe('the name of a flow', () => {
     class Assigned extends Plain {}
     Assigned.id = 'stable-name'
     Assigned.version = 2
-    const chat = chatWith(Assigned)
-    expect(chat.engine.getFlowNames()).toEqual(['stable-name'])
-    await chat.say('Hello')
-    expect((await chat.document()).flow).toMatchObject({ name: 'stable-name', version: 2 })
+    await using conversation = new Conversation(Assigned)
+    await conversation.open()
+    expect(conversation.engine.getFlowNames()).toEqual(['stable-name'])
+    await conversation.say('Hello')
+    expect((await conversation.document()).flow).toMatchObject({ name: 'stable-name', version: 2 })
   })
 })
 
@@ -85,9 +87,9 @@ describe('the context of a flow', () => {
         this.addContext({ greeting: `Hello, ${(this.context.config as { user: string }).user}.` })
       }
     }
-    const chat = chatWith(Greeting)
-    await chat.say('Hello', { config: { user: 'Ada' } })
-    expect((await chat.document()).flow.context).toEqual({ config: { user: 'Ada' }, greeting: 'Hello, Ada.' })
+    await using conversation = new Conversation(Greeting)
+    await conversation.say('Hello', { config: { user: 'Ada' } })
+    expect((await conversation.document()).flow.context).toEqual({ config: { user: 'Ada' }, greeting: 'Hello, Ada.' })
   })
 
   test('[4.5-2] of a restored session is the stored one, whole', async () => {
@@ -97,12 +99,12 @@ describe('the context of a flow', () => {
         this.addContext({ started: ++started })
       }
     }
-    const chat = chatWith(Counting)
-    await chat.say('Hello', { config: { user: 'Ada' } })
-    await chat.say('Hello again')
-    await chat.say('And again', { config: { user: 'Grace' } })
+    await using conversation = new Conversation(Counting)
+    await conversation.say('Hello', { config: { user: 'Ada' } })
+    await conversation.say('Hello again')
+    await conversation.say('And again', { config: { user: 'Grace' } })
     expect(started).toBe(3)
-    expect((await chat.document()).flow.context).toEqual({ config: { user: 'Ada' }, started: 1 })
+    expect((await conversation.document()).flow.context).toEqual({ config: { user: 'Ada' }, started: 1 })
   })
 
   test('can be added to while a turn runs, and is stored with the turn', async () => {
@@ -122,10 +124,12 @@ describe('the context of a flow', () => {
         return reply(Object.keys(turn.context).join(' '))
       }
     }
-    const chat = chatWith(Noting)
-    expect(await chat.say('one')).toBe('one')
-    expect(await chat.say('two')).toBe('one two')
-    expect((await chat.document()).flow.context).toEqual({ one: 1, two: 2 })
+    await using conversation = new Conversation(Noting)
+    await conversation.say('one')
+    conversation.expectReply('one')
+    await conversation.say('two')
+    conversation.expectReply('one two')
+    expect((await conversation.document()).flow.context).toEqual({ one: 1, two: 2 })
   })
 
   test('that flow code changed in place is as it was before, where the turn fails', async () => {
@@ -146,10 +150,11 @@ describe('the context of a flow', () => {
         throw new Error('no')
       }
     }
-    const chat = chatWith(Counting)
-    await chat.say('Hi', { config: { count: 0 } })
-    await expect(chat.say('Hi')).rejects.toThrow()
-    expect((await chat.document()).flow.context).toEqual({ config: { count: 0 } })
+    await using conversation = new Conversation(Counting)
+    await conversation.say('Hi', { config: { count: 0 } })
+    await conversation.say('Hi')
+    conversation.expectError('FLOW_ERROR')
+    expect((await conversation.document()).flow.context).toEqual({ config: { count: 0 } })
   })
 
   test('must be plain JSON: the path is named, and nothing is stored', async () => {
@@ -158,12 +163,10 @@ describe('the context of a flow', () => {
         this.addContext({ rates: { today: new Map() } })
       }
     }
-    const chat = chatWith(Broken)
-    await expect(chat.say('Hello')).rejects.toMatchObject({
-      code: 'FLOW_ERROR',
-      message: 'context.rates.today is an instance of Map, which JSON cannot carry.',
-    })
-    expect(chat.store.operations).toEqual([])
+    await using conversation = new Conversation(Broken)
+    await conversation.say('Hello')
+    conversation.expectError('FLOW_ERROR', 'context.rates.today is an instance of Map, which JSON cannot carry.')
+    expect(conversation.store.operations).toEqual([])
   })
 
   test('may hold a config of the deepest kind, and nothing deeper', async () => {
@@ -174,9 +177,11 @@ describe('the context of a flow', () => {
       }
     }
     const limits = { maxJsonDepth: 2 }
-    const chat = chatWith(Deep, { limits })
-    expect(await chat.say('Hi', { config: { a: {} } })).toBe('At Start.')
-    const { message } = await chatWith(Deep, { limits }).engine.runFlow('Deep', 'Hi', '', { deeper: {} })
+    await using conversation = new Conversation(Deep, { limits })
+    await conversation.say('Hi', { config: { a: {} } })
+    conversation.expectReply('At Start.')
+    await using deeper = await new Conversation(Deep, { limits }).open()
+    const { message } = await deeper.engine.runFlow('Deep', 'Hi', '', { deeper: {} })
     expect(message).toBe('context.deeper.than.that is nested deeper than the limit maxJsonDepth (3).')
   })
 
@@ -195,12 +200,10 @@ describe('the context of a flow', () => {
         ]
       }
     }
-    const chat = chatWith(Noting)
-    await expect(chat.say('Hello', { config: {} })).rejects.toMatchObject({
-      code: 'FLOW_ERROR',
-      message: 'context.when is an instance of Date, which JSON cannot carry.',
-    })
-    expect(await chat.document()).toMatchObject({ runStatus: 'aborted', flow: { context: { config: {} } } })
+    await using conversation = new Conversation(Noting)
+    await conversation.say('Hello', { config: {} })
+    conversation.expectError('FLOW_ERROR', 'context.when is an instance of Date, which JSON cannot carry.')
+    expect(await conversation.document()).toMatchObject({ runStatus: 'aborted', flow: { context: { config: {} } } })
   })
 })
 
@@ -223,11 +226,11 @@ describe('the services of the application', () => {
         ]
       }
     }
-    const chat = chatWith(Serving, { services })
-    await chat.say('Hello')
+    await using conversation = new Conversation(Serving, { services })
+    await conversation.say('Hello')
     expect(seen).toHaveLength(2)
     expect(seen[0]).toBe(services)
     expect(seen[1]).toBe(services)
-    expect(JSON.stringify(await chat.document())).not.toContain('clockwork')
+    expect(JSON.stringify(await conversation.document())).not.toContain('clockwork')
   })
 })

@@ -1,18 +1,30 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { type Chat, type ChatOptions, chatWith, flowOf } from '../../testing/contract/chat.js'
-import { scriptedProvider } from '../../testing/index.js'
-import { FlowEngine, InvalidInputError, type ModelSelection, Step } from '../index.js'
+import { flowOf } from '../../testing/contract/test-flows.js'
+import { Conversation, type ConversationOptions, FakeSessionStore, scriptedProvider } from '../../testing/index.js'
+import {
+  type FlowConstructor,
+  FlowEngine,
+  InvalidInputError,
+  MemorySessionStore,
+  type ModelSelection,
+  Step,
+} from '../index.js'
 
-/** A conversation with a step that wants this model. */
-function wanting(selection: ModelSelection, options: ChatOptions = {}): Chat {
+/** A flow of a step that wants this model. */
+function flowWanting(selection: ModelSelection): FlowConstructor {
   class Talk extends Step {
     static override readonly id = 'Talk'
     override model() {
       return selection
     }
   }
-  return chatWith(flowOf(Talk), { script: ['Hello.'], ...options })
+  return flowOf(Talk)
+}
+
+/** A conversation with a step that wants this model. */
+function wanting(selection: ModelSelection, options: ConversationOptions = {}): Conversation {
+  return new Conversation(flowWanting(selection), { script: ['Hello.'], ...options })
 }
 
 describe('a model is checked at session start, before the store is touched', () => {
@@ -43,11 +55,14 @@ describe('a model is checked at session start, before the store is touched', () 
         throw new InvalidInputError({ message: 'Only large models.' })
       },
     }
-    const chat = wanting(selection, { models: catalog, providers: [picky] })
-    const { error, response } = await chat.execute('Hi', { sessionId: 'an-id' })
+    // In a conversation the script would stand in for the provider that is missing.
+    const sessionStore = new FakeSessionStore()
+    const providers = [scriptedProvider(['Hello.']), picky]
+    const engine = new FlowEngine({ flows: [flowWanting(selection)], providers, models: catalog, sessionStore })
+    const { error, response } = await engine.execute({ flowName: 'Test', userMessage: 'Hi', sessionId: 'an-id' })
     expect(error).toMatchObject({ code: 'INVALID_INPUT', message })
     expect(response.session).toBe('an-id')
-    expect(chat.store.journal).toEqual([])
+    expect(sessionStore.journal).toEqual([])
   })
 
   test("[4.4-18] the flow's own selection too", async () => {
@@ -56,19 +71,24 @@ describe('a model is checked at session start, before the store is touched', () 
         return { provider: 'scripted' } as ModelSelection
       }
     }
-    await expect(chatWith(Nameless).say('Hi')).rejects.toMatchObject({
-      code: 'INVALID_INPUT',
-      message: "model() of flow 'Test' must return { provider, name, params? } with two strings.",
-    })
+    await using conversation = new Conversation(Nameless)
+    await conversation.say('Hi')
+    conversation.expectError(
+      'INVALID_INPUT',
+      "model() of flow 'Test' must return { provider, name, params? } with two strings.",
+    )
   })
 
   test('and a session that exists already stays as it was', async () => {
-    const good = wanting({ provider: 'scripted', name: 'small', params: { temperature: 0 } }, { models: catalog })
+    const store = new MemorySessionStore()
+    const options = { models: catalog, createStore: () => store }
+    await using good = wanting({ provider: 'scripted', name: 'small', params: { temperature: 0 } }, options)
     await good.say('Hi')
     const stored = await good.document()
-    const bad = wanting({ provider: 'scripted', name: 'small' }, { models: catalog, sessionStore: good.store })
+    await using bad = wanting({ provider: 'scripted', name: 'small' }, { ...options, script: [] })
     bad.sessionId = good.sessionId
-    await expect(bad.say('Hi')).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+    await bad.say('Hi')
+    bad.expectError('INVALID_INPUT')
     expect(await good.engine.getSession(stored.id)).toEqual(stored)
   })
 })
@@ -79,12 +99,12 @@ describe('a model of the catalog', () => {
       temperature: z.number().default(0.2),
       style: z.string().transform((style) => style.toUpperCase()),
     })
-    const chat = wanting(
+    await using conversation = wanting(
       { provider: 'scripted', name: 'small', params: { style: 'dry' } },
       { models: [{ provider: 'scripted', name: 'small', params }] },
     )
-    await chat.say('Hi')
-    expect(chat.provider.requests[0]?.params).toEqual({ temperature: 0.2, style: 'DRY' })
+    await conversation.say('Hi')
+    expect(conversation.model.requests[0]?.params).toEqual({ temperature: 0.2, style: 'DRY' })
   })
 
   test('may make its model itself', async () => {
@@ -99,7 +119,10 @@ describe('a model of the catalog', () => {
         }),
       },
     ]
-    expect(await wanting({ provider: 'local', name: 'parrot' }, { models }).say('Hi')).toBe('Polly.')
+    // In a conversation the script would answer in its place.
+    const flow = flowWanting({ provider: 'local', name: 'parrot' })
+    const engine = new FlowEngine({ flows: [flow], providers: [scriptedProvider([])], models })
+    expect((await engine.run({ flowName: 'Test', userMessage: 'Hi' })).message).toBe('Polly.')
   })
 })
 
@@ -138,8 +161,8 @@ describe('the providers and models of an engine', () => {
 
   test('[5-3] get their credentials from the application: none reaches a document', async () => {
     const withKey = { ...scriptedProvider(['Hello.'], { provider: 'cloud' }), apiKey: 'hidden-key' }
-    const chat = wanting({ provider: 'cloud', name: 'small' }, { providers: [withKey] })
-    await chat.say('Hi')
-    expect(JSON.stringify(await chat.document())).not.toContain('hidden-key')
+    await using conversation = wanting({ provider: 'cloud', name: 'small' }, { providers: [withKey], script: [] })
+    await conversation.say('Hi')
+    expect(JSON.stringify(await conversation.document())).not.toContain('hidden-key')
   })
 })

@@ -205,8 +205,11 @@ export class ConversationWorld {
       const { sessionId } = call.request.origin
       if (event === 'asked') this.events.push({ kind: 'asked', sessionId, call })
       else {
-        const parts = call.response?.parts ?? []
-        const calls = parts.filter((part): part is ToolCallPart => part.type === 'tool-call')
+        // What it answered may be anything: the engine has not looked at it yet.
+        const parts: unknown = call.response?.parts
+        const calls = (Array.isArray(parts) ? parts : []).filter(
+          (part): part is ToolCallPart => part?.type === 'tool-call',
+        )
         for (const part of calls) this.events.push({ kind: 'tool-call', sessionId, part })
       }
     })

@@ -40,7 +40,11 @@ describe.each(targets)('for %s', (name, platform, conditions) => {
   test.each(subpaths)('%s bundles whole, with no import left over', async (subpath) => {
     const { metafile, outputFiles, warnings } = await bundle(`export * from '${subpath}'`, platform, conditions)
     expect(warnings).toEqual([])
-    expect(Object.values(metafile.outputs).flatMap(({ imports }) => imports)).toEqual([])
+    const left = Object.values(metafile.outputs).flatMap(({ imports }) =>
+      imports.map(({ kind, path }) => `${kind} ${path}`),
+    )
+    // An optional package that is loaded late, where `simulate` is called.
+    expect(left).toEqual(subpath === 'turnkeeper/testing' ? ['dynamic-import fast-check'] : [])
     expect(outputFiles[0]?.text).not.toMatch(/["'`]node:/)
   })
 
