@@ -8,16 +8,13 @@ import { type Conversation, Conversations } from './conversations.js'
 /** What a test has. */
 export interface ClusterOfTest {
   readonly cluster: RedisCluster
-  /** Two engines over stores that wait for one replica, each with a client of its own. */
-  converse(client?: typeof recommendedClusterClient): Promise<Conversations>
+  /** Two engines over stores that wait for one replica, for so many milliseconds, each with a client of its own. */
+  converse(client: typeof recommendedClusterClient, waitMs: number): Promise<Conversations>
   /** The conversations by the shard that keeps them, in the order of the shards. */
   byShard(conversations: Conversations): Promise<readonly (readonly Conversation[])[]>
   /** A store of its own, to look with. */
   witness(): Promise<SessionStore>
 }
-
-/** How long a turn waits for a replica that does not answer. */
-const wait = { replicas: 1, timeoutMs: 100 }
 
 /** Starts a cluster for `run`, and ends it. */
 export async function withCluster(run: (made: ClusterOfTest) => Promise<void>): Promise<void> {
@@ -28,7 +25,8 @@ export async function withCluster(run: (made: ClusterOfTest) => Promise<void>): 
   try {
     await run({
       cluster,
-      async converse(client = recommendedClusterClient) {
+      async converse(client, waitMs) {
+        const wait = { replicas: 1, timeoutMs: waitMs }
         const options = (): RedisKeyvOptions => ({ client: client(cluster.rootNodes), wait })
         const made = new Conversations([await store(options()), await store(options())])
         open.push(made)

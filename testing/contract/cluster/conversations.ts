@@ -115,6 +115,13 @@ export class Conversations {
     return true
   }
 
+  /** One turn, which must succeed. Whether it was told to have reached too few replicas. */
+  async isReported(conversation: Conversation): Promise<boolean> {
+    const before = this.reports.length
+    if (!(await this.say(conversation))) throw new Error(`The conversation ${conversation.id} could not go on.`)
+    return this.reports.length > before
+  }
+
   /**
    * Goes on with every conversation while a server is lost, until each that it kept has gone on again. Turns that are
    * under way when the server is lost, or when that is over, are waited for.

@@ -11,6 +11,9 @@ import { recommendedClusterClient } from './clients.js'
 import { withCluster } from './cluster-of-test.js'
 import type { Conversation } from './conversations.js'
 
+/** No replica that is there is ever too late, however busy the machine. */
+const waitMs = 2_000
+
 describe.skipIf(isRedisMissing)('over a Redis Cluster, with the recommended client', () => {
   describe('the store', () => {
     let cluster: RedisCluster
@@ -20,7 +23,7 @@ describe.skipIf(isRedisMissing)('over a Redis Cluster, with the recommended clie
     afterAll(() => cluster?.close())
     const open = async (rootNodes: { readonly url: string }[]): Promise<KeyvSessionStore> => {
       const client = recommendedClusterClient(rootNodes)
-      const wait = { replicas: 1, timeoutMs: 1_000 }
+      const wait = { replicas: 1, timeoutMs: waitMs }
       return new KeyvSessionStore({ keyv: await createRedisKeyv(undefined, { client, wait }) })
     }
     sessionStoreSuite(test, () => open(cluster.rootNodes), {
@@ -35,7 +38,7 @@ describe.skipIf(isRedisMissing)('over a Redis Cluster, with the recommended clie
 
   test('a turn that reaches no replica counts and is told; those of other masters are not', () =>
     withCluster(async ({ cluster, converse, byShard }) => {
-      const conversations = await converse()
+      const conversations = await converse(recommendedClusterClient, waitMs)
       await conversations.begin(60)
       expect(conversations.reports).toEqual([])
       const [lonely, ...others] = await byShard(conversations)
@@ -59,7 +62,7 @@ describe.skipIf(isRedisMissing)('over a Redis Cluster, with the recommended clie
 
   test('a session whose slot moves goes on before, meanwhile and afterwards', () =>
     withCluster(async ({ cluster, converse, byShard, witness }) => {
-      const conversations = await converse()
+      const conversations = await converse(recommendedClusterClient, waitMs)
       await conversations.begin(30)
       const conversation = (await byShard(conversations))[0]?.[0] as Conversation
       const [{ master: source }, { master: target }] = cluster.shards as [RedisShard, RedisShard]
