@@ -197,7 +197,7 @@ function remember(run: StepRun, answer: Answer, reply: TurnReply): void {
   const text = reply.encoding === undefined ? reply.text : `[${reply.contentType}]`
   draft.memory.hear(namespace, turn.message, turn.number)
   // What the model said word for word, and a transition then sent, is there already.
-  const said = draft.memory.messages(namespace).at(-1)
+  const said = draft.memory.last(namespace)
   const [part, ...others] = said?.parts ?? []
   if (said?.role === 'assistant' && part?.type === 'text' && part.text === text && others.length === 0) return
   draft.memory.append(namespace, textMessage('assistant', text, turn.number))

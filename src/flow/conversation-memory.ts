@@ -46,6 +46,11 @@ export class ConversationMemory {
     return this.#open(namespace).messages.list
   }
 
+  /** The newest message of a namespace, if there is any. */
+  last(namespace: string): Message | undefined {
+    return this.#open(namespace).messages.last
+  }
+
   append(namespace: string, added: Message): void {
     const open = this.#open(namespace)
     open.messages.push(added)

@@ -25,6 +25,15 @@ describe.each(lengths)('a list of %i entries', (length) => {
     expect(() => (list as number[]).push(-3)).toThrow(TypeError)
   })
 
+  test('tells the last entry at any time', () => {
+    const growing = new GrowingList(numbers(length))
+    expect(growing.last).toBe(length - 1)
+    growing.push(-1)
+    expect(growing.last).toBe(-1)
+    expect([growing.list.length, growing.last]).toEqual([length + 1, -1])
+    expect(new GrowingList([]).last).toBeUndefined()
+  })
+
   test('what was handed out stays as it was', () => {
     const start = numbers(length)
     const growing = new GrowingList(start)

@@ -29,6 +29,11 @@ export class GrowingList<T> {
     return this.#list
   }
 
+  /** The entry that was added last. Unlike {@link list}, it needs no copy of a long list. */
+  get last(): T | undefined {
+    return (this.#list ?? this.#entries)?.at(-1)
+  }
+
   push(entry: T): void {
     if (this.#list !== undefined) {
       this.#entries = takeEntries(this.#list)

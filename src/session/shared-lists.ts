@@ -49,7 +49,7 @@ export function checkedLength(list: readonly unknown[]): number {
 
 /** A frozen list with more entries after it, frozen deeply, too. What was checked of `list` stays checked. */
 export function extendList<T>(list: readonly T[], entries: readonly T[]): readonly T[] {
-  const extended = Object.freeze(list.concat(deepFreeze(entries)))
+  const extended = Object.freeze([...list, ...deepFreeze(entries)])
   frozen.add(extended)
   checkedStarts.set(extended, isSharedList(list) ? list.length : checkedLength(list))
   return extended

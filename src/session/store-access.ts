@@ -66,7 +66,7 @@ export class StoreAccess {
    * Writes a document: creates it (`expectedRevision` undefined) or swaps it in.
    *
    * @param hint - For the store: see {@link SessionStore.save}.
-   * @param addsTurn - Whether the last entry of `history` is new. Default: what the hint says.
+   * @param addsTurn - Whether the last entry of `history` is new: then the write can be told by it. Default `false`.
    * @throws {@link SessionConflictError} where somebody else's document is stored, or none that was expected.
    * @throws {@link SessionStoreError} where the store failed; `outcomeUnknown` of it is `true` where the write may have happened.
    */
@@ -74,7 +74,7 @@ export class StoreAccess {
     document: SessionDocument,
     expectedRevision: string | undefined,
     hint?: SessionSaveHint,
-    addsTurn: boolean = hint?.appended.history === 1,
+    addsTurn = false,
   ): Promise<void> {
     const { store } = this
     const { id } = document

@@ -108,7 +108,7 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
     const { access, store } = await bench(before)
     store.failNext(operation)
     store.answerNext(stored)
-    const writing = access.write(documentOf('s-1', own), before, { appended: { history: 1 } })
+    const writing = access.write(documentOf('s-1', own), before, { appended: { history: 1 } }, true)
     expect((await errorOf(writing)).code).toBe('SESSION_CONFLICT')
   })
 
@@ -133,7 +133,7 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
     await place.inner.create(documentOf('s-1', '9-other', turns(...replies)))
     place.store.failNext(operation)
     const document = documentOf('s-1', own, turns('One.', 'Two.'))
-    const outcome = await place.access.write(document, before, { appended: { history: 1 } }).then(
+    const outcome = await place.access.write(document, before, { appended: { history: 1 } }, true).then(
       () => 'done',
       (error: FlowError) => error.code,
     )

@@ -21,6 +21,11 @@ export class SeededRandom {
     return Math.floor(this.next() * end)
   }
 
+  /** From `least` up to, and without, `most`. */
+  between(least: number, most: number): number {
+    return least + this.next() * (most - least)
+  }
+
   chance(probability: number): boolean {
     return this.next() < probability
   }

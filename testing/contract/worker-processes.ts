@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, type Plugin } from 'esbuild'
 
-const root = fileURLToPath(new URL('../../../', import.meta.url))
-const sqlitePackage = fileURLToPath(new URL('../sqlite/package.json', import.meta.url))
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const sqlitePackage = fileURLToPath(new URL('./sqlite/package.json', import.meta.url))
 
 /** `@keyv/sqlite` is installed in a folder of its own, because its native module is compiled on installation. */
 const sqliteElsewhere: Plugin = {
@@ -31,11 +31,11 @@ export interface WorkerProcesses {
   close(): Promise<void>
 }
 
-/** Bundles the worker beside this file, so that Node can run it. */
-export async function createProcesses(worker: 'storm-worker' | 'contention-worker'): Promise<WorkerProcesses> {
+/** Bundles a worker, so that Node can run it. @param source - Its TypeScript file. */
+export async function createProcesses(source: URL): Promise<WorkerProcesses> {
   // Below node_modules: the worker's packages are found from there.
-  const folder = await mkdtemp(join(root, 'node_modules', '.storm-'))
-  const script = join(folder, `${worker}.mjs`)
+  const folder = await mkdtemp(join(root, 'node_modules', '.worker-'))
+  const script = join(folder, 'worker.mjs')
   const children = new Set<ChildProcess>()
   const close = async (): Promise<void> => {
     await Promise.all(Array.from(children, endProcess))
@@ -43,7 +43,7 @@ export async function createProcesses(worker: 'storm-worker' | 'contention-worke
   }
   try {
     await build({
-      entryPoints: [fileURLToPath(new URL(`${worker}.ts`, import.meta.url))],
+      entryPoints: [fileURLToPath(source)],
       outfile: script,
       bundle: true,
       packages: 'external',

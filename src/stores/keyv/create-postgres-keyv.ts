@@ -7,6 +7,7 @@ import type { KeyvPostgres } from '@keyv/postgres'
 import type { Keyv } from 'keyv'
 import type { Pool } from 'pg'
 import { InvalidInputError } from '../../errors/engine-errors.js'
+import { checkAboveZero } from './above-zero.js'
 
 /** What {@link createPostgresKeyv} takes beside the address. */
 export interface PostgresKeyvOptions {
@@ -62,11 +63,9 @@ export async function createPostgresKeyv(url: string, options: PostgresKeyvOptio
   const { namespace = 'turnkeeper', table = 'turnkeeper', schema = 'public', ttlMs } = options
   const { maxConnections = 10, connectTimeoutMs = 2_000, replyTimeoutMs = 3_000, prepareStatements = true } = options
   checkUrl(url)
-  for (const [name, value] of Object.entries({ ttlMs, maxConnections, connectTimeoutMs, replyTimeoutMs })) {
-    if (value === undefined || (typeof value === 'number' && value > 0 && Number.isFinite(value))) continue
-    throw new InvalidInputError({
-      message: `createPostgresKeyv: ${name} must be a number above 0; got ${String(value)}.`,
-    })
+  if (ttlMs !== undefined) checkAboveZero('createPostgresKeyv', 'ttlMs', ttlMs)
+  for (const [name, value] of Object.entries({ maxConnections, connectTimeoutMs, replyTimeoutMs })) {
+    checkAboveZero('createPostgresKeyv', name, value)
   }
   const packages = await loadPackages()
   const pool = new packages.Pool({

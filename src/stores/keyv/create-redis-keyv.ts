@@ -4,6 +4,7 @@
  */
 import type { Keyv } from 'keyv'
 import { InvalidInputError } from '../../errors/engine-errors.js'
+import { checkAboveZero } from './above-zero.js'
 import type { RedisClientLike } from './drivers/redis-client.js'
 import { attachRedisSettings, type RedisWaitOptions } from './drivers/redis-settings.js'
 
@@ -35,7 +36,7 @@ export interface RedisKeyvOptions {
   readonly client?: RedisClientLike
 }
 
-const defaults = { namespace: 'turnkeeper', connectTimeoutMs: 2_000, replyTimeoutMs: 3_000, waitMs: 500 }
+const defaultWaitMs = 500
 
 /**
  * Makes a Keyv for a `KeyvSessionStore`. Connects at its first use, not here.
@@ -51,12 +52,13 @@ const defaults = { namespace: 'turnkeeper', connectTimeoutMs: 2_000, replyTimeou
  * ```
  */
 export async function createRedisKeyv(url = 'redis://127.0.0.1:6379', options: RedisKeyvOptions = {}): Promise<Keyv> {
-  const { ttlMs, wait, client, namespace = defaults.namespace } = options
-  const connectTimeoutMs = positive('connectTimeoutMs', options.connectTimeoutMs ?? defaults.connectTimeoutMs)
-  const replyTimeoutMs = positive('replyTimeoutMs', options.replyTimeoutMs ?? defaults.replyTimeoutMs)
-  if (ttlMs !== undefined) positive('ttlMs', ttlMs)
-  if (wait !== undefined) positive('wait.replicas', wait.replicas)
-  const waitMs = positive('wait.timeoutMs', wait?.timeoutMs ?? Math.min(defaults.waitMs, replyTimeoutMs / 2))
+  const { ttlMs, wait, client, namespace = 'turnkeeper', connectTimeoutMs = 2_000, replyTimeoutMs = 3_000 } = options
+  const waitMs = wait?.timeoutMs ?? Math.min(defaultWaitMs, replyTimeoutMs / 2)
+  checkAboveZero('createRedisKeyv', 'connectTimeoutMs', connectTimeoutMs)
+  checkAboveZero('createRedisKeyv', 'replyTimeoutMs', replyTimeoutMs)
+  if (ttlMs !== undefined) checkAboveZero('createRedisKeyv', 'ttlMs', ttlMs)
+  if (wait !== undefined) checkAboveZero('createRedisKeyv', 'wait.replicas', wait.replicas)
+  checkAboveZero('createRedisKeyv', 'wait.timeoutMs', waitMs)
   if (wait !== undefined && waitMs >= replyTimeoutMs) {
     throw new InvalidInputError({ message: 'createRedisKeyv: wait.timeoutMs must be below replyTimeoutMs.' })
   }
@@ -106,9 +108,4 @@ async function loadPackages(): Promise<typeof import('@keyv/redis')> {
       cause,
     })
   }
-}
-
-function positive(name: string, value: number): number {
-  if (typeof value === 'number' && value > 0 && value !== Number.POSITIVE_INFINITY) return value
-  throw new InvalidInputError({ message: `createRedisKeyv: ${name} must be a number above 0; got ${String(value)}.` })
 }

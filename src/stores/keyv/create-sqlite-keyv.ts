@@ -5,6 +5,7 @@
 import type KeyvSqlite from '@keyv/sqlite'
 import type { Keyv } from 'keyv'
 import { InvalidInputError } from '../../errors/engine-errors.js'
+import { checkAboveZero } from './above-zero.js'
 
 /** What {@link createSqliteKeyv} takes beside the path. */
 export interface SqliteKeyvOptions {
@@ -45,12 +46,8 @@ type AdapterOptions = ConstructorParameters<typeof KeyvSqlite>[0]
  */
 export async function createSqliteKeyv(path = './turnkeeper.sqlite', options: SqliteKeyvOptions = {}): Promise<Keyv> {
   const { namespace = 'turnkeeper', table = 'turnkeeper', busyTimeoutMs = 2_500, ttlMs, synchronous = 'full' } = options
-  for (const [name, value] of Object.entries({ busyTimeoutMs, ttlMs })) {
-    if (value === undefined || (typeof value === 'number' && value > 0 && Number.isFinite(value))) continue
-    throw new InvalidInputError({
-      message: `createSqliteKeyv: ${name} must be a number above 0; got ${String(value)}.`,
-    })
-  }
+  checkAboveZero('createSqliteKeyv', 'busyTimeoutMs', busyTimeoutMs)
+  if (ttlMs !== undefined) checkAboveZero('createSqliteKeyv', 'ttlMs', ttlMs)
   const { Keyv, Adapter } = await loadPackages()
   const uri = path.startsWith('sqlite://') ? path : `sqlite://${path}`
   const store = openAdapter(Adapter, { uri, table, busyTimeout: busyTimeoutMs, synchronous })

@@ -12,10 +12,10 @@ import {
 } from '../../../src/index.js'
 import { KeyvSessionStore } from '../../../src/stores/keyv/index.js'
 import type { SessionDriver } from '../../../src/stores/keyv/session-driver.js'
+import type { SeededRandom } from '../seeded-random.js'
 import { viewOf } from '../simulation/model-session.js'
 import { type Effect, type Stored, Timeline } from '../simulation/timeline.js'
 import { FakeDriver, type FakeRecord } from '../stores/fake-driver.js'
-import type { SeededRandom } from './seeded-random.js'
 import type { Life, Stage, Step } from './stage.js'
 
 /** A change, and whether the same document was stored before: a message that arrived twice. */

@@ -6,7 +6,7 @@
 
 import type { Clock } from '../../../src/index.js'
 import { VirtualClock } from '../../index.js'
-import type { SeededRandom } from './seeded-random.js'
+import type { SeededRandom } from '../seeded-random.js'
 
 /** What may happen at an `await`. */
 export type FaultKind = 'error before' | 'error after' | 'delay' | 'hang' | 'process gone' | 'stale read'

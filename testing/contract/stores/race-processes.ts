@@ -1,13 +1,7 @@
 /** Runs race-worker.ts in processes of their own, all started at the same moment. They end by themselves. */
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
+import type { ChildProcess } from 'node:child_process'
+import { createProcesses } from '../worker-processes.js'
 import type { RaceOrder } from './race-worker.js'
-
-const root = fileURLToPath(new URL('../../../', import.meta.url))
 
 /** What one process tells in the end. */
 export interface RaceReport {
@@ -16,27 +10,11 @@ export interface RaceReport {
 }
 
 /** Races `count` processes; resolves to what each tells. */
-export async function raceProcesses(
-  count: number,
-  order: Omit<RaceOrder, 'sqlitePackage'>,
-): Promise<readonly RaceReport[]> {
-  // Below node_modules: the worker's packages are found from there.
-  const folder = await mkdtemp(join(root, 'node_modules', '.race-'))
-  const children: ChildProcess[] = []
+export async function raceProcesses(count: number, order: RaceOrder): Promise<readonly RaceReport[]> {
+  const processes = await createProcesses(new URL('race-worker.ts', import.meta.url))
   try {
-    const worker = join(folder, 'race-worker.mjs')
-    const entry = fileURLToPath(new URL('race-worker.ts', import.meta.url))
-    await build({
-      entryPoints: [entry],
-      outfile: worker,
-      bundle: true,
-      packages: 'external',
-      platform: 'node',
-      format: 'esm',
-    })
-    for (let started = 0; started < count; started++) children.push(fork(worker, { execArgv: [] }))
-    const sqlitePackage = fileURLToPath(new URL('../sqlite/package.json', import.meta.url))
-    await Promise.all(children.map((child) => ask(child, { ...order, sqlitePackage })))
+    const children = Array.from({ length: count }, () => processes.start())
+    await Promise.all(children.map((child) => ask(child, order)))
     return await Promise.all(
       children.map(async (child) => ({
         pid: child.pid as number,
@@ -44,11 +22,7 @@ export async function raceProcesses(
       })),
     )
   } finally {
-    for (const child of children) {
-      const gone = once(child, 'exit')
-      if (child.exitCode === null && child.signalCode === null && child.kill('SIGKILL')) await gone
-    }
-    await rm(folder, { recursive: true, force: true })
+    await processes.close()
   }
 }
 

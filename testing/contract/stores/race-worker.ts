@@ -3,8 +3,8 @@
  * a chunk of that number, until it has won so many swaps. Started by race-processes.ts.
  */
 import { once } from 'node:events'
-import { createRequire } from 'node:module'
 import { createPostgresKeyv } from '../../../src/stores/keyv/create-postgres-keyv.js'
+import { createSqliteKeyv } from '../../../src/stores/keyv/create-sqlite-keyv.js'
 import { createPostgresDriver } from '../../../src/stores/keyv/drivers/postgres-driver.js'
 import type { SqlAdapter, SqlSessionDriver } from '../../../src/stores/keyv/drivers/sql-adapter.js'
 import { createSqliteDriver } from '../../../src/stores/keyv/drivers/sqlite-driver.js'
@@ -17,17 +17,15 @@ export interface RaceOrder {
   readonly table: string
   readonly key: string
   readonly wins: number
-  /** A package.json beside which `@keyv/sqlite` is installed. */
-  readonly sqlitePackage: string
 }
 
-async function openDriver({ kind, place, table, sqlitePackage }: RaceOrder): Promise<SqlSessionDriver> {
+async function openDriver({ kind, place, table }: RaceOrder): Promise<SqlSessionDriver> {
   if (kind === 'postgres') {
     const keyv = await createPostgresKeyv(place, { table, maxConnections: 4 })
     return createPostgresDriver(keyv.store as SqlAdapter)
   }
-  const { default: KeyvSqlite } = createRequire(sqlitePackage)('@keyv/sqlite')
-  return createSqliteDriver(new KeyvSqlite({ uri: `sqlite://${place}`, table, busyTimeout: 30_000 }))
+  const keyv = await createSqliteKeyv(place, { table, busyTimeoutMs: 30_000 })
+  return createSqliteDriver(keyv.store as SqlAdapter)
 }
 
 async function countUp(driver: SqlSessionDriver, { key, wins }: RaceOrder): Promise<number> {

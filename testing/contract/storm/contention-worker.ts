@@ -4,8 +4,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FlowEngine, SessionDocument } from '../../../src/index.js'
+import { SeededRandom } from '../seeded-random.js'
 import { openStore, type StoreOrder } from './open-store.js'
-import { type Random, seededRandom } from './random.js'
 import { Talk, talkEngine } from './talk.js'
 import { messageOf, sharedNow, type TurnRecord } from './turn-record.js'
 
@@ -32,7 +32,7 @@ const longestWaitInTurns = 4
 
 class ContentionWorker {
   readonly #name: string
-  readonly #random: Random
+  readonly #random: SeededRandom
   readonly #engine: FlowEngine
   readonly #turns: TurnRecord[] = []
   #conflicts = 0
@@ -40,7 +40,7 @@ class ContentionWorker {
 
   constructor(name: string, seed: number, engine: FlowEngine) {
     this.#name = name
-    this.#random = seededRandom(seed)
+    this.#random = new SeededRandom(seed)
     this.#engine = engine
   }
 
@@ -83,7 +83,7 @@ class ContentionWorker {
       if (error?.code !== 'SESSION_CONFLICT') throw new Error(`${userMessage}: ${response.message}`, { cause: error })
       this.#conflicts++
       this.#usualMs += (at - sentAt - this.#usualMs) / 16
-      await sleep(this.#random() * this.#usualMs * Math.min(2 ** attempt, longestWaitInTurns))
+      await sleep(this.#random.next() * this.#usualMs * Math.min(2 ** attempt, longestWaitInTurns))
     }
   }
 }

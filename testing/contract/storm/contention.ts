@@ -1,9 +1,9 @@
 /** Several processes take their turns on one session at once; in the end another one reads what is stored. */
 import type { ChildProcess } from 'node:child_process'
 import type { SessionDocument } from '../../../src/index.js'
+import { createProcesses } from '../worker-processes.js'
 import type { ContentionAnswer, ContentionOrder } from './contention-worker.js'
 import type { StoreOrder } from './open-store.js'
-import { createProcesses } from './processes.js'
 import type { TurnRecord } from './turn-record.js'
 
 /** What a contention leaves. */
@@ -22,7 +22,7 @@ export async function runContention(
   processes: number,
   turnsEach: number,
 ): Promise<ContentionRemains> {
-  const pool = await createProcesses('contention-worker')
+  const pool = await createProcesses(new URL('contention-worker.ts', import.meta.url))
   const start = async (name: string, number: number): Promise<ChildProcess> => {
     const child = pool.start()
     await ask(child, { kind: 'open', name, seed: seed * 1_000 + number, store })

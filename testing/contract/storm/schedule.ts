@@ -1,5 +1,5 @@
 /** When which fault happens in a storm: all of it follows from the seed. Doing the faults is left to others. */
-import { between, pick, type Random, seededRandom } from './random.js'
+import { SeededRandom } from '../seeded-random.js'
 
 /** One fault. Times are in milliseconds, `at` from the storm's beginning. */
 export type Fault =
@@ -17,22 +17,22 @@ const longestDownMs = 600
 
 /** The faults of `seconds`, in the order of their times; at least one of each kind. */
 export function stormSchedule(seed: number, seconds: number, workers: number): readonly Fault[] {
-  const random = seededRandom(seed)
+  const random = new SeededRandom(seed)
   const cuts = spread(random, seconds, rates.cuts).map((at): Fault => ({ kind: 'cut', at }))
   const workerKills = spread(random, seconds, rates.workerKills).map(
-    (at): Fault => ({ kind: 'kill-worker', at, worker: pick(random, workers) }),
+    (at): Fault => ({ kind: 'kill-worker', at, worker: random.below(workers) }),
   )
   const redisFaults = spread(random, seconds, rates.redisFaults).map((at, index): Fault => {
-    if (index % 2 === 0) return { kind: 'kill-redis', at, downMs: random() * longestDownMs }
+    if (index % 2 === 0) return { kind: 'kill-redis', at, downMs: random.between(0, longestDownMs) }
     // Most pauses are short.
-    const forMs = between(random, 20, longestPauseMs) * random()
-    return { kind: 'pause-redis', at, forMs, cutsInBetween: random() < 0.5 }
+    const forMs = random.between(20, longestPauseMs) * random.next()
+    return { kind: 'pause-redis', at, forMs, cutsInBetween: random.chance(0.5) }
   })
   return [...cuts, ...workerKills, ...redisFaults].sort((one, other) => one.at - other.at)
 }
 
 /** Random times, spread so that there are quiet and busy moments, but no long time with all or none of them. */
-function spread(random: Random, seconds: number, rate: number): number[] {
+function spread(random: SeededRandom, seconds: number, rate: number): number[] {
   const count = Math.max(2, Math.ceil(rate * seconds))
-  return Array.from({ length: count }, (_, index) => ((index + random()) / count) * seconds * 1_000)
+  return Array.from({ length: count }, (_, index) => ((index + random.next()) / count) * seconds * 1_000)
 }

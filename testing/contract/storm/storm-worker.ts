@@ -3,10 +3,10 @@
  * Writes all of it to its journal. It may be killed at any moment, so nothing is left for the end. Started by storm.ts.
  */
 import type { FlowEngine } from '../../../src/index.js'
+import { SeededRandom } from '../seeded-random.js'
 import { DoubtfulWrites } from './doubtful-writes.js'
 import { type Journal, openJournal } from './journal.js'
 import { openStore, type StoreOrder } from './open-store.js'
-import { between, pick, type Random, seededRandom } from './random.js'
 import { Talk, talkEngine } from './talk.js'
 import { type MessageKind, messageOf, sharedNow } from './turn-record.js'
 
@@ -88,12 +88,12 @@ class StormWorker {
   }
 
   async #converse(engine: FlowEngine, index: number): Promise<void> {
-    const random = seededRandom(this.#order.seed * 31 + index)
+    const random = new SeededRandom(this.#order.seed * 31 + index)
     for (let count = 1; !this.#isFinishing; count++) {
-      const slot = pick(random, this.#sessions.length)
+      const slot = random.below(this.#sessions.length)
       const kind = drawKind(random)
       const isServed = await this.#say(engine, slot, `${this.#order.name}.${index}`, count, kind)
-      await pause(between(random, 0, isServed ? longestPauseMs : longestPauseAfterFailureMs))
+      await pause(random.between(0, isServed ? longestPauseMs : longestPauseAfterFailureMs))
     }
   }
 
@@ -125,8 +125,8 @@ class StormWorker {
   }
 }
 
-function drawKind(random: Random): MessageKind {
-  const drawn = pick(random, oneIn)
+function drawKind(random: SeededRandom): MessageKind {
+  const drawn = random.below(oneIn)
   return drawn === 0 ? 'last' : drawn === 1 ? 'failing' : 'plain'
 }
 

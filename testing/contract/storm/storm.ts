@@ -10,9 +10,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { SessionDocument } from '../../../src/index.js'
 import { type RedisServer, startRedis } from '../servers/redis-server.js'
 import { startTcpProxy, type TcpProxy } from '../servers/tcp-proxy.js'
+import { createProcesses, endProcess, hasEnded, type WorkerProcesses } from '../worker-processes.js'
 import { readJournals, type Told } from './journal.js'
 import { openStore, type StoreKind } from './open-store.js'
-import { createProcesses, endProcess, hasEnded, type WorkerProcesses } from './processes.js'
 import { type Fault, stormSchedule } from './schedule.js'
 import type { StormNews, StormOrder, StormReport } from './storm-worker.js'
 import { longestTurnMs, talkEngine } from './talk.js'
@@ -55,7 +55,7 @@ export async function runStorm(options: StormOptions): Promise<StormRemains> {
   let processes: WorkerProcesses | undefined
   try {
     proxy = await startTcpProxy(redis.port)
-    processes = await createProcesses('storm-worker')
+    processes = await createProcesses(new URL('storm-worker.ts', import.meta.url))
     return await new Storm(options, redis, proxy, processes).run()
   } finally {
     await processes?.close()

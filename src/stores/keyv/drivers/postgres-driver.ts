@@ -6,6 +6,7 @@ import { InvalidInputError } from '../../../errors/engine-errors.js'
 import type { SessionSwap, SwapOutcome } from '../session-driver.js'
 import {
   onceUntilFailure,
+  purgeAll,
   type SessionRow,
   type SqlAdapter,
   type SqlSessionDriver,
@@ -30,7 +31,6 @@ interface InspectRow {
 
 /** How often a statement is run again that met another writer. Each time, somebody else got on. */
 const maxAttempts = 20
-const purgedAtOnce = 500
 
 /** Postgres cuts longer names off, and two tables would have one. */
 const maxTableBytes = 63 - '_session_expiry'.length
@@ -135,14 +135,11 @@ export function createPostgresDriver(adapter: SqlAdapter): SqlSessionDriver {
       const { written, found } = await write(statements.remove, [encodeText(key), expected], isPassing)
       return written > 0 || found === null ? 'done' : 'conflict'
     },
-    async purgeExpired() {
-      for (let purged = 0; ; ) {
-        const [row] = (await perform(statements.purge, [purgedAtOnce])) as WriteRow[]
-        const written = row?.written ?? 0
-        purged += written
-        if (written < purgedAtOnce) return purged
-      }
-    },
+    purgeExpired: () =>
+      purgeAll(async (most) => {
+        const [row] = (await perform(statements.purge, [most])) as WriteRow[]
+        return row?.written ?? 0
+      }),
     close() {
       closing ??= (async () => {
         await adapter.disconnect?.()

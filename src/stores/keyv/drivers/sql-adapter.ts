@@ -30,6 +30,18 @@ export function isSqlAdapter(adapter: unknown, dialect: 'sqlite' | 'postgres'): 
 /** A driver for a SQL database, which forgets expired sessions only on request. */
 export type SqlSessionDriver = SessionDriver & Required<Pick<SessionDriver, 'purgeExpired'>>
 
+/** Rows that one statement purges: others wait for no longer than that. */
+const purgedAtOnce = 500
+
+/** Purges until nothing is left. `purge` removes so many at the most, and resolves to how many it removed. */
+export async function purgeAll(purge: (most: number) => Promise<number>): Promise<number> {
+  for (let purged = 0; ; ) {
+    const count = await purge(purgedAtOnce)
+    purged += count
+    if (count < purgedAtOnce) return purged
+  }
+}
+
 /** A row of the statements that read a session. */
 export interface SessionRow {
   readonly revision: string

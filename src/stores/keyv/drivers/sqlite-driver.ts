@@ -6,6 +6,7 @@
 import type { SessionSwap, SwapOutcome } from '../session-driver.js'
 import {
   onceUntilFailure,
+  purgeAll,
   type SessionRow,
   type SqlAdapter,
   type SqlSessionDriver,
@@ -21,7 +22,6 @@ const defaultBusyTimeoutMs = 2_500
 /** How long SQLite itself waits for a lock: the time that one statement may hold up those behind it. */
 const busyTimeoutInSqlite = 20
 const pauseMs = 10
-const purgedAtOnce = 500
 
 /** The driver over an adapter of `@keyv/sqlite`. Its tables are named after the adapter's, and made on first use. */
 export function createSqliteDriver(adapter: SqlAdapter): SqlSessionDriver {
@@ -97,13 +97,7 @@ export function createSqliteDriver(adapter: SqlAdapter): SqlSessionDriver {
       if (removed.length > 0 || expected === null) return 'done'
       return (await storedRevision(kept)) === undefined ? 'done' : 'conflict'
     },
-    async purgeExpired() {
-      for (let purged = 0; ; ) {
-        const { length } = await perform(statements.purge, purgedAtOnce)
-        purged += length
-        if (length < purgedAtOnce) return purged
-      }
-    },
+    purgeExpired: () => purgeAll(async (most) => (await perform(statements.purge, most)).length),
     close() {
       closing ??= last.then(async () => {
         await adapter.disconnect?.()
