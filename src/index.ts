@@ -68,6 +68,7 @@ export type {
   Message,
   MessagePart,
   MessageRole,
+  ReasoningPart,
   TextPart,
   TokenUsage,
   ToolCallPart,

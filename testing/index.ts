@@ -32,6 +32,15 @@ export type { ExpectFullOptions, FlowCoverage, FlowCoverageOptions } from './flo
 export { coverageOf } from './flow-coverage.js'
 export type { LockGate, LockProbeOptions } from './lock-probe.js'
 export { LockProbe } from './lock-probe.js'
+export type {
+  ModelProviderSuiteOptions,
+  ModelSuiteAnswer,
+  ModelSuiteCall,
+  ModelSuiteFailure,
+  ModelSuiteReply,
+  ModelSuiteSubject,
+} from './model-provider-suite.js'
+export { modelProviderSuite } from './model-provider-suite.js'
 export type { RecordedToolCall, RecordedTurn } from './recording/recorded-turn.js'
 export type { Recording, RecordingOptions, ReplayOptions } from './recording.js'
 export { recordingOf, replay } from './recording.js'

@@ -6,7 +6,7 @@ import type { SessionStore } from '../src/index.js'
 import { allCases } from './session-store-suite/all-cases.js'
 import { createBench } from './session-store-suite/bench.js'
 import { withDeadline } from './session-store-suite/failure.js'
-import { findLeftOut } from './session-store-suite/left-out.js'
+import { registerCases } from './session-store-suite/left-out.js'
 import type { SuiteCase } from './session-store-suite/suite-case.js'
 import type { SessionStoreSuiteOptions, SuiteTest } from './session-store-suite/suite-options.js'
 
@@ -51,18 +51,7 @@ export function sessionStoreSuite(
   createStore: () => SessionStore | Promise<SessionStore>,
   options: SessionStoreSuiteOptions = {},
 ): void {
-  const leftOut = findLeftOut(allCases, options)
-  for (const suiteCase of allCases) {
-    const reason = leftOut.get(suiteCase.name)
-    if (reason === undefined) test(suiteCase.name, () => runCase(suiteCase, createStore, options))
-    else registerLeftOut(test, `${suiteCase.name} (left out: ${reason})`)
-  }
-}
-
-function registerLeftOut(test: SuiteTest, name: string): void {
-  const nothing = async (): Promise<void> => undefined
-  if (typeof test.skip === 'function') test.skip(name, nothing)
-  else test(name, nothing)
+  registerCases(test, 'sessionStoreSuite', allCases, options, (suiteCase) => runCase(suiteCase, createStore, options))
 }
 
 async function runCase(

@@ -63,6 +63,10 @@ export interface EngineEventMap {
     readonly success: boolean
     readonly inputTokens: number
     readonly outputTokens: number
+    /** As in `TokenUsage`. */
+    readonly cachedInputTokens?: number
+    /** As in `TokenUsage`. */
+    readonly reasoningTokens?: number
   }
   /** The step's `onReply` asked for another answer. */
   'model:retry': ModelEvent & { readonly callNumber: number }

@@ -100,7 +100,7 @@ class ToolErrorLike extends Error {
 
 describe('an answer that no model may give', () => {
   const noParts = `${failed} It answered without a list of parts.`
-  const wrongPart = `${failed} It answered with a part that is neither a text nor a tool call.`
+  const wrongPart = `${failed} It answered with a part that is no text, no reasoning and no tool call.`
   const call = { type: 'tool-call', toolCallId: '1', toolName: 'act' }
 
   test.each([

@@ -2,18 +2,17 @@
  * A model step: calls the model, runs the tools it asks for, and goes on until there is an answer or a move. Every
  * tool call gets its result in memory, whatever happens to it.
  */
-import { FlowCodeError, ModelBlockedError, ModelError } from '../errors/engine-errors.js'
+import { FlowCodeError } from '../errors/engine-errors.js'
 import { FlowError } from '../errors/flow-error.js'
 import { message, textMessage } from '../flow/conversation-memory.js'
 import type { Step } from '../flow/step.js'
 import type { Tool } from '../flow/tool.js'
 import { Transition } from '../flow/transition.js'
-import { copyJson, deepFreeze, isPlainObject } from '../json.js'
-import type { Message, MessagePart, TextPart, ToolCallPart, ToolDefinition } from '../model/message.js'
-import type { ModelResponse } from '../model/model-provider.js'
+import type { Message, MessagePart, TextPart, TokenUsage, ToolCallPart, ToolDefinition } from '../model/message.js'
 import type { ResolvedModel } from '../model/model-registry.js'
 import { withoutCredentials } from '../model/model-selection.js'
 import { limitExceeded } from './engine-limits.js'
+import { modelError, partsOf, spend, usageOf } from './model-answer.js'
 import { ModelCall } from './model-call.js'
 import type { StepRun } from './run-steps.js'
 import { runTool, toolResult } from './run-tool.js'
@@ -58,7 +57,8 @@ export async function runModelStep(
       if (transition !== undefined) return { transition }
       continue
     }
-    const text = parts.map((part) => (part as TextPart).text).join('')
+    const said = parts.flatMap((part) => (part.type === 'text' ? spoken(part) : []))
+    const text = said.map((part) => part.text).join('')
     const reply = step.onReply(text, turn)
     const answer = typeof reply === 'string' ? reply : await reply
     scope.check()
@@ -72,12 +72,17 @@ export async function runModelStep(
         message: `onReply of step '${stepId}' must return a text, retry(...) or a transition.`,
       })
     }
-    draft.memory.append(namespace, message('assistant', parts, turn.number))
+    draft.memory.append(namespace, message('assistant', said, turn.number))
     if (answer.fields.kind !== 'stay') return { transition: answer }
     draft.memory.append(namespace, textMessage('user', retryReason(answer, stepId), turn.number))
     const { provider, name } = resolved.selection
     scope.emit('model:retry', { step: stepId, provider, model: name, callNumber: run.modelCalls })
   }
+}
+
+/** A text without what its provider wants back: after an answer, nothing goes on from it. */
+function spoken(part: TextPart): TextPart {
+  return part.providerData === undefined ? part : Object.freeze({ type: 'text', text: part.text })
 }
 
 function retryReason(answer: Transition, stepId: string): string {
@@ -155,7 +160,7 @@ async function callModel(
   const { provider, name } = resolved.selection
   const names = { step: stepId, provider, model: name, callNumber }
   const startedAt = clock.now()
-  let usage = { inputTokens: 0, outputTokens: 0 }
+  let usage: TokenUsage = { inputTokens: 0, outputTokens: 0 }
   let success = false
   draft.usage.modelCalls++
   scope.emit('model:start', names)
@@ -163,8 +168,7 @@ async function callModel(
     const response = await resolved.model.generate(request)
     scope.check()
     usage = usageOf(response)
-    draft.usage.inputTokens += usage.inputTokens
-    draft.usage.outputTokens += usage.outputTokens
+    spend(draft.usage, usage)
     const parts = partsOf(response, resolved, limits.maxJsonDepth)
     success = true
     return parts
@@ -198,41 +202,4 @@ function requestOf(
 function joinPrompts(prompt: string, extra: string | undefined): string {
   if (extra === undefined) return prompt
   return prompt === '' ? extra : `${prompt}\n\n${extra}`
-}
-
-function usageOf(response: ModelResponse): { inputTokens: number; outputTokens: number } {
-  const { inputTokens, outputTokens } = response?.usage ?? {}
-  return { inputTokens: tokens(inputTokens), outputTokens: tokens(outputTokens) }
-}
-
-function tokens(count: unknown): number {
-  return typeof count === 'number' && count >= 0 && Number.isFinite(count) ? count : 0
-}
-
-/** The parts of a model's answer, checked, copied and frozen. */
-function partsOf(response: ModelResponse, resolved: ResolvedModel, maxDepth: number): readonly MessagePart[] {
-  if (!isPlainObject(response) || !Array.isArray(response.parts)) {
-    throw modelError(resolved, 'It answered without a list of parts.')
-  }
-  const { name: model, provider } = resolved.selection
-  if (response.finishReason === 'content-filter') throw new ModelBlockedError({ provider, model })
-  if (response.finishReason === 'error') throw modelError(resolved, 'It stopped with an error.')
-  return response.parts.map((part: MessagePart) => partOf(part, resolved, maxDepth))
-}
-
-function partOf(part: MessagePart, resolved: ResolvedModel, maxDepth: number): MessagePart {
-  if (part?.type === 'text' && typeof part.text === 'string') return Object.freeze({ type: 'text', text: part.text })
-  if (part?.type !== 'tool-call' || typeof part.toolCallId !== 'string' || typeof part.toolName !== 'string') {
-    throw modelError(resolved, 'It answered with a part that is neither a text nor a tool call.')
-  }
-  const { type, toolCallId, toolName } = part
-  const refuse = (_problem: string, cause: Error): Error =>
-    modelError(resolved, `It called '${toolName}' with arguments that are no JSON.`, cause)
-  const input = deepFreeze(copyJson(part.input ?? {}, 'input', maxDepth, refuse))
-  return Object.freeze({ type, toolCallId, toolName, input })
-}
-
-function modelError(resolved: ResolvedModel, detail: string | undefined, cause?: unknown): ModelError {
-  const { provider, name } = resolved.selection
-  return new ModelError({ provider, model: name, ...(detail === undefined ? {} : { detail }), cause })
 }

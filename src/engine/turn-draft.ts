@@ -13,6 +13,7 @@ import type {
   SessionHistoryEntry,
   SessionSequenceEntry,
   SessionStep,
+  SessionUsage,
 } from '../session/session-document.js'
 import type { SessionSaveHint } from '../session/session-store.js'
 import { shareList } from '../session/shared-lists.js'
@@ -40,7 +41,7 @@ export interface TurnEnding {
 export class TurnDraft implements StepRuntime {
   readonly base: SessionDocument
   readonly memory: ConversationMemory
-  readonly usage: { inputTokens: number; outputTokens: number; modelCalls: number }
+  readonly usage: { -readonly [Name in keyof SessionUsage]: SessionUsage[Name] }
   readonly turnNumber: number
   currentStep: string | null
   contentType: string | undefined

@@ -8,6 +8,20 @@ import type { JsonObject, JsonValue } from '../json.js'
 export interface TextPart {
   readonly type: 'text'
   readonly text: string
+  /** See {@link ReasoningPart.providerData}. */
+  readonly providerData?: JsonObject
+}
+
+/** What a model thought on its way to an answer. It is never sent to the user. */
+export interface ReasoningPart {
+  readonly type: 'reasoning'
+  /** The thought, or its summary; empty where the provider keeps it to itself. */
+  readonly text: string
+  /**
+   * What the provider needs back to go on from this part: a signature, an ID, an encrypted thought. Only the provider
+   * reads it. Memory keeps it, and reasoning, only in messages that call tools. Default: nothing.
+   */
+  readonly providerData?: JsonObject
 }
 
 /** A tool that the model wants called. */
@@ -18,6 +32,8 @@ export interface ToolCallPart {
   readonly toolName: string
   /** The arguments as the model wrote them, not yet validated. */
   readonly input: JsonValue
+  /** See {@link ReasoningPart.providerData}. */
+  readonly providerData?: JsonObject
 }
 
 /** What a tool answered. Every {@link ToolCallPart} in memory has one. */
@@ -31,7 +47,7 @@ export interface ToolResultPart {
 }
 
 /** A piece of a {@link Message}. */
-export type MessagePart = TextPart | ToolCallPart | ToolResultPart
+export type MessagePart = TextPart | ReasoningPart | ToolCallPart | ToolResultPart
 
 /** Who speaks. A system prompt is no message: it is made anew for each call and never stored. */
 export type MessageRole = 'user' | 'assistant' | 'tool'
@@ -52,10 +68,16 @@ export interface ToolDefinition {
   readonly inputSchema: JsonObject
 }
 
-/** Tokens and calls that were really spent. */
+/** Tokens that were really spent. */
 export interface TokenUsage {
+  /** All that went in, what a cache had among it. */
   readonly inputTokens: number
+  /** All that came out, reasoning among it. */
   readonly outputTokens: number
+  /** Input that came from the provider's cache. Absent where the provider does not say. */
+  readonly cachedInputTokens?: number
+  /** Output that was reasoning. Absent where the provider does not say. */
+  readonly reasoningTokens?: number
 }
 
 /** Why a model stopped. */

@@ -52,7 +52,7 @@ export interface ModelRequest {
 
 /** What a model answered. */
 export interface ModelResponse {
-  /** Text parts, tool calls, or both, in the model's order. */
+  /** Text, reasoning and tool calls, in the model's order. */
   readonly parts: readonly MessagePart[]
   /** Default: `'tool-calls'` where a part is one, else `'stop'`. */
   readonly finishReason?: FinishReason

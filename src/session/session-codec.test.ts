@@ -15,7 +15,7 @@ const storedText = JSON.stringify({
   createdAt: '2026-01-01T00:00:00.000Z',
   savedAt: '2026-01-01T00:01:00.000Z',
   error: ['The first failure.'],
-  usage: { inputTokens: 10, outputTokens: 5, modelCalls: 2 },
+  usage: { inputTokens: 10, outputTokens: 5, modelCalls: 2, cachedInputTokens: 3, reasoningTokens: 1 },
   bytes: 321,
   flow: {
     name: 'Booking',
@@ -29,7 +29,16 @@ const storedText = JSON.stringify({
           { role: 'user', parts: [{ type: 'text', text: 'Two seats, please.' }], turn: 1 },
           {
             role: 'assistant',
-            parts: [{ type: 'tool-call', toolCallId: 'c-1', toolName: 'book', input: { seats: 2 } }],
+            parts: [
+              {
+                type: 'tool-call',
+                toolCallId: 'c-1',
+                toolName: 'book',
+                input: { seats: 2 },
+                providerData: { local: {} },
+              },
+              { type: 'reasoning', text: 'Two.', providerData: { local: { signature: 'signed' } } },
+            ],
             turn: 1,
           },
           {
@@ -76,6 +85,7 @@ const kinds = {
   optionalText: ['missing', 'a text', 'an empty text'],
   textOrNull: ['null', 'a text', 'an empty text'],
   count: ['a number'],
+  optionalCount: ['missing', 'a number'],
   list: ['a list'],
   object: ['an object'],
   optionalObject: ['missing', 'an object'],
@@ -88,6 +98,7 @@ const kinds = {
 
 const message = 'flow.memory.Ask.messages[0]'
 const toolCall = 'flow.memory.Ask.messages[1].parts[0]'
+const reasoning = 'flow.memory.Ask.messages[1].parts[1]'
 const toolResult = 'flow.memory.Ask.messages[2].parts[0]'
 
 /** Each field, as a path, with what it may hold, and how the error names it where that is not the path. */
@@ -105,6 +116,8 @@ const fields: [string, keyof typeof kinds, string?][] = [
   ['usage.inputTokens', 'count'],
   ['usage.outputTokens', 'count'],
   ['usage.modelCalls', 'count'],
+  ['usage.cachedInputTokens', 'optionalCount'],
+  ['usage.reasoningTokens', 'optionalCount'],
   ['bytes', 'count'],
   ['flow', 'object'],
   ['flow.name', 'nonEmptyText'],
@@ -130,6 +143,10 @@ const fields: [string, keyof typeof kinds, string?][] = [
   [`${toolCall}.toolCallId`, 'text'],
   [`${toolCall}.toolName`, 'text'],
   [`${toolCall}.input`, 'anything'],
+  [`${toolCall}.providerData`, 'optionalObject'],
+  [`${reasoning}.type`, 'literal'],
+  [`${reasoning}.text`, 'text'],
+  [`${reasoning}.providerData`, 'optionalObject'],
   [`${toolResult}.toolCallId`, 'text'],
   [`${toolResult}.toolName`, 'text'],
   [`${toolResult}.output`, 'anything'],
@@ -153,7 +170,9 @@ const fields: [string, keyof typeof kinds, string?][] = [
 const allowed = fields.flatMap(([path, kind]) =>
   samples
     .filter(([sample]) => (kinds[kind] as string[]).includes(sample))
-    .filter(([sample]) => sample !== 'an object' || /(context|steps|memory|state|input|output)$/.test(path))
+    .filter(
+      ([sample]) => sample !== 'an object' || /(context|steps|memory|state|input|output|providerData)$/.test(path),
+    )
     .map(([sample, value]): [string, string, unknown] => [path, sample, value]),
 )
 

@@ -75,10 +75,12 @@ function sharedListOf(check: Check): Check {
 
 const checkPart: Check = (value) => {
   const type = isPlainObject(value) ? value.type : undefined
-  return (type === 'text' ? checkText : type === 'tool-call' ? checkToolCall : checkToolResult)(value)
+  if (type === 'text' || type === 'reasoning') return checkText(value)
+  return (type === 'tool-call' ? checkToolCall : checkToolResult)(value)
 }
-const checkText = fields({ text })
-const checkToolCall = fields({ toolCallId: text, toolName: text, input: present })
+const providerData = optional(object)
+const checkText = fields({ text, providerData })
+const checkToolCall = fields({ toolCallId: text, toolName: text, input: present, providerData })
 const checkToolResult = fields({
   type: oneOf('tool-result'),
   toolCallId: text,
@@ -116,7 +118,13 @@ const checkDocument = fields({
   createdAt: text,
   savedAt: text,
   error: listOf(text),
-  usage: fields({ inputTokens: count, outputTokens: count, modelCalls: count }),
+  usage: fields({
+    inputTokens: count,
+    outputTokens: count,
+    modelCalls: count,
+    cachedInputTokens: optional(count),
+    reasoningTokens: optional(count),
+  }),
   bytes: count,
   flow: checkFlow,
   history: sharedListOf(checkHistoryEntry),

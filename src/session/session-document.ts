@@ -16,6 +16,10 @@ export interface SessionUsage {
   readonly inputTokens: number
   readonly outputTokens: number
   readonly modelCalls: number
+  /** Of the input, what came from a provider's cache. Absent where no provider said. */
+  readonly cachedInputTokens?: number
+  /** Of the output, what was reasoning. Absent where no provider said. */
+  readonly reasoningTokens?: number
 }
 
 /** What the session keeps of one step. */

@@ -46,6 +46,8 @@ const rules: Readonly<Record<string, Rule>> = {
   },
   'adapters/fetch': { areas: ['src/(root)'], packages: [] },
   'adapters/hono': { areas: ['src/(root)', 'adapters/fetch'], packages: ['hono'] },
+  // No package of the AI SDK, not even for types: what is needed of its specification is written down here.
+  'adapters/ai-sdk': { areas: ['src/(root)'], packages: [] },
   // Loaded late, where `simulate` is used.
   testing: { areas: ['src/(root)'], packages: ['fast-check'] },
   'testing/msw': { areas: ['src/(root)', 'testing', 'adapters/fetch'], packages: ['msw'] },
@@ -165,6 +167,9 @@ describe('the import table', () => {
     ['adapters/fetch/a.ts', "import { a } from '../hono/index.js'"],
     ['adapters/hono/a.ts', "import { a } from '../../src/engine/a.js'"],
     ['adapters/hono/a.ts', "import { serve } from '@hono/node-server'"],
+    ['adapters/ai-sdk/a.ts', "import type { LanguageModelV3 } from '@ai-sdk/provider'"],
+    ['adapters/ai-sdk/a.ts', "import { generateText } from 'ai'"],
+    ['adapters/ai-sdk/a.ts', "import { a } from '../../src/engine/a.js'"],
     ['testing/a.ts', "import { a } from '../src/engine/a.js'"],
     ['testing/a.ts', "import { test } from 'vitest'"],
     ['testing/a.ts', "import assert from 'node:assert'"],
@@ -190,6 +195,7 @@ describe('the import table', () => {
     ['src/stores/keyv/a.ts', "import type { Keyv } from 'keyv'"],
     ['adapters/hono/a.ts', "import { a } from '../fetch/a.js'"],
     ['adapters/hono/a.ts', "import { cors } from 'hono/cors'"],
+    ['adapters/ai-sdk/a.ts', "import { a } from '../../src/index.js'"],
     ['testing/a/a.ts', "import { a } from '../b.js'"],
     ['testing/msw/a.ts', "import { a } from '../../adapters/fetch/a.js'"],
     ['testing/vitest/a.ts', "import { a } from '../index.js'"],

@@ -49,6 +49,7 @@ export function lines(messages: readonly Message[] | undefined): string[] {
 
 function inShort(part: MessagePart): string {
   if (part.type === 'text') return part.text
+  if (part.type === 'reasoning') return `(${part.text})`
   if (part.type === 'tool-call') return `${part.toolName}(${JSON.stringify(part.input)})`
   return `${part.toolName} ${part.isError === true ? 'failed' : '='} ${JSON.stringify(part.output)}`
 }

@@ -23,7 +23,11 @@ function answering(answer: unknown): ModelProviderAdapter {
 
 test.each([
   ['a text for parts', { parts: 'Hello.' }, 'It answered without a list of parts.'],
-  ['a part that is missing', { parts: [undefined] }, 'It answered with a part that is neither a text nor a tool call.'],
+  [
+    'a part that is missing',
+    { parts: [undefined] },
+    'It answered with a part that is no text, no reasoning and no tool call.',
+  ],
   ['nothing', undefined, 'It answered without a list of parts.'],
 ])('%s fails with the sentence of the engine', async (_what, answer, sentence) => {
   const conversation = new Conversation(Talking, { providers: [answering(answer)] })

@@ -129,7 +129,7 @@ export function whereOf({ origin }: Pick<ModelRequest, 'origin'>): string {
 export function askedOf({ messages, tools }: Pick<ModelRequest, 'messages' | 'tools'>): string {
   const last = messages.at(-1)
   const parts = (last?.parts ?? []).map((part) => {
-    if (part.type === 'text') return show(part.text)
+    if (part.type === 'text' || part.type === 'reasoning') return show(part.text)
     return part.type === 'tool-call' ? `call of ${part.toolName}` : `${part.toolName} = ${show(part.output)}`
   })
   const asked = last === undefined ? 'nothing' : `${last.role} ${parts.join(', ')}`

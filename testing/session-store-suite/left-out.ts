@@ -1,32 +1,75 @@
-/** Which cases are left out, and why. A name or a reason that says nothing is refused before anything is registered. */
-import type { SuiteCase } from './suite-case.js'
-import type { SessionStoreSuiteOptions } from './suite-options.js'
+/**
+ * Which cases of a suite are left out, and why, and how each is registered. A name or a reason that says nothing is
+ * refused before anything is registered.
+ */
+import type { SuiteTest } from './suite-options.js'
+
+/** What is asked of a case here. */
+interface NamedCase {
+  readonly name: string
+  /** The option without which the case cannot be run. */
+  readonly needs?: string
+}
+
+interface LeaveOutOptions {
+  readonly leaveOut?: Readonly<Record<string, string>>
+}
 
 /**
- * Reasons by case name: what the caller left out, and what it gave no means for.
+ * Registers every case with the caller's `test`.
  *
+ * @param suite - The name of the suite, for error messages.
  * @throws Error for an unknown name or a blank reason.
  */
-export function findLeftOut(
-  cases: readonly SuiteCase[],
-  options: SessionStoreSuiteOptions,
+export function registerCases<Case extends NamedCase>(
+  test: SuiteTest,
+  suite: string,
+  cases: readonly Case[],
+  options: LeaveOutOptions,
+  run: (suiteCase: Case) => Promise<void>,
+): void {
+  const leftOut = findLeftOut(suite, cases, options)
+  for (const suiteCase of cases) {
+    const reason = leftOut.get(suiteCase.name)
+    if (reason === undefined) test(suiteCase.name, () => run(suiteCase))
+    else registerLeftOut(test, `${suiteCase.name} (left out: ${reason})`)
+  }
+}
+
+function registerLeftOut(test: SuiteTest, name: string): void {
+  const nothing = async (): Promise<void> => undefined
+  if (typeof test.skip === 'function') test.skip(name, nothing)
+  else test(name, nothing)
+}
+
+/** Reasons by case name: what the caller left out, and what it gave no means for. */
+function findLeftOut(
+  suite: string,
+  cases: readonly NamedCase[],
+  options: LeaveOutOptions,
 ): ReadonlyMap<string, string> {
   const reasons = new Map<string, string>()
   for (const { name, needs } of cases) {
-    if (needs !== undefined && options[needs] === undefined) reasons.set(name, `options.${needs} was not given`)
+    if (needs !== undefined && !Object.entries(options).some(given(needs)))
+      reasons.set(name, `options.${needs} was not given`)
   }
   const known = new Set(cases.map(({ name }) => name))
   for (const [name, reason] of Object.entries(options.leaveOut ?? {})) {
     if (!known.has(name)) {
-      throw new Error(`sessionStoreSuite: there is no case '${name}' to leave out. The cases are: ${list(known)}.`)
+      throw new Error(`${suite}: there is no case '${name}' to leave out. The cases are: ${list(known)}.`)
     }
     if (typeof reason !== 'string' || reason.trim() === '') {
-      throw new Error(`sessionStoreSuite: the case '${name}' is left out without a reason.`)
+      throw new Error(`${suite}: the case '${name}' is left out without a reason.`)
     }
     reasons.set(name, reason)
   }
   return reasons
 }
+
+const given =
+  (option: string) =>
+  ([key, value]: readonly [string, unknown]): boolean =>
+    key === option && value !== undefined
 
 function list(names: Iterable<string>): string {
   return Array.from(names, (name) => `'${name}'`).join(', ')

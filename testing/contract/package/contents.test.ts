@@ -45,6 +45,7 @@ test('its exports are these, and each names files of the package', () => {
     './keyv',
     './fetch',
     './hono',
+    './ai-sdk',
     './testing',
     './testing/msw',
     './testing/vitest',

@@ -147,7 +147,7 @@ export function viewOf(document: SessionDocument): ModelSession {
 
 function textOf({ role, parts }: Message): string {
   const texts = parts.map((part) => {
-    if (part.type === 'text') return part.text
+    if (part.type === 'text' || part.type === 'reasoning') return part.text
     return part.type === 'tool-call' ? `${part.toolName}()` : JSON.stringify(part.output)
   })
   return `${role}: ${texts.join(' ')}`

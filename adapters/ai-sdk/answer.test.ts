@@ -1,0 +1,105 @@
+import { describe, expect, test } from 'vitest'
+import { responseOf } from './answer.js'
+import type { AnswerContent, GenerateResult } from './language-model.js'
+
+const selection = { provider: 'own', name: 'small', params: {} }
+const answer = (fields: Partial<GenerateResult>) =>
+  responseOf({ content: [], finishReason: 'stop', usage: {}, ...fields }, selection)
+const call = (fields: Partial<AnswerContent>): AnswerContent => ({
+  type: 'tool-call',
+  toolCallId: '1',
+  toolName: 'act',
+  input: '{"a":1}',
+  ...fields,
+})
+
+describe('parts', () => {
+  test('are text, reasoning and tool calls in their order, with what hangs on them', () => {
+    const providerMetadata = { own: { signature: 'signed' } }
+    const content = [
+      { type: 'reasoning', text: 'Hm.', providerMetadata },
+      { type: 'text', text: 'One moment.' },
+      call({ providerMetadata }),
+    ]
+    expect(answer({ content }).parts).toEqual([
+      { type: 'reasoning', text: 'Hm.', providerData: providerMetadata },
+      { type: 'text', text: 'One moment.' },
+      { type: 'tool-call', toolCallId: '1', toolName: 'act', input: { a: 1 }, providerData: providerMetadata },
+    ])
+  })
+
+  test('are not: sources, files, and tools that the provider ran itself', () => {
+    const content = [
+      { type: 'source', text: 'a page' },
+      { type: 'file' },
+      call({ providerExecuted: true }),
+      { type: 'tool-result', toolCallId: '1' },
+      { type: 'tool-approval-request', toolCallId: '1' },
+      { type: 'text', text: 'Yes.' },
+    ]
+    expect(answer({ content }).parts).toEqual([{ type: 'text', text: 'Yes.' }])
+  })
+
+  test.each(['', ' \n'])('arguments that are blank are none', (input) => {
+    expect(answer({ content: [call({ input })] }).parts).toMatchObject([{ input: {} }])
+  })
+
+  test('arguments that are no JSON fail the call, and are not told', () => {
+    expect(() => answer({ content: [call({ input: '{"a":' })] })).toThrow(
+      expect.objectContaining({
+        code: 'MODEL_ERROR',
+        message: "Model 'small' of provider 'own' failed. It called 'act' with arguments that are no JSON.",
+        cause: expect.any(SyntaxError),
+      }),
+    )
+  })
+})
+
+describe('why it stopped', () => {
+  test.each(['stop', 'tool-calls', 'length', 'content-filter', 'error', 'other'] as const)(
+    '%s, in both forms',
+    (word) => {
+      expect(answer({ finishReason: word }).finishReason).toBe(word)
+      expect(answer({ finishReason: { unified: word } }).finishReason).toBe(word)
+    },
+  )
+
+  test('any other word is other', () => {
+    expect(answer({ finishReason: 'unknown' }).finishReason).toBe('other')
+    expect(answer({ finishReason: { unified: 'paused' } }).finishReason).toBe('other')
+  })
+
+  test.each([
+    ['a refusal', { choices: [{ message: { refusal: 'No.' } }] }, 'content-filter'],
+    ['an empty refusal', { choices: [{ message: { refusal: '' } }] }, 'stop'],
+    ['no refusal', { choices: [{ message: { refusal: null } }] }, 'stop'],
+    ['no message', { choices: [{}] }, 'stop'],
+    ['no choice', { choices: [] }, 'stop'],
+    ['something else', 'text', 'stop'],
+    ['null', null, 'stop'],
+  ])('a chat completion with %s', (_what, body, reason) => {
+    expect(answer({ response: { body } }).finishReason).toBe(reason)
+  })
+})
+
+describe('what it cost', () => {
+  test('in the form of version 2', () => {
+    const usage = { inputTokens: 20, outputTokens: 8, cachedInputTokens: 5, reasoningTokens: 3 }
+    expect(answer({ usage }).usage).toEqual(usage)
+  })
+
+  test('in the form of version 3', () => {
+    const usage = { inputTokens: { total: 20, cacheRead: 5 }, outputTokens: { total: 8, reasoning: 3 } }
+    expect(answer({ usage }).usage).toEqual({
+      inputTokens: 20,
+      outputTokens: 8,
+      cachedInputTokens: 5,
+      reasoningTokens: 3,
+    })
+  })
+
+  test('is 0 where it is not told, and absent where it is a detail', () => {
+    expect(answer({ usage: {} }).usage).toEqual({ inputTokens: 0, outputTokens: 0 })
+    expect(answer({ usage: { inputTokens: {}, outputTokens: {} } }).usage).toEqual({ inputTokens: 0, outputTokens: 0 })
+  })
+})

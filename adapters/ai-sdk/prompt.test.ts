@@ -1,0 +1,82 @@
+import { describe, expect, test } from 'vitest'
+import type { Message, MessagePart, MessageRole, ToolCallPart, ToolResultPart } from '../../src/index.js'
+import { promptOf } from './prompt.js'
+
+const say = (role: MessageRole, ...parts: readonly MessagePart[]): Message => ({ role, parts, turn: 1 })
+const text = (words: string): MessagePart => ({ type: 'text', text: words })
+const call = (toolCallId: string): ToolCallPart => ({ type: 'tool-call', toolCallId, toolName: 'act', input: { a: 1 } })
+const done = (toolCallId: string, output: string | { ok: boolean }): ToolResultPart => ({
+  type: 'tool-result',
+  toolCallId,
+  toolName: 'act',
+  output,
+})
+
+describe('the prompt of a call', () => {
+  test('begins with the system prompt, where there is one', () => {
+    expect(promptOf('Be kind.', [say('user', text('Hi'))])).toEqual([
+      { role: 'system', content: 'Be kind.' },
+      { role: 'user', content: [{ type: 'text', text: 'Hi' }] },
+    ])
+    expect(promptOf(undefined, [])).toEqual([])
+  })
+
+  test('has what hangs on a part beside it, and nothing where nothing hangs', () => {
+    const providerData = { own: { signature: 'signed' } }
+    const parts: MessagePart[] = [
+      { type: 'reasoning', text: 'Hm.', providerData },
+      { type: 'text', text: 'One moment.', providerData },
+      { ...call('1'), providerData },
+      text('There.'),
+    ]
+    const providerOptions = providerData
+    expect(promptOf(undefined, [say('assistant', ...parts)])).toEqual([
+      {
+        role: 'assistant',
+        content: [
+          { type: 'reasoning', text: 'Hm.', providerOptions },
+          { type: 'text', text: 'One moment.', providerOptions },
+          { type: 'tool-call', toolCallId: '1', toolName: 'act', input: { a: 1 }, providerOptions },
+          { type: 'text', text: 'There.' },
+        ],
+      },
+    ])
+  })
+
+  test('has the results of one reply in one message, as text or JSON, failed or not', () => {
+    const failed: ToolResultPart = { ...done('3', 'No.'), isError: true }
+    const failedHard: ToolResultPart = { ...done('4', { ok: false }), isError: true }
+    const messages = [
+      say('assistant', call('1'), call('2'), call('3'), call('4')),
+      say('tool', done('1', 'Yes.')),
+      say('tool', done('2', { ok: true })),
+      say('tool', failed, failedHard),
+      say('assistant', call('5')),
+      say('tool', done('5', 'Yes.')),
+    ]
+    const prompt = promptOf(undefined, messages)
+    expect(prompt.map(({ role }) => role)).toEqual(['assistant', 'tool', 'assistant', 'tool'])
+    expect(
+      prompt.flatMap((message) => (message.role === 'tool' ? message.content : [])).map(({ output }) => output),
+    ).toEqual([
+      { type: 'text', value: 'Yes.' },
+      { type: 'json', value: { ok: true } },
+      { type: 'error-text', value: 'No.' },
+      { type: 'error-json', value: { ok: false } },
+      { type: 'text', value: 'Yes.' },
+    ])
+  })
+
+  test('has no empty block of the model, unless something hangs on it, and no message without one', () => {
+    const signed: MessagePart = { type: 'reasoning', text: '', providerData: { own: { redacted: 'x' } } }
+    expect(promptOf(undefined, [say('assistant', text('')), say('assistant', signed, text(''))])).toEqual([
+      { role: 'assistant', content: [{ type: 'reasoning', text: '', providerOptions: { own: { redacted: 'x' } } }] },
+    ])
+  })
+
+  test('passes over what does not belong to a role', () => {
+    expect(promptOf(undefined, [say('user', call('1'), text('Hi')), say('assistant', done('1', 'No.'))])).toEqual([
+      { role: 'user', content: [{ type: 'text', text: 'Hi' }] },
+    ])
+  })
+})

@@ -1,0 +1,61 @@
+/** From the engine's messages to the prompt of a call. It reshapes; nothing is added, cut or explained. */
+import type { JsonObject, Message, MessagePart, ToolResultPart } from '../../src/index.js'
+import type { AssistantContent, PromptMessage, ProviderOptions, ToolResultContent } from './language-model.js'
+
+/** The prompt of a call: the system prompt first, where there is one. */
+export function promptOf(system: string | undefined, messages: readonly Message[]): PromptMessage[] {
+  const prompt: PromptMessage[] = system === undefined ? [] : [{ role: 'system', content: system }]
+  for (const { role, parts } of messages) {
+    if (role === 'user') {
+      prompt.push({ role, content: parts.flatMap((part) => (part.type === 'text' ? userText(part.text) : [])) })
+    } else if (role === 'assistant') {
+      const content = parts.flatMap(assistantContent)
+      // Providers refuse a message without content.
+      if (content.length > 0) prompt.push({ role, content })
+    } else {
+      addResults(prompt, parts)
+    }
+  }
+  return prompt
+}
+
+function userText(text: string): { type: 'text'; text: string } {
+  return { type: 'text', text }
+}
+
+function assistantContent(part: MessagePart): AssistantContent[] {
+  switch (part.type) {
+    case 'text':
+    case 'reasoning': {
+      const { type, text, providerData } = part
+      // An empty block is refused too, unless a signature hangs on it.
+      return text === '' && providerData === undefined ? [] : [{ type, text, ...optionsOf(providerData) }]
+    }
+    case 'tool-call': {
+      const { type, toolCallId, toolName, input, providerData } = part
+      return [{ type, toolCallId, toolName, input, ...optionsOf(providerData) }]
+    }
+    default:
+      return []
+  }
+}
+
+function optionsOf(providerData: JsonObject | undefined): { readonly providerOptions?: ProviderOptions } {
+  return providerData === undefined ? {} : { providerOptions: providerData as ProviderOptions }
+}
+
+/** Results of one reply's calls belong in one message: there are providers that count them. */
+function addResults(prompt: PromptMessage[], parts: readonly MessagePart[]): void {
+  const results = parts.flatMap((part) => (part.type === 'tool-result' ? [resultContent(part)] : []))
+  const last = prompt.at(-1)
+  if (last?.role === 'tool') last.content.push(...results)
+  else prompt.push({ role: 'tool', content: results })
+}
+
+function resultContent({ type, toolCallId, toolName, output, isError }: ToolResultPart): ToolResultContent {
+  const value = output
+  if (typeof value === 'string') {
+    return { type, toolCallId, toolName, output: { type: isError === true ? 'error-text' : 'text', value } }
+  }
+  return { type, toolCallId, toolName, output: { type: isError === true ? 'error-json' : 'json', value } }
+}

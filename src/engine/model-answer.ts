@@ -1,0 +1,84 @@
+/**
+ * What a model answered, read with suspicion: usage, parts and why it stopped, checked, copied and frozen. What becomes
+ * of the answer is decided elsewhere.
+ */
+import { ModelBlockedError, ModelError } from '../errors/engine-errors.js'
+import { copyJson, deepFreeze, isPlainObject, type JsonObject } from '../json.js'
+import type { MessagePart, TextPart, TokenUsage } from '../model/message.js'
+import type { ModelResponse } from '../model/model-provider.js'
+import type { ResolvedModel } from '../model/model-registry.js'
+import type { TurnDraft } from './turn-draft.js'
+
+/** What a call cost. Counts that are none are 0; what the provider does not tell is absent. */
+export function usageOf(response: ModelResponse): TokenUsage {
+  const { inputTokens, outputTokens, cachedInputTokens, reasoningTokens } = response?.usage ?? {}
+  const usage = { inputTokens: tokens(inputTokens), outputTokens: tokens(outputTokens) }
+  if (cachedInputTokens === undefined && reasoningTokens === undefined) return usage
+  return {
+    ...usage,
+    ...(cachedInputTokens === undefined ? {} : { cachedInputTokens: tokens(cachedInputTokens) }),
+    ...(reasoningTokens === undefined ? {} : { reasoningTokens: tokens(reasoningTokens) }),
+  }
+}
+
+/** Adds to what the session spent. What no provider told of stays absent. */
+export function spend(spent: TurnDraft['usage'], usage: TokenUsage): void {
+  const { inputTokens, outputTokens, cachedInputTokens, reasoningTokens } = usage
+  spent.inputTokens += inputTokens
+  spent.outputTokens += outputTokens
+  if (cachedInputTokens !== undefined) spent.cachedInputTokens = (spent.cachedInputTokens ?? 0) + cachedInputTokens
+  if (reasoningTokens !== undefined) spent.reasoningTokens = (spent.reasoningTokens ?? 0) + reasoningTokens
+}
+
+function tokens(count: unknown): number {
+  return typeof count === 'number' && count >= 0 && Number.isFinite(count) ? count : 0
+}
+
+/**
+ * The parts of a model's answer, checked, copied and frozen.
+ *
+ * @throws {@link ModelBlockedError} | {@link ModelError}
+ */
+export function partsOf(response: ModelResponse, resolved: ResolvedModel, maxDepth: number): readonly MessagePart[] {
+  if (!isPlainObject(response) || !Array.isArray(response.parts)) {
+    throw modelError(resolved, 'It answered without a list of parts.')
+  }
+  const { name: model, provider } = resolved.selection
+  if (response.finishReason === 'content-filter') throw new ModelBlockedError({ provider, model })
+  if (response.finishReason === 'error') throw modelError(resolved, 'It stopped with an error.')
+  return response.parts.map((part: MessagePart) => partOf(part, resolved, maxDepth))
+}
+
+function partOf(part: MessagePart, resolved: ResolvedModel, maxDepth: number): MessagePart {
+  const data = providerDataOf(part, resolved, maxDepth)
+  if ((part?.type === 'text' || part?.type === 'reasoning') && typeof part.text === 'string') {
+    return Object.freeze({ type: part.type, text: part.text, ...data })
+  }
+  if (part?.type !== 'tool-call' || typeof part.toolCallId !== 'string' || typeof part.toolName !== 'string') {
+    throw modelError(resolved, 'It answered with a part that is no text, no reasoning and no tool call.')
+  }
+  const { type, toolCallId, toolName } = part
+  const refuse = (_problem: string, cause: Error): Error =>
+    modelError(resolved, `It called '${toolName}' with arguments that are no JSON.`, cause)
+  const input = deepFreeze(copyJson(part.input ?? {}, 'input', maxDepth, refuse))
+  return Object.freeze({ type, toolCallId, toolName, input, ...data })
+}
+
+function providerDataOf(
+  part: MessagePart,
+  resolved: ResolvedModel,
+  maxDepth: number,
+): { readonly providerData?: JsonObject } | undefined {
+  const data: unknown = (part as Partial<TextPart> | null | undefined)?.providerData
+  if (data === undefined) return undefined
+  const refuse = (_problem: string, cause?: Error): Error =>
+    modelError(resolved, 'It answered with providerData that is no JSON object.', cause)
+  if (!isPlainObject(data)) throw refuse('')
+  return { providerData: deepFreeze(copyJson(data, 'providerData', maxDepth, refuse) as JsonObject) }
+}
+
+/** A failure of a model. */
+export function modelError(resolved: ResolvedModel, detail: string | undefined, cause?: unknown): ModelError {
+  const { provider, name } = resolved.selection
+  return new ModelError({ provider, model: name, ...(detail === undefined ? {} : { detail }), cause })
+}

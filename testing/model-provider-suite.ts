@@ -1,0 +1,71 @@
+/**
+ * What every model provider must do, as tests for any runner. The cases say what the model shall answer and what the
+ * engine must get; the caller brings a provider whose model answers just that, over a recorded wire or from a script.
+ */
+import { answerCases } from './model-provider-suite/answer-cases.js'
+import { createBench } from './model-provider-suite/bench.js'
+import { failureCases } from './model-provider-suite/failure-cases.js'
+import { requestCases } from './model-provider-suite/request-cases.js'
+import type { ModelSuiteCase } from './model-provider-suite/suite-case.js'
+import type {
+  ModelProviderSuiteOptions,
+  ModelSuiteAnswer,
+  ModelSuiteSubject,
+} from './model-provider-suite/suite-options.js'
+import { withDeadline } from './session-store-suite/failure.js'
+import { registerCases } from './session-store-suite/left-out.js'
+import type { SuiteTest } from './session-store-suite.js'
+
+export type {
+  ModelProviderSuiteOptions,
+  ModelSuiteAnswer,
+  ModelSuiteCall,
+  ModelSuiteFailure,
+  ModelSuiteReply,
+  ModelSuiteSubject,
+} from './model-provider-suite/suite-options.js'
+
+const defaultDeadlineMs = 30_000
+
+const allCases: readonly ModelSuiteCase[] = [...answerCases, ...requestCases, ...failureCases]
+
+/**
+ * Registers the tests that a model provider must pass.
+ *
+ * @param test - Registers one test: that of vitest, Jest, Bun or `node:test`, or `Deno.test`.
+ * @param createProvider - Makes a provider with a model that gives `answers`, one for each request, in order.
+ * @param options - The credential to look for, and what is left out.
+ * @throws Error where `options.leaveOut` names no case, or gives no reason.
+ *
+ * @example
+ * ```ts
+ * import { describe, test } from 'vitest'
+ *
+ * describe('our gateway', () => {
+ *   modelProviderSuite(test, (answers) => {
+ *     const wire = fakeGateway(answers)
+ *     return { provider: gatewayProvider({ fetch: wire.fetch, apiKey: canary }), model: 'small', asked: () => wire.bodies }
+ *   }, { secret: canary })
+ * })
+ * ```
+ */
+export function modelProviderSuite(
+  test: SuiteTest,
+  createProvider: (answers: readonly ModelSuiteAnswer[]) => ModelSuiteSubject | Promise<ModelSuiteSubject>,
+  options: ModelProviderSuiteOptions = {},
+): void {
+  registerCases(test, 'modelProviderSuite', allCases, options, ({ name, rule, run }) => runCase(name, rule, run))
+
+  async function runCase(name: string, rule: string, run: ModelSuiteCase['run']): Promise<void> {
+    const { deadlineMs = defaultDeadlineMs } = options
+    const bench = createBench(createProvider, options)
+    try {
+      await withDeadline(run(bench), deadlineMs, () => 'the case')
+    } catch (error) {
+      const { message } = error instanceof Error ? error : new Error(String(error))
+      throw new Error(`${name}: ${message}\nThe rule: ${rule}`, { cause: error })
+    } finally {
+      await bench.clear()
+    }
+  }
+}
