@@ -27,6 +27,7 @@ export type {
   RunResponseType,
 } from './engine/engine-options.js'
 export { FlowEngine } from './engine/flow-engine.js'
+export type { FlowStream, FlowStreamEvent, StreamResetReason } from './engine/flow-stream.js'
 export {
   EngineClosedError,
   FlowCodeError,
@@ -64,7 +65,10 @@ export type { FlowLogger, FlowServices, Turn, TurnSession } from './flow/turn.js
 export { HttpContentType } from './http-content-type.js'
 export type { JsonObject, JsonValue } from './json.js'
 export type {
+  FilePart,
   FinishReason,
+  ImagePart,
+  MediaSource,
   Message,
   MessagePart,
   MessageRole,
@@ -78,10 +82,14 @@ export type {
 export type {
   Model,
   ModelCallOrigin,
+  ModelFailure,
+  ModelOutputSchema,
+  ModelPrices,
   ModelProviderAdapter,
   ModelRequest,
   ModelResponse,
   ModelSelection,
+  ModelStreamPart,
   ResolvedModelSelection,
   RuntimeModel,
 } from './model/model-provider.js'

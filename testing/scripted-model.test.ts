@@ -24,7 +24,7 @@ function request(more: Partial<ModelRequest> = {}): ModelRequest {
     messages: [],
     tools: [],
     params: {},
-    origin: { flowName: 'Chat', stepId: 'Talk', sessionId: 'a', turnNumber: 3, callNumber: 1 },
+    origin: { flowName: 'Chat', stepId: 'Talk', sessionId: 'a', turnNumber: 3, callNumber: 1, attempt: 1 },
     signal: new AbortController().signal,
     ...more,
   }

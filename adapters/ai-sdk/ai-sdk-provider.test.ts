@@ -19,7 +19,7 @@ function modelOf(specificationVersion: string, asked: CallOptions[] = [], answer
 }
 
 function request(fields: Partial<ModelRequest> = {}): ModelRequest {
-  const origin = { flowName: 'Desk', stepId: 'Ask', sessionId: '', turnNumber: 1, callNumber: 1 }
+  const origin = { flowName: 'Desk', stepId: 'Ask', sessionId: '', turnNumber: 1, callNumber: 1, attempt: 1 }
   const { signal } = new AbortController()
   return { messages: [], tools: [], params: {}, origin, signal, ...fields }
 }

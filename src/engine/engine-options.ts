@@ -5,6 +5,7 @@ import type { FlowError } from '../errors/flow-error.js'
 import type { FlowRegistration } from '../flow/flow-registry.js'
 import type { FlowLogger, FlowServices } from '../flow/turn.js'
 import type { JsonObject } from '../json.js'
+import type { FilePart, ImagePart } from '../model/message.js'
 import type { Model, ModelProviderAdapter } from '../model/model-provider.js'
 import type { SessionStore } from '../session/session-store.js'
 import type { EngineLimits } from './engine-limits.js'
@@ -46,6 +47,8 @@ export interface FlowRunInput {
   readonly flowName: string
   /** What the user said. */
   readonly userMessage: string
+  /** Images and files that the user sent along. Kept in memory with the message. Default: none. */
+  readonly attachments?: readonly (ImagePart | FilePart)[]
   /** The session to continue. Default: a new one. */
   readonly sessionId?: string
   /** Stored as `{ config }` in the flow context, on the session's first turn. A plain object of plain JSON. */

@@ -195,7 +195,7 @@ function requestOf(
   const definitions: ToolDefinition[] = []
   for (const { name, description, inputSchema } of tools.values()) definitions.push({ name, description, inputSchema })
   const { params } = resolved.selection
-  const origin = { flowName, stepId, sessionId, turnNumber: turn.number, callNumber }
+  const origin = { flowName, stepId, sessionId, turnNumber: turn.number, callNumber, attempt: 1 }
   return new ModelCall(scope, system, { messages, tools: definitions, params, origin })
 }
 

@@ -25,6 +25,12 @@ export abstract class Step<State extends object = object> extends BaseStep<State
   /** The memory namespace: steps that name the same one share their messages. Default: the step's ID. */
   readonly memory: string | undefined = undefined
 
+  /**
+   * Whether the text of the answer is sent while it is made, where somebody reads the stream of the turn. Default: where
+   * nothing can become of it but the reply, that is without `onReply` and `output`.
+   */
+  readonly stream: boolean | undefined = undefined
+
   /** The system prompt of each model call. Not stored. Default: none. */
   prompt(_turn: Turn): Awaitable<string> {
     return ''

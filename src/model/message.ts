@@ -46,8 +46,30 @@ export interface ToolResultPart {
   readonly isError?: true
 }
 
+/** Where the bytes of an {@link ImagePart} or a {@link FilePart} are: here, in base64, or at an address. */
+export type MediaSource =
+  | { readonly data: string; readonly url?: undefined }
+  /** Fetched by the provider, or by its package; the engine never fetches it. */
+  | { readonly url: string; readonly data?: undefined }
+
+/** A picture that the user sent. */
+export type ImagePart = MediaSource & {
+  readonly type: 'image'
+  /** As in `image/png`. */
+  readonly mediaType: string
+}
+
+/** A document, a recording or another file that the user sent. */
+export type FilePart = MediaSource & {
+  readonly type: 'file'
+  /** As in `application/pdf`. */
+  readonly mediaType: string
+  /** Its name, as the user knows it. */
+  readonly name?: string
+}
+
 /** A piece of a {@link Message}. */
-export type MessagePart = TextPart | ReasoningPart | ToolCallPart | ToolResultPart
+export type MessagePart = TextPart | ReasoningPart | ToolCallPart | ToolResultPart | ImagePart | FilePart
 
 /** Who speaks. A system prompt is no message: it is made anew for each call and never stored. */
 export type MessageRole = 'user' | 'assistant' | 'tool'

@@ -30,8 +30,18 @@ export interface ModelCallOrigin {
   readonly sessionId: string
   /** Counted from 1. */
   readonly turnNumber: number
-  /** The calls of this turn, this one included. */
+  /** The calls of this turn, this one included. A call that is tried again keeps its number. */
   readonly callNumber: number
+  /** The attempts at this call, this one included: 1, until one failed. */
+  readonly attempt: number
+}
+
+/** The form that an answer must have. */
+export interface ModelOutputSchema {
+  /** What the provider may call it by: letters, digits, `_` and `-`, at most 64. */
+  readonly name: string
+  /** JSON Schema of the answer. */
+  readonly schema: JsonObject
 }
 
 /** One call of a model. */
@@ -45,6 +55,8 @@ export interface ModelRequest {
   readonly messages: readonly Message[]
   readonly tools: readonly ToolDefinition[]
   readonly params: JsonObject
+  /** Set where the answer must be JSON of this form, as its text; tools may be called before. Default: any text. */
+  readonly output?: ModelOutputSchema
   readonly origin: ModelCallOrigin
   /** Fires when the turn is given up. */
   readonly signal: AbortSignal
@@ -60,12 +72,37 @@ export interface ModelResponse {
   readonly usage?: TokenUsage
 }
 
+/** A piece of an answer that is still being made. The last one is `finish`, and holds all of it. */
+export type ModelStreamPart =
+  | { readonly type: 'text-delta'; readonly text: string }
+  | { readonly type: 'reasoning-delta'; readonly text: string }
+  | { readonly type: 'finish'; readonly response: ModelResponse }
+
 /** A model that can be called. */
 export interface RuntimeModel {
   readonly provider: string
   readonly name: string
-  /** Answers once. What it rejects with becomes a `MODEL_ERROR`; the engine does not call again. */
+  /** Answers once. What it rejects with becomes a `MODEL_ERROR`; see {@link ModelFailure} for what is tried again. */
   generate(request: ModelRequest): Promise<ModelResponse>
+  /**
+   * Answers piece by piece, as fast as it is read. A stream that ends without `finish` was cut, and is tried again. Used
+   * where somebody reads the stream of a turn. Default: `generate`, whose text is one piece.
+   */
+  stream?(request: ModelRequest): AsyncIterable<ModelStreamPart>
+}
+
+/**
+ * What the engine reads of the thing that a call of a model failed with, where it has such properties; errors of the AI
+ * SDK's packages and of most clients do. A call is tried again after the statuses 408, 409, 429 and 5xx, after its time is
+ * over, and where the network failed.
+ */
+export interface ModelFailure {
+  /** The HTTP status. `status` is read as well. */
+  readonly statusCode?: number
+  /** Overrules what the status says. */
+  readonly isRetryable?: boolean
+  /** `retry-after` (seconds or a date) and `retry-after-ms` are read: no new attempt begins earlier. `headers` is read as well. */
+  readonly responseHeaders?: Readonly<Record<string, string>> | Headers
 }
 
 /** Makes the models of one provider. Credentials are its own affair and reach neither engine nor document. */
@@ -81,6 +118,14 @@ export interface ModelProviderAdapter {
   resolve(selection: ResolvedModelSelection): RuntimeModel
 }
 
+/** Prices for a million tokens each, in one currency that is the application's to choose. */
+export interface ModelPrices {
+  readonly input: number
+  readonly output: number
+  /** Of input that came from the provider's cache. Default: that of `input`. */
+  readonly cachedInput?: number
+}
+
 /** An entry of the model catalog: which parameters a model takes, and how to make it. */
 export interface Model {
   readonly provider: string
@@ -90,6 +135,8 @@ export interface Model {
    * what the model gets. Default: any parameters.
    */
   readonly params?: StandardSchemaV1
+  /** What its tokens cost. Default: nobody knows, and no budget of cost may be set where it is used. */
+  readonly prices?: ModelPrices
   /** Makes the model. Default: the registered provider does. */
   create?(selection: ResolvedModelSelection): RuntimeModel
 }

@@ -51,6 +51,7 @@ function inShort(part: MessagePart): string {
   if (part.type === 'text') return part.text
   if (part.type === 'reasoning') return `(${part.text})`
   if (part.type === 'tool-call') return `${part.toolName}(${JSON.stringify(part.input)})`
+  if (part.type !== 'tool-result') return part.mediaType
   return `${part.toolName} ${part.isError === true ? 'failed' : '='} ${JSON.stringify(part.output)}`
 }
 

@@ -24,7 +24,7 @@ export function requestOf(fields: Partial<ModelRequest> = {}): ModelRequest {
     messages: [{ role: 'user', parts: [{ type: 'text', text: 'Where is my order?' }], turn: 1 }],
     tools: [lookUp],
     params: {},
-    origin: { flowName: 'Desk', stepId: 'Ask', sessionId: 'session-1', turnNumber: 1, callNumber: 1 },
+    origin: { flowName: 'Desk', stepId: 'Ask', sessionId: 'session-1', turnNumber: 1, callNumber: 1, attempt: 1 },
     signal: new AbortController().signal,
     ...fields,
   }

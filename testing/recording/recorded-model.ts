@@ -108,7 +108,8 @@ function replyText(parts: readonly MessagePart[]): string {
 function lastOf({ messages }: ModelRequest): string {
   const part = messages.at(-1)?.parts.at(-1)
   if (part === undefined) return 'nothing'
-  return part.type === 'text' || part.type === 'reasoning'
-    ? show(part.text)
+  if (part.type === 'text' || part.type === 'reasoning') return show(part.text)
+  return part.type === 'image' || part.type === 'file'
+    ? part.mediaType
     : `${part.toolName} = ${show(part.type === 'tool-result' ? part.output : part.input)}`
 }

@@ -10,7 +10,7 @@ function request(more: Partial<ModelRequest> = {}): ModelRequest {
     messages: [{ role: 'user', parts: [{ type: 'text', text: 'Hello' }], turn: 3 }],
     tools: [{ name: 'note', description: 'Takes a note.', inputSchema: {} }],
     params: { temperature: 0 },
-    origin: { flowName: 'Chat', stepId: 'Talk', sessionId: 'a', turnNumber: 3, callNumber: 1 },
+    origin: { flowName: 'Chat', stepId: 'Talk', sessionId: 'a', turnNumber: 3, callNumber: 1, attempt: 1 },
     signal: new AbortController().signal,
     ...more,
   }

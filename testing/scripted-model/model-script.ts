@@ -130,7 +130,8 @@ export function askedOf({ messages, tools }: Pick<ModelRequest, 'messages' | 'to
   const last = messages.at(-1)
   const parts = (last?.parts ?? []).map((part) => {
     if (part.type === 'text' || part.type === 'reasoning') return show(part.text)
-    return part.type === 'tool-call' ? `call of ${part.toolName}` : `${part.toolName} = ${show(part.output)}`
+    if (part.type === 'tool-call') return `call of ${part.toolName}`
+    return part.type === 'tool-result' ? `${part.toolName} = ${show(part.output)}` : part.mediaType
   })
   const asked = last === undefined ? 'nothing' : `${last.role} ${parts.join(', ')}`
   return `  asked: ${asked}\n  tools offered: ${list(tools.map(({ name }) => name))}`

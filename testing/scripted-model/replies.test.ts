@@ -6,7 +6,7 @@ import { ScriptedModel, scriptedProvider } from '../scripted-model.js'
 import { VirtualClock } from '../virtual-clock.js'
 
 function request(stepId = 'Talk', signal = new AbortController().signal): ModelRequest {
-  const origin = { flowName: 'Chat', stepId, sessionId: 'a', turnNumber: 1, callNumber: 1 }
+  const origin = { flowName: 'Chat', stepId, sessionId: 'a', turnNumber: 1, callNumber: 1, attempt: 1 }
   return { messages: [], tools: [], params: {}, origin, signal }
 }
 

@@ -260,7 +260,7 @@ describe.each([openaiWire, anthropicWire, googleWire, openaiCompatibleWire])('ov
     const { subject } = deskWith(format, [{ failure: 'never' }])
     const caller = new AbortController()
     const model = subject.provider.resolve({ provider: format.name, name: format.model, params: {} })
-    const origin = { flowName: 'Desk', stepId: 'Ask', sessionId: '', turnNumber: 1, callNumber: 1 }
+    const origin = { flowName: 'Desk', stepId: 'Ask', sessionId: '', turnNumber: 1, callNumber: 1, attempt: 1 }
     const messages = [{ role: 'user', parts: [{ type: 'text', text: 'Hi' }], turn: 1 }] as const
     const call = model.generate({ messages, tools: [], params: {}, origin, signal: caller.signal })
     await subject.silent

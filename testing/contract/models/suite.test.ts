@@ -26,7 +26,7 @@ describe.each([openaiWire, anthropicWire, googleWire, openaiCompatibleWire])('$n
   test('the credential really is with every request, so that its absence elsewhere says something', async () => {
     const subject = wireSubject(server, format, [{ text: 'Hello.' }])
     const selection = { provider: format.name, name: format.model, params: {} }
-    const origin = { flowName: 'Desk', stepId: 'Ask', sessionId: '', turnNumber: 1, callNumber: 1 }
+    const origin = { flowName: 'Desk', stepId: 'Ask', sessionId: '', turnNumber: 1, callNumber: 1, attempt: 1 }
     const messages = [{ role: 'user', parts: [{ type: 'text', text: 'Hi' }], turn: 1 }] as const
     const { signal } = new AbortController()
     await subject.provider.resolve(selection).generate({ messages, tools: [], params: {}, origin, signal })

@@ -148,7 +148,8 @@ export function viewOf(document: SessionDocument): ModelSession {
 function textOf({ role, parts }: Message): string {
   const texts = parts.map((part) => {
     if (part.type === 'text' || part.type === 'reasoning') return part.text
-    return part.type === 'tool-call' ? `${part.toolName}()` : JSON.stringify(part.output)
+    if (part.type === 'tool-result') return JSON.stringify(part.output)
+    return part.type === 'tool-call' ? `${part.toolName}()` : part.mediaType
   })
   return `${role}: ${texts.join(' ')}`
 }
