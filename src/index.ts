@@ -10,6 +10,7 @@ export type {
   EngineEventName,
   EngineListener,
   ModelEvent,
+  ProviderEvent,
   SessionEvent,
   StepEvent,
   ToolEvent,
@@ -24,11 +25,13 @@ export type {
   FlowEngineOptions,
   FlowRunInput,
   IdKind,
+  ModelRetryOptions,
   RunResponseType,
 } from './engine/engine-options.js'
 export { FlowEngine } from './engine/flow-engine.js'
 export type { FlowStream, FlowStreamEvent, StreamResetReason } from './engine/flow-stream.js'
 export {
+  BudgetExceededError,
   EngineClosedError,
   FlowCodeError,
   FlowNotFoundError,
@@ -61,9 +64,10 @@ export type { Tool, ToolCall, ToolOptions } from './flow/tool.js'
 export { ToolError, tool } from './flow/tool.js'
 export type { ContentTypeOptions, ReplyContent, StateOf, Transition } from './flow/transition.js'
 export { finish, go, reply, retry, stay } from './flow/transition.js'
-export type { FlowLogger, FlowServices, Turn, TurnSession } from './flow/turn.js'
+export type { FlowLogger, FlowServices, ModelBlockedDetails, Turn, TurnSession } from './flow/turn.js'
 export { HttpContentType } from './http-content-type.js'
 export type { JsonObject, JsonValue } from './json.js'
+export type { CircuitBreakerOptions } from './model/circuit-breaker.js'
 export type {
   FilePart,
   FinishReason,
@@ -79,9 +83,11 @@ export type {
   ToolDefinition,
   ToolResultPart,
 } from './model/message.js'
+export type { ModelBudget, ModelBudgets } from './model/model-budget.js'
 export type {
   Model,
   ModelCallOrigin,
+  ModelChoice,
   ModelFailure,
   ModelOutputSchema,
   ModelPrices,

@@ -62,9 +62,9 @@ function instrument(part: Flow | Step, { onModel, replaceTools }: FlowInstrument
   const { model, tools } = part
   if (onModel !== undefined) {
     part.model = () => {
-      const selection = model.call(part)
-      if (selection !== undefined) onModel(selection)
-      return selection
+      const choice = model.call(part)
+      for (const selection of choice === undefined ? [] : [choice].flat()) onModel(selection)
+      return choice
     }
   }
   if (replaceTools !== undefined) {

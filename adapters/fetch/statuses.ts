@@ -13,6 +13,7 @@ const PRECISE: ReadonlyMap<FlowErrorCode, number> = new Map([
   ['SESSION_FLOW_MISMATCH', 409],
   ['SESSION_FLOW_INVARIANT', 409],
   ['LIMIT_EXCEEDED', 422],
+  ['BUDGET_EXCEEDED', 422],
   ['TURN_ABORTED', 499],
   ['MODEL_ERROR', 502],
   ['MODEL_BLOCKED', 502],

@@ -35,6 +35,13 @@ export interface ToolEvent extends StepEvent {
   readonly toolCallId: string
 }
 
+/** An event of a model provider, over all sessions. */
+export interface ProviderEvent {
+  readonly provider: string
+  /** Milliseconds since the epoch. */
+  readonly at: number
+}
+
 /** Events by name. Those of a session come after the store acknowledged. */
 export interface EngineEventMap {
   'session:created': TurnEvent
@@ -56,9 +63,11 @@ export interface EngineEventMap {
   'turn:queued': TurnEvent & { readonly queued: number }
   'step:enter': StepEvent
   'step:exit': StepEvent
-  'model:start': ModelEvent & { readonly callNumber: number }
+  /** An attempt at a call begins. A call that is tried again keeps its number. */
+  'model:start': ModelEvent & { readonly callNumber: number; readonly attempt: number }
   'model:end': ModelEvent & {
     readonly callNumber: number
+    readonly attempt: number
     readonly durationMs: number
     readonly success: boolean
     readonly inputTokens: number
@@ -68,8 +77,21 @@ export interface EngineEventMap {
     /** As in `TokenUsage`. */
     readonly reasoningTokens?: number
   }
-  /** The step's `onReply` asked for another answer. */
-  'model:retry': ModelEvent & { readonly callNumber: number }
+  /**
+   * The model is asked once more: the attempt failed in a way that may pass, the answer was not of the form of `output`,
+   * or `onReply` wants another. `delayMs`: how long that is waited for.
+   */
+  'model:retry': ModelEvent & {
+    readonly callNumber: number
+    readonly reason: 'failure' | 'output' | 'reply'
+    readonly delayMs: number
+  }
+  /** A model failed for good, and the next one of the list is asked. */
+  'model:fallback': ModelEvent & { readonly toProvider: string; readonly toModel: string }
+  /** A provider failed too often: no model of it is called for some time. */
+  'circuit:opened': ProviderEvent
+  /** A provider that was left alone answered. */
+  'circuit:closed': ProviderEvent
   'tool:start': ToolEvent
   'tool:end': ToolEvent & { readonly durationMs: number; readonly success: boolean }
 }

@@ -9,6 +9,8 @@ export interface EngineLimits {
   readonly maxTransitionsPerTurn: number
   /** Milliseconds for one turn, and as long again for its wait behind earlier turns. Default 120 000. */
   readonly turnTimeoutMs: number
+  /** Milliseconds for one attempt at a call of a model; of a streamed one, from piece to piece. Default 60 000. */
+  readonly modelTimeoutMs: number
   /** Milliseconds for one tool call. Default 30 000. */
   readonly toolTimeoutMs: number
   /** Turns that may wait for one session. Default 32. */
@@ -31,6 +33,7 @@ const defaults: EngineLimits = {
   maxModelCallsPerTurn: 16,
   maxTransitionsPerTurn: 32,
   turnTimeoutMs: 120_000,
+  modelTimeoutMs: 60_000,
   toolTimeoutMs: 30_000,
   maxQueuedTurnsPerSession: 32,
   maxMessageBytes: 256 * 1024,

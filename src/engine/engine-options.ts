@@ -5,13 +5,29 @@ import type { FlowError } from '../errors/flow-error.js'
 import type { FlowRegistration } from '../flow/flow-registry.js'
 import type { FlowLogger, FlowServices } from '../flow/turn.js'
 import type { JsonObject } from '../json.js'
+import type { CircuitBreakerOptions } from '../model/circuit-breaker.js'
 import type { FilePart, ImagePart } from '../model/message.js'
+import type { ModelBudgets } from '../model/model-budget.js'
 import type { Model, ModelProviderAdapter } from '../model/model-provider.js'
 import type { SessionStore } from '../session/session-store.js'
 import type { EngineLimits } from './engine-limits.js'
 
 /** What an ID is made for. */
 export type IdKind = 'session' | 'revision' | 'turn'
+
+/**
+ * How a call of a model is tried again that failed in a way that may pass. Before the attempt after the n-th it waits a
+ * random time up to `baseDelayMs` x 2^(n-1), `maxDelayMs` at the most; longer where the provider said so. An attempt that
+ * could not begin before the turn's deadline is not waited for.
+ */
+export interface ModelRetryOptions {
+  /** Attempts at one model, the first one included. Default 3. 1: none is tried again. */
+  readonly maxAttempts?: number
+  /** Milliseconds. Default 500. */
+  readonly baseDelayMs?: number
+  /** Milliseconds. Default 8 000. */
+  readonly maxDelayMs?: number
+}
 
 /** What {@link FlowEngine} takes. Everything is optional. */
 export interface FlowEngineOptions {
@@ -27,12 +43,20 @@ export interface FlowEngineOptions {
   readonly sessionStore?: SessionStore
   /** Limits; see {@link EngineLimits} for each default. */
   readonly limits?: Partial<EngineLimits>
+  /** How failed calls of models are tried again. */
+  readonly modelRetry?: ModelRetryOptions
+  /** When a provider that fails is left alone. */
+  readonly circuitBreaker?: CircuitBreakerOptions
+  /** What turns and sessions may spend on models, beside the flow's own `budgets()`. Default: not bounded. */
+  readonly budgets?: ModelBudgets
   /** What flows need from the application: `turn.services`. Never stored. Default: `{}`. */
   readonly services?: FlowServices
   /** What an unknown, completed or aborted session ID does: start a new session, or fail. Default `'new'`. */
   readonly unknownSession?: 'new' | 'reject'
   /** The engine's time. Default: the machine's. */
   readonly clock?: Clock
+  /** A number from 0 up to, and without, 1: for the delays between attempts. Default: `Math.random`. */
+  readonly random?: () => number
   /** Makes IDs. Default: random base64url from `crypto.getRandomValues`; for a session 24 bytes, 32 characters. */
   readonly generateId?: (kind: IdKind) => string
   /** Where `turn.log` writes to. Default: `console`. */

@@ -79,15 +79,18 @@ describe('the events of steps, models and tools', () => {
       ['step:enter', { ...of, step: 'Welcome' }],
       ['step:exit', { ...of, step: 'Welcome' }],
       ['step:enter', { ...of, step: 'Ask' }],
-      ['model:start', { ...model, callNumber: 1 }],
-      ['model:end', { ...model, callNumber: 1, durationMs: 0, success: true, inputTokens: 5, outputTokens: 2 }],
+      ['model:start', { ...model, callNumber: 1, attempt: 1 }],
+      [
+        'model:end',
+        { ...model, callNumber: 1, attempt: 1, durationMs: 0, success: true, inputTokens: 5, outputTokens: 2 },
+      ],
       ['tool:start', called],
       ['tool:end', { ...called, durationMs: 0, success: true }],
-      ['model:start', { ...model, callNumber: 2 }],
-      ['model:end', { ...model, callNumber: 2, success: true, ...none }],
-      ['model:retry', { ...model, callNumber: 2 }],
-      ['model:start', { ...model, callNumber: 3 }],
-      ['model:end', { ...model, callNumber: 3, success: true, ...none }],
+      ['model:start', { ...model, callNumber: 2, attempt: 1 }],
+      ['model:end', { ...model, callNumber: 2, attempt: 1, success: true, ...none }],
+      ['model:retry', { ...model, callNumber: 2, reason: 'reply', delayMs: 0 }],
+      ['model:start', { ...model, callNumber: 3, attempt: 1 }],
+      ['model:end', { ...model, callNumber: 3, attempt: 1, success: true, ...none }],
     ])
   })
 

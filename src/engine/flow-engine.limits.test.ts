@@ -79,6 +79,7 @@ describe('the limits of an engine', () => {
       maxModelCallsPerTurn: 16,
       maxTransitionsPerTurn: 32,
       turnTimeoutMs: 120_000,
+      modelTimeoutMs: 60_000,
       toolTimeoutMs: 30_000,
       maxQueuedTurnsPerSession: 32,
       maxMessageBytes: 262_144,
@@ -221,7 +222,13 @@ test('with every limit off no timer is set', async () => {
   const provider = scriptedProvider([{ toolCalls: [{ name: 'look' }] }, 'Seen.'])
   const clock = new VirtualClock()
   const setTimer = vi.spyOn(clock, 'setTimer')
-  const limits = { turnTimeoutMs: off, toolTimeoutMs: off, storeTimeoutMs: off, closeTimeoutMs: off }
+  const limits = {
+    turnTimeoutMs: off,
+    modelTimeoutMs: off,
+    toolTimeoutMs: off,
+    storeTimeoutMs: off,
+    closeTimeoutMs: off,
+  }
   const engine = new FlowEngine({
     flows: [modelFlow(() => 'seen')],
     providers: [provider],

@@ -29,11 +29,14 @@ import type {
 } from './engine-options.js'
 import type { EngineParts } from './engine-parts.js'
 import { asFlowError } from './error-text.js'
+import type { FlowStream } from './flow-stream.js'
 import { createGenerateId } from './generate-id.js'
+import { resolveModelOptions } from './model-options.js'
 import { removeSession } from './remove-session.js'
 import { deleteFailure, deleteSuccess, failureEnvelope } from './run-envelope.js'
 import { runTurn } from './run-turn.js'
 import { TurnScope } from './turn-scope.js'
+import { TurnStream } from './turn-stream.js'
 
 /**
  * Runs registered flows, one user turn at a time, over durable sessions.
@@ -75,6 +78,8 @@ export class FlowEngine {
       session: new FlowSession(new StoreAccess({ store, clock, storeTimeoutMs: limits.storeTimeoutMs })),
       services: options.services ?? ({} as FlowServices),
       logger: options.logger ?? console,
+      random: options.random ?? Math.random,
+      ...resolveModelOptions(options),
       unknownSession,
       scopes: new Set<TurnScope>(),
     }
@@ -202,16 +207,27 @@ export class FlowEngine {
 
   /** Runs one user turn like {@link FlowEngine.run}, and tells the error. Never rejects. */
   execute(input: FlowRunInput): Promise<ExecuteResult> {
-    const { limits } = this.#parts
-    return this.#execute(
-      () => input.sessionId,
-      (sessionId) => {
-        const { flowName, userMessage, signal, owner, serverContext } = input
-        const config = checkConfig(input.config, limits)
-        const context = config === undefined ? undefined : { config }
-        return checkTurnInput({ flowName, userMessage, sessionId, context, signal, owner, serverContext }, limits)
-      },
-    )
+    return this.#run(input, undefined)
+  }
+
+  /**
+   * Runs one user turn like {@link FlowEngine.run}, and tells it piece by piece while it runs: the text of the reply, the
+   * steps and tools. All of it is provisional until the last piece, which is `result` after the commit, or `error`.
+   * The turn begins when the first piece is asked for, and waits for a slow reader, up to its deadline. Leaving the loop
+   * early aborts it; the session stays as it was, unless the commit has begun.
+   *
+   * @returns The pieces, to be read once. Reading never rejects.
+   * @example
+   * ```ts
+   * for await (const event of engine.stream({ flowName: 'SupportDesk', userMessage: 'Where is my order?' })) {
+   *   if (event.type === 'text-delta') process.stdout.write(event.text)
+   *   if (event.type === 'reset') console.log('\\n[again]')
+   *   if (event.type === 'result') console.log(event.response.session)
+   * }
+   * ```
+   */
+  stream(input: FlowRunInput): FlowStream {
+    return new TurnStream((stream) => this.#run(input, stream))
   }
 
   /** The sessions of this engine: their lock is the application's to use. */
@@ -318,10 +334,29 @@ export class FlowEngine {
     })
   }
 
-  /** Both are called inside the guard: a caller's own object may throw where it is read. */
+  #run(input: FlowRunInput, stream: TurnStream | undefined): Promise<ExecuteResult> {
+    const { limits } = this.#parts
+    return this.#execute(
+      () => input.sessionId,
+      (sessionId) => {
+        const { flowName, userMessage, signal, owner, serverContext } = input
+        const config = checkConfig(input.config, limits)
+        const context = config === undefined ? undefined : { config }
+        const unchecked = { flowName, userMessage, sessionId, context, signal, owner, serverContext }
+        const checked = checkTurnInput(unchecked, limits)
+        if (stream === undefined) return checked
+        stream.followSignal(checked.signal)
+        return { ...checked, signal: stream.signal }
+      },
+      stream,
+    )
+  }
+
+  /** The first two are called inside the guard: a caller's own object may throw where it is read. */
   async #execute(
     readSessionId: () => unknown,
     check: (sessionId: string | undefined) => CheckedInput,
+    stream?: TurnStream,
   ): Promise<ExecuteResult> {
     let givenId = ''
     try {
@@ -329,7 +364,7 @@ export class FlowEngine {
       givenId = sessionId ?? ''
       const input = check(sessionId)
       if (input.signal?.aborted === true) throw new TurnAbortedError({ cause: input.signal.reason })
-      const scope = new TurnScope(this.#parts, input.flowName, givenId)
+      const scope = new TurnScope(this.#parts, input.flowName, givenId, stream)
       return await this.#parts.session.hold(sessionId, () => runTurn(scope, input), this.#turnWait(scope, input))
     } catch (error) {
       return failureEnvelope(givenId, asFlowError(error))

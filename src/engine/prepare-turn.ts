@@ -2,20 +2,23 @@
  * Everything before a turn's first step: the flow object, its steps and models, and the session's document, restored
  * or new. Nothing is written here, and a failure here leaves the stored document as it was.
  */
-import { FlowCodeError, FlowNotFoundError } from '../errors/engine-errors.js'
+import { FlowCodeError, FlowNotFoundError, InvalidInputError } from '../errors/engine-errors.js'
 import { SessionFlowInvariantError, SessionFlowMismatchError, SessionNotFoundError } from '../errors/session-errors.js'
 import { Flow } from '../flow/flow.js'
 import type { FlowConstructor } from '../flow/flow-registry.js'
 import { Step } from '../flow/step.js'
-import type { ModelSelection } from '../model/model-provider.js'
+import { checkBudgets, type ModelBudgets } from '../model/model-budget.js'
+import type { ModelChoice, ModelSelection } from '../model/model-provider.js'
 import type { ResolvedModel } from '../model/model-registry.js'
 import { resolveSelection } from '../model/model-selection.js'
 import { copyDocument } from '../session/copy-document.js'
 import { decodeSession } from '../session/session-codec.js'
-import { type SessionDocument, sessionLayoutVersion } from '../session/session-document.js'
+import { type SessionDocument, type SessionUsage, sessionLayoutVersion } from '../session/session-document.js'
+import { BudgetCheck } from './budget-check.js'
 import type { CheckedInput } from './check-input.js'
 import { collectSteps, type FlowSteps } from './collect-steps.js'
 import { isoTime } from './iso-time.js'
+import { outputOf } from './structured-output.js'
 import { storableContext } from './turn-draft.js'
 import type { TurnScope } from './turn-scope.js'
 
@@ -23,7 +26,9 @@ import type { TurnScope } from './turn-scope.js'
 export interface PreparedTurn {
   readonly flow: Flow
   readonly steps: FlowSteps
-  readonly modelOf: (stepId: string) => ResolvedModel
+  readonly modelsOf: (stepId: string) => readonly ResolvedModel[]
+  /** The check of what the turn spends, from what was spent before. */
+  readonly budgetOf: (before: SessionUsage) => BudgetCheck | undefined
   /** What the turn starts from: restored, or new. */
   readonly base: SessionDocument
   /** The document as it was loaded; `undefined` for a new session. */
@@ -45,8 +50,17 @@ export function createFlow({ parts, flowName }: TurnScope, input: CheckedInput):
 
 /** Checks all that can be checked without a session (design 5.3 and 5.4). */
 export function bootstrap(scope: TurnScope, flow: Flow): Bootstrapped {
-  const steps = collectSteps(flow, scope.flowName)
-  return { flow, steps, modelOf: resolveModels(scope, flow, steps) }
+  const { flowName, parts } = scope
+  const steps = collectSteps(flow, flowName)
+  const ofFlow = checkBudgets(flow.budgets(), `budgets() of flow '${flowName}'`)
+  const budgets = [parts.budgets, ofFlow].filter((budget) => budget !== undefined)
+  const startedAt = parts.clock.now()
+  return {
+    flow,
+    steps,
+    modelsOf: resolveModels(scope, flow, steps, budgets),
+    budgetOf: (before) => (budgets.length === 0 ? undefined : new BudgetCheck(budgets, before, startedAt)),
+  }
 }
 
 /** Loads the session, or makes a new one in memory. `began` is called when the session's own turn begins. */
@@ -196,28 +210,49 @@ function withoutAliases(document: SessionDocument, steps: FlowSteps): SessionDoc
   }
 }
 
-/** Resolves and validates the model of every model step, once for each selection. */
-function resolveModels(scope: TurnScope, flow: Flow, steps: FlowSteps): (stepId: string) => ResolvedModel {
+/** Resolves and validates the models of every model step, once for each choice. */
+function resolveModels(
+  scope: TurnScope,
+  flow: Flow,
+  steps: FlowSteps,
+  budgets: readonly ModelBudgets[],
+): (stepId: string) => readonly ResolvedModel[] {
   const { models } = scope.parts
-  const resolve = (selection: ModelSelection, base: ModelSelection | undefined, source: string): ResolvedModel =>
-    models.resolve(resolveSelection(selection, base, source))
-  const flowSelection = flow.model()
-  const flowModel =
-    flowSelection === undefined ? undefined : resolve(flowSelection, undefined, `model() of flow '${scope.flowName}'`)
+  const needsPrices = budgets.some(({ turn, session }) => turn?.cost !== undefined || session?.cost !== undefined)
+  const resolve = (choice: ModelChoice, base: ModelChoice | undefined, source: string): readonly ResolvedModel[] => {
+    const selections = listOf(choice)
+    if (selections.length === 0) throw new InvalidInputError({ message: `${source} returned an empty list.` })
+    return selections.map((selection) => {
+      const resolved = models.resolve(resolveSelection(selection, listOf(base), source))
+      if (!needsPrices || resolved.prices !== undefined) return resolved
+      throw new InvalidInputError({
+        message: `Model '${selection.name}' of provider '${selection.provider}' has no prices in the catalog, and a budget of cost is set.`,
+      })
+    })
+  }
+  const flowChoice = flow.model()
+  const flowModels =
+    flowChoice === undefined ? undefined : resolve(flowChoice, undefined, `model() of flow '${scope.flowName}'`)
   /** Of those that name their own. */
-  let ofSteps: Map<string, ResolvedModel> | undefined
+  let ofSteps: Map<string, readonly ResolvedModel[]> | undefined
   for (const [stepId, step] of steps.all()) {
     if (!(step instanceof Step)) continue
+    outputOf(step, stepId)
     const own = step.model()
-    const resolved = own === undefined ? flowModel : resolve(own, flowSelection, `model() of step '${stepId}'`)
+    const resolved = own === undefined ? flowModels : resolve(own, flowChoice, `model() of step '${stepId}'`)
     if (resolved === undefined) {
       throw new FlowCodeError({
         message: `Step '${stepId}' of flow '${scope.flowName}' has no model. Return one from model() of the step or of the flow.`,
       })
     }
-    if (resolved === flowModel) continue
+    if (resolved === flowModels) continue
     ofSteps ??= new Map()
     ofSteps.set(stepId, resolved)
   }
-  return (stepId) => ofSteps?.get(stepId) ?? (flowModel as ResolvedModel)
+  return (stepId) => ofSteps?.get(stepId) ?? (flowModels as readonly ResolvedModel[])
+}
+
+function listOf(choice: ModelChoice | undefined): readonly ModelSelection[] {
+  if (choice === undefined) return []
+  return Array.isArray(choice) ? choice : [choice as ModelSelection]
 }

@@ -48,7 +48,14 @@ describe('a model step', () => {
         },
       ],
       params: { temperature: 0 },
-      origin: { flowName: 'Test', stepId: 'Talk', sessionId: conversation.sessionId, turnNumber: 2, callNumber: 1 },
+      origin: {
+        flowName: 'Test',
+        stepId: 'Talk',
+        sessionId: conversation.sessionId,
+        turnNumber: 2,
+        callNumber: 1,
+        attempt: 1,
+      },
     })
   })
 

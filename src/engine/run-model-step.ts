@@ -2,20 +2,18 @@
  * A model step: calls the model, runs the tools it asks for, and goes on until there is an answer or a move. Every
  * tool call gets its result in memory, whatever happens to it.
  */
-import { FlowCodeError } from '../errors/engine-errors.js'
+import { FlowCodeError, type ModelBlockedError } from '../errors/engine-errors.js'
 import { FlowError } from '../errors/flow-error.js'
 import { message, textMessage } from '../flow/conversation-memory.js'
-import type { Step } from '../flow/step.js'
+import { Step } from '../flow/step.js'
 import type { Tool } from '../flow/tool.js'
 import { Transition } from '../flow/transition.js'
-import type { Message, MessagePart, TextPart, TokenUsage, ToolCallPart, ToolDefinition } from '../model/message.js'
-import type { ResolvedModel } from '../model/model-registry.js'
-import { withoutCredentials } from '../model/model-selection.js'
-import { limitExceeded } from './engine-limits.js'
-import { modelError, partsOf, spend, usageOf } from './model-answer.js'
-import { ModelCall } from './model-call.js'
+import type { TextPart, ToolCallPart, ToolDefinition } from '../model/message.js'
+import { callModel, type ModelAnswer, textOf } from './call-model.js'
+import { modelError } from './model-answer.js'
 import type { StepRun } from './run-steps.js'
 import { runTool, toolResult } from './run-tool.js'
+import { outputOf, readOutput } from './structured-output.js'
 
 /** How a model step ended: with a text that was sent as it was stored, or with a transition. */
 export type ModelStepOutcome = { readonly text: string } | { readonly transition: Transition }
@@ -37,10 +35,12 @@ export async function runModelStep(
   extraPrompt: string | undefined,
 ): Promise<ModelStepOutcome> {
   const { draft, turn, scope } = run
-  const resolved = run.modelOf(stepId)
+  const models = run.modelsOf(stepId)
   const namespace = namespaceOf(step, stepId)
+  const output = outputOf(step, stepId)
+  const streams = step.stream ?? (output === undefined && step.onReply === Step.prototype.onReply)
+  let repairs = 0
   draft.memory.hear(namespace, turn.message, turn.number)
-  draft.answeredBy(stepId, withoutCredentials(resolved.selection))
   for (;;) {
     // What is there at once is not waited for, here and below: each wait costs as much as a hook does.
     const offered = run.flow.tools(turn)
@@ -49,35 +49,97 @@ export async function runModelStep(
     const own = Array.isArray(offeredByStep) ? offeredByStep : await offeredByStep
     scope.check()
     const tools = byName([...shared, ...own], stepId)
-    const parts = await callModel(run, step, stepId, resolved, namespace, tools, extraPrompt)
+    const asked: unknown = step.prompt(turn)
+    const prompt: unknown = typeof asked === 'string' ? asked : await asked
+    scope.check()
+    if (typeof prompt !== 'string')
+      throw new FlowCodeError({ message: `prompt of step '${stepId}' must return a string.` })
+    const messages = draft.memory.messages(namespace)
+    const question = { system: joinPrompts(prompt, extraPrompt), messages, tools: definitionsOf(tools), output }
+    let answered: ModelAnswer
+    try {
+      answered = await callModel(run, { stepId, models, question, streams })
+    } catch (error) {
+      return { transition: await recover(run, step, stepId, error) }
+    }
+    const { parts, resolved } = answered
+    draft.answeredBy(stepId, resolved.selection)
     const calls = parts.filter((part): part is ToolCallPart => part.type === 'tool-call')
     if (calls.length > 0) {
+      scope.stream?.reset('tools')
       draft.memory.append(namespace, message('assistant', parts, turn.number))
       const transition = await runCalls(run, calls, tools, namespace, stepId)
       if (transition !== undefined) return { transition }
       continue
     }
     const said = parts.flatMap((part) => (part.type === 'text' ? spoken(part) : []))
-    const text = said.map((part) => part.text).join('')
-    const reply = step.onReply(text, turn)
-    const answer = typeof reply === 'string' ? reply : await reply
-    scope.check()
-    if (typeof answer === 'string') {
-      // What was sent is what is remembered.
-      draft.memory.append(namespace, textMessage('assistant', answer, turn.number))
-      return { text: answer }
+    const text = textOf(said)
+    let value: unknown = text
+    let feedback: string | undefined
+    if (step.output !== undefined) {
+      const read = await readOutput(step.output, text)
+      scope.check()
+      if ('value' in read) value = read.value
+      else if (repairs++ < step.maxRepairs) {
+        feedback = `Your answer does not have the required form: ${read.problem}. Answer again, with JSON of that form and nothing else.`
+      } else {
+        const detail = `Its answer does not have the form of output of step '${stepId}': ${read.problem}.`
+        return { transition: await recover(run, step, stepId, modelError(resolved, detail)) }
+      }
     }
-    if (!Transition.isInstance(answer)) {
-      throw new FlowCodeError({
-        message: `onReply of step '${stepId}' must return a text, retry(...) or a transition.`,
-      })
-    }
-    draft.memory.append(namespace, message('assistant', said, turn.number))
-    if (answer.fields.kind !== 'stay') return { transition: answer }
-    draft.memory.append(namespace, textMessage('user', retryReason(answer, stepId), turn.number))
+    const reason = feedback === undefined ? 'reply' : 'output'
+    if (feedback === undefined) {
+      const reply = step.onReply(value as string, turn)
+      const answer = typeof reply === 'string' ? reply : await reply
+      scope.check()
+      if (typeof answer === 'string') {
+        // What was sent is what is remembered.
+        draft.memory.append(namespace, textMessage('assistant', answer, turn.number))
+        return { text: answer }
+      }
+      if (!Transition.isInstance(answer)) {
+        throw new FlowCodeError({
+          message: `onReply of step '${stepId}' must return a text, retry(...) or a transition.`,
+        })
+      }
+      draft.memory.append(namespace, message('assistant', said, turn.number))
+      if (answer.fields.kind !== 'stay') return { transition: answer }
+      feedback = retryReason(answer, stepId)
+    } else draft.memory.append(namespace, message('assistant', said, turn.number))
+    scope.stream?.reset('repair')
+    draft.memory.append(namespace, textMessage('user', feedback, turn.number))
     const { provider, name } = resolved.selection
-    scope.emit('model:retry', { step: stepId, provider, model: name, callNumber: run.modelCalls })
+    scope.emit('model:retry', { step: stepId, provider, model: name, callNumber: run.modelCalls, reason, delayMs: 0 })
   }
+}
+
+/**
+ * Asks the step, then the flow, what becomes of a turn whose model did not answer.
+ *
+ * @throws The error, where neither says.
+ */
+async function recover(run: StepRun, step: Step, stepId: string, error: unknown): Promise<Transition> {
+  const { turn, scope, flow } = run
+  scope.check()
+  if (!FlowError.isInstance(error)) throw error
+  let hook: 'onModelError' | 'onModelBlocked'
+  let details: unknown = error
+  if (error.code === 'MODEL_BLOCKED') {
+    hook = 'onModelBlocked'
+    const { provider, model } = error as ModelBlockedError
+    details = { provider, model, step: stepId, error }
+  } else if (error.code === 'MODEL_ERROR' || error.code === 'BUDGET_EXCEEDED') hook = 'onModelError'
+  else throw error
+  for (const asked of [step, flow]) {
+    const returned: unknown = await asked[hook](details as never, turn)
+    scope.check()
+    if (Transition.isInstance(returned)) return returned
+    if (returned !== undefined) {
+      const whose = asked === step ? `step '${stepId}'` : `flow '${scope.flowName}'`
+      throw new FlowCodeError({ message: `${hook} of ${whose} must return nothing or a transition.` })
+    }
+  }
+  throw error
 }
 
 /** A text without what its provider wants back: after an answer, nothing goes on from it. */
@@ -128,78 +190,13 @@ async function runCalls(
   return transition
 }
 
-async function callModel(
-  run: StepRun,
-  step: Step,
-  stepId: string,
-  resolved: ResolvedModel,
-  namespace: string,
-  tools: ReadonlyMap<string, Tool>,
-  extraPrompt: string | undefined,
-): Promise<readonly MessagePart[]> {
-  const { draft, turn, scope } = run
-  const { limits, clock } = scope.parts
-  if (run.modelCalls >= limits.maxModelCallsPerTurn) {
-    throw limitExceeded(limits, 'maxModelCallsPerTurn', `The number of model calls in step '${stepId}'`)
-  }
-  const asked: unknown = step.prompt(turn)
-  const prompt: unknown = typeof asked === 'string' ? asked : await asked
-  scope.check()
-  if (typeof prompt !== 'string')
-    throw new FlowCodeError({ message: `prompt of step '${stepId}' must return a string.` })
-  const callNumber = ++run.modelCalls
-  const request = requestOf(
-    run,
-    stepId,
-    resolved,
-    draft.memory.messages(namespace),
-    tools,
-    joinPrompts(prompt, extraPrompt),
-    callNumber,
-  )
-  const { provider, name } = resolved.selection
-  const names = { step: stepId, provider, model: name, callNumber }
-  const startedAt = clock.now()
-  let usage: TokenUsage = { inputTokens: 0, outputTokens: 0 }
-  let success = false
-  draft.usage.modelCalls++
-  scope.emit('model:start', names)
-  try {
-    const response = await resolved.model.generate(request)
-    scope.check()
-    usage = usageOf(response)
-    spend(draft.usage, usage)
-    const parts = partsOf(response, resolved, limits.maxJsonDepth)
-    success = true
-    return parts
-  } catch (cause) {
-    throw FlowError.isInstance(cause) ? cause : modelError(resolved, undefined, cause)
-  } finally {
-    if (scope.isHeard('model:end')) {
-      scope.emit('model:end', { ...names, durationMs: clock.now() - startedAt, success, ...usage })
-    }
-  }
-}
-
-function requestOf(
-  run: StepRun,
-  stepId: string,
-  resolved: ResolvedModel,
-  messages: readonly Message[],
-  tools: ReadonlyMap<string, Tool>,
-  system: string,
-  callNumber: number,
-): ModelCall {
-  const { scope, turn } = run
-  const { flowName, sessionId } = scope
+function definitionsOf(tools: ReadonlyMap<string, Tool>): readonly ToolDefinition[] {
   const definitions: ToolDefinition[] = []
   for (const { name, description, inputSchema } of tools.values()) definitions.push({ name, description, inputSchema })
-  const { params } = resolved.selection
-  const origin = { flowName, stepId, sessionId, turnNumber: turn.number, callNumber, attempt: 1 }
-  return new ModelCall(scope, system, { messages, tools: definitions, params, origin })
+  return definitions
 }
 
-function joinPrompts(prompt: string, extra: string | undefined): string {
-  if (extra === undefined) return prompt
-  return prompt === '' ? extra : `${prompt}\n\n${extra}`
+/** The system prompt of a call; none where it is empty. */
+function joinPrompts(prompt: string, extra: string | undefined): string | undefined {
+  return [prompt, extra ?? ''].filter((part) => part !== '').join('\n\n') || undefined
 }

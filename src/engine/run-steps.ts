@@ -12,6 +12,7 @@ import { Step } from '../flow/step.js'
 import { checkBase64, reply as replyTransition, Transition } from '../flow/transition.js'
 import type { ResolvedModel } from '../model/model-registry.js'
 import type { ActiveTurn } from './active-turn.js'
+import type { BudgetCheck } from './budget-check.js'
 import type { FlowSteps } from './collect-steps.js'
 import { limitExceeded } from './engine-limits.js'
 import { plain, type TurnReply } from './run-envelope.js'
@@ -28,8 +29,10 @@ export interface StepRun {
   readonly turn: ActiveTurn
   /** What the user said, before any `withMessage`. */
   readonly userMessage: string
-  /** The model of a model step. */
-  readonly modelOf: (stepId: string) => ResolvedModel
+  /** The model of a model step, and those that stand in for it. */
+  readonly modelsOf: (stepId: string) => readonly ResolvedModel[]
+  /** `undefined` where nothing is budgeted. */
+  readonly budget: BudgetCheck | undefined
   /** Model calls of this turn so far. */
   modelCalls: number
 }
@@ -138,6 +141,7 @@ async function enter(
     scope.check()
     scope.emit('step:exit', { step: left })
   }
+  if (progress.answer === undefined) scope.stream?.reset('step')
   const fields = transition?.fields
   draft.contentType = fields?.contentType
   draft.encoding = fields?.encoding
@@ -146,6 +150,7 @@ async function enter(
   turn.message = fields?.message ?? run.userMessage
   progress.extraPrompt = fields?.prompt
   scope.emit('step:enter', { step: stepId })
+  scope.stream?.tell({ type: 'step', step: stepId })
   const entered: unknown = step.onEnter(turn)
   const returned: unknown = entered === undefined ? undefined : await entered
   scope.check()

@@ -44,8 +44,11 @@ export async function runTool(
     return { result: toolResult(call, `There is no tool '${call.toolName}'. Tools: ${known}.`, true) }
   }
   const startedAt = scope.parts.clock.now()
-  const names = { step, tool: tool.name, toolCallId: call.toolCallId }
+  const { toolCallId } = call
+  const names = { step, tool: tool.name, toolCallId }
+
   scope.emit('tool:start', names)
+  scope.stream?.tell({ type: 'tool-start', tool: tool.name, toolCallId })
   let success = false
   try {
     const outcome = await validateAndExecute(tool, call, turn, scope)
@@ -53,6 +56,7 @@ export async function runTool(
     return outcome
   } finally {
     scope.emit('tool:end', { ...names, durationMs: scope.parts.clock.now() - startedAt, success })
+    scope.stream?.tell({ type: 'tool-end', tool: tool.name, toolCallId, success })
   }
 }
 
@@ -117,7 +121,13 @@ function withinTime(
         return AbortSignal.any([scope.signal, controller.signal])
       },
     }
+    scope.pending = stopDeadline
     const settle = async (): Promise<unknown> => execute(toolCall)
-    settle().then(resolve, reject).finally(stopDeadline)
+    settle()
+      .then(resolve, reject)
+      .finally(() => {
+        scope.pending = undefined
+        stopDeadline()
+      })
   })
 }

@@ -9,6 +9,7 @@ import { onAbort } from '../session/on-abort.js'
 import { nextRevision } from '../session/revision.js'
 import type { SessionDocument } from '../session/session-document.js'
 import { ActiveTurn } from './active-turn.js'
+import type { BudgetCheck } from './budget-check.js'
 import type { CheckedInput } from './check-input.js'
 import type { ExecuteResult } from './engine-options.js'
 import { isoTime } from './iso-time.js'
@@ -23,6 +24,7 @@ import type { TurnScope } from './turn-scope.js'
 export async function runTurn(scope: TurnScope, input: CheckedInput): Promise<ExecuteResult> {
   const { parts } = scope
   const startedAt = parts.clock.now()
+  scope.deadlineAt = startedAt + parts.limits.turnTimeoutMs
   const stopDeadline = setDeadline(parts.clock, parts.limits.turnTimeoutMs, () => {
     scope.giveUp(new TurnTimeoutError({ timeoutMs: parts.limits.turnTimeoutMs, phase: 'turn' }))
   })
@@ -30,7 +32,7 @@ export async function runTurn(scope: TurnScope, input: CheckedInput): Promise<Ex
   const abort = (): void => scope.giveUp(new TurnAbortedError({ cause: signal?.reason }))
   parts.scopes.add(scope)
   scope.announce('turn:start', {})
-  const progress: TurnProgress = { base: undefined, storedRevision: undefined, usage: undefined }
+  const progress: TurnProgress = { base: undefined, storedRevision: undefined, usage: undefined, budget: undefined }
   let stopListening: (() => void) | undefined
   let result: ExecuteResult
   try {
@@ -40,6 +42,7 @@ export async function runTurn(scope: TurnScope, input: CheckedInput): Promise<Ex
     result = await runAndCommit(scope, input, progress, stopDeadline)
   } catch (error) {
     scope.finishWork()
+    if (progress.usage !== undefined) progress.budget?.keepTime(progress.usage, parts.clock.now())
     result = await settleTurnError(scope, error, progress, input.sessionId ?? '')
   } finally {
     stopDeadline()
@@ -62,9 +65,11 @@ async function runAndCommit(
   if (prepared.flow.isBatch()) await saveCheckpoint(scope, prepared, progress)
   const draft = new TurnDraft(prepared.base, prepared.steps, scope.parts.limits)
   progress.usage = draft.usage
+  progress.budget = prepared.budgetOf(draft.base.usage)
   const contextBefore = prepared.flow.context
-  const { reply, completed } = await scope.race(() => runPrepared(scope, input, prepared, draft))
+  const { reply, completed } = await scope.race(() => runPrepared(scope, input, prepared, draft, progress.budget))
   const { parts } = scope
+  progress.budget?.keepTime(draft.usage, parts.clock.now())
   const document = draft.toDocument({
     revision: nextRevision(progress.storedRevision, parts.generateId('revision')),
     at: parts.clock.now(),
@@ -96,7 +101,7 @@ async function prepare(scope: TurnScope, input: CheckedInput, progress: TurnProg
     progress.storedRevision = document?.revision
   })
   progress.base = loaded ?? base
-  return { flow, steps: ready.steps, modelOf: ready.modelOf, base, loaded }
+  return { ...ready, base, loaded }
 }
 
 function runPrepared(
@@ -104,12 +109,15 @@ function runPrepared(
   input: CheckedInput,
   prepared: PreparedTurn,
   draft: TurnDraft,
+  budget: BudgetCheck | undefined,
 ): ReturnType<typeof runSteps> {
-  const { flow, steps, base, modelOf, loaded } = prepared
+  const { flow, steps, base, modelsOf, loaded } = prepared
   for (const [stepId, step] of steps.all()) BaseStep.attach(step, draft, stepId)
   const turn = new ActiveTurn({ scope, draft, flow, steps, input, isNew: loaded === undefined })
   scope.sessionId = base.id
-  return runSteps({ scope, draft, flow, steps, turn, userMessage: input.userMessage, modelOf, modelCalls: 0 })
+  scope.stream?.tell({ type: 'session', session: base.id })
+  const { userMessage } = input
+  return runSteps({ scope, draft, flow, steps, turn, userMessage, modelsOf, budget, modelCalls: 0 })
 }
 
 /** The extra save of a batch flow: the state before the turn (contract 4.5.2). */

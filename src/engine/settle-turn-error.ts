@@ -7,9 +7,11 @@ import { isSessionConflict } from '../errors/session-errors.js'
 import { nextRevision } from '../session/revision.js'
 import type { SessionDocument } from '../session/session-document.js'
 import { isOutcomeUnknown } from '../session/store-access.js'
+import type { BudgetCheck } from './budget-check.js'
 import type { ExecuteResult } from './engine-options.js'
 import { asFlowError } from './error-text.js'
 import { failureEnvelope } from './run-envelope.js'
+import type { TurnDraft } from './turn-draft.js'
 import type { TurnScope } from './turn-scope.js'
 
 /** Texts kept in a document's `error`. */
@@ -22,7 +24,8 @@ export interface TurnProgress {
   /** The revision that is stored now; `undefined` where nothing is. */
   storedRevision: string | undefined
   /** What the turn's model calls cost so far. */
-  usage: SessionDocument['usage'] | undefined
+  usage: TurnDraft['usage'] | undefined
+  budget: BudgetCheck | undefined
 }
 
 /** Settles a failed turn. Does not reject. */

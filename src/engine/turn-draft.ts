@@ -6,7 +6,8 @@ import { FlowCodeError } from '../errors/engine-errors.js'
 import type { StepRuntime } from '../flow/base-step.js'
 import { ConversationMemory } from '../flow/conversation-memory.js'
 import { copyJson, isPlainObject, type JsonObject, jsonSize } from '../json.js'
-import type { ModelSelection } from '../model/model-provider.js'
+import type { ResolvedModelSelection } from '../model/model-provider.js'
+import { withoutCredentials } from '../model/model-selection.js'
 import { GrowingList } from '../session/growing-list.js'
 import type {
   SessionDocument,
@@ -52,7 +53,8 @@ export class TurnDraft implements StepRuntime {
   readonly #states = new Map<string, object>()
   /** The first states, as JSON, of steps that the session has not been in. */
   readonly #lookedAt = new Map<string, string>()
-  readonly #answered: { readonly stepId: string; readonly model: ModelSelection }[] = []
+  /** By step: the model that answered last. */
+  readonly #answered = new Map<string, ResolvedModelSelection>()
   readonly #entered: SessionSequenceEntry[] = []
 
   constructor(base: SessionDocument, steps: FlowSteps, limits: EngineLimits) {
@@ -97,10 +99,10 @@ export class TurnDraft implements StepRuntime {
     if (state !== undefined) Object.assign(current, copyJson(state, 'state', Number.POSITIVE_INFINITY))
   }
 
-  /** Remembers which model answered for a step. */
-  answeredBy(stepId: string, selection: ModelSelection): void {
+  /** Remembers which model answered last for a step. */
+  answeredBy(stepId: string, selection: ResolvedModelSelection): void {
     this.readState(stepId)
-    this.#answered.push({ stepId, model: selection })
+    this.#answered.set(stepId, selection)
   }
 
   /**
@@ -180,8 +182,8 @@ export class TurnDraft implements StepRuntime {
       const { model } = this.#stored(stepId) ?? {}
       steps[stepId] = model === undefined ? { state: stored } : { state: stored, model }
     }
-    for (const { stepId, model } of this.#answered) {
-      steps[stepId] = { state: (steps[stepId] as SessionStep).state, model }
+    for (const [stepId, selection] of this.#answered) {
+      steps[stepId] = { state: (steps[stepId] as SessionStep).state, model: withoutCredentials(selection) }
     }
     return steps
   }

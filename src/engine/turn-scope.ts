@@ -6,6 +6,7 @@ import type { FlowError } from '../errors/flow-error.js'
 import { SessionStoreError } from '../errors/session-errors.js'
 import type { EngineEventMap, EngineEventName } from './engine-events.js'
 import type { EngineParts } from './engine-parts.js'
+import type { TurnStream } from './turn-stream.js'
 
 /** What a turn adds to the payload of an event, beside what every event of a turn carries. */
 type Extra<Name extends EngineEventName> = Omit<EngineEventMap[Name], 'sessionId' | 'flowName' | 'turnId' | 'at'>
@@ -17,6 +18,12 @@ export class TurnScope {
   readonly flowName: string
   /** The session's ID as far as it is known: the one asked for, then the one it is stored under. */
   sessionId: string
+  /** Who reads the turn while it runs; `undefined` where nobody does. */
+  readonly stream: TurnStream | undefined
+  /** When the turn is given up at the latest, on the engine's clock. */
+  deadlineAt: number = Number.POSITIVE_INFINITY
+  /** Called when the turn is given up: ends what it waits for just now, its timers first of all. */
+  pending: ((reason: FlowError) => void) | undefined
   /** Called when the turn has been settled, one way or another. */
   onSettled: (() => void) | undefined
   #controller: AbortController | undefined
@@ -25,10 +32,11 @@ export class TurnScope {
   #over = false
   readonly #held: (() => void)[] = []
 
-  constructor(parts: EngineParts, flowName: string, sessionId: string) {
+  constructor(parts: EngineParts, flowName: string, sessionId: string, stream?: TurnStream) {
     this.parts = parts
     this.flowName = flowName
     this.sessionId = sessionId
+    this.stream = stream
     this.turnId = parts.generateId('turn')
   }
 
@@ -46,6 +54,7 @@ export class TurnScope {
     if (this.#givenUp !== undefined || this.#over) return
     this.#givenUp = error
     this.#controller?.abort(error)
+    this.pending?.(error)
     this.#reject?.(error)
   }
 

@@ -71,6 +71,37 @@ export class LimitExceededError extends FlowError {
   }
 }
 
+/** A budget is used up: no model is called any more. */
+export class BudgetExceededError extends FlowError {
+  /** Whose budget it is. */
+  declare readonly scope: 'turn' | 'session'
+  /** Which amount of it, as in `ModelBudget`. */
+  declare readonly amount: 'modelCalls' | 'tokens' | 'cost' | 'wallTimeMs'
+  /** The budget. */
+  declare readonly value: number
+  declare readonly spent: number
+
+  constructor(options: {
+    readonly scope: BudgetExceededError['scope']
+    readonly amount: BudgetExceededError['amount']
+    readonly value: number
+    readonly spent: number
+    readonly cause?: unknown
+  }) {
+    const { scope, amount, value, spent } = options
+    super({
+      code: 'BUDGET_EXCEEDED',
+      message: `The ${scope}'s budget ${amount} (${value}) is used up: ${spent} spent. Raise it in budgets: { ${scope}: { ${amount}: ... } }.`,
+      cause: options.cause,
+      facts: { scope, amount, value, spent },
+    })
+  }
+
+  static {
+    BudgetExceededError.prototype.name = 'BudgetExceededError'
+  }
+}
+
 /** A model failed, or answered what no model may answer. What the provider threw is the `cause`. */
 export class ModelError extends FlowError {
   declare readonly provider: string

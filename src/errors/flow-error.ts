@@ -15,6 +15,7 @@ export type FlowErrorCode =
   | 'FLOW_ERROR'
   | 'INVALID_INPUT'
   | 'LIMIT_EXCEEDED'
+  | 'BUDGET_EXCEEDED'
   | 'MODEL_ERROR'
   | 'MODEL_BLOCKED'
   | 'TOOL_ERROR'

@@ -127,7 +127,7 @@ test('what a flow returns is checked', () => {
       return 'restored'
     }
   }
-  expectTypeOf<Small['model']>().returns.toEqualTypeOf<ModelSelection | undefined>()
+  expectTypeOf<Small['model']>().returns.toEqualTypeOf<ModelSelection | readonly ModelSelection[] | undefined>()
   expectTypeOf<Small['onRestore']>().parameter(0).toEqualTypeOf<SessionDocument>()
   expectTypeOf<Small['context']>().toEqualTypeOf<Readonly<Record<string, unknown>>>()
   expectTypeOf<Small['context']>().not.toBeAny()

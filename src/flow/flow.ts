@@ -1,12 +1,15 @@
 /**
  * A flow: the steps of one kind of conversation, and what they have in common. A flow object is made for each turn.
  */
+import type { BudgetExceededError, ModelError } from '../errors/engine-errors.js'
 import { deepFreeze, defineOwn, type JsonObject } from '../json.js'
-import type { ModelSelection } from '../model/model-provider.js'
+import type { ModelBudgets } from '../model/model-budget.js'
+import type { ModelChoice } from '../model/model-provider.js'
 import type { SessionDocument } from '../session/session-document.js'
 import type { Awaitable, StepConstructor } from './base-step.js'
 import type { Tool } from './tool.js'
-import type { FlowServices, Turn } from './turn.js'
+import type { Transition } from './transition.js'
+import type { FlowServices, ModelBlockedDetails, Turn } from './turn.js'
 
 /** What the engine gives a flow object. @internal */
 export interface FlowRuntime {
@@ -81,8 +84,16 @@ export abstract class Flow {
     return undefined
   }
 
-  /** The model of every model step that names none. A flow of logic steps needs none. Default: none. */
-  model(): ModelSelection | undefined {
+  /**
+   * The model of every model step that names none, or a list of which each stands in for the one before it. A flow of
+   * logic steps needs none. Default: none.
+   */
+  model(): ModelChoice | undefined {
+    return undefined
+  }
+
+  /** What turns and sessions of this flow may spend on models, beside the engine's `budgets`. Default: not bounded. */
+  budgets(): ModelBudgets | undefined {
     return undefined
   }
 
@@ -105,6 +116,12 @@ export abstract class Flow {
    * changed is saved with the turn. Default: the session goes on as it is.
    */
   onRestore(_document: SessionDocument): Awaitable<SessionDocument | null | void> {}
+
+  /** As `Step.onModelError`, for every model step whose own hook returned nothing. */
+  onModelError(_error: ModelError | BudgetExceededError, _turn: Turn): Awaitable<Transition | void> {}
+
+  /** As `Step.onModelBlocked`, for every model step whose own hook returned nothing. */
+  onModelBlocked(_details: ModelBlockedDetails, _turn: Turn): Awaitable<Transition | void> {}
 
   /** The session's context: `{ config }` where the first turn came with one, and what `addContext` added. Frozen once the session is open. */
   get context(): Readonly<Record<string, unknown>> {

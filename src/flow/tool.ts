@@ -2,9 +2,10 @@
  * Tools: what a model may call, with arguments that are validated before any code of the flow sees them. Running one
  * is the engine's business.
  */
-import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
+import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { FlowCodeError } from '../errors/engine-errors.js'
-import { copyJson, deepFreeze, isPlainObject, type JsonObject } from '../json.js'
+import { deepFreeze, type JsonObject } from '../json.js'
+import { jsonSchemaOf } from './json-schema.js'
 import type { Turn } from './turn.js'
 
 /** The call that a tool is run for. */
@@ -101,41 +102,8 @@ export function tool<Schema extends StandardSchemaV1 = StandardSchemaV1<unknown,
     name,
     description,
     input,
-    inputSchema: options.inputJsonSchema ?? (input === undefined ? noArguments : jsonSchemaOf(input, name)),
+    inputSchema:
+      options.inputJsonSchema ?? (input === undefined ? noArguments : jsonSchemaOf(input, 'input', `tool '${name}'`)),
     execute: (args, turn, call) => options.execute(args, turn, call),
   }
-}
-
-/** By schema object: a tool is made anew in each turn, its schema is not. */
-const jsonSchemas = new WeakMap<StandardSchemaV1, JsonObject>()
-
-function jsonSchemaOf(schema: StandardSchemaV1, toolName: string): JsonObject {
-  const cached = jsonSchemas.get(schema)
-  if (cached !== undefined) return cached
-  const standard = schema['~standard'] as StandardSchemaV1.Props & Partial<StandardJSONSchemaV1.Props>
-  if (typeof standard?.validate !== 'function') {
-    throw new FlowCodeError({
-      message: `The input of tool '${toolName}' is no Standard Schema (Zod, Valibot, ArkType).`,
-    })
-  }
-  if (standard.jsonSchema === undefined) {
-    throw new FlowCodeError({
-      message: `The input schema of tool '${toolName}' (${standard.vendor}) cannot give its JSON Schema. Wrap it (Valibot: toStandardJsonSchema), or pass inputJsonSchema.`,
-    })
-  }
-  let converted: unknown
-  try {
-    converted = standard.jsonSchema.input({ target: 'draft-2020-12' })
-  } catch (cause) {
-    throw new FlowCodeError({
-      message: `The input schema of tool '${toolName}' has no JSON Schema: ${cause instanceof Error ? cause.message : String(cause)}`,
-      cause,
-    })
-  }
-  if (!isPlainObject(converted)) {
-    throw new FlowCodeError({ message: `The input schema of tool '${toolName}' gave no JSON Schema object.` })
-  }
-  const jsonSchema = deepFreeze(copyJson(converted, 'schema', 1000)) as JsonObject
-  jsonSchemas.set(schema, jsonSchema)
-  return jsonSchema
 }

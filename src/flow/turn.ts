@@ -1,6 +1,7 @@
 /**
  * What the code of a flow sees of the turn under way. The engine makes one for each turn; nothing in it outlives it.
  */
+import type { ModelBlockedError } from '../errors/engine-errors.js'
 import type { JsonObject } from '../json.js'
 import type { StepConstructor } from './base-step.js'
 
@@ -62,4 +63,13 @@ export interface Turn {
   readonly log: FlowLogger
   /** The state of another step of this flow, live: what is written to it is stored with the turn. */
   stateOf<Target extends StepConstructor>(step: Target): InstanceType<Target>['state']
+}
+
+/** What a model that refused is known by. */
+export interface ModelBlockedDetails {
+  readonly provider: string
+  readonly model: string
+  /** The step that asked. */
+  readonly step: string
+  readonly error: ModelBlockedError
 }

@@ -16,6 +16,9 @@ export interface ModelSelection {
   readonly params?: JsonObject
 }
 
+/** A model, or several: each stands in for the one before it where that one fails. */
+export type ModelChoice = ModelSelection | readonly ModelSelection[]
+
 /** A {@link ModelSelection} with nothing left open. */
 export interface ResolvedModelSelection {
   readonly provider: string

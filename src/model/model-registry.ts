@@ -5,7 +5,13 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { FlowRegistrationError, InvalidInputError, ModelError } from '../errors/engine-errors.js'
 import { FlowError } from '../errors/flow-error.js'
-import type { Model, ModelProviderAdapter, ResolvedModelSelection, RuntimeModel } from './model-provider.js'
+import type {
+  Model,
+  ModelPrices,
+  ModelProviderAdapter,
+  ResolvedModelSelection,
+  RuntimeModel,
+} from './model-provider.js'
 import { copyParams } from './model-selection.js'
 import { issueText } from './schema-issues.js'
 
@@ -13,6 +19,8 @@ import { issueText } from './schema-issues.js'
 export interface ResolvedModel {
   readonly selection: ResolvedModelSelection
   readonly model: RuntimeModel
+  /** Of its catalog entry. */
+  readonly prices?: ModelPrices
 }
 
 type ModelName = { readonly provider: string; readonly name: string }
@@ -61,7 +69,10 @@ export class ModelRegistry {
       throw failed('It could not be made.', cause)
     }
     if (typeof resolved?.generate !== 'function') throw failed('What was made for it has no method generate(request).')
-    return { selection: checked, model: resolved }
+    const prices = model?.prices
+    return prices === undefined
+      ? { selection: checked, model: resolved }
+      : { selection: checked, model: resolved, prices }
   }
 
   /** The selection as the model will get it, its parameters as their schema returns them; and its catalog entry. */
@@ -113,6 +124,12 @@ function checkModel(model: Model): void {
   if (!isName(model?.provider) || !isName(model.name)) {
     throw new FlowRegistrationError({ message: 'A model must have a `provider` and a `name` that are not blank.' })
   }
+  const { prices } = model
+  if (prices !== undefined && !(isPrice(prices?.input) && isPrice(prices.output) && isPrice(prices.cachedInput ?? 0))) {
+    throw new FlowRegistrationError({
+      message: `The prices of ${nameOf(model)} must be { input, output, cachedInput? }: numbers of at least 0, for a million tokens.`,
+    })
+  }
   if (model.params === undefined) return
   if (typeof model.params['~standard']?.validate !== 'function') {
     const message = `The params of ${nameOf(model)} must be a Standard Schema (Zod, Valibot, ArkType).`
@@ -129,6 +146,10 @@ function asynchronousSchema(model: ModelName): FlowRegistrationError {
   return new FlowRegistrationError({
     message: `The params schema of ${nameOf(model)} validates asynchronously; pass one that does not.`,
   })
+}
+
+function isPrice(value: unknown): boolean {
+  return typeof value === 'number' && value >= 0 && value < Number.POSITIVE_INFINITY
 }
 
 function isName(value: unknown): boolean {

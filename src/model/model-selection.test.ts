@@ -10,7 +10,7 @@ describe('completing a selection', () => {
   const flow = { provider: 'cloud', name: 'large', params: { temperature: 0, seed: 7 } }
 
   test.each([
-    ['no parameters at all', { provider: 'cloud', name: 'large' }, undefined, {}],
+    ['no parameters at all', { provider: 'cloud', name: 'large' }, [], {}],
     ["the flow's, for the same model", { provider: 'cloud', name: 'large' }, flow, { temperature: 0, seed: 7 }],
     [
       "its own over the flow's",
@@ -33,12 +33,16 @@ describe('completing a selection', () => {
     ['none, for another model', { provider: 'cloud', name: 'small' }, flow, {}],
   ])('gives it %s', (_which, selection, base, params) => {
     const { provider: providerName, name } = selection
-    expect(resolveSelection(selection, base, 'model()')).toEqual({ provider: providerName, name, params })
+    expect(resolveSelection(selection, [base].flat(), 'model()')).toEqual({
+      provider: providerName,
+      name,
+      params,
+    })
   })
 
   test('copies the parameters', () => {
     const params = { stop: ['a'] }
-    const completed = resolveSelection({ provider: 'cloud', name: 'small', params }, undefined, 'model()')
+    const completed = resolveSelection({ provider: 'cloud', name: 'small', params }, [], 'model()')
     params.stop.push('b')
     expect(completed.params).toEqual({ stop: ['a'] })
   })
@@ -46,7 +50,7 @@ describe('completing a selection', () => {
   test.each([undefined, null, 'small', { provider: 'cloud' }, { name: 'small' }, { provider: 7, name: 'small' }])(
     'refuses %j',
     (selection) => {
-      expect(() => resolveSelection(selection as never, undefined, "model() of step 'Ask'")).toThrow(
+      expect(() => resolveSelection(selection as never, [], "model() of step 'Ask'")).toThrow(
         expect.objectContaining({
           code: 'INVALID_INPUT',
           message: "model() of step 'Ask' must return { provider, name, params? } with two strings.",
@@ -57,7 +61,7 @@ describe('completing a selection', () => {
 
   test('refuses parameters that JSON cannot carry', () => {
     const selection = { provider: 'cloud', name: 'small', params: { when: new Date(0) as never } }
-    expect(() => resolveSelection(selection, undefined, "model() of step 'Ask'")).toThrow(
+    expect(() => resolveSelection(selection, [], "model() of step 'Ask'")).toThrow(
       expect.objectContaining({
         code: 'INVALID_INPUT',
         message:
@@ -97,7 +101,7 @@ describe('what a document may hold of a selection', () => {
   })
 
   test('has no params where there are none', () => {
-    const selection = resolveSelection({ provider: 'cloud', name: 'small' }, undefined, 'model()')
+    const selection = resolveSelection({ provider: 'cloud', name: 'small' }, [], 'model()')
     expect(withoutCredentials(selection)).toEqual({ provider: 'cloud', name: 'small' })
   })
 

@@ -14,19 +14,21 @@ const credentialName = /api[-_]?key|access[-_]?key|private[-_]?key|token$|secret
 /**
  * Completes a selection: a step's parameters are laid over the flow's where both name the same model.
  *
+ * @param bases - Those of the flow.
+ *
  * @param source - Who selected it, for error messages.
  * @throws {@link InvalidInputError}
  */
 export function resolveSelection(
   selection: ModelSelection,
-  base: ModelSelection | undefined,
+  bases: readonly ModelSelection[],
   source: string,
 ): ResolvedModelSelection {
   if (typeof selection?.provider !== 'string' || typeof selection.name !== 'string') {
     throw new InvalidInputError({ message: `${source} must return { provider, name, params? } with two strings.` })
   }
   const { provider, name, params } = selection
-  const inherited = base?.provider === provider && base.name === name ? base.params : undefined
+  const inherited = bases.find((base) => base.provider === provider && base.name === name)?.params
   if (params === undefined && inherited === undefined) return { provider, name, params: noParams }
   return { provider, name, params: copyParams({ ...inherited, ...params }, source) }
 }

@@ -124,6 +124,8 @@ const checkDocument = fields({
     modelCalls: count,
     cachedInputTokens: optional(count),
     reasoningTokens: optional(count),
+    cost: optional(count),
+    wallTimeMs: optional(count),
   }),
   bytes: count,
   flow: checkFlow,

@@ -20,6 +20,10 @@ export interface SessionUsage {
   readonly cachedInputTokens?: number
   /** Of the output, what was reasoning. Absent where no provider said. */
   readonly reasoningTokens?: number
+  /** By the prices of the catalog. Absent where no model has any. */
+  readonly cost?: number
+  /** Milliseconds that the turns took. Kept only under a budget of the session's `wallTimeMs`. */
+  readonly wallTimeMs?: number
 }
 
 /** What the session keeps of one step. */

@@ -1,5 +1,6 @@
 /** The errors that a script names by their code: each as the engine would make it, sentence and all. */
 import {
+  BudgetExceededError,
   EngineClosedError,
   FlowCodeError,
   FlowError,
@@ -35,6 +36,7 @@ const errors: Readonly<Record<FlowErrorCode, (run: FlowServiceRun) => FlowError>
   FLOW_ERROR: () => new FlowCodeError({ message: 'The flow failed.' }),
   INVALID_INPUT: () => new InvalidInputError({ message: 'The input was refused.' }),
   LIMIT_EXCEEDED: () => new LimitExceededError({ limit: 'maxMessageBytes', value: 256 * 1024, problem: 'The message' }),
+  BUDGET_EXCEEDED: () => new BudgetExceededError({ scope: 'turn', amount: 'modelCalls', value: 5, spent: 5 }),
   MODEL_ERROR: () => new ModelError(model),
   MODEL_BLOCKED: () => new ModelBlockedError(model),
   TOOL_ERROR: () => new ToolExecutionError({ tool: 'scripted', message: 'The tool failed.' }),
@@ -46,6 +48,7 @@ const errors: Readonly<Record<FlowErrorCode, (run: FlowServiceRun) => FlowError>
 /** After these the engine keeps the session as aborted; after all others it leaves it as it was. */
 const aborting: ReadonlySet<FlowErrorCode> = new Set([
   'FLOW_ERROR',
+  'BUDGET_EXCEEDED',
   'MODEL_ERROR',
   'MODEL_BLOCKED',
   'TOOL_ERROR',

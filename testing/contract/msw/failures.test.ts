@@ -28,6 +28,11 @@ const codes: Readonly<Record<FlowErrorCode, readonly [status: number, message: s
     'The message exceeds the limit maxMessageBytes (262144). Raise it with the engine option limits: { maxMessageBytes: ... }.',
     'session-1',
   ],
+  BUDGET_EXCEEDED: [
+    422,
+    "The turn's budget modelCalls (5) is used up: 5 spent. Raise it in budgets: { turn: { modelCalls: ... } }.",
+    'session-2',
+  ],
   MODEL_ERROR: [502, "Model 'scripted' of provider 'scripted' failed.", 'session-2'],
   MODEL_BLOCKED: [502, "Model 'scripted' of provider 'scripted' blocked its answer.", 'session-2'],
   TOOL_ERROR: [500, 'The tool failed.', 'session-2'],

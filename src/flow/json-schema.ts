@@ -1,0 +1,42 @@
+/** The JSON Schema of a Standard Schema, as a model is told of it. */
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
+import { FlowCodeError } from '../errors/engine-errors.js'
+import { copyJson, deepFreeze, isPlainObject, type JsonObject } from '../json.js'
+
+/** By schema object: what holds a schema is made anew in each turn, the schema is not. */
+const jsonSchemas = new WeakMap<StandardSchemaV1, JsonObject>()
+
+/**
+ * What a schema takes, as JSON Schema.
+ *
+ * @param kind - What the schema is for.
+ * @param owner - Whose it is, for messages.
+ * @throws {@link FlowCodeError} for what is no Standard Schema, and for one that cannot give its JSON Schema.
+ */
+export function jsonSchemaOf(schema: StandardSchemaV1, kind: 'input' | 'output', owner: string): JsonObject {
+  const cached = jsonSchemas.get(schema)
+  if (cached !== undefined) return cached
+  const standard = schema['~standard'] as StandardSchemaV1.Props & Partial<StandardJSONSchemaV1.Props>
+  if (typeof standard?.validate !== 'function') {
+    throw new FlowCodeError({
+      message: `The ${kind} of ${owner} is no Standard Schema (Zod, Valibot, ArkType).`,
+    })
+  }
+  const refuse = (problem: string, cause?: unknown): Error =>
+    new FlowCodeError({ message: `The ${kind} schema of ${owner} ${problem}`, cause })
+  if (standard.jsonSchema === undefined) {
+    throw refuse(
+      `(${standard.vendor}) cannot give its JSON Schema. Wrap it (Valibot: toStandardJsonSchema), or pass ${kind}JsonSchema.`,
+    )
+  }
+  let converted: unknown
+  try {
+    converted = standard.jsonSchema.input({ target: 'draft-2020-12' })
+  } catch (cause) {
+    throw refuse(`has no JSON Schema: ${cause instanceof Error ? cause.message : String(cause)}`, cause)
+  }
+  if (!isPlainObject(converted)) throw refuse('gave no JSON Schema object.')
+  const jsonSchema = deepFreeze(copyJson(converted, 'schema', 1000)) as JsonObject
+  jsonSchemas.set(schema, jsonSchema)
+  return jsonSchema
+}

@@ -1,0 +1,60 @@
+/** What may be spent on models, checked when it is set; what a call cost. The check before a call is the engine's. */
+import { InvalidInputError } from '../errors/engine-errors.js'
+import { isPlainObject } from '../json.js'
+import type { TokenUsage } from './message.js'
+import type { ModelPrices } from './model-provider.js'
+
+/** Amounts that may be spent. What is absent is not bounded. */
+export interface ModelBudget {
+  /** Attempts at calls of models. */
+  readonly modelCalls?: number
+  /** Tokens, in and out together. */
+  readonly tokens?: number
+  /** In the currency of the catalog's prices. Every model that is used must have prices then. */
+  readonly cost?: number
+  /** Milliseconds: of a turn, since it began; of a session, the sum over its turns. */
+  readonly wallTimeMs?: number
+}
+
+/** Budgets; each holds by itself. */
+export interface ModelBudgets {
+  /** What one turn may spend. Default: not bounded. */
+  readonly turn?: ModelBudget
+  /** What one session may spend in all its turns, failed ones included. Default: not bounded. */
+  readonly session?: ModelBudget
+}
+
+const scopes = ['turn', 'session'] as const
+/** The amounts of a budget. */
+export const amounts = ['modelCalls', 'tokens', 'cost', 'wallTimeMs'] as const
+
+/**
+ * Checks budgets that came from outside.
+ *
+ * @param source - Who gave them, for the message.
+ * @throws {@link InvalidInputError}
+ */
+export function checkBudgets(budgets: ModelBudgets | undefined, source: string): ModelBudgets | undefined {
+  if (budgets === undefined) return undefined
+  const refuse = (problem: string): Error => new InvalidInputError({ message: `${source}: ${problem}.` })
+  const check = (value: unknown, path: string, known: readonly string[]): [string, unknown][] => {
+    if (!isPlainObject(value)) throw refuse(`${path} must be an object`)
+    const entries = Object.entries(value).filter(([, entry]) => entry !== undefined)
+    const unknown = entries.find(([key]) => !known.includes(key))
+    if (unknown !== undefined) throw refuse(`${path} has no '${unknown[0]}'; known are ${known.join(', ')}`)
+    return entries
+  }
+  for (const [scope, budget] of check(budgets, 'budgets', scopes)) {
+    for (const [amount, value] of check(budget, scope, amounts)) {
+      if (!(typeof value === 'number' && value > 0)) throw refuse(`${scope}.${amount} must be a number above 0`)
+    }
+  }
+  return budgets
+}
+
+/** What a call cost, by the prices of its model. */
+export function costOf({ inputTokens, outputTokens, cachedInputTokens = 0 }: TokenUsage, prices: ModelPrices): number {
+  const { input, output, cachedInput = input } = prices
+  const cached = Math.min(cachedInputTokens, inputTokens)
+  return ((inputTokens - cached) * input + cached * cachedInput + outputTokens * output) / 1_000_000
+}
