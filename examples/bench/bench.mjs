@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-const all = ['turn', 'growth', 'heap', 'lock', 'http', 'import', 'conversation', 'store']
+const all = ['turn', 'growth', 'heap', 'lock', 'http', 'import', 'conversation', 'stream', 'store']
 const flags = process.argv.slice(2).filter((argument) => argument.startsWith('--'))
 const named = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))
 

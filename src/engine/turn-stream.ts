@@ -19,7 +19,9 @@ export class TurnStream implements FlowStream {
   readonly #controller = new AbortController()
   #stopListening: (() => void) | undefined
   readonly #waiting: FlowStreamEvent[] = []
-  readonly #readers: ((read: Read) => void)[] = []
+  /** Who waits for the next piece, and those who asked after it. */
+  #reader: ((read: Read) => void) | undefined
+  readonly #moreReaders: ((read: Read) => void)[] = []
   /** Resolves when the turn is settled; `undefined` before it began. */
   #turn: Promise<void> | undefined
   /** Resolves when there is room again. */
@@ -55,13 +57,16 @@ export class TurnStream implements FlowStream {
   /** The next piece. The first call begins the turn. */
   next(): Promise<Read> {
     this.#turn ??= this.#run()
-    const event = this.#waiting.shift()
-    if (event !== undefined) {
+    if (this.#waiting.length > 0) {
+      const value = this.#waiting.shift() as FlowStreamEvent
       this.#makeRoom?.()
-      return Promise.resolve({ done: false, value: event })
+      return Promise.resolve({ done: false, value })
     }
     if (this.#ended) return Promise.resolve(finished)
-    return new Promise((resolve) => this.#readers.push(resolve))
+    return new Promise((resolve) => {
+      if (this.#reader === undefined) this.#reader = resolve
+      else this.#moreReaders.push(resolve)
+    })
   }
 
   /** Aborts the turn, unless its commit has begun. Resolves when it is settled. */
@@ -78,9 +83,10 @@ export class TurnStream implements FlowStream {
   /** Sends a piece that is not waited for: there are few of them in a turn. */
   tell(event: FlowStreamEvent): void {
     if (this.#ended) return
-    const reader = this.#readers.shift()
-    if (reader === undefined) this.#waiting.push(event)
-    else reader({ done: false, value: event })
+    const reader = this.#reader
+    if (reader === undefined) return void this.#waiting.push(event)
+    this.#reader = this.#moreReaders.length === 0 ? undefined : this.#moreReaders.shift()
+    reader({ done: false, value: event })
   }
 
   /** Sends a piece of the reply. Where too many wait, returns a promise of the time when there is room again. */
@@ -120,6 +126,7 @@ export class TurnStream implements FlowStream {
 
   #end(): void {
     this.#ended = true
-    for (const reader of this.#readers.splice(0)) reader(finished)
+    this.#reader?.(finished)
+    for (const reader of this.#moreReaders.splice(0)) reader(finished)
   }
 }
