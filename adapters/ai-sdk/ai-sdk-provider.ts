@@ -1,18 +1,16 @@
 /**
- * A provider whose models come from an AI SDK package. It decides which models there may be and joins the pieces of a
- * call; what goes over the network, and with which key, is the package's affair.
+ * A provider whose models come from an AI SDK package. It decides which models there may be; what goes over the network,
+ * and with which key, is the package's affair.
  */
 import {
   FlowRegistrationError,
   InvalidInputError,
   type ModelProviderAdapter,
-  type ModelRequest,
   type ResolvedModelSelection,
 } from '../../src/index.js'
-import { responseOf } from './answer.js'
 import { type CallSettings, callSettings } from './call-settings.js'
-import { type AiSdkLanguageModel, type CallOptions, type SupportedModel, supportedModel } from './language-model.js'
-import { promptOf } from './prompt.js'
+import { type AiSdkLanguageModel, type SupportedModel, supportedModel } from './language-model.js'
+import { runtimeModel } from './runtime-model.js'
 
 /** What {@link aiSdkProvider} takes. */
 export interface AiSdkProviderOptions {
@@ -66,19 +64,9 @@ export function aiSdkProvider(options: AiSdkProviderOptions): ModelProviderAdapt
     },
     resolve(selection) {
       const { model, settings } = prepare(selection)
-      return {
-        provider,
-        name: selection.name,
-        generate: async (request) => responseOf(await model.doGenerate(callOptions(request, settings)), selection),
-      }
+      return runtimeModel(model, settings, selection)
     },
   }
-}
-
-function callOptions({ system, messages, tools, signal }: ModelRequest, settings: CallSettings): CallOptions {
-  const prompt = promptOf(system, messages)
-  const options = { ...settings, prompt, abortSignal: signal }
-  return tools.length === 0 ? options : { ...options, tools: tools.map((tool) => ({ type: 'function', ...tool })) }
 }
 
 function checkOptions(options: AiSdkProviderOptions): AiSdkProviderOptions {

@@ -12,7 +12,7 @@ import {
   type ResolvedModelSelection,
   type TokenUsage,
 } from '../../src/index.js'
-import type { AnswerContent, GenerateResult } from './language-model.js'
+import type { AnswerContent, GenerateResult, StopReason, Usage } from './language-model.js'
 
 const finishReasons: readonly string[] = ['stop', 'tool-calls', 'length', 'content-filter', 'error', 'other']
 
@@ -29,7 +29,10 @@ export function responseOf(result: GenerateResult, selection: ResolvedModelSelec
 
 function partOf(content: AnswerContent, selection: ResolvedModelSelection): MessagePart[] {
   const { type, text = '', toolCallId = '', toolName = '', input = '', providerExecuted } = content
-  if (type === 'text' || type === 'reasoning') return [{ type, text, ...dataOf(content) }]
+  if (type === 'text' || type === 'reasoning') {
+    // Nothing was said: streams begin a text before they know.
+    return text === '' && content.providerMetadata === undefined ? [] : [{ type, text, ...dataOf(content) }]
+  }
   if (type !== 'tool-call' || providerExecuted === true) return []
   return [{ type, toolCallId, toolName, input: argumentsOf(input, toolName, selection), ...dataOf(content) }]
 }
@@ -49,24 +52,27 @@ function argumentsOf(input: string, toolName: string, selection: ResolvedModelSe
   }
 }
 
-function finishReasonOf(reason: GenerateResult['finishReason']): FinishReason {
+function finishReasonOf(reason: StopReason): FinishReason {
   const word = typeof reason === 'string' ? reason : reason.unified
   return finishReasons.includes(word) ? (word as FinishReason) : 'other'
 }
 
-/** Whether a chat completion brought a refusal: `@ai-sdk/openai-compatible` reads past it, and the answer would be empty. */
-function hasRefusal(body: unknown): boolean {
-  const completion = body as { choices?: readonly { message?: { refusal?: unknown } }[] } | null | undefined
-  const refusal = completion?.choices?.[0]?.message?.refusal
+interface Choice {
+  readonly message?: { readonly refusal?: unknown } | null
+  readonly delta?: { readonly refusal?: unknown } | null
+}
+
+/**
+ * Whether a chat completion, or a piece of one, brought a refusal: `@ai-sdk/openai-compatible` reads past it, and the
+ * answer would be empty.
+ */
+export function hasRefusal(body: unknown): boolean {
+  const choice = (body as { choices?: readonly (Choice | null)[] } | null | undefined)?.choices?.[0]
+  const refusal = (choice?.message ?? choice?.delta)?.refusal
   return typeof refusal === 'string' && refusal !== ''
 }
 
-function usageOf({
-  inputTokens,
-  outputTokens,
-  cachedInputTokens,
-  reasoningTokens,
-}: GenerateResult['usage']): TokenUsage {
+function usageOf({ inputTokens, outputTokens, cachedInputTokens, reasoningTokens }: Usage): TokenUsage {
   const input = typeof inputTokens === 'object' ? inputTokens : { total: inputTokens, cacheRead: cachedInputTokens }
   const output = typeof outputTokens === 'object' ? outputTokens : { total: outputTokens, reasoning: reasoningTokens }
   return {

@@ -6,7 +6,7 @@ import { InvalidInputError, type JsonValue, type ResolvedModelSelection } from '
 import type { CallOptions } from './language-model.js'
 
 /** The settings of a call that a selection may make. */
-export type CallSettings = Omit<CallOptions, 'prompt' | 'tools' | 'abortSignal'>
+export type CallSettings = Omit<CallOptions, 'prompt' | 'tools' | 'abortSignal' | 'responseFormat' | 'includeRawChunks'>
 
 interface Kind {
   readonly what: string

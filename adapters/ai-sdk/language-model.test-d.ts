@@ -2,12 +2,14 @@
 import type {
   LanguageModelV2,
   LanguageModelV2CallOptions,
+  LanguageModelV2StreamPart,
   LanguageModelV3,
   LanguageModelV3CallOptions,
+  LanguageModelV3StreamPart,
 } from '@ai-sdk/provider'
 import { expectTypeOf, test } from 'vitest'
 import { type AiSdkLanguageModel, type AiSdkProviderOptions, aiSdkProvider } from './index.js'
-import type { CallOptions, GenerateResult } from './language-model.js'
+import type { CallOptions, GenerateResult, StreamPart } from './language-model.js'
 
 test('models of versions 2 and 3 are taken, and of one that is not known yet', () => {
   expectTypeOf<LanguageModelV2>().toExtend<AiSdkLanguageModel>()
@@ -17,12 +19,19 @@ test('models of versions 2 and 3 are taken, and of one that is not known yet', (
   expectTypeOf<string>().not.toExtend<AiSdkLanguageModel>()
 })
 
-/** The engine's JSON is read-only all the way down; that of the packages is not. */
-type Writable<T> = T extends readonly (infer Item)[]
-  ? Writable<Item>[]
-  : T extends object
-    ? { -readonly [Key in keyof T]: Writable<T[Key]> }
-    : T
+/**
+ * The engine's JSON is read-only all the way down; that of the packages is not. Files that say what they are, are those
+ * of version 4.
+ */
+type Writable<T> = T extends { readonly type: 'data' | 'url' }
+  ? never
+  : T extends URL
+    ? T
+    : T extends readonly (infer Item)[]
+      ? Writable<Item>[]
+      : T extends object
+        ? { -readonly [Key in keyof T]: Writable<T[Key]> }
+        : T
 
 test('what is asked is what both versions take', () => {
   type Asked = Writable<Omit<CallOptions, 'abortSignal' | 'tools'>> & Pick<CallOptions, 'abortSignal'>
@@ -37,6 +46,24 @@ test('what both versions answer is what is read', () => {
   type Answered<Model extends { doGenerate(...options: never): unknown }> = Awaited<ReturnType<Model['doGenerate']>>
   expectTypeOf<Answered<LanguageModelV2>['finishReason']>().toExtend<GenerateResult['finishReason']>()
   expectTypeOf<Answered<LanguageModelV3>['finishReason']>().toExtend<GenerateResult['finishReason']>()
+})
+
+test('what both versions stream is what is read', () => {
+  type Streamed = LanguageModelV2StreamPart | LanguageModelV3StreamPart
+  /** A piece as it is read; the metadata of the packages may hold what no JSON does. */
+  type Read<Part> = Part extends { type: string } ? Pick<Part, Extract<keyof Part, ReadField>> : never
+  type ReadField = Exclude<keyof StreamPart, 'providerMetadata' | 'usage'>
+  type Of<Type extends Streamed['type']> = Read<Extract<Streamed, { type: Type }>>
+  expectTypeOf<Of<'text-start' | 'text-delta' | 'text-end'>>().toExtend<StreamPart>()
+  expectTypeOf<Of<'reasoning-start' | 'reasoning-delta' | 'reasoning-end'>>().toExtend<StreamPart>()
+  expectTypeOf<Of<'tool-call' | 'finish' | 'raw' | 'error'>>().toExtend<StreamPart>()
+  expectTypeOf<Of<'text-delta'>['delta']>().toEqualTypeOf<string>()
+  expectTypeOf<Of<'tool-call'>['input']>().toEqualTypeOf<string>()
+  type Opened<Model extends { doStream(...options: never): PromiseLike<{ stream: unknown }> }> = Awaited<
+    ReturnType<Model['doStream']>
+  >['stream']
+  expectTypeOf<Opened<LanguageModelV2>>().toExtend<ReadableStream<LanguageModelV2StreamPart>>()
+  expectTypeOf<Opened<LanguageModelV3>>().toExtend<ReadableStream<LanguageModelV3StreamPart>>()
 })
 
 test('options', () => {

@@ -11,10 +11,24 @@ export interface AiSdkLanguageModel {
   readonly modelId: string
   /** Calls the model once. */
   doGenerate(options: never): PromiseLike<unknown>
+  /** Calls the model once, and gives its answer piece by piece. Default: the models made of it have no `stream`. */
+  doStream?(options: never): PromiseLike<unknown>
 }
 
 /** By provider, then by name: what only that provider reads. */
 export type ProviderOptions = Record<string, Record<string, JsonValue>>
+
+/** Where the bytes of a file are: itself in versions 2 and 3, and named by what it is in version 4. */
+export type FileData =
+  | string
+  | URL
+  | { readonly type: 'data'; readonly data: string }
+  | { readonly type: 'url'; readonly url: URL }
+
+/** A piece of what the user said. */
+export type UserContent =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'file'; readonly mediaType: string; readonly data: FileData; readonly filename?: string }
 
 /** What a tool answered. */
 export type ToolOutput =
@@ -43,7 +57,7 @@ export interface ToolResultContent {
 /** One message of the prompt. */
 export type PromptMessage =
   | { readonly role: 'system'; readonly content: string }
-  | { readonly role: 'user'; readonly content: { readonly type: 'text'; readonly text: string }[] }
+  | { readonly role: 'user'; readonly content: UserContent[] }
   | { readonly role: 'assistant'; readonly content: AssistantContent[] }
   | { readonly role: 'tool'; readonly content: ToolResultContent[] }
 
@@ -55,10 +69,20 @@ export interface FunctionTool {
   readonly inputSchema: JsonObject
 }
 
-/** What `doGenerate` is called with. */
+/** The form that an answer must have. */
+export interface ResponseFormat {
+  readonly type: 'json'
+  readonly name: string
+  readonly schema: JsonObject
+}
+
+/** What `doGenerate` and `doStream` are called with. */
 export interface CallOptions {
   readonly prompt: PromptMessage[]
   readonly tools?: FunctionTool[]
+  readonly responseFormat?: ResponseFormat
+  /** Whether a stream has what the provider sent beside what became of it. */
+  readonly includeRawChunks?: boolean
   readonly abortSignal: AbortSignal
   readonly temperature?: number
   readonly maxOutputTokens?: number
@@ -86,25 +110,59 @@ export interface AnswerContent {
 /** A count of tokens: a number in version 2, broken down since version 3. */
 type TokenCount<Detail extends string> = number | ({ readonly total?: number } & { readonly [Name in Detail]?: number })
 
+/** What a call cost. */
+export interface Usage {
+  readonly inputTokens?: TokenCount<'cacheRead'>
+  readonly outputTokens?: TokenCount<'reasoning'>
+  /** Version 2. */
+  readonly cachedInputTokens?: number
+  /** Version 2. */
+  readonly reasoningTokens?: number
+}
+
+/**
+ * Why a model stopped: a word in version 2, and in later ones an object that has it in `unified`, and the provider's own
+ * word in `raw`.
+ */
+export type StopReason = string | { readonly unified: string; readonly raw?: string | undefined }
+
 /** What `doGenerate` resolves to. */
 export interface GenerateResult {
   readonly content: readonly AnswerContent[]
-  /** A word in version 2, and in later ones an object that has it in `unified`. */
-  readonly finishReason: string | { readonly unified: string }
-  readonly usage: {
-    readonly inputTokens?: TokenCount<'cacheRead'>
-    readonly outputTokens?: TokenCount<'reasoning'>
-    /** Version 2. */
-    readonly cachedInputTokens?: number
-    /** Version 2. */
-    readonly reasoningTokens?: number
-  }
+  readonly finishReason: StopReason
+  readonly usage: Usage
   readonly response?: { readonly body?: unknown }
 }
 
+/** A piece of a streamed answer. Which fields it has is up to its type; types that are not listed are passed over. */
+export interface StreamPart extends AnswerContent {
+  /** Of a text or a thought: what ties its pieces together. */
+  readonly id?: string
+  /** Of a text or a thought. */
+  readonly delta?: string
+  /** Of `finish`. */
+  readonly finishReason?: StopReason
+  /** Of `finish`. */
+  readonly usage?: Usage
+  /** Of `raw`: what the provider sent. */
+  readonly rawValue?: unknown
+  /** Of `error`: anything. */
+  readonly error?: unknown
+}
+
+/** What `doStream` resolves to. */
+export interface StreamResult {
+  readonly stream: ReadableStream<StreamPart>
+}
+
+/** The versions of the specification that are understood. */
+export type SpecificationVersion = 'v2' | 'v3' | 'v4'
+
 /** A model of a supported version. */
 export interface SupportedModel {
+  readonly specificationVersion: SpecificationVersion
   doGenerate(options: CallOptions): PromiseLike<GenerateResult>
+  doStream?(options: CallOptions): PromiseLike<StreamResult>
 }
 
 const supportedVersions: readonly unknown[] = ['v2', 'v3', 'v4']

@@ -1,13 +1,29 @@
 /** From the engine's messages to the prompt of a call. It reshapes; nothing is added, cut or explained. */
 import type { JsonObject, Message, MessagePart, ToolResultPart } from '../../src/index.js'
-import type { AssistantContent, PromptMessage, ProviderOptions, ToolResultContent } from './language-model.js'
+import type {
+  AssistantContent,
+  PromptMessage,
+  ProviderOptions,
+  SpecificationVersion,
+  ToolResultContent,
+  UserContent,
+} from './language-model.js'
+import { fileContent } from './media.js'
 
-/** The prompt of a call: the system prompt first, where there is one. */
-export function promptOf(system: string | undefined, messages: readonly Message[]): PromptMessage[] {
+/**
+ * The prompt of a call: the system prompt first, where there is one.
+ *
+ * @throws `InvalidInputError` for an image or a file that has neither base64 nor an address.
+ */
+export function promptOf(
+  system: string | undefined,
+  messages: readonly Message[],
+  version: SpecificationVersion,
+): PromptMessage[] {
   const prompt: PromptMessage[] = system === undefined ? [] : [{ role: 'system', content: system }]
   for (const { role, parts } of messages) {
     if (role === 'user') {
-      prompt.push({ role, content: parts.flatMap((part) => (part.type === 'text' ? userText(part.text) : [])) })
+      prompt.push({ role, content: parts.flatMap((part) => userContent(part, version)) })
     } else if (role === 'assistant') {
       const content = parts.flatMap(assistantContent)
       // Providers refuse a message without content.
@@ -19,8 +35,9 @@ export function promptOf(system: string | undefined, messages: readonly Message[
   return prompt
 }
 
-function userText(text: string): { type: 'text'; text: string } {
-  return { type: 'text', text }
+function userContent(part: MessagePart, version: SpecificationVersion): UserContent[] {
+  if (part.type === 'text') return [{ type: 'text', text: part.text }]
+  return part.type === 'image' || part.type === 'file' ? [fileContent(part, version)] : []
 }
 
 function assistantContent(part: MessagePart): AssistantContent[] {

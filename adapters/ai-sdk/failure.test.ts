@@ -1,0 +1,106 @@
+import { APICallError } from '@ai-sdk/provider'
+import { describe, expect, test } from 'vitest'
+import { ModelError } from '../../src/index.js'
+import { brokenOff, failureOf } from './failure.js'
+
+const selection = { provider: 'own', name: 'small', params: {} }
+const cut = { message: "The answer of model 'small' of provider 'own' was cut in the middle.", isRetryable: true }
+
+function apiError(fields: Partial<ConstructorParameters<typeof APICallError>[0]> = {}): APICallError {
+  return new APICallError({ message: 'Failed.', url: 'https://own.example/v1', requestBodyValues: {}, ...fields })
+}
+
+describe('what a call failed with', () => {
+  test.each([
+    ['an error of the engine', new ModelError({ provider: 'own', model: 'small' })],
+    ['a status', apiError({ statusCode: 503, cause: new TypeError('terminated') })],
+    ['a good status whose body is no JSON', apiError({ statusCode: 200, cause: namedError('AI_JSONParseError') })],
+    ['a good status without a cause', apiError({ statusCode: 200 })],
+    ['a broken body that is marked', apiError({ statusCode: 200, isRetryable: true, cause: new TypeError('reset') })],
+    ['a text', 'No.'],
+  ])('is %s, as it was', (_what, error) => {
+    expect(failureOf(error, selection)).toBe(error)
+  })
+
+  test('is a cut where a good answer could not be read to its end', () => {
+    const error = apiError({ statusCode: 200, cause: new TypeError('network error') })
+    expect(failureOf(error, selection)).toMatchObject({ ...cut, cause: error })
+  })
+})
+
+describe('what a stream told as its failure', () => {
+  test('is an error, or something with a status, as it is', () => {
+    const error = new Error('Overloaded.')
+    const status = { message: 'Overloaded.', statusCode: 503, isRetryable: true }
+    expect(brokenOff(error, selection)).toBe(error)
+    expect(brokenOff(status, selection)).toBe(status)
+  })
+
+  test.each([
+    [{ type: 'overloaded_error', message: 'Overloaded' }, { isRetryable: true }],
+    [{ type: 'api_error', message: 'Internal server error' }, { isRetryable: true }],
+    [{ message: 'Something went wrong.' }, { isRetryable: true }],
+    ['Something went wrong.', { isRetryable: true }],
+    [null, { isRetryable: true }],
+    [{ message: 'Provider returned error', code: 502 }, { statusCode: 502 }],
+    [{ message: 'Too many', code: '429' }, { statusCode: 429 }],
+    [{ message: 'Too long', code: 400 }, { statusCode: 400 }],
+    [{ type: 'insufficient_quota', message: 'Pay' }, { isRetryable: false }],
+    [{ type: 'invalid_request_error', message: 'No' }, { isRetryable: false }],
+    [{ type: 'server_error', code: 'context_length_exceeded', message: 'No' }, { isRetryable: false }],
+  ])('is the cause of an error otherwise: %j', (told, marks) => {
+    const error = brokenOff(told, selection)
+    expect(error).toBeInstanceOf(Error)
+    expect(error).toMatchObject({
+      message: "Model 'small' of provider 'own' broke off its answer.",
+      cause: told,
+      ...marks,
+    })
+  })
+})
+
+describe('credentials', () => {
+  const key = 'canary-key'
+
+  test.each([
+    [`Request cannot be constructed from a URL that includes credentials: https://user:${key}@own.example/v1`],
+    [`Request cannot be constructed from a URL that includes credentials: https://user:a@${key}@own.example/v1`],
+    [`error sending request for url (https://own.example/v1?api-key=${key}&x=1)`],
+    [`Failed to parse URL from own?key=${key}`],
+    [`Headers.append: "Bearer ${key}\nmore" is an invalid header value.`],
+    [`Headers.append: "a "quoted" ${key}" is an invalid header value.`],
+  ])('are taken out of a message and its stack: %s', (message) => {
+    const error = new TypeError(message)
+    const outer = apiError({ cause: error })
+    expect(failureOf(outer, selection)).toBe(outer)
+    expect(error.message).not.toContain(key)
+    expect(error.message).toContain('***')
+    expect(error.stack).not.toContain(key)
+    expect(error.stack).toContain('failure.test')
+  })
+
+  test('are taken out of the address and the parameters of a request; the conversation stays', () => {
+    const messages = [{ role: 'user', content: 'My api_key is lost' }]
+    const error = apiError({
+      url: `https://own.example/v1/chat?api-key=${key}`,
+      requestBodyValues: { model: 'small', api_key: key, extra: { authorization: key, n: 1 }, messages },
+    })
+    failureOf(error, selection)
+    expect(error.url).toBe('https://own.example/v1/chat?***')
+    expect(error.requestBodyValues).toEqual({ model: 'small', extra: { n: 1 }, messages })
+  })
+
+  test('of what cannot be written stay where they are, and so does the rest', () => {
+    const frozen = Object.freeze(new TypeError(`https://user:${key}@own.example`))
+    const aborted = new DOMException('Given up.', 'AbortError')
+    expect(failureOf(frozen, selection)).toBe(frozen)
+    expect(failureOf(aborted, selection)).toBe(aborted)
+    const looped = new Error('Round')
+    looped.cause = looped
+    expect(failureOf(looped, selection)).toBe(looped)
+  })
+})
+
+function namedError(name: string): Error {
+  return Object.assign(new Error('Failed.'), { name })
+}
