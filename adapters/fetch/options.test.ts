@@ -12,13 +12,17 @@ describe('wrong options fail at creation', () => {
     [null, 'the options must be an object.'],
     [
       { maxBodySize: 1 },
-      "there is no option 'maxBodySize'. The options are basePath, maxBodyBytes, cors, authorize, statuses, rawHeaders, onError.",
+      "there is no option 'maxBodySize'. The options are basePath, maxBodyBytes, cors, authorize, statuses, rawHeaders, heartbeatMs, onError.",
     ],
     [{ maxBodyBytes: 0 }, 'maxBodyBytes must be a positive whole number of bytes, or Infinity.'],
     [{ maxBodyBytes: 1.5 }, 'maxBodyBytes must be a positive whole number of bytes, or Infinity.'],
     [{ maxBodyBytes: '1mb' }, 'maxBodyBytes must be a positive whole number of bytes, or Infinity.'],
     [{ maxBodyBytes: Number.NaN }, 'maxBodyBytes must be a positive whole number of bytes, or Infinity.'],
     [{ statuses: 'exact' }, "statuses must be 'contract' or 'precise'."],
+    ...[0, -1, 0.5, 2_147_483_648, Number.NaN, '15s'].map((heartbeatMs): [unknown, string] => [
+      { heartbeatMs },
+      'heartbeatMs must be from 1 to 2147483647 milliseconds, or Infinity.',
+    ]),
     [{ authorize: true }, 'authorize must be a function.'],
     [{ onError: 'log' }, 'onError must be a function.'],
     [{ basePath: 'ai' }, "basePath must be '/' or a path such as '/ai', with no slash at its end."],
@@ -90,7 +94,7 @@ describe('wrong options fail at creation', () => {
   test('the Hono app names its own options, and takes no basePath', () => {
     expect(() => flowRoutes(createFakeEngine(), { basePath: '/ai' } as never)).toThrow(
       new TypeError(
-        "flowRoutes: there is no option 'basePath'. The options are maxBodyBytes, cors, authorize, statuses, rawHeaders, onError.",
+        "flowRoutes: there is no option 'basePath'. The options are maxBodyBytes, cors, authorize, statuses, rawHeaders, heartbeatMs, onError.",
       ),
     )
   })
@@ -109,6 +113,9 @@ describe('good options', () => {
     [{ cors: { origin: ['capacitor://localhost', 'chrome-extension://abcdefgh'] } }],
     [{ cors: { origin: () => true, credentials: true } }],
     [{ rawHeaders: { 'Content-Security-Policy': null, 'Cache-Control': 'private' } }],
+    [{ heartbeatMs: 1 }],
+    [{ heartbeatMs: 2_147_483_647 }],
+    [{ heartbeatMs: Number.POSITIVE_INFINITY }],
     [{ statuses: 'precise', authorize: () => undefined, onError: () => undefined }],
   ])('%j', (options) => {
     expect(create(options)).not.toThrow()

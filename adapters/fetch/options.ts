@@ -83,6 +83,19 @@ export interface FlowRoutesOptions {
   readonly rawHeaders?: Readonly<Record<string, string | null>>
 
   /**
+   * How long a streamed reply may be silent, in milliseconds, before a comment goes out: it keeps proxies and clients
+   * from taking a connection for dead while a model thinks. At most 2 147 483 647; `Infinity` for none.
+   *
+   * @defaultValue 15 000
+   *
+   * @example
+   * ```ts
+   * createFetchHandler(engine, { heartbeatMs: 5_000 }) // for a proxy that closes after ten silent seconds
+   * ```
+   */
+  readonly heartbeatMs?: number
+
+  /**
    * Is told what `authorize` or `cors.origin` threw, and any other error the adapter did not expect. The client gets a
    * fixed sentence, never this error. What it throws itself is dropped.
    *
@@ -112,7 +125,18 @@ export interface FetchHandlerOptions extends FlowRoutesOptions {
   readonly basePath?: string
 }
 
-const SHARED_OPTIONS: readonly string[] = ['maxBodyBytes', 'cors', 'authorize', 'statuses', 'rawHeaders', 'onError']
+const SHARED_OPTIONS: readonly string[] = [
+  'maxBodyBytes',
+  'cors',
+  'authorize',
+  'statuses',
+  'rawHeaders',
+  'heartbeatMs',
+  'onError',
+]
+
+/** No timer waits longer. */
+const MAX_TIMER_MS = 2_147_483_647
 
 /** @throws TypeError that names the first option that is wrong. `caller` is the function the user called. */
 export function checkOptions(options: FlowRoutesOptions, caller: string, ownOptions: readonly string[] = []): void {
@@ -122,13 +146,16 @@ export function checkOptions(options: FlowRoutesOptions, caller: string, ownOpti
     if (!known.includes(name))
       throw new TypeError(`${caller}: there is no option '${name}'. The options are ${known.join(', ')}.`)
   }
-  const { maxBodyBytes, cors, authorize, statuses, rawHeaders, onError } = options
+  const { maxBodyBytes, cors, authorize, statuses, rawHeaders, heartbeatMs, onError } = options
   if (
     maxBodyBytes !== undefined &&
     maxBodyBytes !== Infinity &&
     !(Number.isSafeInteger(maxBodyBytes) && maxBodyBytes > 0)
   ) {
     throw new TypeError(`${caller}: maxBodyBytes must be a positive whole number of bytes, or Infinity.`)
+  }
+  if (heartbeatMs !== undefined && heartbeatMs !== Infinity && !(heartbeatMs >= 1 && heartbeatMs <= MAX_TIMER_MS)) {
+    throw new TypeError(`${caller}: heartbeatMs must be from 1 to ${MAX_TIMER_MS} milliseconds, or Infinity.`)
   }
   if (statuses !== undefined && statuses !== 'contract' && statuses !== 'precise') {
     throw new TypeError(`${caller}: statuses must be 'contract' or 'precise'.`)

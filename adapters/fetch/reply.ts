@@ -1,8 +1,9 @@
-// Turns a result into an HTTP reply: envelope or raw, status, headers. What is in the result was decided by the engine.
+// Turns a result into an HTTP reply: envelope, raw or a stream, status, headers. What is in the result was decided by the engine.
 // Nothing that a flow returned may make a reply fail, so each string is checked before it becomes a header.
 import type { ExecuteResult, RunResponseType } from '../../src/index.js'
 import type { HeaderRecord } from './cors.js'
 import { DASHED_SESSION_HEADER, isSessionId, SESSION_HEADER } from './read-session-header.js'
+import { createStreamBody, type StreamSource } from './stream-body.js'
 
 const PLAIN = 'text/plain'
 const JSON_TYPE = 'application/json'
@@ -31,10 +32,7 @@ export function replyToRun({ response, encoding }: ExecuteResult, form: RunReply
     'Chat-Reply': 'envelope',
     'Chat-Completed': response.completed ? 'true' : 'false',
   }
-  if (response.session !== '' && isSessionId(response.session)) {
-    headers[SESSION_HEADER] = response.session
-    if (form.dashed) headers[DASHED_SESSION_HEADER] = response.session
-  }
+  addSessionHeaders(headers, response.session, form.dashed)
   if (form.corsHeaders !== undefined) Object.assign(headers, form.corsHeaders)
   if (!response.success) return envelope(asPlain(response), form.failureStatus, headers)
   if (!form.envelopeAsked && response.contentType && response.contentType !== PLAIN) {
@@ -50,9 +48,30 @@ export function replyToRun({ response, encoding }: ExecuteResult, form: RunReply
   return envelope(response, 200, headers)
 }
 
+/** The reply to `POST /run` as server-sent events. `first` is the piece that its headers are made from. */
+export function replyWithStream(source: StreamSource, form: Pick<RunReplyForm, 'dashed' | 'corsHeaders'>): Response {
+  const headers: HeaderRecord = {
+    // An event stream is UTF-8 always: its type needs no charset (WHATWG HTML, section 9.2.5).
+    'Content-Type': 'text/event-stream',
+    // A proxy that compresses would hold pieces back.
+    'Cache-Control': 'no-store, no-transform',
+    'X-Accel-Buffering': 'no',
+    'X-Content-Type-Options': 'nosniff',
+    'Chat-Reply': 'stream',
+  }
+  if (source.first.type === 'session') addSessionHeaders(headers, source.first.session, form.dashed)
+  return new Response(createStreamBody(source), { status: 200, headers: { ...headers, ...form.corsHeaders } })
+}
+
 /** A reply with a JSON body. */
 export function replyJson(value: unknown, status: number, corsHeaders: HeaderRecord | undefined): Response {
   return new Response(JSON.stringify(value), { status, headers: { 'Content-Type': JSON_TYPE, ...corsHeaders } })
+}
+
+function addSessionHeaders(headers: HeaderRecord, session: string, dashed: boolean): void {
+  if (session === '' || !isSessionId(session)) return
+  headers[SESSION_HEADER] = session
+  if (dashed) headers[DASHED_SESSION_HEADER] = session
 }
 
 function envelope(response: RunResponseType, status: number, headers: HeaderRecord): Response {

@@ -1,6 +1,7 @@
 // What the three routes do with a request, from its method to its reply. Which path means which route is decided by the
 // caller: the Fetch handler by `basePath`, the Hono app by where it is mounted.
-import type { FlowRunInput } from '../../src/index.js'
+import type { ExecuteResult, FlowRunInput } from '../../src/index.js'
+import { asksForStream } from './asks-for-stream.js'
 import { type AuthorizedCaller, askAuthorize, isResponse } from './authorize.js'
 import { ClientSignal } from './client-signal.js'
 import { addCorsHeaders, createCors, type HeaderRecord } from './cors.js'
@@ -11,7 +12,7 @@ import { checkContentType, checkEndBody, readRunBody } from './read-run-body.js'
 import { readSessionHeader } from './read-session-header.js'
 import { Refusal } from './refusal.js'
 import { createRefusalReply } from './refusal-reply.js'
-import { replyJson, replyToRun } from './reply.js'
+import { replyJson, replyToRun, replyWithStream } from './reply.js'
 import type { ServedEngine } from './served-engine.js'
 import { statusOf } from './statuses.js'
 
@@ -34,7 +35,7 @@ export function createRouteHandler(
 ): RouteHandler {
   if (typeof engine?.execute !== 'function') throw new TypeError(`${caller}: the first argument must be a FlowEngine.`)
   checkOptions(options, caller, ownOptions)
-  const { maxBodyBytes = 1024 * 1024, authorize, statuses = 'contract' } = options
+  const { maxBodyBytes = 1024 * 1024, authorize, statuses = 'contract', heartbeatMs = 15_000 } = options
   const cors = options.cors === undefined ? undefined : createCors(options.cors, report)
   const readBody = createBodyReader(maxBodyBytes)
   const rawHeaders = createRawHeaders(options.rawHeaders)
@@ -66,7 +67,21 @@ export function createRouteHandler(
     if (config !== undefined) input.config = config
     if (who.principal !== undefined) input.owner = who.principal
     if (who.context !== undefined) input.serverContext = who.context
-    const result = await engine.execute(input)
+    if (!asksForStream(request.headers)) return replyTo(await engine.execute(input), request, dashed, corsHeaders)
+    const events = engine.stream(input)
+    const { value: first } = await events.next()
+    if (first === undefined) throw new Error('The stream of a turn ended before it began.')
+    // No byte has gone out, so it is told as without a stream: by the status.
+    if (first.type === 'error') return replyTo(first, request, dashed, corsHeaders)
+    return replyWithStream({ first, events, heartbeatMs, report }, { dashed, corsHeaders })
+  }
+
+  function replyTo(
+    result: ExecuteResult,
+    request: Request,
+    dashed: boolean,
+    corsHeaders: HeaderRecord | undefined,
+  ): Response {
     return replyToRun(result, {
       failureStatus: result.response.success ? 200 : statusOf(result.error, statuses),
       dashed,

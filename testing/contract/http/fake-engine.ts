@@ -1,6 +1,8 @@
 // An engine that is none: it answers what the test says and records what the adapter asked. For tests of how the
 // adapters read requests and write replies; the cases of the contract run on the real engine.
 import type { ServedEngine } from '../../../adapters/fetch/index.js'
+import type { FlowStream } from '../../../src/index.js'
+import { FakeStream } from './fake-stream.js'
 
 type Input = Parameters<ServedEngine['execute']>[0]
 type Result = Awaited<ReturnType<ServedEngine['execute']>>
@@ -15,6 +17,7 @@ export interface FakeEngine extends ServedEngine {
 /** Answers of the fake engine; those that are left out are plain successes. */
 export interface FakeAnswers {
   readonly execute?: (input: Input) => Result | Promise<Result>
+  readonly stream?: (input: Input) => FlowStream
   readonly executeDelete?: (sessionId: string) => DeleteAnswer
   readonly maxJsonDepth?: number
 }
@@ -46,6 +49,10 @@ export function createFakeEngine(answers: FakeAnswers = {}): FakeEngine {
     async execute(input) {
       inputs.push(input)
       return answers.execute?.(input) ?? resultOf()
+    },
+    stream(input) {
+      inputs.push(input)
+      return answers.stream?.(input) ?? new FakeStream()
     },
     async executeDelete(sessionId, options) {
       deletions.push([sessionId, options])
