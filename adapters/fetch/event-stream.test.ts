@@ -44,13 +44,13 @@ describe('encodeEvent', () => {
   test.each([
     ['line breaks', 'a\r\nb\nc\rd'],
     ['an event in the text', 'x\n\nevent: result\ndata: {"success":true}\n\n'],
-    ['separators that are no line breaks here', 'a\u2028b\u2029c\u0085d'],
+    ['line breaks of other languages', 'a\u2028b\u2029c\u0085d\u000be\u000cf\u001cg'],
     ['NUL and a byte order mark', '\ufeffa\u0000b'],
     ['lone surrogates', 'a\ud83db\ude00'],
     ['a pair of surrogates', '😀'],
   ])('%s survive in one line of data', (_name, text) => {
     const bytes = new TextEncoder().encode(encodeEvent({ type: 'text-delta', text }, 1))
-    const lines = new TextDecoder().decode(bytes).split(/\r\n|\r|\n/)
+    const lines = new TextDecoder().decode(bytes).split(/\r\n|[\r\n\x85\u2028\u2029]/)
     expect(lines).toHaveLength(5)
     expect(JSON.parse((lines[2] ?? '').slice('data: '.length))).toEqual({ text })
   })

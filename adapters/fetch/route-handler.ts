@@ -67,7 +67,9 @@ export function createRouteHandler(
     if (config !== undefined) input.config = config
     if (who.principal !== undefined) input.owner = who.principal
     if (who.context !== undefined) input.serverContext = who.context
-    if (!asksForStream(request.headers)) return replyTo(await engine.execute(input), request, dashed, corsHeaders)
+    if (engine.stream === undefined || !asksForStream(request.headers)) {
+      return replyTo(await engine.execute(input), request, dashed, corsHeaders)
+    }
     const events = engine.stream(input)
     const { value: first } = await events.next()
     if (first === undefined) throw new Error('The stream of a turn ended before it began.')

@@ -1,8 +1,10 @@
 // What the HTTP adapters need of an engine: a narrower type than the engine itself, so that an application can put an
 // object of its own in front of it (to count turns, for instance), and a test a fake one in its place.
-import type { FlowEngine, FlowRunInput, FlowStream } from '../../src/index.js'
+import type { FlowEngine } from '../../src/index.js'
 
-/** The part of a `FlowEngine` that the routes use. None of these may reject or throw. */
-export type ServedEngine = Pick<FlowEngine, 'execute' | 'executeDelete' | 'getFlowNames' | 'limits'> & {
-  stream(input: FlowRunInput): FlowStream
-}
+/**
+ * The part of a `FlowEngine` that the routes use. None of these may reject or throw. Without `stream` every reply is sent
+ * whole, whatever the client asks for.
+ */
+export type ServedEngine = Pick<FlowEngine, 'execute' | 'executeDelete' | 'getFlowNames' | 'limits'> &
+  Partial<Pick<FlowEngine, 'stream'>>

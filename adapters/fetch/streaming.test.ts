@@ -118,6 +118,18 @@ describe('who does not ask for a stream', () => {
     },
   )
 
+  test('and who asks an engine that cannot stream gets none', async () => {
+    const { stream: _, ...engine } = createFakeEngine()
+    const reply = await createFetchHandler(engine)(
+      new Request('http://chat.example/ai/run', {
+        method: 'POST',
+        headers: { Accept: 'text/event-stream' },
+        body: '{"flowName":"A"}',
+      }),
+    )
+    expect([reply.status, reply.headers.get('content-type')]).toEqual([200, 'application/json'])
+  })
+
   test('the other routes never stream', async () => {
     const { engine } = serve()
     const handler = createFetchHandler(engine)

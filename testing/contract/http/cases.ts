@@ -5,6 +5,7 @@ import { policyCases } from './policy-cases.js'
 import { rawCases } from './raw-cases.js'
 import { runCases } from './run-cases.js'
 import type { Serve, TestFunction } from './serve.js'
+import { streamCases } from './stream-cases.js'
 
 /** Declares all HTTP cases. */
 export function httpCases(test: TestFunction, serve: Serve): void {
@@ -13,4 +14,5 @@ export function httpCases(test: TestFunction, serve: Serve): void {
   endAndFlowsCases(test, serve)
   badRequestCases(test, serve)
   policyCases(test, serve)
+  streamCases(test, serve)
 }

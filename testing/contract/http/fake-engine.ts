@@ -9,7 +9,7 @@ type Result = Awaited<ReturnType<ServedEngine['execute']>>
 type DeleteAnswer = Awaited<ReturnType<ServedEngine['executeDelete']>>
 
 /** What the engine was asked, in order. */
-export interface FakeEngine extends ServedEngine {
+export interface FakeEngine extends Required<ServedEngine> {
   readonly inputs: Input[]
   readonly deletions: (readonly [sessionId: string, options: { readonly owner?: string } | undefined])[]
 }

@@ -1,0 +1,83 @@
+// A model in the hands of a test: it says what the test lets it say, when the test lets it, and records who listens.
+import type { ModelProviderAdapter, ModelRequest, ModelStreamPart } from '../../../src/index.js'
+
+/** A call of the model that waits to be answered. */
+export interface GatedCall {
+  readonly request: ModelRequest
+  /** Sends a piece of the answer. */
+  say(text: string): void
+  /** Ends the answer: it is all that was said. */
+  finish(): void
+  /** Ends it with an error. */
+  fail(error: Error): void
+  /** Whether the reader of the answer has left. */
+  readonly left: Promise<void>
+}
+
+/** A model provider, `gated`, whose one model answers through {@link GatedModel.called}. */
+export class GatedModel {
+  readonly provider: ModelProviderAdapter
+  readonly #calls: GatedCall[] = []
+  readonly #waiting: ((call: GatedCall) => void)[] = []
+
+  constructor() {
+    this.provider = {
+      provider: 'gated',
+      resolve: ({ provider, name }) => ({
+        provider,
+        name,
+        generate: () => Promise.reject(new Error('This model streams.')),
+        stream: (request) => this.#answer(request),
+      }),
+    }
+  }
+
+  /** The next call: one that has come, or the one that will. */
+  called(): Promise<GatedCall> {
+    const call = this.#calls.shift()
+    return call === undefined ? new Promise((resolve) => this.#waiting.push(resolve)) : Promise.resolve(call)
+  }
+
+  async *#answer(request: ModelRequest): AsyncGenerator<ModelStreamPart, void, void> {
+    const said: (string | Error | undefined)[] = []
+    let wake = (): void => {}
+    let leave = (): void => {}
+    const give = (piece: string | Error | undefined): void => {
+      said.push(piece)
+      wake()
+    }
+    const call: GatedCall = {
+      request,
+      say: give,
+      finish: () => give(undefined),
+      fail: give,
+      left: new Promise((resolve) => {
+        leave = resolve
+      }),
+    }
+    const waiting = this.#waiting.shift()
+    if (waiting === undefined) this.#calls.push(call)
+    else waiting(call)
+    request.signal.addEventListener('abort', () => give(new Error('The turn was given up.')))
+    let text = ''
+    try {
+      while (true) {
+        while (said.length > 0) {
+          const piece = said.shift()
+          if (piece instanceof Error) throw piece
+          if (piece === undefined) {
+            yield { type: 'finish', response: { parts: [{ type: 'text', text }] } }
+            return
+          }
+          text += piece
+          yield { type: 'text-delta', text: piece }
+        }
+        await new Promise<void>((resolve) => {
+          wake = resolve
+        })
+      }
+    } finally {
+      leave()
+    }
+  }
+}
