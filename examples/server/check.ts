@@ -7,12 +7,14 @@ import { connect } from 'node:net'
 import { type Carrier, type ChildServer, startCarrier, startChildServer } from './checks/child-server.js'
 import { Conversation, type Envelope, post } from './checks/conversation.js'
 import { runPrintedLines } from './checks/printed-lines.js'
+import { readEvents } from './page/read-events.js'
 
 async function checkPrintedLines({ lines }: ChildServer): Promise<void> {
   const { answers, file } = await runPrintedLines(lines)
   assert.ok(answers.startsWith('["Appointment","SupportDesk","VisitReport"]'))
   assert.match(answers, /On which day\?.*At what time\?/)
   assert.match(answers, /The parcel of FK-1057 is on the night train\./)
+  assert.match(answers, /event: text-delta\nid: \d+\ndata: \{"text":"fern\."\}\n\nevent: result\n/)
   assert.match(answers, /Visits this summer,\r\nMonth,Visits\r\n/)
   assert.match(answers, /\{"success":true,"session":"[\w-]{32}"\}$/)
   assert.equal(new TextDecoder().decode(file.subarray(0, 8)), '%PDF-1.4')
@@ -48,6 +50,32 @@ async function checkSupportDesk({ url }: ChildServer): Promise<void> {
   assert.match(await talk.say('Then I return something of FK-1042'), /^Gladly\. Which item/)
   assert.match(await talk.say('The teapot came cracked'), /^Return R-1 is open: cast iron teapot, damaged\./)
   assert.equal(await talk.say('No, thank you', true), 'Thank you for writing to Fern & Kettle. Goodbye!')
+}
+
+async function checkStream({ url }: ChildServer): Promise<void> {
+  const page = await fetch(url)
+  assert.equal(page.headers.get('Content-Type'), 'text/html; charset=utf-8')
+  assert.match(page.headers.get('Content-Security-Policy') ?? '', /script-src 'self'/)
+  for (const [, path] of (await page.text()).matchAll(/(?:src|href)="([\w.]+)"/g)) {
+    assert.equal((await fetch(`${url}/${path}`)).status, 200, path)
+  }
+
+  const reply = await fetch(`${url}/ai/run`, {
+    method: 'POST',
+    headers: { Accept: 'text/event-stream', 'Content-Type': 'application/json' },
+    body: JSON.stringify({ flowName: 'SupportDesk', message: 'I want a refund today' }),
+  })
+  let text = ''
+  const taken: string[] = []
+  for await (const { type, data } of readEvents(reply.body ?? new ReadableStream())) {
+    if (type === 'text-delta') text += data.text
+    if (type === 'reset') taken.push(text)
+    if (type === 'reset') text = ''
+    if (type === 'result') assert.equal(text, data.message)
+  }
+  assert.deepEqual(taken, ['You will have your money back soon.'])
+  assert.match(text, /^Refunds are decided by the accounts team/)
+  console.log(`SupportDesk > I want a refund today\n    (${taken}) ${text}`)
 }
 
 async function checkReport({ url }: ChildServer): Promise<void> {
@@ -121,6 +149,7 @@ try {
   await checkPrintedLines(server)
   await checkAppointment(server)
   await checkSupportDesk(server)
+  await checkStream(server)
   await checkReport(server)
   await checkRoutes(server)
   await checkShutdown(server, carrier)

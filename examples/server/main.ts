@@ -14,6 +14,7 @@ import { serve } from '@hono/node-server'
 import { Hono } from 'hono'
 import { flowRoutes } from 'turnkeeper/hono'
 import { createApplication } from './application.js'
+import { pageRoutes } from './page.js'
 import { createRemoteParcels } from './services/parcels.js'
 import { tryItLines } from './try-it.js'
 
@@ -32,6 +33,8 @@ app.use(async (context, next) => {
   if (closing) context.header('Connection', 'close')
 })
 app.route('/ai', flowRoutes(engine, { cors: { origin: ALLOWED_ORIGINS.split(',') } }))
+// What is built lies in examples/dist; the page needs no build.
+app.route('/', pageRoutes(new URL('../../server/page/', import.meta.url)))
 
 const server = serve({ fetch: app.fetch, port: Number(PORT), hostname: HOST }, ({ port }) => {
   const url = `http://${HOST}:${port}`

@@ -7,7 +7,9 @@ export function tryItLines(url: string): string {
   const say = (body: object, options = ''): string =>
     `curl -s${options} --json '${JSON.stringify(body)}' -H "CHAT_SESSION_ID: $ID" ${url}/ai/run`
   const turn = (flowName: string, message: string): object => ({ flowName, message })
-  return `The flows:
+  return `Talk to the support desk in a browser: ${url}/
+
+The flows:
   curl -s ${url}/ai/flows
 
 Book a repair. The first reply brings the session's ID in a header; every later turn sends it back:
@@ -18,6 +20,9 @@ Book a repair. The first reply brings the session's ID in a header; every later 
 Ask the support desk:
   ${begin(turn('SupportDesk', 'Where is my parcel?'))}
   ${say(turn('SupportDesk', 'FK-1057'))}
+
+The same as a stream, event by event:
+  ${say(turn('SupportDesk', 'What is in order FK-1063?'), "N -H 'Accept: text/event-stream'")}
 
 Get a report, as text and as a file:
   ${begin({ flowName: 'VisitReport', config: { title: 'Visits this summer' } })}

@@ -56,7 +56,11 @@ async function withFetch(lines: readonly string[]): Promise<{ answers: string; f
     const url = /http:\/\/[^\s)]+/.exec(line)?.[0] ?? ''
     const body = /--json '(.*?)'/.exec(line)?.[1]
     const method = body === undefined && !line.includes('-X POST') ? 'GET' : 'POST'
-    const headers = { 'Content-Type': 'application/json', ...(line.includes('$ID') ? { CHAT_SESSION_ID: id } : {}) }
+    const headers = {
+      'Content-Type': 'application/json',
+      Accept: /-H 'Accept: (.*?)'/.exec(line)?.[1] ?? '*/*',
+      ...(line.includes('$ID') ? { CHAT_SESSION_ID: id } : {}),
+    }
     const response = await fetch(url, { method, headers, ...(body === undefined ? {} : { body }) })
     assert.equal(response.status, 200, line)
     const bytes = new Uint8Array(await response.arrayBuffer())

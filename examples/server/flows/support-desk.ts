@@ -6,7 +6,8 @@
  * - A tool answers with a value (the model goes on), with a `ToolError` (the model tries something else) or with a
  *   transition (the conversation moves).
  * - Both steps share one memory, so the second knows what was said in the first.
- * - `onReply` reads the answer before the user does, and may send the model back to its desk.
+ * - `onReply` reads the answer before it counts, and may send the model back to its desk. With `stream` a reader of the
+ *   stream has seen it by then, and is told to forget it.
  */
 import { Flow, finish, go, retry, Step, ToolError, type Turn, tool } from 'turnkeeper'
 import { z } from 'zod'
@@ -26,6 +27,7 @@ const memory = 'desk'
 export class Desk extends Step {
   static override readonly id = 'Desk'
   override readonly memory = memory
+  override readonly stream = true
 
   override prompt() {
     return 'You answer for Fern & Kettle, a shop for house plants and teapots. Look up what you do not know.'

@@ -1,7 +1,7 @@
 /**
  * A model that runs in the process: a handful of rules that read the conversation and answer like a model would, with
- * text or tool calls. It needs no network and no key, and it always says the same. In its place a real application
- * registers a provider that talks to a service; the flow does not change.
+ * text or tool calls, at once or word by word. It needs no network and no key, and it always says the same. In its place
+ * a real application registers a provider that talks to a service; the flow does not change.
  */
 import {
   InvalidInputError,
@@ -11,6 +11,7 @@ import {
   type ModelProviderAdapter,
   type ModelRequest,
   type ModelResponse,
+  type ModelStreamPart,
   type ToolResultPart,
 } from 'turnkeeper'
 
@@ -27,7 +28,23 @@ export const localProvider: ModelProviderAdapter = {
     // An error of this package goes out as it is; the text of any other would stay in its `cause`.
     if (name !== 'desk-1') throw new InvalidInputError({ message: `There is no local model '${name}', only 'desk-1'.` })
   },
-  resolve: ({ provider, name }) => ({ provider, name, generate: async (request) => respond(request) }),
+  resolve: ({ provider, name }) => ({ provider, name, generate: async (request) => respond(request), stream }),
+}
+
+const millisecondsPerWord = 25
+
+/** The same answer, as fast as somebody talks who is in a hurry. */
+async function* stream(request: ModelRequest): AsyncGenerator<ModelStreamPart> {
+  const response = respond(request)
+  for (const part of response.parts) {
+    if (part.type !== 'text') continue
+    for (const word of part.text.match(/\S+\s*/g) ?? []) {
+      yield { type: 'text-delta', text: word }
+      await new Promise((resolve) => setTimeout(resolve, millisecondsPerWord))
+      request.signal.throwIfAborted()
+    }
+  }
+  yield { type: 'finish', response }
 }
 
 function respond(request: ModelRequest): ModelResponse {

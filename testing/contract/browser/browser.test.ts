@@ -1,36 +1,17 @@
 // A page on another origin talks to the flows: real cross-origin requests of a real browser, which alone decides what a
-// page may send and read. It runs in Debian's Chromium, or in the one that CHROMIUM_PATH names. Without one these tests
-// are skipped by name; in CI they fail.
-import { existsSync } from 'node:fs'
-import { type Browser, chromium, type Page } from 'playwright-core'
+// page may send and read.
+import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, type TestContext, test } from 'vitest'
+import { closeBrowser, launchBrowser, openPage } from './chromium.js'
 import { type FlowServer, type RunningServer, serveFlows, servePage } from './servers.js'
 
-const executablePath = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium'
-const args = [
-  '--headless',
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-]
-const hasBrowser = existsSync(executablePath)
-
-let browser: Browser | undefined
 let allowed: RunningServer
 let foreign: RunningServer
 let server: FlowServer
 
-beforeAll(async () => {
-  if (hasBrowser) browser = await chromium.launch({ executablePath, args })
-})
+beforeAll(launchBrowser)
 
-afterAll(async () => {
-  await browser?.close()
-})
+afterAll(closeBrowser)
 
 beforeEach(async () => {
   allowed = await servePage()
@@ -43,14 +24,8 @@ afterEach(async () => {
 })
 
 /** Opens the page of an origin; ends the test where there is no browser to do it in. */
-async function open(context: TestContext, { origin }: RunningServer): Promise<Page> {
-  if (browser === undefined) {
-    if (process.env.CI === 'true') throw new Error(`There is no Chromium at ${executablePath}. Set CHROMIUM_PATH.`)
-    return context.skip(`There is no Chromium at ${executablePath}. Set CHROMIUM_PATH.`)
-  }
-  const page = await browser.newPage()
-  await page.goto(origin)
-  return page
+function open(context: TestContext, { origin }: RunningServer): Promise<Page> {
+  return openPage(context, origin)
 }
 
 interface Answer {

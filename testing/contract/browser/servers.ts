@@ -87,7 +87,8 @@ export function servePage(): Promise<RunningServer> {
   return listen(server)
 }
 
-async function listen(server: Server): Promise<RunningServer> {
+/** Lets a server listen on a free port. */
+export async function listen(server: Server): Promise<RunningServer> {
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve)
   })

@@ -1,0 +1,129 @@
+/**
+ * A conversation with one flow. What to look at:
+ *
+ * - Text is shown as it arrives, and is provisional: `reset` takes it back, `result` has the reply that counts.
+ * - Stop aborts the request, and with it the turn: the session is as it was before, and the next turn goes on from there.
+ *   That is why the page takes the session's ID from the result, and not from the header of a turn that may be stopped.
+ * - Text gets into the page as text, never as HTML, whoever wrote it.
+ */
+import { readEvents } from './read-events.js'
+
+const conversation = find('conversation', HTMLOListElement)
+const state = find('state', HTMLElement)
+const form = find('form', HTMLFormElement)
+const input = find('message', HTMLInputElement)
+const send = find('send', HTMLButtonElement)
+const stop = find('stop', HTMLButtonElement)
+const { flow: flowName } = document.body.dataset
+
+let session = ''
+/** @type {AbortController | undefined} */
+let turn
+
+form.addEventListener('submit', (event) => {
+  event.preventDefault()
+  if (turn !== undefined) return
+  addItem('user', input.value)
+  void takeTurn(input.value, addItem('desk', ''))
+  input.value = ''
+})
+
+stop.addEventListener('click', () => turn?.abort())
+
+/**
+ * @param {string} message
+ * @param {HTMLLIElement} item - where the reply goes
+ */
+async function takeTurn(message, item) {
+  turn = new AbortController()
+  const { signal } = turn
+  setBusy(true)
+  state.textContent = 'The desk is thinking.'
+  try {
+    await receive(await request(message, signal), item)
+  } catch {
+    item.className = signal.aborted ? 'stopped' : 'failed'
+    item.append(signal.aborted ? ' (Stopped.)' : ' (The connection was lost. Say it again.)')
+    state.textContent = ''
+  }
+  turn = undefined
+  setBusy(false)
+  input.focus()
+}
+
+/**
+ * @param {string} message
+ * @param {AbortSignal} signal
+ */
+function request(message, signal) {
+  return fetch('ai/run', {
+    method: 'POST',
+    signal,
+    headers: {
+      Accept: 'text/event-stream',
+      'Content-Type': 'application/json',
+      ...(session === '' ? {} : { CHAT_SESSION_ID: session }),
+    },
+    body: JSON.stringify({ flowName, message }),
+  })
+}
+
+/**
+ * @param {Response} response
+ * @param {HTMLLIElement} item
+ */
+async function receive(response, item) {
+  // A turn that fails before it has begun is answered without a stream.
+  if (response.body === null || response.headers.get('Chat-Reply') !== 'stream') {
+    return settle(await response.json(), item)
+  }
+  for await (const { type, data } of readEvents(response.body)) {
+    if (type === 'text-delta') item.append(data.text)
+    else if (type === 'reset') item.textContent = ''
+    else if (type === 'tool-start') state.textContent = `The desk is looking: ${data.tool}.`
+    else if (type === 'result' || type === 'error') return settle(data, item)
+  }
+  throw new Error('The stream was cut.')
+}
+
+/**
+ * @param {{ success: boolean, completed: boolean, message: string, session: string }} envelope
+ * @param {HTMLLIElement} item
+ */
+function settle(envelope, item) {
+  item.textContent = envelope.message
+  if (!envelope.success) item.className = 'failed'
+  session = envelope.completed ? '' : envelope.session
+  state.textContent = envelope.completed ? 'This conversation has ended. Your next message begins a new one.' : ''
+}
+
+/**
+ * @param {string} className
+ * @param {string} text
+ */
+function addItem(className, text) {
+  const item = document.createElement('li')
+  item.className = className
+  item.textContent = text
+  conversation.append(item)
+  return item
+}
+
+/** @param {boolean} busy */
+function setBusy(busy) {
+  // A screen reader waits for the whole reply, rather than read it piece by piece.
+  conversation.setAttribute('aria-busy', String(busy))
+  send.disabled = busy
+  stop.disabled = !busy
+}
+
+/**
+ * @template {HTMLElement} Kind
+ * @param {string} id
+ * @param {new () => Kind} kind
+ */
+function find(id, kind) {
+  const element = document.getElementById(id)
+  if (element instanceof kind) return element
+  throw new Error(`The page has no ${id}.`)
+}
