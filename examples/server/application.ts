@@ -3,17 +3,19 @@ import { FlowEngine, type FlowServices } from 'turnkeeper'
 import { Appointment } from './flows/appointment.js'
 import { VisitReport } from './flows/report.js'
 import { SupportDesk } from './flows/support-desk.js'
-import { localProvider } from './models/desk-model.js'
+import { chooseModel } from './models/choose-model.js'
 import { createCalendar } from './services/calendar.js'
 import { createOrders } from './services/orders.js'
 import { createLocalParcels } from './services/parcels.js'
 
 /** @param services - Services to put in the place of the ready ones. */
-export function createApplication(services: Partial<FlowServices> = {}): Promise<FlowEngine> {
+export async function createApplication(services: Partial<FlowServices> = {}): Promise<FlowEngine> {
+  const { selection, provider } = await chooseModel()
   return FlowEngine.create({
     flows: [Appointment, SupportDesk, VisitReport],
-    providers: [localProvider],
+    providers: [provider],
     services: {
+      deskModel: selection,
       calendar: createCalendar(Date.now),
       orders: createOrders(),
       parcels: createLocalParcels(),

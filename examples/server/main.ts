@@ -5,6 +5,7 @@
  *     HOST              127.0.0.1; 0.0.0.0 lets other machines in
  *     ALLOWED_ORIGINS   http://localhost:5173; web pages that may call, with commas between them
  *     CARRIER_URL       none; a carrier to ask for parcels over HTTP, in place of the one that is built in
+ *     DESK_MODEL        local:desk-1; the model of the support desk, see models/choose-model.ts
  *     SESSION_STORE     memory; redis, sqlite or postgres keep the conversations over a restart. Where they are is in
  *                       REDIS_URL, SQLITE_PATH or POSTGRES_URL, which the engine reads
  *

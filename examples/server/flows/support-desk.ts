@@ -96,7 +96,7 @@ export class SupportDesk extends Flow {
   static override readonly id = 'SupportDesk'
 
   override model() {
-    return { provider: 'local', name: 'desk-1' }
+    return this.services.deskModel ?? { provider: 'local', name: 'desk-1' }
   }
 
   override steps() {

@@ -2,7 +2,7 @@
  * What the flows need from the application. The engine hands it to them as `turn.services`; it is never stored. The
  * `declare module` below is what types it.
  */
-import type {} from 'turnkeeper'
+import type { ModelSelection } from 'turnkeeper'
 import type { Calendar } from './calendar.js'
 import type { Orders } from './orders.js'
 import type { Parcels } from './parcels.js'
@@ -10,6 +10,8 @@ import type { Parcels } from './parcels.js'
 declare module 'turnkeeper' {
   interface FlowServices {
     readonly calendar: Calendar
+    /** The support desk's. Default: the local one. */
+    readonly deskModel?: ModelSelection
     readonly orders: Orders
     readonly parcels: Parcels
   }

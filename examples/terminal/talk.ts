@@ -1,0 +1,45 @@
+/**
+ * A streamed conversation in a terminal: the answer appears while it is made, and what does not count is taken back. It
+ * needs lines to read and a place to write to, so that a test can stand in for the terminal.
+ */
+import type { FlowEngine } from 'turnkeeper'
+
+/** A terminal, or what stands in for one. */
+export interface Terminal {
+  /** What the user says, line by line. */
+  readonly lines: AsyncIterable<string>
+  write(text: string): void
+  /** Called with a function that stops the answer under way, and with nothing when it is over. */
+  whileAnswering?(stop: (() => void) | undefined): void
+}
+
+/** Talks until the conversation is completed, or no line is left. */
+export async function talk(engine: FlowEngine, flowName: string, terminal: Terminal): Promise<void> {
+  let sessionId = ''
+  terminal.write('> ')
+  for await (const userMessage of terminal.lines) {
+    const stopping = new AbortController()
+    terminal.whileAnswering?.(() => stopping.abort())
+    let isCompleted = false
+    let hasText = false
+    for await (const event of engine.stream({ flowName, userMessage, sessionId, signal: stopping.signal })) {
+      if (event.type === 'session') sessionId = event.session
+      else if (event.type === 'text-delta') {
+        hasText = true
+        terminal.write(event.text)
+      } else if (event.type === 'tool-start') terminal.write(`[${event.tool}]\n`)
+      else if (event.type === 'reset') {
+        hasText = false
+        terminal.write(' (taken back)\n')
+      } else if (event.type === 'result') {
+        // A reply that no model made comes whole.
+        if (!hasText) terminal.write(event.response.message)
+        isCompleted = event.response.completed
+      } else if (event.type === 'error') terminal.write(`\n${event.response.message}`)
+    }
+    terminal.whileAnswering?.(undefined)
+    terminal.write('\n')
+    if (isCompleted) return
+    terminal.write('> ')
+  }
+}
