@@ -260,7 +260,7 @@ export class FlowEngine {
       const removed = await session.hold(
         checkedId,
         () => removeSession(session.access, checkedId, options),
-        this.#deleteWait(),
+        () => this.#deleteWait(),
       )
       if (removed && events.has('session:deleted')) events.emit('session:deleted', { sessionId, at: clock.now() })
       return deleteSuccess(sessionId)
@@ -365,7 +365,11 @@ export class FlowEngine {
       const input = check(sessionId)
       if (input.signal?.aborted === true) throw new TurnAbortedError({ cause: input.signal.reason })
       const scope = new TurnScope(this.#parts, input.flowName, givenId, stream)
-      return await this.#parts.session.hold(sessionId, () => runTurn(scope, input), this.#turnWait(scope, input))
+      return await this.#parts.session.hold(
+        sessionId,
+        () => runTurn(scope, input),
+        () => this.#turnWait(scope, input),
+      )
     } catch (error) {
       return failureEnvelope(givenId, asFlowError(error))
     }

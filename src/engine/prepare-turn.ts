@@ -54,12 +54,11 @@ export function bootstrap(scope: TurnScope, flow: Flow): Bootstrapped {
   const steps = collectSteps(flow, flowName)
   const ofFlow = checkBudgets(flow.budgets(), `budgets() of flow '${flowName}'`)
   const budgets = [parts.budgets, ofFlow].filter((budget) => budget !== undefined)
-  const startedAt = parts.clock.now()
   return {
     flow,
     steps,
     modelsOf: resolveModels(scope, flow, steps, budgets),
-    budgetOf: (before) => (budgets.length === 0 ? undefined : new BudgetCheck(budgets, before, startedAt)),
+    budgetOf: (before) => (budgets.length === 0 ? undefined : new BudgetCheck(budgets, before, scope.startedAt)),
   }
 }
 

@@ -23,8 +23,7 @@ import type { TurnScope } from './turn-scope.js'
 /** Runs one turn under a lock that the caller holds. Does not reject. */
 export async function runTurn(scope: TurnScope, input: CheckedInput): Promise<ExecuteResult> {
   const { parts } = scope
-  const startedAt = parts.clock.now()
-  scope.deadlineAt = startedAt + parts.limits.turnTimeoutMs
+  scope.startedAt = parts.clock.now()
   const stopDeadline = setDeadline(parts.clock, parts.limits.turnTimeoutMs, () => {
     scope.giveUp(new TurnTimeoutError({ timeoutMs: parts.limits.turnTimeoutMs, phase: 'turn' }))
   })
@@ -50,8 +49,10 @@ export async function runTurn(scope: TurnScope, input: CheckedInput): Promise<Ex
     scope.end()
     stopListening?.()
   }
-  const { success, completed } = result.response
-  scope.announce('turn:end', { durationMs: parts.clock.now() - startedAt, success, completed })
+  if (parts.events.has('turn:end')) {
+    const { success, completed } = result.response
+    scope.announce('turn:end', { durationMs: parts.clock.now() - scope.startedAt, success, completed })
+  }
   return result
 }
 

@@ -20,8 +20,8 @@ export class TurnScope {
   sessionId: string
   /** Who reads the turn while it runs; `undefined` where nobody does. */
   readonly stream: TurnStream | undefined
-  /** When the turn is given up at the latest, on the engine's clock. */
-  deadlineAt: number = Number.POSITIVE_INFINITY
+  /** When it got its session's lock, on the engine's clock. */
+  startedAt = 0
   /** Called when the turn is given up: ends what it waits for just now, its timers first of all. */
   pending: ((reason: FlowError) => void) | undefined
   /** Called when the turn has been settled, one way or another. */
@@ -38,6 +38,11 @@ export class TurnScope {
     this.sessionId = sessionId
     this.stream = stream
     this.turnId = parts.generateId('turn')
+  }
+
+  /** When the turn is given up at the latest, on the engine's clock. */
+  get deadlineAt(): number {
+    return this.startedAt + this.parts.limits.turnTimeoutMs
   }
 
   /** Fires when the turn is given up. Made when it is first asked for: most turns never need one. */

@@ -110,10 +110,18 @@ describe('FlowSession.hold', () => {
     const seen: number[] = []
     const wait: LockWait = { counted: true, onBlocked: (queued) => seen.push(queued) }
     const results = [
-      session.hold('a', held.work, wait),
-      session.hold('a', () => 'second', wait),
+      session.hold('a', held.work, () => wait),
+      session.hold(
+        'a',
+        () => 'second',
+        () => wait,
+      ),
       session.withSessionLock('a', () => 'not counted'),
-      session.hold('a', () => 'third', wait),
+      session.hold(
+        'a',
+        () => 'third',
+        () => wait,
+      ),
     ]
     await held.entered
     expect(seen).toEqual([0, 1])
@@ -124,14 +132,18 @@ describe('FlowSession.hold', () => {
   test('a caller that may not wait is refused and leaves no trace', async () => {
     const session = newSession()
     const held = gate()
-    const first = session.hold('a', held.work, turn)
+    const first = session.hold('a', held.work, () => turn)
     const refusal = new LimitExceededError({ limit: 'maxQueuedTurnsPerSession', value: 1, problem: 'The queue' })
-    const refused = session.hold('a', () => 'never', {
-      counted: true,
-      onBlocked: () => {
-        throw refusal
-      },
-    })
+    const refused = session.hold(
+      'a',
+      () => 'never',
+      () => ({
+        counted: true,
+        onBlocked: () => {
+          throw refusal
+        },
+      }),
+    )
     await expect(refused).rejects.toBe(refusal)
     held.open()
     await first
@@ -146,11 +158,19 @@ describe('FlowSession.hold', () => {
       atDeadline: (giveUp) => setDeadline(clock, 100, () => giveUp(new Error('too late'))),
     }
     const held = gate()
-    const first = session.hold('a', held.work, turn)
-    const late = session.hold('a', () => 'never', wait)
+    const first = session.hold('a', held.work, () => turn)
+    const late = session.hold(
+      'a',
+      () => 'never',
+      () => wait,
+    )
     const lateRejects = expect(late).rejects.toThrow('too late')
     await clock.advance(50)
-    const patient = session.hold('a', () => 'patient', wait)
+    const patient = session.hold(
+      'a',
+      () => 'patient',
+      () => wait,
+    )
     await clock.advance(50)
     await lateRejects
     held.open()
@@ -162,11 +182,11 @@ describe('FlowSession.hold', () => {
     const session = newSession()
     const clock = new VirtualClock()
     const [held, second] = [gate(), gate()]
-    const first = session.hold('a', held.work, turn)
-    const queued = session.hold('a', second.work, {
+    const first = session.hold('a', held.work, () => turn)
+    const queued = session.hold('a', second.work, () => ({
       counted: true,
       atDeadline: (giveUp) => setDeadline(clock, 100, () => giveUp('too late')),
-    })
+    }))
     held.open()
     await first
     await second.entered
@@ -181,13 +201,17 @@ describe('FlowSession.hold', () => {
     const controller = new AbortController()
     const wait: LockWait = { counted: true, signal: controller.signal, onAbort: () => new Error('cancelled') }
     const [held, second] = [gate(), gate()]
-    const first = session.hold('a', held.work, turn)
-    const queued = session.hold('a', second.work, wait)
+    const first = session.hold('a', held.work, () => turn)
+    const queued = session.hold('a', second.work, () => wait)
     held.open()
     await first
     await second.entered
     expect(getEventListeners(controller.signal, 'abort')).toEqual([])
-    const third = session.hold('a', () => 'never', wait)
+    const third = session.hold(
+      'a',
+      () => 'never',
+      () => wait,
+    )
     controller.abort()
     await expect(third).rejects.toThrow('cancelled')
     expect(getEventListeners(controller.signal, 'abort')).toEqual([])
@@ -199,12 +223,16 @@ describe('FlowSession.hold', () => {
   test('a signal that has fired ends the wait before it begins', async () => {
     const session = newSession()
     const held = gate()
-    const first = session.hold('a', held.work, turn)
-    const refused = session.hold('a', () => 'never', {
-      counted: true,
-      signal: AbortSignal.abort(),
-      onAbort: () => new Error('cancelled'),
-    })
+    const first = session.hold('a', held.work, () => turn)
+    const refused = session.hold(
+      'a',
+      () => 'never',
+      () => ({
+        counted: true,
+        signal: AbortSignal.abort(),
+        onAbort: () => new Error('cancelled'),
+      }),
+    )
     await expect(refused).rejects.toThrow('cancelled')
     held.open()
     await first
@@ -214,13 +242,19 @@ describe('FlowSession.hold', () => {
   test('a signal that cannot be listened to takes no place in line', async () => {
     const session = newSession()
     const held = gate()
-    const first = session.hold('a', held.work, turn)
+    const first = session.hold('a', held.work, () => turn)
     const signal = Object.assign(new EventTarget(), {
       addEventListener: () => {
         throw new Error('stumbled')
       },
     }) as unknown as AbortSignal
-    await expect(session.hold('a', () => 'never', { counted: true, signal })).rejects.toThrow('stumbled')
+    await expect(
+      session.hold(
+        'a',
+        () => 'never',
+        () => ({ counted: true, signal }),
+      ),
+    ).rejects.toThrow('stumbled')
     held.open()
     await first
     expect(session.locked).toBe(0)
@@ -229,14 +263,18 @@ describe('FlowSession.hold', () => {
   test('a wait that begins while the engine closes is turned away', async () => {
     const session = newSession()
     const held = gate()
-    const first = session.hold('a', held.work, turn)
+    const first = session.hold('a', held.work, () => turn)
     let closing: Promise<void> | undefined
-    const refused = session.hold('a', () => 'never', {
-      counted: true,
-      onBlocked: () => {
-        closing = session.close()
-      },
-    })
+    const refused = session.hold(
+      'a',
+      () => 'never',
+      () => ({
+        counted: true,
+        onBlocked: () => {
+          closing = session.close()
+        },
+      }),
+    )
     await expect(refused).rejects.toThrow(new EngineClosedError())
     held.open()
     await first
@@ -255,7 +293,13 @@ describe('FlowSession.hold', () => {
       atDeadline: (giveUp) => setDeadline(clock, 100, () => giveUp('too late')),
       signal: AbortSignal.abort(),
     }
-    expect(await session.hold('a', () => clock.pending, wait)).toBe(0)
+    expect(
+      await session.hold(
+        'a',
+        () => clock.pending,
+        () => wait,
+      ),
+    ).toBe(0)
   })
 })
 
@@ -273,11 +317,15 @@ describe('FlowSession.close', () => {
     const session = newSession()
     const [held, other, unlocked] = [gate(), gate(), gate()]
     const running = [
-      session.hold('a', held.work, turn),
-      session.hold('b', other.work, turn),
-      session.hold(undefined, unlocked.work, turn),
+      session.hold('a', held.work, () => turn),
+      session.hold('b', other.work, () => turn),
+      session.hold(undefined, unlocked.work, () => turn),
     ]
-    const waiting = session.hold('a', () => 'never', turn)
+    const waiting = session.hold(
+      'a',
+      () => 'never',
+      () => turn,
+    )
     const refused = expect(waiting).rejects.toThrow(new EngineClosedError())
     let closed = false
     const closing = session.close().then(() => {
@@ -297,14 +345,18 @@ describe('FlowSession.close', () => {
   test('waits also for work that was just given the lock', async () => {
     const session = newSession()
     const log: string[] = []
-    const first = session.hold('a', () => log.push('first ends'), turn)
+    const first = session.hold(
+      'a',
+      () => log.push('first ends'),
+      () => turn,
+    )
     const second = session.hold(
       'a',
       async () => {
         await settled()
         log.push('second ends')
       },
-      turn,
+      () => turn,
     )
     const outcome = second.catch((error: unknown) => log.push(`second: ${error}`))
     await first
@@ -331,8 +383,16 @@ describe('FlowSession.watchLocks', () => {
     const told = watched(session)
     const { work, open } = gate()
     const first = session.withSessionLock('a', work)
-    const second = session.hold('a', () => 'second', { ...turn, visitor: 'turn', turnId: '7' })
-    await session.hold('b', () => 'other', { counted: false, visitor: 'delete' })
+    const second = session.hold(
+      'a',
+      () => 'second',
+      () => ({ ...turn, visitor: 'turn', turnId: '7' }),
+    )
+    await session.hold(
+      'b',
+      () => 'other',
+      () => ({ counted: false, visitor: 'delete' }),
+    )
     open()
     await Promise.all([first, second])
     expect(told).toEqual([

@@ -73,7 +73,7 @@ export class FlowSession {
    * @throws `EngineClosedError` where the engine closes before the lock is free.
    */
   withSessionLock<T>(sessionId: string | undefined, work: () => T | Promise<T>): Promise<T> {
-    return this.hold(sessionId, work, applicationWait)
+    return this.hold(sessionId, work, () => applicationWait)
   }
 
   /**
@@ -97,15 +97,15 @@ export class FlowSession {
     return this.#closing
   }
 
-  /** As {@link withSessionLock}, with a say in the waiting. @internal */
-  async hold<T>(sessionId: string | undefined, work: () => T | Promise<T>, wait: LockWait): Promise<T> {
+  /** As {@link withSessionLock}, with a say in the waiting, which is asked for where there is any. @internal */
+  async hold<T>(sessionId: string | undefined, work: () => T | Promise<T>, waitOf: () => LockWait): Promise<T> {
     if (this.#closing) throw new EngineClosedError()
     const locks = sessionId !== undefined && sessionId !== ''
-    const tell = locks && this.#watchers.size > 0 ? this.#visit(sessionId, wait) : undefined
+    const tell = locks && this.#watchers.size > 0 ? this.#visit(sessionId, waitOf()) : undefined
     tell?.('asked')
     if (locks && !this.#lock.tryAcquire(sessionId)) {
       try {
-        await this.#wait(sessionId, wait)
+        await this.#wait(sessionId, waitOf())
       } catch (error) {
         tell?.('refused')
         throw error
