@@ -23,6 +23,7 @@ export class ActiveTurn implements Turn {
   message: string
   entered = false
   readonly number: number
+  readonly attachments: CheckedInput['attachments']
   readonly transient: Map<string, unknown> = new Map()
   readonly #options: ActiveTurnOptions
   #context: { readonly of: object; readonly merged: JsonObject } | undefined
@@ -30,6 +31,7 @@ export class ActiveTurn implements Turn {
   constructor(options: ActiveTurnOptions) {
     this.#options = options
     this.message = options.input.userMessage
+    this.attachments = options.input.attachments
     this.number = options.draft.turnNumber
   }
 

@@ -76,12 +76,15 @@ describe('checkConfig', () => {
 })
 
 describe('checkTurnInput', () => {
-  test('gives the seven facts of a turn, and nothing else', () => {
+  test('gives the eight facts of a turn, and nothing else', () => {
     const { signal } = new AbortController()
     const given = { ...turn, sessionId: 'id', context: { a: 1 }, signal, owner: 'ada', serverContext: { b: 2 } }
-    expect(checkTurnInput({ ...given, config: 'ignored' } as never, limits)).toEqual(given)
+    const attachments = [{ type: 'image', mediaType: 'image/png', data: 'aGk=' }]
+    const full = { ...given, attachments }
+    expect(checkTurnInput({ ...full, config: 'ignored' } as never, limits)).toEqual(full)
     expect(checkTurnInput(turn, limits)).toEqual({
       ...turn,
+      attachments: [],
       context: undefined,
       signal: undefined,
       owner: undefined,

@@ -4,12 +4,16 @@
  */
 import { InvalidInputError } from '../errors/engine-errors.js'
 import { copyJson, deepFreeze, isPlainObject, type JsonObject, jsonSize, utf8Length } from '../json.js'
+import type { FilePart, ImagePart } from '../model/message.js'
+import { checkAttachments } from './check-attachments.js'
 import { type EngineLimits, limitExceeded } from './engine-limits.js'
 
 /** A turn to run, checked. */
 export interface CheckedInput {
   readonly flowName: string
   readonly userMessage: string
+  /** Frozen, as its parts are. */
+  readonly attachments: readonly (ImagePart | FilePart)[]
   /** `undefined` where a new session was asked for. */
   readonly sessionId: string | undefined
   /** For the flow context of a new session. */
@@ -45,6 +49,7 @@ export function checkTurnInput(
   input: {
     readonly flowName: unknown
     readonly userMessage: unknown
+    readonly attachments?: unknown
     readonly sessionId: string | undefined
     readonly context?: unknown
     readonly signal?: unknown
@@ -62,6 +67,7 @@ export function checkTurnInput(
   if (userMessage.length * 3 > limits.maxMessageBytes && utf8Length(userMessage) > limits.maxMessageBytes) {
     throw limitExceeded(limits, 'maxMessageBytes', 'The user message')
   }
+  const attachments = checkAttachments(input.attachments, limits)
   if (signal !== undefined && !isAbortSignal(signal)) {
     throw new InvalidInputError({ message: 'signal must be an AbortSignal.' })
   }
@@ -74,7 +80,7 @@ export function checkTurnInput(
   }
   // A config of the deepest kind, and the object around it.
   const context = checkObject(input.context, 'context', limits.maxJsonDepth + 1)
-  return { flowName, userMessage, sessionId: input.sessionId, context, signal, owner, serverContext }
+  return { flowName, userMessage, attachments, sessionId: input.sessionId, context, signal, owner, serverContext }
 }
 
 /**

@@ -4,7 +4,7 @@ import { resolveLimits } from './engine-limits.js'
 describe('resolveLimits', () => {
   test('fills in what is not given, or undefined', () => {
     const defaults = resolveLimits()
-    expect(Object.keys(defaults)).toHaveLength(12)
+    expect(Object.keys(defaults)).toHaveLength(13)
     expect(resolveLimits({})).toEqual(defaults)
     const limits = resolveLimits({ turnTimeoutMs: 5, maxJsonDepth: undefined } as never)
     expect(limits).toEqual({ ...defaults, turnTimeoutMs: 5 })
@@ -41,7 +41,7 @@ describe('resolveLimits', () => {
 
   test.each(['maxMessageByte', 'toString', 'constructor', '__proto__x'])('refuses the unknown name %s', (name) => {
     expect(() => resolveLimits({ [name]: 5 })).toThrow(
-      `There is no limit '${name}'. Limits: maxModelCallsPerTurn, maxTransitionsPerTurn, turnTimeoutMs, modelTimeoutMs, toolTimeoutMs, maxQueuedTurnsPerSession, maxMessageBytes, maxConfigBytes, maxJsonDepth, maxSessionBytes, storeTimeoutMs, closeTimeoutMs.`,
+      `There is no limit '${name}'. Limits: maxModelCallsPerTurn, maxTransitionsPerTurn, turnTimeoutMs, modelTimeoutMs, toolTimeoutMs, maxQueuedTurnsPerSession, maxMessageBytes, maxAttachmentBytes, maxConfigBytes, maxJsonDepth, maxSessionBytes, storeTimeoutMs, closeTimeoutMs.`,
     )
   })
 

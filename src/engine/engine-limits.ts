@@ -17,6 +17,8 @@ export interface EngineLimits {
   readonly maxQueuedTurnsPerSession: number
   /** Bytes of a user message in UTF-8. Default 262 144 (256 KiB). */
   readonly maxMessageBytes: number
+  /** Bytes of a turn's attachments as JSON, together. Default 1 048 576 (1 MiB). */
+  readonly maxAttachmentBytes: number
   /** Bytes of a `config` as JSON. Default 65 536 (64 KiB). */
   readonly maxConfigBytes: number
   /** Levels of nesting in anything stored; the outermost object counts as 1. Default 64. */
@@ -37,6 +39,7 @@ const defaults: EngineLimits = {
   toolTimeoutMs: 30_000,
   maxQueuedTurnsPerSession: 32,
   maxMessageBytes: 256 * 1024,
+  maxAttachmentBytes: 1024 * 1024,
   maxConfigBytes: 64 * 1024,
   maxJsonDepth: 64,
   maxSessionBytes: 4 * 1024 * 1024,

@@ -71,7 +71,10 @@ export interface FlowRunInput {
   readonly flowName: string
   /** What the user said. */
   readonly userMessage: string
-  /** Images and files that the user sent along. Kept in memory with the message. Default: none. */
+  /**
+   * Images and files that the user sent along: `turn.attachments`, kept in memory with the message. Base64 of the standard
+   * alphabet, or an absolute http or https address without credentials. Default: none.
+   */
   readonly attachments?: readonly (ImagePart | FilePart)[]
   /** The session to continue. Default: a new one. */
   readonly sessionId?: string

@@ -339,10 +339,10 @@ export class FlowEngine {
     return this.#execute(
       () => input.sessionId,
       (sessionId) => {
-        const { flowName, userMessage, signal, owner, serverContext } = input
+        const { flowName, userMessage, attachments, signal, owner, serverContext } = input
         const config = checkConfig(input.config, limits)
         const context = config === undefined ? undefined : { config }
-        const unchecked = { flowName, userMessage, sessionId, context, signal, owner, serverContext }
+        const unchecked = { flowName, userMessage, attachments, sessionId, context, signal, owner, serverContext }
         const checked = checkTurnInput(unchecked, limits)
         if (stream === undefined) return checked
         stream.followSignal(checked.signal)

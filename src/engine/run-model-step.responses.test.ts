@@ -115,6 +115,7 @@ describe('an answer that no model may give', () => {
     ['a tool result', { parts: [{ type: 'tool-result', toolCallId: '1', toolName: 'act', output: 1 }] }, wrongPart],
     ['a tool call without an ID', { parts: [{ ...call, toolCallId: undefined }] }, wrongPart],
     ['a tool call without a name', { parts: [{ ...call, toolName: 7 }] }, wrongPart],
+    ['an image', { parts: [{ type: 'image', mediaType: 'image/png', data: 'aGk=' }] }, wrongPart],
     ['a wrong part after a right one', { parts: [text('Hello.'), { type: 'image' }] }, wrongPart],
     [
       'arguments that are no JSON',

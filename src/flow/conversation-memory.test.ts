@@ -53,6 +53,20 @@ describe('the memory of a turn', () => {
     expect(lines(memory.messages('Other'))).toEqual(['user: Ada'])
   })
 
+  test('takes what came with the message once for each namespace, with the first text', () => {
+    const memory = new ConversationMemory(stored)
+    const photo = Object.freeze({ type: 'image', mediaType: 'image/png', data: 'aGk=' } as const)
+    const attachments = Object.freeze([photo])
+    memory.hear('Ask', 'Look', 2, attachments)
+    memory.hear('Ask', 'Look', 2, attachments)
+    memory.hear('Ask', 'Read it', 2, attachments)
+    memory.hear('Other', '', 2, attachments)
+    expect(lines(memory.messages('Ask')).slice(2)).toEqual(['user: Look + image/png', 'user: Read it'])
+    expect(memory.messages('Other')).toEqual([{ role: 'user', parts: [photo], turn: 2 }])
+    expect(memory.messages('Other')[0]?.parts[0]).toBe(photo)
+    expect(attachments).toEqual([photo])
+  })
+
   test('tells how many messages each namespace gained, and about how many bytes', () => {
     const memory = new ConversationMemory(stored)
     memory.messages('Other')

@@ -3,7 +3,7 @@
  * the model is read from here and nowhere else.
  */
 import { jsonSize } from '../json.js'
-import type { Message, MessagePart, MessageRole } from '../model/message.js'
+import type { FilePart, ImagePart, Message, MessagePart, MessageRole } from '../model/message.js'
 import { GrowingList } from '../session/growing-list.js'
 import type { SessionMemory } from '../session/session-document.js'
 import { shareList } from '../session/shared-lists.js'
@@ -58,12 +58,17 @@ export class ConversationMemory {
     this.addedBytes += jsonSize(added) + 1
   }
 
-  /** Appends what the user said, unless this turn did already. */
-  hear(namespace: string, text: string, turn: number): void {
-    const open = this.#open(namespace)
-    if (open.heard.includes(text)) return
-    open.heard.push(text)
-    this.append(namespace, textMessage('user', text, turn))
+  /**
+   * Appends what the user said, unless this turn did already. What came with it is heard once, with the first text; a
+   * message of attachments alone has no text.
+   */
+  hear(namespace: string, text: string, turn: number, attachments: readonly (ImagePart | FilePart)[] = []): void {
+    const { heard } = this.#open(namespace)
+    if (heard.includes(text)) return
+    const parts: readonly MessagePart[] = heard.length === 0 ? attachments : []
+    heard.push(text)
+    const withText = text !== '' || parts.length === 0
+    this.append(namespace, message('user', withText ? [Object.freeze({ type: 'text', text }), ...parts] : parts, turn))
   }
 
   /** How many messages each namespace gained. */

@@ -138,11 +138,20 @@ export class Transition<State = unknown> {
  * @internal
  */
 export function checkBase64(reply: string): void {
-  if (reply.length % 4 === 0 && base64Pattern.test(reply)) return
+  if (isBase64(reply)) return
   throw new FlowCodeError({
     message:
       "The reply is marked as base64 and is not: expected the standard alphabet, padded with '=', without line breaks.",
   })
+}
+
+/**
+ * Whether `text` is base64 of the standard alphabet, padded, on one line.
+ *
+ * @internal
+ */
+export function isBase64(text: string): boolean {
+  return text.length % 4 === 0 && base64Pattern.test(text)
 }
 
 /** The state of the step that a target names. */

@@ -3,6 +3,7 @@
  */
 import type { ModelBlockedError } from '../errors/engine-errors.js'
 import type { JsonObject } from '../json.js'
+import type { FilePart, ImagePart } from '../model/message.js'
 import type { StepConstructor } from './base-step.js'
 
 /**
@@ -47,6 +48,8 @@ export interface FlowLogger {
 export interface Turn {
   /** The user's message, or what `withMessage` put in its place for this step. */
   readonly message: string
+  /** The images and files that came with the message, in every step of the turn; `[]` where none did. Frozen. */
+  readonly attachments: readonly (ImagePart | FilePart)[]
   /** Counted from 1. */
   readonly number: number
   /** Whether the current step was entered in this pass: tells asking from answering. */

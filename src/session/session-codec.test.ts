@@ -46,6 +46,14 @@ const storedText = JSON.stringify({
             parts: [{ type: 'tool-result', toolCallId: 'c-1', toolName: 'book', output: 'Full.', isError: true }],
             turn: 1,
           },
+          {
+            role: 'user',
+            parts: [
+              { type: 'image', mediaType: 'image/png', data: 'aGk=' },
+              { type: 'file', mediaType: 'application/pdf', url: 'https://files.example/a.pdf', name: 'a.pdf' },
+            ],
+            turn: 2,
+          },
         ],
       },
     },
@@ -100,6 +108,8 @@ const message = 'flow.memory.Ask.messages[0]'
 const toolCall = 'flow.memory.Ask.messages[1].parts[0]'
 const reasoning = 'flow.memory.Ask.messages[1].parts[1]'
 const toolResult = 'flow.memory.Ask.messages[2].parts[0]'
+const image = 'flow.memory.Ask.messages[3].parts[0]'
+const file = 'flow.memory.Ask.messages[3].parts[1]'
 
 /** Each field, as a path, with what it may hold, and how the error names it where that is not the path. */
 const fields: [string, keyof typeof kinds, string?][] = [
@@ -151,6 +161,11 @@ const fields: [string, keyof typeof kinds, string?][] = [
   [`${toolResult}.toolName`, 'text'],
   [`${toolResult}.output`, 'anything'],
   [`${toolResult}.isError`, 'optionalTrue'],
+  [`${image}.mediaType`, 'text'],
+  [`${image}.data`, 'text', image],
+  [`${file}.mediaType`, 'text'],
+  [`${file}.url`, 'text', file],
+  [`${file}.name`, 'optionalText'],
   ['flow.sequence', 'list'],
   ['flow.sequence[0]', 'object'],
   ['flow.sequence[0].step', 'text'],
@@ -236,9 +251,13 @@ describe('decodeSession', () => {
     ['an unknown role', withValue(`${message}.role`, 'system'), "flow.memory.Ask.messages[0].role is 'system'"],
     [
       'an unknown part',
-      withValue(`${message}.parts[0].type`, 'image'),
-      "flow.memory.Ask.messages[0].parts[0].type is 'image'",
+      withValue(`${message}.parts[0].type`, 'video'),
+      "flow.memory.Ask.messages[0].parts[0].type is 'video'",
     ],
+    ['an image without its bytes', withValue(`${image}.data`, undefined), `${image} must have either data or url`],
+    ['a file with both', withValue(`${file}.data`, 'aGk='), `${file} must have either data or url`],
+    ['an image with bytes that are none', withValue(`${image}.data`, 5), `${image}.data is 5 and not a string`],
+    ['a file with null for its bytes', withValue(`${file}.data`, null), `${file}.data is null and not a string`],
     ['an unknown encoding', withValue('history[0].encoding', 'hex'), "history[0].encoding is 'hex'"],
     ['a text', 'the document', 'the document is a string and not an object'],
     ['null', null, 'the document is null and not an object'],

@@ -76,11 +76,19 @@ function sharedListOf(check: Check): Check {
 const checkPart: Check = (value) => {
   const type = isPlainObject(value) ? value.type : undefined
   if (type === 'text' || type === 'reasoning') return checkText(value)
+  if (type === 'image' || type === 'file') return checkMedia(value)
   return (type === 'tool-call' ? checkToolCall : checkToolResult)(value)
 }
 const providerData = optional(object)
 const checkText = fields({ text, providerData })
 const checkToolCall = fields({ toolCallId: text, toolName: text, input: present, providerData })
+const mediaFields = fields({ mediaType: text, data: optional(text), url: optional(text), name: optional(text) })
+const checkMedia: Check = (value) => {
+  const { data, url } = value as Record<string, unknown>
+  return (
+    mediaFields(value) ?? ((data === undefined) === (url === undefined) ? ' must have either data or url' : undefined)
+  )
+}
 const checkToolResult = fields({
   type: oneOf('tool-result'),
   toolCallId: text,
