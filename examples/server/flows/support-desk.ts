@@ -8,8 +8,9 @@
  * - Both steps share one memory, so the second knows what was said in the first.
  * - `onReply` reads the answer before it counts, and may send the model back to its desk. With `stream` a reader of the
  *   stream has seen it by then, and is told to forget it.
+ * - A prompt with values is a `promptTemplate`: one that is missing or misspelt does not compile.
  */
-import { Flow, finish, go, retry, Step, ToolError, type Turn, tool } from 'turnkeeper'
+import { Flow, finish, go, promptTemplate, retry, Step, ToolError, type Turn, tool } from 'turnkeeper'
 import { z } from 'zod'
 import type { Order } from '../services/orders.js'
 
@@ -21,6 +22,11 @@ const ReturnForm = z.object({
   item: z.string().min(1),
   reason: z.enum(['damaged', 'wrong item', 'changed my mind']),
 })
+
+const takeReturn = promptTemplate(`
+  Ask which item goes back and why, then call record_return.
+  Items: {{items}}
+`)
 
 const memory = 'desk'
 
@@ -69,7 +75,7 @@ export class TakeReturn extends Step<{ orderNumber: string }> {
 
   override prompt(turn: Turn) {
     const { items } = requireOrder(turn, this.state.orderNumber)
-    return `Ask which item goes back and why, then call record_return.\nItems: ${items.join('; ')}`
+    return takeReturn({ items: items.join('; ') })
   }
 
   override tools() {
