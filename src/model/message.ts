@@ -1,6 +1,7 @@
 /**
  * The neutral form of a conversation between a step and a model. Providers translate from it and to it; the session
- * document stores it as it is. Every message is frozen when it is made.
+ * document stores it as it is: `docs/message-format.md` is the page for whoever reads it there. Every message is frozen when
+ * it is made.
  */
 import type { JsonObject, JsonValue } from '../json.js'
 

@@ -4,7 +4,15 @@
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { Keyv } from 'keyv'
-import { FlowEngine, type SessionDocument, type SessionStore } from '../../../src/index.js'
+import {
+  FlowEngine,
+  type FlowRunInput,
+  type ModelProviderAdapter,
+  type ModelRequest,
+  type ModelResponse,
+  type SessionDocument,
+  type SessionStore,
+} from '../../../src/index.js'
 import { KeyvSessionStore } from '../../../src/stores/keyv/index.js'
 import { VirtualClock } from '../../virtual-clock.js'
 import { countingProvider } from '../simulation/flows.js'
@@ -32,6 +40,11 @@ export function readDocument(version: number): string {
   return readFileSync(fileOf(`document-${version}`), 'utf8').trimEnd()
 }
 
+/** The document of a layout version whose messages have every type of part, as text. */
+export function readDocumentOfParts(version: number): string {
+  return readFileSync(fileOf(`document-${version}-parts`), 'utf8').trimEnd()
+}
+
 /** The stored session of a version of heads and chunks. */
 export function readKeyvSession(layout: number): GoldenKeyvSession {
   return JSON.parse(readFileSync(fileOf(`keyv-${layout}`), 'utf8')) as GoldenKeyvSession
@@ -52,11 +65,15 @@ export function keyvStoreOver(records: Map<string, FakeRecord>): SessionStore {
 }
 
 /** An engine that takes nothing from the machine. */
-export function goldenEngine(sessionStore: SessionStore, ids: Record<string, string> = {}): FlowEngine {
+export function goldenEngine(
+  sessionStore: SessionStore,
+  ids: Record<string, string> = {},
+  provider: ModelProviderAdapter = countingProvider,
+): FlowEngine {
   let count = 0
   return new FlowEngine({
     flows: [Golden],
-    providers: [countingProvider],
+    providers: [provider],
     sessionStore,
     clock: new VirtualClock(),
     generateId: (kind) => ids[kind] ?? `${kind}${++count}`,
@@ -71,8 +88,71 @@ export const goldenTalk: readonly string[] = [
   'and more',
 ]
 
+/** What the golden session of parts talked about. */
+export const talkOfParts: readonly Pick<FlowRunInput, 'userMessage' | 'attachments'>[] = [
+  {
+    userMessage: 'move on: which of the two is it?',
+    attachments: [
+      { type: 'image', mediaType: 'image/png', data: 'iVBORw0KGgo=' },
+      {
+        type: 'file',
+        mediaType: 'application/pdf',
+        url: 'https://files.example/manual.pdf',
+        name: 'Bedienung für Töpfe.pdf',
+      },
+    ],
+  },
+  {
+    userMessage: '',
+    attachments: [
+      { type: 'image', mediaType: 'image/jpeg', url: 'https://files.example/photo.jpg?size=2' },
+      { type: 'file', mediaType: 'audio/wav', data: 'UklGRg==' },
+    ],
+  },
+]
+
+/** In the place of the counting one: its answers have every part that a model may answer with. */
+const thinkingProvider: ModelProviderAdapter = {
+  provider: 'counting',
+  resolve: () => ({ provider: 'counting', name: 'counting', generate: think }),
+}
+
+async function think({ origin }: ModelRequest): Promise<ModelResponse> {
+  const usage = { inputTokens: 20, outputTokens: 8, cachedInputTokens: 4, reasoningTokens: 5 }
+  const number = `${origin.turnNumber}-${origin.callNumber}`
+  if (origin.callNumber > 1) return { parts: [{ type: 'text', text: 'The one with the spout.' }], usage }
+  return {
+    parts: [
+      { type: 'reasoning', text: 'A spout, or a lid?', providerData: { counting: { signature: `signed-${number}` } } },
+      { type: 'reasoning', text: '', providerData: { counting: { encrypted: 'c2VjcmV0' } } },
+      { type: 'text', text: 'Let me look.', providerData: { counting: { itemId: `text-${number}` } } },
+      {
+        type: 'tool-call',
+        toolCallId: `call-${number}`,
+        toolName: 'note',
+        input: {},
+        providerData: { counting: { itemId: 1 } },
+      },
+      { type: 'tool-call', toolCallId: `lost-${number}`, toolName: 'measure', input: { unit: 'cm', of: [null, 2.5] } },
+    ],
+    usage,
+  }
+}
+
+async function writeDocumentOfParts(): Promise<void> {
+  const store = new TextStore(new Map())
+  const engine = goldenEngine(store, { session: goldenId }, thinkingProvider)
+  for (const [index, said] of talkOfParts.entries()) {
+    const response = await engine.run({ flowName: 'Golden', ...said, ...(index === 0 ? {} : { sessionId: goldenId }) })
+    if (!response.success) throw new Error(response.message)
+  }
+  const text = store.data.get(goldenId)?.text ?? ''
+  writeOnce(`document-${(JSON.parse(text) as SessionDocument).version}-parts`, text)
+}
+
 /** Writes the files that are not there. */
 export async function writeGoldenFiles(): Promise<void> {
+  await writeDocumentOfParts()
   const textStore = new TextStore(new Map())
   const records = new Map<string, FakeRecord>()
   for (const store of [textStore, keyvStoreOver(records)]) {

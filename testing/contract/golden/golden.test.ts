@@ -2,7 +2,7 @@
 //
 // WRITE_GOLDEN=1  writes the files of this release, where it stores another layout than those that are there.
 import { expect, test } from 'vitest'
-import type { SessionDocument, SessionStore } from '../../../src/index.js'
+import type { Message, ModelRequest, SessionDocument, SessionStore } from '../../../src/index.js'
 import { sessionLayoutVersion } from '../../../src/session/session-document.js'
 import { storedLayoutVersion } from '../../../src/stores/keyv/session-parts.js'
 import {
@@ -12,7 +12,9 @@ import {
   goldenTalk,
   keyvStoreOver,
   readDocument,
+  readDocumentOfParts,
   readKeyvSession,
+  talkOfParts,
   textStoreOf,
   writeGoldenFiles,
 } from './golden-files.js'
@@ -27,7 +29,34 @@ const stores: readonly (readonly [string, () => SessionStore])[] = [
 
 test('each layout that this release writes has a golden file', () => {
   expect(JSON.parse(readDocument(sessionLayoutVersion)).version).toBe(sessionLayoutVersion)
+  expect(JSON.parse(readDocumentOfParts(sessionLayoutVersion)).version).toBe(sessionLayoutVersion)
   expect(JSON.parse(readKeyvSession(storedLayoutVersion).head).layout).toBe(storedLayoutVersion)
+})
+
+test('messages with every type of part are loaded whole, and the model hears them again', async () => {
+  const stored = JSON.parse(readDocumentOfParts(1)) as SessionDocument
+  const store = textStoreOf(readDocumentOfParts(1), stored.revision)
+  const asked: (readonly Message[])[] = []
+  const generate = async ({ messages }: ModelRequest) => {
+    asked.push(messages)
+    return { parts: [{ type: 'text' as const, text: 'It is.' }] }
+  }
+  const resolve = () => ({ provider: 'counting', name: 'counting', generate })
+  const engine = goldenEngine(store, {}, { provider: 'counting', resolve })
+  expect(await engine.getSession(goldenId)).toEqual(stored)
+  const messages = stored.flow.memory.Chat?.messages ?? []
+  const types = messages.flatMap(({ parts }) => parts.map(({ type }) => type))
+  expect([...new Set(types)].sort()).toEqual(['file', 'image', 'reasoning', 'text', 'tool-call', 'tool-result'])
+  expect(messages.filter(({ role }) => role === 'user').map(({ parts }) => parts)).toEqual([
+    [{ type: 'text', text: talkOfParts[0]?.userMessage }, ...(talkOfParts[0]?.attachments ?? [])],
+    talkOfParts[1]?.attachments,
+  ])
+  const { success } = await engine.run({ flowName: 'Golden', userMessage: 'Is it?', sessionId: goldenId })
+  expect(success).toBe(true)
+  expect(asked[0]?.slice(0, -1)).toEqual(messages)
+  const after = (await goldenEngine(store).getSession(goldenId)) as SessionDocument
+  expect(after.flow.memory.Chat?.messages.slice(0, -2)).toEqual(messages)
+  expect(after.history).toHaveLength(stored.history.length + 1)
 })
 
 test.each(stores)('a %s is loaded whole, and gone on with', async (_name, makeStore) => {

@@ -8,6 +8,7 @@ import {
   goldenKey,
   keyvStoreOver,
   readDocument,
+  readDocumentOfParts,
   readKeyvSession,
   textStoreOf,
 } from './golden-files.js'
@@ -74,7 +75,11 @@ const keyvTexts: readonly (readonly [string, string, (text: string) => Place])[]
   ),
 ]
 
-const texts = [['document', document, asDocument] as const, ...keyvTexts]
+const texts = [
+  ['document', document, asDocument] as const,
+  ['document with every type of part', readDocumentOfParts(1), asDocument] as const,
+  ...keyvTexts,
+]
 
 test('unspoilt, they are valid', async () => {
   for (const [, text, place] of texts) expect(await judge(place(text))).toBe('valid')
