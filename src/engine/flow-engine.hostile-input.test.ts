@@ -61,7 +61,7 @@ describe('hostile objects', () => {
     throw new Error('read me not')
   }
 
-  test.each(['flowName', 'userMessage', 'sessionId', 'config', 'signal', 'owner', 'serverContext'])(
+  test.each(['flowName', 'userMessage', 'attachments', 'sessionId', 'config', 'signal', 'owner', 'serverContext'])(
     '[4.5-4] an input whose %s throws when it is read',
     async (field) => {
       const { engine, ran, backing } = await started()
@@ -94,6 +94,20 @@ describe('hostile objects', () => {
     const { engine, session, ran } = await started()
     const response = await engine.run({ flowName: 'Talk', userMessage: 'hello', sessionId: session, config })
     expect(response).toMatchObject({ success: false, message: 'read me not', session })
+    expect(ran()).toBe(0)
+  })
+
+  test.each([
+    [
+      'an attachment that throws at a field',
+      [Object.defineProperty({ type: 'image' }, 'data', { get: boom, enumerable: true })],
+    ],
+    ['an attachment that is a proxy', [new Proxy({}, { ownKeys: boom })]],
+    ['a list that throws at its end', Object.assign([{}], { [Symbol.iterator]: boom })],
+  ])('[4.5-4] %s', async (_how, attachments) => {
+    const { engine, session, ran } = await started()
+    const input = { flowName: 'Talk', userMessage: 'hello', sessionId: session, attachments } as unknown as FlowRunInput
+    expect(await engine.run(input)).toMatchObject({ success: false, message: 'read me not', session })
     expect(ran()).toBe(0)
   })
 

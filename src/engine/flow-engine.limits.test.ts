@@ -83,6 +83,7 @@ describe('the limits of an engine', () => {
       toolTimeoutMs: 30_000,
       maxQueuedTurnsPerSession: 32,
       maxMessageBytes: 262_144,
+      maxAttachmentBytes: 1_048_576,
       maxConfigBytes: 65_536,
       maxJsonDepth: 64,
       maxSessionBytes: 4_194_304,
