@@ -35,6 +35,8 @@ describe('checkAttachments', () => {
     ['a file without a name', { type: 'file', mediaType: 'text/plain', data: 'aGk=' }],
     ['an address over http', { ...image, data: undefined, url: 'http://127.0.0.1:8080/a.png' }],
     ['an @ behind the host', { ...image, data: undefined, url: 'https://files.example/@ada/a.png' }],
+    ['an @ in a query', { ...image, data: undefined, url: 'https://files.example?by=ada@a.example#@' }],
+    ['a port, and a host of numbers', { ...image, data: undefined, url: 'HTTPS://[::1]:8443' }],
     ['letters beyond ASCII in an address', { ...image, data: undefined, url: 'https://files.example/größe.png' }],
     ['a null prototype', Object.assign(Object.create(null), image)],
   ])('takes %s', (_what, part) => {
@@ -56,8 +58,7 @@ describe('checkAttachments', () => {
   })
 
   const base64 = '.data must be bytes in base64: the standard alphabet, padded, without line breaks.'
-  const address = '.url must be an absolute http or https address.'
-  const secret = '.url must not hold credentials: it is stored with the session.'
+  const address = '.url must be an absolute http or https address without credentials.'
   const name = '.name must be a string that is not empty, without control characters.'
   const ofImages = ".mediaType must be a media type like 'image/png', without parameters."
   const ofFiles = ".mediaType must be a media type like 'application/pdf', without parameters."
@@ -102,9 +103,12 @@ describe('checkAttachments', () => {
     ['a javascript: address', withUrl('javascript:alert(1)'), address],
     ['an address with a space', withUrl('https://files.example/a b'), address],
     ['an address with a line end', withUrl('https://files.example/\n'), address],
-    ['a user and a password', withUrl('https://ada:pass-word@files.example/'), secret],
-    ['a user', withUrl('https://ada@files.example/'), secret],
-    ['a password alone', withUrl('https://:pass-word@files.example/'), secret],
+    ['a user and a password', withUrl('https://ada:pass-word@files.example/'), address],
+    ['a user', withUrl('https://ada@files.example/'), address],
+    ['a user behind more slashes', withUrl('https:////ada:pass-word@files.example/'), address],
+    ['a user before a backslash', withUrl('https://ada:pass-word@files.example\\a'), address],
+    ['a host that is none', withUrl('https://[files.example'), address],
+    ['a password alone', withUrl('https://:pass-word@files.example/'), address],
     ['an empty name', { ...file, name: '' }, name],
     ['a name that is no text', { ...file, name: 5 }, name],
     ['a name with a line end', { ...file, name: 'a\r\nb' }, name],

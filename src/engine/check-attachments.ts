@@ -10,7 +10,8 @@ import { type EngineLimits, limitExceeded } from './engine-limits.js'
 
 /** Without parameters: providers compare it word for word. */
 const mediaTypes = { image: /^image\/[\w!#$&^.+-]+$/i, file: /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/ }
-const addressPattern = /^https?:\/\/[^\s\p{Cc}]+$/iu
+/** No `@` in the authority: an address with a password would be stored with it. */
+const addressPattern = /^https?:\/\/[^\s\p{Cc}/?#\\@]+(?:[/?#\\][^\s\p{Cc}]*)?$/iu
 
 const none: readonly never[] = Object.freeze([])
 
@@ -45,13 +46,8 @@ function checkAttachment(given: unknown, index: number): ImagePart | FilePart {
   if (data !== undefined && (typeof data !== 'string' || data === '' || !isBase64(data))) {
     throw refuse('.data must be bytes in base64: the standard alphabet, padded, without line breaks')
   }
-  if (url !== undefined) {
-    const address = typeof url === 'string' && addressPattern.test(url) ? parseUrl(url) : undefined
-    if (address === undefined) throw refuse('.url must be an absolute http or https address')
-    // Not repeated here: an address like this is a secret.
-    if (address.username !== '' || address.password !== '') {
-      throw refuse('.url must not hold credentials: it is stored with the session')
-    }
+  if (url !== undefined && (typeof url !== 'string' || !addressPattern.test(url) || !URL.canParse(url))) {
+    throw refuse('.url must be an absolute http or https address without credentials')
   }
   if (name !== undefined && (typeof name !== 'string' || name === '' || /\p{Cc}/u.test(name))) {
     throw refuse('.name must be a string that is not empty, without control characters')
@@ -59,12 +55,4 @@ function checkAttachment(given: unknown, index: number): ImagePart | FilePart {
   const source = data === undefined ? { url } : { data }
   const part = { type, mediaType: mediaType.toLowerCase(), ...source, ...(name === undefined ? {} : { name }) }
   return Object.freeze(part) as ImagePart | FilePart
-}
-
-function parseUrl(address: string): URL | undefined {
-  try {
-    return new URL(address)
-  } catch {
-    return undefined
-  }
 }

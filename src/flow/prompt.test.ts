@@ -56,14 +56,19 @@ describe('promptTemplate', () => {
   test.each<[string, string, unknown, string]>([
     ['nothing at all', '{{name}}', undefined, "has no value for 'name'"],
     ['null', '{{name}}', null, "has no value for 'name'"],
-    ['no value', '{{name}} {{age}} {{city}}', { age: 3 }, "has no value for 'name', 'city'"],
+    ['no value', '{{name}} {{age}} {{city}}', { age: 3 }, "has no value for 'name', and has no value for 'city'"],
     ['undefined', '{{name}}', { name: undefined }, "has no value for 'name'"],
     ['null for a value', '{{name}}', { name: null }, "has no value for 'name'"],
     ['a value of the prototype', '{{name}}', Object.create({ name: 'Ada' }), "has no value for 'name'"],
     ['nothing for a name of Object.prototype', '{{constructor}}', {}, "has no value for 'constructor'"],
     ['nothing for __proto__', '{{__proto__}}', { __proto__: 'a' }, "has no value for '__proto__'"],
     ['a typo', '{{name}}', { nmae: 'Ada' }, "has no value for 'name', and has no variable 'nmae'"],
-    ['a value too many', '{{name}}', { name: 'Ada', age: 3, city: 'X' }, "has no variable 'age', 'city'"],
+    [
+      'a value too many',
+      '{{name}}',
+      { name: 'Ada', age: 3, city: 'X' },
+      "has no variable 'age', and has no variable 'city'",
+    ],
     ['a value too many, undefined', '{{name}}', { name: 'Ada', age: undefined }, "has no variable 'age'"],
     ['a text in place of the values', 'Hi', 'a', "has no variable '0'"],
     ['an object', '{{items}}', { items: {} }, "needs a text, a boolean or a finite number for 'items'"],
@@ -119,6 +124,7 @@ describe('promptTemplate', () => {
     expect(promptTemplate('One.\n    Two.\n\n      Three.')()).toBe('One.\nTwo.\n\n  Three.')
     expect(promptTemplate('\n\tOne.\n \n\t\tTwo.\n')()).toBe('One.\n\n\tTwo.')
     expect(promptTemplate('\n\n')()).toBe('')
+    expect(promptTemplate('\n   \n   ')()).toBe('')
     expect(promptTemplate('  One line.  ')()).toBe('  One line.  ')
     expect(promptTemplate(' ')()).toBe(' ')
   })

@@ -71,16 +71,15 @@ export function promptTemplate<const Text extends string>(text: Text): PromptTem
   })
   return function prompt(given?: unknown) {
     const values = (given ?? {}) as Readonly<Record<string, unknown>>
-    const isMissing = (name: string): boolean => !Object.hasOwn(values, name) || isNothing(values[name])
-    const isWrong = (name: string): boolean => !isMissing(name) && !isPromptValue(values[name])
-    const problems = [
-      clause('has no value for', [...names].filter(isMissing)),
-      clause('needs a text, a boolean or a finite number for', [...names].filter(isWrong)),
-      clause(
-        'has no variable',
-        Object.keys(values).filter((name) => !names.has(name)),
-      ),
-    ].filter((problem) => problem !== '')
+    const problems: string[] = []
+    for (const name of names) {
+      const value = Object.hasOwn(values, name) ? values[name] : undefined
+      if (value === undefined || value === null) problems.push(`has no value for '${name}'`)
+      else if (typeof value !== 'string' && typeof value !== 'boolean' && !Number.isFinite(value)) {
+        problems.push(`needs a text, a boolean or a finite number for '${name}'`)
+      }
+    }
+    for (const name of Object.keys(values)) if (!names.has(name)) problems.push(`has no variable '${name}'`)
     if (problems.length > 0) throw refuse(problems.join(', and '))
     return fillIn((name) => String(values[name]))
   }
@@ -103,24 +102,7 @@ export function joinPrompts(...parts: readonly (string | false | undefined)[]): 
   })
 }
 
-function clause(problem: string, names: readonly string[]): string {
-  return names.length === 0 ? '' : `${problem} '${names.join("', '")}'`
-}
-
-function isNothing(value: unknown): boolean {
-  return value === undefined || value === null
-}
-
-function isPromptValue(value: unknown): value is PromptValue {
-  return typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value)
-}
-
 function withoutIndentation(text: string): string {
-  const lines = text.split('\n')
-  const isBlank = (line: string | undefined): boolean => line?.trim() === ''
-  if (lines.length === 1) return text
-  const indented = lines.slice(1).filter((line) => !isBlank(line))
-  const shared = Math.min(...indented.map((line) => line.search(/\S/)))
-  const kept = lines.map((line, index) => (index === 0 ? line : line.slice(shared)))
-  return kept.slice(isBlank(kept[0]) ? 1 : 0, isBlank(kept.at(-1)) ? -1 : undefined).join('\n')
+  const shared = Math.min(99, ...Array.from(text.matchAll(/\n([ \t]*)\S/g), ([, space = '']) => space.length))
+  return text.replace(new RegExp(`\n[ \t]{0,${shared}}`, 'g'), '\n').replace(/^[ \t\r]*\n|\n[ \t]*$/g, '')
 }
