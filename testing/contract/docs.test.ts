@@ -90,6 +90,11 @@ test('the program in the README is the one that its test runs', () => {
   expect(first?.code).toBe(read('examples/quickstart/mounted.ts'))
 })
 
+test('the reader of streams in the docs is the one that the page uses', () => {
+  const [first] = blocksOf('docs/streaming.md', 'js')
+  expect(first?.code).toBe(read('examples/server/page/read-events.js'))
+})
+
 describe('links and paths', () => {
   /** The anchors that GitHub makes of a page's headings. */
   function anchorsOf(page: string): Set<string> {
@@ -178,6 +183,28 @@ describe('tables', () => {
     ]
     expect(names.length).toBeGreaterThan(45)
     expect(names.filter((name) => !new RegExp(`\\b${name}\\b`).test(page))).toEqual([])
+  })
+
+  test('docs/streaming.md has every event, with its fields, and every reason of a reset', () => {
+    const source = read('src/engine/flow-stream.ts')
+    const events = Array.from(source.matchAll(/\{ readonly type: '([\w-]+)'(.*) \}/g), ([, type = '', fields = '']) => [
+      type,
+      Array.from(fields.matchAll(/readonly (\w+)\??:/g), ([, field = '']) => field),
+    ])
+    const reasons = /StreamResetReason = (.*)/.exec(source)?.[1]?.match(/\w+/g) ?? []
+    expect([events.length, reasons.length]).toEqual([8, 6])
+    const rows = Array.from(
+      read('docs/streaming.md').matchAll(/^\| `([\w-]+)` \| (.*?) \|/gm),
+      ([, type = '', fields = '']) => [type, Array.from(fields.matchAll(/`(\w+)`/g), ([, field = '']) => field)],
+    )
+    expect(rows).toEqual(expect.arrayContaining(events))
+    expect(rows.map(([type]) => type)).toEqual(expect.arrayContaining(reasons))
+  })
+
+  test('docs/http.md has every option of the adapters', () => {
+    const names = read('adapters/fetch/options.ts').matchAll(/^ {2}readonly (\w+)\?:/gm)
+    const missing = Array.from(names, ([, name = '']) => name).filter((name) => !rowsOf('docs/http.md').has(name))
+    expect(missing).toEqual([])
   })
 
   test('docs/limits.md has every limit with its default', () => {

@@ -1,0 +1,94 @@
+/// <reference types="node" />
+// A real nginx for tests: Debian's, in front of a server on this machine, with the configuration that a page of the
+// documentation shows. One process in the foreground, on a free port, ended by its own process id.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { freePort } from './redis-server.js'
+import { until } from './until.js'
+
+/** A running nginx. */
+export interface Nginx {
+  readonly port: number
+  close(): Promise<void>
+}
+
+// Debian puts it where only root looks for programs.
+const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin']
+const binary = folders.map((folder) => join(folder, 'nginx')).find((path) => existsSync(path))
+
+/** Whether tests that need nginx are left out: on a laptop without one. Where `CI` is set they must run, and fail. */
+export const isNginxMissing: boolean = process.env.CI === undefined && binary === undefined
+
+/**
+ * Starts nginx with one `server` block, in which `listen 8080` and the upstream `127.0.0.1:3000` are replaced.
+ *
+ * @param serverBlock - as in a page of the documentation
+ * @param upstreamPort - where the server is
+ */
+export async function startNginx(serverBlock: string, upstreamPort: number): Promise<Nginx> {
+  const port = await freePort()
+  const folder = await mkdtemp(join(tmpdir(), 'turnkeeper-nginx-'))
+  const block = replaceOnce(
+    replaceOnce(serverBlock, 'listen 8080;', `listen 127.0.0.1:${port};`),
+    'http://127.0.0.1:3000',
+    `http://127.0.0.1:${upstreamPort}`,
+  )
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${folder};`)
+  const lines = ['daemon off;', 'master_process off;', `pid ${folder}/pid;`, 'error_log stderr crit;', 'events {}']
+  const file = join(folder, 'nginx.conf')
+  await writeFile(file, `${lines.join('\n')}\nhttp {\naccess_log off;\n${temporary.join('\n')}\n${block}\n}\n`)
+  const child = spawn(binary ?? 'nginx', ['-p', folder, '-c', file, '-e', 'stderr'], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  async function close(): Promise<void> {
+    await end(child)
+    await rm(folder, { recursive: true, force: true })
+  }
+  try {
+    const gone = new Promise<never>((_, reject) => {
+      child.once('error', reject)
+      child.once('exit', (code) => reject(new Error(`nginx ended with code ${code}.`)))
+    })
+    await Promise.race([until(() => listens(port)), gone])
+  } catch (error) {
+    await close()
+    throw error
+  }
+  return { port, close }
+}
+
+/** The first nginx block of a page. */
+export function nginxBlockOf(page: string): string {
+  const text = readFileSync(new URL(`../../../${page}`, import.meta.url), 'utf8')
+  const block = /^```nginx\n([\s\S]*?)^```$/m.exec(text)?.[1]
+  if (block === undefined) throw new Error(`${page} shows no configuration of nginx.`)
+  return block
+}
+
+function replaceOnce(text: string, from: string, to: string): string {
+  if (text.split(from).length !== 2) throw new Error(`The configuration should have '${from}' once:\n${text}`)
+  return text.replace(from, to)
+}
+
+function end(child: ChildProcess): Promise<void> {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return Promise.resolve()
+  return new Promise((resolve) => {
+    child.once('exit', () => resolve())
+    child.kill('SIGTERM')
+  })
+}
+
+function listens(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.once('error', () => resolve(false))
+  })
+}
