@@ -47,3 +47,8 @@ export async function streamTurn(
   const reply = await send('/run', { ...runRequest(body, { Accept: 'text/event-stream', ...headers }), ...init })
   return { reply, events: new EventReader(reply), session: reply.headers.get('CHAT_SESSION_ID') ?? '' }
 }
+
+/** A few turns of the event loop, in which everything goes on that waits for nothing but itself. */
+export async function letRun(turns = 50): Promise<void> {
+  for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve))
+}

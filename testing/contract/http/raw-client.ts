@@ -16,10 +16,14 @@ export interface RawClient {
   write(data: string | Uint8Array): void
   /** The next reply, by its Content-Length. Rejects when the connection closes first. */
   readReply(): Promise<RawReply>
+  /** Everything off it up to a text, that one included. Rejects when the connection closes first. */
+  readUntil(text: string): Promise<string>
   /** Resolves when the connection is closed, by whichever side and however. */
   readonly closed: Promise<void>
   /** Cuts the connection. */
   destroy(): void
+  /** Cuts it without a word, as a machine that has lost power does once it is back. */
+  reset(): void
 }
 
 /** Connects to a server on this machine. */
@@ -44,6 +48,15 @@ export async function connectRaw(port: number): Promise<RawClient> {
     })
   })
 
+  function takeUntil(text: string): string | undefined {
+    const found = received.indexOf(text)
+    if (found === -1) return undefined
+    const end = found + Buffer.byteLength(text)
+    const taken = received.subarray(0, end).toString('utf8')
+    received = received.subarray(end)
+    return taken
+  }
+
   function takeReply(): RawReply | undefined {
     const headEnd = received.indexOf('\r\n\r\n')
     if (headEnd === -1) return undefined
@@ -55,10 +68,10 @@ export async function connectRaw(port: number): Promise<RawClient> {
     return { status: Number(statusLine.split(' ')[1]), headers: lines.join('\n'), body }
   }
 
-  async function readReply(): Promise<RawReply> {
+  async function take<Taken>(attempt: () => Taken | undefined): Promise<Taken> {
     while (true) {
-      const reply = takeReply()
-      if (reply !== undefined) return reply
+      const taken = attempt()
+      if (taken !== undefined) return taken
       if (isClosed)
         throw new Error(`The connection closed before a reply; received ${JSON.stringify(received.toString('latin1'))}`)
       await new Promise<void>((resolve) => {
@@ -67,5 +80,12 @@ export async function connectRaw(port: number): Promise<RawClient> {
     }
   }
 
-  return { write: (data) => void socket.write(data), readReply, closed, destroy: () => void socket.destroy() }
+  return {
+    write: (data) => void socket.write(data),
+    readReply: () => take(takeReply),
+    readUntil: (text) => take(() => takeUntil(text)),
+    closed,
+    destroy: () => void socket.destroy(),
+    reset: () => void socket.resetAndDestroy(),
+  }
 }

@@ -1,18 +1,17 @@
 // POST /run as server-sent events: what arrives and when, and what becomes of a turn whose reader leaves, stalls or waits.
 import { expect } from 'vitest'
 import type { ModelProviderAdapter } from '../../../src/index.js'
-import { createChat, streamTurn } from './chatting.js'
+import { VirtualClock } from '../../index.js'
+import { createChat, letRun, streamTurn } from './chatting.js'
 import type { ReadEvent } from './event-reader.js'
 import { GatedModel } from './gated-model.js'
 import { createEngine, failure, runRequest, type Serve, type TestFunction } from './serve.js'
 
+const timedOut =
+  'The turn took longer than the limit turnTimeoutMs (120000 ms). Raise it with the engine option limits: { turnTimeoutMs: ... }.'
+
 const textOf = (events: readonly ReadEvent[]): string =>
   events.flatMap(({ type, data }) => (type === 'text-delta' ? [(data as { text: string }).text] : [])).join('')
-
-/** A few turns of the event loop, in which everything goes on that waits for nothing but itself. */
-async function letRun(turns = 50): Promise<void> {
-  for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve))
-}
 
 export function streamCases(test: TestFunction, serve: Serve): void {
   test('text arrives before the turn ends, and the result after it is stored', async () => {
@@ -187,6 +186,38 @@ export function streamCases(test: TestFunction, serve: Serve): void {
     expect(made).toBeLessThan(enough)
     await events.cancel()
     await over
+  })
+
+  test('a model that stalls for ever ends at the deadline of the turn: with a failure, and the lock free', async () => {
+    const model = new GatedModel()
+    const clock = new VirtualClock()
+    const engine = createChat(model.provider, { clock, limits: { modelTimeoutMs: Number.POSITIVE_INFINITY } })
+    const send = await serve(engine)
+    const { events, session } = await streamTurn(send, { flowName: 'Chatting' })
+    const call = await model.called()
+    call.say('Half')
+    await events.until('text-delta')
+    await clock.advance(120_000)
+    expect(await events.dataOf('error')).toMatchObject({ success: false, session, message: timedOut })
+    await call.left
+    await engine.getFlowSession().withSessionLock(session, async () => {})
+  })
+
+  test('a reader that stalls until the deadline finds the failure when it reads on, and the lock is free before', async () => {
+    const model = new GatedModel()
+    const clock = new VirtualClock()
+    const engine = createChat(model.provider, { clock })
+    const send = await serve(engine)
+    const { events, session } = await streamTurn(send, { flowName: 'Chatting' })
+    const call = await model.called()
+    for (let piece = 0; piece < 100; piece++) call.say('x'.repeat(256 * 1024))
+    await events.until('text-delta')
+    const settled = new Promise((resolve) => engine.once('turn:end', resolve))
+    await clock.advance(120_000)
+    await settled
+    await engine.getFlowSession().withSessionLock(session, async () => {})
+    expect(await events.dataOf('error')).toMatchObject({ success: false, session, message: timedOut })
+    expect(await events.next()).toBeUndefined()
   })
 
   test('while nothing happens a comment goes out now and then', async () => {
