@@ -37,6 +37,33 @@ describe('the cases', () => {
       'requests: two at once do not mix',
       'signal: one that fires while the model is silent ends the call',
       'signal: one that fired before ends the call',
+      'output: the schema leaves with the request, and the text comes back',
+      'output: tools may be called before',
+      'output: in a stream',
+      'media: an image leaves with the request, among the words',
+      'media: an image at an address',
+      'media: a file leaves with the request',
+      'media: in a stream',
+      'streams: a text',
+      'streams: a tool call',
+      'streams: two tool calls in one reply',
+      'streams: a text and a tool call',
+      'streams: what a call cost',
+      'streams: the limit of its length',
+      'streams: a text comes in more than one piece',
+      'streams: reasoning is kept apart from the text',
+      'streams: a refusal, and the content filter',
+      'streams: two at once do not mix',
+      'streams: nothing is asked before the first piece is',
+      'streams: a failure before the first piece',
+      'streams: a piece that is no JSON',
+      'streams: a tool call with arguments that are no JSON',
+      'streams: a cut in the middle',
+      'streams: a failure in the middle',
+      'streams: a signal that fires in the middle',
+      'streams: a signal that fires before the first piece',
+      'streams: a reader that leaves',
+      'streams: a reader that leaves while it waits',
       'failures: too many requests (429)',
       'failures: a broken server (500)',
       'failures: an overloaded server (529)',
@@ -61,6 +88,12 @@ describe('the cases', () => {
     expect(() => register({ leaveOut: { 'answers: a song': 'It is mute.' } })).toThrow(
       "modelProviderSuite: there is no case 'answers: a song' to leave out.",
     )
+    const streamless = register({ leaveOut: { streams: 'It answers whole.' } }).filter(({ skipped }) => skipped)
+    expect(streamless).toHaveLength(21)
+    expect(
+      streamless.slice(0, -1).every(({ name }) => /^streams: .* \(left out: It answers whole\.\)$/.test(name)),
+    ).toBe(true)
+    expect(() => register({ leaveOut: { '': 'It is mute.' } })).toThrow("there is no case '' to leave out")
     expect(() => register({ leaveOut: { 'answers: a text': ' ' } })).toThrow(
       "modelProviderSuite: the case 'answers: a text' is left out without a reason.",
     )
@@ -79,6 +112,21 @@ describe('a case', () => {
     })
     await expect(bodyOf('answers: a text', cases)).rejects.toThrow(/^answers: a text: .*\nThe rule: What a model/s)
     expect(open).toBe(0)
+  })
+
+  test('of streams says what to do where a model has none', async () => {
+    const cases = register({}, (answers) => {
+      const { provider, ...subject } = scriptedSubject(answers)
+      const resolve: typeof provider.resolve = (selection) => {
+        const { stream: _stream, ...model } = provider.resolve(selection)
+        return model
+      }
+      return { ...subject, provider: { ...provider, resolve } }
+    })
+    await expect(bodyOf('streams: a text', cases)).rejects.toThrow(
+      "Expected a model with stream(request), or leaveOut: { streams: '...' }; got a model that has none.",
+    )
+    await bodyOf('answers: a text', cases)
   })
 
   test('that hangs fails after the deadline', async () => {

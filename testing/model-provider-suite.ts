@@ -4,8 +4,10 @@
  */
 import { answerCases } from './model-provider-suite/answer-cases.js'
 import { createBench } from './model-provider-suite/bench.js'
+import { contentCases } from './model-provider-suite/content-cases.js'
 import { failureCases } from './model-provider-suite/failure-cases.js'
 import { requestCases } from './model-provider-suite/request-cases.js'
+import { streamCases } from './model-provider-suite/stream-cases.js'
 import type { ModelSuiteCase } from './model-provider-suite/suite-case.js'
 import type {
   ModelProviderSuiteOptions,
@@ -27,7 +29,13 @@ export type {
 
 const defaultDeadlineMs = 30_000
 
-const allCases: readonly ModelSuiteCase[] = [...answerCases, ...requestCases, ...failureCases]
+const allCases: readonly ModelSuiteCase[] = [
+  ...answerCases,
+  ...requestCases,
+  ...contentCases,
+  ...streamCases,
+  ...failureCases,
+]
 
 /**
  * Registers the tests that a model provider must pass.

@@ -2,7 +2,8 @@
 import type { ModelRequest, ModelResponse, RuntimeModel, ToolDefinition } from '../../src/index.js'
 import { fail } from '../session-store-suite/failure.js'
 import { inShort } from '../session-store-suite/same-json.js'
-import type { ModelSuiteBench } from './suite-case.js'
+import { readStream } from './read-stream.js'
+import type { ModelSuiteBench, OpenStream } from './suite-case.js'
 import type { ModelProviderSuiteOptions, ModelSuiteAnswer, ModelSuiteSubject } from './suite-options.js'
 
 /** A tool that every request of the suite offers. */
@@ -36,6 +37,7 @@ export function createBench(
   options: ModelProviderSuiteOptions,
 ): ModelSuiteBench & { clear(): Promise<void> } {
   const opened: ModelSuiteSubject[] = []
+  let isOver = false
   const bench: ModelSuiteBench = {
     secret: options.secret ?? '',
     async open(answers) {
@@ -63,10 +65,22 @@ export function createBench(
       }
       return fail(`generate to reject, for ${inShort(answer)}`, inShort(response))
     },
+    stream(subject, request): OpenStream {
+      const stream = bench.modelOf(subject).stream?.(requestOf(request))
+      if (stream !== undefined) return stream[Symbol.asyncIterator]()
+      return fail("a model with stream(request), or leaveOut: { streams: '...' }", 'a model that has none')
+    },
+    async until(holds) {
+      while (!isOver && !holds()) await new Promise((resolve) => setTimeout(resolve, 0))
+    },
+    async askForStream(answer, request) {
+      return readStream(bench.stream(await bench.open([answer]), request))
+    },
   }
   return {
     ...bench,
     async clear() {
+      isOver = true
       for (const subject of opened) await subject.close?.()
     },
   }

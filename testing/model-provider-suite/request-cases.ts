@@ -42,11 +42,6 @@ function expectAsked(subject: ModelSuiteSubject, words: readonly string[]): void
   for (const word of words) ensure(body.includes(word), `the request to hold '${word}'`, body)
 }
 
-/** Lets what is under way go on, until the request has left. */
-async function untilAsked(subject: ModelSuiteSubject): Promise<void> {
-  while (subject.asked().length === 0) await new Promise((resolve) => setTimeout(resolve, 0))
-}
-
 /** The cases, in the order in which they are registered. */
 export const requestCases: readonly ModelSuiteCase[] = [
   {
@@ -137,7 +132,7 @@ export const requestCases: readonly ModelSuiteCase[] = [
         (response) => fail('generate to reject after the signal fired', JSON.stringify(response)),
         () => undefined,
       )
-      await Promise.race([untilAsked(subject), settled])
+      await Promise.race([bench.until(() => subject.asked().length > 0), settled])
       turn.abort(new Error('The turn is given up.'))
       await settled
     },

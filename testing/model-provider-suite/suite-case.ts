@@ -1,5 +1,5 @@
 /** What a case of the suite is, and what it finds on its bench. Types only. */
-import type { ModelRequest, ModelResponse, RuntimeModel } from '../../src/index.js'
+import type { ModelRequest, ModelResponse, ModelStreamPart, RuntimeModel } from '../../src/index.js'
 import type { ModelSuiteAnswer, ModelSuiteSubject } from './suite-options.js'
 
 /** One case. Its name is public: it is how a caller leaves it out. */
@@ -11,6 +11,18 @@ export interface ModelSuiteCase {
   readonly needs?: 'secret'
   /** Rejects where the provider breaks the rule. */
   readonly run: (bench: ModelSuiteBench) => Promise<void>
+}
+
+/** A stream that is being read. */
+export type OpenStream = AsyncIterator<ModelStreamPart, unknown, void>
+
+/** What a stream told, up to its end. */
+export interface StreamedReply {
+  /** The texts of its `text-delta` pieces, in order. */
+  readonly texts: readonly string[]
+  /** Those of its `reasoning-delta` pieces. */
+  readonly thoughts: readonly string[]
+  readonly response: ModelResponse
 }
 
 /** The providers of one case. Each is closed when the case is over. */
@@ -25,4 +37,10 @@ export interface ModelSuiteBench {
   ask(answer: ModelSuiteAnswer, request?: Partial<ModelRequest>): Promise<ModelResponse>
   /** The same, where the call must reject: with what. */
   askInVain(answer: ModelSuiteAnswer, request?: Partial<ModelRequest>): Promise<unknown>
+  /** Lets what is under way go on, until something holds or the case is over. */
+  until(holds: () => boolean): Promise<void>
+  /** A stream of the subject's model, from which nothing was read yet. */
+  stream(subject: ModelSuiteSubject, request?: Partial<ModelRequest>): OpenStream
+  /** A stream of one answer, read to its end. */
+  askForStream(answer: ModelSuiteAnswer, request?: Partial<ModelRequest>): Promise<StreamedReply>
 }

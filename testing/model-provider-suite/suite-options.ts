@@ -23,10 +23,21 @@ export interface ModelSuiteReply {
 
 /**
  * What shall go wrong instead: a status (429 with `Retry-After: 1`, 500, 529), a body that is no JSON, a tool call
- * (of `look_up`) whose arguments are no JSON, or no answer ever, until the signal fires.
+ * (of `look_up`) whose arguments are no JSON, or no answer ever, until the signal fires. Or, in a stream alone, after the
+ * words `It is`: the connection is closed (`cut`), nothing more comes until the signal fires (`stall`), or the server
+ * tells that it is overloaded (`broken-off`).
  */
 export interface ModelSuiteFailure {
-  readonly failure: 'rate-limit' | 'server-error' | 'overloaded' | 'malformed' | 'malformed-arguments' | 'never'
+  readonly failure:
+    | 'rate-limit'
+    | 'server-error'
+    | 'overloaded'
+    | 'malformed'
+    | 'malformed-arguments'
+    | 'never'
+    | 'cut'
+    | 'stall'
+    | 'broken-off'
 }
 
 /** What a model shall do with one request. */
@@ -42,6 +53,8 @@ export interface ModelSuiteSubject {
    * their JSON.
    */
   asked(): readonly unknown[]
+  /** How many answers are being sent at this moment. Default: nobody looks whether one was left open. */
+  underWay?(): number
   /** Gives up what was made for the case. Default: nothing to give up. */
   close?(): void | Promise<void>
 }
@@ -53,7 +66,10 @@ export interface ModelProviderSuiteOptions {
    * message, event or document. Default: the case is left out.
    */
   readonly secret?: string
-  /** Cases that this provider does not pass, by name, each with the reason. Default: none. */
+  /**
+   * Cases that this provider does not pass, by name, each with the reason; what their names begin with, before the colon,
+   * leaves out all of them: `streams` for models without a stream, `output`, `media`. Default: none.
+   */
   readonly leaveOut?: Readonly<Record<string, string>>
   /** Milliseconds a case may take: beyond it the case fails. Keep it below the runner's own limit. Default 30 000. */
   readonly deadlineMs?: number

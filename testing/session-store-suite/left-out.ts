@@ -53,15 +53,16 @@ function findLeftOut(
     if (needs !== undefined && !Object.entries(options).some(given(needs)))
       reasons.set(name, `options.${needs} was not given`)
   }
-  const known = new Set(cases.map(({ name }) => name))
+  const known = cases.map(({ name }) => name)
   for (const [name, reason] of Object.entries(options.leaveOut ?? {})) {
-    if (!known.has(name)) {
+    const named = known.filter((known) => known === name || known.startsWith(`${name}: `))
+    if (named.length === 0) {
       throw new Error(`${suite}: there is no case '${name}' to leave out. The cases are: ${list(known)}.`)
     }
     if (typeof reason !== 'string' || reason.trim() === '') {
       throw new Error(`${suite}: the case '${name}' is left out without a reason.`)
     }
-    reasons.set(name, reason)
+    for (const name of named) reasons.set(name, reason)
   }
   return reasons
 }

@@ -29,8 +29,8 @@ export interface SessionStoreSuiteOptions {
   /** A store whose backend is down, with timeouts below `deadlineMs`. Default: the cases that need it are left out. */
   readonly createUnreachable?: () => SessionStore | Promise<SessionStore>
   /**
-   * Cases that this store does not pass, by name, each with the reason. They are registered all the same: by `test.skip`
-   * where there is one. Default: none.
+   * Cases that this store does not pass, by name, each with the reason; what their names begin with, before the colon,
+   * leaves out all of them. They are registered all the same: by `test.skip` where there is one. Default: none.
    */
   readonly leaveOut?: Readonly<Record<string, string>>
   /**

@@ -15,8 +15,10 @@ import {
 } from '../../../src/index.js'
 import { type ModelSuiteAnswer, VirtualClock } from '../../index.js'
 import { anthropicWire } from './wire/anthropic.js'
+import { formats } from './wire/formats.js'
 import { googleWire } from './wire/google.js'
 import { openaiWire } from './wire/openai.js'
+import { openaiChatWire } from './wire/openai-chat.js'
 import { openaiCompatibleWire } from './wire/openai-compatible.js'
 import type { WireFormat } from './wire/wire-format.js'
 import { type WireSubject, wireSubject } from './wire-subject.js'
@@ -186,7 +188,7 @@ describe('what is asked after two tools ran', () => {
   })
 })
 
-describe.each([openaiWire, anthropicWire, googleWire, openaiCompatibleWire])('over $name', (format) => {
+describe.each(formats)('over $name', (format) => {
   test('what a model thought is stored beside its calls, and reaches neither the user nor the answer', async () => {
     const desk = deskWith(format, [thinkAndCall, answer, { text: 'Gladly.' }])
     const { response } = await desk.say('Where are they?')
@@ -195,7 +197,7 @@ describe.each([openaiWire, anthropicWire, googleWire, openaiCompatibleWire])('ov
     const messages = document?.flow.memory.Ask?.messages ?? []
     expect(messages.map(({ parts }) => parts.map(({ type }) => type).join())).toEqual([
       'text',
-      'reasoning,text,tool-call,tool-call',
+      format === openaiChatWire ? 'text,tool-call,tool-call' : 'reasoning,text,tool-call,tool-call',
       'tool-result',
       'tool-result',
       'text',

@@ -1,19 +1,30 @@
 // A scripted provider as a subject of the suite: right by itself, and easily broken by the tests of the suite.
-import type { ModelProviderAdapter, ModelRequest } from '../../../src/index.js'
+import type {
+  ModelProviderAdapter,
+  ModelRequest,
+  ModelResponse,
+  ModelStreamPart,
+  RuntimeModel,
+} from '../../../src/index.js'
 import { type ModelSuiteAnswer, type ModelSuiteSubject, type ScriptedAnswer, scriptedProvider } from '../../index.js'
 
 const notScripted = 'A script has no wire, and says a tool call as JSON.'
+const noReasoning = 'A script has no reasoning.'
 
 /** What a scripted provider cannot be asked. */
 export const scriptedLeaveOut: Readonly<Record<string, string>> = {
-  'answers: reasoning is kept apart from the text': 'A script has no reasoning.',
+  'answers: reasoning is kept apart from the text': noReasoning,
   'failures: a tool call with arguments that are no JSON': notScripted,
+  'streams: reasoning is kept apart from the text': noReasoning,
+  'streams: a tool call with arguments that are no JSON': notScripted,
 }
 
 /** The script for an answer of the suite. */
 function scriptOf(answer: ModelSuiteAnswer): ScriptedAnswer {
   if ('failure' in answer) {
-    return answer.failure === 'never' ? { text: 'Never.', delayMs: Infinity } : { error: new Error(answer.failure) }
+    const { failure } = answer
+    if (failure === 'cut' || failure === 'stall' || failure === 'broken-off') return { text: 'It is on its way.' }
+    return failure === 'never' ? { text: 'Never.', delayMs: Infinity } : { error: new Error(failure) }
   }
   const { text, toolCalls, stop, usage } = answer
   if (stop === 'refusal') return { refusal: text ?? '' }
@@ -25,29 +36,118 @@ function scriptOf(answer: ModelSuiteAnswer): ScriptedAnswer {
   }
 }
 
-/** A provider that gives `answers`. */
-export function scriptedSubject(answers: readonly ModelSuiteAnswer[]): ModelSuiteSubject {
-  const provider = scriptedProvider(answers.map(scriptOf))
-  return { provider, model: 'small', asked: () => provider.requests }
+/** How the models of a subject answer. */
+interface Voice {
+  readonly generate: RuntimeModel['generate']
+  readonly stream: NonNullable<RuntimeModel['stream']>
 }
 
-/** The subject with its `generate` changed. */
-export function brokenSubject(
-  answers: readonly ModelSuiteAnswer[],
-  generate: (request: ModelRequest, right: (request: ModelRequest) => Promise<unknown>) => Promise<unknown>,
-): ModelSuiteSubject {
-  const { provider, ...subject } = scriptedSubject(answers)
-  const broken: ModelProviderAdapter = {
+/** A provider that gives `answers`; `change` makes its models answer otherwise. */
+function subjectOf(answers: readonly ModelSuiteAnswer[], change: (right: Voice) => Voice): ModelSuiteSubject {
+  const provider = scriptedProvider(answers.map(scriptOf))
+  const asked: unknown[] = []
+  const underWay = new Set<object>()
+  const spoken: ModelProviderAdapter = {
     provider: provider.provider,
     resolve(selection) {
       const model = provider.resolve(selection)
-      const right = (request: ModelRequest): Promise<unknown> => model.generate(request)
-      return {
-        provider: model.provider,
-        name: model.name,
-        generate: (request) => generate(request, right) as ReturnType<typeof model.generate>,
+      const generate = (request: ModelRequest): Promise<ModelResponse> => {
+        const { signal: _signal, ...recorded } = request
+        asked.push({ ...recorded, messages: [...request.messages] })
+        return model.generate(request)
       }
+      const stream = (request: ModelRequest): AsyncIterableIterator<ModelStreamPart, undefined, void> => {
+        const answer = answers[asked.length]
+        const failure = answer !== undefined && 'failure' in answer ? answer.failure : undefined
+        return byTheWord(() => generate(request), request.signal, failure, underWay)
+      }
+      return { provider: model.provider, name: model.name, ...change({ generate, stream }) }
     },
   }
-  return { provider: broken, ...subject }
+  return { provider: spoken, model: 'small', asked: () => asked, underWay: () => underWay.size }
+}
+
+/** Tells an answer word by word, and goes wrong after the second one where it shall. */
+function byTheWord(
+  answer: () => Promise<ModelResponse>,
+  signal: AbortSignal,
+  failure: string | undefined,
+  underWay: Set<object>,
+): AsyncIterableIterator<ModelStreamPart, undefined, void> {
+  const left = new AbortController()
+  const ended = AbortSignal.any([signal, left.signal])
+  const pieces = read()
+  return {
+    next: () => pieces.next(),
+    return() {
+      left.abort(new Error('Left.'))
+      return pieces.return(undefined)
+    },
+    [Symbol.asyncIterator]() {
+      return this
+    },
+  }
+
+  async function* read(): AsyncGenerator<ModelStreamPart, undefined, void> {
+    underWay.add(left)
+    try {
+      const response = await answer()
+      let words = 0
+      for (const part of response.parts) {
+        for (const text of part.type === 'text' ? (part.text.match(/\S+\s*|\s+/g) ?? []) : []) {
+          yield { type: 'text-delta', text }
+          if (++words === 2) await goWrong()
+        }
+      }
+      yield { type: 'finish', response }
+      return undefined
+    } catch (error) {
+      if (left.signal.aborted) return undefined
+      throw error
+    } finally {
+      underWay.delete(left)
+    }
+  }
+
+  async function goWrong(): Promise<void> {
+    if (failure === 'cut') throw Object.assign(new Error('The answer was cut.'), { isRetryable: true })
+    if (failure === 'broken-off') throw Object.assign(new Error('Overloaded.'), { statusCode: 529 })
+    if (failure !== 'stall') return
+    await new Promise<never>((_resolve, reject) => {
+      const end = (): void => reject(ended.reason)
+      if (ended.aborted) end()
+      else ended.addEventListener('abort', end, { once: true })
+    })
+  }
+}
+
+/** A provider that gives `answers`. */
+export function scriptedSubject(answers: readonly ModelSuiteAnswer[]): ModelSuiteSubject {
+  return subjectOf(answers, (right) => right)
+}
+
+/** What a broken model does instead of `generate`. */
+export type BrokenGenerate = (
+  request: ModelRequest,
+  right: (request: ModelRequest) => Promise<unknown>,
+) => Promise<unknown>
+
+/** What a broken model does instead of `stream`. */
+export type BrokenStream = (request: ModelRequest, right: Voice['stream']) => AsyncIterable<unknown>
+
+/** The subject with its `generate`, or its `stream`, changed. */
+export function brokenSubject(
+  answers: readonly ModelSuiteAnswer[],
+  { generate, stream }: { readonly generate?: BrokenGenerate; readonly stream?: BrokenStream },
+): ModelSuiteSubject {
+  return subjectOf(answers, (right) => ({
+    generate:
+      generate === undefined
+        ? right.generate
+        : (request) => generate(request, right.generate) as Promise<ModelResponse>,
+    stream:
+      stream === undefined
+        ? right.stream
+        : (request) => stream(request, right.stream) as AsyncIterable<ModelStreamPart>,
+  }))
 }

@@ -2,25 +2,19 @@
 import { setupServer } from 'msw/node'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { modelProviderSuite } from '../../index.js'
+import { leftOut } from './left-out.js'
 import { scriptedLeaveOut, scriptedSubject } from './scripted-subject.js'
-import { anthropicWire } from './wire/anthropic.js'
-import { googleWire } from './wire/google.js'
-import { openaiWire } from './wire/openai.js'
-import { openaiCompatibleWire } from './wire/openai-compatible.js'
+import { formats } from './wire/formats.js'
 import { canary, wireSubject } from './wire-subject.js'
 
 const server = setupServer()
 beforeAll(() => server.listen({ onUnhandledRequest: 'error' }))
 afterAll(() => server.close())
 
-const malformedArguments = {
-  'failures: a tool call with arguments that are no JSON': 'The format carries arguments as JSON, not as text.',
-}
-
-describe.each([openaiWire, anthropicWire, googleWire, openaiCompatibleWire])('$name on the wire', (format) => {
+describe.each(formats)('$name on the wire', (format) => {
   modelProviderSuite(test, (answers) => wireSubject(server, format, answers), {
     secret: canary,
-    ...(format.malformedArguments === undefined ? { leaveOut: malformedArguments } : {}),
+    leaveOut: leftOut[format.name] ?? {},
   })
 
   test('the credential really is with every request, so that its absence elsewhere says something', async () => {

@@ -1,15 +1,19 @@
-// A real provider package whose requests really leave it, and are answered by MSW in the provider's published format.
+// A real provider package whose requests really leave it, and are answered by MSW in the provider's published format. What
+// becomes of the connection is not seen here: MSW keeps a copy of each answer. See `served-subject.ts` for that.
 import { HttpResponse, http } from 'msw'
 import type { SetupServer } from 'msw/node'
 import { aiSdkProvider } from '../../../adapters/ai-sdk/index.js'
-import type { ModelSuiteAnswer, ModelSuiteFailure, ModelSuiteSubject } from '../../index.js'
-import type { WireFormat } from './wire/wire-format.js'
+import type { ModelSuiteAnswer, ModelSuiteSubject } from '../../index.js'
+import type { Chunking } from './wire/server-sent-events.js'
+import { asksForStream, type WireAnswer, wireAnswer } from './wire/wire-answer.js'
+import type { WireConnection, WireFormat } from './wire/wire-format.js'
 
 /** A credential that is found nowhere else. */
 export const canary = 'canary-7f3a91c5-key-of-the-provider'
 
 /** A request as it left the package. */
 export interface SentRequest {
+  readonly url: string
   readonly headers: Headers
   readonly body: Readonly<Record<string, unknown>>
 }
@@ -17,27 +21,18 @@ export interface SentRequest {
 /** A subject of the suite that tells more. */
 export interface WireSubject extends ModelSuiteSubject {
   readonly sent: readonly SentRequest[]
-  /** Resolves when a request that gets no answer was received. */
+  /** Resolves when a request that gets no answer, or no more of one, was received. */
   readonly silent: Promise<void>
 }
 
-const statuses = { 'rate-limit': 429, 'server-error': 500, overloaded: 529 } as const
-
-function failureOf(format: WireFormat, { failure }: ModelSuiteFailure, heard: () => void): Response | Promise<never> {
-  switch (failure) {
-    case 'never':
-      heard()
-      return new Promise<never>(() => undefined)
-    case 'malformed':
-      return HttpResponse.text('{"id": "cut off', { headers: { 'content-type': 'application/json' } })
-    case 'malformed-arguments':
-      return HttpResponse.json(format.malformedArguments ?? {})
-    default: {
-      const status = statuses[failure]
-      const headers = failure === 'rate-limit' ? { 'retry-after': '1' } : {}
-      return HttpResponse.json(format.error(status, `The server says ${status}.`), { status, headers })
-    }
-  }
+/** How a provider is reached, and what its network is like. */
+export interface WireOptions {
+  /** Default: the canary as the key. */
+  readonly connection?: WireConnection
+  /** How the bytes of a stream come. Default: an event at a time. */
+  readonly chunking?: Chunking
+  /** What is sent instead. Default: what the answers say. */
+  readonly send?: (isStream: boolean) => WireAnswer
 }
 
 /** A provider of `format` whose model gives `answers`, over `server`. */
@@ -45,22 +40,28 @@ export function wireSubject(
   server: SetupServer,
   format: WireFormat,
   answers: readonly ModelSuiteAnswer[],
+  { connection = { apiKey: canary }, chunking, send }: WireOptions = {},
 ): WireSubject {
   const sent: SentRequest[] = []
   let heard!: () => void
   const silent = new Promise<void>((resolve) => {
     heard = resolve
   })
+  const base = connection.baseURL?.replace(/\/\/.*@/, '//') ?? format.baseURL
   server.use(
-    http.post(format.url, async ({ request }) => {
-      const answer = answers[sent.length]
-      sent.push({ headers: request.headers, body: (await request.clone().json()) as SentRequest['body'] })
-      if (answer === undefined) return HttpResponse.json(format.error(500, 'No answer is left.'), { status: 500 })
-      return 'failure' in answer ? failureOf(format, answer, heard) : HttpResponse.json(format.reply(answer))
+    http.post(format.url.replace(format.baseURL, base), async ({ request }) => {
+      const { url, headers } = request
+      const body = (await request.clone().json()) as SentRequest['body']
+      const isStream = asksForStream(url, body)
+      const answer = send?.(isStream) ?? wireAnswer(format, answers[sent.length], isStream, chunking)
+      sent.push({ url, headers, body })
+      if (answer !== undefined) return responseOf(answer, heard)
+      heard()
+      return new Promise<never>(() => undefined)
     }),
   )
   const { name, model } = format
-  const provider = aiSdkProvider({ provider: name, languageModel: format.languageModel(canary) })
+  const provider = aiSdkProvider({ provider: name, languageModel: format.languageModel(connection) })
   return {
     provider,
     model,
@@ -69,4 +70,21 @@ export function wireSubject(
     asked: () => sent.map(({ body }) => body),
     close: () => server.resetHandlers(),
   }
+}
+
+function responseOf({ status, headers, chunks, ending }: WireAnswer, heard: () => void): Response {
+  const left = [...chunks]
+  const body = new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        const chunk = left.shift()
+        if (chunk !== undefined) return controller.enqueue(chunk)
+        if (ending !== 'stall') return controller.close()
+        heard()
+        return new Promise<never>(() => undefined)
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  return new HttpResponse(body, { status, headers })
 }

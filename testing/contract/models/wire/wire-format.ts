@@ -2,6 +2,13 @@
 import type { AiSdkLanguageModel } from '../../../../adapters/ai-sdk/index.js'
 import type { ModelSuiteReply } from '../../../index.js'
 
+/** Where else a credential may be than in `apiKey`. */
+export interface WireConnection {
+  readonly apiKey: string
+  readonly baseURL?: string
+  readonly headers?: Record<string, string>
+}
+
 /** A provider's published format. */
 export interface WireFormat {
   /** The name that the provider is registered under. */
@@ -9,12 +16,21 @@ export interface WireFormat {
   readonly model: string
   /** Where the package posts to. */
   readonly url: string
-  /** The real package's models, with a credential. */
-  languageModel(apiKey: string): (name: string) => AiSdkLanguageModel
+  /** The part of `url` that the package takes as its base. */
+  readonly baseURL: string
+  /** The real package's models. */
+  languageModel(connection: WireConnection): (name: string) => AiSdkLanguageModel
   /** The body of a good answer. */
   reply(reply: ModelSuiteReply): Readonly<Record<string, unknown>>
+  /** The same answer, streamed: its server-sent events in their order, as text. */
+  events(reply: ModelSuiteReply): readonly string[]
   /** A tool call with arguments that are no JSON. Absent where the format carries them as JSON. */
-  readonly malformedArguments?: Readonly<Record<string, unknown>>
+  readonly malformedArguments?: {
+    readonly reply?: Readonly<Record<string, unknown>>
+    readonly events: readonly string[]
+  }
   /** The body of a failure. */
   error(status: number, message: string): Readonly<Record<string, unknown>>
+  /** The event of a server that fails in the middle of a stream because it is overloaded. */
+  readonly overloadedEvent: string
 }

@@ -1,0 +1,13 @@
+// OpenAI by its chat completions, which is what its package speaks where it is asked to.
+import { createOpenAI } from '@ai-sdk/openai'
+import { chatCompletions } from './chat-completions.js'
+import type { WireFormat } from './wire-format.js'
+
+/** OpenAI, over chat completions. */
+export const openaiChatWire: WireFormat = {
+  ...chatCompletions('gpt-4.1-mini'),
+  name: 'openai-chat',
+  baseURL: 'https://api.openai.com/v1',
+  url: 'https://api.openai.com/v1/chat/completions',
+  languageModel: (connection) => createOpenAI(connection).chat,
+}
