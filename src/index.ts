@@ -55,6 +55,15 @@ export {
   SessionStoreError,
 } from './errors/session-errors.js'
 export type { Awaitable, BaseStep, StepConstructor } from './flow/base-step.js'
+export type {
+  CompactionBounds,
+  CompactionPolicy,
+  FlowCompaction,
+  RollingSummary,
+  RollingSummaryOptions,
+  SlidingWindow,
+} from './flow/compaction.js'
+export { rollingSummary, slidingWindow } from './flow/compaction.js'
 export { End, EndStep } from './flow/end-step.js'
 export { Flow } from './flow/flow.js'
 export type { FlowConstructor, FlowConstructorMap, FlowRegistration } from './flow/flow-registry.js'

@@ -3,6 +3,7 @@
  */
 import { FlowRegistrationError } from '../errors/engine-errors.js'
 import { isPlainObject } from '../json.js'
+import { type CompactionPolicy, checkCompaction, type FlowCompaction } from './compaction.js'
 import { Flow } from './flow.js'
 
 /** A class of flows: constructible with no arguments. */
@@ -14,6 +15,8 @@ export interface FlowConstructor {
   readonly aliases: readonly string[]
   /** The version of the flow, part of each stored session. */
   readonly version: number
+  /** How memories are kept short, by namespace. */
+  readonly compaction: FlowCompaction
 }
 
 /** Flows by name; each key must equal the `id` of its class. */
@@ -25,6 +28,13 @@ export type FlowRegistration = readonly FlowConstructor[] | FlowConstructorMap
 /** The flows of one engine. */
 export class FlowRegistry {
   readonly #flows = new Map<string, FlowConstructor>()
+  /** Of those flows that have any. */
+  readonly #compaction = new Map<string, ReadonlyMap<string, CompactionPolicy>>()
+
+  /** The policies of a flow by memory namespace; `undefined` where it has none. */
+  compactionOf(flowName: string): ReadonlyMap<string, CompactionPolicy> | undefined {
+    return this.#compaction.get(flowName)
+  }
 
   get(flowName: string): FlowConstructor | undefined {
     return this.#flows.get(flowName)
@@ -41,6 +51,7 @@ export class FlowRegistry {
    */
   register(registration: FlowRegistration): void {
     const batch = new Map<string, FlowConstructor>()
+    const policies = new Map<string, ReadonlyMap<string, CompactionPolicy>>()
     for (const [name, flow] of entriesOf(registration)) {
       if (!isFlowConstructor(flow)) throw incomplete()
       const id = flow.id
@@ -52,8 +63,10 @@ export class FlowRegistry {
         throw new FlowRegistrationError({ message: `Flow '${id}' is already registered.` })
       }
       batch.set(id, flow)
+      policies.set(id, checkCompaction(id, flow.compaction))
     }
     for (const [name, flow] of batch) this.#flows.set(name, flow)
+    for (const [name, ofFlow] of policies) if (ofFlow.size > 0) this.#compaction.set(name, ofFlow)
   }
 }
 

@@ -7,6 +7,7 @@ import type { ModelBudgets } from '../model/model-budget.js'
 import type { ModelChoice } from '../model/model-provider.js'
 import type { SessionDocument } from '../session/session-document.js'
 import type { Awaitable, StepConstructor } from './base-step.js'
+import type { FlowCompaction } from './compaction.js'
 import type { Tool } from './tool.js'
 import type { Transition } from './transition.js'
 import type { FlowServices, ModelBlockedDetails, Turn } from './turn.js'
@@ -61,6 +62,23 @@ export abstract class Flow {
 
   static set version(version: number) {
     defineOwn(this, 'version', version)
+  }
+
+  /**
+   * How memories are kept short, by namespace: `slidingWindow` or `rollingSummary`. Read once, when the flow is registered;
+   * each namespace must be that of a model step. Default: they grow.
+   *
+   * @example
+   * ```ts
+   * static override readonly compaction = { Ask: slidingWindow({ above: 60, keep: 40 }) }
+   * ```
+   */
+  static get compaction(): FlowCompaction {
+    return {}
+  }
+
+  static set compaction(compaction: FlowCompaction) {
+    defineOwn(this, 'compaction', compaction)
   }
 
   /** Ties a flow to its turn. @internal */

@@ -1,0 +1,155 @@
+import { describe, expect, test } from 'vitest'
+import { flowOf, place } from '../../testing/contract/test-flows.js'
+import { FlowEngine, rollingSummary, slidingWindow } from '../index.js'
+import { checkCompaction } from './compaction.js'
+
+const bounds = { above: 6, keep: 2 }
+const model = { provider: 'p', name: 'm' }
+const bounded = "compaction['Ask']"
+
+/** What a registration says of a flow with this compaction. */
+function refusal(compaction: unknown): unknown {
+  const flow = flowOf(place('Ask'))
+  Object.defineProperty(flow, 'compaction', { value: compaction })
+  try {
+    new FlowEngine({ flows: [flow] })
+  } catch (error) {
+    expect(error).toMatchObject({ code: 'FLOW_REGISTRATION' })
+    return (error as Error).message
+  }
+  return 'nothing was refused'
+}
+
+test('policies are made by their builders', () => {
+  expect(slidingWindow({ above: 60, keep: 40 })).toEqual({ kind: 'window', above: 60, keep: 40 })
+  expect(rollingSummary({ ...bounds, model, prompt: 'Sum up.', timeoutMs: 5, maxSummaryCharacters: 9 })).toEqual({
+    kind: 'summary',
+    above: 6,
+    keep: 2,
+    model,
+    prompt: 'Sum up.',
+    timeoutMs: 5,
+    maxSummaryCharacters: 9,
+  })
+})
+
+test('a flow has none, unless it says so', () => {
+  expect(flowOf(place('Ask')).compaction).toEqual({})
+  class Assigned extends flowOf(place('Ask')) {}
+  Assigned.compaction = { Ask: slidingWindow(bounds) }
+  expect(Assigned.compaction).toEqual({ Ask: { kind: 'window', above: 6, keep: 2 } })
+  expect(flowOf(place('Ask')).compaction).toEqual({})
+})
+
+test('what is checked is read once, and cannot be changed', () => {
+  const given = { Ask: { ...slidingWindow(bounds) } }
+  const policies = checkCompaction('Test', given)
+  given.Ask = slidingWindow({ above: 1, keep: 0 })
+  expect([...policies]).toEqual([['Ask', { kind: 'window', above: 6, keep: 2 }]])
+  expect(Object.isFrozen(policies.get('Ask'))).toBe(true)
+})
+
+describe('a registration refuses', () => {
+  test.each<[string, unknown, string]>([
+    ['a list', [], 'compaction must be an object: a policy for each memory namespace'],
+    ['nothing', null, 'compaction must be an object: a policy for each memory namespace'],
+    [
+      'a namespace without a name',
+      { '': slidingWindow(bounds) },
+      "compaction[''] must be named like a memory namespace",
+    ],
+    [
+      'a namespace __proto__',
+      JSON.parse('{"__proto__":{"kind":"window","above":6,"keep":2}}'),
+      "compaction['__proto__'] must be named like a memory namespace",
+    ],
+    ['a number', { Ask: 40 }, `${bounded} must be slidingWindow({ ... }) or rollingSummary({ ... })`],
+    ['bare options', { Ask: bounds }, `${bounded} must be slidingWindow({ ... }) or rollingSummary({ ... })`],
+    [
+      'another kind',
+      { Ask: { ...bounds, kind: 'constructor' } },
+      `${bounded} must be slidingWindow({ ... }) or rollingSummary({ ... })`,
+    ],
+    ['no keep', { Ask: slidingWindow({ above: 6 } as never) }, `${bounded}.keep must be a whole number above 0`],
+    ['no above', { Ask: slidingWindow({ keep: 6 } as never) }, `${bounded}.above must be a whole number above keep`],
+    ['no options', { Ask: slidingWindow(undefined as never) }, `${bounded}.keep must be a whole number above 0`],
+    [
+      'half a message',
+      { Ask: slidingWindow({ above: 6, keep: 1.5 }) },
+      `${bounded}.keep must be a whole number above 0`,
+    ],
+    ['no message', { Ask: slidingWindow({ above: 6, keep: 0 }) }, `${bounded}.keep must be a whole number above 0`],
+    [
+      'a keep of NaN',
+      { Ask: slidingWindow({ above: 6, keep: Number.NaN }) },
+      `${bounded}.keep must be a whole number above 0`,
+    ],
+    [
+      'a bound that is a text',
+      { Ask: slidingWindow({ above: '6' as never, keep: 2 }) },
+      `${bounded}.above must be a whole number above keep`,
+    ],
+    [
+      'no bound',
+      { Ask: slidingWindow({ above: Number.POSITIVE_INFINITY, keep: 2 }) },
+      `${bounded}.above must be a whole number above keep`,
+    ],
+    [
+      'as much to keep',
+      { Ask: slidingWindow({ above: 6, keep: 6 }) },
+      `${bounded}.above must be a whole number above keep`,
+    ],
+    [
+      'an unknown member',
+      { Ask: slidingWindow({ ...bounds, messages: 40 } as never) },
+      `${bounded} must be made of keep, above; got 'messages'`,
+    ],
+    [
+      'a model for a window',
+      { Ask: slidingWindow({ ...bounds, model } as never) },
+      `${bounded} must be made of keep, above; got 'model'`,
+    ],
+    [
+      'an unknown member of a summary',
+      { Ask: rollingSummary({ ...bounds, model, timeout: 5 } as never) },
+      `${bounded} must be made of keep, above, model, prompt, timeoutMs, maxSummaryCharacters; got 'timeout'`,
+    ],
+    ...[undefined, 'gpt', { provider: 'p' }, { provider: 'p', name: 7 }, { ...model, params: 'hot' }].map(
+      (wrong): [string, unknown, string] => [
+        `the model ${JSON.stringify(wrong)}`,
+        { Ask: rollingSummary({ ...bounds, model: wrong as never }) },
+        `${bounded}.model must be { provider, name, params? } with two strings`,
+      ],
+    ),
+    [
+      'a prompt that is a function',
+      { Ask: rollingSummary({ ...bounds, model, prompt: (() => 'x') as never }) },
+      `${bounded}.prompt must be a string`,
+    ],
+    [
+      'no time',
+      { Ask: rollingSummary({ ...bounds, model, timeoutMs: 0 }) },
+      `${bounded}.timeoutMs must be a number above 0`,
+    ],
+    [
+      'no characters',
+      { Ask: rollingSummary({ ...bounds, model, maxSummaryCharacters: 0 }) },
+      `${bounded}.maxSummaryCharacters must be a whole number above 0`,
+    ],
+  ])('%s', (_what, compaction, problem) => {
+    expect(refusal(compaction)).toBe(`Flow 'Test': ${problem}.`)
+  })
+
+  test('a whole batch for one of its flows', () => {
+    const engine = new FlowEngine()
+    const [good, bad] = [flowOf(place('Ask')), flowOf(place('Ask'))]
+    Object.assign(bad, { id: 'Bad', compaction: { Ask: 1 } })
+    expect(() => engine.registerFlows([good, bad])).toThrow("Flow 'Bad': compaction['Ask'] must be")
+    expect(engine.getFlowNames()).toEqual([])
+  })
+})
+
+test('no time limit is a time limit', () => {
+  const compaction = { Ask: rollingSummary({ ...bounds, model, timeoutMs: Number.POSITIVE_INFINITY }) }
+  expect(refusal(compaction)).toBe('nothing was refused')
+})
