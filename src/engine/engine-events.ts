@@ -92,6 +92,17 @@ export interface EngineEventMap {
   'circuit:opened': ProviderEvent
   /** A provider that was left alone answered. */
   'circuit:closed': ProviderEvent
+  /** A memory was cut down. `durationMs` counts from the end of the turn; 0 for a window, which goes with the turn's commit. */
+  'memory:compacted': TurnEvent & {
+    readonly namespace: string
+    /** Messages that were taken out. */
+    readonly removed: number
+    /** Messages that are left, a summary among them. */
+    readonly kept: number
+    readonly durationMs: number
+  }
+  /** A memory was to be summed up, and stayed as it was. It is tried again when it has grown on. */
+  'memory:compaction-failed': TurnEvent & { readonly namespace: string; readonly code: FlowErrorCode }
   'tool:start': ToolEvent
   'tool:end': ToolEvent & { readonly durationMs: number; readonly success: boolean }
 }

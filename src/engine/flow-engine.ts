@@ -369,6 +369,7 @@ export class FlowEngine {
         sessionId,
         () => runTurn(scope, input),
         () => this.#turnWait(scope, input),
+        scope,
       )
     } catch (error) {
       return failureEnvelope(givenId, asFlowError(error))

@@ -11,6 +11,7 @@ import type { SessionDocument } from '../session/session-document.js'
 import { ActiveTurn } from './active-turn.js'
 import type { BudgetCheck } from './budget-check.js'
 import type { CheckedInput } from './check-input.js'
+import { startCompaction } from './compact-memory.js'
 import type { ExecuteResult } from './engine-options.js'
 import { isoTime } from './iso-time.js'
 import { bootstrap, createFlow, openSession, type PreparedTurn } from './prepare-turn.js'
@@ -71,6 +72,7 @@ async function runAndCommit(
   const { reply, completed } = await scope.race(() => runPrepared(scope, input, prepared, draft, progress.budget))
   const { parts } = scope
   progress.budget?.keepTime(draft.usage, parts.clock.now())
+  const compaction = completed ? undefined : startCompaction(scope, draft)
   const document = draft.toDocument({
     revision: nextRevision(progress.storedRevision, parts.generateId('revision')),
     at: parts.clock.now(),
@@ -86,6 +88,7 @@ async function runAndCommit(
   await parts.session.access.write(document, progress.storedRevision, draft.hint(prepared.loaded), true)
   scope.announce(isFirst ? 'session:created' : 'session:saved', {})
   if (completed) scope.announce('session:completed', {})
+  compaction?.committed(document)
   return successEnvelope(document.id, reply, completed)
 }
 

@@ -53,7 +53,7 @@ export async function settleTurnError(
 }
 
 /** Whether the stored document stays as it is. */
-function leavesSessionAlone(error: FlowError): boolean {
+export function leavesSessionAlone(error: FlowError): boolean {
   return (
     isSessionConflict(error) ||
     isOutcomeUnknown(error) ||

@@ -106,16 +106,20 @@ export class TurnDraft implements StepRuntime {
   }
 
   /**
-   * What the turn appended to each list; `undefined` where the lists that it started from are not the stored ones: the
-   * flow's `onRestore` gave others, or an alias moved them.
+   * What became of each list; `undefined` where the lists that the turn started from are not the stored ones: the flow's
+   * `onRestore` gave others, or an alias moved them.
    *
    * @param stored - The document as it was loaded; `undefined` for a new session.
    */
   hint(stored: SessionDocument | undefined): SessionSaveHint | undefined {
     if (stored !== undefined && !hasSameLists(this.base, stored)) return undefined
     const appended: Record<string, number> = { history: 1 }
-    for (const [namespace, count] of this.memory.appended()) appended[`memory:${namespace}`] = count
-    return { appended }
+    const rewritten: string[] = []
+    for (const [namespace, count] of this.memory.appended()) {
+      if (count === undefined) rewritten.push(`memory:${namespace}`)
+      else appended[`memory:${namespace}`] = count
+    }
+    return rewritten.length === 0 ? { appended } : { appended, rewritten }
   }
 
   /**
@@ -131,7 +135,8 @@ export class TurnDraft implements StepRuntime {
     const entry = this.#historyEntry(ending, at)
     const history = new GrowingList(base.history)
     history.push(entry)
-    const bytes = base.bytes + this.memory.addedBytes + jsonSize(entry) + 1
+    // More may be cut off than was ever counted: a flow may have changed its messages in onRestore.
+    const bytes = Math.max(0, base.bytes + this.memory.addedBytes) + jsonSize(entry) + 1
     const steps = this.#storedSteps()
     const context = ending.context === undefined ? base.flow.context : storableContext(ending.context, limits)
     if (bytes + jsonSize(steps) + jsonSize(context) > limits.maxSessionBytes) {

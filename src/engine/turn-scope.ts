@@ -4,6 +4,7 @@
  */
 import type { FlowError } from '../errors/flow-error.js'
 import { SessionStoreError } from '../errors/session-errors.js'
+import type { Sequel } from '../session/flow-session.js'
 import type { EngineEventMap, EngineEventName } from './engine-events.js'
 import type { EngineParts } from './engine-parts.js'
 import type { TurnStream } from './turn-stream.js'
@@ -24,6 +25,8 @@ export class TurnScope {
   startedAt = 0
   /** Called when the turn is given up: ends what it waits for just now, its timers first of all. */
   pending: ((reason: FlowError) => void) | undefined
+  /** What is to go on under the session's lock when the turn is answered. */
+  sequel: Sequel | undefined
   /** Called when the turn has been settled, one way or another. */
   onSettled: (() => void) | undefined
   #controller: AbortController | undefined
@@ -32,12 +35,13 @@ export class TurnScope {
   #over = false
   readonly #held: (() => void)[] = []
 
-  constructor(parts: EngineParts, flowName: string, sessionId: string, stream?: TurnStream) {
+  /** @param turnId - Default: a new one. */
+  constructor(parts: EngineParts, flowName: string, sessionId: string, stream?: TurnStream, turnId?: string) {
     this.parts = parts
     this.flowName = flowName
     this.sessionId = sessionId
     this.stream = stream
-    this.turnId = parts.generateId('turn')
+    this.turnId = turnId ?? parts.generateId('turn')
   }
 
   /** When the turn is given up at the latest, on the engine's clock. */

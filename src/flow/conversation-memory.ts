@@ -14,8 +14,9 @@ const noMessages: readonly Message[] = shareList<Message>([])
 
 /** A namespace that this turn touched. */
 interface Namespace {
-  readonly messages: GrowingList<Message>
-  added: number
+  messages: GrowingList<Message>
+  /** Messages that it gained; `undefined` where it no longer begins with what is stored. */
+  added: number | undefined
   /** What the user said to it in this turn: more than one text where `withMessage` put another in its place. */
   readonly heard: string[]
 }
@@ -30,11 +31,16 @@ export function message(role: MessageRole, parts: readonly MessagePart[], turn: 
   return Object.freeze({ role, parts: Object.freeze(parts), turn })
 }
 
+/** What these messages add to the `bytes` of a document. */
+export function sizeOfEntries(messages: readonly Message[]): number {
+  return messages.reduce((sum, entry) => sum + jsonSize(entry) + 1, 0)
+}
+
 /** The memory of one session during one turn. */
 export class ConversationMemory {
   readonly #stored: StoredMemory
   readonly #touched = new Map<string, Namespace>()
-  /** What was added, as JSON bytes. */
+  /** What was added, as JSON bytes, less what was cut off. */
   addedBytes = 0
 
   constructor(stored: StoredMemory) {
@@ -54,8 +60,22 @@ export class ConversationMemory {
   append(namespace: string, added: Message): void {
     const open = this.#open(namespace)
     open.messages.push(added)
-    open.added++
+    if (open.added !== undefined) open.added++
     this.addedBytes += jsonSize(added) + 1
+  }
+
+  /** How many messages a namespace has, if this turn touched it. */
+  lengthOf(namespace: string): number {
+    return this.#touched.get(namespace)?.messages.length ?? 0
+  }
+
+  /** Forgets the first `count` messages of a namespace. */
+  forget(namespace: string, count: number): void {
+    const open = this.#open(namespace)
+    const { list } = open.messages
+    open.messages = new GrowingList(shareList(list.slice(count)))
+    open.added = undefined
+    this.addedBytes -= sizeOfEntries(list.slice(0, count))
   }
 
   /**
@@ -71,8 +91,8 @@ export class ConversationMemory {
     this.append(namespace, message('user', withText ? [Object.freeze({ type: 'text', text }), ...parts] : parts, turn))
   }
 
-  /** How many messages each namespace gained. */
-  appended(): readonly (readonly [namespace: string, count: number])[] {
+  /** How many messages each namespace gained; `undefined` for one that was cut. */
+  appended(): readonly (readonly [namespace: string, count: number | undefined])[] {
     return [...this.#touched].map(([namespace, { added }]) => [namespace, added] as const)
   }
 
@@ -81,7 +101,7 @@ export class ConversationMemory {
     if (this.#touched.size === 0) return this.#stored
     const stored: Record<string, SessionMemory> = { ...this.#stored }
     for (const [namespace, { messages, added }] of this.#touched) {
-      if (added > 0) stored[namespace] = { messages: messages.list }
+      if (added !== 0) stored[namespace] = { messages: messages.list }
     }
     return stored
   }

@@ -81,6 +81,8 @@ export interface Message {
   readonly parts: readonly MessagePart[]
   /** The number of the turn it came from, counted from 1. */
   readonly turn: number
+  /** Set on the first message of a memory that was summed up: it stands for all that came before. Its turn is the last of those. */
+  readonly summary?: true
 }
 
 /** What a model is told of a tool. */

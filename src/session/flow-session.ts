@@ -20,6 +20,14 @@ export interface LockEvent {
   readonly turnId?: string
 }
 
+/** What goes on under a session's lock when the result of the work before it is out. */
+export interface Sequel {
+  /** Whose lock: the one that is held, or that of a session which the work began. */
+  readonly sessionId: string
+  /** Must not reject. */
+  run(): Promise<void>
+}
+
 /** How a caller waits for the lock. */
 export interface LockWait {
   /** Who it is, for {@link FlowSession.watchLocks}. Default: work of the application. */
@@ -37,6 +45,9 @@ export interface LockWait {
 }
 
 const applicationWait: LockWait = { counted: false }
+
+/** Tells those who watch of one visit. */
+type Tell = (kind: LockEvent['kind']) => void
 
 /**
  * The session facade of an engine; `engine.getFlowSession()` returns it.
@@ -97,8 +108,17 @@ export class FlowSession {
     return this.#closing
   }
 
-  /** As {@link withSessionLock}, with a say in the waiting, which is asked for where there is any. @internal */
-  async hold<T>(sessionId: string | undefined, work: () => T | Promise<T>, waitOf: () => LockWait): Promise<T> {
+  /**
+   * As {@link withSessionLock}, with a say in the waiting, which is asked for where there is any. @internal
+   *
+   * @param turn - Where the work leaves what is to follow it. Default: nothing follows.
+   */
+  async hold<T>(
+    sessionId: string | undefined,
+    work: () => T | Promise<T>,
+    waitOf: () => LockWait,
+    turn?: { readonly sequel: Sequel | undefined },
+  ): Promise<T> {
     if (this.#closing) throw new EngineClosedError()
     const locks = sessionId !== undefined && sessionId !== ''
     const tell = locks && this.#watchers.size > 0 ? this.#visit(sessionId, waitOf()) : undefined
@@ -116,11 +136,38 @@ export class FlowSession {
     try {
       return await work()
     } finally {
-      tell?.('left')
-      if (locks) this.#lock.release(sessionId)
-      this.#active--
-      if (this.#idle) this.#onIdle?.()
+      const sequel = turn?.sequel
+      if (sequel === undefined) this.#leave(locks ? sessionId : undefined, tell)
+      else this.#goOn(sequel, locks ? sessionId : undefined, tell, waitOf)
     }
+  }
+
+  #leave(sessionId: string | undefined, tell: Tell | undefined): void {
+    tell?.('left')
+    if (sessionId !== undefined) this.#lock.release(sessionId)
+    this.#active--
+    if (this.#idle) this.#onIdle?.()
+  }
+
+  /** Runs a sequel in the place of the work that left it: with its lock, or with that of the session that it began. */
+  #goOn(sequel: Sequel, held: string | undefined, tell: Tell | undefined, waitOf: () => LockWait): void {
+    const { sessionId } = sequel
+    if (sessionId === held) {
+      const leave = (): void => this.#leave(held, tell)
+      sequel.run().then(leave, leave)
+      return
+    }
+    // Who learned the ID during the turn may have been quicker: then there is a later turn to follow.
+    const isFree = this.#lock.tryAcquire(sessionId)
+    if (isFree) {
+      this.#active++
+      const tellNext = this.#watchers.size > 0 ? this.#visit(sessionId, waitOf()) : undefined
+      tellNext?.('asked')
+      tellNext?.('entered')
+      const leave = (): void => this.#leave(sessionId, tellNext)
+      sequel.run().then(leave, leave)
+    }
+    this.#leave(held, tell)
   }
 
   /** Refuses waiters and new work; resolves when the work under way has ended. @internal */
@@ -139,7 +186,7 @@ export class FlowSession {
   }
 
   /** How one visit is told to those who watch. */
-  #visit(sessionId: string, { visitor = 'work', turnId }: LockWait): (kind: LockEvent['kind']) => void {
+  #visit(sessionId: string, { visitor = 'work', turnId }: LockWait): Tell {
     const visit = ++this.#visits
     const who = turnId === undefined ? { visitor } : { visitor, turnId }
     return (kind) => {

@@ -29,6 +29,11 @@ export class GrowingList<T> {
     return this.#list
   }
 
+  /** How many entries there are. */
+  get length(): number {
+    return (this.#list ?? this.#entries)?.length ?? 0
+  }
+
   /** The entry that was added last. Unlike {@link list}, it needs no copy of a long list. */
   get last(): T | undefined {
     return (this.#list ?? this.#entries)?.at(-1)

@@ -19,6 +19,7 @@ const count: Check = (value) =>
   typeof value === 'number' && value >= 0 ? undefined : ` is ${show(value)} and not a count`
 const object: Check = (value) => (isPlainObject(value) ? undefined : ` is ${show(value)} and not an object`)
 const present: Check = (value) => (value === undefined ? ' is missing' : undefined)
+const flag: Check = (value) => (value === undefined || value === true ? undefined : ` is ${show(value)} and not true`)
 
 function optional(check: Check): Check {
   return (value) => (value === undefined ? undefined : check(value))
@@ -94,10 +95,15 @@ const checkToolResult = fields({
   toolCallId: text,
   toolName: text,
   output: present,
-  isError: (value) => (value === undefined || value === true ? undefined : ` is ${show(value)} and not true`),
+  isError: flag,
 })
 
-const checkMessage = fields({ turn: count, role: oneOf('user', 'assistant', 'tool'), parts: listOf(checkPart) })
+const checkMessage = fields({
+  turn: count,
+  role: oneOf('user', 'assistant', 'tool'),
+  parts: listOf(checkPart),
+  summary: flag,
+})
 
 const checkHistoryEntry = fields({
   turn: count,

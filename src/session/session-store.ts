@@ -12,9 +12,12 @@ export interface SessionStoreGuarantees {
   readonly durable: boolean
 }
 
-/** How many entries each list gained since it was loaded: `history`, and `memory:<namespace>`. */
+/** What became of each list since it was loaded. The lists are `history`, and `memory:<namespace>`. */
 export interface SessionSaveHint {
+  /** How many entries each list gained; none where it is not named. */
   readonly appended: Readonly<Record<string, number>>
+  /** The lists that do not begin with what is stored, and are to be stored whole in its place. Default: none. */
+  readonly rewritten?: readonly string[]
 }
 
 /** A save that took effect on fewer replicas than were asked for, or on an unknown number of them (counted as 0). */
@@ -49,9 +52,9 @@ export interface SessionStore {
    * Replaces the stored document if its revision equals `expectedRevision`. Succeeds without a change where the stored
    * revision equals the document's own.
    *
-   * @param hint - What was only appended; a store may ignore it. It is given only where every list that it speaks of, and
-   * every one that it leaves out, begins with what is stored under `expectedRevision`: where a flow rewrote history or
-   * messages, there is none.
+   * @param hint - What was only appended; a store may ignore it. It is given only where every list, but for those that it
+   * names as `rewritten`, begins with what is stored under `expectedRevision`: where a flow rewrote history or messages in
+   * `onRestore`, there is none.
    * @throws `SessionConflictError` where another revision is stored, or none.
    */
   save(document: SessionDocument, expectedRevision: string, hint?: SessionSaveHint): Promise<void>

@@ -28,6 +28,8 @@ const eventNames: readonly EngineEventName[] = [
   'model:start',
   'model:end',
   'model:retry',
+  'memory:compacted',
+  'memory:compaction-failed',
   'tool:start',
   'tool:end',
 ]

@@ -17,7 +17,7 @@ export const sessionBreaks = [
   {
     file: 'src/session/flow-session.ts',
     tests: ['src/session/flow-session.'],
-    rows: [['lock kept after its holder is done', 'if (locks) this.#lock.release(sessionId)', '']],
+    rows: [['lock kept after its holder is done', 'if (sessionId !== undefined) this.#lock.release(sessionId)', '']],
   },
   {
     file: 'src/session/revision.ts',

@@ -1,0 +1,174 @@
+/**
+ * Which memories are cut down after a turn, and how that is stored: windows in the turn's own commit, summaries in one of
+ * their own, under the same lock and after the reply. What a summary says is decided next door. Of a summary that fails,
+ * what it cost is stored, and nothing else.
+ */
+import { setDeadline } from '../config/clock.js'
+import { EngineClosedError, FlowRegistrationError } from '../errors/engine-errors.js'
+import { FlowError } from '../errors/flow-error.js'
+import type { CompactionPolicy, RollingSummary } from '../flow/compaction.js'
+import { sizeOfEntries } from '../flow/conversation-memory.js'
+import { cutOf } from '../flow/message-cut.js'
+import { Step } from '../flow/step.js'
+import type { Message } from '../model/message.js'
+import { nextRevision } from '../session/revision.js'
+import type { SessionDocument } from '../session/session-document.js'
+import { shareList } from '../session/shared-lists.js'
+import type { FlowSteps } from './collect-steps.js'
+import { asFlowError } from './error-text.js'
+import { isoTime } from './iso-time.js'
+import { namespaceOf } from './run-model-step.js'
+import { leavesSessionAlone } from './settle-turn-error.js'
+import { selectionOf, summarize } from './summarize.js'
+import type { TurnDraft } from './turn-draft.js'
+import { TurnScope } from './turn-scope.js'
+
+/** A summary that is due. */
+interface DueSummary {
+  readonly namespace: string
+  readonly policy: RollingSummary
+  /** Messages from the start that it takes the place of. */
+  readonly count: number
+}
+
+/** What the compaction of one turn has left to do when the turn is stored. */
+export interface Compaction {
+  committed(document: SessionDocument): void
+}
+
+/**
+ * Checks what a flow says of its memories against its steps and the registered models.
+ *
+ * @throws {@link FlowRegistrationError} for a namespace that no model step uses.
+ */
+export function checkCompactionOf({ parts, flowName }: TurnScope, steps: FlowSteps): void {
+  const policies = parts.flows.compactionOf(flowName)
+  if (policies === undefined) return
+  const namespaces = new Set<string>()
+  for (const [stepId, step] of steps.all()) if (step instanceof Step) namespaces.add(namespaceOf(step, stepId))
+  for (const [namespace, policy] of policies) {
+    if (!namespaces.has(namespace)) {
+      throw new FlowRegistrationError({
+        message: `Flow '${flowName}': compaction['${namespace}'] is for no memory of its model steps. Memories: ${[...namespaces].join(', ') || 'none'}.`,
+      })
+    }
+    if (policy.kind === 'summary') parts.models.validate(selectionOf(policy, namespace))
+  }
+}
+
+/** Cuts windows, and finds out which summaries are due. To be called when the turn has said all; `undefined`: none of it. */
+export function startCompaction(scope: TurnScope, draft: TurnDraft): Compaction | undefined {
+  const policies = scope.parts.flows.compactionOf(scope.flowName)
+  if (policies === undefined) return undefined
+  const { memory, base } = draft
+  const windows: { readonly namespace: string; readonly removed: number; readonly kept: number }[] = []
+  const due: DueSummary[] = []
+  for (const [namespace, policy] of policies) {
+    const length = memory.lengthOf(namespace)
+    if (length <= policy.above) continue
+    const messages = memory.messages(namespace)
+    const count = cutOf(messages, policy.keep)
+    if (policy.kind === 'window') {
+      if (count === 0) continue
+      memory.forget(namespace, count)
+      windows.push({ namespace, removed: count, kept: length - count })
+      continue
+    }
+    const before = Object.hasOwn(base.flow.memory, namespace) ? (base.flow.memory[namespace]?.messages.length ?? 0) : 0
+    // A summary alone gets no shorter.
+    const isWorthIt = count > (messages[0]?.summary === true ? 1 : 0)
+    if (isWorthIt && isTime(policy, before, length)) due.push({ namespace, policy, count })
+  }
+  if (windows.length === 0 && due.length === 0) return undefined
+  return {
+    committed(document) {
+      for (const cut of windows) scope.announce('memory:compacted', { ...cut, durationMs: 0 })
+      if (due.length === 0) return
+      const calls = document.usage.modelCalls - base.usage.modelCalls
+      scope.sequel = { sessionId: document.id, run: () => storeSummaries(scope, document, due, calls) }
+    },
+  }
+}
+
+/**
+ * Whether a memory has just grown too long, or has grown on by a quarter of the distance since it was last tried: a model
+ * that is down must not hold up each turn.
+ */
+function isTime({ above, keep }: CompactionPolicy, before: number, length: number): boolean {
+  const stride = Math.ceil((above - keep) / 4)
+  const passed = (count: number): number => Math.ceil((count - above) / stride)
+  return before <= above || passed(length) > passed(before)
+}
+
+/** Does not reject. */
+async function storeSummaries(
+  turn: TurnScope,
+  committed: SessionDocument,
+  due: readonly DueSummary[],
+  calls: number,
+): Promise<void> {
+  let document = committed
+  let callNumber = calls
+  for (const summary of due) {
+    const stored = await storeSummary(turn, document, summary, ++callNumber)
+    // Somebody else was there, or nobody knows: what comes next is for a later turn.
+    if (stored === undefined) return
+    document = stored
+  }
+}
+
+/** @returns What is stored now; `undefined` where that is not known. */
+async function storeSummary(
+  { parts, flowName, turnId }: TurnScope,
+  document: SessionDocument,
+  { namespace, policy, count }: DueSummary,
+  callNumber: number,
+): Promise<SessionDocument | undefined> {
+  const { clock, session, scopes } = parts
+  const scope = new TurnScope(parts, flowName, document.id, undefined, turnId)
+  const startedAt = clock.now()
+  const timeoutMs = policy.timeoutMs ?? 30_000
+  const stopDeadline = setDeadline(clock, timeoutMs, () => {
+    scope.giveUp(new FlowError({ code: 'TURN_TIMEOUT', message: `The summary took longer than ${timeoutMs} ms.` }))
+  })
+  const usage = { ...document.usage }
+  const write = async (changes?: Partial<SessionDocument>): Promise<SessionDocument> => {
+    const revision = nextRevision(document.revision, parts.generateId('revision'))
+    const next = { ...document, ...changes, usage, revision, savedAt: isoTime(clock.now()) }
+    const hint = { appended: {}, ...(changes && { rewritten: [`memory:${namespace}`] }) }
+    await session.access.write(next, document.revision, hint)
+    scope.announce('session:saved', {})
+    return next
+  }
+  scopes.add(scope)
+  try {
+    scope.hold(document.id)
+    if (session.closing) throw new EngineClosedError()
+    const { messages } = document.flow.memory[namespace] as { readonly messages: readonly Message[] }
+    const removed = messages.slice(0, count)
+    const summary = await summarize(scope, policy, namespace, removed, usage, callNumber)
+    // From here on it is the store's, with deadlines of its own.
+    scope.finishWork()
+    stopDeadline()
+    const list = shareList([summary, ...messages.slice(count)])
+    const memory = { ...document.flow.memory, [namespace]: { messages: list } }
+    const bytes = Math.max(0, document.bytes - sizeOfEntries(removed)) + sizeOfEntries([summary])
+    const stored = await write({ bytes, flow: { ...document.flow, memory } })
+    const durationMs = clock.now() - startedAt
+    scope.announce('memory:compacted', { namespace, removed: count, kept: list.length, durationMs })
+    return stored
+  } catch (thrown) {
+    scope.finishWork()
+    stopDeadline()
+    const error = asFlowError(thrown)
+    scope.announce('memory:compaction-failed', { namespace, code: error.code })
+    if (leavesSessionAlone(error)) return undefined
+    if (usage.modelCalls === document.usage.modelCalls) return document
+    // What was spent is spent. Where that cannot be stored either, only the count is lost.
+    return await write().catch(() => undefined)
+  } finally {
+    stopDeadline()
+    scopes.delete(scope)
+    scope.end()
+  }
+}
