@@ -1,6 +1,6 @@
 // Stores that trust the append hint, or append on their own: each fails the cases that are there for it.
 import { describe, test } from 'vitest'
-import type { SessionDocument, SessionHistoryEntry, SessionSaveHint } from '../../src/index.js'
+import type { Message, SessionDocument, SessionHistoryEntry, SessionSaveHint } from '../../src/index.js'
 import { type BrokenStore, expectCaught, type TextEntry, TextStore } from '../contract/text-store.js'
 
 /** The history that is stored. */
@@ -8,7 +8,56 @@ function storedHistory(entry: TextEntry | undefined): readonly SessionHistoryEnt
   return entry === undefined ? [] : JSON.parse(entry.text).history
 }
 
+/** What makes the messages of a memory that are stored, of those that are stored already and those that are given. */
+type Keep = (
+  stored: readonly Message[],
+  given: readonly Message[],
+  name: string,
+  hint: SessionSaveHint,
+) => readonly Message[]
+
+/** A store that keeps other messages than it is given, where there is a hint. */
+function keeping(keep: Keep): BrokenStore['store'] {
+  return class extends TextStore {
+    override write(document: SessionDocument, hint?: SessionSaveHint): void {
+      const entry = this.find(document.id)
+      const stored: SessionDocument['flow']['memory'] = entry === undefined ? {} : JSON.parse(entry.text).flow.memory
+      const memory = Object.entries(document.flow.memory).map(([name, { messages }]) => {
+        const before = stored[name]?.messages ?? []
+        return [name, { messages: hint === undefined ? messages : keep(before, messages, `memory:${name}`, hint) }]
+      })
+      super.write({ ...document, flow: { ...document.flow, memory: Object.fromEntries(memory) } })
+    }
+  }
+}
+
 const broken: readonly BrokenStore[] = [
+  {
+    what: 'a list that was rewritten is put behind the stored one',
+    store: keeping((stored, given, name, { rewritten }) => (rewritten?.includes(name) ? [...stored, ...given] : given)),
+    caughtBy: [
+      'hint: a list that was cut and is named is stored as given, and the others go on',
+      'hint: a save that only cuts a list stores it once, or not at all',
+      'hint: a list that is named and was not there, or is as it was',
+      'engine: a memory that is cut to a window, by two in turn',
+      'engine: a memory that is summed up again and again, after each reply',
+    ],
+  },
+  {
+    what: 'a list that gained nothing, by the hint, is left as it is stored',
+    store: keeping((stored, given, name, { appended }) => (appended[name] === undefined ? stored : given)),
+    caughtBy: [
+      'hint: a list that was cut and is named is stored as given, and the others go on',
+      'hint: a save that only cuts a list stores it once, or not at all',
+    ],
+  },
+  {
+    what: 'of a list that was rewritten the end of the stored one stays where that is longer',
+    store: keeping((stored, given, name, { rewritten }) =>
+      rewritten?.includes(name) ? [...given, ...stored.slice(given.length)] : given,
+    ),
+    caughtBy: ['hint: a list that was cut and is named is stored as given, and the others go on'],
+  },
   {
     what: 'a hint is believed: what it does not count is taken from the store',
     store: class extends TextStore {

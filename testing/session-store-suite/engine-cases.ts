@@ -4,7 +4,7 @@ import { fail } from './failure.js'
 import { rules } from './rules.js'
 import { findDifference } from './same-json.js'
 import type { SuiteCase } from './suite-case.js'
-import { engineOver, ForgettingFlow, RenamedFlow, say, tell } from './talking-flow.js'
+import { engineOver, ForgettingFlow, RenamedFlow, SummaryFlow, say, tell, WindowFlow } from './talking-flow.js'
 
 async function expectSession(
   engine: FlowEngine,
@@ -142,6 +142,45 @@ export const engineCases: readonly SuiteCase[] = [
       const reader = engineOver((await bench.another(store)).store)
       const document = await expectSession(reader, sessionId, { said: ['three', 'four'] })
       expectMessages(document, 'Talk', ['5: three', 'four', '2: four'])
+    },
+  },
+  {
+    name: 'engine: a memory that is cut to a window, by two in turn',
+    rule: rules.engine,
+    async run(bench) {
+      const ours = await bench.open()
+      const engines = [ours, await bench.another(ours)].map(({ store }) => engineOver(store, WindowFlow))
+      const said = ['one', 'two', 'three', 'four', 'five', 'six']
+      let sessionId = ''
+      for (const [index, message] of said.entries()) {
+        sessionId = await say(engines[index % 2] as FlowEngine, sessionId, message)
+      }
+      for (const engine of engines) {
+        const document = await expectSession(engine, sessionId, { said })
+        expectMessages(document, 'Talk', ['five', '5: five', 'six', '7: six'])
+      }
+    },
+  },
+  {
+    name: 'engine: a memory that is summed up again and again, after each reply',
+    rule: rules.engine,
+    async run(bench) {
+      const before = await bench.open()
+      const after = await bench.another(before)
+      const engine = engineOver(before.store, SummaryFlow)
+      const said = ['one', 'two', 'three', 'four', 'five', 'six']
+      let sessionId = ''
+      for (const message of said) sessionId = await say(engine, sessionId, message)
+      // Waits for the last summary.
+      await engine.close()
+      const document = await expectSession(engineOver(after.store), sessionId, { said })
+      const messages = document.flow.memory.Talk?.messages ?? []
+      const [part] = messages[0]?.parts ?? []
+      // The model repeats what it is told, so that both transcripts are in the second summary, whole.
+      const summary = part?.type === 'text' ? part.text : ''
+      const isWhole = ['User: one', 'User: three', 'User: five'].every((text) => summary.includes(text))
+      if (messages[0]?.summary !== true || !isWhole) fail('a summary of the turns before', summary)
+      expectMessages(document, 'Talk', [summary, 'six', '6: six'])
     },
   },
   {

@@ -1,6 +1,7 @@
 /** Cases of the append hint: it may save work, and never decides what is stored. */
 import type { SessionDocument } from '../../src/index.js'
-import { longSession, nextTurn, textMessage, withMemory } from './documents.js'
+import type { CheckedStore } from './checked-store.js'
+import { longSession, type NextTurn, nextTurn, textMessage, withMemory } from './documents.js'
 import { describeOutcome, ensure, outcomeOf } from './failure.js'
 import { rules } from './rules.js'
 import type { SuiteBench, SuiteCase } from './suite-case.js'
@@ -25,6 +26,30 @@ function shortened(document: SessionDocument, kept: number): SessionDocument {
   const messages = document.flow.memory.Ask?.messages ?? []
   const memory = { ...document.flow.memory, Ask: { messages: messages.slice(-kept) } }
   return { ...withMemory(document, memory), history: Object.freeze(document.history.slice(-kept)) }
+}
+
+/** The same turn with the first entries of `Ask` cut off, and something in their place: and the hint says so. */
+function cutAsk({ document, expectedRevision, hint }: NextTurn): NextTurn {
+  const { Ask, ...rest } = document.flow.memory
+  const messages = [textMessage('user', 'What was said before.', 1), ...(Ask?.messages ?? []).slice(-2)]
+  const { 'memory:Ask': _, ...appended } = hint.appended
+  return {
+    document: withMemory(document, { ...rest, Ask: { messages } }),
+    expectedRevision,
+    hint: { appended, rewritten: ['memory:Ask'] },
+  }
+}
+
+/** The same document, to be saved once more. */
+function nextRevisionOf(document: SessionDocument): SessionDocument {
+  return { ...document, revision: nextTurn(document).document.revision }
+}
+
+/** Saves a turn that both namespaces hear. */
+async function saveTurn(store: CheckedStore, sessionId: string): Promise<SessionDocument> {
+  const turn = nextTurn(await store.load(sessionId), { namespaces: ['Ask', 'Plan'] })
+  await store.save(turn.document, turn.expectedRevision, turn.hint)
+  return turn.document
 }
 
 /** The cases, in the order in which they are registered. */
@@ -226,6 +251,53 @@ export const hintCases: readonly SuiteCase[] = [
         await store.holds(turn.document)
         await (await bench.another(store)).holds(turn.document)
       }
+    },
+  },
+  {
+    name: 'hint: a list that was cut and is named is stored as given, and the others go on',
+    rule: rules.hint,
+    async run(bench) {
+      const { store, first } = await openWithTurns(bench)
+      const other = await bench.another(store)
+      let last = first
+      // Longer than before, and cut again: what is left of the first list must not come back.
+      for (const turns of [1, 6, 3]) {
+        for (let count = 0; count < turns; count++) last = await saveTurn(count % 2 === 0 ? store : other, first.id)
+        const cut = cutAsk(nextTurn(last, { namespaces: ['Plan'] }))
+        await store.save(cut.document, cut.expectedRevision, cut.hint)
+        last = cut.document
+        for (const handle of [store, other, await bench.another(store)]) await handle.holds(last)
+      }
+    },
+  },
+  {
+    name: 'hint: a save that only cuts a list stores it once, or not at all',
+    rule: rules.hint,
+    async run(bench) {
+      const { store, first } = await openWithTurns(bench)
+      const other = await bench.another(store)
+      const late = cutAsk(nextTurn(first))
+      const theirs = await saveTurn(other, first.id)
+      await store.refusesSave(late.document, late.expectedRevision, late.hint)
+      await store.holds(theirs)
+      const { document, expectedRevision } = cutAsk({ ...nextTurn(theirs), document: nextRevisionOf(theirs) })
+      const hint = { appended: {}, rewritten: ['memory:Ask'] }
+      for (const handle of [other, store, other]) await handle.save(document, expectedRevision, hint)
+      for (const handle of [other, store]) await handle.holds(document)
+      await store.holds(await saveTurn(store, first.id))
+    },
+  },
+  {
+    name: 'hint: a list that is named and was not there, or is as it was',
+    rule: rules.hint,
+    async run(bench) {
+      const { store, first } = await openWithTurns(bench)
+      const turn = nextTurn(first, { namespaces: ['New'] })
+      const hint = { appended: { history: 1 }, rewritten: ['memory:Ask', 'memory:New', 'memory:Unknown'] }
+      await store.save(turn.document, turn.expectedRevision, hint)
+      await store.holds(turn.document)
+      const last = await saveTurn(store, first.id)
+      for (const handle of [store, await bench.another(store)]) await handle.holds(last)
     },
   },
   {

@@ -2,15 +2,18 @@
 import {
   type ExecuteResult,
   Flow,
+  type FlowCompaction,
   type FlowConstructor,
   FlowEngine,
   finish,
   type ModelProviderAdapter,
   type ModelSelection,
+  rollingSummary,
   type SessionDocument,
   type SessionStore,
   Step,
   type StepConstructor,
+  slidingWindow,
   type Transition,
   type Turn,
 } from '../../src/index.js'
@@ -48,6 +51,18 @@ class TalkingFlow extends Flow {
 export class RenamedFlow extends TalkingFlow {
   override steps(): readonly StepConstructor[] {
     return [Chat]
+  }
+}
+
+/** The flow with a memory of its last turns alone. */
+export class WindowFlow extends TalkingFlow {
+  static override readonly compaction: FlowCompaction = { Talk: slidingWindow({ above: 6, keep: 3 }) }
+}
+
+/** The flow with a memory of what went before, in the words of its model, and of its last turns. */
+export class SummaryFlow extends TalkingFlow {
+  static override readonly compaction: FlowCompaction = {
+    Talk: rollingSummary({ above: 6, keep: 2, model: { provider: 'echo', name: 'echo' } }),
   }
 }
 

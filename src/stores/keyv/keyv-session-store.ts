@@ -14,7 +14,7 @@ import type {
   UnderReplicatedReport,
 } from '../../session/session-store.js'
 import { type ChosenDriver, chooseDriver } from './driver-for.js'
-import type { KnownSession } from './known-lists.js'
+import { bytesOf, type KnownSession } from './known-lists.js'
 import { SessionReader } from './read-session.js'
 import type { SessionDriver } from './session-driver.js'
 import { sessionKey } from './session-key.js'
@@ -147,7 +147,12 @@ export class KeyvSessionStore implements SessionStore {
     const { codec, driver } = this.#chosen
     const head = await codec.encode(plan.head)
     const chunks: (readonly [string, string])[] = []
-    for (const [name, chunk] of plan.chunks) chunks.push([name, await codec.encode(chunk)])
+    const grown = new Map<string, number>()
+    for (const { name, list, chunk } of plan.chunks) {
+      const text = chunk === undefined ? '' : await codec.encode(chunk)
+      chunks.push([name, text])
+      grown.set(list, (grown.get(list) ?? 0) + text.length)
+    }
     const write = `${key} ${revision}`
     this.#attempts.set(write, (this.#attempts.get(write) ?? 0) + 1)
     this.#known?.delete(key)
@@ -165,9 +170,11 @@ export class KeyvSessionStore implements SessionStore {
     // Another attempt, made before this one or while it was under way, may have stored the same revision in other chunks
     // than these: then it is not known how.
     if (this.#attempts.get(write) === 1 && plan.lists !== undefined) {
-      const before = plan.replacesChunks ? 0 : (known?.bytes ?? 0)
-      const bytes = chunks.reduce((sum, [, text]) => sum + text.length, before)
-      this.#remember(key, { revision, lists: plan.lists, bytes })
+      const sized = Array.from(
+        plan.lists,
+        ([name, list]) => [name, { ...list, bytes: list.bytes + (grown.get(name) ?? 0) }] as const,
+      )
+      this.#remember(key, { revision, lists: new Map(sized) })
     }
   }
 
@@ -193,5 +200,5 @@ function createCache(bytes: number): LRUCache<string, KnownSession> | undefined 
   }
   if (bytes < 1) return undefined
   const maxSize = Math.floor(bytes)
-  return new LRUCache({ maxSize, sizeCalculation: (known, key) => known.bytes + key.length + cacheOverhead })
+  return new LRUCache({ maxSize, sizeCalculation: (known, key) => bytesOf(known) + key.length + cacheOverhead })
 }

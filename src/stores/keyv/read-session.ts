@@ -4,7 +4,7 @@
  */
 import { SessionFlowInvariantError } from '../../errors/session-errors.js'
 import type { SessionDocument } from '../../session/session-document.js'
-import { followChunks, type KnownList, type KnownSession, missingChunks } from './known-lists.js'
+import { followChunks, isRewritten, type KnownList, type KnownSession, missingChunks, without } from './known-lists.js'
 import type { SessionDriver, StoredHead } from './session-driver.js'
 import {
   checkHead,
@@ -56,17 +56,20 @@ export class SessionReader {
     const find: FindChunk = (name) => stored.chunks.get(name)
     const lists = await this.#follow(head, new Map(), find)
     if (typeof lists === 'string') throw new SessionFlowInvariantError({ sessionId, problem: lists })
-    const bytes = Array.from(stored.chunks.values()).reduce((sum, text) => sum + text.length, 0)
-    return finish(sessionId, head, { revision: stored.revision, lists, bytes })
+    return finish(sessionId, head, { revision: stored.revision, lists })
   }
 
   /** The session as it goes on from what is known; `other` where it does not. */
-  async #readOn(key: string, sessionId: string, known: KnownSession): Promise<ReadSession | undefined | 'other'> {
+  async #readOn(key: string, sessionId: string, all: KnownSession): Promise<ReadSession | undefined | 'other'> {
     // The chunk that another process would have appended: mostly there is none, and mostly there is but one.
-    const next = Array.from(known.lists, ([name, { chunks }]) => chunkName(name, chunks))
+    const next = Array.from(all.lists, ([name, { chunks }]) => chunkName(name, chunks))
     const stored = await this.#driver.read(key, next)
     if (stored === undefined) return undefined
     const head = await this.#head(sessionId, stored)
+    const rewritten = head.lists.filter((list) => isRewritten(all.lists.get(list.name), list)).map(({ name }) => name)
+    // A history is never rewritten beside other lists: it is another session's.
+    if (rewritten.includes('history')) return 'other'
+    const known = without(all, rewritten)
     const texts = textsByName(next, stored)
     const missing: string[] = []
     for (const list of head.lists) {
@@ -83,8 +86,7 @@ export class SessionReader {
     }
     const lists = await this.#follow(head, known.lists, (name) => texts.get(name))
     if (typeof lists === 'string') return 'other'
-    const bytes = Array.from(texts.values()).reduce((sum, text) => sum + text.length, known.bytes)
-    return finish(sessionId, head, { revision: stored.revision, lists, bytes })
+    return finish(sessionId, head, { revision: stored.revision, lists })
   }
 
   /** The lists that the head speaks of, or why they cannot be put together. */
@@ -96,25 +98,31 @@ export class SessionReader {
     const lists = new Map<string, KnownList>()
     for (const list of head.lists) {
       const start = known.get(list.name)
-      const chunks = await this.#chunks(list, missingChunks(start, list), find)
-      if (typeof chunks === 'string') return chunks
-      const followed = followChunks(start, list, chunks)
+      const found = await this.#chunks(list, missingChunks(start, list), find)
+      if (typeof found === 'string') return found
+      const followed = followChunks(start, list, found.chunks, found.bytes)
       if (followed === undefined) return `the chunks of its list ${list.name} do not belong together`
       lists.set(list.name, followed)
     }
     return lists
   }
 
-  async #chunks(list: ListHead, indexes: Iterable<number>, find: FindChunk): Promise<readonly ListChunk[] | string> {
+  async #chunks(
+    list: ListHead,
+    indexes: Iterable<number>,
+    find: FindChunk,
+  ): Promise<{ readonly chunks: readonly ListChunk[]; readonly bytes: number } | string> {
     const chunks: ListChunk[] = []
+    let bytes = 0
     for (const index of indexes) {
       const text = find(chunkName(list.name, index))
       if (text === undefined) return `its list ${list.name} lacks chunk ${index}`
       const chunk = await this.#codec.decode(text).catch(() => undefined)
       if (!isChunk(chunk)) return `chunk ${index} of its list ${list.name} cannot be read`
       chunks.push(chunk)
+      bytes += text.length
     }
-    return chunks
+    return { chunks, bytes }
   }
 
   async #head(sessionId: string, stored: { readonly head: string }): Promise<SessionHead> {

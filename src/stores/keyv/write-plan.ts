@@ -1,11 +1,11 @@
 /**
- * What a save sends: the head, and of each list what was appended, where that is sure; else all of it. Decides nothing
- * about conflicts, and reads nothing.
+ * What a save sends: the head, and of each list what was appended, where that is sure; all of a list that was rewritten;
+ * else all of everything. Decides nothing about conflicts, and reads nothing.
  */
 import type { SessionDocument } from '../../session/session-document.js'
 import type { SessionSaveHint } from '../../session/session-store.js'
 import { isFrozenList } from '../../session/shared-lists.js'
-import type { KnownList, KnownSession } from './known-lists.js'
+import { type KnownList, type KnownSession, without } from './known-lists.js'
 import {
   chunkName,
   type ListChunk,
@@ -19,12 +19,24 @@ import {
 /** Entries of a chunk where a whole list is written: a very long list need not be one text. */
 const entriesPerChunk = 1_000
 
+/** One chunk to be written. */
+export interface PlannedChunk {
+  readonly name: string
+  /** The list that it belongs to. */
+  readonly list: string
+  /** `undefined` for one that is no longer of the list: its text goes. */
+  readonly chunk: ListChunk | undefined
+}
+
 /** What is to be written. */
 export interface WritePlan {
   readonly head: SessionHead
-  readonly chunks: readonly (readonly [name: string, chunk: ListChunk])[]
+  readonly chunks: readonly PlannedChunk[]
   readonly replacesChunks: boolean
-  /** The lists as they will be stored, where nobody can change them; `undefined` where somebody could. */
+  /**
+   * The lists as they will be stored, where nobody can change them; `undefined` where somebody could. Their bytes are those
+   * that are stored already.
+   */
   readonly lists: ReadonlyMap<string, KnownList> | undefined
 }
 
@@ -39,39 +51,48 @@ export function planWrite(
   hint: SessionSaveHint | undefined,
 ): WritePlan {
   const lists = listsOf(document)
-  const appended = known === undefined || hint === undefined ? undefined : appendedTo(known, lists, hint)
-  const chunks: (readonly [string, ListChunk])[] = []
+  const isSure = known !== undefined && hint !== undefined && startsAsKnown(known, lists, hint)
+  const goesOnFrom = isSure ? without(known, hint.rewritten ?? []) : undefined
+  const chunks: PlannedChunk[] = []
   const heads: ListHead[] = []
   const planned = new Map<string, KnownList>()
   for (const [name, entries] of lists) {
-    const start = appended === undefined ? undefined : known?.lists.get(name)
+    const start = goesOnFrom?.lists.get(name)
     const added = newChunks(entries, start, document.revision)
     const count = (start?.chunks ?? 0) + added.length
-    for (const [index, chunk] of added.entries()) chunks.push([chunkName(name, count - added.length + index), chunk])
+    for (const [index, chunk] of added.entries()) {
+      chunks.push({ name: chunkName(name, count - added.length + index), list: name, chunk })
+    }
+    // Of a list that is written anew, beside others that are not, nothing may stay: not even where nobody looks.
+    const before = isSure ? (known.lists.get(name)?.chunks ?? 0) : 0
+    for (let index = count; index < before; index++) {
+      chunks.push({ name: chunkName(name, index), list: name, chunk: undefined })
+    }
     const tip = added.length > 0 ? document.revision : (start?.tip ?? '')
     heads.push({ name, chunks: count, entries: entries.length, tip })
-    planned.set(name, { entries, chunks: count, tip })
+    planned.set(name, { entries, chunks: count, tip, bytes: start?.bytes ?? 0 })
   }
   return {
     head: { layout: storedLayoutVersion, document: withoutLists(document), lists: heads },
     chunks,
-    replacesChunks: appended === undefined,
+    replacesChunks: !isSure,
     lists: Array.from(lists.values()).every(isFrozenList) ? planned : undefined,
   }
 }
 
-/** Whether each list begins with what is known of it and goes on with what the hint says; `undefined` where not. */
-function appendedTo(
+/** Whether each list begins with what is known of it and goes on with what the hint says, or is rewritten. */
+function startsAsKnown(
   known: KnownSession,
   lists: ReadonlyMap<string, readonly unknown[]>,
-  hint: SessionSaveHint,
-): true | undefined {
+  { appended, rewritten }: SessionSaveHint,
+): boolean {
   for (const [name, { entries: before }] of known.lists) {
     const list = lists.get(name)
-    if (list?.length !== before.length + (hint.appended[name] ?? 0)) return undefined
+    if (list !== undefined && rewritten?.includes(name)) continue
+    if (list?.length !== before.length + (appended[name] ?? 0)) return false
     const last = before.length - 1
     // The ends tell: entries are frozen and shared, and nothing replaces one in the middle.
-    if (last >= 0 && (list[0] !== before[0] || list[last] !== before[last])) return undefined
+    if (last >= 0 && (list[0] !== before[0] || list[last] !== before[last])) return false
   }
   return true
 }

@@ -1,0 +1,137 @@
+import { describe, expect, test } from 'vitest'
+import { FakeDriver } from '../../../testing/contract/stores/fake-driver.js'
+import { load, processOver, save, warm } from '../../../testing/contract/stores/processes.js'
+import { type Turn, turnOn } from '../../../testing/contract/stores/turns.js'
+import type { Message } from '../../model/message.js'
+import type { SessionDocument } from '../../session/session-document.js'
+import { shareList } from '../../session/shared-lists.js'
+
+function messagesOf({ flow }: SessionDocument): readonly Message[] {
+  return flow.memory.Ask?.messages ?? []
+}
+
+/** The turn, with all but the last two messages of `Ask` cut off in its own save. */
+function cut(turn: Turn): Turn {
+  const { document, expectedRevision } = turn
+  const messages = shareList(messagesOf(document).slice(-2))
+  const memory = { ...document.flow.memory, Ask: { messages } }
+  return {
+    document: { ...document, flow: { ...document.flow, memory } },
+    expectedRevision,
+    hint: { appended: { history: 1 }, rewritten: ['memory:Ask'] },
+  }
+}
+
+/** The texts that a driver holds, by chunk; a text that says nothing is empty. */
+function chunksOf(driver: FakeDriver): Record<string, string> {
+  const [record] = driver.records.values()
+  return Object.fromEntries([...(record?.chunks ?? [])].sort())
+}
+
+describe('a list that was rewritten', () => {
+  test('is written whole in one chunk, the others gain theirs, and nothing of the old text stays', async () => {
+    const driver = new FakeDriver()
+    const [store, document] = await warm(driver, 3)
+    const turn = cut(turnOn(document, '5-a'))
+    await save(store, turn)
+    expect(driver.takeCalls()).toEqual(['append history#3 memory:Ask#0 memory:Ask#1 memory:Ask#2'])
+    const chunks = chunksOf(driver)
+    expect(Object.keys(chunks)).toHaveLength(7)
+    expect([chunks['memory:Ask#1'], chunks['memory:Ask#2']]).toEqual(['', ''])
+    expect(JSON.stringify(chunks)).not.toContain('turn 4-a"}],"turn"')
+    expect(await load(store)).toEqual(turn.document)
+    expect(await load(processOver(driver))).toEqual(turn.document)
+    driver.takeCalls()
+  })
+
+  test('goes on in the places of the old one', async () => {
+    const driver = new FakeDriver()
+    const [store, document] = await warm(driver, 3)
+    let turn = cut(turnOn(document, '5-a'))
+    await save(store, turn)
+    driver.takeCalls()
+    for (const revision of ['6-a', '7-a', '8-a']) {
+      turn = turnOn(turn.document, revision)
+      await save(store, turn)
+    }
+    expect(driver.takeCalls()).toEqual([
+      'append history#4 memory:Ask#1',
+      'append history#5 memory:Ask#2',
+      'append history#6 memory:Ask#3',
+    ])
+    expect(Object.values(chunksOf(driver))).not.toContain('')
+    for (const handle of [store, processOver(driver)]) expect(await load(handle)).toEqual(turn.document)
+  })
+
+  test('is all that another process, which knew the old one, reads of the lists', async () => {
+    const driver = new FakeDriver()
+    const [store, document] = await warm(driver, 3)
+    const other = processOver(driver)
+    await load(other)
+    const turn = cut(turnOn(document, '5-a'))
+    await save(store, turn)
+    driver.takeCalls()
+    const loaded = await load(other)
+    expect(driver.takeCalls()).toEqual(['read history#3 memory:Ask#3', 'read memory:Ask#0'])
+    expect(loaded).toEqual(turn.document)
+    await save(other, turnOn(loaded, '6-b'))
+    expect(driver.takeCalls()).toEqual(['append history#4 memory:Ask#1'])
+    expect(await load(store)).toEqual(await load(processOver(driver)))
+  })
+
+  test('and went on until it has more chunks than the old one, is not taken for it', async () => {
+    const driver = new FakeDriver()
+    const [store, document] = await warm(driver, 2)
+    const other = processOver(driver)
+    await load(other)
+    let turn = cut(turnOn(document, '4-a'))
+    await save(store, turn)
+    for (const revision of ['5-a', '6-a', '7-a']) {
+      turn = turnOn(turn.document, revision)
+      await save(store, turn)
+    }
+    expect(await load(other)).toEqual(turn.document)
+    expect(messagesOf(turn.document)).toHaveLength(8)
+  })
+
+  test('is written anew with all others where its process knows nothing of them', async () => {
+    const driver = new FakeDriver()
+    const [, document] = await warm(driver, 3)
+    const turn = cut(turnOn(document, '5-a'))
+    await save(processOver(driver), turn)
+    expect(driver.takeCalls()).toEqual(['replace history#0 memory:Ask#0'])
+    expect(await load(processOver(driver))).toEqual(turn.document)
+  })
+
+  test('by a save whose answer was lost is stored once, by whichever attempt', async () => {
+    for (const when of ['before', 'after'] as const) {
+      const driver = new FakeDriver()
+      const [store, document] = await warm(driver, 3)
+      const turn = cut(turnOn(document, '5-a'))
+      driver.failNext(when)
+      await expect(save(store, turn)).rejects.toThrow('Injected')
+      await save(store, turn)
+      for (const handle of [store, processOver(driver)]) expect(await load(handle)).toEqual(turn.document)
+      const next = turnOn(turn.document, '6-a')
+      await save(store, next)
+      for (const handle of [store, processOver(driver)]) expect(await load(handle)).toEqual(next.document)
+    }
+  })
+
+  test('does not fill the cache: a session that is cut again and again stays known', async () => {
+    const driver = new FakeDriver()
+    const [store, first] = await warm(driver, 2, { cacheBytes: 64 * 1024 })
+    let document = first
+    // 8 000 characters of messages each time: counted up, they would be too many soon.
+    for (let round = 0; round < 30; round++) {
+      const { document: made, ...turn } = turnOn(document, `${round}-cut`, 'x'.repeat(4_000))
+      const history = shareList([...document.history, Object.freeze({ ...made.history[0], message: '', reply: '' })])
+      const saved = cut({ ...turn, document: { ...made, history: history as SessionDocument['history'] } })
+      await save(store, saved)
+      document = saved.document
+      driver.takeCalls()
+      await load(store)
+      expect([round, driver.takeCalls().map((call) => call.split(' ')[0])]).toEqual([round, ['read']])
+    }
+  })
+})
