@@ -26,7 +26,7 @@ const storedText = JSON.stringify({
     memory: {
       Ask: {
         messages: [
-          { role: 'user', parts: [{ type: 'text', text: 'Two seats, please.' }], turn: 1 },
+          { role: 'user', parts: [{ type: 'text', text: 'Two seats, please.' }], turn: 1, summary: true },
           {
             role: 'assistant',
             parts: [
@@ -146,6 +146,7 @@ const fields: [string, keyof typeof kinds, string?][] = [
   [message, 'object'],
   [`${message}.role`, 'literal'],
   [`${message}.turn`, 'count'],
+  [`${message}.summary`, 'optionalTrue'],
   [`${message}.parts`, 'list'],
   [`${message}.parts[0]`, 'object'],
   [`${message}.parts[0].type`, 'literal'],

@@ -2,8 +2,8 @@
  * What `KeyvSessionStore` asks of a backend: one compare-and-swap, and reads that see one moment. A driver knows how
  * its backend keeps a session; it neither reads what it keeps nor decides what a conflict means.
  *
- * A session is a head, which each save replaces, and chunks, which are only ever added: the head tells how many there
- * are of each list. Texts are opaque: they may be compressed or encrypted.
+ * A session is a head, which each save replaces, and chunks, which are added, or written anew where a list was cut: the
+ * head tells how many there are of each list. Texts are opaque: they may be compressed or encrypted.
  */
 import type { SessionStoreGuarantees } from '../../session/session-store.js'
 
@@ -30,7 +30,7 @@ export interface SessionSwap {
   readonly expectedRevision: string | undefined
   readonly revision: string
   readonly head: string
-  /** Chunks to add, by name. */
+  /** Chunks to store, by name, in place of those that are there. An empty text takes the place of one that is to go. */
   readonly chunks: readonly (readonly [name: string, text: string])[]
   /** Whether the chunks that are stored go first. */
   readonly replacesChunks: boolean

@@ -1,7 +1,7 @@
 /**
  * How a document is cut into a head and lists, and put together again; and what is stored of both. The head is what a
- * save replaces. A list only grows: it is kept in chunks, each the entries that one save appended. What text they
- * become is left to the text codec, and when they are read or written to the sessions' reader and writer.
+ * save replaces. A list is kept in chunks, each the entries that one save appended; one that was rewritten begins anew.
+ * What text they become is left to the text codec, and when they are read or written to the sessions' reader and writer.
  */
 import { isPlainObject } from '../../json.js'
 import type { SessionDocument } from '../../session/session-document.js'

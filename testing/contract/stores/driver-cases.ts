@@ -104,6 +104,15 @@ export function driverCases(driver: () => SessionDriver, other: () => SessionDri
       expect((await other().readAll(key))?.chunks.size).toBe(0)
     })
 
+    test('empties chunks: an empty text is a text', async () => {
+      const key = newKey()
+      await driver().swap(swapOf(key, { chunks: [['a', '1']] }))
+      const chunks = [['a', ''] as const, ['b', ''] as const]
+      await driver().swap(swapOf(key, { expectedRevision: 'r1', revision: 'r2', chunks }))
+      expect(await other().read(key, ['a', 'b', 'c'])).toMatchObject({ chunks: ['', '', undefined] })
+      expect((await other().readAll(key))?.chunks).toEqual(new Map(chunks))
+    })
+
     test('that conflicts adds no chunk and removes none', async () => {
       const key = newKey()
       await driver().swap(swapOf(key, { chunks: [['a', '1']] }))
