@@ -106,7 +106,7 @@ describe('a rolling summary', () => {
     const after = talk.events.slice(talk.events.findIndex(([name]) => name === 'turn:end') + 1)
     const common = { sessionId: talk.sessionId, flowName: 'Talk', turnId }
     const startedAt = Date.UTC(2026, 0, 1)
-    const call = { ...common, step: 'memory:Chat', provider: 'talk', model: 'summarist', callNumber: 2 }
+    const call = { ...common, step: 'memory:Chat', provider: 'talk', model: 'summarist', callNumber: 2, attempt: 1 }
     expect(after).toEqual([
       ['model:start', { ...call, at: startedAt }],
       [
