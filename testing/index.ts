@@ -49,6 +49,7 @@ export type {
   ModelScript,
   RecordedRequest,
   ScriptedAnswer,
+  ScriptedFailure,
   ScriptedModelOptions,
   ScriptedProvider,
   ScriptedReplies,

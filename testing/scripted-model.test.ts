@@ -85,7 +85,7 @@ describe('a scripted model', () => {
     await model.generate(request({ messages, system: 'Be kind.' }))
     messages.push({ role: 'user', parts: [], turn: 1 })
     const { signal: _signal, ...recorded } = request({ system: 'Be kind.' })
-    expect(model.requests).toEqual([recorded])
+    expect(model.requests).toEqual([{ ...recorded, streamed: false, outcome: 'answered' }])
   })
 
   test('has the names it is given', () => {

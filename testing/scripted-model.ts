@@ -4,36 +4,27 @@
  */
 import {
   type Clock,
-  type MessagePart,
   type ModelProviderAdapter,
   type ModelRequest,
   type ModelResponse,
+  type ModelStreamPart,
   type RuntimeModel,
   systemClock,
 } from '../src/index.js'
-import { ExpectationError, list } from './expectation-error.js'
 import { type AskedExpectation, checkAsked } from './scripted-model/asked.js'
-import {
-  askedOf,
-  type ModelScript,
-  type ScriptedAnswer,
-  type ScriptedReply,
-  ScriptReader,
-  whereOf,
-} from './scripted-model/model-script.js'
+import { type ModelScript, ScriptReader } from './scripted-model/model-script.js'
+import { type RecordedRequest, recordedRequest } from './scripted-model/recorded-request.js'
+import { cutError, type PlayedAnswer, playedAnswer } from './scripted-model/scripted-answer.js'
 
 export type { AskedExpectation } from './scripted-model/asked.js'
+export type { ModelScript, ScriptedReplies, ScriptedReplyFunction } from './scripted-model/model-script.js'
+export { type RecordedRequest, recordedRequest } from './scripted-model/recorded-request.js'
 export type {
-  ModelScript,
   ScriptedAnswer,
-  ScriptedReplies,
+  ScriptedFailure,
   ScriptedReply,
-  ScriptedReplyFunction,
   ScriptedToolCall,
-} from './scripted-model/model-script.js'
-
-/** A request as it was at the moment of the call. */
-export type RecordedRequest = Omit<ModelRequest, 'signal'>
+} from './scripted-model/scripted-answer.js'
 
 /** What the constructor of {@link ScriptedModel} takes beside the script. */
 export interface ScriptedModelOptions {
@@ -41,7 +32,7 @@ export interface ScriptedModelOptions {
   readonly provider?: string
   /** Default `'scripted'`. */
   readonly name?: string
-  /** The clock that `delayMs` goes by. Default: the machine's. */
+  /** The clock that the delays of the script go by. Default: the machine's. */
   readonly clock?: Clock
 }
 
@@ -70,7 +61,7 @@ export class ScriptedModel implements RuntimeModel {
     this.#clock = options.clock ?? systemClock
   }
 
-  /** Every request so far, as it was when it was made. */
+  /** Every request so far, as it was when it was made: one for each attempt at a call. */
   get requests(): readonly RecordedRequest[] {
     return this.#requests
   }
@@ -83,15 +74,29 @@ export class ScriptedModel implements RuntimeModel {
     return this.#complaint
   }
 
+  /** Answers at once, after the delays of the script. */
   async generate(request: ModelRequest): Promise<ModelResponse> {
-    const { system, messages, tools, params, origin } = request
-    const recorded = { messages: [...messages], tools, params, origin }
-    this.#requests.push(system === undefined ? recorded : { ...recorded, system })
-    const answer = await this.#answerTo(request)
-    const { delayMs = 0, error } = answer
-    if (delayMs > 0) await this.#wait(delayMs, request.signal)
-    if (error !== undefined) throw error
-    return this.#toResponse(answer)
+    const recorded = this.#record(request, false)
+    const { signal } = request
+    try {
+      const { pieces, delayMs, chunkDelayMs, end } = await this.#answerTo(request)
+      const between = chunkDelayMs > 0 ? chunkDelayMs * Math.max(0, pieces.length - 1) : 0
+      const ms = end === 'stalled' ? Number.POSITIVE_INFINITY : delayMs + between
+      if (ms > 0) await this.#wait(ms, signal)
+      if (end === 'cut' || end === 'stalled') throw cutError()
+      if ('error' in end) throw end.error
+      const response = end.response(this.#newCallId)
+      recorded.outcome = 'answered'
+      return response
+    } catch (error) {
+      recorded.outcome = signal.aborted ? 'stopped' : 'failed'
+      throw error
+    }
+  }
+
+  /** Answers piece by piece, as the script says. */
+  stream(request: ModelRequest): AsyncGenerator<ModelStreamPart, void, void> {
+    return this.#pieces(request, this.#record(request, true))
   }
 
   /**
@@ -130,58 +135,69 @@ export class ScriptedModel implements RuntimeModel {
     return copy
   }
 
-  async #answerTo(request: ModelRequest): Promise<ScriptedAnswer> {
+  async *#pieces(request: ModelRequest, recorded: Recorded): AsyncGenerator<ModelStreamPart, void, void> {
+    const { signal } = request
+    // What a reader who leaves early leaves behind.
+    let outcome: Recorded['outcome'] = 'stopped'
     try {
-      const answer = toAnswer(await this.#script.take(request))
-      checkOffered(answer, request)
-      return answer
+      const { thoughts, pieces, delayMs, chunkDelayMs, end } = await this.#answerTo(request)
+      await this.#wait(delayMs, signal)
+      for (const text of thoughts) yield { type: 'reasoning-delta', text }
+      for (const [index, text] of pieces.entries()) {
+        if (index > 0) await this.#wait(chunkDelayMs, signal)
+        yield { type: 'text-delta', text }
+      }
+      if (end === 'stalled') await this.#wait(Number.POSITIVE_INFINITY, signal)
+      else if (end === 'cut') outcome = 'cut'
+      else if ('error' in end) throw end.error
+      else {
+        const response = end.response(this.#newCallId)
+        outcome = 'answered'
+        yield { type: 'finish', response }
+      }
+    } catch (error) {
+      if (!signal.aborted) outcome = 'failed'
+      throw error
+    } finally {
+      recorded.outcome = outcome
+    }
+  }
+
+  #record(request: ModelRequest, streamed: boolean): Recorded {
+    const recorded: Recorded = recordedRequest(request, streamed)
+    this.#requests.push(recorded)
+    return recorded
+  }
+
+  async #answerTo(request: ModelRequest): Promise<PlayedAnswer> {
+    try {
+      return playedAnswer(await this.#script.take(request), request)
     } catch (error) {
       this.#complaint ??= error
       throw error
     }
   }
 
-  #wait(ms: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const stop = this.#clock.setTimer(resolve, ms)
-      const giveUp = (): void => {
+  readonly #newCallId = (): string => `call-${++this.#calls}`
+
+  async #wait(ms: number, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted()
+    if (!(ms > 0)) return
+    await new Promise<void>((resolve, reject) => {
+      const stop = this.#clock.setTimer(() => {
+        signal.removeEventListener('abort', giveUp)
+        resolve()
+      }, ms)
+      function giveUp(): void {
         stop()
         reject(signal.reason)
       }
-      if (signal.aborted) giveUp()
-      else signal.addEventListener('abort', giveUp, { once: true })
+      signal.addEventListener('abort', giveUp, { once: true })
     })
   }
-
-  #toResponse({ text, toolCalls, refusal, finishReason, usage }: ScriptedAnswer): ModelResponse {
-    const parts: MessagePart[] = []
-    if (text !== undefined) parts.push({ type: 'text', text })
-    if (refusal !== undefined) parts.push({ type: 'text', text: refusal })
-    for (const { name, input = {}, id } of toolCalls ?? []) {
-      parts.push({ type: 'tool-call', toolCallId: id ?? `call-${++this.#calls}`, toolName: name, input })
-    }
-    const reason = finishReason ?? (refusal === undefined ? undefined : 'content-filter')
-    return {
-      parts,
-      ...(reason === undefined ? {} : { finishReason: reason }),
-      ...(usage === undefined ? {} : { usage }),
-    }
-  }
 }
 
-function toAnswer(reply: ScriptedReply): ScriptedAnswer {
-  if (typeof reply === 'string') return { text: reply }
-  return reply instanceof Error ? { error: reply } : reply
-}
-
-function checkOffered({ toolCalls = [] }: ScriptedAnswer, request: ModelRequest): void {
-  const offered = request.tools.map(({ name }) => name)
-  const missing = toolCalls.filter((call) => call.offered !== false && !offered.includes(call.name))
-  if (missing.length === 0) return
-  throw new ExpectationError(
-    `The script calls a tool that the step does not offer: '${list(missing.map(({ name }) => name))}' (${whereOf(request)}).\n${askedOf(request)}\nMend the name, or write offered: false beside it if the model is meant to be wrong.`,
-  )
-}
+type Recorded = { -readonly [Key in keyof RecordedRequest]: RecordedRequest[Key] }
 
 /** A provider whose every model plays one script. */
 export interface ScriptedProvider extends ModelProviderAdapter {
@@ -197,7 +213,7 @@ export interface ScriptedProvider extends ModelProviderAdapter {
 /**
  * Makes a provider whose models play `script`.
  *
- * @param options - `provider`: its name, default `'scripted'`; `clock`: what `delayMs` goes by, default the machine's.
+ * @param options - `provider`: its name, default `'scripted'`; `clock`: what delays go by, default the machine's.
  * @example
  * ```ts
  * const provider = scriptedProvider(['What is your name?', 'Thank you.'])

@@ -1,8 +1,7 @@
 /** What a test may say about a request to a model, and whether it is so. */
 import type { JsonObject, StepConstructor } from '../../src/index.js'
 import { differences, ExpectationError, fits, list, show } from '../expectation-error.js'
-import type { RecordedRequest } from '../scripted-model.js'
-import { whereOf } from './model-script.js'
+import { type RecordedRequest, whereOf } from './recorded-request.js'
 
 /** What a model is expected to have been told. What is left out may be anything. */
 export interface AskedExpectation {
@@ -14,6 +13,8 @@ export interface AskedExpectation {
   readonly tools?: readonly string[]
   /** Parameters of the call; others may be there. */
   readonly params?: JsonObject
+  /** Some of the JSON Schema that the answer must have; `false` where any text will do. */
+  readonly output?: JsonObject | false
   /** The step that asked: a class or its ID. */
   readonly step?: StepConstructor | string
   /** Which of the requests is meant, counted from 1. Default: the last one. */
@@ -42,7 +43,7 @@ export function checkAsked(requests: readonly RecordedRequest[], expected: Asked
 }
 
 function problemsOf(request: RecordedRequest, expected: AskedExpectation): string[] {
-  const { system, user, tools, params, step } = expected
+  const { system, user, tools, params, output, step } = expected
   const problems: string[] = []
   const compare = (name: string, wanted: string | RegExp | undefined, text: string | undefined): void => {
     if (wanted === undefined || (text !== undefined && fits(wanted, text))) return
@@ -57,6 +58,10 @@ function problemsOf(request: RecordedRequest, expected: AskedExpectation): strin
     }
   }
   if (params !== undefined) problems.push(...differences(params, request.params, 'params'))
+  if (output !== undefined) {
+    const schema = request.output?.schema
+    problems.push(...differences(output === false ? undefined : output, schema, 'output'))
+  }
   compare('step', typeof step === 'function' ? step.id : step, request.origin.stepId)
   return problems
 }

@@ -1,39 +1,11 @@
 /**
- * What a script may say, and where in it a model stands. It hands out one reply for each request, and tells what is
- * left; what becomes of a reply is the model's business.
+ * What a script is, and where in it a model stands. It hands out one reply for each attempt at a call, and tells what is
+ * left; what a reply may say is in `scripted-answer.ts`.
  */
-import type { JsonValue, ModelRequest, ModelResponse, TokenUsage } from '../../src/index.js'
+import type { ModelRequest } from '../../src/index.js'
 import { count, ExpectationError, list, show } from '../expectation-error.js'
-
-/** A tool call in a script. */
-export interface ScriptedToolCall {
-  readonly name: string
-  /** Default `{}`. */
-  readonly input?: JsonValue
-  /** Default: `call-1`, `call-2` and so on. */
-  readonly id?: string
-  /** `false` for a model that is meant to call what the step does not offer. Default: that is a mistake in the script. */
-  readonly offered?: false
-}
-
-/** An answer in full. */
-export interface ScriptedAnswer {
-  readonly text?: string
-  readonly toolCalls?: readonly ScriptedToolCall[]
-  /** The provider refuses to answer, with this text: the turn fails with `MODEL_BLOCKED`. */
-  readonly refusal?: string
-  /** The call fails with this error. */
-  readonly error?: Error
-  /** Milliseconds on the model's clock before the answer. `Infinity`: it never comes. Default 0. */
-  readonly delayMs?: number
-  /** Default: what the parts imply. */
-  readonly finishReason?: NonNullable<ModelResponse['finishReason']>
-  /** What the call cost. Default: nothing. */
-  readonly usage?: TokenUsage
-}
-
-/** One reply in a script: a text, an answer in full, or an error to reject with. */
-export type ScriptedReply = string | Error | ScriptedAnswer
+import { askedOf, whereOf } from './recorded-request.js'
+import type { ScriptedReply } from './scripted-answer.js'
 
 /**
  * A reply made from the request. Return an `Error` to have the call fail; what the function throws is taken for a
@@ -117,24 +89,6 @@ export class ScriptReader {
     const [first] = rests
     return first?.[0] === '' ? first[1] : Object.fromEntries(rests)
   }
-}
-
-/** Where a request comes from, in words. */
-export function whereOf({ origin }: Pick<ModelRequest, 'origin'>): string {
-  const { flowName, stepId, turnNumber, callNumber } = origin
-  return `flow '${flowName}', step '${stepId}', turn ${turnNumber}, call ${callNumber} of the turn`
-}
-
-/** What a request asks, in one line. */
-export function askedOf({ messages, tools }: Pick<ModelRequest, 'messages' | 'tools'>): string {
-  const last = messages.at(-1)
-  const parts = (last?.parts ?? []).map((part) => {
-    if (part.type === 'text' || part.type === 'reasoning') return show(part.text)
-    if (part.type === 'tool-call') return `call of ${part.toolName}`
-    return part.type === 'tool-result' ? `${part.toolName} = ${show(part.output)}` : part.mediaType
-  })
-  const asked = last === undefined ? 'nothing' : `${last.role} ${parts.join(', ')}`
-  return `  asked: ${asked}\n  tools offered: ${list(tools.map(({ name }) => name))}`
 }
 
 function shownOf({ replies, used }: Part): string {

@@ -1,0 +1,182 @@
+/**
+ * One reply of a script: what it may say, whether it says something that can be played, and what comes out of it: pieces
+ * of text, a failure, a whole response. When each comes, and to whom, is the model's business.
+ */
+import type { JsonValue, MessagePart, ModelFailure, ModelRequest, ModelResponse, TokenUsage } from '../../src/index.js'
+import { count, ExpectationError, list, show } from '../expectation-error.js'
+import { askedOf, whereOf } from './recorded-request.js'
+
+/** A tool call in a script. */
+export interface ScriptedToolCall {
+  readonly name: string
+  /** Default `{}`. */
+  readonly input?: JsonValue
+  /** Default: `call-1`, `call-2` and so on. */
+  readonly id?: string
+  /** `false` for a model that is meant to call what the step does not offer. Default: that is a mistake in the script. */
+  readonly offered?: false
+}
+
+/** A failure of a provider, as its client tells of it. */
+export interface ScriptedFailure extends Omit<ModelFailure, 'responseHeaders'> {
+  /** Milliseconds that the provider wants to be left alone, as the header `retry-after-ms`. Default: it does not say. */
+  readonly retryAfterMs?: number
+  /** Default: one that names the status. */
+  readonly message?: string
+}
+
+/**
+ * An answer in full. Where it is read as a stream, it comes in pieces: the reasoning, then the text, each before the
+ * spaces that go before a word, then all of it together. Where it is not, the same time passes, and all of it comes at
+ * once.
+ */
+export interface ScriptedAnswer {
+  readonly text?: string
+  /** The text in the pieces in which it is streamed. Default: `text`, piece by piece as said above. */
+  readonly chunks?: readonly string[]
+  /** The text is this value, as JSON. It is a mistake in the script where the step asks for any text. */
+  readonly output?: JsonValue
+  /** What the model thinks before it answers. */
+  readonly reasoning?: string
+  readonly toolCalls?: readonly ScriptedToolCall[]
+  /** The provider refuses to answer, with this text: the turn fails with `MODEL_BLOCKED`. */
+  readonly refusal?: string
+  /** The call fails with this error. Only one that looks like a `ModelFailure` is tried again. */
+  readonly error?: Error
+  /** The call fails as an HTTP request does: with this status, or with more. */
+  readonly failure?: number | ScriptedFailure
+  /**
+   * The connection breaks after so many pieces of text, or after the `error` or `failure` beside it. A stream ends without
+   * its last part; a call without a stream fails as a broken network does.
+   */
+  readonly cutAfter?: number
+  /** Nothing more comes after so many pieces of text, and no end either. */
+  readonly stallAfter?: number
+  /** Milliseconds on the model's clock before the answer. `Infinity`: it never comes. Default 0. */
+  readonly delayMs?: number
+  /** Milliseconds on the model's clock between two pieces of text. Default 0. */
+  readonly chunkDelayMs?: number
+  /** Default: what the parts imply. */
+  readonly finishReason?: NonNullable<ModelResponse['finishReason']>
+  /** What the call cost. Default: nothing. */
+  readonly usage?: TokenUsage
+}
+
+/** One reply in a script: a text, an answer in full, or an error to reject with. */
+export type ScriptedReply = string | Error | ScriptedAnswer
+
+/** An answer that was checked. */
+export interface PlayedAnswer {
+  /** What is thought, in pieces. */
+  readonly thoughts: readonly string[]
+  /** The text, in pieces: those that come before it fails, is cut or stalls. */
+  readonly pieces: readonly string[]
+  /** Milliseconds before the first piece, or before all of it where there is none. */
+  readonly delayMs: number
+  readonly chunkDelayMs: number
+  /** How it ends; `response` makes the answer. */
+  readonly end: 'stalled' | 'cut' | { readonly error: Error } | { response(newCallId: () => string): ModelResponse }
+}
+
+/**
+ * What a model plays for a reply.
+ *
+ * @throws {@link ExpectationError} where the reply makes no sense, or not for this request.
+ */
+export function playedAnswer(reply: ScriptedReply, request: ModelRequest): PlayedAnswer {
+  const answer = typeof reply === 'string' ? { text: reply } : reply instanceof Error ? { error: reply } : reply
+  const { chunks, output, reasoning = '', refusal, cutAfter, stallAfter, delayMs = 0, chunkDelayMs = 0 } = answer
+  const said = answer.text ?? (output === undefined ? undefined : JSON.stringify(output))
+  const text = chunks?.join('') ?? said
+  const pieces = [...(chunks ?? piecesOf(text ?? '')), ...piecesOf(refusal ?? '')]
+  const mistake = (problem: string, advice: string): ExpectationError =>
+    new ExpectationError(`${problem} (${whereOf(request)}).\n${askedOf(request)}\n${advice}`)
+
+  if (output !== undefined && answer.text !== undefined)
+    throw mistake(`The script says both text and output: ${show(answer, 100)}`, 'Leave one of them out.')
+  if (chunks !== undefined && said !== undefined && text !== said)
+    throw mistake(
+      `The chunks in the script, joined, are not its text: ${show(text, 60)} for ${show(said, 60)}`,
+      'Leave the text out: the chunks say it.',
+    )
+  if (output !== undefined && request.output === undefined)
+    throw mistake(
+      'The script answers with output, and the step asks for none',
+      'Give the step an output schema, or write the JSON as text if the model is meant to answer so unasked.',
+    )
+  const stop = Math.min(cutAfter ?? pieces.length, stallAfter ?? pieces.length)
+  for (const [name, after] of Object.entries({ cutAfter, stallAfter })) {
+    if (after === undefined || (Number.isInteger(after) && after >= 0 && after <= pieces.length)) continue
+    throw mistake(
+      `The script says ${name}: ${after}, and its text has ${count(pieces.length, 'piece')}: ${show(pieces, 100)}`,
+      `Write a number from 0 to ${pieces.length}.`,
+    )
+  }
+  const offered = request.tools.map(({ name }) => name)
+  const missing = (answer.toolCalls ?? []).filter((call) => call.offered !== false && !offered.includes(call.name))
+  if (missing.length > 0)
+    throw mistake(
+      `The script calls a tool that the step does not offer: '${list(missing.map(({ name }) => name))}'`,
+      'Mend the name, or write offered: false beside it if the model is meant to be wrong.',
+    )
+
+  const error = answer.error ?? (answer.failure === undefined ? undefined : errorOf(answer.failure))
+  // A failure that says nothing of a cut comes instead of the answer.
+  const isInstead = error !== undefined && cutAfter === undefined && stallAfter === undefined
+  return {
+    thoughts: isInstead ? [] : piecesOf(reasoning),
+    pieces: isInstead ? [] : pieces.slice(0, stop),
+    delayMs,
+    chunkDelayMs,
+    end:
+      stallAfter !== undefined && stallAfter <= (cutAfter ?? stallAfter)
+        ? 'stalled'
+        : error !== undefined
+          ? { error }
+          : cutAfter !== undefined
+            ? 'cut'
+            : { response: (newCallId) => responseOf(answer, text, newCallId) },
+  }
+}
+
+/** What a call without a stream fails with where its answer is cut. */
+export function cutError(): Error {
+  return errorOf({
+    isRetryable: true,
+    message: 'The connection broke in the middle of the answer, as the script says.',
+  })
+}
+
+/** A text cut before the spaces that go before a word. */
+function piecesOf(text: string): string[] {
+  return text.match(/\s*\S+(?:\s+$)?|^\s+$/g) ?? []
+}
+
+function errorOf(failure: number | ScriptedFailure): Error {
+  const { retryAfterMs, message, ...facts } = typeof failure === 'number' ? { statusCode: failure } : failure
+  const status = facts.statusCode === undefined ? '' : ` with status ${facts.statusCode}`
+  return Object.assign(new Error(message ?? `The provider failed${status}, as the script says.`), {
+    ...facts,
+    ...(retryAfterMs === undefined ? {} : { responseHeaders: { 'retry-after-ms': String(retryAfterMs) } }),
+  })
+}
+
+function responseOf(
+  { reasoning, refusal, toolCalls = [], finishReason, usage }: ScriptedAnswer,
+  text: string | undefined,
+  newCallId: () => string,
+): ModelResponse {
+  const parts: MessagePart[] = []
+  if (reasoning !== undefined) parts.push({ type: 'reasoning', text: reasoning })
+  if (text !== undefined) parts.push({ type: 'text', text })
+  if (refusal !== undefined) parts.push({ type: 'text', text: refusal })
+  for (const { name, input = {}, id } of toolCalls) {
+    parts.push({ type: 'tool-call', toolCallId: id ?? newCallId(), toolName: name, input })
+  }
+  const reason = finishReason ?? (refusal === undefined ? undefined : 'content-filter')
+  return {
+    parts,
+    ...(reason === undefined ? {} : { finishReason: reason }),
+    ...(usage === undefined ? {} : { usage }),
+  }
+}
