@@ -178,19 +178,45 @@ describe('a fork', () => {
 describe('time', () => {
   test('passes by itself where only a delay of the script is waited for', async () => {
     await using conversation = new Conversation(Onboarding, {
-      script: [{ delayMs: 90_000, text: 'Sorry for the wait.' }],
+      script: [{ delayMs: 45_000, text: 'Sorry for the wait.' }],
     })
     const start = conversation.clock.now()
     await conversation.say('Hello')
     conversation.expectReply('Sorry for the wait.')
-    expect(conversation.clock.now() - start).toBe(90_000)
+    expect(conversation.clock.now() - start).toBe(45_000)
   })
 
   test('passes up to the deadline of the turn for a model that never answers', async () => {
-    await using conversation = new Conversation(Onboarding, { script: [{ delayMs: Number.POSITIVE_INFINITY }] })
+    const never = { delayMs: Number.POSITIVE_INFINITY }
+    await using conversation = new Conversation(Onboarding, { script: [never, never] })
+    const start = conversation.clock.now()
     await conversation.say('Hello')
     conversation.expectError('TURN_TIMEOUT')
-    expect(conversation.clock.pending).toBe(0)
+    expect([conversation.clock.now() - start, conversation.clock.pending]).toEqual([120_000, 0])
+  })
+
+  test('passes to the next attempt, and no further, where a model answers that did not', async () => {
+    const script = [{ delayMs: Number.POSITIVE_INFINITY }, 'Sorry for the wait.']
+    await using conversation = new Conversation(Onboarding, { script })
+    const start = conversation.clock.now()
+    await conversation.say('Hello')
+    conversation.expectReply('Sorry for the wait.')
+    // The time of one attempt, and half of the first delay: there is no luck.
+    expect([conversation.clock.now() - start, conversation.clock.pending]).toEqual([60_250, 0])
+  })
+
+  test('passes between the attempts at a call that fails', async () => {
+    const script = [{ failure: { statusCode: 429, retryAfterMs: 2000 } }, { failure: 503 }, 'Sorry for the wait.']
+    await using conversation = new Conversation(Onboarding, { script })
+    const start = conversation.clock.now()
+    await conversation.say('Hello')
+    conversation.expectReply('Sorry for the wait.')
+    expect([conversation.clock.now() - start, conversation.clock.pending]).toEqual([2500, 0])
+    expect(conversation.model.requests.map(({ origin }) => [origin.callNumber, origin.attempt])).toEqual([
+      [1, 1],
+      [1, 2],
+      [1, 3],
+    ])
   })
 
   test('passes for a store that is slow, or hangs', async () => {

@@ -14,12 +14,14 @@ import type {
   StateOf,
   StepConstructor,
 } from '../src/index.js'
-import { ConversationRecord } from './conversation/conversation-record.js'
+import { ConversationRecord, type Saying } from './conversation/conversation-record.js'
+import { ConversationStream } from './conversation/conversation-stream.js'
 import {
   type ConversationReply,
   type ConversationTurn,
   type MadeToolCall,
-  resultsIn,
+  type RunningTurn,
+  type TurnEnd,
   toolCallsOf,
 } from './conversation/conversation-turn.js'
 import { ConversationWorld, type ConversationWorldOptions } from './conversation/conversation-world.js'
@@ -80,6 +82,7 @@ export class Conversation implements AsyncDisposable {
   #world: ConversationWorld
   readonly #record: ConversationRecord
   #restarted = false
+  #streaming: ConversationStream | undefined
   #closed: Promise<void> | undefined
   #forks = 0
 
@@ -138,34 +141,58 @@ export class Conversation implements AsyncDisposable {
    * @throws `ExpectationError` (rejects) where the script or a double does not fit, or an earlier turn failed unexpectedly.
    */
   async say(text: string, input: SayInput = {}): Promise<ConversationReply> {
-    this.#record.requireOpen('say')
-    this.#record.requireExpected(this.tools)
-    this.#record.saying = text
+    this.#begin({ by: 'say', text })
     try {
-      const world = this.#world
-      const { engine } = await world.open()
-      world.events = []
-      const { config, owner } = this.#options
-      const { response, ...more } = await world.drive(
-        engine.execute({
-          flowName: this.#flow.id,
-          userMessage: text,
-          ...(this.sessionId === '' ? {} : { sessionId: this.sessionId }),
-          ...(config === undefined ? {} : { config }),
-          ...(owner === undefined ? {} : { owner }),
-          ...input,
-        }),
-      )
-      const reply: ConversationReply = { ...response, ...more }
-      if (reply.session !== '') this.sessionId = reply.session
-      await this.#remember(text, reply)
+      const { engine } = await this.#world.begin()
+      const { response, ...more } = await this.#world.drive(engine.execute(this.#inputOf(text, input)))
+      const reply = { ...response, ...more }
+      await this.#settle(text, { reply })
+      return reply
     } finally {
-      this.#record.saying = undefined
+      this.#forget()
     }
-    const { reply } = this.#record.last('say')
-    this.#record.unexpected = !reply.success
-    this.#record.requireNo(this.model.complaint ?? this.tools.complaint)
-    return reply
+  }
+
+  /**
+   * Says something, and reads the turn piece by piece. It begins when the first piece is asked for. Models that stream,
+   * stream. After the last piece, expectations look at this turn as they do after {@link say}.
+   *
+   * @throws `ExpectationError` where an earlier turn failed unexpectedly, or is under way.
+   * @example
+   * ```ts
+   * const stream = conversation.stream('Hello')
+   * await stream.until('text-delta')
+   * await stream.stop()
+   * await conversation.stream('Hello again').reply()
+   * conversation.expectReply('What is your name?')
+   * ```
+   */
+  stream(text: string, input: SayInput = {}): ConversationStream {
+    const world = this.#world
+    const afterRestart = this.#restarted
+    const soFar = (): RunningTurn => ({ said: text, events: world.events, text: stream.text, afterRestart })
+    this.#begin({ by: 'stream', text, soFar })
+    const stream: ConversationStream = new ConversationStream({
+      said: text,
+      open: async () => {
+        const { engine } = await world.begin()
+        world.answerWhileRead()
+        return engine.stream(this.#inputOf(text, input))
+      },
+      drive: (something) => world.drive(something),
+      read: (piece) => world.read(piece),
+      settle: (end) => this.#settle(text, end),
+      forget: () => this.#forget(),
+      fail: (problem) => {
+        try {
+          return this.#record.fail(problem)
+        } finally {
+          this.#forget()
+        }
+      },
+    })
+    this.#streaming = stream
+    return stream
   }
 
   /** Expects the reply: its whole text, a RegExp for a part, or a Standard Schema for the JSON in it. */
@@ -282,27 +309,58 @@ export class Conversation implements AsyncDisposable {
 
   async #close(): Promise<void> {
     const { current } = this.#world
-    const saying = this.#record.saying
+    const { saying } = this.#record
+    const text = saying === undefined ? undefined : this.#record.busyText('close', saying)
     this.#record.closed = true
+    if (saying?.by === 'stream') await this.#streaming?.stop().catch(() => undefined)
     const closing = this.#world.stop()
     // A turn that is still under way would be waited for; the time it is given has to pass.
-    if (saying !== undefined) await this.#world.advance(current?.engine.limits.closeTimeoutMs ?? 0)
+    if (saying?.by === 'say') await this.#world.advance(current?.engine.limits.closeTimeoutMs ?? 0)
     await closing
     if (this.#record.told) return
-    this.#record.requireIdle('close', saying)
+    if (text !== undefined) this.#record.fail({ text })
     this.#record.requireExpected(this.tools)
     for (const part of [this.model, this.tools]) this.#record.checked(() => part.assertDone())
     this.#record.checked(() => current?.store.assertFaultsUsed())
   }
 
-  async #remember(said: string, reply: ConversationReply): Promise<void> {
-    // A store that is down is told of where the document is asked for.
-    const document = await this.#world.load(this.sessionId).catch(() => undefined)
-    const { events } = this.#world
-    const own = reply.session === '' ? events : events.filter(({ sessionId }) => sessionId === reply.session)
-    const results = reply.success && document !== undefined ? resultsIn(document) : new Map()
-    this.#record.turns.push({ said, reply, events: own, document, results, afterRestart: this.#restarted })
-    this.#restarted = false
+  #begin(saying: Saying): void {
+    this.#record.requireOpen(saying.by)
+    this.#record.requireExpected(this.tools)
+    this.#record.saying = saying
+  }
+
+  #inputOf(text: string, input: SayInput): FlowRunInput {
+    const { config, owner } = this.#options
+    return {
+      flowName: this.#flow.id,
+      userMessage: text,
+      ...(this.sessionId === '' ? {} : { sessionId: this.sessionId }),
+      ...(config === undefined ? {} : { config }),
+      ...(owner === undefined ? {} : { owner }),
+      ...input,
+    }
+  }
+
+  /** No turn is under way any more. */
+  #forget(): void {
+    this.#record.saying = undefined
+    this.#streaming = undefined
+    this.#world.answerFreely()
+  }
+
+  /** A turn is over: remembers it, and fails where the script or a double did not fit. */
+  async #settle(said: string, end: TurnEnd): Promise<void> {
+    try {
+      const turn = await this.#world.turnOf(said, end, this.sessionId)
+      if (turn.reply.session !== '') this.sessionId = turn.reply.session
+      this.#record.turns.push({ ...turn, afterRestart: this.#restarted })
+      this.#restarted = false
+      this.#record.unexpected = !turn.reply.success && turn.stoppedAfter === undefined
+    } finally {
+      this.#forget()
+    }
+    this.#record.requireNo(this.model.complaint ?? this.tools.complaint)
   }
 
   #opened(): NonNullable<ConversationWorld['current']> {

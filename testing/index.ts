@@ -2,6 +2,7 @@
  * `turnkeeper/testing`: a conversation tested without a network, a clock or luck. Takes no test runner for granted.
  */
 
+export type { ConversationStream } from './conversation/conversation-stream.js'
 export type { ConversationReply, MadeToolCall } from './conversation/conversation-turn.js'
 export type { ConversationWorldOptions } from './conversation/conversation-world.js'
 export type { ExpectedToolCall, PartOf, ReplySchema } from './conversation/expectations.js'

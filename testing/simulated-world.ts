@@ -14,7 +14,7 @@ import {
   type SessionDocument,
   type SessionStore,
 } from '../src/index.js'
-import { ConversationWorld } from './conversation/conversation-world.js'
+import { ConversationWorld, noLuck } from './conversation/conversation-world.js'
 import type { FakeSessionStore } from './fake-session-store.js'
 import { instrumentFlow } from './instrumented-flow.js'
 import type { ScriptedReply } from './scripted-model.js'
@@ -152,8 +152,10 @@ export class SimulatedWorld {
       flows: [flow],
       sessionStore,
       clock: this.#world.clock,
+      random: noLuck,
       generateId: (kind) => `${kind}-${++this.#ids}`,
     })
+    this.#world.watch(engine)
     return engine
   }
 

@@ -4,15 +4,23 @@
  */
 import { ExpectationError, list, show } from '../expectation-error.js'
 import type { ToolDoubles } from '../tool-doubles.js'
-import type { ConversationTurn } from './conversation-turn.js'
+import type { ConversationTurn, RunningTurn } from './conversation-turn.js'
 import { failureOf, type Problem } from './expectations.js'
 import { transcriptOf } from './transcript.js'
+
+/** What is being said, and how. */
+export interface Saying {
+  readonly by: 'say' | 'stream'
+  readonly text: string
+  /** What happened so far, where it is read piece by piece. */
+  readonly soFar?: () => RunningTurn
+}
 
 /** The memory of one conversation. */
 export class ConversationRecord {
   readonly turns: ConversationTurn[] = []
   /** What is being said, while it is. */
-  saying: string | undefined
+  saying: Saying | undefined
   /** Whether the last turn's failure is still to be expected. */
   unexpected = false
   closed = false
@@ -25,7 +33,7 @@ export class ConversationRecord {
   }
 
   transcript(): string {
-    return transcriptOf(this.#flowName, this.turns)
+    return transcriptOf(this.#flowName, this.turns, this.saying?.soFar?.())
   }
 
   /** The last turn. */
@@ -37,11 +45,17 @@ export class ConversationRecord {
   }
 
   /** Fails while something is being said. */
-  requireIdle(operation: string, saying: string | undefined = this.saying): void {
-    if (saying === undefined) return
-    this.fail({
-      text: `${operation}() was called while say(${show(saying, 60)}) is under way: await that first. For turns at the same time use conversation.engine.`,
-    })
+  requireIdle(operation: string): void {
+    if (this.saying !== undefined) this.fail({ text: this.busyText(operation, this.saying) })
+  }
+
+  /** What is told of `operation` while something is being said. */
+  busyText(operation: string, { by, text }: Saying): string {
+    const advice =
+      by === 'say'
+        ? 'await that first. For turns at the same time use conversation.engine.'
+        : 'read it to its end with reply(), or stop() it.'
+    return `${operation}() was called while ${by}(${show(text, 60)}) is under way: ${advice}`
   }
 
   /** Fails while something is being said, and after the end. */

@@ -1,11 +1,12 @@
 /** What a conversation remembers of a turn. Types and reading of them; what is expected of a turn is not decided here. */
-import type {
-  FlowError,
-  JsonValue,
-  RunResponseType,
-  SessionDocument,
-  ToolCallPart,
-  ToolResultPart,
+import {
+  type FlowError,
+  type JsonValue,
+  type RunResponseType,
+  type SessionDocument,
+  type ToolCallPart,
+  type ToolResultPart,
+  TurnAbortedError,
 } from '../../src/index.js'
 import type { LoggedCall } from './model-log.js'
 
@@ -32,6 +33,7 @@ export type TurnEvent =
   | { readonly kind: 'enter'; readonly sessionId: string; readonly step: string }
   | { readonly kind: 'asked'; readonly sessionId: string; readonly call: LoggedCall }
   | { readonly kind: 'tool-call'; readonly sessionId: string; readonly part: ToolCallPart }
+  | { readonly kind: 'end'; readonly sessionId: string; readonly success: boolean }
 
 /** One turn. */
 export interface ConversationTurn {
@@ -44,10 +46,24 @@ export interface ConversationTurn {
   readonly results: ReadonlyMap<string, ToolResultPart>
   /** Whether the conversation was restarted before this turn. */
   readonly afterRestart: boolean
+  /** The text that was streamed before the turn was stopped; absent where it was not. */
+  readonly stoppedAfter?: string
+}
+
+/** How a turn ended. */
+export type TurnEnd =
+  | { readonly reply: ConversationReply }
+  /** The session that it was in, if it said so, and the text so far. */
+  | { readonly reply?: never; readonly session: string; readonly stoppedAfter: string }
+
+/** The turn under way, as far as it is known. */
+export interface RunningTurn extends Pick<ConversationTurn, 'said' | 'events' | 'afterRestart'> {
+  /** The text that was streamed so far. */
+  readonly text: string
 }
 
 /** The tool calls of a turn, in order. */
-export function toolCallsOf({ events, results }: ConversationTurn): MadeToolCall[] {
+export function toolCallsOf({ events, results }: Pick<ConversationTurn, 'events' | 'results'>): MadeToolCall[] {
   return events.flatMap((event) => {
     if (event.kind !== 'tool-call') return []
     const { toolName: name, input, toolCallId } = event.part
@@ -56,6 +72,19 @@ export function toolCallsOf({ events, results }: ConversationTurn): MadeToolCall
     const { output, isError } = result
     return [{ name, input, output, ...(isError === undefined ? {} : { isError }) }]
   })
+}
+
+/** The reply of a document's last turn. */
+export function replyIn({ id, history, runStatus }: SessionDocument): ConversationReply {
+  const { reply: message = '', contentType = 'text/plain', encoding } = history.at(-1) ?? {}
+  const reply = { success: true, completed: runStatus === 'completed', message, session: id, contentType }
+  return encoding === undefined ? reply : { ...reply, encoding }
+}
+
+/** What comes of a turn whose user left: the failure envelope of the engine, which nobody gets. */
+export function stoppedReply(session: string): ConversationReply {
+  const error = new TurnAbortedError()
+  return { success: false, completed: true, message: error.message, session, contentType: 'text/plain', error }
 }
 
 /** The results of a document's last turn, by the ID of the call. */

@@ -20,8 +20,10 @@ import { instrumentFlow } from '../instrumented-flow.js'
 import { type ModelScript, ScriptedModel } from '../scripted-model.js'
 import { type ToolDouble, ToolDoubles } from '../tool-doubles.js'
 import { VirtualClock } from '../virtual-clock.js'
-import type { TurnEvent } from './conversation-turn.js'
+import type { TurnEnd } from './conversation-turn.js'
+import { type ConversationTurn, replyIn, resultsIn, stoppedReply, type TurnEvent } from './conversation-turn.js'
 import { watchProvider } from './model-log.js'
+import { ReadingGate } from './reading-gate.js'
 import { WaitingClock } from './waiting-clock.js'
 
 /** What a conversation is made of beside its flow. The engine's options, and: */
@@ -43,6 +45,9 @@ export interface ConversationWorldOptions extends Omit<FlowEngineOptions, 'flows
   /** Called with each engine as it is made: to listen to its events. */
   readonly onEngine?: (engine: FlowEngine) => void
 }
+
+/** In the place of luck: half of each delay between two attempts, always. */
+export const noLuck: () => number = () => 0.5
 
 /** An engine and the stores below it. */
 interface Running {
@@ -66,6 +71,10 @@ export class ConversationWorld {
   readonly #waiting: WaitingClock
   readonly #createStore: () => SessionStore | Promise<SessionStore>
   readonly #ids: Map<IdKind, number> | undefined
+  /** Models answer behind it. */
+  readonly #gate = new ReadingGate()
+  /** Ends the waits for a further attempt. */
+  readonly #stopWaits = new Set<() => void>()
   #running: Promise<Running> | undefined
   #current: Running | undefined
   #movedByHand = false
@@ -116,6 +125,29 @@ export class ConversationWorld {
     return inner.load(sessionId)
   }
 
+  /**
+   * What is remembered of a turn that is over.
+   *
+   * @param sessionId - The session that it was said to; empty for a new one.
+   */
+  async turnOf(said: string, end: TurnEnd, sessionId: string): Promise<Omit<ConversationTurn, 'afterRestart'>> {
+    const session = end.reply === undefined ? end.session : end.reply.session
+    const events = session === '' ? this.events : this.events.filter((event) => event.sessionId === session)
+    // A store that is down is told of where the document is asked for.
+    const document = await this.load(session === '' ? sessionId : session).catch(() => undefined)
+    const turn = { said, events, document }
+    if (end.reply !== undefined) {
+      const { reply } = end
+      return { ...turn, reply, results: reply.success && document !== undefined ? resultsIn(document) : new Map() }
+    }
+    const isCommitted = events.some((event) => event.kind === 'end' && event.success)
+    if (isCommitted && document !== undefined) {
+      return { ...turn, reply: replyIn(document), results: resultsIn(document) }
+    }
+    const { stoppedAfter } = end
+    return { ...turn, reply: stoppedReply(document?.id ?? ''), stoppedAfter, results: new Map() }
+  }
+
   /** Closes the engine; the next use makes another one over the same data. */
   async stop(): Promise<void> {
     const running = this.#current
@@ -131,32 +163,66 @@ export class ConversationWorld {
     await this.clock.advance(ms)
   }
 
-  /** Waits for a turn. Where nothing but a delay of the test is waited for, the time moves by itself. */
-  async drive<T>(turn: Promise<T>): Promise<T> {
+  /** Gets ready for a turn. */
+  async begin(): Promise<Running> {
+    // Now, and not later: whoever moves the time after this has it.
     this.#movedByHand = false
+    const running = await this.open()
+    this.events = []
+    return running
+  }
+
+  /** Waits for a turn, or for something of it. Where nothing but a delay of the test is waited for, the time moves by itself. */
+  async drive<T>(something: Promise<T>): Promise<T> {
     let over = false
-    const settled = turn.finally(() => {
+    const settled = something.finally(() => {
       over = true
     })
     // Most turns need no timer at all.
     await nextTask(settled)
     while (!over && !this.#movedByHand) {
-      const ms = this.#nextDelay()
-      if (ms !== undefined) await this.clock.advance(ms)
+      const delay = this.#nextDelay()
+      if (delay?.isCertain === true) await this.clock.advance(delay.ms)
+      // No further than to the deadline that ends it, whichever that is.
+      else if (delay !== undefined) await this.clock.runUntil(settled, { withinMs: delay.ms }).catch(() => undefined)
       await nextTask(settled)
     }
     return settled
   }
 
-  #nextDelay(): number | undefined {
+  /** Has models answer only while {@link read} waits, until {@link answerFreely} is called. */
+  answerWhileRead(): void {
+    this.#gate.begin()
+  }
+
+  /** {@link drive} for a piece of a stream: models answer until it is there. */
+  read<T>(piece: Promise<T>): Promise<T> {
+    return this.drive(this.#gate.read(piece))
+  }
+
+  /** A turn is over: models answer whenever they are asked. */
+  answerFreely(): void {
+    this.#gate.end()
+    for (const stop of this.#stopWaits) stop()
+    this.#stopWaits.clear()
+  }
+
+  /** What an engine beside the one of this world needs to keep its time, and to have no luck. */
+  watch(engine: FlowEngine): void {
+    engine.on('model:retry', ({ delayMs }) => {
+      if (delayMs > 0) this.#stopWaits.add(this.#waiting.setTimer(() => undefined, delayMs))
+    })
+  }
+
+  #nextDelay(): { readonly ms: number; readonly isCertain: boolean } | undefined {
     const { engine, store } = this.#current as Running
     const { turnTimeoutMs, storeTimeoutMs } = engine.limits
     const { next } = this.#waiting
-    if (next !== undefined && next !== Number.POSITIVE_INFINITY) return next
+    if (next !== undefined && next !== Number.POSITIVE_INFINITY) return { ms: next, isCertain: true }
     const longest = next ?? (this.#ids !== undefined && isHanging(store) ? storeTimeoutMs : undefined)
     if (longest === undefined) return undefined
     const ms = Math.min(longest, turnTimeoutMs)
-    return Number.isFinite(ms) ? ms : undefined
+    return Number.isFinite(ms) ? { ms, isCertain: false } : undefined
   }
 
   async #start(): Promise<Running> {
@@ -166,6 +232,7 @@ export class ConversationWorld {
     const store = new FakeSessionStore({ inner, clock: this.#waiting })
     const engine = new FlowEngine({
       ...(this.#ids === undefined ? {} : { generateId: (kind) => this.#countedId(kind) }),
+      random: noLuck,
       ...options,
       flows: [this.#flow],
       providers: providers.map((provider) => this.#watched(provider)),
@@ -176,7 +243,9 @@ export class ConversationWorld {
       clock: this.clock,
       sessionStore: store,
     })
+    this.watch(engine)
     engine.on('step:enter', ({ sessionId, step }) => this.events.push({ kind: 'enter', sessionId, step }))
+    engine.on('turn:end', ({ sessionId, success }) => this.events.push({ kind: 'end', sessionId, success }))
     const running = { engine, store, inner }
     this.#current = running
     onEngine?.(engine)
@@ -201,7 +270,7 @@ export class ConversationWorld {
   }
 
   #watched(provider: ModelProviderAdapter): ModelProviderAdapter {
-    return watchProvider(provider, (call, event) => {
+    return watchProvider(provider, this.#gate, (call, event) => {
       const { sessionId } = call.request.origin
       if (event === 'asked') this.events.push({ kind: 'asked', sessionId, call })
       else {

@@ -2,8 +2,15 @@
  * What models were asked in a conversation, and what they answered: any provider, watched from outside. It changes
  * nothing.
  */
-import type { ModelProviderAdapter, ModelRequest, ModelResponse, RuntimeModel } from '../../src/index.js'
+import type {
+  ModelProviderAdapter,
+  ModelRequest,
+  ModelResponse,
+  ModelStreamPart,
+  RuntimeModel,
+} from '../../src/index.js'
 import { type RecordedRequest, recordedRequest } from '../scripted-model.js'
+import type { ReadingGate } from './reading-gate.js'
 
 /** One call of a model. */
 export interface LoggedCall {
@@ -12,9 +19,13 @@ export interface LoggedCall {
   response?: ModelResponse
 }
 
-/** The same provider; `log` is told of each call when it begins, and again when it is answered. */
+/**
+ * The same provider; `log` is told of each call when it begins, and again when it is answered. What it answers waits at
+ * the gate.
+ */
 export function watchProvider(
   provider: ModelProviderAdapter,
+  gate: ReadingGate,
   log: (call: LoggedCall, event: 'asked' | 'answered') => void,
 ): ModelProviderAdapter {
   const watch = (model: RuntimeModel): RuntimeModel => {
@@ -34,20 +45,28 @@ export function watchProvider(
       name,
       async generate(request) {
         const call = asked(request, false)
+        if (!gate.isOpen) await gate.pass(request.signal)
         return answered(call, await model.generate(request))
       },
       // A model that cannot stream must not look like one that can.
-      ...(stream === undefined
-        ? {}
-        : {
-            async *stream(request: ModelRequest) {
-              const call = asked(request, true)
-              for await (const part of stream.call(model, request)) {
-                if (part.type === 'finish') answered(call, part.response)
-                yield part
-              }
-            },
-          }),
+      ...(stream === undefined ? {} : { stream: (request) => pieces(stream.call(model, request), request) }),
+    }
+    async function* pieces(answer: AsyncIterable<ModelStreamPart>, request: ModelRequest) {
+      const call = asked(request, true)
+      const iterator = answer[Symbol.asyncIterator]()
+      try {
+        for (;;) {
+          if (!gate.isOpen) await gate.pass(request.signal)
+          const { value: part, done } = await iterator.next()
+          if (done === true) return
+          if (part.type === 'finish') answered(call, part.response)
+          // Whoever reads has this piece, and has not asked for the next one yet.
+          if (part.type === 'text-delta' && part.text !== '') gate.shut()
+          yield part
+        }
+      } finally {
+        await iterator.return?.()
+      }
     }
   }
   const { validate } = provider

@@ -4,31 +4,43 @@
  */
 import { HttpContentType } from '../../src/index.js'
 import { show } from '../expectation-error.js'
-import { type ConversationReply, type ConversationTurn, toolCallsOf } from './conversation-turn.js'
+import { type ConversationReply, type ConversationTurn, type RunningTurn, toolCallsOf } from './conversation-turn.js'
 
 const isoTime = /\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)/g
 
-/** The transcript of a flow's turns. */
-export function transcriptOf(flowName: string, turns: readonly ConversationTurn[]): string {
+/** The transcript of a flow's turns, and of the one under way. */
+export function transcriptOf(
+  flowName: string,
+  turns: readonly ConversationTurn[],
+  running: RunningTurn | undefined,
+): string {
   const sections = turns.map((turn, index) => sectionOf(turn, index + 1, turns[index - 1]))
+  if (running !== undefined) {
+    const lines = [headingOf(turns.length + 1, notesOf(running)), ...beginningOf({ ...running, results: new Map() })]
+    const end = running.text === '' ? 'Nothing was streamed so far.' : `Streamed so far: ${indented(running.text)}`
+    sections.push([...lines, end].map((line) => stable(line, [])).join('\n\n'))
+  }
   return [`# ${flowName}`, ...sections].join('\n\n').concat('\n')
 }
 
 function sectionOf(turn: ConversationTurn, number: number, before: ConversationTurn | undefined): string {
-  const { said, reply, afterRestart } = turn
-  const notes = [
-    ...(afterRestart ? ['after a restart'] : []),
-    ...(before !== undefined && before.reply.session !== reply.session && before.reply.session !== ''
-      ? ['in a new session']
-      : []),
-  ]
-  const heading = `## Turn ${number}${notes.length === 0 ? '' : ` (${notes.join(', ')})`}`
-  const happened = linesOf(turn)
-  const lines = [`User: ${indented(said)}`, ...(happened === '' ? [] : [happened]), endOf(turn)]
-  return [heading, ...lines.map((line) => stable(line, turn, before))].join('\n\n')
+  const { reply } = turn
+  const isNew = before !== undefined && before.reply.session !== reply.session && before.reply.session !== ''
+  const heading = headingOf(number, [...notesOf(turn), ...(isNew ? ['in a new session'] : [])])
+  const ids = [reply.session, before?.reply.session ?? '']
+  return [heading, ...[...beginningOf(turn), endOf(turn)].map((line) => stable(line, ids))].join('\n\n')
 }
 
-function linesOf(turn: ConversationTurn): string {
+function headingOf(number: number, notes: readonly string[]): string {
+  return `## Turn ${number}${notes.length === 0 ? '' : ` (${notes.join(', ')})`}`
+}
+
+function notesOf({ afterRestart }: Pick<ConversationTurn, 'afterRestart'>): string[] {
+  return afterRestart ? ['after a restart'] : []
+}
+
+/** What was said, and what happened. */
+function beginningOf(turn: Pick<ConversationTurn, 'said' | 'events' | 'results'>): string[] {
   const calls = toolCallsOf(turn)
   let made = 0
   const lines: string[] = []
@@ -39,10 +51,12 @@ function linesOf(turn: ConversationTurn): string {
     const result = output === undefined ? '' : `${isError === true ? ' fails' : ''}: ${show(output)}`
     lines.push(`- calls ${name} ${show(input)}${result}`)
   }
-  return lines.join('\n')
+  return [`User: ${indented(turn.said)}`, ...(lines.length === 0 ? [] : [lines.join('\n')])]
 }
 
-function endOf({ reply, document }: ConversationTurn): string {
+function endOf({ reply, document, stoppedAfter }: ConversationTurn): string {
+  if (stoppedAfter === '') return 'Stopped before any text.'
+  if (stoppedAfter !== undefined) return `Stopped after: ${indented(stoppedAfter)}`
   if (!reply.success) return `Failed with ${reply.error?.code ?? 'no code'}: ${indented(reply.message)}`
   const at = document?.flow.currentStep
   const end = reply.completed ? `Completed at ${at}.` : `Now at ${at}.`
@@ -57,9 +71,9 @@ function textOf({ message, contentType, encoding }: ConversationReply): string {
     : `Reply (${contentType}): ${indented(message)}`
 }
 
-function stable(text: string, turn: ConversationTurn, before: ConversationTurn | undefined): string {
+function stable(text: string, ids: readonly string[]): string {
   let result = text.replace(isoTime, '<time>')
-  for (const id of [turn.reply.session, before?.reply.session ?? '']) {
+  for (const id of ids) {
     if (id !== '') result = result.replaceAll(id, '<session>')
   }
   return result

@@ -1,0 +1,183 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+/**
+ * A turn of a conversation as a test reads it, piece by piece. It reads, and fails where the stream breaks its promise;
+ * what surrounds the turn, and what becomes of it, is the conversation's business.
+ */
+import type { FlowStream, FlowStreamEvent } from '../../src/index.js'
+import { show } from '../expectation-error.js'
+import type { ConversationReply, TurnEnd } from './conversation-turn.js'
+import type { Problem } from './expectations.js'
+import { StreamCheck } from './stream-check.js'
+
+/** What a stream needs of its conversation. */
+export interface StreamedTurn {
+  readonly said: string
+  /** Begins the turn. */
+  open(): Promise<FlowStream>
+  /** Waits for something of the turn. The time moves where only a delay of the test is waited for. */
+  drive<T>(something: Promise<T>): Promise<T>
+  /** The same for a piece; models answer meanwhile, and no longer. */
+  read<T>(piece: Promise<T>): Promise<T>
+  /** Remembers the turn, which is over: its reply, or where it was stopped. Rejects where the test is at fault. */
+  settle(end: TurnEnd): Promise<void>
+  /** Forgets the turn, which never began. */
+  forget(): void
+  /** Gives up, with the transcript so far. */
+  fail(problem: Problem): never
+}
+
+/**
+ * One turn, read piece by piece: with {@link next} and {@link until}, in a `for await` loop, or all at once with
+ * {@link reply}. Models answer only while it is read: between two pieces the turn stands still.
+ *
+ * @example
+ * ```ts
+ * const stream = conversation.stream('Hello')
+ * await stream.until('text-delta')
+ * expect(stream.text).toBe('What')
+ * await stream.reply()
+ * conversation.expectReply('What is your name?')
+ * ```
+ */
+export class ConversationStream implements AsyncIterable<FlowStreamEvent, undefined>, AsyncDisposable {
+  readonly #turn: StreamedTurn
+  readonly #check = new StreamCheck()
+  #stream: FlowStream | undefined
+  #isReading = false
+  #isOver = false
+  #reply: ConversationReply | undefined
+
+  /** Made by `Conversation.stream`. */
+  constructor(turn: StreamedTurn) {
+    this.#turn = turn
+  }
+
+  /** The pieces that were read so far. */
+  get events(): readonly FlowStreamEvent[] {
+    return this.#check.events
+  }
+
+  /** The text that counts so far: what a page would show. A `reset` empties it. */
+  get text(): string {
+    return this.#check.text
+  }
+
+  /**
+   * Reads one piece; `undefined` after the last one. The first call begins the turn.
+   *
+   * @throws `ExpectationError` (rejects) where the stream breaks its promise, and, with the last piece, where the script
+   * or a double does not fit.
+   */
+  async next(): Promise<FlowStreamEvent | undefined> {
+    if (this.#isOver) return undefined
+    if (this.#isReading)
+      return this.#fail('A piece of the stream was asked for while another one is waited for: await each.')
+    this.#isReading = true
+    try {
+      this.#stream ??= await this.#open()
+      const { value, done } = await this.#turn.read(this.#stream.next())
+      // Stopped meanwhile.
+      if (this.#isOver) return undefined
+      if (done === true)
+        return await this.#fail(`The stream ended without result and error. Its pieces: ${this.#check.pieces}.`)
+      const problem = this.#check.see(value)
+      if (problem !== undefined) return await this.#fail(problem)
+      if (value.type === 'result' || value.type === 'error') await this.#end(value)
+      return value
+    } finally {
+      this.#isReading = false
+    }
+  }
+
+  /**
+   * Reads up to the next piece of this type.
+   *
+   * @throws `ExpectationError` (rejects) where the stream ends before.
+   * @example
+   * ```ts
+   * await stream.until('tool-end') // { type: 'tool-end', tool: 'capture_name', success: true, ... }
+   * ```
+   */
+  async until<Type extends FlowStreamEvent['type']>(type: Type): Promise<Extract<FlowStreamEvent, { type: Type }>> {
+    for (;;) {
+      const event = await this.next()
+      if (event?.type === type) return event as Extract<FlowStreamEvent, { type: Type }>
+      if (event !== undefined) continue
+      const last = this.events.at(-1)
+      const failure =
+        last?.type === 'error' ? `\nThe turn failed with ${last.error.code}: ${last.response.message}` : ''
+      return this.#fail(
+        `Expected a piece '${type}' in the stream of ${show(this.#turn.said, 60)}, and it ended without another one. Its pieces: ${this.#check.pieces}.${failure}`,
+      )
+    }
+  }
+
+  /**
+   * Reads to the end, and resolves to the reply, as `say` does.
+   *
+   * @throws `ExpectationError` (rejects) where the stream was stopped.
+   */
+  async reply(): Promise<ConversationReply> {
+    while (!this.#isOver) await this.next()
+    return this.#reply ?? this.#fail(`The stream of ${show(this.#turn.said, 60)} was stopped: it has no reply.`)
+  }
+
+  /**
+   * Leaves the turn, as a user does who presses stop, also while a piece is waited for. Resolves when the turn is over:
+   * nothing of it is stored, unless its commit had begun. After the last piece it does nothing.
+   */
+  async stop(): Promise<void> {
+    if (this.#isOver) return
+    this.#isOver = true
+    if (this.#stream === undefined) return this.#turn.forget()
+    await this.#leave()
+    await this.#turn.settle({ session: this.#check.session, stoppedAfter: this.text })
+  }
+
+  /** For `for await`. Leaving the loop early is {@link stop}. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<FlowStreamEvent, undefined, void> {
+    try {
+      for (let event = await this.next(); event !== undefined; event = await this.next()) yield event
+    } finally {
+      await this.stop()
+    }
+    return undefined
+  }
+
+  /** {@link stop}, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop()
+  }
+
+  async #end(last: Extract<FlowStreamEvent, { type: 'result' | 'error' }>): Promise<void> {
+    const after = await this.#turn.drive((this.#stream as FlowStream).next())
+    if (after.done !== true) await this.#fail(`The stream went on after '${last.type}', with '${after.value.type}'.`)
+    this.#isOver = true
+    const { type: _type, response, ...more } = last
+    const reply: ConversationReply = { ...response, ...more }
+    this.#reply = reply
+    await this.#turn.settle({ reply })
+  }
+
+  async #open(): Promise<FlowStream> {
+    try {
+      return await this.#turn.open()
+    } catch (error) {
+      this.#isOver = true
+      this.#turn.forget()
+      throw error
+    }
+  }
+
+  async #leave(): Promise<void> {
+    if (this.#stream?.return !== undefined) await this.#turn.drive(this.#stream.return())
+  }
+
+  async #fail(text: string): Promise<never> {
+    if (!this.#isOver) {
+      this.#isOver = true
+      await this.#leave()
+    }
+    return this.#turn.fail({ text })
+  }
+}
