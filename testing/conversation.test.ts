@@ -233,7 +233,11 @@ describe('time', () => {
   })
 
   test('is the hand of the test where that moves it', async () => {
-    await using conversation = new Conversation(Onboarding, { script: [{ delayMs: 1000, text: 'One.' }] })
+    const script = [
+      { delayMs: 1000, text: 'One.' },
+      { delayMs: 1000, text: 'Two.' },
+    ]
+    await using conversation = new Conversation(Onboarding, { script })
     let answered = false
     const saying = conversation.say('Hello').finally(() => {
       answered = true
@@ -242,6 +246,7 @@ describe('time', () => {
     expect(answered).toBe(false)
     await conversation.advance(1)
     expect((await saying).message).toBe('One.')
+    expect((await conversation.say('Hello?')).message).toBe('Two.')
   })
 })
 

@@ -26,17 +26,14 @@ export class ReadingGate {
     this.#open()
   }
 
-  /** Waits for a piece that is read; the gate is open until it is there, or {@link shut} is called. */
-  async read<T>(piece: Promise<T>): Promise<T> {
-    let isThere = false
-    const arrive = (): void => {
-      isThere = true
-      this.shut()
-    }
+  /**
+   * Waits for a piece that is read; the gate is open until it is there, or {@link shut} is called. Where a piece waits to
+   * be read already, it is there before anybody gets through.
+   */
+  read<T>(piece: Promise<T>): Promise<T> {
+    const arrive = (): void => this.shut()
     piece.then(arrive, arrive)
-    // A piece that waits to be read already is there by then, and nobody need answer for it.
-    await undefined
-    if (!isThere) this.#open()
+    this.#open()
     return piece
   }
 

@@ -126,7 +126,11 @@ describe('a streamed turn', () => {
       resolve: () => ({ provider: 'openai', name: 'gpt-5-mini', generate }),
     }
     await using conversation = new Conversation(Onboarding, { providers: [provider] })
-    await conversation.stream('Hi').reply()
+    const answered = conversation.stream('Hi')
+    await answered.until('step')
+    await conversation.clock.settle()
+    expect(model.requests).toEqual([])
+    await answered.reply()
     conversation.expectReply('Hello.').expectAsked({ user: 'Hi' })
     expect(model.requests[0]?.streamed).toBe(false)
   })

@@ -1,0 +1,225 @@
+/** What is told of a stream that breaks its promise, or is read wrongly: always with the transcript so far. */
+import { expect, test } from 'vitest'
+import { FlowCodeError, type FlowStreamEvent, type RunResponseType } from '../../src/index.js'
+import { capture, Onboarding } from '../contract/onboarding.js'
+import { Conversation } from '../conversation.js'
+
+const response: RunResponseType = {
+  success: true,
+  completed: false,
+  message: 'Hello.',
+  session: 'session-1',
+  contentType: 'text/plain',
+}
+const session: FlowStreamEvent = { type: 'session', session: 'session-1' }
+const result: FlowStreamEvent = { type: 'result', response }
+const text = (part: string): FlowStreamEvent => ({ type: 'text-delta', text: part })
+
+/** How often a stream was left, or read to its end. */
+let left = 0
+
+/** A conversation over an engine whose streams have these pieces. */
+function conversationOf(...events: FlowStreamEvent[]): Conversation {
+  left = 0
+  return new Conversation(Onboarding, {
+    onEngine(engine) {
+      engine.stream = async function* () {
+        try {
+          yield* events
+        } finally {
+          left++
+        }
+        return undefined
+      }
+    },
+  })
+}
+
+/** What `act` fails with; the conversation has come to its failure, so closing it adds nothing. */
+async function failureOf(conversation: Conversation, act: () => unknown): Promise<string> {
+  let message = 'nothing failed'
+  try {
+    await act()
+  } catch (error) {
+    message = `${(error as Error).name}: ${(error as Error).message}`
+  }
+  await conversation.close()
+  return message
+}
+
+test('text that is not the message is told with the transcript so far', async () => {
+  const conversation = conversationOf(session, text('Hell'), text('o!'), result)
+  expect(await failureOf(conversation, () => conversation.stream('Hi').reply())).toMatchInlineSnapshot(`
+    "ExpectationError: The texts of the stream since its last reset, joined, are not the message of its result:
+      "Hello!"
+      "Hello."
+
+    The conversation so far:
+
+    # Onboarding
+
+    ## Turn 1
+
+    User: Hi
+
+    Streamed so far: Hello!
+    "
+  `)
+})
+
+const events: Record<string, readonly [string, ...FlowStreamEvent[]]> = {
+  'no end': [
+    'The stream ended without result and error. Its pieces: session, 2 text-delta.',
+    session,
+    text('a'),
+    text('b'),
+  ],
+  'no piece at all': ['The stream ended without result and error. Its pieces: none.'],
+  'two ends': ["The stream went on after 'result', with 'result'.", session, result, result],
+  'a text after the end': ["The stream went on after 'result', with 'text-delta'.", session, result, text('a')],
+  'a session in the middle': [
+    'The stream told of its session after other pieces: step, session.',
+    { type: 'step', step: 'A' },
+    session,
+  ],
+  'another session': [
+    'The stream told of session "session-2", and its result is of "session-1".',
+    { type: 'session', session: 'session-2' },
+    result,
+  ],
+  'no session': ['The stream told of session "", and its result is of "session-1".', result],
+  'a text that a reset took back': [
+    'The texts of the stream since its last reset, joined, are not the message of its result:\n  "o."\n  "Hello."',
+    session,
+    text('Hell'),
+    { type: 'reset', reason: 'retry' },
+    text('o.'),
+    result,
+  ],
+}
+
+test.each(Object.entries(events))('%s', async (_name, [problem, ...pieces]) => {
+  const conversation = conversationOf(...pieces)
+  const failure = await failureOf(conversation, () => conversation.stream('Hi').reply())
+  expect(failure).toContain(
+    `ExpectationError: ${problem}\n\nThe conversation so far:\n\n# Onboarding\n\n## Turn 1\n\nUser: Hi\n`,
+  )
+  expect(left).toBe(1)
+})
+
+test('text that was taken back, and a failure after some text, break nothing', async () => {
+  const error = new FlowCodeError({ message: 'no' })
+  await using conversation = conversationOf(session, text('a'), { type: 'reset', reason: 'reply' }, result)
+  expect((await conversation.stream('Hi').reply()).message).toBe('Hello.')
+  await using failing = conversationOf(session, text('a'), {
+    type: 'error',
+    response: { ...response, success: false },
+    error,
+  })
+  expect((await failing.stream('Hi').reply()).error).toBe(error)
+  failing.expectError('FLOW_ERROR')
+})
+
+test('a piece that does not come is told with those that came', async () => {
+  const conversation = new Conversation(Onboarding, { script: ['What is your name?'] })
+  expect(await failureOf(conversation, () => conversation.stream('Hi').until('tool-end'))).toMatchInlineSnapshot(`
+    "ExpectationError: Expected a piece 'tool-end' in the stream of "Hi", and it ended without another one. Its pieces: session, step, 4 text-delta, result.
+
+    The conversation so far:
+
+    # Onboarding
+
+    ## Turn 1
+
+    User: Hi
+
+    - enters AskName
+
+    Reply: What is your name?
+
+    Now at AskName.
+    "
+  `)
+})
+
+test('a piece that does not come is told with the failure of the turn', async () => {
+  const conversation = new Conversation(Onboarding, { script: [new Error('overloaded')] })
+  expect(await failureOf(conversation, () => conversation.stream('Hi').until('text-delta'))).toContain(
+    `Its pieces: session, step, error.\nThe turn failed with MODEL_ERROR: Model 'gpt-5-mini' of provider 'openai' failed.\n`,
+  )
+})
+
+test('a script that does not fit is told with the last piece', async () => {
+  const conversation = new Conversation(Onboarding, { script: [{ toolCalls: [{ name: 'capture' }] }] })
+  const stream = conversation.stream('Hi')
+  expect(await failureOf(conversation, () => stream.reply())).toContain(
+    "The script calls a tool that the step does not offer: 'capture'",
+  )
+  expect(stream.events.at(-1)?.type).toBe('error')
+})
+
+test('a turn that failed and was not expected is told before the next one, and at the end', async () => {
+  const conversation = new Conversation(Onboarding, { script: () => new Error('overloaded') })
+  await conversation.stream('Hi').reply()
+  expect(() => conversation.stream('Hi?')).toThrow("conversation.expectError('MODEL_ERROR')")
+})
+
+test('two pieces at once are one too many', async () => {
+  const conversation = new Conversation(Onboarding, { script: ['Hello.'] })
+  const stream = conversation.stream('Hi')
+  const first = stream.next()
+  expect(await failureOf(conversation, () => stream.next())).toContain(
+    'A piece of the stream was asked for while another one is waited for: await each.',
+  )
+  expect(await first).toBeUndefined()
+})
+
+test('what looks at a turn, or begins another one, waits for the end of the stream', async () => {
+  const conversation = new Conversation(Onboarding, { script: ['What is your name?'] })
+  const stream = conversation.stream('Hello')
+  await stream.until('text-delta')
+  expect(() => conversation.expectReply('What')).toThrowErrorMatchingInlineSnapshot(`
+    [ExpectationError: expectReply() was called while stream("Hello") is under way: read it to its end with reply(), or stop() it.
+
+    The conversation so far:
+
+    # Onboarding
+
+    ## Turn 1
+
+    User: Hello
+
+    - enters AskName
+
+    Streamed so far: What
+    ]
+  `)
+  expect(() => conversation.stream('Hello?')).toThrow('stream() was called while stream("Hello") is under way')
+  await expect(conversation.say('Hello?')).rejects.toThrow('say() was called while stream("Hello") is under way')
+  await stream.reply()
+  conversation.expectReply('What is your name?')
+  await conversation.close()
+})
+
+test('a stream that was not read to its end is told at the end, and leaves nothing', async () => {
+  const conversation = new Conversation(Onboarding, { script: [{ ...capture('Ada'), text: 'One moment.' }] })
+  const stream = conversation.stream('Hello')
+  await stream.until('text-delta')
+  await expect(conversation.close()).rejects.toThrow(
+    'close() was called while stream("Hello") is under way: read it to its end with reply(), or stop() it.',
+  )
+  expect(conversation.transcript()).toContain('Stopped after: One\n')
+  expect(conversation.clock.pending).toBe(0)
+})
+
+test('an engine that cannot be made fails the first piece, and the conversation is free', async () => {
+  const conversation = new Conversation(Onboarding, {
+    createStore: () => {
+      throw new Error('no database')
+    },
+  })
+  const stream = conversation.stream('Hello')
+  await expect(stream.next()).rejects.toThrow('no database')
+  expect(await stream.next()).toBeUndefined()
+  await expect(conversation.stream('Hello').next()).rejects.toThrow('no database')
+})
