@@ -6,7 +6,14 @@ import { type HttpHandler, HttpResponse, http } from 'msw'
 import { checkBasePath, type FetchHandlerOptions } from '../../adapters/fetch/options.js'
 import { createRouteHandler, type Route } from '../../adapters/fetch/route-handler.js'
 import type { ServedEngine } from '../../adapters/fetch/served-engine.js'
-import { type Clock, type ExecuteResult, FlowEngine, type FlowRunInput, systemClock } from '../../src/index.js'
+import {
+  type Clock,
+  type ExecuteResult,
+  FlowEngine,
+  type FlowRunInput,
+  type FlowStream,
+  systemClock,
+} from '../../src/index.js'
 import { type Delivery, ScriptedService } from './scripted-service.js'
 import { type FlowServiceRun, type FlowServiceScript, ServiceScriptReader } from './service-script.js'
 
@@ -55,7 +62,7 @@ const caller = 'flowServiceHandlers'
 
 /**
  * Makes MSW answer as a flow service does: `POST /ai/run`, `GET /ai/flows` and `POST /ai/end`, with the statuses, the
- * headers and the raw replies of the real HTTP adapter. In Node with `setupServer`, in a browser with `setupWorker`.
+ * headers, the raw replies and the streams of the real HTTP adapter. In Node with `setupServer`, in a browser with `setupWorker`.
  *
  * @param script - turns used up in order, or a function of the request
  * @param options - see {@link ScriptedFlowServiceOptions}
@@ -106,6 +113,7 @@ export function flowServiceHandlers(
   if (origin !== undefined) checkOrigin(origin)
 
   function recording(delivery: Delivery): ServedEngine {
+    const { stream } = served
     return {
       limits: served.limits,
       getFlowNames: () => served.getFlowNames(),
@@ -114,6 +122,15 @@ export function flowServiceHandlers(
         runs.push(run)
         return served.execute(input, run, delivery)
       },
+      ...(stream === undefined
+        ? {}
+        : {
+            stream(input: FlowRunInput) {
+              const run: FlowServiceRun = { ...runOf(input, runs.length + 1), streamed: true }
+              runs.push(run)
+              return stream(input, run, delivery)
+            },
+          }),
       executeDelete(sessionId, deleteOptions) {
         ended.push(sessionId)
         return served.executeDelete(sessionId, deleteOptions)
@@ -136,8 +153,10 @@ export function flowServiceHandlers(
 }
 
 /** What stands behind the adapter. */
-interface Service extends Omit<ServedEngine, 'execute'> {
+interface Service extends Omit<ServedEngine, 'execute' | 'stream'> {
   execute(input: FlowRunInput, run: FlowServiceRun, delivery: Delivery): Promise<ExecuteResult>
+  /** Absent where an object in front of an engine has none. */
+  readonly stream?: (input: FlowRunInput, run: FlowServiceRun, delivery: Delivery) => FlowStream
   assertDone(): void
 }
 
@@ -146,6 +165,7 @@ function engineService(engine: ServedEngine): Service {
     limits: engine.limits,
     getFlowNames: () => engine.getFlowNames(),
     execute: (input) => engine.execute(input),
+    ...(engine.stream === undefined ? {} : { stream: (input) => (engine as Required<ServedEngine>).stream(input) }),
     executeDelete: (sessionId, options) => engine.executeDelete(sessionId, options),
     assertDone: () => undefined,
   }
@@ -163,6 +183,7 @@ function scriptedService(
     limits: new FlowEngine().limits,
     getFlowNames: () => service.getFlowNames(),
     execute: ({ signal }, run, delivery) => service.execute(run, signal, delivery),
+    stream: ({ signal }, run, delivery) => service.stream(run, signal, delivery),
     executeDelete(sessionId) {
       service.end(sessionId)
       return Promise.resolve({ result: { success: true, session: sessionId } })

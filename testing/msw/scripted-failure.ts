@@ -67,3 +67,8 @@ export function errorOf({ failure, message }: FailedServiceTurn, run: FlowServic
 export function endsSession({ code }: FlowError): boolean {
   return aborting.has(code)
 }
+
+/** Whether the session was open when this went wrong, so that a stream has begun by then. */
+export function comesInTheTurn(error: FlowError): boolean {
+  return endsSession(error) || error.code === 'SESSION_CONFLICT'
+}

@@ -10,12 +10,22 @@ import {
   type FlowError,
   FlowNotFoundError,
   type FlowRunInput,
+  type FlowStream,
+  type FlowStreamEvent,
   SessionFlowMismatchError,
   TurnAbortedError,
 } from '../../src/index.js'
 import { ExpectationError } from '../expectation-error.js'
-import { endsSession, errorOf } from './scripted-failure.js'
-import type { FlowServiceRun, ServiceReply, ServiceScriptReader } from './service-script.js'
+import { breakable, cutOff } from './broken-answer.js'
+import { comesInTheTurn, endsSession, errorOf } from './scripted-failure.js'
+import type {
+  BrokenServiceTurn,
+  FailedServiceTurn,
+  FlowServiceRun,
+  ServiceReply,
+  ServiceScriptReader,
+} from './service-script.js'
+import { piecesOf, ServiceStream } from './service-stream.js'
 
 /** What becomes of the answer on its way to the page. Filled in by the turn. */
 export interface Delivery {
@@ -39,7 +49,7 @@ export class ScriptedService {
   /** The flow of each session that goes on. */
   readonly #sessions = new Map<string, string>()
   /** The last turn of each session, for the next one to wait for. */
-  readonly #tails = new Map<string, Promise<unknown>>()
+  readonly #tails = new Map<string, Promise<void>>()
   #started = 0
 
   constructor(options: ScriptedServiceOptions) {
@@ -56,36 +66,66 @@ export class ScriptedService {
   }
 
   /** Runs a turn after the earlier ones of its session. Does not reject. */
-  execute(run: FlowServiceRun, signal: FlowRunInput['signal'], delivery: Delivery): Promise<ExecuteResult> {
-    const { sessionId } = run
-    const earlier = sessionId === '' ? undefined : this.#tails.get(sessionId)
-    const turn = (earlier ?? Promise.resolve()).then(() => this.#turn(run, signal, delivery))
-    if (sessionId !== '') this.#tails.set(sessionId, turn)
-    return turn
+  async execute(run: FlowServiceRun, signal: FlowRunInput['signal'], delivery: Delivery): Promise<ExecuteResult> {
+    const stream = this.stream(run, signal, delivery)
+    for (;;) {
+      const { value } = await stream.next()
+      if (value === undefined) return failed(new TurnAbortedError(), run.sessionId)
+      if (value.type !== 'result' && value.type !== 'error') continue
+      const { type: _type, ...result } = value
+      return result
+    }
   }
 
-  async #turn(run: FlowServiceRun, signal: FlowRunInput['signal'], delivery: Delivery): Promise<ExecuteResult> {
+  /** The same, piece by piece where the page asks for that. */
+  stream(run: FlowServiceRun, signal: FlowRunInput['signal'], delivery: Delivery): FlowStream {
+    const { sessionId } = run
+    const earlier = this.#tails.get(sessionId) ?? Promise.resolve()
+    const stream = new ServiceStream(signal, (left) => this.#turn(run, earlier, left, delivery))
+    if (sessionId !== '') this.#tails.set(sessionId, stream.over)
+    return stream
+  }
+
+  async *#turn(
+    run: FlowServiceRun,
+    earlier: Promise<void>,
+    left: AbortSignal,
+    delivery: Delivery,
+  ): AsyncGenerator<FlowStreamEvent, undefined, void> {
     const { script, clock, networkError, onMistake } = this.#options
+    const wait = async (ms: number): Promise<void> => {
+      await pause(clock, ms, left)
+      if (left.aborted) throw new TurnAbortedError()
+    }
+    await earlier
     try {
       this.#check(run)
       const turn = await script.take(run)
-      await pause(clock, turn.delayMs ?? 0, signal)
-      if (signal?.aborted === true) throw new TurnAbortedError()
-      if ('reply' in turn) {
-        if (turn.cutOff === true) delivery.change = cutOff
-        return this.#reply(turn, run)
+      const { delayMs = 0 } = turn
+      if ('networkError' in turn || 'body' in turn) {
+        await wait(delayMs)
+        delivery.change = 'body' in turn ? () => bodyOf(turn) : networkError
+        throw new TurnAbortedError()
       }
-      if ('networkError' in turn) delivery.change = networkError
-      if ('body' in turn) {
-        const { body, status = 200, contentType = 'application/json' } = turn
-        delivery.change = () => new Response(body, { status, headers: { 'Content-Type': contentType } })
+      const error = 'failure' in turn ? errorOf(turn, run) : undefined
+      let session: string | undefined
+      if (run.streamed && (error === undefined || comesInTheTurn(error) || 'after' in turn)) {
+        session = this.#sessionOf(run, turn)
+        yield* streamed(turn, session, wait, delivery)
+      } else {
+        await wait(delayMs)
+        if ('reply' in turn && turn.cutOff !== undefined && turn.cutOff !== false) delivery.change = cutOff
       }
-      return this.#fail('failure' in turn ? errorOf(turn, run) : new TurnAbortedError(), run)
+      if (error !== undefined) yield { type: 'error', ...this.#fail(error, run, session) }
+      else yield { type: 'result', ...this.#reply(turn as ServiceReply, run, session) }
     } catch (error) {
-      if (!ExpectationError.isInstance(error)) return failed(error as FlowError, run.sessionId)
-      onMistake(error)
-      return failed(new FlowCodeError({ message: error.message }), run.sessionId)
+      if (!ExpectationError.isInstance(error)) yield { type: 'error', ...failed(error as FlowError, run.sessionId) }
+      else {
+        onMistake(error)
+        yield { type: 'error', ...failed(new FlowCodeError({ message: error.message }), run.sessionId) }
+      }
     }
+    return undefined
   }
 
   #check({ flowName, sessionId }: FlowServiceRun): void {
@@ -97,19 +137,25 @@ export class ScriptedService {
     }
   }
 
-  #reply(turn: ServiceReply, { flowName, sessionId }: FlowServiceRun): ExecuteResult {
-    const { reply: message, completed = false, contentType = 'text/plain', encoding, newSession = false } = turn
-    const session = this.#sessions.has(sessionId) && !newSession ? sessionId : this.#newId()
+  #sessionOf({ sessionId }: FlowServiceRun, turn: ServiceReply | FailedServiceTurn): string {
+    const isLost = 'reply' in turn && turn.newSession === true
+    return this.#sessions.has(sessionId) && !isLost ? sessionId : this.#newId()
+  }
+
+  #reply(turn: ServiceReply, run: FlowServiceRun, opened: string | undefined): ExecuteResult {
+    const { completed = false, contentType = 'text/plain', encoding, newSession = false } = turn
+    const { flowName, sessionId } = run
+    const session = opened ?? this.#sessionOf(run, turn)
     if (newSession || completed) this.#sessions.delete(sessionId)
     if (!completed) this.#sessions.set(session, flowName)
-    const response = { success: true, completed, message, session, contentType }
+    const response = { success: true, completed, message: textOf(turn), session, contentType }
     return encoding === undefined ? { response } : { response, encoding }
   }
 
-  #fail(error: FlowError, { sessionId }: FlowServiceRun): ExecuteResult {
+  #fail(error: FlowError, { sessionId }: FlowServiceRun, opened: string | undefined): FailedResult {
     if (!endsSession(error)) return failed(error, sessionId)
     // The engine keeps the session of such a turn as aborted: also the first one's, under the ID it would have had.
-    return failed(error, this.#sessions.delete(sessionId) ? sessionId : this.#newId())
+    return failed(error, this.#sessions.delete(sessionId) ? sessionId : (opened ?? this.#newId()))
   }
 
   #newId(): string {
@@ -118,41 +164,71 @@ export class ScriptedService {
   }
 }
 
-function failed(error: FlowError, session: string): ExecuteResult {
+type FailedResult = ExecuteResult & { readonly error: FlowError }
+
+function failed(error: FlowError, session: string): FailedResult {
   return {
     response: { success: false, completed: true, message: error.message, session, contentType: 'text/plain' },
     error,
   }
 }
 
+function textOf({ reply }: ServiceReply): string {
+  return typeof reply === 'string' ? reply : reply.join('')
+}
+
+/** A turn up to its last piece, as a page reads it. */
+async function* streamed(
+  turn: ServiceReply | FailedServiceTurn,
+  session: string,
+  wait: (ms: number) => Promise<void>,
+  delivery: Delivery,
+): AsyncGenerator<FlowStreamEvent, void, void> {
+  const { delayMs = 0, chunkDelayMs = 0 } = turn
+  const pieces = streamedPieces(turn)
+  const cutAfter = 'reply' in turn ? cutPlace(turn, pieces.length) : undefined
+  const cut = cutAfter === undefined ? undefined : breakable(delivery)
+  yield { type: 'session', session }
+  await wait(delayMs)
+  if ('reply' in turn && turn.takenBack !== undefined) {
+    for (const text of piecesOf(turn.takenBack)) yield { type: 'text-delta', text }
+    yield { type: 'reset', reason: 'retry' }
+  }
+  for (const [index, text] of pieces.slice(0, cutAfter).entries()) {
+    if (index > 0) await wait(chunkDelayMs)
+    yield { type: 'text-delta', text }
+  }
+  if (cut === undefined) return
+  cut()
+  await wait(Number.POSITIVE_INFINITY)
+}
+
+/** The pieces that are sent before the end: of a raw reply none, as with the engine. */
+function streamedPieces(turn: ServiceReply | FailedServiceTurn): readonly string[] {
+  if ('failure' in turn) return piecesOf(turn.after ?? [])
+  return (turn.contentType ?? 'text/plain') === 'text/plain' ? piecesOf(turn.reply) : []
+}
+
+/** After how many pieces the connection breaks. */
+function cutPlace({ cutOff = false }: ServiceReply, pieces: number): number | undefined {
+  if (typeof cutOff === 'number') return Math.min(cutOff, pieces)
+  return cutOff ? Math.ceil(pieces / 2) : undefined
+}
+
+function bodyOf({ body, status = 200, contentType = 'application/json' }: BrokenServiceTurn): Response {
+  return new Response(body, { status, headers: { 'Content-Type': contentType } })
+}
+
 /** Waits, unless the page goes away. */
-function pause(clock: Clock, ms: number, signal: FlowRunInput['signal']): Promise<void> {
-  if (ms <= 0) return Promise.resolve()
+function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  if (ms <= 0 || signal.aborted) return Promise.resolve()
   return new Promise((resolve) => {
     const stop = ms === Number.POSITIVE_INFINITY ? () => undefined : clock.setTimer(end, ms)
     function end(): void {
       stop()
-      signal?.removeEventListener('abort', end)
+      signal.removeEventListener('abort', end)
       resolve()
     }
-    signal?.addEventListener('abort', end, { once: true })
+    signal.addEventListener('abort', end, { once: true })
   })
-}
-
-/** The same answer, whose body ends in an error after its first half. */
-function cutOff({ body, status, headers }: Response): Response {
-  const reader = body?.getReader()
-  let isFirst = true
-  const broken = new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      const chunk = isFirst ? (await reader?.read())?.value : undefined
-      if (chunk === undefined) {
-        controller.error(new TypeError('The connection was cut off, as the script says.'))
-        return
-      }
-      isFirst = false
-      controller.enqueue(chunk.subarray(0, Math.ceil(chunk.length / 2)))
-    },
-  })
-  return new Response(broken, { status, headers })
 }

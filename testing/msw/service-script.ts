@@ -16,17 +16,32 @@ export interface FlowServiceRun {
   readonly sessionId: string
   /** The `config` of the body; absent where there was none. */
   readonly config?: JsonObject
+  /** Set where the page asked for server-sent events. */
+  readonly streamed?: true
 }
 
 interface Delayed {
-  /** Milliseconds before the service answers. `Infinity`: it never does. Default 0. */
+  /**
+   * Milliseconds before the service answers; where the page reads a stream, before the first piece of text. `Infinity`:
+   * it never does. Default 0.
+   */
   readonly delayMs?: number
 }
 
+interface Streamed extends Delayed {
+  /** Where the page reads a stream: milliseconds between two pieces of text. `Infinity` stops it in the middle. Default 0. */
+  readonly chunkDelayMs?: number
+}
+
 /** The turn succeeds. */
-export interface ServiceReply extends Delayed {
-  /** The text for the user, or the whole body where `contentType` makes it a raw reply. */
-  readonly reply: string
+export interface ServiceReply extends Streamed {
+  /**
+   * The text for the user, or the whole body where `contentType` makes it a raw reply. Where the page reads a stream,
+   * plain text comes in pieces: the entries of a list, or the words of a text, each with the spaces before it.
+   */
+  readonly reply: string | readonly string[]
+  /** Where the page reads a stream: a text that comes before, and is taken back with a `reset`. Default: none. */
+  readonly takenBack?: string
   /** Whether the session ends with this turn. Default `false`. */
   readonly completed?: boolean
   /** The type of `reply`. Anything but `text/plain` is sent raw, as the real service does. Default `text/plain`. */
@@ -35,16 +50,24 @@ export interface ServiceReply extends Delayed {
   readonly encoding?: 'base64'
   /** The service has forgotten the session that the page named, and starts a new one. Default `false`. */
   readonly newSession?: boolean
-  /** The connection breaks in the middle of the answer: headers arrive, reading the body fails. Default `false`. */
-  readonly cutOff?: boolean
+  /**
+   * The connection breaks in the middle of the answer: headers arrive, reading the body fails. Where the page reads a
+   * stream, after so many pieces of text (`true`: half of them), and nothing of the turn is kept. Default `false`.
+   */
+  readonly cutOff?: boolean | number
 }
 
-/** The turn fails: a failure envelope, with the status of its code. */
-export interface FailedServiceTurn extends Delayed {
+/**
+ * The turn fails: a failure envelope, with the status of its code. Where the page reads a stream, the envelope is its last
+ * event, unless the turn fails before its session is open, as with `FLOW_NOT_FOUND`.
+ */
+export interface FailedServiceTurn extends Streamed {
   /** The code, or the error itself, such as `new LimitExceededError({ ... })`. */
   readonly failure: FlowErrorCode | FlowError
   /** Default: the sentence that the engine has for this code. */
   readonly message?: string
+  /** Where the page reads a stream: the text that comes before the failure, in pieces as in `reply`. Default: none. */
+  readonly after?: string | readonly string[]
 }
 
 /** The request does not reach the service: `fetch` rejects with a `TypeError`. */

@@ -1,0 +1,53 @@
+/**
+ * A turn of a scripted service as a stream that can be left at any time. What it says is decided elsewhere.
+ */
+import type { FlowStream, FlowStreamEvent } from '../../src/index.js'
+
+type Read = IteratorResult<FlowStreamEvent, undefined>
+
+/** The pieces of one turn. */
+export class ServiceStream implements FlowStream {
+  /** Resolves when the turn is over, or left. */
+  readonly over: Promise<void>
+  readonly #events: AsyncGenerator<FlowStreamEvent, undefined, void>
+  readonly #controller = new AbortController()
+  #end: () => void = () => undefined
+
+  /**
+   * @param signal - The page's.
+   * @param start - Makes the turn; the signal it is given fires when the page is gone, or has left the stream.
+   */
+  constructor(
+    signal: AbortSignal | undefined,
+    start: (left: AbortSignal) => AsyncGenerator<FlowStreamEvent, undefined, void>,
+  ) {
+    this.over = new Promise((resolve) => {
+      this.#end = resolve
+    })
+    const leave = (): void => this.#controller.abort()
+    if (signal?.aborted === true) leave()
+    else signal?.addEventListener('abort', leave, { once: true })
+    this.#events = start(this.#controller.signal)
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  async next(): Promise<Read> {
+    const read = await this.#events.next()
+    if (read.value === undefined || read.value.type === 'result' || read.value.type === 'error') this.#end()
+    return read
+  }
+
+  async return(): Promise<Read> {
+    this.#controller.abort()
+    this.#end()
+    return this.#events.return(undefined)
+  }
+}
+
+/** A text as a list: its words, each with the spaces before it. */
+export function piecesOf(text: string | readonly string[]): readonly string[] {
+  return typeof text === 'string' ? (text.match(/\s*\S+(?:\s+$)?|^\s+$/g) ?? []) : text
+}
