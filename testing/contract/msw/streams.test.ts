@@ -123,6 +123,7 @@ describe('a scripted turn that is streamed', () => {
         { failure: 'MODEL_ERROR', after: ['Wh', 'at'] },
         { failure: 'TOOL_ERROR' },
         { failure: 'FLOW_NOT_FOUND' },
+        { failure: 'ENGINE_CLOSED', after: 'One' },
       ],
       {
         statuses: 'precise',
@@ -140,6 +141,11 @@ describe('a scripted turn that is streamed', () => {
       ['error', 'The tool failed.'],
     ])
     expect((await stream('Hi')).status).toBe(404)
+    expect(await read(await stream('Hi'))).toEqual([
+      ['session', 'session-3'],
+      'One',
+      ['error', 'The engine is closed.'],
+    ])
   })
 
   test.each([
@@ -148,7 +154,7 @@ describe('a scripted turn that is streamed', () => {
     [9, ['a', 'b', 'c']],
     [0, []],
   ])('breaks in the middle: cutOff %s', async (cutOff, pieces) => {
-    const service = scripted(['One.', { reply: ['a', 'b', 'c'], cutOff }, 'Two.'])
+    const service = scripted(['One.', { reply: ['a', 'b', 'c'], completed: true, cutOff }, 'Two.'])
     await say('Hi')
     const events: unknown[] = []
     await expect(read(await stream('Hi', 'session-1'), events)).rejects.toThrow()
