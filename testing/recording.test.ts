@@ -196,7 +196,6 @@ describe('recordingOf', () => {
     ['the last result of a tool gone', (draft) => draft.flow.memory.AskName?.messages.splice(-1, 1)],
     ['the answer to a retry gone', (draft) => draft.flow.memory.AskColour?.messages.splice(3, 1)],
     ['fewer model calls', (draft) => (draft.usage.modelCalls -= 3)],
-    ['more model calls', (draft) => (draft.usage.modelCalls += 3)],
   ]
 
   test('refuses a session that is not whole, and says what is missing', async () => {
@@ -219,8 +218,7 @@ describe('recordingOf', () => {
       the result of a tool gone: Session 'session-1' cannot be recorded: the messages of turn 2 in namespace 'AskName' are not whole: the tool call call-1 has no result.
       the last result of a tool gone: Session 'session-1' cannot be recorded: the messages of turn 3 in namespace 'AskName' are not whole: the tool call call-2 has no result.
       the answer to a retry gone: Session 'session-1' cannot be recorded: the messages of turn 3 in namespace 'AskColour' are not whole: they end with a question that nobody answered.
-      fewer model calls: Session 'session-1' cannot be recorded: it counts 4 model calls, its memory has 8 replies, and 1 to 3 of those can be the flow's own: messages are missing, or were changed.
-      more model calls: Session 'session-1' cannot be recorded: it counts 10 model calls, and its memory has 8 replies: messages are missing."
+      fewer model calls: Session 'session-1' cannot be recorded: it counts 4 model calls, its memory has 8 replies, and 1 to 3 of those can be the flow's own: messages are missing, or were changed."
     `)
   })
 })
@@ -266,8 +264,8 @@ describe('replies that no model made', () => {
     const answers = [[], [1, 2], [3], [2, 3]]
     const texts = answers.map((ownReplies) => failureOf(() => recordingOf(document, { ownReplies })))
     expect(texts.join('\n')).toMatchInlineSnapshot(`
-      "Session 'session-1' cannot be recorded: ownReplies leaves 0 replies to the flow, and by its model calls it is 1, among turns 1, 2.
-      Session 'session-1' cannot be recorded: ownReplies leaves 2 replies to the flow, and by its model calls it is 1, among turns 1, 2.
+      "Session 'session-1' cannot be recorded: ownReplies leaves 0 replies to the flow, and by its model calls it is 1, among turns 1, 2. If attempts at calls failed, name their number: recordingOf(document, { ownReplies, failedAttempts: 1 }).
+      Session 'session-1' cannot be recorded: ownReplies leaves 2 replies to the flow, and by its model calls it is 1, among turns 1, 2. If attempts at calls failed, name their number: recordingOf(document, { ownReplies, failedAttempts: 1 }).
       Session 'session-1' cannot be recorded: ownReplies names turn 3, and no reply of it can be the flow's own.
       Session 'session-1' cannot be recorded: ownReplies names turn 3, and no reply of it can be the flow's own."
     `)
@@ -325,6 +323,82 @@ describe('replies that no model made', () => {
       AskPlan: [{ toolCalls: [{ name: 'draw', input: {}, id: 'call-1', offered: false }] }],
     })
     expect(await replay(Drawing, recording)).toMatchObject({ history: [{ encoding: 'base64' }] })
+  })
+})
+
+describe('a model that failed', () => {
+  const busy = { failure: { statusCode: 429, retryAfterMs: 2000 } }
+  const cut = { text: 'Your name', cutAfter: 1 }
+
+  test('and answered at another attempt is recorded as its answer, and replayed', async () => {
+    const document = await stored(
+      Onboarding,
+      [busy, cut, 'Your name?', busy, capture('Ada Lovelace'), 'Bye'],
+      ['Hi', 'Ada'],
+    )
+    expect([document.usage.modelCalls, document.runStatus]).toEqual([6, 'completed'])
+    const recording = recordingOf(document)
+    expect(recording.turns.map(({ replies }) => replies)).toMatchObject([
+      { AskName: [[{ text: 'Your name?' }]] },
+      { AskName: [[{ type: 'text' }, { type: 'tool-call' }]], AskColour: [[{ text: 'Bye' }]] },
+    ])
+    expect((await replay(Onboarding, recording)).usage.modelCalls).toBe(3)
+  })
+
+  test('is one reason more why a document does not tell who answered', async () => {
+    const document = await stored(Plans, [busy, 'Hello.', call('show_plans')], ['Hi', 'plans?'])
+    await expect(replay(Plans, recordingOf(document))).rejects.toThrow('1 reply for memory')
+    const ownReplies = [2]
+    expect(failureOf(() => recordingOf(document, { ownReplies }))).toContain(
+      'If attempts at calls failed, name their number: recordingOf(document, { ownReplies, failedAttempts: 1 }).',
+    )
+    expect(failureOf(() => recordingOf(document, { failedAttempts: 3 }))).toContain(
+      'it counts 3 model calls, 3 of which failed, its memory has 3 replies, and 0 to 2 of those',
+    )
+    await replay(Plans, recordingOf(document, { ownReplies, failedAttempts: 1 }))
+  })
+
+  test('for good is replayed where the flow had an answer of its own', async () => {
+    class Careful extends AskName {
+      override onModelError() {
+        return reply('Later, please.')
+      }
+    }
+    class CarefulOnboarding extends Onboarding {
+      override steps() {
+        return [Careful, AskColour]
+      }
+    }
+    class Changed extends Careful {
+      override onModelError() {
+        return reply('Not now.')
+      }
+    }
+    class ChangedOnboarding extends CarefulOnboarding {
+      override steps() {
+        return [Changed, AskColour]
+      }
+    }
+    const document = await stored(
+      CarefulOnboarding,
+      ['Your name?', new Error('down'), 'Your name?'],
+      ['Hi', 'Ada', 'Ada'],
+    )
+    const recording = recordingOf(document, { ownReplies: [2], failedAttempts: 1 })
+    expect(recording.turns.map(({ reply: text }) => text)).toEqual(['Your name?', 'Later, please.', 'Your name?'])
+    await replay(CarefulOnboarding, recording)
+    await expect(replay(ChangedOnboarding, recording)).rejects.toThrow(
+      "asks a model once more than was recorded for memory 'AskName'",
+    )
+  })
+
+  test('and a turn that was streamed are recorded like any other', async () => {
+    await using conversation = new Conversation(Onboarding, {
+      script: [cut, 'Your name?', capture('Ada Lovelace'), 'Bye'],
+    })
+    for (const text of ['Hi', 'Ada Lovelace']) await conversation.stream(text).reply()
+    const document = await conversation.document()
+    expect((await replay(Onboarding, recordingOf(document))).flow).toEqual(document.flow)
   })
 })
 

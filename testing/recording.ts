@@ -34,6 +34,11 @@ export interface RecordingOptions {
    * such a session is refused, and the turns in question are named.
    */
   readonly ownReplies?: readonly number[]
+  /**
+   * How many attempts at model calls failed: the document counts them among its `usage.modelCalls`, and does not tell.
+   * Default: as few as the document allows.
+   */
+  readonly failedAttempts?: number
 }
 
 export type { Recording }
@@ -41,7 +46,8 @@ export type { Recording }
 /**
  * Makes a recording of a stored session, from any store.
  *
- * A text that a step's `onReply` changed is recorded as it was sent: what the model said in its place is not stored.
+ * A text that a step's `onReply` changed is recorded as it was sent: what the model said in its place is not stored. Nor
+ * are attempts that failed: a call that was tried again is recorded as its answer.
  *
  * @throws `ExpectationError` that says what is missing: where the session was aborted, its history or its messages are
  * not whole, or nobody can tell which replies were a model's.
@@ -56,7 +62,7 @@ export function recordingOf(document: SessionDocument | undefined, options: Reco
     throw new ExpectationError('There is no session to record: the store has none by that ID.')
   const groups = turnMessagesOf(document)
   requireWhole(document, groups)
-  const own = ownTextsOf(document, groups, options.ownReplies)
+  const own = ownTextsOf(document, groups, options.ownReplies, options.failedAttempts)
   const turns = document.history.map(({ turn, message, ...entry }): RecordedTurn => {
     const ofTurn = groups.filter((group) => group.turn === turn)
     const replies = ofTurn.map(({ namespace, messages }) => {
@@ -102,8 +108,8 @@ export interface ReplayOptions extends Pick<FlowEngineOptions, 'services' | 'lim
 }
 
 /**
- * Runs a recording on the code at hand: the user says the same, models answer the same, tools do their work again with
- * the `services` given. The time of each turn is that of the recording.
+ * Runs a recording on the code at hand: the user says the same, models answer the same, at the first attempt, tools do
+ * their work again with the `services` given. The time of each turn is that of the recording.
  *
  * @returns The session as it is stored at the end.
  * @throws `ExpectationError` (rejects) that shows the first turn that differs in its reply, content type, step, tool calls,

@@ -38,8 +38,9 @@ export function differencesOf(
 ): Difference[] {
   const { response, error, encoding } = result
   const { tooMany, unused } = model
+  const unanswered = tooMany.map((problem) => ({ what: 'model calls', replayed: problem }))
   // Where the model had no answer to give, the turn failed for that alone.
-  if (tooMany.length > 0) return tooMany.map((problem) => ({ what: 'model calls', replayed: problem }))
+  if (unanswered.length > 0 && !response.success) return unanswered
   if (error !== undefined || document === undefined) {
     const text = error === undefined ? 'nothing is stored' : `failed with ${error.code}: ${response.message}`
     return [{ what: 'reply', recorded: recorded.reply, replayed: text }]
@@ -78,7 +79,8 @@ export function differencesOf(
     }
     compare('context', sortedJson(recording.context), sortedJson(document.flow.context))
   }
-  return found
+  // A flow that is ready for a model that fails may have been so when it was recorded: of such a call nothing is stored.
+  return found.length > 0 && unanswered.length > 0 ? unanswered : found
 }
 
 function callLines(calls: readonly RecordedToolCall[], currentName: (name: string) => string): string | undefined {

@@ -2,8 +2,8 @@
  * Whether a stored session is still whole, and which of its texts a model said. It names what is missing; where the
  * document cannot tell, it says so and guesses nothing.
  *
- * What the engine stores: each model call leaves one assistant message, and `usage.modelCalls` counts them all. A reply
- * that no model made is stored as well, as the last message of its turn in one namespace, where a model step takes part.
+ * What the engine stores: each call that a model answered leaves one assistant message, and `usage.modelCalls` counts all
+ * attempts at calls, those that failed among them. A reply that no model made is stored as well, as the last message of its turn in one namespace, where a model step takes part.
  * So an assistant message is a model's for certain unless it is the last of its turn and a single text that was sent.
  */
 import type { Message, SessionDocument } from '../../src/index.js'
@@ -91,29 +91,27 @@ function groupProblem(messages: readonly Message[]): string | undefined {
  * The texts that the flow said itself, among those that were the last of their turns.
  *
  * @param named - The turns in which the flow answered itself, where the caller knows.
+ * @param failedAttempts - Attempts at model calls that failed, where the caller knows. Default: as few as the document
+ * allows.
  */
 export function ownTextsOf(
   document: SessionDocument,
   groups: readonly TurnMessages[],
   named: readonly number[] | undefined,
+  failedAttempts?: number,
 ): LastText[] {
   const { modelCalls } = document.usage
   const isReply = ({ role }: Message): boolean => role === 'assistant'
   const replies = groups.flatMap(({ messages }) => messages.filter(isReply)).length
-  if (modelCalls > replies) {
-    refuse(
-      document,
-      `it counts ${count(modelCalls, 'model call')}, and its memory has ${count(replies, 'reply', 'replies')}: messages are missing.`,
-    )
-  }
   const possible = groups.flatMap((group) => lastTextOf(document, group) ?? [])
   const certain = possible.filter((text) => isOwnForCertain(document, text))
   const open = possible.filter((text) => !certain.includes(text) && !isModelForCertain(groups, text))
-  const missing = replies - modelCalls - certain.length
+  const failed = failedAttempts ?? Math.max(0, modelCalls + certain.length - replies)
+  const missing = replies - (modelCalls - failed) - certain.length
   if (missing < 0 || missing > open.length) {
     refuse(
       document,
-      `it counts ${count(modelCalls, 'model call')}, its memory has ${count(replies, 'reply', 'replies')}, and ${certain.length} to ${certain.length + open.length} of those can be the flow's own: messages are missing, or were changed.`,
+      `it counts ${count(modelCalls, 'model call')}${failed === 0 ? '' : `, ${failed} of which failed`}, its memory has ${count(replies, 'reply', 'replies')}, and ${certain.length} to ${certain.length + open.length} of those can be the flow's own: messages are missing, or were changed.`,
     )
   }
   if (named !== undefined) return namedTexts(document, certain, open, named, missing)
@@ -141,7 +139,7 @@ function namedTexts(
   if (chosen.length !== missing) {
     refuse(
       document,
-      `ownReplies leaves ${count(chosen.length, 'reply', 'replies')} to the flow, and by its model calls it is ${missing}, among turns ${list(open.map(({ turn }) => String(turn)))}.`,
+      `ownReplies leaves ${count(chosen.length, 'reply', 'replies')} to the flow, and by its model calls it is ${missing}, among turns ${list(open.map(({ turn }) => String(turn)))}. If attempts at calls failed, name their number: recordingOf(document, { ownReplies, failedAttempts: 1 }).`,
     )
   }
   return [...certain, ...chosen]
