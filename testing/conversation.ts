@@ -292,8 +292,8 @@ export class Conversation implements AsyncDisposable {
   }
 
   /**
-   * Closes the engine, and fails where something is left: a failed turn that nobody expected, replies of the script,
-   * results of a double, a double that no step offered, a fault that never struck.
+   * Stops a stream that was not read to its end, closes the engine, and fails where something is left: a failed turn that
+   * nobody expected, replies of the script, results of a double, a double that no step offered, a fault that never struck.
    *
    * @throws `ExpectationError` (rejects)
    */
@@ -309,14 +309,20 @@ export class Conversation implements AsyncDisposable {
 
   async #close(): Promise<void> {
     const { current } = this.#world
+    const stream = this.#streaming
+    // A user who leaves in the middle; one who never began is a mistake.
+    const isLeft = stream !== undefined && stream.events.length > 0
     const { saying } = this.#record
-    const text = saying === undefined ? undefined : this.#record.busyText('close', saying)
+    const text = saying === undefined || isLeft ? undefined : this.#record.busyText('close', saying)
     this.#record.closed = true
-    if (saying?.by === 'stream') await this.#streaming?.stop().catch(() => undefined)
-    const closing = this.#world.stop()
-    // A turn that is still under way would be waited for; the time it is given has to pass.
-    if (saying?.by === 'say') await this.#world.advance(current?.engine.limits.closeTimeoutMs ?? 0)
-    await closing
+    try {
+      await stream?.stop()
+    } finally {
+      const closing = this.#world.stop()
+      // A turn that is still under way would be waited for; the time it is given has to pass.
+      if (saying?.by === 'say') await this.#world.advance(current?.engine.limits.closeTimeoutMs ?? 0)
+      await closing
+    }
     if (this.#record.told) return
     if (text !== undefined) this.#record.fail({ text })
     this.#record.requireExpected(this.tools)

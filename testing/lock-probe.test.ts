@@ -129,6 +129,22 @@ describe("over the engine's own lock", () => {
     await probe.assertReleased()
   })
 
+  test('sees streamed turns, also one that its reader leaves', async () => {
+    const { engine, clock, probe, one, say } = await scene()
+    const gate = probe.gate(one)
+    const stream = engine.stream({ flowName: 'Talk', userMessage: 'a', sessionId: one })
+    await stream.next()
+    await gate.reached
+    const turns = [say(one, 'b'), say(one, 'c')]
+    await clock.settle()
+    const left = stream.return?.()
+    gate.open()
+    await Promise.all([left, ...turns])
+    probe.assertSerialized(one)
+    probe.assertFirstInFirstOut(one)
+    await probe.assertReleased()
+  })
+
   test('does not count its own look at a free lock, and takes a closed engine for free', async () => {
     const { engine, probe, one, other, say } = await scene()
     await Promise.all([say(one), say(one)])

@@ -108,6 +108,35 @@ describe('a flow that is right', () => {
     }
   })
 
+  test('passes the same way where its model fails and answers at another attempt', async () => {
+    class Talk extends Step {
+      static override readonly id = 'Talk'
+    }
+    class Talking extends Flow {
+      static override readonly id = 'Talking'
+      override model() {
+        return { provider: 'openai', name: 'gpt-5-mini' }
+      }
+      override steps(): StepConstructor[] {
+        return [Talk]
+      }
+    }
+    const luck = vi.spyOn(Math, 'random')
+    const attempts: number[] = []
+    const result = await simulate(Talking, {
+      actors: polite,
+      seeds: 40,
+      model({ origin }, pick) {
+        attempts.push(origin.attempt)
+        return origin.attempt < 3 ? pick(['Hello.', { failure: 503 }, { text: 'Hello', cutAfter: 1 }]) : 'Hello.'
+      },
+    })
+    expect(luck).not.toHaveBeenCalled()
+    luck.mockRestore()
+    expect(attempts.filter((attempt) => attempt > 1).length).toBeGreaterThan(10)
+    expect(result.together).toBeGreaterThan(10)
+  })
+
   test('shows its users what they see', async () => {
     const seen: unknown[] = []
     await simulate(Onboarding, {

@@ -201,15 +201,32 @@ test('what looks at a turn, or begins another one, waits for the end of the stre
   await conversation.close()
 })
 
-test('a stream that was not read to its end is told at the end, and leaves nothing', async () => {
+test('a stream that was not read to its end is stopped at the end, and leaves nothing', async () => {
   const conversation = new Conversation(Onboarding, { script: [{ ...capture('Ada'), text: 'One moment.' }] })
   const stream = conversation.stream('Hello')
   await stream.until('text-delta')
+  await conversation.close()
+  expect(conversation.transcript()).toContain('Stopped after: One\n')
+  expect(conversation.clock.pending).toBe(0)
+})
+
+test('a script that does not fit is told at the end, where nobody read so far', async () => {
+  const conversation = new Conversation(Onboarding, { script: ['Hello.'], tools: { capture: 'Noted.' } })
+  const stream = conversation.stream('Hello')
+  await stream.until('step')
+  const piece = stream.next()
+  await conversation.clock.settle()
+  await stream.stop()
+  await piece
+  await expect(conversation.close()).rejects.toThrow('No step offered a tool with the name of a double: capture.')
+})
+
+test('a stream that was never read is told at the end', async () => {
+  const conversation = new Conversation(Onboarding, { script: ['What is your name?'] })
+  conversation.stream('Hello')
   await expect(conversation.close()).rejects.toThrow(
     'close() was called while stream("Hello") is under way: read it to its end with reply(), or stop() it.',
   )
-  expect(conversation.transcript()).toContain('Stopped after: One\n')
-  expect(conversation.clock.pending).toBe(0)
 })
 
 test('an engine that cannot be made fails the first piece, and the conversation is free', async () => {

@@ -49,7 +49,8 @@ test('a name is asked for until it is whole, over a restart and a lost save', as
       'What is your name?',
       capture('Ada'),
       'And your last name?',
-      { delayMs: 60_000, ...capture('Ada Lovelace') },
+      { failure: 503 },
+      { delayMs: 30_000, text: 'One moment.', ...capture('Ada Lovelace') },
     ],
   })
   await conversation.say('Hello')
@@ -58,7 +59,10 @@ test('a name is asked for until it is whole, over a restart and a lost save', as
   conversation.store.failNext('save', { after: true })
   await conversation.say('Ada')
   conversation.expectToolCalls([{ name: 'capture_name', output: 'First and last name, please.' }])
-  await conversation.say('Ada Lovelace')
+  const stream = conversation.stream('Ada Lovelace')
+  await stream.until('text-delta')
+  if (stream.text !== 'One') throw new Error(`It streamed: ${stream.text}`)
+  await stream.reply()
   conversation
     .expectState(AskName, { name: 'Ada Lovelace' })
     .expectReply(/^Thank you/)
