@@ -210,17 +210,6 @@ test('a stream that was not read to its end is stopped at the end, and leaves no
   expect(conversation.clock.pending).toBe(0)
 })
 
-test('a script that does not fit is told at the end, where nobody read so far', async () => {
-  const conversation = new Conversation(Onboarding, { script: ['Hello.'], tools: { capture: 'Noted.' } })
-  const stream = conversation.stream('Hello')
-  await stream.until('step')
-  const piece = stream.next()
-  await conversation.clock.settle()
-  await stream.stop()
-  await piece
-  await expect(conversation.close()).rejects.toThrow('No step offered a tool with the name of a double: capture.')
-})
-
 test('a stream that was never read is told at the end', async () => {
   const conversation = new Conversation(Onboarding, { script: ['What is your name?'] })
   conversation.stream('Hello')
