@@ -5,10 +5,11 @@
  */
 import { setDeadline } from '../config/clock.js'
 import { FlowError } from '../errors/flow-error.js'
+import type { CircuitBreaker } from '../model/circuit-breaker.js'
 import type { MessagePart, TokenUsage } from '../model/message.js'
 import { costOf } from '../model/model-budget.js'
 import { readFailure } from '../model/model-failure.js'
-import type { RuntimeModel } from '../model/model-provider.js'
+import type { ModelResponse, RuntimeModel } from '../model/model-provider.js'
 import type { ResolvedModel } from '../model/model-registry.js'
 import { limitExceeded } from './engine-limits.js'
 import { modelError, partsOf, spend, usageOf } from './model-answer.js'
@@ -16,11 +17,10 @@ import { AttemptFailure, ModelAttempt, type ModelQuestion } from './model-attemp
 import type { StepRun } from './run-steps.js'
 
 /** What a step asks, and of whom. */
-export interface ModelCall {
+export interface ModelCall extends ModelQuestion {
   readonly stepId: string
   /** The model, and those that stand in for it, in order. */
   readonly models: readonly ResolvedModel[]
-  readonly question: ModelQuestion
   /** Whether its text goes to the reader of the turn's stream while it is made. */
   readonly streams: boolean
 }
@@ -31,6 +31,8 @@ export interface ModelAnswer {
   readonly resolved: ResolvedModel
 }
 
+const noUsage: TokenUsage = { inputTokens: 0, outputTokens: 0 }
+
 /**
  * Calls a model until one answers.
  *
@@ -38,107 +40,145 @@ export interface ModelAnswer {
  * `LimitExceededError`, `BudgetExceededError`
  */
 export async function callModel(run: StepRun, call: ModelCall): Promise<ModelAnswer> {
-  const { scope } = run
-  const { limits } = scope.parts
+  const { scope, draft } = run
+  const { clock, limits, events, circuitBreakers } = scope.parts
   if (run.modelCalls >= limits.maxModelCallsPerTurn) {
     throw limitExceeded(limits, 'maxModelCallsPerTurn', `The number of model calls in step '${call.stepId}'`)
   }
   run.modelCalls++
-  let failure: unknown
-  for (const [index, resolved] of call.models.entries()) {
-    if (index > 0) {
-      scope.stream?.reset('fallback')
-      const { provider, name } = (call.models[index - 1] as ResolvedModel).selection
-      const { provider: toProvider, name: toModel } = resolved.selection
-      scope.emit('model:fallback', { step: call.stepId, provider, model: name, toProvider, toModel })
-    }
-    try {
-      return { parts: await tryModel(run, call, resolved), resolved }
-    } catch (error) {
-      if (!FlowError.isInstance(error) || error.code !== 'MODEL_ERROR') throw error
-      failure = error
-    }
-  }
-  throw failure
-}
-
-/** Attempts at one model. */
-async function tryModel(run: StepRun, call: ModelCall, resolved: ResolvedModel): Promise<readonly MessagePart[]> {
-  const { scope, draft } = run
-  const { clock, modelRetry, random, circuitBreakers, events } = scope.parts
-  const { provider, name: model } = resolved.selection
-  const breaker = circuitBreakers.of(provider)
+  let index = 0
+  /** Why the model before this one did not answer. */
+  let failure: FlowError | undefined
   for (let attempt = 1; ; attempt++) {
-    run.budget?.check(draft.usage, clock.now())
-    const shutMs = breaker.waitFor(clock.now())
+    const resolved = call.models[index] as ResolvedModel
+    const { provider } = resolved.selection
+    const breaker = circuitBreakers.of(provider)
+    const startedAt = clock.now()
+    run.budget?.check(draft.usage, startedAt)
+    if (failure !== undefined && attempt === 1) tellFallback(run, call, index)
+    const shutMs = breaker.waitFor(startedAt)
     if (shutMs > 0) {
-      throw modelError(resolved, `Provider '${provider}' failed too often; it is left alone for another ${shutMs} ms.`)
-    }
-    try {
-      const parts = await runAttempt(run, call, resolved, attempt)
-      if (breaker.succeeded()) events.emit('circuit:closed', { provider, at: clock.now() })
-      return parts
-    } catch (cause) {
-      scope.check()
-      const now = clock.now()
-      const { isRetryable, retryAfterMs = 0 } = readFailure(FlowError.isInstance(cause) ? cause.cause : cause, now)
-      if (!isRetryable) {
-        // A provider that says no is there.
-        if (breaker.succeeded()) events.emit('circuit:closed', { provider, at: now })
-      } else if (breaker.failed(now)) events.emit('circuit:opened', { provider, at: now })
-      if (FlowError.isInstance(cause) && cause.code !== 'MODEL_ERROR') throw cause
-      const longest = Math.min(modelRetry.maxDelayMs, modelRetry.baseDelayMs * 2 ** (attempt - 1))
-      const delayMs = Math.max(retryAfterMs, Math.floor(random() * longest))
-      if (!isRetryable || attempt >= modelRetry.maxAttempts || now + delayMs >= scope.deadlineAt) {
-        throw FlowError.isInstance(cause) ? cause : modelError(resolved, detailOf(cause), cause)
+      failure = modelError(resolved, `Its provider failed too often and is left alone for another ${shutMs} ms.`)
+    } else {
+      let usage = noUsage
+      try {
+        const response = await ask(run, call, resolved, attempt)
+        scope.check()
+        usage = usageOf(response)
+        spend(draft.usage, usage)
+        if (resolved.prices !== undefined) {
+          draft.usage.cost = (draft.usage.cost ?? 0) + costOf(usage, resolved.prices)
+        }
+        const parts = partsOf(response, resolved, limits.maxJsonDepth)
+        tellEnd(run, call, resolved, attempt, startedAt, usage, true)
+        if (breaker.succeeded()) events.emit('circuit:closed', { provider, at: clock.now() })
+        if (call.streams && scope.stream !== undefined && resolved.model.stream === undefined) {
+          await scope.stream.sendText(textOf(parts))
+          scope.check()
+        }
+        return { parts, resolved }
+      } catch (thrown) {
+        scope.check()
+        tellEnd(run, call, resolved, attempt, startedAt, usage, false)
+        const delayMs = delayAfter(run, breaker, provider, attempt, thrown)
+        if (delayMs !== undefined) {
+          await pause(run, call, resolved, delayMs)
+          continue
+        }
+        failure = FlowError.isInstance(thrown) ? thrown : modelError(resolved, detailOf(thrown), thrown)
       }
-      scope.stream?.reset('retry')
-      const { modelCalls: callNumber } = run
-      scope.emit('model:retry', { step: call.stepId, provider, model, callNumber, reason: 'failure', delayMs })
-      await pause(run, delayMs)
     }
+    if (failure.code !== 'MODEL_ERROR' || ++index === call.models.length) throw failure
+    attempt = 0
   }
 }
 
-/** One attempt: told, counted, and its answer checked. */
-async function runAttempt(
+/** Begins an attempt. */
+function ask(run: StepRun, call: ModelCall, resolved: ResolvedModel, attempt: number): Promise<ModelResponse> {
+  const { scope, turn, modelCalls: callNumber } = run
+  const { flowName, sessionId, stream } = scope
+  const { selection, model } = resolved
+  if (scope.isHeard('model:start')) scope.emit('model:start', { ...namesOf(run, call, resolved), attempt })
+  // A listener may have cancelled the turn.
+  scope.check()
+  run.draft.usage.modelCalls++
+  const { stepId } = call
+  const origin = { flowName, stepId, sessionId, turnNumber: turn.number, callNumber, attempt }
+  const request = new ModelAttempt(scope, call, selection.params, origin)
+  if (!call.streams || stream === undefined || model.stream === undefined) return request.generate(model)
+  return request.stream(model as Required<RuntimeModel>, stream)
+}
+
+/**
+ * What a failed attempt says to the breaker, and whether there is another one.
+ *
+ * @returns Milliseconds until the next attempt; `undefined` where there is none.
+ * @throws `BudgetExceededError` where there would be one, and it may not be.
+ */
+function delayAfter(
+  { scope, draft, budget }: StepRun,
+  breaker: CircuitBreaker,
+  provider: string,
+  attempt: number,
+  thrown: unknown,
+): number | undefined {
+  const { clock, modelRetry, random, events } = scope.parts
+  const now = clock.now()
+  const { isRetryable, retryAfterMs } = readFailure(thrown, now)
+  if (!isRetryable || (FlowError.isInstance(thrown) && thrown.code !== 'MODEL_ERROR')) {
+    // A provider that says no is there.
+    if (breaker.succeeded()) events.emit('circuit:closed', { provider, at: now })
+    return undefined
+  }
+  if (breaker.failed(now)) events.emit('circuit:opened', { provider, at: now })
+  if (attempt >= modelRetry.maxAttempts) return undefined
+  const longest = Math.min(modelRetry.maxDelayMs, modelRetry.baseDelayMs * 2 ** (attempt - 1))
+  const delayMs = Math.max(retryAfterMs, Math.floor(random() * longest) || 0)
+  // What would come too late, or be turned away, is not waited for.
+  if (now + delayMs >= scope.deadlineAt || breaker.isShutAt(now + delayMs)) return undefined
+  budget?.check(draft.usage, now + delayMs)
+  return delayMs
+}
+
+function pause(run: StepRun, call: ModelCall, resolved: ResolvedModel, delayMs: number): Promise<void> {
+  const { scope } = run
+  scope.stream?.reset('retry')
+  scope.emit('model:retry', { ...namesOf(run, call, resolved), reason: 'failure', delayMs })
+  scope.check()
+  return new Promise((resolve) => {
+    scope.pending = setDeadline(scope.parts.clock, delayMs, () => {
+      scope.pending = undefined
+      resolve()
+    })
+  })
+}
+
+function tellFallback({ scope }: StepRun, { models, stepId: step }: ModelCall, index: number): void {
+  const [from, to] = models.slice(index - 1) as [ResolvedModel, ResolvedModel]
+  scope.stream?.reset('fallback')
+  const { provider, name: model } = from.selection
+  const { provider: toProvider, name: toModel } = to.selection
+  scope.emit('model:fallback', { step, provider, model, toProvider, toModel })
+}
+
+function tellEnd(
   run: StepRun,
   call: ModelCall,
   resolved: ResolvedModel,
   attempt: number,
-): Promise<readonly MessagePart[]> {
-  const { scope, draft, turn } = run
-  const { clock, limits } = scope.parts
-  const { flowName, sessionId, stream } = scope
-  const { stepId, question } = call
-  const { selection, model, prices } = resolved
-  const { modelCalls: callNumber } = run
-  const origin = { flowName, stepId, sessionId, turnNumber: turn.number, callNumber, attempt }
-  const request = new ModelAttempt(scope, question, selection.params, origin)
-  const names = { step: stepId, provider: selection.provider, model: selection.name, callNumber, attempt }
-  const startedAt = clock.now()
-  let usage: TokenUsage = { inputTokens: 0, outputTokens: 0 }
-  let success = false
-  draft.usage.modelCalls++
-  scope.emit('model:start', names)
-  try {
-    const isStreamed = call.streams && stream !== undefined && model.stream !== undefined
-    const response = await (isStreamed
-      ? request.stream(model as Required<RuntimeModel>, stream)
-      : request.generate(model))
-    scope.check()
-    usage = usageOf(response)
-    spend(draft.usage, usage)
-    if (prices !== undefined) draft.usage.cost = (draft.usage.cost ?? 0) + costOf(usage, prices)
-    const parts = partsOf(response, resolved, limits.maxJsonDepth)
-    success = true
-    if (call.streams && stream !== undefined && !isStreamed) await stream.sendText(textOf(parts))
-    return parts
-  } finally {
-    if (scope.isHeard('model:end')) {
-      scope.emit('model:end', { ...names, durationMs: clock.now() - startedAt, success, ...usage })
-    }
-  }
+  startedAt: number,
+  usage: TokenUsage,
+  success: boolean,
+): void {
+  const { scope } = run
+  if (!scope.isHeard('model:end')) return
+  const durationMs = scope.parts.clock.now() - startedAt
+  scope.emit('model:end', { ...namesOf(run, call, resolved), attempt, durationMs, success, ...usage })
+}
+
+/** What every event of a call names. */
+function namesOf({ modelCalls: callNumber }: StepRun, { stepId: step }: ModelCall, { selection }: ResolvedModel) {
+  return { step, provider: selection.provider, model: selection.name, callNumber }
 }
 
 /** The words of an answer. */
@@ -149,13 +189,4 @@ export function textOf(parts: readonly MessagePart[]): string {
 /** The engine's own sentence may go out; what a provider throws stays in the cause. */
 function detailOf(cause: unknown): string | undefined {
   return cause instanceof AttemptFailure ? cause.message : undefined
-}
-
-function pause({ scope }: StepRun, ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    scope.pending = setDeadline(scope.parts.clock, ms, () => {
-      scope.pending = undefined
-      resolve()
-    })
-  })
 }

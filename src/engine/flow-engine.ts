@@ -78,7 +78,6 @@ export class FlowEngine {
       session: new FlowSession(new StoreAccess({ store, clock, storeTimeoutMs: limits.storeTimeoutMs })),
       services: options.services ?? ({} as FlowServices),
       logger: options.logger ?? console,
-      random: options.random ?? Math.random,
       ...resolveModelOptions(options),
       unknownSession,
       scopes: new Set<TurnScope>(),

@@ -168,7 +168,11 @@ export class ModelAttempt implements ModelRequest {
     this.#scope.pending = undefined
     if (reason !== undefined) this.#controller?.abort(reason)
     // Not waited for: a provider that stalls would not answer here either.
-    const closing = this.#iterator?.return?.()
-    closing?.catch(() => undefined)
+    if (this.#iterator !== undefined) close(this.#iterator).catch(() => undefined)
   }
+}
+
+/** Asynchronous, so that what a stream of somebody else's making throws at once is a rejection too. */
+async function close(iterator: AsyncIterator<ModelStreamPart>): Promise<void> {
+  await iterator.return?.()
 }

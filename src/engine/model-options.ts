@@ -2,6 +2,7 @@
 import { InvalidInputError } from '../errors/engine-errors.js'
 import { CircuitBreakers } from '../model/circuit-breaker.js'
 import { checkBudgets } from '../model/model-budget.js'
+import { checkNumber, settingsOf } from '../model/settings.js'
 import type { FlowEngineOptions } from './engine-options.js'
 import type { EngineParts } from './engine-parts.js'
 
@@ -12,40 +13,37 @@ import type { EngineParts } from './engine-parts.js'
  */
 export function resolveModelOptions(
   options: FlowEngineOptions,
-): Pick<EngineParts, 'modelRetry' | 'circuitBreakers' | 'budgets'> {
-  const modelRetry = withDefaults('modelRetry', options.modelRetry, {
-    maxAttempts: 3,
-    baseDelayMs: 500,
-    maxDelayMs: 8_000,
-  })
-  const breaker = withDefaults('circuitBreaker', options.circuitBreaker, {
-    failureThreshold: 10,
-    resetTimeoutMs: 30_000,
-  })
+): Pick<EngineParts, 'modelRetry' | 'circuitBreakers' | 'budgets' | 'random'> {
+  const { random = Math.random } = options
+  if (typeof random !== 'function') {
+    throw new InvalidInputError({ message: 'Engine option random must be a function.' })
+  }
+  const modelRetry = withDefaults(
+    'modelRetry',
+    { maxAttempts: 3, baseDelayMs: 500, maxDelayMs: 8_000 },
+    options.modelRetry,
+  )
+  const breaker = withDefaults(
+    'circuitBreaker',
+    { failureThreshold: 10, resetTimeoutMs: 30_000 },
+    options.circuitBreaker,
+  )
   return {
+    random,
     modelRetry,
     circuitBreakers: new CircuitBreakers(breaker),
-    budgets: checkBudgets(options.budgets, 'The engine option budgets'),
+    budgets: checkBudgets(options.budgets, 'Engine option budgets'),
   }
 }
 
 function withDefaults<T extends Readonly<Record<string, number>>>(
   option: string,
-  given: { readonly [Name in keyof T]?: number } | undefined,
   defaults: T,
+  given: { readonly [Name in keyof T]?: number } = {},
 ): T {
-  const known = Object.keys(defaults)
-  const resolved: Record<string, number> = { ...defaults }
-  for (const [name, value] of Object.entries<unknown>(given ?? {})) {
-    if (value === undefined) continue
-    // None of them may be 0, but a delay of none is a delay.
-    const least = name.endsWith('DelayMs') ? 0 : 1
-    if (!known.includes(name) || !(typeof value === 'number' && value >= least)) {
-      throw new InvalidInputError({
-        message: `The engine option ${option} takes numbers of at least ${least} in ${known.join(', ')}; got ${name}: ${String(value)}.`,
-      })
-    }
-    resolved[name] = value
-  }
-  return Object.freeze(resolved) as T
+  const name = `Engine option ${option}`
+  const entries = settingsOf(given, name, Object.keys(defaults))
+  // A delay of none is a delay; an attempt must be one.
+  for (const [key, value] of entries) checkNumber(value, `${name}.${key}`, key.endsWith('DelayMs') ? 0 : 1)
+  return Object.freeze({ ...defaults, ...Object.fromEntries(entries) })
 }

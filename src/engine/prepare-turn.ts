@@ -54,7 +54,7 @@ export function bootstrap(scope: TurnScope, flow: Flow): Bootstrapped {
   const { flowName, parts } = scope
   const steps = collectSteps(flow, flowName)
   checkCompactionOf(scope, steps)
-  const ofFlow = checkBudgets(flow.budgets(), `budgets() of flow '${flowName}'`)
+  const ofFlow = checkBudgets(flow.budgets(), `Flow '${flowName}': budgets()`)
   const budgets = [parts.budgets, ofFlow].filter((budget) => budget !== undefined)
   return {
     flow,

@@ -55,10 +55,18 @@ export async function runModelStep(
     if (typeof prompt !== 'string')
       throw new FlowCodeError({ message: `prompt of step '${stepId}' must return a string.` })
     const messages = draft.memory.messages(namespace)
-    const question = { system: joinPrompts(prompt, extraPrompt), messages, tools: definitionsOf(tools), output }
+    const system = joinPrompts(prompt, extraPrompt)
     let answered: ModelAnswer
     try {
-      answered = await callModel(run, { stepId, models, question, streams })
+      answered = await callModel(run, {
+        stepId,
+        models,
+        system,
+        messages,
+        tools: definitionsOf(tools),
+        output,
+        streams,
+      })
     } catch (error) {
       return { transition: await recover(run, step, stepId, error) }
     }
@@ -75,20 +83,15 @@ export async function runModelStep(
     const said = parts.flatMap((part) => (part.type === 'text' ? spoken(part) : []))
     const text = textOf(said)
     let value: unknown = text
-    let feedback: string | undefined
+    let problem: string | undefined
     if (step.output !== undefined) {
-      const read = await readOutput(step.output, text)
+      const read = await readOutput(step.output, text, stepId)
       scope.check()
       if ('value' in read) value = read.value
-      else if (repairs++ < step.maxRepairs) {
-        feedback = `Your answer does not have the required form: ${read.problem}. Answer again, with JSON of that form and nothing else.`
-      } else {
-        const detail = `Its answer does not have the form of output of step '${stepId}': ${read.problem}.`
-        return { transition: await recover(run, step, stepId, modelError(resolved, detail)) }
-      }
+      else problem = read.problem
     }
-    const reason = feedback === undefined ? 'reply' : 'output'
-    if (feedback === undefined) {
+    let feedback: string
+    if (problem === undefined) {
       const reply = step.onReply(value as string, turn)
       const answer = typeof reply === 'string' ? reply : await reply
       scope.check()
@@ -105,10 +108,18 @@ export async function runModelStep(
       draft.memory.append(namespace, message('assistant', said, turn.number))
       if (answer.fields.kind !== 'stay') return { transition: answer }
       feedback = retryReason(answer, stepId)
-    } else draft.memory.append(namespace, message('assistant', said, turn.number))
+    } else {
+      if (repairs++ >= step.maxRepairs) {
+        const detail = `Its answer does not have the form of output of step '${stepId}': ${problem}.`
+        return { transition: await recover(run, step, stepId, modelError(resolved, detail)) }
+      }
+      draft.memory.append(namespace, message('assistant', said, turn.number))
+      feedback = `Your answer does not have the required form: ${problem}. Answer again, with JSON of that form and nothing else.`
+    }
     scope.stream?.reset('repair')
     draft.memory.append(namespace, textMessage('user', feedback, turn.number))
     const { provider, name } = resolved.selection
+    const reason = problem === undefined ? 'reply' : 'output'
     scope.emit('model:retry', { step: stepId, provider, model: name, callNumber: run.modelCalls, reason, delayMs: 0 })
   }
 }

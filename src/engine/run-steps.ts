@@ -69,7 +69,7 @@ export async function runSteps(run: StepRun): Promise<{ readonly reply: TurnRepl
     else if (step instanceof LogicStep) await apply(run, progress, await runLogicStep(run, step, stepId), stepId, 'run')
     else if (step instanceof Step) {
       const outcome = await runModelStep(run, step, stepId, progress.extraPrompt)
-      if ('transition' in outcome) await apply(run, progress, outcome.transition, stepId, 'a tool or onReply')
+      if ('transition' in outcome) await apply(run, progress, outcome.transition, stepId, 'a tool, onReply or a hook')
       else progress.answer = { text: outcome.text, from: stepId, remembered: true }
     }
   }

@@ -6,6 +6,9 @@ import type { Step } from '../flow/step.js'
 import type { ModelOutputSchema } from '../model/model-provider.js'
 import { issueText } from '../model/schema-issues.js'
 
+/** An answer that was read: its value, or what is wrong with it, in words for the model. */
+export type ReadOutput = { readonly value: unknown } | { readonly problem: string }
+
 /**
  * What the model is told of the `output` of a step; `undefined` where it has none.
  *
@@ -17,22 +20,29 @@ export function outputOf(step: Step<object, unknown>, stepId: string): ModelOutp
   if (!Number.isInteger(maxRepairs) || maxRepairs < 0) {
     throw new FlowCodeError({ message: `maxRepairs of step '${stepId}' must be a whole number of at least 0.` })
   }
-  const schema = outputJsonSchema ?? jsonSchemaOf(output, 'output', `step '${stepId}'`)
+  const schema = jsonSchemaOf(output, 'output', `step '${stepId}'`, outputJsonSchema)
   return { name: stepId.replace(/[^\w-]/g, '_').slice(0, 64), schema }
 }
 
-/** The value of an answer, or what is wrong with it, in words for the model. */
-export async function readOutput(
-  schema: StandardSchemaV1,
-  text: string,
-): Promise<{ readonly value: unknown } | { readonly problem: string }> {
+/**
+ * Reads an answer.
+ *
+ * @throws What the schema throws; {@link FlowCodeError} where it does not say.
+ */
+export async function readOutput(schema: StandardSchemaV1, text: string, stepId: string): Promise<ReadOutput> {
   let json: unknown
   try {
-    // Some models put JSON into a fenced block, whatever they are told.
-    json = JSON.parse(text.replace(/^\s*```(?:json)?\s*\n([\s\S]*)\n\s*```\s*$/, '$1'))
+    json = JSON.parse(unfenced(text.trim()))
   } catch {
     return { problem: 'It is no JSON' }
   }
-  const { issues, ...validated } = await schema['~standard'].validate(json)
-  return issues === undefined ? (validated as { value: unknown }) : { problem: issueText(issues) }
+  const result = (await schema['~standard'].validate(json)) as { issues?: unknown; value?: unknown } | undefined
+  if (Array.isArray(result?.issues)) return { problem: issueText(result.issues) }
+  if (result?.issues === undefined && typeof result === 'object' && 'value' in result) return { value: result.value }
+  throw new FlowCodeError({ message: `The output schema of step '${stepId}' returned neither a value nor issues.` })
+}
+
+/** Some models put JSON into a fenced block, whatever they are told. */
+function unfenced(text: string): string {
+  return text.startsWith('```') && text.endsWith('```') ? text.slice(3, -3).replace(/^json/i, '') : text
 }

@@ -11,19 +11,29 @@ const jsonSchemas = new WeakMap<StandardSchemaV1, JsonObject>()
  *
  * @param kind - What the schema is for.
  * @param owner - Whose it is, for messages.
+ * @param given - What the flow says it is. Default: the schema is asked.
  * @throws {@link FlowCodeError} for what is no Standard Schema, and for one that cannot give its JSON Schema.
  */
-export function jsonSchemaOf(schema: StandardSchemaV1, kind: 'input' | 'output', owner: string): JsonObject {
-  const cached = jsonSchemas.get(schema)
-  if (cached !== undefined) return cached
-  const standard = schema['~standard'] as StandardSchemaV1.Props & Partial<StandardJSONSchemaV1.Props>
+export function jsonSchemaOf(
+  schema: StandardSchemaV1,
+  kind: 'input' | 'output',
+  owner: string,
+  given?: JsonObject,
+): JsonObject {
+  const standard = schema?.['~standard'] as StandardSchemaV1.Props & Partial<StandardJSONSchemaV1.Props>
   if (typeof standard?.validate !== 'function') {
     throw new FlowCodeError({
       message: `The ${kind} of ${owner} is no Standard Schema (Zod, Valibot, ArkType).`,
     })
   }
+  const cached = jsonSchemas.get(schema)
+  if (given === undefined && cached !== undefined) return cached
   const refuse = (problem: string, cause?: unknown): Error =>
     new FlowCodeError({ message: `The ${kind} schema of ${owner} ${problem}`, cause })
+  if (given !== undefined) {
+    if (isPlainObject(given)) return given
+    throw refuse(`has an ${kind}JsonSchema that is no object.`)
+  }
   if (standard.jsonSchema === undefined) {
     throw refuse(
       `(${standard.vendor}) cannot give its JSON Schema. Wrap it (Valibot: toStandardJsonSchema), or pass ${kind}JsonSchema.`,

@@ -45,8 +45,8 @@ export abstract class Step<State extends object = object, Output = string> exten
   readonly outputJsonSchema: JsonObject | undefined = undefined
 
   /**
-   * How often in one turn an answer that is not of the form of `output` goes back to the model, with the reason. The next
-   * one fails the turn with `MODEL_ERROR`. Default 2.
+   * How often, each time the step runs, an answer that is not of the form of `output` goes back to the model, with the
+   * reason. The next one fails the turn with `MODEL_ERROR`. A whole number; default 2; 0: none goes back.
    */
   readonly maxRepairs: number = 2
 
@@ -70,7 +70,7 @@ export abstract class Step<State extends object = object, Output = string> exten
 
   /**
    * What becomes of the model's answer: the text to send, `retry(reason)` to have it answer again, or a transition.
-   * Default: the text as it is; with `output`, as JSON.
+   * Default: a text as it is, anything else as JSON.
    */
   onReply(answer: Output, _turn: Turn): Awaitable<string | Transition> {
     return typeof answer === 'string' ? answer : JSON.stringify(answer)

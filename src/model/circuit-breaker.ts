@@ -16,6 +16,7 @@ export class CircuitBreaker {
   readonly #failureThreshold: number
   readonly #resetTimeoutMs: number
   #failures = 0
+  /** When the next call may pass; `undefined` while it is closed. */
   #openUntil: number | undefined
 
   constructor({ failureThreshold, resetTimeoutMs }: Required<CircuitBreakerOptions>) {
@@ -23,11 +24,16 @@ export class CircuitBreaker {
     this.#resetTimeoutMs = resetTimeoutMs
   }
 
+  /** Whether a call at this time would be turned away. Unlike {@link waitFor} it lets none through. */
+  isShutAt(time: number): boolean {
+    return this.#openUntil !== undefined && time < this.#openUntil
+  }
+
   /** Milliseconds until a call may pass; 0 where this one may. */
   waitFor(now: number): number {
     if (this.#openUntil === undefined) return 0
     if (now < this.#openUntil) return this.#openUntil - now
-    // One passes; should it never settle, another one does after the same time.
+    // One passes. Where nothing is heard of it (its turn was cancelled), another one does after the same time.
     this.#openUntil = now + this.#resetTimeoutMs
     return 0
   }

@@ -1,8 +1,7 @@
 /** What may be spent on models, checked when it is set; what a call cost. The check before a call is the engine's. */
-import { InvalidInputError } from '../errors/engine-errors.js'
-import { isPlainObject } from '../json.js'
 import type { TokenUsage } from './message.js'
 import type { ModelPrices } from './model-provider.js'
+import { checkNumber, settingsOf } from './settings.js'
 
 /** Amounts that may be spent. What is absent is not bounded. */
 export interface ModelBudget {
@@ -24,30 +23,20 @@ export interface ModelBudgets {
   readonly session?: ModelBudget
 }
 
-const scopes = ['turn', 'session'] as const
 /** The amounts of a budget. */
 export const amounts = ['modelCalls', 'tokens', 'cost', 'wallTimeMs'] as const
 
 /**
  * Checks budgets that came from outside.
  *
- * @param source - Who gave them, for the message.
+ * @param source - How messages name them.
  * @throws {@link InvalidInputError}
  */
 export function checkBudgets(budgets: ModelBudgets | undefined, source: string): ModelBudgets | undefined {
   if (budgets === undefined) return undefined
-  const refuse = (problem: string): Error => new InvalidInputError({ message: `${source}: ${problem}.` })
-  const check = (value: unknown, path: string, known: readonly string[]): [string, unknown][] => {
-    if (!isPlainObject(value)) throw refuse(`${path} must be an object`)
-    const entries = Object.entries(value).filter(([, entry]) => entry !== undefined)
-    const unknown = entries.find(([key]) => !known.includes(key))
-    if (unknown !== undefined) throw refuse(`${path} has no '${unknown[0]}'; known are ${known.join(', ')}`)
-    return entries
-  }
-  for (const [scope, budget] of check(budgets, 'budgets', scopes)) {
-    for (const [amount, value] of check(budget, scope, amounts)) {
-      if (!(typeof value === 'number' && value > 0)) throw refuse(`${scope}.${amount} must be a number above 0`)
-    }
+  for (const [scope, budget] of settingsOf(budgets, source, ['turn', 'session'])) {
+    const name = `${source}.${scope}`
+    for (const [amount, value] of settingsOf(budget, name, amounts)) checkNumber(value, `${name}.${amount}`)
   }
   return budgets
 }

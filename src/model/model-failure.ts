@@ -2,70 +2,78 @@
  * What the thing that a call of a model failed with says about another attempt. It reads; whether there is another
  * attempt, and when, is decided elsewhere.
  */
+import { FlowError } from '../errors/flow-error.js'
 import type { ModelFailure } from './model-provider.js'
 
 /** A failure, as far as it matters for another attempt. */
 export interface ReadFailure {
   readonly isRetryable: boolean
-  /** Milliseconds that the provider wants to be left alone. */
-  readonly retryAfterMs?: number
+  /** Milliseconds that the provider wants to be left alone; 0 where it does not say. */
+  readonly retryAfterMs: number
 }
 
-/** Of broken connections: Node's codes, those of its fetch, and those that both have in `cause`. */
-const networkCode = /^(?:ECONN|EPIPE$|ETIMEDOUT$|ENOTFOUND$|EAI_AGAIN$|EHOST|ENET|UND_ERR_(?!INVALID|ABORTED))/
-/** What `fetch` throws in Node, Bun, Deno, workerd and browsers where there is no connection, or it broke. */
-const networkMessage = /fetch|network|terminated|socket|connection/i
+const final: ReadFailure = { isRetryable: false, retryAfterMs: 0 }
+
+/** Links of a chain of causes that are looked at. It may be a circle. */
+const longestChain = 6
+
+/**
+ * Broken connections: codes of Node, names and codes of its fetch, of Bun, Deno and the clients of services; then what
+ * `fetch` says in Node, Deno, Bun, workerd, browsers and those clients.
+ */
+const broken =
+  /^(E(CONN|HOST|NET|PIPE|NOTFOUND|AI_A)\w+|\w*(connect|timeout|timedout|network|socket|brokenpipe|unexpectedeof)\w*|terminated)$|^(fetch failed|failed to fetch|load failed|network |the (network|internet|socket) |unable to connect|could not connect|connection (error|closed|reset|refused|lost)|request timed out|error (sending|reading|trying))/i
 
 /** Reads what was thrown. Never throws, whatever it is. */
 export function readFailure(thrown: unknown, now: number): ReadFailure {
   try {
-    const failure = (typeof thrown === 'object' && thrown !== null ? thrown : {}) as ModelFailure & Error & Foreign
-    const status = failure.statusCode ?? failure.status
-    const isRetryable =
-      typeof failure.isRetryable === 'boolean'
-        ? failure.isRetryable
-        : typeof status === 'number'
-          ? status === 408 || status === 409 || status === 429 || status >= 500
-          : isNetworkFailure(failure)
-    const retryAfterMs = isRetryable ? waitOf(failure.responseHeaders ?? failure.headers, now) : undefined
-    return retryAfterMs === undefined ? { isRetryable } : { isRetryable, retryAfterMs }
+    let link = thrown as Foreign | null | undefined
+    for (let depth = 0; depth < longestChain && typeof link === 'object' && link !== null; depth++) {
+      // Of the engine's own errors only the cause is the provider's.
+      const isRetryable = FlowError.isInstance(link) ? undefined : isPassing(link)
+      if (isRetryable === true) return { isRetryable, retryAfterMs: waitOf(link, now) }
+      if (isRetryable === false) return final
+      link = link.cause as Foreign | null | undefined
+    }
   } catch {
-    return { isRetryable: false }
+    // Nothing can be read of it.
   }
+  return final
 }
 
 /** What errors of other clients have. */
-interface Foreign {
-  readonly status?: unknown
-  readonly headers?: ModelFailure['responseHeaders']
-  readonly code?: unknown
-}
+type Foreign = { readonly [Name in keyof ModelFailure | keyof Error | 'status' | 'headers' | 'code']?: unknown }
 
-function isNetworkFailure(failure: Error & Foreign): boolean {
-  const { code, cause } = failure
-  if (typeof code === 'string' && networkCode.test(code)) return true
-  if (failure.name === 'TypeError' && networkMessage.test(failure.message)) return true
-  return (
-    typeof cause === 'object' &&
-    cause !== null &&
-    cause !== failure &&
-    networkCode.test(String((cause as Foreign).code))
-  )
+/** Whether a failure may pass by itself; `undefined` where it does not say. */
+function isPassing({ isRetryable, statusCode, status, name, code, message }: Foreign): boolean | undefined {
+  const answered = statusCode ?? status
+  const isSuccess = typeof answered === 'number' && answered >= 200 && answered < 300
+  // A connection that breaks in the middle of an answer has its status already.
+  if (typeof isRetryable === 'boolean' && (isRetryable || !isSuccess)) return isRetryable
+  if (typeof answered === 'number' && !isSuccess) {
+    return answered === 408 || answered === 409 || answered === 429 || (answered >= 500 && answered < 600)
+  }
+  return [code, name, message].some((text) => typeof text === 'string' && broken.test(text.slice(0, 200))) || undefined
 }
 
 /** `Retry-After`: seconds or a date (RFC 9110, 10.2.3); `retry-after-ms` is more exact where it is sent. */
-function waitOf(headers: ModelFailure['responseHeaders'], now: number): number | undefined {
-  const read = (name: string): string | null | undefined =>
-    typeof headers?.get === 'function'
-      ? (headers as Headers).get(name)
-      : Object.entries(headers ?? {}).find(([key]) => key.toLowerCase() === name)?.[1]
-  const [exact, after] = [read('retry-after-ms'), read('retry-after')]
-  const ms = exact
-    ? Number(exact)
-    : after
-      ? Number.isNaN(Number(after))
-        ? Date.parse(after) - now
-        : Number(after) * 1_000
-      : Number.NaN
-  return ms >= 0 ? ms : undefined
+function waitOf({ responseHeaders, headers }: Foreign, now: number): number {
+  try {
+    const found = (responseHeaders ?? headers ?? {}) as Readonly<Record<string, unknown>> | Headers
+    const read = (name: string): string => {
+      const value =
+        typeof found.get === 'function'
+          ? found.get(name)
+          : Object.entries(found).find(([key]) => key.toLowerCase() === name)?.[1]
+      return String(value ?? '')
+    }
+    const isNumber = /^\d+(\.\d+)?$/
+    const exact = read('retry-after-ms')
+    if (isNumber.test(exact)) return Number(exact)
+    const after = read('retry-after')
+    if (isNumber.test(after)) return Number(after) * 1_000
+    return after.endsWith('GMT') ? Math.max(0, Date.parse(after) - now) || 0 : 0
+  } catch {
+    return 0
+  }
 }

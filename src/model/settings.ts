@@ -1,0 +1,27 @@
+/** Settings that came from outside: objects of numbers, each with a name. What they mean is decided elsewhere. */
+import { InvalidInputError } from '../errors/engine-errors.js'
+import { isPlainObject } from '../json.js'
+
+/**
+ * The entries of `value`, without those that are `undefined`.
+ *
+ * @param name - How messages name it.
+ * @throws {@link InvalidInputError} where it is no plain object, or has a name that is not `known`.
+ */
+export function settingsOf(value: unknown, name: string, known: readonly string[]): [string, unknown][] {
+  if (!isPlainObject(value)) throw new InvalidInputError({ message: `${name} must be an object.` })
+  return Object.entries(value).filter(([key, entry]) => {
+    if (known.includes(key)) return entry !== undefined
+    throw new InvalidInputError({ message: `${name} has no '${key}'. It has: ${known.join(', ')}.` })
+  })
+}
+
+/**
+ * @param least - The least of the allowed numbers. Default: any above 0.
+ * @throws {@link InvalidInputError}
+ */
+export function checkNumber(value: unknown, name: string, least?: number): void {
+  if (typeof value === 'number' && (least === undefined ? value > 0 : value >= least)) return
+  const expected = least === undefined ? 'above 0' : `of at least ${least}`
+  throw new InvalidInputError({ message: `${name} must be a number ${expected}; got ${String(value)}.` })
+}
