@@ -30,6 +30,9 @@ const eventNames: readonly EngineEventName[] = [
   'model:retry',
   'memory:compacted',
   'memory:compaction-failed',
+  'model:fallback',
+  'circuit:opened',
+  'circuit:closed',
   'tool:start',
   'tool:end',
 ]
