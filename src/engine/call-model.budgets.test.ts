@@ -33,10 +33,7 @@ const priced: Model = { provider: 'own', name: 'small', prices }
 
 /** Calls the tool, for this many tokens. */
 function looks(inputTokens: number, outputTokens = 0): Act {
-  return (request) => ({
-    ...(calls('look') as (from: unknown) => object)(request),
-    usage: { inputTokens, outputTokens },
-  })
+  return (request) => Object.assign({ usage: { inputTokens, outputTokens } }, calls('look')(request))
 }
 
 function budgeted(budgets: ModelBudgets, acts: readonly Act[], options: FlowEngineOptions = {}): ModelHarness {

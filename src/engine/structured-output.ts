@@ -36,9 +36,9 @@ export async function readOutput(schema: StandardSchemaV1, text: string, stepId:
   } catch {
     return { problem: 'It is no JSON' }
   }
-  const result = (await schema['~standard'].validate(json)) as { issues?: unknown; value?: unknown } | undefined
-  if (Array.isArray(result?.issues)) return { problem: issueText(result.issues) }
-  if (result?.issues === undefined && typeof result === 'object' && 'value' in result) return { value: result.value }
+  const { issues, ...rest } = Object((await schema['~standard'].validate(json)) as unknown)
+  if (Array.isArray(issues)) return { problem: issueText(issues) }
+  if (issues === undefined && 'value' in rest) return { value: rest.value }
   throw new FlowCodeError({ message: `The output schema of step '${stepId}' returned neither a value nor issues.` })
 }
 

@@ -1,146 +1,91 @@
+import { type } from 'arktype'
+import * as v from 'valibot'
 import { expectTypeOf, test } from 'vitest'
+import { z } from 'zod'
 import {
-  type Awaitable,
-  EndStep,
-  finish,
-  go,
-  LogicStep,
+  type BudgetExceededError,
+  type FlowEngineOptions,
+  type ModelBlockedDetails,
+  type ModelBudgets,
+  type ModelChoice,
+  type ModelError,
   reply,
   Step,
-  type StepConstructor,
-  type Tool,
   type Transition,
-  type Turn,
 } from '../index.js'
 
-class AskName extends Step<{ name?: string; tries: number }> {
-  static override readonly id = 'AskName'
-  override initialState() {
-    return { tries: 0 }
-  }
-  override onEnter() {
-    expectTypeOf(this.state).not.toBeAny()
-    expectTypeOf(this.state).toEqualTypeOf<{ name?: string; tries: number }>()
-    // @ts-expect-error there is no such property
-    this.state.nickname = 'Ada'
-    // @ts-expect-error tries is a number
-    this.state.tries = 'one'
-  }
-}
+const Order = z.object({ item: z.string(), at: z.string().transform((text) => new Date(text)) })
 
-class Bare extends LogicStep {
-  override run(turn: Turn) {
-    expectTypeOf(turn.stateOf(AskName)).toEqualTypeOf<{ name?: string; tries: number }>()
-    expectTypeOf(turn.stateOf(AskName)).not.toBeAny()
-    expectTypeOf(turn.stateOf(Bare)).toEqualTypeOf<object>()
-    return finish()
-  }
-}
-
-test('an ID may be a static field or a static accessor', () => {
-  class WithField extends Bare {
-    static override readonly id = 'with-field'
-    static override readonly aliases = ['old']
-  }
-  class WithAccessor extends Bare {
-    static override get id() {
-      return 'with-accessor'
-    }
-    static override get aliases() {
-      return ['old']
+test('onReply of a step with output gets what its schema gives', () => {
+  class Ordering extends Step<object, z.infer<typeof Order>> {
+    override readonly output = Order
+    override onReply(order: z.infer<typeof Order>) {
+      expectTypeOf(order).toEqualTypeOf<{ item: string; at: Date }>()
+      expectTypeOf(order).not.toBeAny()
+      return order.item
     }
   }
-  expectTypeOf<typeof WithField.id>().toEqualTypeOf<'with-field'>()
-  expectTypeOf(WithAccessor.id).toEqualTypeOf<string>()
-  expectTypeOf<[typeof WithField, typeof WithAccessor]>().toExtend<readonly StepConstructor[]>()
-  // @ts-expect-error an ID is a text
-  class Numbered extends Bare {
-    static override readonly id = 7
-  }
-  void Numbered
+  expectTypeOf<Parameters<Ordering['onReply']>[0]>().toEqualTypeOf<{ item: string; at: Date }>()
+  expectTypeOf<Step<object, { count: number }>['onReply']>().parameter(0).toEqualTypeOf<{ count: number }>()
 })
 
-test('a step has the state that its class names', () => {
-  expectTypeOf<AskName['state']>().toEqualTypeOf<{ name?: string; tries: number }>()
-  expectTypeOf<Bare['state']>().toEqualTypeOf<object>()
-  class Wrong extends LogicStep<{ name: string }> {
-    // @ts-expect-error the first value is no number
-    override initialState() {
-      return { name: 7 }
-    }
-    override run() {
-      return finish()
-    }
+test('Valibot and ArkType do as well', () => {
+  const Named = v.object({ name: v.string() })
+  class OverValibot extends Step<object, v.InferOutput<typeof Named>> {
+    override readonly output = Named
   }
-  class WithField extends LogicStep<{ name: string }> {
-    // @ts-expect-error a field would hide the stored state
-    override state = { name: 'Ada' }
-    override run() {
-      return finish()
-    }
+  const Aged = type({ age: 'number' })
+  class OverArkType extends Step<object, typeof Aged.infer> {
+    override readonly output = Aged
   }
-  void [Wrong, WithField]
+  expectTypeOf<OverValibot['onReply']>().parameter(0).toEqualTypeOf<{ name: string }>()
+  expectTypeOf<OverArkType['onReply']>().parameter(0).toEqualTypeOf<{ age: number }>()
 })
 
-test('steps of every kind and state are steps of a flow', () => {
-  class Bye extends EndStep<{ at: string }> {}
-  expectTypeOf<[typeof AskName, typeof Bare, typeof Bye]>().toExtend<readonly StepConstructor[]>()
-  expectTypeOf<typeof Date>().not.toExtend<StepConstructor>()
-  // A step is constructed without arguments.
-  class Needy extends Bare {
-    readonly greeting: string
-    constructor(greeting: string) {
-      super()
-      this.greeting = greeting
-    }
+test('a schema of another type than the step says is refused', () => {
+  class Wrong extends Step<object, { name: string }> {
+    // @ts-expect-error The schema gives an item and a date.
+    override readonly output = Order
   }
-  expectTypeOf<typeof Needy>().not.toExtend<StepConstructor>()
+  class Forgotten extends Step {
+    // @ts-expect-error Without a type the answer is a text.
+    override readonly output = Order
+  }
+  expectTypeOf<Wrong | Forgotten>().not.toBeAny()
 })
 
-test('hooks may answer at once or later', () => {
-  expectTypeOf<Bare['run']>().returns.toEqualTypeOf<Transition>()
-  expectTypeOf<LogicStep['run']>().returns.toEqualTypeOf<Awaitable<Transition>>()
-  expectTypeOf<Step['tools']>().returns.toEqualTypeOf<Awaitable<readonly Tool[]>>()
-  expectTypeOf<Step['onReply']>().returns.toEqualTypeOf<Awaitable<string | Transition>>()
-  class Later extends LogicStep {
-    override async run() {
-      return reply('Later.')
-    }
-    override async onEnter() {
-      return go('Elsewhere')
-    }
-  }
-  class Wrong extends LogicStep {
-    // @ts-expect-error run must return a transition
-    override run() {
-      return 'Hello.'
-    }
-    // @ts-expect-error onExit may not return one
-    override onExit() {
-      return go('Elsewhere')
-    }
-    // @ts-expect-error neither may onRestore
-    override async onRestore() {
-      return go('Elsewhere')
-    }
-  }
-  void [Later, Wrong]
+test('without output the answer is a text', () => {
+  expectTypeOf<Step['onReply']>().parameter(0).toEqualTypeOf<string>()
+  expectTypeOf<Step['onReply']>().parameter(0).not.toBeAny()
 })
 
-test('a turn can be read, not written', () => {
-  const read = (turn: Turn): void => {
-    expectTypeOf(turn.message).toEqualTypeOf<string>()
-    expectTypeOf(turn.context).not.toBeAny()
-    expectTypeOf(turn.services).not.toBeAny()
-    expectTypeOf(turn.session.owner).toEqualTypeOf<string | undefined>()
-    // @ts-expect-error read-only
-    turn.message = 'other'
-    // @ts-expect-error read-only
-    turn.session.id = 'other'
-    // @ts-expect-error read-only
-    turn.context.plan = 'paid'
-    // @ts-expect-error no step
-    turn.stateOf('AskName')
+test('hooks get what happened, and return a transition, nothing, or a promise of either', () => {
+  expectTypeOf<Step['onModelError']>().parameter(0).toEqualTypeOf<ModelError | BudgetExceededError>()
+  expectTypeOf<Step['onModelBlocked']>().parameter(0).toEqualTypeOf<ModelBlockedDetails>()
+  expectTypeOf<Transition>().toExtend<ReturnType<Step['onModelError']>>()
+  expectTypeOf<Promise<void>>().toExtend<ReturnType<Step['onModelError']>>()
+  class Kind extends Step {
+    override async onModelError(error: ModelError | BudgetExceededError) {
+      return error.code === 'BUDGET_EXCEEDED' ? reply('That is all.') : undefined
+    }
+    // @ts-expect-error A text is no transition.
+    override onModelBlocked() {
+      return 'No.'
+    }
   }
-  void read
+  expectTypeOf<Kind>().not.toBeAny()
+})
+
+test('a model is one, or a list', () => {
+  expectTypeOf<{ provider: 'a'; name: 'b' }>().toExtend<ModelChoice>()
+  expectTypeOf<{ provider: 'a'; name: 'b' }[]>().toExtend<ModelChoice>()
+  expectTypeOf<string>().not.toExtend<ModelChoice>()
+})
+
+test('budgets name amounts that there are', () => {
+  expectTypeOf<{ turn: { tokens: 5 }; session: { cost: 0.5 } }>().toExtend<ModelBudgets>()
+  expectTypeOf<{ turn: { tokens: '5' } }>().not.toExtend<ModelBudgets>()
+  // @ts-expect-error There is no amount `token`.
+  const wrong: FlowEngineOptions = { budgets: { turn: { token: 5 } } }
+  expectTypeOf(wrong).not.toBeAny()
 })

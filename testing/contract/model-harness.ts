@@ -22,12 +22,12 @@ import { type RecordedEvent, recordEvents } from './event-recorder.js'
 export type Act = string | ((request: ModelRequest) => unknown)
 
 /** Answers with a text. */
-export function says(text: string, usage?: TokenUsage): Act {
+export function says(text: string, usage?: TokenUsage): Exclude<Act, string> {
   return () => ({ parts: [{ type: 'text', text }], ...(usage === undefined ? {} : { usage }) })
 }
 
 /** Calls a tool without arguments. */
-export function calls(toolName: string, input: object = {}): Act {
+export function calls(toolName: string, input: object = {}): Exclude<Act, string> {
   return () => ({ parts: [{ type: 'tool-call', toolCallId: `call-${toolName}`, toolName, input }] })
 }
 
@@ -82,7 +82,8 @@ export function modelHarness(acts: Acts, options: FlowEngineOptions = {}): Model
         used[model] = (used[model] ?? 0) + 1
         const act = acts[model]?.[used[model] - 1]
         if (act === undefined) throw new Error(`${model} was called once too often.`)
-        return (typeof act === 'string' ? says(act) : act)(request) as never as Promise<ModelResponse>
+        const does = typeof act === 'string' ? says(act) : act
+        return does(request) as Promise<ModelResponse>
       },
     })
     return { provider, resolve }
