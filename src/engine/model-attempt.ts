@@ -106,7 +106,7 @@ export class ModelAttempt implements ModelRequest {
           const room = value.type === 'text-delta' ? stream.sendText(value.text) : undefined
           this.#isHeldBack = room !== undefined
           if (room === undefined) read()
-          else void room.then(readOn)
+          else room.then(readOn).catch(reject)
         } catch (error) {
           reject(error)
         }
