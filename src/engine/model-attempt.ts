@@ -14,12 +14,18 @@ import type {
   ModelStreamPart,
   RuntimeModel,
 } from '../model/model-provider.js'
+import { limitExceeded } from './engine-limits.js'
 import type { TurnScope } from './turn-scope.js'
 import type { TurnStream } from './turn-stream.js'
 
 /** How an attempt failed whose answer did not come, or not all of it. Read like a failure of the provider's own. */
 export class AttemptFailure extends Error {
-  readonly isRetryable = true
+  readonly isRetryable: boolean
+
+  constructor(message: string, isRetryable = true) {
+    super(message)
+    this.isRetryable = isRetryable
+  }
 }
 
 /** What is asked, the same in every attempt. */
@@ -29,6 +35,9 @@ export interface ModelQuestion {
   readonly tools: readonly ToolDefinition[]
   readonly output: ModelOutputSchema | undefined
 }
+
+/** Pieces between two looks at the time. */
+const piecesPerLook = 64
 
 /** An attempt under way, and the {@link ModelRequest} that its provider gets. */
 export class ModelAttempt implements ModelRequest {
@@ -42,7 +51,7 @@ export class ModelAttempt implements ModelRequest {
   readonly #scope: TurnScope
   #controller: AbortController | undefined
   #over = false
-  /** Why it was broken off. */
+  /** Why there is no answer. */
   #reason: unknown
   /** Whether a piece came since the time was looked at. The clock is not asked for each: that costs more than a piece. */
   #isHeard = false
@@ -80,55 +89,57 @@ export class ModelAttempt implements ModelRequest {
 
   /** Asks for the whole answer. */
   generate(model: RuntimeModel): Promise<ModelResponse> {
-    return this.#run(1, (resolve, reject) => {
-      Promise.resolve(model.generate(this)).then(resolve, reject)
-    })
+    return this.#run(1, () => Promise.resolve(model.generate(this)))
   }
 
   /** Asks for the answer piece by piece, and passes its text on. Its time is counted from piece to piece. */
   stream(model: Required<RuntimeModel>, stream: TurnStream): Promise<ModelResponse> {
-    return this.#run(4, (resolve, reject) => {
-      const iterator = model.stream(this)[Symbol.asyncIterator]()
-      this.#iterator = iterator
-      const read = (): void => {
-        iterator.next().then(take, reject)
+    return this.#run(4, () => this.#read(model.stream(this)[Symbol.asyncIterator](), stream))
+  }
+
+  async #read(iterator: AsyncIterator<ModelStreamPart>, stream: TurnStream): Promise<ModelResponse> {
+    const scope = this.#scope
+    const { clock, limits } = scope.parts
+    this.#iterator = iterator
+    // The provider may have cancelled the turn itself, just now.
+    if (this.#over) this.#close()
+    let [length, pieces] = [0, 0]
+    for (;;) {
+      // A stream that never makes anybody wait keeps every timer from ringing, that of the turn's deadline too.
+      if (++pieces % piecesPerLook === 0 && clock.now() >= scope.deadlineAt) scope.expire()
+      if (this.#over) throw this.#reason
+      const { done, value } = await iterator.next()
+      if (this.#over) throw this.#reason
+      this.#isHeard = true
+      if (done === true) throw new AttemptFailure('The stream of its answer ended before it was finished.')
+      if (value?.type === 'finish') return value.response
+      if (value?.type === 'reasoning-delta') continue
+      const text: unknown = value?.type === 'text-delta' ? value.text : undefined
+      if (typeof text !== 'string') {
+        throw new AttemptFailure('It streamed a piece that is no text, no reasoning and no end.', false)
       }
-      const readOn = (): void => {
-        this.#isHeldBack = false
-        if (!this.#over) read()
-      }
-      const take = ({ done, value }: IteratorResult<ModelStreamPart>): void => {
-        if (this.#over) return
-        try {
-          if (done === true) throw new AttemptFailure('The stream of its answer ended before it was finished.')
-          if (value.type === 'finish') return void resolve(value.response)
-          this.#isHeard = true
-          const room = value.type === 'text-delta' ? stream.sendText(value.text) : undefined
-          this.#isHeldBack = room !== undefined
-          if (room === undefined) read()
-          else room.then(readOn).catch(reject)
-        } catch (error) {
-          reject(error)
-        }
-      }
-      read()
-    })
+      length += text.length
+      // No session could hold it; and there may be no end to it.
+      if (length > limits.maxSessionBytes) throw limitExceeded(limits, 'maxSessionBytes', 'The text of an answer')
+      const room = stream.sendText(text)
+      if (room === undefined) continue
+      this.#isHeldBack = true
+      await room
+      this.#isHeldBack = false
+    }
   }
 
   /**
    * @param looks - How often the time is looked at until it is over. An answer in pieces is ended that much late at the
    * most: of 4, after 1 to 1.25 times the limit without a piece.
    */
-  #run(
-    looks: number,
-    ask: (resolve: (response: ModelResponse) => void, reject: (error: unknown) => void) => void,
-  ): Promise<ModelResponse> {
+  #run(looks: number, ask: () => Promise<ModelResponse>): Promise<ModelResponse> {
     const scope = this.#scope
     const { clock, limits } = scope.parts
     const { modelTimeoutMs } = limits
     return new Promise((resolve, reject) => {
       const fail = (error: unknown): void => {
-        this.#end()
+        this.#end(error)
         reject(error)
       }
       let quiet = 0
@@ -136,12 +147,7 @@ export class ModelAttempt implements ModelRequest {
         quiet = this.#isHeard || this.#isHeldBack ? 0 : quiet + 1
         this.#isHeard = false
         if (quiet < looks) watch()
-        else {
-          const limit = `the limit modelTimeoutMs (${modelTimeoutMs} ms)`
-          const failure = new AttemptFailure(`It did not answer within ${limit}.`)
-          this.#end(failure)
-          reject(failure)
-        }
+        else fail(new AttemptFailure(`It did not answer within the limit modelTimeoutMs (${modelTimeoutMs} ms).`))
       }
       const watch = (): void => {
         this.#stopTimer = setDeadline(clock, modelTimeoutMs / looks, look)
@@ -149,7 +155,7 @@ export class ModelAttempt implements ModelRequest {
       scope.pending = (reason) => this.#end(reason)
       watch()
       try {
-        ask((response) => {
+        ask().then((response) => {
           this.#end()
           resolve(response)
         }, fail)
@@ -159,7 +165,7 @@ export class ModelAttempt implements ModelRequest {
     })
   }
 
-  /** @param reason - Set where the attempt is broken off. */
+  /** @param reason - Set where there is no answer. */
   #end(reason?: unknown): void {
     if (this.#over) return
     this.#over = true
@@ -167,12 +173,12 @@ export class ModelAttempt implements ModelRequest {
     this.#stopTimer?.()
     this.#scope.pending = undefined
     if (reason !== undefined) this.#controller?.abort(reason)
-    // Not waited for: a provider that stalls would not answer here either.
-    if (this.#iterator !== undefined) close(this.#iterator).catch(() => undefined)
+    if (this.#iterator !== undefined) this.#close()
   }
-}
 
-/** Asynchronous, so that what a stream of somebody else's making throws at once is a rejection too. */
-async function close(iterator: AsyncIterator<ModelStreamPart>): Promise<void> {
-  await iterator.return?.()
+  /** Not waited for, and not listened to: a provider that stalls would not answer here either. */
+  #close(): void {
+    const close = async (): Promise<unknown> => this.#iterator?.return?.()
+    close().catch(() => undefined)
+  }
 }

@@ -156,7 +156,7 @@ describe.each(failing)('a model that %s', (_name, act) => {
       { ofStep: () => go('Talk') },
       {
         limits: { maxModelCallsPerTurn: 1_000 },
-      circuitBreaker: { failureThreshold: Number.POSITIVE_INFINITY },
+        circuitBreaker: { failureThreshold: Number.POSITIVE_INFINITY },
       },
     )
     const { error, response } = await made.engine.execute(hello)

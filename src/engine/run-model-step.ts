@@ -194,6 +194,9 @@ async function runCalls(
       draft.memory.append(namespace, message('tool', [skipped], turn.number))
       continue
     }
+    // A reader that is slow holds tools back, as it does text.
+    const room = scope.stream?.room()
+    if (room !== undefined) await room
     const outcome = await runTool(call, tools, turn, scope, stepId)
     draft.memory.append(namespace, message('tool', [outcome.result], turn.number))
     transition = outcome.transition

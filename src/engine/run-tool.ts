@@ -63,6 +63,7 @@ export async function runTool(
 async function validateAndExecute(tool: Tool, call: ToolCallPart, turn: Turn, scope: TurnScope): Promise<ToolOutcome> {
   let args: unknown = call.input
   let returned: unknown
+  scope.check()
   try {
     if (tool.input !== undefined) {
       const validated = await tool.input['~standard'].validate(args)

@@ -3,7 +3,7 @@
  * commit cannot, and no reply leaves before it.
  */
 import { setDeadline } from '../config/clock.js'
-import { TurnAbortedError, TurnTimeoutError } from '../errors/engine-errors.js'
+import { TurnAbortedError } from '../errors/engine-errors.js'
 import { BaseStep } from '../flow/base-step.js'
 import { onAbort } from '../session/on-abort.js'
 import { nextRevision } from '../session/revision.js'
@@ -25,9 +25,7 @@ import type { TurnScope } from './turn-scope.js'
 export async function runTurn(scope: TurnScope, input: CheckedInput): Promise<ExecuteResult> {
   const { parts } = scope
   scope.startedAt = parts.clock.now()
-  const stopDeadline = setDeadline(parts.clock, parts.limits.turnTimeoutMs, () => {
-    scope.giveUp(new TurnTimeoutError({ timeoutMs: parts.limits.turnTimeoutMs, phase: 'turn' }))
-  })
+  const stopDeadline = setDeadline(parts.clock, parts.limits.turnTimeoutMs, () => scope.expire())
   const { signal } = input
   const abort = (): void => scope.giveUp(new TurnAbortedError({ cause: signal?.reason }))
   parts.scopes.add(scope)

@@ -2,6 +2,7 @@
  * The life of one turn: who it is, how long it may last, and the moment it is given up. What still runs after that
  * moment is no longer listened to: its results, its errors and its events go nowhere.
  */
+import { TurnTimeoutError } from '../errors/engine-errors.js'
 import type { FlowError } from '../errors/flow-error.js'
 import { SessionStoreError } from '../errors/session-errors.js'
 import type { Sequel } from '../session/flow-session.js'
@@ -19,8 +20,6 @@ export class TurnScope {
   readonly flowName: string
   /** The session's ID as far as it is known: the one asked for, then the one it is stored under. */
   sessionId: string
-  /** Who reads the turn while it runs; `undefined` where nobody does. */
-  readonly stream: TurnStream | undefined
   /** When it got its session's lock, on the engine's clock. */
   startedAt = 0
   /** Called when the turn is given up: ends what it waits for just now, its timers first of all. */
@@ -33,6 +32,7 @@ export class TurnScope {
   #givenUp: FlowError | undefined
   #reject: ((error: FlowError) => void) | undefined
   #over = false
+  readonly #stream: TurnStream | undefined
   readonly #held: (() => void)[] = []
 
   /** @param turnId - Default: a new one. */
@@ -40,13 +40,18 @@ export class TurnScope {
     this.parts = parts
     this.flowName = flowName
     this.sessionId = sessionId
-    this.stream = stream
+    this.#stream = stream
     this.turnId = turnId ?? parts.generateId('turn')
   }
 
   /** When the turn is given up at the latest, on the engine's clock. */
   get deadlineAt(): number {
     return this.startedAt + this.parts.limits.turnTimeoutMs
+  }
+
+  /** Who reads the turn while it runs; `undefined` where nobody does, or the turn was given up. */
+  get stream(): TurnStream | undefined {
+    return this.#givenUp === undefined ? this.#stream : undefined
   }
 
   /** Fires when the turn is given up. Made when it is first asked for: most turns never need one. */
@@ -65,6 +70,11 @@ export class TurnScope {
     this.#controller?.abort(error)
     this.pending?.(error)
     this.#reject?.(error)
+  }
+
+  /** Gives the turn up because its time is over. */
+  expire(): void {
+    this.giveUp(new TurnTimeoutError({ timeoutMs: this.parts.limits.turnTimeoutMs, phase: 'turn' }))
   }
 
   /** The flow's part is done: from here on the turn can no longer be given up, only fail. */

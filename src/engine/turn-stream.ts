@@ -56,7 +56,7 @@ export class TurnStream implements FlowStream {
 
   /** The next piece. The first call begins the turn. */
   next(): Promise<Read> {
-    this.#turn ??= this.#run()
+    if (this.#turn === undefined) this.#begin()
     if (this.#waiting.length > 0) {
       const value = this.#waiting.shift() as FlowStreamEvent
       this.#makeRoom?.()
@@ -80,7 +80,7 @@ export class TurnStream implements FlowStream {
     return finished
   }
 
-  /** Sends a piece that is not waited for: there are few of them in a turn. */
+  /** Sends a piece that is not waited for. */
   tell(event: FlowStreamEvent): void {
     if (this.#ended) return
     const reader = this.#reader
@@ -89,11 +89,16 @@ export class TurnStream implements FlowStream {
     reader({ done: false, value: event })
   }
 
-  /** Sends a piece of the reply. Where too many wait, returns a promise of the time when there is room again. */
+  /** Sends a piece of the reply. Returns the {@link room} for more. */
   sendText(text: string): Promise<void> | undefined {
     if (text === '') return undefined
     this.#text += text
     this.tell({ type: 'text-delta', text })
+    return this.room()
+  }
+
+  /** Where too many pieces wait, a promise of the time when there is room again. */
+  room(): Promise<void> | undefined {
     if (this.#waiting.length < maxWaiting) return undefined
     this.#room ??= new Promise((resolve) => {
       this.#makeRoom = () => {
@@ -110,6 +115,15 @@ export class TurnStream implements FlowStream {
     if (this.#text === '') return
     this.#text = ''
     this.tell({ type: 'reset', reason })
+  }
+
+  #begin(): void {
+    let settle!: () => void
+    // There before the turn runs: its code, or a listener, may come back here.
+    this.#turn = new Promise((resolve) => {
+      settle = resolve
+    })
+    void this.#run().then(settle)
   }
 
   async #run(): Promise<void> {

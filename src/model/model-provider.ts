@@ -61,7 +61,7 @@ export interface ModelRequest {
   /** Set where the answer must be JSON of this form, as its text; tools may be called before. Default: any text. */
   readonly output?: ModelOutputSchema
   readonly origin: ModelCallOrigin
-  /** Fires when the turn is given up. */
+  /** Fires when this attempt has no answer to wait for: the turn was given up, `modelTimeoutMs` is over, or it failed. */
   readonly signal: AbortSignal
 }
 
