@@ -106,24 +106,15 @@ export async function readAll(stream: AsyncIterable<FlowStreamEvent>): Promise<F
 
 /** Pieces in short: `session`, `step Talk`, `"Hel"`, `tool note`, `tool note ok`, `reset retry`, `result Hello.`, `error FLOW_ERROR`. */
 export function shortly(events: readonly FlowStreamEvent[]): string[] {
-  return events.map((event) => {
-    switch (event.type) {
-      case 'session':
-        return 'session'
-      case 'step':
-        return `step ${event.step}`
-      case 'text-delta':
-        return JSON.stringify(event.text)
-      case 'tool-start':
-        return `tool ${event.tool}`
-      case 'tool-end':
-        return `tool ${event.tool} ${event.success ? 'ok' : 'failed'}`
-      case 'reset':
-        return `reset ${event.reason}`
-      case 'result':
-        return `result ${event.response.message}`
-      case 'error':
-        return `error ${event.error.code}`
-    }
-  })
+  return events.map(inShort)
+}
+
+function inShort(event: FlowStreamEvent): string {
+  if (event.type === 'step') return `step ${event.step}`
+  if (event.type === 'text-delta') return JSON.stringify(event.text)
+  if (event.type === 'tool-start') return `tool ${event.tool}`
+  if (event.type === 'tool-end') return `tool ${event.tool} ${event.success ? 'ok' : 'failed'}`
+  if (event.type === 'reset') return `reset ${event.reason}`
+  if (event.type === 'result') return `result ${event.response.message}`
+  return event.type === 'error' ? `error ${event.error.code}` : 'session'
 }
