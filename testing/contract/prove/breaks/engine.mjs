@@ -88,6 +88,73 @@ export const engineBreaks = [
     ],
   },
   {
+    file: 'src/engine/run-turn.ts',
+    tests: ['src/engine/flow-engine.stream.'],
+    rows: [
+      [
+        'result of a stream before the commit',
+        'await parts.session.access.write(document, progress.storedRevision, draft.hint(prepared.loaded), true)',
+        'parts.session.access.write(document, progress.storedRevision, draft.hint(prepared.loaded), true).catch(() => {})',
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/turn-stream.ts',
+    tests: ['src/engine/turn-stream.', 'src/engine/flow-engine.stream.'],
+    rows: [
+      ['streamed text of a failed attempt kept', "this.tell({ type: 'reset', reason })", ''],
+      ['streamed text that is not the reply kept', "if (this.#text !== response.message) this.reset('reply')", ''],
+      ['slow reader does not hold the turn back', 'this.#waiting.length < maxWaiting', 'true'],
+      ['turn goes on without its reader', 'this.#controller.abort() await this.#turn', 'await this.#turn'],
+      [
+        'reader leaves before its turn is settled',
+        'this.#controller.abort() await this.#turn',
+        'this.#controller.abort()',
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/model-attempt.ts',
+    tests: ['src/engine/model-attempt.'],
+    rows: [
+      ['timer of an attempt left behind', 'this.#stopTimer?.()', ''],
+      ['stream of a provider left open', 'if (this.#iterator !== undefined) this.#close()', ''],
+      [
+        'provider that cannot be closed keeps the turn',
+        'const close = async (): Promise<unknown> => this.#iterator?.return?.() close().catch(() => undefined)',
+        'void this.#iterator?.return?.()',
+      ],
+      ['time of a slow reader counted to the model', 'this.#isHeldBack ? modelTimeoutMs :', ''],
+      [
+        'late piece of a provider heard',
+        'await iterator.next() if (this.#over) throw this.#reason',
+        'await iterator.next()',
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/turn-scope.ts',
+    tests: ['src/engine/flow-engine.stream-reader.'],
+    rows: [
+      [
+        'late pieces of a turn that was given up',
+        'return this.#givenUp === undefined ? this.#stream : undefined',
+        'return this.#stream',
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/call-model.ts',
+    tests: ['src/engine/flow-engine.stream-reader.'],
+    rows: [
+      [
+        'tool run after the deadline, for a reader that was slow',
+        'await stream.sendText(textOf(parts)) scope.check()',
+        'await stream.sendText(textOf(parts))',
+      ],
+    ],
+  },
+  {
     file: 'src/engine/run-envelope.ts',
     tests: ['src/engine/flow-engine.envelope.', 'src/engine/flow-engine.store-trouble.'],
     rows: [
