@@ -4,7 +4,9 @@
  */
 import fc from 'fast-check'
 import { expect } from 'vitest'
+import type { FlowRunInput, FlowStream } from '../../../src/index.js'
 import { type FlowName, type Verb, viewOf } from './model-session.js'
+import { readTurn } from './read-turn.js'
 import { type Fault, type Interference, type ReferenceModel, turnTimeoutMs } from './reference-model.js'
 import { type SeatIndex, settle, type World } from './world.js'
 
@@ -38,6 +40,8 @@ interface TurnPlan {
   readonly target: Target
   readonly owner: string | undefined
   readonly hasConfig: boolean
+  /** Whether it is read as a stream. A client that cancels then leaves. */
+  readonly isStreamed: boolean
   readonly interference: Interference
   readonly faults: readonly Fault[]
 }
@@ -54,7 +58,7 @@ class TurnCommand implements Command {
   }
 
   async run(model: ReferenceModel, world: World): Promise<void> {
-    const { seat, flow, verb, target, owner, hasConfig, interference, faults } = this.plan
+    const { seat, flow, verb, target, owner, hasConfig, isStreamed, interference, faults } = this.plan
     const { engine, store, unknownSession } = world.seats[seat]
     const token = world.nextToken()
     const message = `${verb} ${token}`
@@ -62,26 +66,37 @@ class TurnCommand implements Command {
     const sessionId = idOf(target, world)
     const issuedBefore = world.issued.length
     const client = new AbortController()
+    let stream: FlowStream | undefined
+    let left: Promise<unknown> | undefined
     world.probes.set(token, async () => {
       if (interference === 'timeout' || interference === 'hang') world.clock.jump(turnTimeoutMs)
       if (interference === 'hang') return new Promise(() => undefined)
-      if (interference === 'cancel') client.abort()
+      if (interference === 'cancel' && isStreamed) left = stream?.return?.()
+      else if (interference === 'cancel') client.abort()
       else await world.disturb(world.issued[issuedBefore] ?? sessionId ?? '', interference)
     })
     for (const fault of faults) store.inject(fault)
-    const { response, error } = await engine.execute({
+    const input: FlowRunInput = {
       flowName: flow,
       userMessage: message,
       signal: client.signal,
       ...(sessionId === undefined ? {} : { sessionId }),
       ...(owner === undefined ? {} : { owner }),
       ...(config === undefined ? {} : { config }),
-    })
+    }
+    if (isStreamed) stream = engine.stream(input)
+    const answer = await (stream === undefined ? engine.execute(input) : readTurn(stream))
+    await left
     store.heal()
     const newId = world.issued[issuedBefore]
     const call = { flow, message, sessionId, owner, config, newId, unknownSession, interference, faults }
-    expect({ ...response, code: error?.code }).toEqual(model.run(call))
-    expect(Object.keys(response).sort()).toEqual(['completed', 'contentType', 'message', 'session', 'success'])
+    const expected = model.run(call)
+    expect(answer === undefined).toBe(left !== undefined)
+    // Who left is told nothing. What is stored must be right all the same.
+    const { response, error } = answer ?? { response: expected, error: expected }
+    expect({ ...response, code: error?.code }).toEqual(expected)
+    if (answer !== undefined)
+      expect(Object.keys(response).sort()).toEqual(['completed', 'contentType', 'message', 'session', 'success'])
     await compare(model, world)
     // What a turn that was given up still does comes too late to count.
     await settle()
@@ -212,6 +227,7 @@ const turn: fc.Arbitrary<Omit<TurnPlan, 'flow'>> = fc.record({
   target,
   owner,
   hasConfig: fc.boolean(),
+  isStreamed: fc.boolean(),
   interference: fc.oneof(
     { weight: 7, arbitrary: fc.constant('none' as const) },
     {

@@ -11,6 +11,7 @@ import {
   type ModelProviderAdapter,
   type ModelRequest,
   type ModelResponse,
+  type ModelStreamPart,
   reply,
   Step,
   type StepConstructor,
@@ -68,6 +69,7 @@ class Review extends NoteStep {
 
 class Chat extends Step<Said> {
   static override readonly id = 'Chat'
+  override readonly stream = true
 
   override initialState(): Said {
     return { said: [] }
@@ -129,7 +131,14 @@ export class Talk extends Flow {
 /** A model that says how many messages it was sent, and calls the tool once where the user says `move`. */
 export const countingProvider: ModelProviderAdapter = {
   provider: 'counting',
-  resolve: () => ({ provider: 'counting', name: 'counting', generate: count }),
+  resolve: () => ({ provider: 'counting', name: 'counting', generate: count, stream: countAloud }),
+}
+
+async function* countAloud(request: ModelRequest): AsyncGenerator<ModelStreamPart> {
+  const response = await count(request)
+  const [part] = response.parts
+  if (part?.type === 'text') for (const text of part.text.split(/(?<=\w{3})/)) yield { type: 'text-delta', text }
+  yield { type: 'finish', response }
 }
 
 async function count({ messages, origin }: ModelRequest): Promise<ModelResponse> {

@@ -5,6 +5,7 @@
 import fc from 'fast-check'
 import type { ExecuteDeleteResult, ExecuteResult, SessionStore } from '../../../src/index.js'
 import type { FlowName, Verb } from './model-session.js'
+import { readTurn } from './read-turn.js'
 import { type Fault, turnTimeoutMs } from './reference-model.js'
 import { type Span, Timeline } from './timeline.js'
 import { type SeatIndex, settle, World } from './world.js'
@@ -12,8 +13,17 @@ import { type SeatIndex, settle, World } from './world.js'
 /** One of the two sessions that are there at the start, or a new one. */
 type Place = 0 | 1 | 'new'
 
+/** Nobody reads the turn while it runs; somebody reads its stream to the end; or leaves after so many pieces. */
+type Reader = 'none' | 'to the end' | number
+
 export type Action =
-  | { readonly kind: 'turn'; readonly seat: SeatIndex; readonly place: Place; readonly verb: Verb }
+  | {
+      readonly kind: 'turn'
+      readonly seat: SeatIndex
+      readonly place: Place
+      readonly verb: Verb
+      readonly reader: Reader
+    }
   | { readonly kind: 'delete'; readonly seat: SeatIndex; readonly place: 0 | 1 }
   | { readonly kind: 'write'; readonly place: 0 | 1 }
   | { readonly kind: 'wait'; readonly ms: number }
@@ -35,6 +45,8 @@ export interface PlayedPlan {
   readonly messages: readonly string[]
   readonly spans: ReadonlyMap<number, Span>
   readonly turns: ReadonlyMap<number, ExecuteResult>
+  /** The turns whose readers left. */
+  readonly left: ReadonlySet<number>
   readonly deletes: ReadonlyMap<number, ExecuteDeleteResult>
   /** What was rejected, which nothing may be. */
   readonly rejections: readonly unknown[]
@@ -48,6 +60,10 @@ const turn: fc.Arbitrary<Action> = fc.record({
   seat,
   place: fc.oneof({ weight: 8, arbitrary: place }, { weight: 1, arbitrary: fc.constant('new' as const) }),
   verb: fc.constantFrom<Verb>('say', 'say', 'say', 'csv', 'move', 'end', 'boom'),
+  reader: fc.oneof(
+    { weight: 3, arbitrary: fc.constantFrom<Reader>('none', 'to the end') },
+    { weight: 1, arbitrary: fc.nat({ max: 5 }) },
+  ),
 })
 
 const action: fc.Arbitrary<Action> = fc.oneof(
@@ -99,6 +115,7 @@ export async function play(plan: Plan, scheduler: fc.Scheduler): Promise<PlayedP
   live = true
   messages = plan.actions.map((action) => (action.kind === 'turn' ? `${action.verb} ${world.nextToken()}` : ''))
   const turns = new Map<number, ExecuteResult>()
+  const left = new Set<number>()
   const deletes = new Map<number, ExecuteDeleteResult>()
   const rejections: unknown[] = []
 
@@ -110,8 +127,17 @@ export async function play(plan: Plan, scheduler: fc.Scheduler): Promise<PlayedP
     if (action.kind === 'delete') {
       deletes.set(index, await engine.executeDelete(String(sessionId)))
     } else {
-      const input = { flowName: plan.flow, userMessage: messages[index] as string }
-      turns.set(index, await engine.execute(sessionId === undefined ? input : { ...input, sessionId }))
+      const message = { flowName: plan.flow, userMessage: messages[index] as string }
+      const input = sessionId === undefined ? message : { ...message, sessionId }
+      const { reader } = action
+      const answer = await (reader === 'none'
+        ? engine.execute(input)
+        : readTurn(engine.stream(input), async (pieces) => {
+            if (pieces > 0) await moment(`reader of action ${index} goes on after ${pieces} pieces`)
+            return pieces === reader
+          }))
+      if (answer === undefined) left.add(index)
+      else turns.set(index, answer)
     }
   }
 
@@ -127,7 +153,7 @@ export async function play(plan: Plan, scheduler: fc.Scheduler): Promise<PlayedP
   })
   // One moment after another, each only when everything that the last one set off waits for another.
   for (await settle(); scheduler.count() > 0; await settle()) await scheduler.waitOne()
-  return { plan, world, timeline, sessions, messages, spans, turns, deletes, rejections }
+  return { plan, world, timeline, sessions, messages, spans, turns, left, deletes, rejections }
 }
 
 /** A store that asks and answers when the scheduler lets it. */

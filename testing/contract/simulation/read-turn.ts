@@ -1,0 +1,44 @@
+/** A turn that is streamed, as one that is executed: its last piece is the answer, and what was told before must fit. */
+import { expect } from 'vitest'
+import type { ExecuteResult, FlowStream, FlowStreamEvent } from '../../../src/index.js'
+
+/**
+ * Reads a turn to its end.
+ *
+ * @param beforeRead - Awaited before each piece is asked for; returns whether the reader leaves instead.
+ * @returns The answer; `undefined` where the reader left.
+ */
+export async function readTurn(
+  stream: FlowStream,
+  beforeRead: (pieces: number) => Promise<boolean> | boolean = () => false,
+): Promise<ExecuteResult | undefined> {
+  const events: FlowStreamEvent[] = []
+  for (;;) {
+    if (await beforeRead(events.length)) {
+      await stream.return?.()
+      expect(await stream.next()).toEqual({ done: true, value: undefined })
+      return undefined
+    }
+    const { done, value } = await stream.next()
+    if (done === true) break
+    events.push(value)
+  }
+  const last = events.at(-1)
+  // Left by somebody else, and told no more.
+  if (last?.type !== 'result' && last?.type !== 'error') return undefined
+  const { type, ...result } = last
+  expect(events.findIndex((event) => event.type === 'result' || event.type === 'error')).toBe(events.length - 1)
+  if (type === 'error') return result
+  expect(events[0]).toEqual({ type: 'session', session: result.response.session })
+  expect(['', result.response.message]).toContain(textOf(events))
+  return result
+}
+
+/** The texts since the last reset. */
+function textOf(events: readonly FlowStreamEvent[]): string {
+  const from = events.findLastIndex(({ type }) => type === 'reset') + 1
+  return events
+    .slice(from)
+    .map((event) => (event.type === 'text-delta' ? event.text : ''))
+    .join('')
+}
