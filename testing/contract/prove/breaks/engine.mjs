@@ -148,7 +148,7 @@ export const engineBreaks = [
     tests: ['src/engine/flow-engine.stream-reader.'],
     rows: [
       [
-        'tool run after the deadline, for a reader that was slow',
+        'hook called after the deadline, for a reader that was slow',
         'await stream.sendText(textOf(parts)) scope.check()',
         'await stream.sendText(textOf(parts))',
       ],
