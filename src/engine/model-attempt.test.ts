@@ -228,16 +228,18 @@ describe('a stream', () => {
   test('that never lets a timer ring is given up at the deadline of its turn', async () => {
     const { clock, scope, attempt, stream } = setting()
     const { signal } = attempt
-    scope.deadlineAt = clock.now() + 120_000
+    scope.startedAt = clock.now()
+    const { deadlineAt } = scope
     let pulls = 0
     const { model } = over(
       endless(async () => {
         // Time passes, and the loop of events never comes round.
-        if (++pulls === 5) vi.spyOn(clock, 'now').mockReturnValue(scope.deadlineAt)
+        if (++pulls === 5) vi.spyOn(clock, 'now').mockReturnValue(deadlineAt)
       }),
     )
     await expect(attempt.stream(model, stream)).rejects.toMatchObject({ code: 'TURN_TIMEOUT' })
-    expect([pulls, signal.reason]).toEqual([5, expect.objectContaining({ code: 'TURN_TIMEOUT' })])
+    // The clock is looked at before every 16th piece.
+    expect([pulls, signal.reason]).toEqual([14, expect.objectContaining({ code: 'TURN_TIMEOUT' })])
   })
 
   test('of a provider that cancels the turn before it begins is closed, and asked for nothing', async () => {
@@ -294,9 +296,9 @@ describe('the time of an attempt', () => {
     const failed = failureOf(attempt.stream(model, stream))
     await clock.advance(4_995)
     expect(await read()).toHaveLength(15)
-    // The timer is set again when it rings, not for each piece: 5 of the test's own, and 1 + 4.
-    expect(timers).toHaveBeenCalledTimes(10)
-    await clock.advance(999)
+    // The timer is set again when it rings, four times in a limit, not for each piece: 5 of the test's own, and 1 + 19.
+    expect(timers).toHaveBeenCalledTimes(25)
+    await clock.advance(1_004)
     expect(clock.pending).toBe(1)
     await clock.advance(1)
     expect(await failed).toMatchObject({ message: tooLong })

@@ -37,7 +37,7 @@ export interface ModelQuestion {
 }
 
 /** Pieces between two looks at the time. */
-const piecesPerLook = 64
+const piecesPerLook = 16
 
 /** An attempt under way, and the {@link ModelRequest} that its provider gets. */
 export class ModelAttempt implements ModelRequest {

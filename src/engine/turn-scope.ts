@@ -20,8 +20,8 @@ export class TurnScope {
   readonly flowName: string
   /** The session's ID as far as it is known: the one asked for, then the one it is stored under. */
   sessionId: string
-  /** When it got its session's lock, on the engine's clock. */
-  startedAt = 0
+  /** When it got its session's lock, on the engine's clock; `Infinity` before. */
+  startedAt: number = Number.POSITIVE_INFINITY
   /** Called when the turn is given up: ends what it waits for just now, its timers first of all. */
   pending: ((reason: FlowError) => void) | undefined
   /** What is to go on under the session's lock when the turn is answered. */
