@@ -222,7 +222,7 @@ describe('a store in trouble', () => {
     expect(talk.told()).toEqual(failed('SESSION_CONFLICT'))
     expect(await talk.memory()).toEqual([...raw, 'user: elsewhere', 'assistant: Re: elsewhere'])
     expect((await talk.document(talk.sessionId)).usage.modelCalls).toBe(6)
-    expect(talk.store.operations.slice(-2)).toEqual(['save', 'save'])
+    expect(talk.store.operations.slice(-3)).toEqual(['load', 'save', 'save'])
   })
 
   test('that lost the session makes none of it', async () => {
@@ -276,7 +276,7 @@ describe('closing the engine', () => {
     await closing
     expect(talk.told()).toEqual(failed('ENGINE_CLOSED'))
     expect(await talk.memory()).toEqual(raw)
-    expect(talk.store.operations.slice(-2)).toEqual(['save', 'close'])
+    expect(talk.store.operations.slice(-3)).toEqual(['load', 'save', 'close'])
   })
 
   test('lets the commit of a summary end beyond that', async () => {

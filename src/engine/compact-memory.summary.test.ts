@@ -49,6 +49,22 @@ describe('a rolling summary', () => {
     ])
   })
 
+  test('is not made of a summary alone', async () => {
+    const talk = startTalk({ Chat: { ...Chat, above: 5, keep: 4 } })
+    const asked: number[] = []
+    for (const text of ['note 1', 'note 2', '3', '4']) {
+      await talk.say(text)
+      await talk.clock.settle()
+      asked.push(talk.asked.length)
+    }
+    // After the third turn all that could go is the first summary.
+    expect(asked).toEqual([0, 1, 1, 2])
+    expect(await talk.memory()).toEqual([
+      `user: ${heading}sum 2`,
+      ...['3', '4'].flatMap((text) => [`user: ${text}`, `assistant: Re: ${text}`]),
+    ])
+  })
+
   test('is asked for with a prompt, without tools, under a name that is no step', async () => {
     const talk = startTalk({ Chat })
     await talk.sayTurns(4)

@@ -40,7 +40,7 @@ class Chat extends Step {
 }
 
 /** A flow of one model step, `Chat`, with this compaction. */
-export function chatFlow(compaction: FlowCompaction, steps: readonly StepConstructor[] = [Chat]): FlowConstructor {
+function chatFlow(compaction: FlowCompaction, steps: readonly StepConstructor[] = [Chat]): FlowConstructor {
   return class extends Flow {
     static override readonly id = 'Talk'
     static override readonly compaction = compaction

@@ -3,6 +3,24 @@
 /** @type {import('../apply-break.mjs').BreakGroups} */
 export const engineBreaks = [
   {
+    file: 'src/engine/compact-memory.ts',
+    tests: ['src/engine/compact-memory.'],
+    rows: [
+      ['summary begun by an engine that closes', 'if (session.closing) throw new EngineClosedError()', ''],
+      [
+        'model that is down asked for a summary in each turn',
+        'before <= above || passed(length) > passed(before)',
+        'true',
+      ],
+      ['cost of a failed summary forgotten', 'return await write().catch(() => undefined)', 'return document'],
+    ],
+  },
+  {
+    file: 'src/flow/message-cut.ts',
+    tests: ['src/flow/message-cut.'],
+    rows: [['call and result parted', "role !== 'user' || open.size > 0", "role !== 'user'"]],
+  },
+  {
     file: 'src/engine/settle-turn-error.ts',
     tests: ['src/engine/settle-turn-error.', 'src/engine/flow-engine.store-trouble.', 'src/engine/flow-engine.atomic.'],
     rows: [

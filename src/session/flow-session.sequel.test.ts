@@ -1,0 +1,97 @@
+import { expect, test } from 'vitest'
+import { gate } from '../../testing/contract/engine-harness.js'
+import { FakeSessionStore, VirtualClock } from '../../testing/index.js'
+import { FlowSession, type LockEvent, type Sequel } from './flow-session.js'
+import { StoreAccess } from './store-access.js'
+
+function newSession(): FlowSession {
+  return new FlowSession(
+    new StoreAccess({ store: new FakeSessionStore(), clock: new VirtualClock(), storeTimeoutMs: 1_000 }),
+  )
+}
+
+/** Work that leaves a sequel for a session, which goes on until the gate opens. */
+function leaving(
+  session: FlowSession,
+  held: string | undefined,
+  sessionId: string,
+  run: Sequel['run'],
+): Promise<string> {
+  const turn: { sequel: Sequel | undefined } = { sequel: undefined }
+  const work = (): string => {
+    turn.sequel = { sessionId, run }
+    return 'answered'
+  }
+  return session.hold(held, work, () => ({ counted: true, visitor: 'turn', turnId: 't' }), turn)
+}
+
+function watch(session: FlowSession): string[] {
+  const seen: string[] = []
+  session.watchLocks(({ kind, sessionId, visit }: LockEvent) => seen.push(`${visit} ${kind} ${sessionId}`))
+  return seen
+}
+
+test('a sequel goes on under the lock when the result is out', async () => {
+  const session = newSession()
+  const seen = watch(session)
+  const open = gate()
+  expect(await leaving(session, 'a', 'a', () => open.opened)).toBe('answered')
+  const next = session.withSessionLock('a', () => 'next')
+  await new VirtualClock().settle()
+  expect([session.locked, seen]).toEqual([1, ['1 asked a', '1 entered a', '2 asked a']])
+  open.open()
+  expect(await next).toBe('next')
+  expect(seen.slice(3)).toEqual(['1 left a', '2 entered a', '2 left a'])
+})
+
+test.each([[undefined], ['old']])(
+  'a sequel of another session than %j takes its lock before the result is out',
+  async (held) => {
+    const session = newSession()
+    const seen = watch(session)
+    const open = gate()
+    await leaving(session, held, 'new', () => open.opened)
+    expect(session.locked).toBe(1)
+    const before = held === undefined ? [] : ['1 asked old', '1 entered old']
+    const visit = before.length / 2 + 1
+    const left = held === undefined ? [] : ['1 left old']
+    expect(seen).toEqual([...before, `${visit} asked new`, `${visit} entered new`, ...left])
+    open.open()
+    await new VirtualClock().settle()
+    expect([session.locked, seen.at(-1)]).toEqual([0, `${visit} left new`])
+  },
+)
+
+test('a sequel whose lock somebody has is not run', async () => {
+  const session = newSession()
+  const open = gate()
+  const holding = session.withSessionLock('new', () => open.opened)
+  let ran = false
+  await leaving(session, undefined, 'new', async () => {
+    ran = true
+  })
+  expect([ran, session.locked]).toEqual([false, 1])
+  open.open()
+  await holding
+  expect(session.locked).toBe(0)
+})
+
+test('a sequel that rejects gives its lock back all the same', async () => {
+  const session = newSession()
+  await leaving(session, 'a', 'a', () => Promise.reject(new Error('must not')))
+  expect(await session.withSessionLock('a', () => 'next')).toBe('next')
+})
+
+test.each([['a'], [undefined]])('closing waits for a sequel of work that held %j', async (held) => {
+  const session = newSession()
+  const open = gate()
+  await leaving(session, held, 'a', () => open.opened)
+  let isClosed = false
+  const closing = session.close().then(() => {
+    isClosed = true
+  })
+  await new VirtualClock().settle()
+  expect(isClosed).toBe(false)
+  open.open()
+  await closing
+})
