@@ -90,6 +90,15 @@ describe('credentials', () => {
     expect(error.requestBodyValues).toEqual({ model: 'small', extra: { n: 1 }, messages })
   })
 
+  test('are taken out of the text that is no address', () => {
+    const error = Object.assign(new TypeError('Invalid URL'), {
+      code: 'ERR_INVALID_URL',
+      input: `http ://u:${key}@own`,
+    })
+    expect(failureOf(error, selection)).toBe(error)
+    expect(error).toMatchObject({ code: 'ERR_INVALID_URL', input: 'http ://***@own' })
+  })
+
   test('of what cannot be written stay where they are, and so does the rest', () => {
     const frozen = Object.freeze(new TypeError(`https://user:${key}@own.example`))
     const aborted = new DOMException('Given up.', 'AbortError')

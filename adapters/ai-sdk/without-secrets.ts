@@ -6,8 +6,11 @@
 /** As in `src/model`: such parameters are never stored. */
 const credentialName = /api[-_]?key|access[-_]?key|private[-_]?key|token$|secret|passw|authorization|credential|bearer/i
 
+/** Fields in which an address may be: those of the packages, and of the runtime's own errors. */
+const addresses = ['url', 'input', 'base'] as const
+
 /** An error whose fields are written over. */
-type Told = Error & { url?: unknown; requestBodyValues?: unknown }
+type Told = Error & { requestBodyValues?: unknown } & { [Key in (typeof addresses)[number]]?: unknown }
 
 /** Cleans an error, in place, and the causes below it. */
 export function withoutSecrets(error: Error): void {
@@ -23,14 +26,17 @@ export function withoutSecrets(error: Error): void {
 }
 
 function clean(error: Told): void {
-  const { message, stack, url, requestBodyValues: body } = error
+  const { message, stack, requestBodyValues: body } = error
   const cleaned = cleanText(message)
   if (cleaned !== message) {
     error.message = cleaned
     // It begins with the message.
     if (stack !== undefined) error.stack = stack.replaceAll(message, () => cleaned)
   }
-  if (typeof url === 'string') error.url = cleanText(url)
+  for (const key of addresses) {
+    const address = error[key]
+    if (typeof address === 'string') error[key] = cleanText(address)
+  }
   if (body !== undefined) error.requestBodyValues = withoutCredentials(body)
 }
 

@@ -484,6 +484,22 @@ const broken: readonly Broken[] = [
       }),
     caughtBy: ['secrets: the credential is seen nowhere'],
   },
+  {
+    what: 'its streams have its key in their errors',
+    stream: async function* (request, right) {
+      try {
+        yield* right(request)
+      } catch (error) {
+        throw new Error('It was cut.', { cause: Object.assign(new Error('Cut.'), { url: `own?key=${secret}`, error }) })
+      }
+    },
+    caughtBy: ['secrets: the credential is seen nowhere'],
+  },
+  {
+    what: 'its streams tell its key',
+    stream: piece((part) => (part.type === 'finish' ? [{ type: 'text-delta', text: secret }, part] : [part])),
+    caughtBy: ['secrets: the credential is seen nowhere'],
+  },
 ]
 
 describe.each(broken)('$what:', ({ caughtBy, hangs, what: _what, ...changes }) => {

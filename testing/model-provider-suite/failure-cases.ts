@@ -35,12 +35,33 @@ async function turnWith(subject: ModelSuiteSubject): Promise<{ error: unknown; s
   const result = await engine.execute({ flowName: 'Desk', sessionId: '', userMessage: 'Where is my order?' })
   seen.push(result.response)
   const { error } = result
-  // The cause reaches nobody by itself, but a log writes it out.
-  for (let told: unknown = error; told instanceof Error; told = told.cause) seen.push(told.message, told.stack, told)
+  seen.push(...toldBy(error))
   const { session } = result.response as { readonly session?: string }
   if (session !== undefined) seen.push(await engine.getSession(session))
   await engine.close()
   return { error, seen: JSON.stringify(seen) }
+}
+
+/** All that a log writes of a failure, its causes as well: they reach nobody else by themselves. */
+function toldBy(error: unknown): unknown[] {
+  const told: unknown[] = []
+  let cause = error
+  for (let depth = 0; cause instanceof Error && depth < 10; depth++) {
+    told.push(cause.message, cause.stack, cause)
+    cause = cause.cause
+  }
+  return [...told, cause]
+}
+
+/** All that can be seen of a stream of the subject's model; nothing where it has none. */
+async function seenOfStream(subject: ModelSuiteSubject, bench: ModelSuiteBench): Promise<string> {
+  const seen: unknown[] = []
+  try {
+    for await (const piece of bench.modelOf(subject).stream?.(requestOf()) ?? []) seen.push(piece)
+  } catch (error) {
+    seen.push(...toldBy(error))
+  }
+  return JSON.stringify(seen)
 }
 
 async function expectCode(bench: ModelSuiteBench, answer: ModelSuiteAnswer, code: string): Promise<void> {
@@ -91,7 +112,7 @@ export const failureCases: readonly ModelSuiteCase[] = [
   },
   {
     name: 'secrets: the credential is seen nowhere',
-    rule: 'A credential is in no error message, event or document.',
+    rule: 'A credential is in no error, event, document or piece of a stream.',
     needs: 'secret',
     async run(bench) {
       const answers: readonly ModelSuiteAnswer[] = [
@@ -101,13 +122,18 @@ export const failureCases: readonly ModelSuiteCase[] = [
         { failure: 'server-error' },
         { failure: 'malformed' },
       ]
-      for (const answer of answers) {
-        const { seen } = await turnWith(await bench.open([answer]))
+      const expectNone = (seen: string, answer: ModelSuiteAnswer): void => {
         ensure(
           !seen.includes(bench.secret),
           `no credential after ${JSON.stringify(answer)}`,
           'one that is in plain sight',
         )
+      }
+      for (const answer of answers) {
+        expectNone((await turnWith(await bench.open([answer]))).seen, answer)
+      }
+      for (const answer of [...answers, { failure: 'cut' }, { failure: 'broken-off' }] as const) {
+        expectNone(await seenOfStream(await bench.open([answer]), bench), answer)
       }
     },
   },

@@ -48,3 +48,13 @@ export async function generateFrom(subject: ModelSuiteSubject, fields?: Partial<
     return { pieces: [], failure: error as Error & ModelFailure }
   }
 }
+
+/** A request's body, a line for each field, and for each entry of a list. */
+export function linesOf(body: object): string {
+  return Object.entries(body)
+    .flatMap(([key, value]) => {
+      if (!Array.isArray(value)) return [`${key}: ${JSON.stringify(value)}`]
+      return [`${key}:`, ...value.map((item) => `- ${JSON.stringify(item)}`)]
+    })
+    .join('\n')
+}

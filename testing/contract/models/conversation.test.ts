@@ -14,6 +14,7 @@ import {
   tool,
 } from '../../../src/index.js'
 import { type ModelSuiteAnswer, VirtualClock } from '../../index.js'
+import { linesOf } from './asking.js'
 import { anthropicWire } from './wire/anthropic.js'
 import { formats } from './wire/formats.js'
 import { googleWire } from './wire/google.js'
@@ -98,16 +99,6 @@ const answer: ModelSuiteAnswer = {
   reasoning: 'Both are there.',
   text: 'In Oldenburg.',
   usage: { inputTokens: 40, outputTokens: 8, cachedInputTokens: 15, reasoningTokens: 2 },
-}
-
-/** A request's body, a line for each field, and for each entry of a list. */
-function linesOf(body: Readonly<Record<string, unknown>>): string {
-  return Object.entries(body)
-    .flatMap(([key, value]) => {
-      if (!Array.isArray(value)) return [`${key}: ${JSON.stringify(value)}`]
-      return [`${key}:`, ...value.map((item) => `- ${JSON.stringify(item)}`)]
-    })
-    .join('\n')
 }
 
 /** The request after the tools ran. */

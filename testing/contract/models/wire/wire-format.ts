@@ -7,6 +7,8 @@ export interface WireConnection {
   readonly apiKey: string
   readonly baseURL?: string
   readonly headers?: Record<string, string>
+  /** Read by the package for compatible servers alone. */
+  readonly queryParams?: Record<string, string>
 }
 
 /** A provider's published format. */
