@@ -396,6 +396,20 @@ describe('the signal of the request', () => {
     expect(source.stream.locked).toBe(false)
   })
 
+  test('is what a call fails with, whatever the package makes of it', async () => {
+    const turn = new AbortController()
+    const reason = new Error('The turn is given up.')
+    const source = new HandStream([], 'stall')
+    const breaks = async ({ abortSignal }: CallOptions): Promise<HandStream> => {
+      abortSignal.addEventListener('abort', () => source.fail(new Error('Failed to process the response.')))
+      return source
+    }
+    const next = open(modelOf(breaks), { signal: turn.signal }).next()
+    for (let round = 0; round < 5; round++) await Promise.resolve()
+    turn.abort(reason)
+    await expect(next).rejects.toBe(reason)
+  })
+
   test('ends a call that is not answered', async () => {
     const turn = new AbortController()
     const pieces = open(
