@@ -14,6 +14,7 @@ describe('what a call failed with', () => {
   test.each([
     ['an error of the engine', new ModelError({ provider: 'own', model: 'small' })],
     ['a status', apiError({ statusCode: 503, cause: new TypeError('terminated') })],
+    ['a lasting status', apiError({ statusCode: 400, cause: new TypeError('terminated') })],
     ['a good status whose body is no JSON', apiError({ statusCode: 200, cause: namedError('AI_JSONParseError') })],
     ['a good status without a cause', apiError({ statusCode: 200 })],
     ['a broken body that is marked', apiError({ statusCode: 200, isRetryable: true, cause: new TypeError('reset') })],
@@ -97,6 +98,12 @@ describe('credentials', () => {
     })
     expect(failureOf(error, selection)).toBe(error)
     expect(error).toMatchObject({ code: 'ERR_INVALID_URL', input: 'http ://***@own' })
+  })
+
+  test('are not looked for in the sentences of the engine', () => {
+    const error = new ModelError({ provider: 'own', model: 'small', detail: 'Is it so? a=b, what?a=b' })
+    failureOf(error, selection)
+    expect(error.message).toContain('what?a=b')
   })
 
   test('of what cannot be written stay where they are, and so does the rest', () => {

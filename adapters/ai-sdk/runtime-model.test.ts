@@ -92,6 +92,36 @@ describe('a model without doStream', () => {
   })
 })
 
+describe('a call without a stream', () => {
+  function failing(work: (options: CallOptions) => Promise<never>): RuntimeModel {
+    const model = { specificationVersion: 'v3', provider: 'own', modelId: 'small', doGenerate: work }
+    const provider = aiSdkProvider({ provider: 'own', languageModel: () => model })
+    return provider.resolve({ provider: 'own', name: 'small', params: {} })
+  }
+
+  test('that was given up fails with the reason, whatever the package makes of it', async () => {
+    const turn = new AbortController()
+    const reason = new Error('The turn is given up.')
+    const model = failing(async () => {
+      turn.abort(reason)
+      throw new Error('Failed to process the response.')
+    })
+    await expect(model.generate(request({ signal: turn.signal }))).rejects.toBe(reason)
+  })
+
+  test('whose answer could not be read to its end may be tried again', async () => {
+    const broken = Object.assign(new Error('Failed.', { cause: new TypeError('network error') }), {
+      statusCode: 200,
+      isRetryable: false,
+    })
+    await expect(failing(() => Promise.reject(broken)).generate(request())).rejects.toMatchObject({
+      message: "The answer of model 'small' of provider 'own' was cut in the middle.",
+      isRetryable: true,
+      cause: broken,
+    })
+  })
+})
+
 describe('a call with a stream', () => {
   test('is asked for what a call without one is, when the first piece is', async () => {
     const asked: CallOptions[] = []
@@ -219,6 +249,19 @@ describe('the whole', () => {
     expect(response?.parts).toEqual([
       { type: 'text', text: 'One.' },
       { type: 'text', text: 'Two.' },
+    ])
+  })
+
+  test('keeps a text and a thought of the same ID apart', async () => {
+    const response = await responseOf([
+      { type: 'reasoning-start', id: '0' },
+      { type: 'text-start', id: '0' },
+      { type: 'text-delta', id: '0', delta: 'Yes.' },
+      { type: 'reasoning-delta', id: '0', delta: 'Hm.' },
+    ])
+    expect(response?.parts).toEqual([
+      { type: 'reasoning', text: 'Hm.' },
+      { type: 'text', text: 'Yes.' },
     ])
   })
 
