@@ -29,7 +29,7 @@ async function turnWith(subject: ModelSuiteSubject): Promise<{ error: unknown; s
     }
   }
   const seen: unknown[] = []
-  const engine = new FlowEngine({ flows: [Desk], providers: [subject.provider] })
+  const engine = new FlowEngine({ flows: [Desk], providers: [subject.provider], modelRetry: { maxAttempts: 1 } })
   const names = ['turn:error', 'turn:end', 'model:start', 'model:end', 'session:aborted', 'session:saved'] as const
   for (const name of names) engine.on(name, (payload) => seen.push(payload))
   const result = await engine.execute({ flowName: 'Desk', sessionId: '', userMessage: 'Where is my order?' })

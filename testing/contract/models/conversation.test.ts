@@ -72,7 +72,9 @@ function deskWith(
       return [Ask]
     }
   }
-  const engine = new FlowEngine({ ...options, flows: [DeskFlow], providers: [subject.provider] })
+  // What is tried again is the engine's affair; here it is seen what one attempt comes to.
+  const modelRetry = { maxAttempts: 1 }
+  const engine = new FlowEngine({ modelRetry, ...options, flows: [DeskFlow], providers: [subject.provider] })
   let sessionId = ''
   return {
     subject,

@@ -99,7 +99,7 @@ test.each(answers)('nor is it in a document, an event or a reply: %j', async (an
       return [Ask]
     }
   }
-  const engine = new FlowEngine({ flows: [Desk], providers: [subject.provider] })
+  const engine = new FlowEngine({ flows: [Desk], providers: [subject.provider], modelRetry: { maxAttempts: 1 } })
   const seen: unknown[] = []
   const names = ['turn:error', 'turn:end', 'model:start', 'model:end', 'session:aborted', 'session:saved'] as const
   for (const event of names) engine.on(event, (payload) => seen.push(payload))
