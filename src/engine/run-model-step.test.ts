@@ -57,6 +57,8 @@ describe('a model step', () => {
         callNumber: 1,
         attempt: 1,
       },
+      streamed: false,
+      outcome: 'answered',
     })
   })
 
