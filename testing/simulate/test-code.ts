@@ -69,7 +69,8 @@ function togetherCode(
     `flows: [${flow}]`,
     'sessionStore: conversation.store',
     'clock: conversation.clock',
-    ...(models.length === 0 ? [] : [`providers: [${models.join(', ')}]`]),
+    // A conversation takes the luck out of the time between two attempts.
+    ...(models.length === 0 ? [] : [`providers: [${models.join(', ')}]`, 'random: () => 0.5']),
     ...(hasServices ? ['services'] : []),
   ]
   const engines = ['conversation.engine', elsewhere ? 'elsewhere' : 'conversation.engine']
