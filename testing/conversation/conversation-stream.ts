@@ -150,7 +150,8 @@ export class ConversationStream implements AsyncIterable<FlowStreamEvent, undefi
   }
 
   async #end(last: Extract<FlowStreamEvent, { type: 'result' | 'error' }>): Promise<void> {
-    const after = await this.#turn.drive((this.#stream as FlowStream).next())
+    // Read like any other: whatever comes before the end may need a model.
+    const after = await this.#turn.read((this.#stream as FlowStream).next())
     if (after.done !== true) await this.#fail(`The stream went on after '${last.type}', with '${after.value.type}'.`)
     this.#isOver = true
     const { type: _type, response, ...more } = last
