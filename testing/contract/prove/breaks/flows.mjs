@@ -59,11 +59,6 @@ export const flowBreaks = [
         "draft.memory.append(namespace, message('tool', [skipped], turn.number))",
         '',
       ],
-      [
-        'endless loop of model calls',
-        'if (run.modelCalls >= limits.maxModelCallsPerTurn)',
-        'if (run.modelCalls >= 200)',
-      ],
     ],
   },
   {

@@ -2,10 +2,16 @@
 import { engineBreaks } from './engine.mjs'
 import { flowBreaks } from './flows.mjs'
 import { httpBreaks } from './http.mjs'
+import { modelBreaks } from './models.mjs'
 import { sessionBreaks } from './sessions.mjs'
 import { storeBreaks } from './stores.mjs'
 
 /** @type {readonly import('../apply-break.mjs').Break[]} */
-export const breaks = [...sessionBreaks, ...flowBreaks, ...storeBreaks, ...engineBreaks, ...httpBreaks].flatMap(
-  ({ file, tests, rows }) => rows.map(([name, find, replace]) => ({ name, file, find, replace, tests })),
-)
+export const breaks = [
+  ...sessionBreaks,
+  ...flowBreaks,
+  ...modelBreaks,
+  ...storeBreaks,
+  ...engineBreaks,
+  ...httpBreaks,
+].flatMap(({ file, tests, rows }) => rows.map(([name, find, replace]) => ({ name, file, find, replace, tests })))
