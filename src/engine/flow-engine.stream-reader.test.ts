@@ -1,4 +1,5 @@
 // Readers of a streamed turn who leave, dawdle or never come back: the session is as it was, and its lock is free.
+import fc from 'fast-check'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import {
   expectNothingLeft,
@@ -23,6 +24,7 @@ import {
   watched,
 } from '../../testing/contract/stream-harness.js'
 import { flowOf } from '../../testing/contract/test-flows.js'
+import type { VirtualClock } from '../../testing/index.js'
 import {
   type FlowEngineOptions,
   type FlowRunInput,
@@ -283,6 +285,74 @@ describe('leaving the loop', () => {
     await expectUntouched(begun)
   })
 })
+
+test('leaving at any moment: all of the turn is stored, or nothing; and nothing of it runs on', async () => {
+  let isAnyStored = false
+  let isAnyLost = false
+  const property = fc.asyncProperty(
+    fc.nat({ max: 2_500 }),
+    fc.nat({ max: 12 }),
+    fc.constantFrom('close', 'signal'),
+    async (ms, reads, how) => {
+      const made: { signal: AbortSignal; seen: ReturnType<typeof watched> }[] = []
+      let clock: VirtualClock | undefined
+      const wait = (waitMs: number): Promise<void> => new Promise((resolve) => clock?.setTimer(resolve, waitMs))
+      const slow = tool({ name: 'slow', description: 'Slow.', execute: () => wait(300) })
+      const begun = await begin(
+        (request) => {
+          const { callNumber, attempt } = request.origin
+          const seen = watched(
+            (async function* () {
+              await wait(200)
+              for (let piece = 0; piece < 4; piece++) yield delta('Text')
+              if (callNumber === 1 && attempt === 1) throw Object.assign(new Error('busy'), { statusCode: 503 })
+              await wait(200)
+              if (callNumber === 1) yield { type: 'finish', response: calling('slow', 'TextTextTextText') }
+              else yield finish('TextTextTextText')
+            })(),
+          )
+          made.push({ signal: request.signal, seen })
+          return seen
+        },
+        { tools: () => [slow] },
+        { random: () => 0.5, modelRetry: { baseDelayMs: 500 } },
+      )
+      clock = begun.clock
+      begun.store.delayNext('load', 100)
+      begun.store.delayNext('save', 500)
+      const controller = new AbortController()
+      const stream = begun.say('go on', { signal: controller.signal })
+      const reading = (async () => {
+        for (let read = 0; read < reads; read++) await stream.next()
+      })()
+      // A reader of nothing has not begun.
+      await begun.clock.advance(ms)
+      const left = how === 'close' ? stream.return?.() : controller.abort()
+      await begun.clock.advance(500)
+      await left
+      if (how === 'signal') await begun.clock.runUntil(readAll(stream))
+      await begun.clock.runUntil(reading)
+      expect(begun.engine.getFlowSession().locked).toBe(0)
+      const { history, runStatus } = await begun.document(begun.sessionId)
+      expect(runStatus).toBe('running')
+      if (history.length === 1) expect(await begun.stored(begun.sessionId)).toBe(begun.before)
+      else expect(history.at(-1)).toMatchObject({ message: 'go on', reply: 'TextTextTextText' })
+      isAnyStored ||= history.length === 2
+      isAnyLost ||= history.length === 1 && made.length > 0
+      const calls = made.length
+      const pulls = made.map(({ seen }) => seen.pulls)
+      // The timers of the test's own code run out; nothing comes of it.
+      begun.store.heal()
+      await begun.clock.advance(10_000)
+      expect([made.length, made.map(({ seen }) => seen.pulls)]).toEqual([calls, pulls])
+      for (const { seen } of made) expect(seen.closes).toBe(1)
+      expect(shortly(await readAll(begun.say('again')))).toEqual(['session', '"Again."', 'result Again.'])
+      expectNothingLeft()
+    },
+  )
+  await fc.assert(property, { numRuns: 100 })
+  expect([isAnyStored, isAnyLost]).toEqual([true, true])
+}, 60_000)
 
 describe('a reader that is slow', () => {
   test('gets everything, in order, and the model is not asked ahead of it', async () => {
