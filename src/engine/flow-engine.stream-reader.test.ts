@@ -193,6 +193,7 @@ describe('leaving the loop', () => {
     })
     const begun = await begin(play)
     for await (const event of begun.say()) if (event.type === 'reset') break
+    expect([begun.engine.getFlowSession().locked, begun.clock.pending]).toEqual([0, 0])
     await begun.clock.advance(60_000)
     expect(play).toHaveBeenCalledTimes(1)
     await expectUntouched(begun)
