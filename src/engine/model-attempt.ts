@@ -126,6 +126,8 @@ export class ModelAttempt implements ModelRequest {
       this.#isHeldBack = true
       await room
       this.#isHeldBack = false
+      // Its time begins anew.
+      this.#isHeard = true
     }
   }
 
