@@ -142,7 +142,7 @@ export const engineBreaks = [
         'const close = async (): Promise<unknown> => this.#iterator?.return?.() close().catch(() => undefined)',
         'void this.#iterator?.return?.()',
       ],
-      ['time of a slow reader counted to the model', 'this.#isHeldBack ? modelTimeoutMs :', ''],
+      ['time of a slow reader counted to the model', 'this.#isHeard || this.#isHeldBack ? 0', 'this.#isHeard ? 0'],
       [
         'late piece of a provider heard',
         'await iterator.next() if (this.#over) throw this.#reason',
@@ -167,8 +167,8 @@ export const engineBreaks = [
     rows: [
       [
         'hook called after the deadline, for a reader that was slow',
-        'await stream.sendText(textOf(parts)) scope.check()',
-        'await stream.sendText(textOf(parts))',
+        'await scope.stream.sendText(textOf(parts)) scope.check()',
+        'await scope.stream.sendText(textOf(parts))',
       ],
     ],
   },
