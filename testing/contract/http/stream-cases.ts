@@ -206,7 +206,7 @@ export function streamCases(test: TestFunction, serve: Serve): void {
   test('a reader that stalls until the deadline finds the failure when it reads on, and the lock is free before', async () => {
     const model = new GatedModel()
     const clock = new VirtualClock()
-    const engine = createChat(model.provider, { clock })
+    const engine = createChat(model.provider, { clock, limits: { maxSessionBytes: Number.POSITIVE_INFINITY } })
     const send = await serve(engine)
     const { events, session } = await streamTurn(send, { flowName: 'Chatting' })
     const call = await model.called()
