@@ -16,13 +16,13 @@ export const flowBreaks = [
   {
     file: 'src/flow/conversation-memory.ts',
     tests: ['src/flow/conversation-memory.', 'src/engine/run-model-step.memory.'],
-    rows: [['user message appended twice', 'if (open.heard.includes(text)) return', '']],
+    rows: [['user message appended twice', 'if (heard.includes(text)) return', '']],
   },
   {
     file: 'src/flow/transition.ts',
     tests: ['src/flow/transition.'],
     rows: [
-      ['base64 not checked', 'if (reply.length % 4 === 0 && base64Pattern.test(reply)) return', 'return'],
+      ['base64 not checked', 'return text.length % 4 === 0 && base64Pattern.test(text)', 'return true'],
       ['content type not checked', '|| !contentTypePattern.test(contentType)', ''],
     ],
   },
