@@ -63,7 +63,6 @@ export type {
   RollingSummaryOptions,
   SlidingWindow,
 } from './flow/compaction.js'
-export { rollingSummary, slidingWindow } from './flow/compaction.js'
 export { End, EndStep } from './flow/end-step.js'
 export { Flow } from './flow/flow.js'
 export type { FlowConstructor, FlowConstructorMap, FlowRegistration } from './flow/flow-registry.js'

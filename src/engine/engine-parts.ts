@@ -9,6 +9,7 @@ import type { FlowSession } from '../session/flow-session.js'
 import type { EngineEvents } from './engine-events.js'
 import type { EngineLimits } from './engine-limits.js'
 import type { IdKind, ModelRetryOptions } from './engine-options.js'
+import type { MemoryKeeper } from './memory-keeper.js'
 import type { TurnScope } from './turn-scope.js'
 
 /** The parts of an engine. */
@@ -17,7 +18,7 @@ export interface EngineParts {
   readonly limits: EngineLimits
   readonly generateId: (kind: IdKind) => string
   readonly events: EngineEvents
-  readonly flows: FlowRegistry
+  readonly flows: FlowRegistry<MemoryKeeper>
   readonly models: ModelRegistry
   readonly session: FlowSession
   readonly services: FlowServices

@@ -17,7 +17,6 @@ import { type SessionDocument, type SessionUsage, sessionLayoutVersion } from '.
 import { BudgetCheck } from './budget-check.js'
 import type { CheckedInput } from './check-input.js'
 import { collectSteps, type FlowSteps } from './collect-steps.js'
-import { checkCompactionOf } from './compact-memory.js'
 import { isoTime } from './iso-time.js'
 import { outputOf } from './structured-output.js'
 import { storableContext } from './turn-draft.js'
@@ -53,7 +52,7 @@ export function createFlow({ parts, flowName }: TurnScope, input: CheckedInput):
 export function bootstrap(scope: TurnScope, flow: Flow): Bootstrapped {
   const { flowName, parts } = scope
   const steps = collectSteps(flow, flowName)
-  checkCompactionOf(scope, steps)
+  parts.flows.keeperOf(flowName)?.check(scope, steps)
   const ofFlow = checkBudgets(flow.budgets(), `Flow '${flowName}': budgets()`)
   const budgets = [parts.budgets, ofFlow].filter((budget) => budget !== undefined)
   return {

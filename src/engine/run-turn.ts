@@ -11,7 +11,6 @@ import type { SessionDocument } from '../session/session-document.js'
 import { ActiveTurn } from './active-turn.js'
 import type { BudgetCheck } from './budget-check.js'
 import type { CheckedInput } from './check-input.js'
-import { startCompaction } from './compact-memory.js'
 import type { ExecuteResult } from './engine-options.js'
 import { isoTime } from './iso-time.js'
 import { bootstrap, createFlow, openSession, type PreparedTurn } from './prepare-turn.js'
@@ -70,7 +69,7 @@ async function runAndCommit(
   const { reply, completed } = await scope.race(() => runPrepared(scope, input, prepared, draft, progress.budget))
   const { parts } = scope
   progress.budget?.keepTime(draft.usage, parts.clock.now())
-  const compaction = completed ? undefined : startCompaction(scope, draft)
+  const compaction = completed ? undefined : parts.flows.keeperOf(scope.flowName)?.start(scope, draft)
   const document = draft.toDocument({
     revision: nextRevision(progress.storedRevision, parts.generateId('revision')),
     at: parts.clock.now(),

@@ -1,6 +1,6 @@
 /**
- * What a flow says of the length of its memory: policies by namespace, and the check of them when the flow is registered.
- * What they do is decided in the engine.
+ * What a flow says of the length of its memory: policies by namespace, and who sees to them. The policies bring that along
+ * (`turnkeeper/memory`), so that an application without any is not made heavier by it.
  */
 import { FlowRegistrationError } from '../errors/engine-errors.js'
 import { isPlainObject } from '../json.js'
@@ -17,7 +17,7 @@ export interface CompactionBounds {
   readonly keep: number
 }
 
-/** What {@link rollingSummary} takes. */
+/** What `rollingSummary` takes. */
 export interface RollingSummaryOptions extends CompactionBounds {
   /** The model that writes the summary. */
   readonly model: ModelSelection
@@ -29,12 +29,12 @@ export interface RollingSummaryOptions extends CompactionBounds {
   readonly maxSummaryCharacters?: number
 }
 
-/** A policy made by {@link slidingWindow}. */
+/** A policy made by `slidingWindow`. */
 export interface SlidingWindow extends CompactionBounds {
   readonly kind: 'window'
 }
 
-/** A policy made by {@link rollingSummary}. */
+/** A policy made by `rollingSummary`. */
 export interface RollingSummary extends RollingSummaryOptions {
   readonly kind: 'summary'
 }
@@ -45,96 +45,29 @@ export type CompactionPolicy = SlidingWindow | RollingSummary
 /** Policies by memory namespace. */
 export type FlowCompaction = Readonly<Record<string, CompactionPolicy>>
 
-/**
- * Forgets the oldest messages of a memory, in the commit of the turn that made it too long.
- *
- * @example
- * ```ts
- * class Desk extends Flow {
- *   static override readonly compaction = { Ask: slidingWindow({ above: 60, keep: 40 }) }
- * }
- * ```
- */
-export function slidingWindow(bounds: CompactionBounds): SlidingWindow {
-  return { ...bounds, kind: 'window' }
-}
+/** Where a policy has what sees to the policies of a flow. */
+export const keeperOf: unique symbol = Symbol.for('turnkeeper.keeperOf')
+
+/** Checks the policies of a flow, all of them, and returns who sees to them. */
+export type KeeperOf<Keeper> = (flowName: string, compaction: FlowCompaction, refuse: RefuseCompaction) => Keeper
+
+/** Makes the error for a part of a flow's `compaction`. */
+export type RefuseCompaction = (where: string, expected: string) => FlowRegistrationError
 
 /**
- * Puts a summary, written by a model, in the place of the oldest messages of a memory: after the reply of the turn that
- * made it too long, under the session's lock. The next summary is made of this one and of what came after it.
- *
- * @example
- * ```ts
- * class Desk extends Flow {
- *   static override readonly compaction = {
- *     Ask: rollingSummary({ above: 60, keep: 20, model: { provider: 'openai', name: 'gpt-5-nano' } }),
- *   }
- * }
- * ```
- */
-export function rollingSummary(options: RollingSummaryOptions): RollingSummary {
-  return { ...options, kind: 'summary' }
-}
-
-type Test = (value: unknown) => boolean
-
-const isString: Test = (value) => typeof value === 'string'
-const isCount: Test = (value) => Number.isSafeInteger(value) && (value as number) > 0
-const orAbsent =
-  (test: Test): Test =>
-  (value) =>
-    value === undefined || test(value)
-
-/** What each member must be, in words. */
-const bounds: Readonly<Record<string, readonly [Test, string]>> = {
-  kind: [isString, ''],
-  keep: [isCount, 'a whole number above 0'],
-  above: [isCount, 'a whole number above keep'],
-}
-const ofKind: Readonly<Record<string, typeof bounds>> = {
-  window: bounds,
-  summary: {
-    ...bounds,
-    model: [
-      (model) =>
-        isPlainObject(model) &&
-        isString(model.provider) &&
-        isString(model.name) &&
-        orAbsent(isPlainObject)(model.params),
-      '{ provider, name, params? } with two strings',
-    ],
-    prompt: [orAbsent(isString), 'a string'],
-    timeoutMs: [orAbsent((value) => typeof value === 'number' && value > 0), 'a number above 0'],
-    maxSummaryCharacters: [orAbsent(isCount), 'a whole number above 0'],
-  },
-}
-
-/**
- * The policies of a flow, read once.
+ * Who sees to the memories of a flow; `undefined` where it has no policies.
  *
  * @throws {@link FlowRegistrationError} that names the flow, the namespace, what is wrong and what was expected.
  */
-export function checkCompaction(flowName: string, compaction: unknown): ReadonlyMap<string, CompactionPolicy> {
-  const policies = new Map<string, CompactionPolicy>()
-  const refuse = (what: string, expected: string): never => {
-    throw new FlowRegistrationError({ message: `Flow '${flowName}': compaction${what} must be ${expected}.` })
+export function readCompaction<Keeper>(flowName: string, compaction: unknown): Keeper | undefined {
+  const refuse: RefuseCompaction = (where, expected) =>
+    new FlowRegistrationError({ message: `Flow '${flowName}': compaction${where} must be ${expected}.` })
+  if (!isPlainObject(compaction)) throw refuse('', 'an object: a policy for each memory namespace')
+  const [namespace] = Object.keys(compaction)
+  if (namespace === undefined) return undefined
+  for (const policy of Object.values(compaction)) {
+    const make = (policy as { readonly [keeperOf]?: KeeperOf<Keeper> } | null | undefined)?.[keeperOf]
+    if (make !== undefined) return make(flowName, compaction as FlowCompaction, refuse)
   }
-  if (!isPlainObject(compaction)) return refuse('', 'an object: a policy for each memory namespace')
-  for (const [namespace, given] of Object.entries(compaction)) {
-    const where = `['${namespace}']`
-    if (namespace === '' || namespace === '__proto__') refuse(where, 'named like a memory namespace')
-    const policy: Record<string, unknown> = isPlainObject(given) ? { ...given } : {}
-    const kind = String(policy.kind)
-    const tests = Object.hasOwn(ofKind, kind) ? ofKind[kind] : undefined
-    if (tests === undefined) return refuse(where, 'slidingWindow({ ... }) or rollingSummary({ ... })')
-    for (const key of Object.keys(policy)) {
-      if (!Object.hasOwn(tests, key)) refuse(where, `made of ${Object.keys(tests).slice(1).join(', ')}; got '${key}'`)
-    }
-    for (const [key, [test, expected]] of Object.entries(tests)) {
-      if (!test(policy[key])) refuse(`${where}.${key}`, expected)
-    }
-    if ((policy.above as number) <= (policy.keep as number)) refuse(`${where}.above`, 'a whole number above keep')
-    policies.set(namespace, Object.freeze(policy) as unknown as CompactionPolicy)
-  }
-  return policies
+  throw refuse(`['${namespace}']`, 'slidingWindow({ ... }) or rollingSummary({ ... })')
 }

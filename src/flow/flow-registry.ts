@@ -3,7 +3,7 @@
  */
 import { FlowRegistrationError } from '../errors/engine-errors.js'
 import { isPlainObject } from '../json.js'
-import { type CompactionPolicy, checkCompaction, type FlowCompaction } from './compaction.js'
+import { type FlowCompaction, readCompaction } from './compaction.js'
 import { Flow } from './flow.js'
 
 /** A class of flows: constructible with no arguments. */
@@ -25,15 +25,14 @@ export type FlowConstructorMap = Readonly<Record<string, FlowConstructor>>
 /** What `registerFlows` takes: a list, or a map by name. */
 export type FlowRegistration = readonly FlowConstructor[] | FlowConstructorMap
 
-/** The flows of one engine. */
-export class FlowRegistry {
+/** The flows of one engine. `Keeper` is what sees to their memories, which the engine knows. */
+export class FlowRegistry<Keeper = unknown> {
   readonly #flows = new Map<string, FlowConstructor>()
-  /** Of those flows that have any. */
-  readonly #compaction = new Map<string, ReadonlyMap<string, CompactionPolicy>>()
+  readonly #keepers = new Map<string, Keeper | undefined>()
 
-  /** The policies of a flow by memory namespace; `undefined` where it has none. */
-  compactionOf(flowName: string): ReadonlyMap<string, CompactionPolicy> | undefined {
-    return this.#compaction.get(flowName)
+  /** Who keeps the memories of a flow short; `undefined` where they grow. */
+  keeperOf(flowName: string): Keeper | undefined {
+    return this.#keepers.get(flowName)
   }
 
   get(flowName: string): FlowConstructor | undefined {
@@ -51,7 +50,7 @@ export class FlowRegistry {
    */
   register(registration: FlowRegistration): void {
     const batch = new Map<string, FlowConstructor>()
-    const policies = new Map<string, ReadonlyMap<string, CompactionPolicy>>()
+    const keepers = new Map<string, Keeper | undefined>()
     for (const [name, flow] of entriesOf(registration)) {
       if (!isFlowConstructor(flow)) throw incomplete()
       const id = flow.id
@@ -63,10 +62,10 @@ export class FlowRegistry {
         throw new FlowRegistrationError({ message: `Flow '${id}' is already registered.` })
       }
       batch.set(id, flow)
-      policies.set(id, checkCompaction(id, flow.compaction))
+      keepers.set(id, readCompaction(id, flow.compaction))
     }
     for (const [name, flow] of batch) this.#flows.set(name, flow)
-    for (const [name, ofFlow] of policies) if (ofFlow.size > 0) this.#compaction.set(name, ofFlow)
+    for (const [name, keeper] of keepers) this.#keepers.set(name, keeper)
   }
 }
 

@@ -40,6 +40,10 @@ const rules: Readonly<Record<string, Rule>> = {
     areas: ['src/(leaf)', 'src/errors', 'src/config', 'src/model', 'src/session', 'src/flow', 'src/stores'],
     packages: ['@standard-schema/spec'],
   },
+  'src/memory': {
+    areas: ['src/(leaf)', 'src/errors', 'src/config', 'src/model', 'src/session', 'src/flow', 'src/engine'],
+    packages: [],
+  },
   'src/(root)': {
     areas: [...leaf, 'src/model', 'src/session', 'src/flow', 'src/stores', 'src/engine'],
     packages: [],
@@ -49,7 +53,7 @@ const rules: Readonly<Record<string, Rule>> = {
   // No package of the AI SDK, not even for types: what is needed of its specification is written down here.
   'adapters/ai-sdk': { areas: ['src/(root)'], packages: [] },
   // Loaded late, where `simulate` is used.
-  testing: { areas: ['src/(root)'], packages: ['fast-check'] },
+  testing: { areas: ['src/(root)', 'src/memory'], packages: ['fast-check'] },
   'testing/msw': { areas: ['src/(root)', 'testing', 'adapters/fetch'], packages: ['msw'] },
   'testing/vitest': { areas: ['src/(root)', 'testing'], packages: ['vitest'] },
   examples: { areas: [], packages: ['*'] },
@@ -161,6 +165,9 @@ describe('the import table', () => {
     ['src/engine/a.ts', "import { a } from '../../adapters/fetch/index.js'"],
     ['src/engine/a.ts', "import { EventEmitter } from 'node:events'"],
     ['src/engine/a.ts', 'const a = await import(name)'],
+    ['src/engine/a.ts', "import { a } from '../memory/a.js'"],
+    ['src/index.ts', "export { a } from './memory/a.js'"],
+    ['src/memory/a.ts', "import { a } from '../stores/a.js'"],
     ['src/unheard-of/a.ts', "import { a } from '../errors/a.js'"],
     ['adapters/fetch/a.ts', "import { a } from '../../src/engine/a.js'"],
     ['adapters/fetch/a.ts', "import { Hono } from 'hono'"],

@@ -8,15 +8,14 @@ import {
   finish,
   type ModelProviderAdapter,
   type ModelSelection,
-  rollingSummary,
   type SessionDocument,
   type SessionStore,
   Step,
   type StepConstructor,
-  slidingWindow,
   type Transition,
   type Turn,
 } from '../../src/index.js'
+import { rollingSummary, slidingWindow } from '../../src/memory/index.js'
 import { fail } from './failure.js'
 
 const flowName = 'Talking'

@@ -4,13 +4,8 @@
 // WRITE_GOLDEN=1  writes the files, where they are not there.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import {
-  type FlowCompaction,
-  FlowEngine,
-  rollingSummary,
-  type SessionDocument,
-  type SessionStore,
-} from '../../../src/index.js'
+import { type FlowCompaction, FlowEngine, type SessionDocument, type SessionStore } from '../../../src/index.js'
+import { rollingSummary } from '../../../src/memory/index.js'
 import { VirtualClock } from '../../virtual-clock.js'
 import { countingProvider } from '../simulation/flows.js'
 import type { FakeRecord } from '../stores/fake-driver.js'

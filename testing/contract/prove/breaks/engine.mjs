@@ -3,8 +3,8 @@
 /** @type {import('../apply-break.mjs').BreakGroups} */
 export const engineBreaks = [
   {
-    file: 'src/engine/compact-memory.ts',
-    tests: ['src/engine/compact-memory.'],
+    file: 'src/memory/compact-memory.ts',
+    tests: ['src/memory/compact-memory.'],
     rows: [
       ['summary begun by an engine that closes', 'if (session.closing) throw new EngineClosedError()', ''],
       [
@@ -16,8 +16,8 @@ export const engineBreaks = [
     ],
   },
   {
-    file: 'src/flow/message-cut.ts',
-    tests: ['src/flow/message-cut.'],
+    file: 'src/memory/message-cut.ts',
+    tests: ['src/memory/message-cut.'],
     rows: [['call and result parted', "role !== 'user' || open.size > 0", "role !== 'user'"]],
   },
   {

@@ -2,8 +2,9 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { answerOf, hasWholePairs, startTalk, summaryModel } from '../../testing/contract/compaction-talk.js'
 import { expectNothingLeft, gate } from '../../testing/contract/engine-harness.js'
 import { flowOf } from '../../testing/contract/test-flows.js'
-import { finish, go, type JsonObject, type ModelRequest, rollingSummary, Step, slidingWindow } from '../index.js'
+import { finish, go, type JsonObject, type ModelRequest, Step } from '../index.js'
 import { jsonSize } from '../json.js'
+import { rollingSummary, slidingWindow } from './index.js'
 
 afterEach(expectNothingLeft)
 

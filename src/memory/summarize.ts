@@ -2,16 +2,17 @@
  * One summary of a part of a conversation: what the model is asked, and whether its answer will do. The conversation is
  * told as one text, so that no provider asks for the tools that it speaks of, and nothing in it speaks for the user.
  */
+
+import { modelError, partsOf, spend, usageOf } from '../engine/model-answer.js'
+import { ModelAttempt } from '../engine/model-attempt.js'
+import type { TurnDraft } from '../engine/turn-draft.js'
+import type { TurnScope } from '../engine/turn-scope.js'
 import { FlowError } from '../errors/flow-error.js'
 import type { RollingSummary } from '../flow/compaction.js'
 import { textMessage } from '../flow/conversation-memory.js'
 import type { Message, MessagePart, TokenUsage } from '../model/message.js'
 import type { ResolvedModelSelection } from '../model/model-provider.js'
 import { resolveSelection } from '../model/model-selection.js'
-import { modelError, partsOf, spend, usageOf } from './model-answer.js'
-import { ModelAttempt } from './model-attempt.js'
-import type { TurnDraft } from './turn-draft.js'
-import type { TurnScope } from './turn-scope.js'
 
 /** What stands before a summary, so that a model which reads it as a message knows what it is. */
 const heading = 'Summary of the conversation so far:\n\n'

@@ -4,24 +4,25 @@
  * what it cost is stored, and nothing else.
  */
 import { setDeadline } from '../config/clock.js'
+import type { FlowSteps } from '../engine/collect-steps.js'
+import { asFlowError } from '../engine/error-text.js'
+import { isoTime } from '../engine/iso-time.js'
+import type { Compaction, MemoryKeeper } from '../engine/memory-keeper.js'
+import { namespaceOf } from '../engine/run-model-step.js'
+import { leavesSessionAlone } from '../engine/settle-turn-error.js'
+import type { TurnDraft } from '../engine/turn-draft.js'
+import { TurnScope } from '../engine/turn-scope.js'
 import { EngineClosedError, FlowRegistrationError } from '../errors/engine-errors.js'
 import { FlowError } from '../errors/flow-error.js'
 import type { CompactionPolicy, RollingSummary } from '../flow/compaction.js'
 import { sizeOfEntries } from '../flow/conversation-memory.js'
-import { cutOf } from '../flow/message-cut.js'
 import { Step } from '../flow/step.js'
 import type { Message } from '../model/message.js'
 import { nextRevision } from '../session/revision.js'
 import type { SessionDocument } from '../session/session-document.js'
 import { shareList } from '../session/shared-lists.js'
-import type { FlowSteps } from './collect-steps.js'
-import { asFlowError } from './error-text.js'
-import { isoTime } from './iso-time.js'
-import { namespaceOf } from './run-model-step.js'
-import { leavesSessionAlone } from './settle-turn-error.js'
+import { cutOf } from './message-cut.js'
 import { selectionOf, summarize } from './summarize.js'
-import type { TurnDraft } from './turn-draft.js'
-import { TurnScope } from './turn-scope.js'
 
 /** A summary that is due. */
 interface DueSummary {
@@ -31,62 +32,61 @@ interface DueSummary {
   readonly count: number
 }
 
-/** What the compaction of one turn has left to do when the turn is stored. */
-export interface Compaction {
-  committed(document: SessionDocument): void
-}
+/** Follows the policies of one flow. */
+export class PolicyKeeper implements MemoryKeeper {
+  readonly #flowName: string
+  readonly #policies: ReadonlyMap<string, CompactionPolicy>
 
-/**
- * Checks what a flow says of its memories against its steps and the registered models.
- *
- * @throws {@link FlowRegistrationError} for a namespace that no model step uses.
- */
-export function checkCompactionOf({ parts, flowName }: TurnScope, steps: FlowSteps): void {
-  const policies = parts.flows.compactionOf(flowName)
-  if (policies === undefined) return
-  const namespaces = new Set<string>()
-  for (const [stepId, step] of steps.all()) if (step instanceof Step) namespaces.add(namespaceOf(step, stepId))
-  for (const [namespace, policy] of policies) {
-    if (!namespaces.has(namespace)) {
-      throw new FlowRegistrationError({
-        message: `Flow '${flowName}': compaction['${namespace}'] is for no memory of its model steps. Memories: ${[...namespaces].join(', ') || 'none'}.`,
-      })
-    }
-    if (policy.kind === 'summary') parts.models.validate(selectionOf(policy, namespace))
+  constructor(flowName: string, policies: ReadonlyMap<string, CompactionPolicy>) {
+    this.#flowName = flowName
+    this.#policies = policies
   }
-}
 
-/** Cuts windows, and finds out which summaries are due. To be called when the turn has said all; `undefined`: none of it. */
-export function startCompaction(scope: TurnScope, draft: TurnDraft): Compaction | undefined {
-  const policies = scope.parts.flows.compactionOf(scope.flowName)
-  if (policies === undefined) return undefined
-  const { memory, base } = draft
-  const windows: { readonly namespace: string; readonly removed: number; readonly kept: number }[] = []
-  const due: DueSummary[] = []
-  for (const [namespace, policy] of policies) {
-    const length = memory.lengthOf(namespace)
-    if (length <= policy.above) continue
-    const messages = memory.messages(namespace)
-    const count = cutOf(messages, policy.keep)
-    if (policy.kind === 'window') {
-      if (count === 0) continue
-      memory.forget(namespace, count)
-      windows.push({ namespace, removed: count, kept: length - count })
-      continue
+  check({ parts }: TurnScope, steps: FlowSteps): void {
+    const namespaces = new Set<string>()
+    for (const [stepId, step] of steps.all()) if (step instanceof Step) namespaces.add(namespaceOf(step, stepId))
+    for (const [namespace, policy] of this.#policies) {
+      if (!namespaces.has(namespace)) {
+        throw new FlowRegistrationError({
+          message: `Flow '${this.#flowName}': compaction['${namespace}'] is for no memory of its model steps. Memories: ${[...namespaces].join(', ') || 'none'}.`,
+        })
+      }
+      if (policy.kind === 'summary') parts.models.validate(selectionOf(policy, namespace))
     }
-    const before = Object.hasOwn(base.flow.memory, namespace) ? (base.flow.memory[namespace]?.messages.length ?? 0) : 0
-    // A summary alone gets no shorter.
-    const isWorthIt = count > (messages[0]?.summary === true ? 1 : 0)
-    if (isWorthIt && isTime(policy, before, length)) due.push({ namespace, policy, count })
   }
-  if (windows.length === 0 && due.length === 0) return undefined
-  return {
-    committed(document) {
-      for (const cut of windows) scope.announce('memory:compacted', { ...cut, durationMs: 0 })
-      if (due.length === 0) return
-      const calls = document.usage.modelCalls - base.usage.modelCalls
-      scope.sequel = { sessionId: document.id, run: () => storeSummaries(scope, document, due, calls) }
-    },
+
+  /** Cuts windows, and finds out which summaries are due. */
+  start(scope: TurnScope, draft: TurnDraft): Compaction | undefined {
+    const { memory, base } = draft
+    const windows: { readonly namespace: string; readonly removed: number; readonly kept: number }[] = []
+    const due: DueSummary[] = []
+    for (const [namespace, policy] of this.#policies) {
+      const length = memory.lengthOf(namespace)
+      if (length <= policy.above) continue
+      const messages = memory.messages(namespace)
+      const count = cutOf(messages, policy.keep)
+      if (policy.kind === 'window') {
+        if (count === 0) continue
+        memory.forget(namespace, count)
+        windows.push({ namespace, removed: count, kept: length - count })
+        continue
+      }
+      const before = Object.hasOwn(base.flow.memory, namespace)
+        ? (base.flow.memory[namespace]?.messages.length ?? 0)
+        : 0
+      // A summary alone gets no shorter.
+      const isWorthIt = count > (messages[0]?.summary === true ? 1 : 0)
+      if (isWorthIt && isTime(policy, before, length)) due.push({ namespace, policy, count })
+    }
+    if (windows.length === 0 && due.length === 0) return undefined
+    return {
+      committed(document) {
+        for (const cut of windows) scope.announce('memory:compacted', { ...cut, durationMs: 0 })
+        if (due.length === 0) return
+        const calls = document.usage.modelCalls - base.usage.modelCalls
+        scope.sequel = { sessionId: document.id, run: () => storeSummaries(scope, document, due, calls) }
+      },
+    }
   }
 }
 

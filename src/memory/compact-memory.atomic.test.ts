@@ -2,13 +2,8 @@
 import { afterEach, expect, test } from 'vitest'
 import { answerOf, hasWholePairs, startTalk, summaryModel, type Talk } from '../../testing/contract/compaction-talk.js'
 import { expectNothingLeft } from '../../testing/contract/engine-harness.js'
-import {
-  type MemorySessionRecord,
-  type ModelRequest,
-  type ModelResponse,
-  rollingSummary,
-  type SessionDocument,
-} from '../index.js'
+import type { MemorySessionRecord, ModelRequest, ModelResponse, SessionDocument } from '../index.js'
+import { rollingSummary } from './index.js'
 
 afterEach(expectNothingLeft)
 

@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { answerOf, hasWholePairs, startTalk, summaryModel, type Talk } from '../../testing/contract/compaction-talk.js'
 import { expectNothingLeft, gate, never } from '../../testing/contract/engine-harness.js'
-import { type ModelResponse, rollingSummary } from '../index.js'
+import type { ModelResponse } from '../index.js'
+import { rollingSummary } from './index.js'
 
 afterEach(expectNothingLeft)
 

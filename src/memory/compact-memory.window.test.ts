@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { hasWholePairs, startTalk } from '../../testing/contract/compaction-talk.js'
 import { expectNothingLeft } from '../../testing/contract/engine-harness.js'
-import { slidingWindow } from './../index.js'
 import { jsonSize } from '../json.js'
+import { slidingWindow } from './index.js'
 
 afterEach(expectNothingLeft)
 

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { flowOf, place } from '../../testing/contract/test-flows.js'
-import { FlowEngine, rollingSummary, slidingWindow } from '../index.js'
-import { checkCompaction } from './compaction.js'
+import { FlowEngine } from '../index.js'
+import { rollingSummary, slidingWindow } from './index.js'
+import { checkPolicies } from './policies.js'
 
 const bounds = { above: 6, keep: 2 }
 const model = { provider: 'p', name: 'm' }
@@ -21,8 +22,8 @@ function refusal(compaction: unknown): unknown {
 }
 
 test('policies are made by their builders', () => {
-  expect(slidingWindow({ above: 60, keep: 40 })).toEqual({ kind: 'window', above: 60, keep: 40 })
-  expect(rollingSummary({ ...bounds, model, prompt: 'Sum up.', timeoutMs: 5, maxSummaryCharacters: 9 })).toEqual({
+  expect(slidingWindow({ above: 60, keep: 40 })).toMatchObject({ kind: 'window', above: 60, keep: 40 })
+  expect(rollingSummary({ ...bounds, model, prompt: 'Sum up.', timeoutMs: 5, maxSummaryCharacters: 9 })).toMatchObject({
     kind: 'summary',
     above: 6,
     keep: 2,
@@ -37,15 +38,15 @@ test('a flow has none, unless it says so', () => {
   expect(flowOf(place('Ask')).compaction).toEqual({})
   class Assigned extends flowOf(place('Ask')) {}
   Assigned.compaction = { Ask: slidingWindow(bounds) }
-  expect(Assigned.compaction).toEqual({ Ask: { kind: 'window', above: 6, keep: 2 } })
+  expect(Assigned.compaction).toMatchObject({ Ask: { kind: 'window', above: 6, keep: 2 } })
   expect(flowOf(place('Ask')).compaction).toEqual({})
 })
 
 test('what is checked is read once, and cannot be changed', () => {
   const given = { Ask: { ...slidingWindow(bounds) } }
-  const policies = checkCompaction('Test', given)
+  const policies = checkPolicies(given, () => new Error() as never)
   given.Ask = slidingWindow({ above: 1, keep: 0 })
-  expect([...policies]).toEqual([['Ask', { kind: 'window', above: 6, keep: 2 }]])
+  expect([...policies]).toMatchObject([['Ask', { kind: 'window', above: 6, keep: 2 }]])
   expect(Object.isFrozen(policies.get('Ask'))).toBe(true)
 })
 
@@ -60,14 +61,24 @@ describe('a registration refuses', () => {
     ],
     [
       'a namespace __proto__',
-      JSON.parse('{"__proto__":{"kind":"window","above":6,"keep":2}}'),
+      { ['__proto__']: slidingWindow(bounds) },
       "compaction['__proto__'] must be named like a memory namespace",
     ],
     ['a number', { Ask: 40 }, `${bounded} must be slidingWindow({ ... }) or rollingSummary({ ... })`],
+    [
+      'what no builder made',
+      { Ask: { ...bounds, kind: 'window' } },
+      `${bounded} must be slidingWindow({ ... }) or rollingSummary({ ... })`,
+    ],
+    [
+      'what no builder made, among others',
+      { Other: slidingWindow(bounds), Ask: { ...bounds, kind: 'window' } },
+      `${bounded} must be slidingWindow({ ... }) or rollingSummary({ ... })`,
+    ],
     ['bare options', { Ask: bounds }, `${bounded} must be slidingWindow({ ... }) or rollingSummary({ ... })`],
     [
       'another kind',
-      { Ask: { ...bounds, kind: 'constructor' } },
+      { Ask: { ...slidingWindow(bounds), kind: 'constructor' } },
       `${bounded} must be slidingWindow({ ... }) or rollingSummary({ ... })`,
     ],
     ['no keep', { Ask: slidingWindow({ above: 6 } as never) }, `${bounded}.keep must be a whole number above 0`],

@@ -1,0 +1,22 @@
+/** What the engine asks of those who keep memories short. They come with a flow's policies, from `turnkeeper/memory`. */
+import type { SessionDocument } from '../session/session-document.js'
+import type { FlowSteps } from './collect-steps.js'
+import type { TurnDraft } from './turn-draft.js'
+import type { TurnScope } from './turn-scope.js'
+
+/** Sees to the memories of one flow. */
+export interface MemoryKeeper {
+  /**
+   * Checks the policies against the flow's steps and the registered models.
+   *
+   * @throws `FlowRegistrationError` for a namespace that no model step uses.
+   */
+  check(scope: TurnScope, steps: FlowSteps): void
+  /** To be called when the turn has said all, before its commit; `undefined`: nothing is too long. */
+  start(scope: TurnScope, draft: TurnDraft): Compaction | undefined
+}
+
+/** What the compaction of one turn has left to do when the turn is stored. */
+export interface Compaction {
+  committed(document: SessionDocument): void
+}
