@@ -44,6 +44,7 @@ const rules: Readonly<Record<string, Rule>> = {
     areas: ['src/(leaf)', 'src/errors', 'src/config', 'src/model', 'src/session', 'src/flow', 'src/engine'],
     packages: [],
   },
+  'src/prompt': { areas: ['src/errors'], packages: [] },
   'src/(root)': {
     areas: [...leaf, 'src/model', 'src/session', 'src/flow', 'src/stores', 'src/engine'],
     packages: [],
@@ -167,6 +168,7 @@ describe('the import table', () => {
     ['src/engine/a.ts', 'const a = await import(name)'],
     ['src/engine/a.ts', "import { a } from '../memory/a.js'"],
     ['src/index.ts', "export { a } from './memory/a.js'"],
+    ['src/prompt/a.ts', "import { a } from '../flow/a.js'"],
     ['src/memory/a.ts', "import { a } from '../stores/a.js'"],
     ['src/unheard-of/a.ts', "import { a } from '../errors/a.js'"],
     ['adapters/fetch/a.ts', "import { a } from '../../src/engine/a.js'"],

@@ -10,7 +10,8 @@
  *   stream has seen it by then, and is told to forget it.
  * - A prompt with values is a `promptTemplate`: one that is missing or misspelt does not compile.
  */
-import { Flow, finish, go, promptTemplate, retry, Step, ToolError, type Turn, tool } from 'turnkeeper'
+import { Flow, finish, go, retry, Step, ToolError, type Turn, tool } from 'turnkeeper'
+import { promptTemplate } from 'turnkeeper/prompt'
 import { z } from 'zod'
 import type { Order } from '../services/orders.js'
 

@@ -11,7 +11,14 @@ const targets: readonly (readonly [string, Platform, readonly string[]])[] = [
   ['browser', 'browser', ['browser', 'import']],
   ['workerd', 'neutral', ['workerd', 'worker', 'browser', 'import']],
 ]
-const subpaths = ['turnkeeper', 'turnkeeper/memory', 'turnkeeper/fetch', 'turnkeeper/ai-sdk', 'turnkeeper/testing']
+const subpaths = [
+  'turnkeeper',
+  'turnkeeper/memory',
+  'turnkeeper/prompt',
+  'turnkeeper/fetch',
+  'turnkeeper/ai-sdk',
+  'turnkeeper/testing',
+]
 /** For an application: what a bundler keeps of the root for a program that runs flows with model and logic steps. */
 const maximumBytes = 21 * 1024
 /** For all that the root exports, the media types and every error class among it. */

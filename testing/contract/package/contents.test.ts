@@ -44,6 +44,7 @@ test('its exports are these, and each names files of the package', () => {
     '.',
     './keyv',
     './memory',
+    './prompt',
     './fetch',
     './hono',
     './ai-sdk',

@@ -26,7 +26,14 @@ const resolutions = {
 const surroundings = { 'the DOM, without Node types': web, 'Node types, without the DOM': node }
 
 /** Every value is used, so that an entry point whose declarations fell to `any` is an error. */
-const subpaths = ['turnkeeper', 'turnkeeper/memory', 'turnkeeper/fetch', 'turnkeeper/ai-sdk', 'turnkeeper/testing']
+const subpaths = [
+  'turnkeeper',
+  'turnkeeper/memory',
+  'turnkeeper/prompt',
+  'turnkeeper/fetch',
+  'turnkeeper/ai-sdk',
+  'turnkeeper/testing',
+]
 const usesAll = `${subpaths.map((subpath, index) => `import * as entry${index} from '${subpath}'`).join('\n')}
 type IsAny<T> = 0 extends 1 & T ? true : false
 ${subpaths.map((_, index) => `export const any${index}: IsAny<typeof entry${index}> = false`).join('\n')}

@@ -1,5 +1,5 @@
 import { expectTypeOf, test } from 'vitest'
-import { joinPrompts, type PromptValue, type PromptVariables, promptTemplate } from '../index.js'
+import { joinPrompts, type PromptValue, type PromptVariables, promptTemplate } from './index.js'
 
 test('the variables are told from the literal', () => {
   expectTypeOf<PromptVariables<'You speak with {{name}} of {{ company }}.'>>().toEqualTypeOf<'name' | 'company'>()
