@@ -137,7 +137,7 @@ describe("over the engine's own lock", () => {
     await gate.reached
     const turns = [say(one, 'b'), say(one, 'c')]
     await clock.settle()
-    const left = stream.return?.()
+    const left = stream.return()
     gate.open()
     await Promise.all([left, ...turns])
     probe.assertSerialized(one)

@@ -59,7 +59,7 @@ export function createStreamBody({ first, events, heartbeatMs, report }: StreamS
     ended = true
     stopHeartbeat()
     try {
-      await events.return?.()
+      await events.return()
     } catch (error) {
       report(error)
     }

@@ -32,4 +32,9 @@ export type FlowStreamEvent =
  * The pieces of one turn, to be read once. The turn begins when the first one is asked for, and waits for a slow reader.
  * Leaving the loop early aborts the turn, and resolves when the session's lock is free again.
  */
-export type FlowStream = AsyncIterableIterator<FlowStreamEvent, undefined, void>
+export interface FlowStream extends AsyncIterableIterator<FlowStreamEvent, undefined, void> {
+  /** The next piece; the first call begins the turn. Never rejects. */
+  next(): Promise<IteratorResult<FlowStreamEvent, undefined>>
+  /** Stops reading: aborts the turn, unless its commit has begun. Resolves when the turn is settled. */
+  return(): Promise<IteratorResult<FlowStreamEvent, undefined>>
+}

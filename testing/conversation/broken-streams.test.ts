@@ -23,13 +23,17 @@ function conversationOf(...events: FlowStreamEvent[]): Conversation {
   left = 0
   return new Conversation(Onboarding, {
     onEngine(engine) {
-      engine.stream = async function* () {
+      async function* pieces(): AsyncGenerator<FlowStreamEvent, undefined, void> {
         try {
           yield* events
         } finally {
           left++
         }
         return undefined
+      }
+      engine.stream = () => {
+        const stream = pieces()
+        return Object.assign(stream, { return: stream.return.bind(stream, undefined) })
       }
     },
   })

@@ -71,7 +71,7 @@ class TurnCommand implements Command {
     world.probes.set(token, async () => {
       if (interference === 'timeout' || interference === 'hang') world.clock.jump(turnTimeoutMs)
       if (interference === 'hang') return new Promise(() => undefined)
-      if (interference === 'cancel' && isStreamed) left = stream?.return?.()
+      if (interference === 'cancel' && isStreamed) left = stream?.return()
       else if (interference === 'cancel') client.abort()
       else await world.disturb(world.issued[issuedBefore] ?? sessionId ?? '', interference)
     })

@@ -15,7 +15,7 @@ export async function readTurn(
   const events: FlowStreamEvent[] = []
   for (;;) {
     if (await beforeRead(events.length)) {
-      await stream.return?.()
+      await stream.return()
       expect(await stream.next()).toEqual({ done: true, value: undefined })
       return undefined
     }
