@@ -2,7 +2,7 @@
  * Settings by name. Values that were passed in win over the environment, which wins over defaults. The environment is
  * read here and nowhere else, when a setting is asked for.
  */
-import { InvalidInputError } from '../errors/engine-errors.js'
+import { InvalidInputError, invalidInput } from '../errors/engine-errors.js'
 
 /** Anything that answers settings by name: a {@link ConfigManager}, or an object of the application's own. */
 export interface ConfigReader {
@@ -49,9 +49,7 @@ export class ConfigManager implements ConfigReader {
   require(key: string): string {
     const value = this.get(key)
     if (value === undefined) {
-      throw new InvalidInputError({
-        message: `Setting '${key}' is missing. Set it in the environment, or pass it to ConfigManager.`,
-      })
+      throw invalidInput(`Setting '${key}' is missing. Set it in the environment, or pass it to ConfigManager.`)
     }
     return value
   }

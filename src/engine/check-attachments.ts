@@ -2,7 +2,7 @@
  * The images and files that came with a message: which forms there are, checked and copied. Whether a model can read them
  * is its provider's to say; nothing is fetched or decoded here.
  */
-import { InvalidInputError } from '../errors/engine-errors.js'
+import { InvalidInputError, invalidInput } from '../errors/engine-errors.js'
 import { isBase64 } from '../flow/transition.js'
 import { isPlainObject, jsonSize } from '../json.js'
 import type { FilePart, ImagePart } from '../model/message.js'
@@ -23,7 +23,7 @@ const none: readonly never[] = Object.freeze([])
  */
 export function checkAttachments(given: unknown, limits: EngineLimits): readonly (ImagePart | FilePart)[] {
   if (given === undefined) return none
-  if (!Array.isArray(given)) throw new InvalidInputError({ message: 'attachments must be a list.' })
+  if (!Array.isArray(given)) throw invalidInput('attachments must be a list.')
   const checked = Object.freeze(Array.from(given, checkAttachment))
   if (jsonSize(checked) > limits.maxAttachmentBytes) {
     throw limitExceeded(limits, 'maxAttachmentBytes', 'The size of the attachments')
@@ -32,7 +32,7 @@ export function checkAttachments(given: unknown, limits: EngineLimits): readonly
 }
 
 function checkAttachment(given: unknown, index: number): ImagePart | FilePart {
-  const refuse = (problem: string): Error => new InvalidInputError({ message: `attachments[${index}]${problem}.` })
+  const refuse = (problem: string): Error => invalidInput(`attachments[${index}]${problem}.`)
   if (!isPlainObject(given)) throw refuse(' must be a plain object')
   const { type, mediaType, data, url, name, ...others } = given
   if (type !== 'image' && type !== 'file') throw refuse(".type must be 'image' or 'file'")

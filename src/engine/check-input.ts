@@ -2,7 +2,7 @@
  * The first look at what a caller passed: types, shapes and sizes, before a lock is taken or a flow is looked up. What
  * passes is copied, so that the caller cannot change it under way.
  */
-import { InvalidInputError } from '../errors/engine-errors.js'
+import { InvalidInputError, invalidInput } from '../errors/engine-errors.js'
 import { copyJson, deepFreeze, isPlainObject, type JsonObject, jsonSize, utf8Length } from '../json.js'
 import type { FilePart, ImagePart } from '../model/message.js'
 import { checkAttachments } from './check-attachments.js'
@@ -39,9 +39,7 @@ export function isSessionId(sessionId: string): boolean {
 export function checkSessionId(sessionId: unknown): string | undefined {
   if (sessionId === undefined || sessionId === '') return undefined
   if (typeof sessionId === 'string' && isSessionId(sessionId)) return sessionId
-  throw new InvalidInputError({
-    message: 'sessionId must be 1 to 256 visible ASCII characters without a comma.',
-  })
+  throw invalidInput('sessionId must be 1 to 256 visible ASCII characters without a comma.')
 }
 
 /** Checks the texts of a turn and copies its JSON. */
@@ -60,23 +58,23 @@ export function checkTurnInput(
 ): CheckedInput {
   const { flowName, userMessage, signal, owner } = input
   if (typeof flowName !== 'string' || flowName === '') {
-    throw new InvalidInputError({ message: 'flowName must be a string that is not empty.' })
+    throw invalidInput('flowName must be a string that is not empty.')
   }
-  if (typeof userMessage !== 'string') throw new InvalidInputError({ message: 'userMessage must be a string.' })
+  if (typeof userMessage !== 'string') throw invalidInput('userMessage must be a string.')
   // The exact count only where it can matter: a UTF-16 unit takes three bytes at most.
   if (userMessage.length * 3 > limits.maxMessageBytes && utf8Length(userMessage) > limits.maxMessageBytes) {
     throw limitExceeded(limits, 'maxMessageBytes', 'The user message')
   }
   const attachments = checkAttachments(input.attachments, limits)
   if (signal !== undefined && !isAbortSignal(signal)) {
-    throw new InvalidInputError({ message: 'signal must be an AbortSignal.' })
+    throw invalidInput('signal must be an AbortSignal.')
   }
   if (owner !== undefined && (typeof owner !== 'string' || owner === '')) {
-    throw new InvalidInputError({ message: 'owner must be a string that is not empty.' })
+    throw invalidInput('owner must be a string that is not empty.')
   }
   const serverContext = checkObject(input.serverContext, 'serverContext', limits.maxJsonDepth)
   if (serverContext !== undefined && Object.hasOwn(serverContext, 'config')) {
-    throw new InvalidInputError({ message: "serverContext may not have a key 'config': that one is the session's." })
+    throw invalidInput("serverContext may not have a key 'config': that one is the session's.")
   }
   // A config of the deepest kind, and the object around it.
   const context = checkObject(input.context, 'context', limits.maxJsonDepth + 1)
@@ -99,8 +97,8 @@ export function checkConfig(config: unknown, limits: EngineLimits): JsonObject |
 
 function checkObject(value: unknown, name: string, maxDepth: number): JsonObject | undefined {
   if (value === undefined) return undefined
-  if (!isPlainObject(value)) throw new InvalidInputError({ message: `${name} must be a plain object.` })
-  const refuse = (problem: string, cause: Error): Error => new InvalidInputError({ message: `${problem}.`, cause })
+  if (!isPlainObject(value)) throw invalidInput(`${name} must be a plain object.`)
+  const refuse = (problem: string, cause: Error): Error => invalidInput(`${problem}.`, cause)
   return deepFreeze(copyJson(value, name, maxDepth, refuse)) as JsonObject
 }
 

@@ -1,5 +1,5 @@
 /** The steps of one flow object, constructed and checked. Which of them runs is not decided here. */
-import { FlowCodeError, FlowRegistrationError } from '../errors/engine-errors.js'
+import { FlowCodeError, FlowRegistrationError, flowCodeError, registrationError } from '../errors/engine-errors.js'
 import { BaseStep, type StepConstructor } from '../flow/base-step.js'
 import { End, EndStep } from '../flow/end-step.js'
 import type { Flow } from '../flow/flow.js'
@@ -11,24 +11,24 @@ export class FlowSteps {
   readonly #flowName: string
   readonly #steps: ReadonlyMap<string, BaseStep>
   /** Current IDs by former ones; empty for most flows. */
-  readonly #aliases: ReadonlyMap<string, string>
+  readonly aliases: ReadonlyMap<string, string>
   /** Where a session starts. */
   readonly initial: string
   /** Where `finish` leads. */
   readonly end: string
 
-  constructor(options: {
-    readonly flowName: string
-    readonly steps: ReadonlyMap<string, BaseStep>
-    readonly aliases: ReadonlyMap<string, string>
-    readonly initial: StepConstructor | string
-    readonly end: string
-  }) {
-    this.#flowName = options.flowName
-    this.#steps = options.steps
-    this.#aliases = options.aliases
-    this.end = options.end
-    this.initial = this.idOf(options.initial)
+  constructor(
+    flowName: string,
+    steps: ReadonlyMap<string, BaseStep>,
+    aliases: ReadonlyMap<string, string>,
+    initial: StepConstructor | string,
+    end: string,
+  ) {
+    this.#flowName = flowName
+    this.#steps = steps
+    this.aliases = aliases
+    this.end = end
+    this.initial = this.idOf(initial)
   }
 
   get(id: string): BaseStep | undefined {
@@ -44,10 +44,6 @@ export class FlowSteps {
     return this.#steps
   }
 
-  get aliases(): ReadonlyMap<string, string> {
-    return this.#aliases
-  }
-
   /**
    * The ID of a step named by class or ID.
    *
@@ -57,7 +53,7 @@ export class FlowSteps {
     const id = typeof target === 'string' ? target : target.id
     if (this.#steps.has(id)) return id
     const known = [...this.#steps.keys()].join(', ')
-    throw new FlowCodeError({ message: `Flow '${this.#flowName}' has no step '${String(id)}'. Its steps: ${known}.` })
+    throw flowCodeError(`Flow '${this.#flowName}' has no step '${String(id)}'. Its steps: ${known}.`)
   }
 }
 
@@ -69,31 +65,29 @@ export class FlowSteps {
 export function collectSteps(flow: Flow, flowName: string): FlowSteps {
   const classes: unknown = flow.steps()
   if (!Array.isArray(classes) || classes.length === 0) {
-    throw new FlowRegistrationError({ message: `Flow '${flowName}' must return at least one step class from steps().` })
+    throw registrationError(`Flow '${flowName}' must return at least one step class from steps().`)
   }
   const steps = new Map<string, BaseStep>()
   const aliases = new Map<string, string>()
   let end: string | undefined
   for (const stepClass of classes as readonly StepConstructor[]) {
     if (typeof stepClass !== 'function' || !(stepClass.prototype instanceof BaseStep)) {
-      throw new FlowRegistrationError({
-        message: `Flow '${flowName}' lists something that is no step class; extend Step, LogicStep or EndStep.`,
-      })
+      throw registrationError(
+        `Flow '${flowName}' lists something that is no step class; extend Step, LogicStep or EndStep.`,
+      )
     }
     const id = checkStepId(stepClass, flowName)
     if (steps.has(id)) {
-      throw new FlowRegistrationError({ message: `Flow '${flowName}' has two steps with the ID '${id}'.` })
+      throw registrationError(`Flow '${flowName}' has two steps with the ID '${id}'.`)
     }
     const step = new stepClass()
     if (!(step instanceof LogicStep || step instanceof Step || step instanceof EndStep)) {
-      throw new FlowRegistrationError({
-        message: `Step '${id}' of flow '${flowName}' must extend Step, LogicStep or EndStep.`,
-      })
+      throw registrationError(`Step '${id}' of flow '${flowName}' must extend Step, LogicStep or EndStep.`)
     }
     steps.set(id, step)
     for (const alias of stepClass.aliases) {
       if (aliases.has(alias)) {
-        throw new FlowRegistrationError({ message: `Flow '${flowName}' has two steps with the alias '${alias}'.` })
+        throw registrationError(`Flow '${flowName}' has two steps with the alias '${alias}'.`)
       }
       aliases.set(alias, id)
     }
@@ -102,37 +96,23 @@ export function collectSteps(flow: Flow, flowName: string): FlowSteps {
   if (!steps.has(End.id)) steps.set(End.id, new End())
   for (const alias of aliases.keys()) {
     if (steps.has(alias)) {
-      throw new FlowRegistrationError({
-        message: `Flow '${flowName}' has a step '${alias}' and another with that alias.`,
-      })
+      throw registrationError(`Flow '${flowName}' has a step '${alias}' and another with that alias.`)
     }
   }
   const [first] = steps.keys()
-  return new FlowSteps({
-    flowName,
-    steps,
-    aliases,
-    initial: flow.initialStep() ?? (first as string),
-    end: end ?? End.id,
-  })
+  return new FlowSteps(flowName, steps, aliases, flow.initialStep() ?? (first as string), end ?? End.id)
 }
 
 function checkStepId(stepClass: StepConstructor, flowName: string): string {
   const id: unknown = stepClass.id
   if (typeof id !== 'string' || id.trim() === '') {
-    throw new FlowRegistrationError({
-      message: `Flow '${flowName}' has a step whose ID is blank. Give it a static id.`,
-    })
+    throw registrationError(`Flow '${flowName}' has a step whose ID is blank. Give it a static id.`)
   }
   if (id === '__proto__') {
-    throw new FlowRegistrationError({
-      message: `Flow '${flowName}' has a step with the ID '__proto__', which is refused.`,
-    })
+    throw registrationError(`Flow '${flowName}' has a step with the ID '__proto__', which is refused.`)
   }
   if (id === End.id && (stepClass as unknown) !== End) {
-    throw new FlowRegistrationError({
-      message: `Flow '${flowName}' has a step with the ID 'End', which is reserved.`,
-    })
+    throw registrationError(`Flow '${flowName}' has a step with the ID 'End', which is reserved.`)
   }
   return id
 }

@@ -2,7 +2,7 @@
  * What an engine tells its listeners, and the wall between them and the turns: a listener that throws or rejects
  * touches neither a turn nor another listener. Payloads are frozen and carry no text of a conversation.
  */
-import { InvalidInputError } from '../errors/engine-errors.js'
+import { invalidInput } from '../errors/engine-errors.js'
 import type { FlowErrorCode } from '../errors/flow-error.js'
 
 /** What every event of a session carries. */
@@ -156,7 +156,7 @@ export class EngineEvents {
 
   #add(name: EngineEventName, listener: AnyListener, once: boolean): void {
     if (typeof listener !== 'function') {
-      throw new InvalidInputError({ message: `A listener of '${name}' must be a function.` })
+      throw invalidInput(`A listener of '${name}' must be a function.`)
     }
     const listeners = this.#listeners.get(name)
     if (listeners === undefined) this.#listeners.set(name, new Map([[listener, once]]))

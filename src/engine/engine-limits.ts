@@ -1,5 +1,5 @@
 /** The limits of an engine: their defaults, and the check of what the application passed. */
-import { InvalidInputError, LimitExceededError } from '../errors/engine-errors.js'
+import { InvalidInputError, invalidInput, LimitExceededError } from '../errors/engine-errors.js'
 
 /** Limits of an engine. Each is a number above 0; `Infinity` switches one off. */
 export interface EngineLimits {
@@ -55,14 +55,10 @@ const defaults: EngineLimits = {
 export function resolveLimits(limits: Partial<EngineLimits> = {}): EngineLimits {
   for (const [name, value] of Object.entries(limits)) {
     if (!Object.hasOwn(defaults, name)) {
-      throw new InvalidInputError({
-        message: `There is no limit '${name}'. Limits: ${Object.keys(defaults).join(', ')}.`,
-      })
+      throw invalidInput(`There is no limit '${name}'. Limits: ${Object.keys(defaults).join(', ')}.`)
     }
     if (value !== undefined && !(typeof value === 'number' && value > 0)) {
-      throw new InvalidInputError({
-        message: `Limit ${name} must be a number above 0, or Infinity to switch it off; got ${String(value)}.`,
-      })
+      throw invalidInput(`Limit ${name} must be a number above 0, or Infinity to switch it off; got ${String(value)}.`)
     }
   }
   const given = Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined))

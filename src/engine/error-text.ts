@@ -2,7 +2,7 @@
  * From anything thrown to a {@link FlowError} whose message may leave the process. Texts of flow code go out as they
  * are, cut and with credentials blacked out; the engine's own sentences are left alone.
  */
-import { FlowCodeError } from '../errors/engine-errors.js'
+import { flowCodeError } from '../errors/engine-errors.js'
 import { FlowError } from '../errors/flow-error.js'
 
 /** Characters of a text that is not the engine's own. */
@@ -26,7 +26,7 @@ export function thrownText(thrown: unknown): string {
 
 /** What flow code threw, as a {@link FlowError}. */
 export function asFlowError(thrown: unknown): FlowError {
-  return FlowError.isInstance(thrown) ? thrown : new FlowCodeError({ message: thrownText(thrown), cause: thrown })
+  return FlowError.isInstance(thrown) ? thrown : flowCodeError(thrownText(thrown), thrown)
 }
 
 /** Whole words only: half a credential looks like none. */

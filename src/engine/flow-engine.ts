@@ -4,7 +4,7 @@
  */
 import { setDeadline, systemClock } from '../config/clock.js'
 import { ConfigManager } from '../config/config-manager.js'
-import { EngineClosedError, InvalidInputError, TurnAbortedError, TurnTimeoutError } from '../errors/engine-errors.js'
+import { EngineClosedError, invalidInput, TurnAbortedError, TurnTimeoutError } from '../errors/engine-errors.js'
 import { type FlowConstructor, type FlowRegistration, FlowRegistry } from '../flow/flow-registry.js'
 import type { FlowServices } from '../flow/turn.js'
 import { deepFreeze } from '../json.js'
@@ -66,7 +66,7 @@ export class FlowEngine {
     const store = checkStore(options.sessionStore) ?? createStore(options.configManager ?? new ConfigManager(), clock)
     const unknownSession = options.unknownSession ?? 'new'
     if (unknownSession !== 'new' && unknownSession !== 'reject') {
-      throw new InvalidInputError({ message: "The engine option unknownSession must be 'new' or 'reject'." })
+      throw invalidInput("The engine option unknownSession must be 'new' or 'reject'.")
     }
     this.#parts = {
       clock,

@@ -1,5 +1,5 @@
 /** The IDs of one engine: the application's, checked, or random ones. */
-import { InvalidInputError } from '../errors/engine-errors.js'
+import { invalidInput } from '../errors/engine-errors.js'
 import { isSessionId } from './check-input.js'
 import type { IdKind } from './engine-options.js'
 import { createRandomId } from './random-id.js'
@@ -19,8 +19,6 @@ export function createGenerateId(generateId: ((kind: IdKind) => string) | undefi
   return (kind) => {
     const id: unknown = generateId(kind)
     if (typeof id === 'string' && isSessionId(id)) return id
-    throw new InvalidInputError({
-      message: `generateId('${kind}') must return 1 to 256 visible ASCII characters without a comma.`,
-    })
+    throw invalidInput(`generateId('${kind}') must return 1 to 256 visible ASCII characters without a comma.`)
   }
 }

@@ -9,25 +9,28 @@ import type { ModelResponse } from '../model/model-provider.js'
 import type { ResolvedModel } from '../model/model-registry.js'
 import type { TurnDraft } from './turn-draft.js'
 
+/** What providers may leave out. */
+const optionalCounts = ['cachedInputTokens', 'reasoningTokens'] as const
+
 /** What a call cost. Counts that are none are 0; what the provider does not tell is absent. */
 export function usageOf(response: ModelResponse): TokenUsage {
-  const { inputTokens, outputTokens, cachedInputTokens, reasoningTokens } = response?.usage ?? {}
-  const usage = { inputTokens: tokens(inputTokens), outputTokens: tokens(outputTokens) }
-  if (cachedInputTokens === undefined && reasoningTokens === undefined) return usage
-  return {
-    ...usage,
-    ...(cachedInputTokens === undefined ? {} : { cachedInputTokens: tokens(cachedInputTokens) }),
-    ...(reasoningTokens === undefined ? {} : { reasoningTokens: tokens(reasoningTokens) }),
+  const told = response?.usage
+  const usage: { -readonly [Name in keyof TokenUsage]: TokenUsage[Name] } = {
+    inputTokens: tokens(told?.inputTokens),
+    outputTokens: tokens(told?.outputTokens),
   }
+  for (const name of optionalCounts) if (told?.[name] !== undefined) usage[name] = tokens(told[name])
+  return usage
 }
 
 /** Adds to what the session spent. What no provider told of stays absent. */
 export function spend(spent: TurnDraft['usage'], usage: TokenUsage): void {
-  const { inputTokens, outputTokens, cachedInputTokens, reasoningTokens } = usage
-  spent.inputTokens += inputTokens
-  spent.outputTokens += outputTokens
-  if (cachedInputTokens !== undefined) spent.cachedInputTokens = (spent.cachedInputTokens ?? 0) + cachedInputTokens
-  if (reasoningTokens !== undefined) spent.reasoningTokens = (spent.reasoningTokens ?? 0) + reasoningTokens
+  spent.inputTokens += usage.inputTokens
+  spent.outputTokens += usage.outputTokens
+  for (const name of optionalCounts) {
+    const count = usage[name]
+    if (count !== undefined) spent[name] = (spent[name] ?? 0) + count
+  }
 }
 
 function tokens(count: unknown): number {

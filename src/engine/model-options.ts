@@ -1,5 +1,5 @@
 /** The engine's options about calls of models: their defaults, and the check of what the application passed. */
-import { InvalidInputError } from '../errors/engine-errors.js'
+import { InvalidInputError, invalidInput } from '../errors/engine-errors.js'
 import { CircuitBreakers } from '../model/circuit-breaker.js'
 import { checkBudgets } from '../model/model-budget.js'
 import { checkNumber, settingsOf } from '../model/settings.js'
@@ -16,7 +16,7 @@ export function resolveModelOptions(
 ): Pick<EngineParts, 'modelRetry' | 'circuitBreakers' | 'budgets' | 'random'> {
   const { random = Math.random } = options
   if (typeof random !== 'function') {
-    throw new InvalidInputError({ message: 'Engine option random must be a function.' })
+    throw invalidInput('Engine option random must be a function.')
   }
   const modelRetry = withDefaults(
     'modelRetry',

@@ -2,7 +2,7 @@
  * Everything before a turn's first step: the flow object, its steps and models, and the session's document, restored
  * or new. Nothing is written here, and a failure here leaves the stored document as it was.
  */
-import { FlowCodeError, FlowNotFoundError, InvalidInputError } from '../errors/engine-errors.js'
+import { FlowNotFoundError, flowCodeError, invalidInput } from '../errors/engine-errors.js'
 import { SessionFlowInvariantError, SessionFlowMismatchError, SessionNotFoundError } from '../errors/session-errors.js'
 import { Flow } from '../flow/flow.js'
 import type { FlowConstructor } from '../flow/flow-registry.js'
@@ -221,13 +221,13 @@ function resolveModels(
   const needsPrices = budgets.some(({ turn, session }) => turn?.cost !== undefined || session?.cost !== undefined)
   const resolve = (choice: ModelChoice, base: ModelChoice | undefined, source: string): readonly ResolvedModel[] => {
     const selections = listOf(choice)
-    if (selections.length === 0) throw new InvalidInputError({ message: `${source} returned an empty list.` })
+    if (selections.length === 0) throw invalidInput(`${source} returned an empty list.`)
     return selections.map((selection) => {
       const resolved = models.resolve(resolveSelection(selection, listOf(base), source))
       if (!needsPrices || resolved.prices !== undefined) return resolved
-      throw new InvalidInputError({
-        message: `Model '${selection.name}' of provider '${selection.provider}' has no prices in the catalog, and a budget of cost is set.`,
-      })
+      throw invalidInput(
+        `Model '${selection.name}' of provider '${selection.provider}' has no prices in the catalog, and a budget of cost is set.`,
+      )
     })
   }
   const flowChoice = flow.model()
@@ -241,9 +241,9 @@ function resolveModels(
     const own = step.model()
     const resolved = own === undefined ? flowModels : resolve(own, flowChoice, `model() of step '${stepId}'`)
     if (resolved === undefined) {
-      throw new FlowCodeError({
-        message: `Step '${stepId}' of flow '${scope.flowName}' has no model. Return one from model() of the step or of the flow.`,
-      })
+      throw flowCodeError(
+        `Step '${stepId}' of flow '${scope.flowName}' has no model. Return one from model() of the step or of the flow.`,
+      )
     }
     if (resolved === flowModels) continue
     ofSteps ??= new Map()

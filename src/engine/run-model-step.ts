@@ -2,7 +2,7 @@
  * A model step: calls the model, runs the tools it asks for, and goes on until there is an answer or a move. Every
  * tool call gets its result in memory, whatever happens to it.
  */
-import { FlowCodeError, type ModelBlockedError } from '../errors/engine-errors.js'
+import { flowCodeError, type ModelBlockedError } from '../errors/engine-errors.js'
 import { FlowError } from '../errors/flow-error.js'
 import { message, textMessage } from '../flow/conversation-memory.js'
 import { Step } from '../flow/step.js'
@@ -22,9 +22,9 @@ export type ModelStepOutcome = { readonly text: string } | { readonly transition
 export function namespaceOf(step: Step, stepId: string): string {
   const namespace: unknown = step.memory ?? stepId
   if (typeof namespace === 'string' && namespace !== '' && namespace !== '__proto__') return namespace
-  throw new FlowCodeError({
-    message: `The memory namespace of step '${stepId}' must be a string that is not empty, and not '__proto__'.`,
-  })
+  throw flowCodeError(
+    `The memory namespace of step '${stepId}' must be a string that is not empty, and not '__proto__'.`,
+  )
 }
 
 /** Runs a model step until it answers or moves on. */
@@ -52,8 +52,7 @@ export async function runModelStep(
     const asked: unknown = step.prompt(turn)
     const prompt: unknown = typeof asked === 'string' ? asked : await asked
     scope.check()
-    if (typeof prompt !== 'string')
-      throw new FlowCodeError({ message: `prompt of step '${stepId}' must return a string.` })
+    if (typeof prompt !== 'string') throw flowCodeError(`prompt of step '${stepId}' must return a string.`)
     const messages = draft.memory.messages(namespace)
     const system = joinPrompts(prompt, extraPrompt)
     let answered: ModelAnswer
@@ -101,9 +100,7 @@ export async function runModelStep(
         return { text: answer }
       }
       if (!Transition.isInstance(answer)) {
-        throw new FlowCodeError({
-          message: `onReply of step '${stepId}' must return a text, retry(...) or a transition.`,
-        })
+        throw flowCodeError(`onReply of step '${stepId}' must return a text, retry(...) or a transition.`)
       }
       draft.memory.append(namespace, message('assistant', said, turn.number))
       if (answer.fields.kind !== 'stay') return { transition: answer }
@@ -147,7 +144,7 @@ async function recover(run: StepRun, step: Step, stepId: string, error: unknown)
     if (Transition.isInstance(returned)) return returned
     if (returned !== undefined) {
       const whose = asked === step ? `step '${stepId}'` : `flow '${scope.flowName}'`
-      throw new FlowCodeError({ message: `${hook} of ${whose} must return nothing or a transition.` })
+      throw flowCodeError(`${hook} of ${whose} must return nothing or a transition.`)
     }
   }
   throw error
@@ -161,9 +158,7 @@ function spoken(part: TextPart): TextPart {
 function retryReason(answer: Transition, stepId: string): string {
   const { feedback } = answer.fields
   if (feedback !== undefined) return feedback
-  throw new FlowCodeError({
-    message: `onReply of step '${stepId}' returned stay() without a text.`,
-  })
+  throw flowCodeError(`onReply of step '${stepId}' returned stay() without a text.`)
 }
 
 const noTools: ReadonlyMap<string, Tool> = new Map()
@@ -172,8 +167,7 @@ function byName(offered: readonly Tool[], stepId: string): ReadonlyMap<string, T
   if (offered.length === 0) return noTools
   const tools = new Map<string, Tool>()
   for (const tool of offered) {
-    if (tools.has(tool.name))
-      throw new FlowCodeError({ message: `Step '${stepId}' offers two tools with the name '${tool.name}'.` })
+    if (tools.has(tool.name)) throw flowCodeError(`Step '${stepId}' offers two tools with the name '${tool.name}'.`)
     tools.set(tool.name, tool)
   }
   return tools

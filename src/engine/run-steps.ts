@@ -2,7 +2,7 @@
  * From the current step to the end of the turn: runs steps, applies transitions, and stops at the first one that
  * answers. It changes the draft and nothing else.
  */
-import { FlowCodeError } from '../errors/engine-errors.js'
+import { flowCodeError } from '../errors/engine-errors.js'
 import type { Awaitable, BaseStep } from '../flow/base-step.js'
 import { textMessage } from '../flow/conversation-memory.js'
 import { EndStep } from '../flow/end-step.js'
@@ -84,9 +84,9 @@ async function runLogicStep(run: StepRun, step: LogicStep, stepId: string): Prom
   const returned: unknown = await step.run(run.turn)
   run.scope.check()
   if (Transition.isInstance(returned)) return returned
-  throw new FlowCodeError({
-    message: `Step '${stepId}' returned ${returned === undefined ? 'nothing' : 'no transition'} from run(). Return go(...), reply(...), stay(...) or finish(...).`,
-  })
+  throw flowCodeError(
+    `Step '${stepId}' returned ${returned === undefined ? 'nothing' : 'no transition'} from run(). Return go(...), reply(...), stay(...) or finish(...).`,
+  )
 }
 
 async function closing(run: StepRun, step: EndStep, stepId: string): Promise<Answer> {
@@ -106,9 +106,7 @@ function apply(run: StepRun, progress: Progress, transition: Transition, from: s
   }
   const text = kind === 'reply' ? reply : feedback
   if (text === undefined) {
-    throw new FlowCodeError({
-      message: `Step '${from}' returned stay() without a text from ${place}.`,
-    })
+    throw flowCodeError(`Step '${from}' returned stay() without a text from ${place}.`)
   }
   if (contentType !== undefined) {
     draft.contentType = contentType
@@ -156,12 +154,10 @@ async function enter(
   scope.check()
   if (returned === undefined) return
   if (!Transition.isInstance(returned)) {
-    throw new FlowCodeError({ message: `onEnter of step '${stepId}' must return nothing or a transition.` })
+    throw flowCodeError(`onEnter of step '${stepId}' must return nothing or a transition.`)
   }
   if (step instanceof EndStep && returned.fields.kind === 'go') {
-    throw new FlowCodeError({
-      message: `onEnter of end step '${stepId}' returned go(...); the session has ended.`,
-    })
+    throw flowCodeError(`onEnter of end step '${stepId}' returned go(...); the session has ended.`)
   }
   await applyFromEnter(run, progress, returned, stepId, step)
 }
@@ -188,7 +184,7 @@ async function applyFromEnter(
 
 async function refuseTransition(returned: unknown, hook: string, stepId: string): Promise<void> {
   if ((await returned) === undefined) return
-  throw new FlowCodeError({ message: `${hook} of step '${stepId}' returned a value; it may not return a transition.` })
+  throw flowCodeError(`${hook} of step '${stepId}' returned a value; it may not return a transition.`)
 }
 
 /** Keeps a reply that no model made in the memory of the model step it belongs to, so that its model knows of it. */

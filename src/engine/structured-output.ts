@@ -1,6 +1,6 @@
 /** Answers that must have a form: what the model is told of it, and whether an answer has it. */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { FlowCodeError } from '../errors/engine-errors.js'
+import { FlowCodeError, flowCodeError } from '../errors/engine-errors.js'
 import { jsonSchemaOf } from '../flow/json-schema.js'
 import type { Step } from '../flow/step.js'
 import type { ModelOutputSchema } from '../model/model-provider.js'
@@ -18,7 +18,7 @@ export function outputOf(step: Step<object, unknown>, stepId: string): ModelOutp
   const { output, outputJsonSchema, maxRepairs } = step
   if (output === undefined) return undefined
   if (!Number.isInteger(maxRepairs) || maxRepairs < 0) {
-    throw new FlowCodeError({ message: `maxRepairs of step '${stepId}' must be a whole number of at least 0.` })
+    throw flowCodeError(`maxRepairs of step '${stepId}' must be a whole number of at least 0.`)
   }
   const schema = jsonSchemaOf(output, 'output', `step '${stepId}'`, outputJsonSchema)
   return { name: stepId.replace(/[^\w-]/g, '_').slice(0, 64), schema }
@@ -39,7 +39,7 @@ export async function readOutput(schema: StandardSchemaV1, text: string, stepId:
   const { issues, ...rest } = Object((await schema['~standard'].validate(json)) as unknown)
   if (Array.isArray(issues)) return { problem: issueText(issues) }
   if (issues === undefined && 'value' in rest) return { value: rest.value }
-  throw new FlowCodeError({ message: `The output schema of step '${stepId}' returned neither a value nor issues.` })
+  throw flowCodeError(`The output schema of step '${stepId}' returned neither a value nor issues.`)
 }
 
 /** Some models put JSON into a fenced block, whatever they are told. */

@@ -2,7 +2,7 @@
  * What a turn has changed so far. It starts from the loaded document and leaves it alone; at the turn's end it becomes
  * the next document, whole, or is thrown away, whole.
  */
-import { FlowCodeError } from '../errors/engine-errors.js'
+import { FlowCodeError, flowCodeError } from '../errors/engine-errors.js'
 import type { StepRuntime } from '../flow/base-step.js'
 import { ConversationMemory } from '../flow/conversation-memory.js'
 import { copyJson, isPlainObject, type JsonObject, jsonSize } from '../json.js'
@@ -83,7 +83,7 @@ export class TurnDraft implements StepRuntime {
   }
 
   writeState(stepId: string, state: object): object {
-    if (!isPlainObject(state)) throw new FlowCodeError({ message: `${stepId}.state must be a plain object.` })
+    if (!isPlainObject(state)) throw flowCodeError(`${stepId}.state must be a plain object.`)
     // A copy: what flow code hands over may be a constant, and a live state belongs to one turn.
     const live = storable(state, `${stepId}.state`, this.#limits)
     this.#states.set(stepId, live)
@@ -223,6 +223,6 @@ export function storableContext(context: unknown, limits: EngineLimits): JsonObj
 
 /** A copy of `value` that can be stored. */
 function storable(value: unknown, path: string, limits: EngineLimits): JsonObject {
-  const refuse = (problem: string, cause: Error): Error => new FlowCodeError({ message: `${problem}.`, cause })
+  const refuse = (problem: string, cause: Error): Error => flowCodeError(`${problem}.`, cause)
   return copyJson(value, path, limits.maxJsonDepth, refuse) as JsonObject
 }

@@ -217,3 +217,18 @@ export class EngineClosedError extends FlowError {
     EngineClosedError.prototype.name = 'EngineClosedError'
   }
 }
+
+/** The error of bad input, as the modules beside make it. @internal */
+export function invalidInput(message: string, cause?: unknown): InvalidInputError {
+  return new InvalidInputError({ message, cause })
+}
+
+/** The error of a registration. @internal */
+export function registrationError(message: string): FlowRegistrationError {
+  return new FlowRegistrationError({ message })
+}
+
+/** The error of flow code. @internal */
+export function flowCodeError(message: string, cause?: unknown): FlowCodeError {
+  return new FlowCodeError({ message, cause })
+}

@@ -2,7 +2,7 @@
  * What all steps have in common: identity, persisted state and hooks. A step is constructed with no arguments for
  * each turn; the engine ties it to the turn afterwards.
  */
-import { FlowCodeError } from '../errors/engine-errors.js'
+import { flowCodeError } from '../errors/engine-errors.js'
 import { defineOwn } from '../json.js'
 import type { Transition } from './transition.js'
 import type { Turn } from './turn.js'
@@ -83,9 +83,9 @@ export abstract class BaseStep<State extends object = object> {
   /** Ties a step to its turn. @internal */
   static attach(step: BaseStep, runtime: StepRuntime, id: string): void {
     if (Object.hasOwn(step, 'state')) {
-      throw new FlowCodeError({
-        message: `Step '${id}' declares a field named state; return the first value from initialState() instead.`,
-      })
+      throw flowCodeError(
+        `Step '${id}' declares a field named state; return the first value from initialState() instead.`,
+      )
     }
     step.#runtime = runtime
     step.#id = id
@@ -105,7 +105,7 @@ export abstract class BaseStep<State extends object = object> {
 
   #attached(): StepRuntime {
     if (this.#runtime !== undefined) return this.#runtime
-    throw new FlowCodeError({ message: 'A step has state only inside a turn; it cannot be read in a constructor.' })
+    throw flowCodeError('A step has state only inside a turn; it cannot be read in a constructor.')
   }
 
   /** The first value of `state`. Default: `{}`; override it where a property is required. */

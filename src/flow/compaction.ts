@@ -2,7 +2,7 @@
  * What a flow says of the length of its memory: policies by namespace, and who sees to them. The policies bring that along
  * (`turnkeeper/memory`), so that an application without any is not made heavier by it.
  */
-import { FlowRegistrationError } from '../errors/engine-errors.js'
+import { type FlowRegistrationError, registrationError } from '../errors/engine-errors.js'
 import { isPlainObject } from '../json.js'
 import type { ModelSelection } from '../model/model-provider.js'
 
@@ -61,7 +61,7 @@ export type RefuseCompaction = (where: string, expected: string) => FlowRegistra
  */
 export function readCompaction<Keeper>(flowName: string, compaction: unknown): Keeper | undefined {
   const refuse: RefuseCompaction = (where, expected) =>
-    new FlowRegistrationError({ message: `Flow '${flowName}': compaction${where} must be ${expected}.` })
+    registrationError(`Flow '${flowName}': compaction${where} must be ${expected}.`)
   if (!isPlainObject(compaction)) throw refuse('', 'an object: a policy for each memory namespace')
   const [namespace] = Object.keys(compaction)
   if (namespace === undefined) return undefined

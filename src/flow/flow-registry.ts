@@ -1,7 +1,7 @@
 /**
  * Which flows an engine knows, by name. A batch is checked whole before any of it is written.
  */
-import { FlowRegistrationError } from '../errors/engine-errors.js'
+import { type FlowRegistrationError, registrationError } from '../errors/engine-errors.js'
 import { isPlainObject } from '../json.js'
 import { type FlowCompaction, readCompaction } from './compaction.js'
 import { Flow } from './flow.js'
@@ -56,10 +56,10 @@ export class FlowRegistry<Keeper = unknown> {
       const id = flow.id
       if (typeof id !== 'string' || id.trim() === '') throw incomplete()
       if (name !== undefined && name !== id) {
-        throw new FlowRegistrationError({ message: `Flow registration '${name}' must match Flow ID '${id}'.` })
+        throw registrationError(`Flow registration '${name}' must match Flow ID '${id}'.`)
       }
       if (this.#flows.has(id) || batch.has(id)) {
-        throw new FlowRegistrationError({ message: `Flow '${id}' is already registered.` })
+        throw registrationError(`Flow '${id}' is already registered.`)
       }
       batch.set(id, flow)
       keepers.set(id, readCompaction(id, flow.compaction))
@@ -83,5 +83,5 @@ function isFlowConstructor(value: unknown): value is FlowConstructor {
 }
 
 function incomplete(): FlowRegistrationError {
-  return new FlowRegistrationError({ message: 'A registered flow must have a name and constructor.' })
+  return registrationError('A registered flow must have a name and constructor.')
 }

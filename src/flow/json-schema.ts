@@ -1,6 +1,6 @@
 /** The JSON Schema of a Standard Schema, as a model is told of it. */
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
-import { FlowCodeError } from '../errors/engine-errors.js'
+import { FlowCodeError, flowCodeError } from '../errors/engine-errors.js'
 import { copyJson, deepFreeze, isPlainObject, type JsonObject } from '../json.js'
 
 /** By schema object: what holds a schema is made anew in each turn, the schema is not. */
@@ -22,14 +22,12 @@ export function jsonSchemaOf(
 ): JsonObject {
   const standard = schema?.['~standard'] as StandardSchemaV1.Props & Partial<StandardJSONSchemaV1.Props>
   if (typeof standard?.validate !== 'function') {
-    throw new FlowCodeError({
-      message: `The ${kind} of ${owner} is no Standard Schema (Zod, Valibot, ArkType).`,
-    })
+    throw flowCodeError(`The ${kind} of ${owner} is no Standard Schema (Zod, Valibot, ArkType).`)
   }
   const cached = jsonSchemas.get(schema)
   if (given === undefined && cached !== undefined) return cached
   const refuse = (problem: string, cause?: unknown): Error =>
-    new FlowCodeError({ message: `The ${kind} schema of ${owner} ${problem}`, cause })
+    flowCodeError(`The ${kind} schema of ${owner} ${problem}`, cause)
   if (given !== undefined) {
     if (isPlainObject(given)) return given
     throw refuse(`has an ${kind}JsonSchema that is no object.`)

@@ -3,7 +3,7 @@
  * is the engine's business.
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { FlowCodeError } from '../errors/engine-errors.js'
+import { flowCodeError } from '../errors/engine-errors.js'
 import { deepFreeze, type JsonObject } from '../json.js'
 import { jsonSchemaOf } from './json-schema.js'
 import type { Turn } from './turn.js'
@@ -92,12 +92,9 @@ export function tool<Schema extends StandardSchemaV1 = StandardSchemaV1<unknown,
 ): Tool {
   const { name, description, input } = options
   if (typeof name !== 'string' || !namePattern.test(name)) {
-    throw new FlowCodeError({
-      message: `A tool's name is 1 to 64 letters, digits, '_' or '-', and not '${String(name)}'.`,
-    })
+    throw flowCodeError(`A tool's name is 1 to 64 letters, digits, '_' or '-', and not '${String(name)}'.`)
   }
-  if (typeof options.execute !== 'function')
-    throw new FlowCodeError({ message: `Tool '${name}' needs a function execute.` })
+  if (typeof options.execute !== 'function') throw flowCodeError(`Tool '${name}' needs a function execute.`)
   return {
     name,
     description,

@@ -2,7 +2,7 @@
  * Where a turn goes next, as an immutable value: builders make one, modifiers return another. It checks what it is
  * given on the spot; applying it is the engine's business.
  */
-import { FlowCodeError } from '../errors/engine-errors.js'
+import { flowCodeError } from '../errors/engine-errors.js'
 import type { HttpContentType } from '../http-content-type.js'
 import { copyJson, isPlainObject, type JsonObject } from '../json.js'
 import type { StepConstructor } from './base-step.js'
@@ -85,13 +85,11 @@ export class Transition<State = unknown> {
    */
   withContentType(contentType: HttpContentType | (string & {}), options: ContentTypeOptions = {}): Transition<State> {
     if (typeof contentType !== 'string' || !contentTypePattern.test(contentType)) {
-      throw new FlowCodeError({
-        message: `withContentType needs a media type like 'text/csv', and got ${show(contentType)}.`,
-      })
+      throw flowCodeError(`withContentType needs a media type like 'text/csv', and got ${show(contentType)}.`)
     }
     const { encoding } = options
     if (encoding !== undefined && encoding !== 'base64') {
-      throw new FlowCodeError({ message: `withContentType knows the encoding 'base64', and got ${show(encoding)}.` })
+      throw flowCodeError(`withContentType knows the encoding 'base64', and got ${show(encoding)}.`)
     }
     const { encoding: _previous, ...fields } = this.fields
     return new Transition({ ...fields, contentType, ...(encoding === undefined ? {} : { encoding }) }).#checked()
@@ -99,8 +97,7 @@ export class Transition<State = unknown> {
 
   /** Merges `state` into the destination's state, before its `onEnter` runs. */
   withState(state: Partial<State>): Transition<State> {
-    if (!isPlainObject(state))
-      throw new FlowCodeError({ message: `withState needs an object, and got ${show(state)}.` })
+    if (!isPlainObject(state)) throw flowCodeError(`withState needs an object, and got ${show(state)}.`)
     return this.#with({
       state: copyJson(state, 'state', maxStateDepth, refuse('withState cannot store this')) as JsonObject,
     })
@@ -139,10 +136,9 @@ export class Transition<State = unknown> {
  */
 export function checkBase64(reply: string): void {
   if (isBase64(reply)) return
-  throw new FlowCodeError({
-    message:
-      "The reply is marked as base64 and is not: expected the standard alphabet, padded with '=', without line breaks.",
-  })
+  throw flowCodeError(
+    "The reply is marked as base64 and is not: expected the standard alphabet, padded with '=', without line breaks.",
+  )
 }
 
 /**
@@ -168,7 +164,7 @@ export type StateOf<Target> = Target extends new () => { state: infer State } ? 
  */
 export function go<Target extends StepConstructor | string>(target: Target): Transition<StateOf<Target>> {
   if (typeof target !== 'function' && typeof target !== 'string') {
-    throw new FlowCodeError({ message: `go needs a step class or a step ID, and got ${show(target)}.` })
+    throw flowCodeError(`go needs a step class or a step ID, and got ${show(target)}.`)
   }
   return new Transition({ kind: 'go', target })
 }
@@ -220,18 +216,18 @@ export function finish(content?: ReplyContent): Transition {
 function replyText(content: unknown, builder: string): string {
   if (typeof content === 'string') return content
   if (typeof content !== 'object' || content === null) {
-    throw new FlowCodeError({ message: `${builder} needs a text or an object, and got ${show(content)}.` })
+    throw flowCodeError(`${builder} needs a text or an object, and got ${show(content)}.`)
   }
   return JSON.stringify(copyJson(content, 'content', maxStateDepth, refuse(`${builder} cannot send this`)))
 }
 
 function refuse(what: string): (problem: string, cause: Error) => Error {
-  return (problem, cause) => new FlowCodeError({ message: `${what}: ${problem}.`, cause })
+  return (problem, cause) => flowCodeError(`${what}: ${problem}.`, cause)
 }
 
 function requireText(text: unknown, builder: string): string {
   if (typeof text === 'string') return text
-  throw new FlowCodeError({ message: `${builder} needs a text, and got ${show(text)}.` })
+  throw flowCodeError(`${builder} needs a text, and got ${show(text)}.`)
 }
 
 function show(value: unknown): string {

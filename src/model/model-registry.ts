@@ -3,7 +3,13 @@
  * what would do; it never calls a model.
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { FlowRegistrationError, InvalidInputError, ModelError } from '../errors/engine-errors.js'
+import {
+  type FlowRegistrationError,
+  InvalidInputError,
+  invalidInput,
+  ModelError,
+  registrationError,
+} from '../errors/engine-errors.js'
 import { FlowError } from '../errors/flow-error.js'
 import type {
   Model,
@@ -85,7 +91,7 @@ export class ModelRegistry {
     } catch (cause) {
       if (FlowError.isInstance(cause)) throw cause
       // What a provider throws may hold hosts and keys: it stays in the cause, unless it is an error made for people.
-      throw new InvalidInputError({ message: `The ${nameOf(selection)} was refused by its provider.`, cause })
+      throw invalidInput(`The ${nameOf(selection)} was refused by its provider.`, cause)
     }
     return { checked, model }
   }
@@ -94,9 +100,9 @@ export class ModelRegistry {
     const provider = this.#providers.get(name)
     if (provider !== undefined) return provider
     const known = [...this.#providers.keys()].map((key) => `'${key}'`).join(', ') || 'none'
-    throw new InvalidInputError({
-      message: `Model provider '${name}' is not registered. Registered: ${known}. Pass it to the engine as providers: [...].`,
-    })
+    throw invalidInput(
+      `Model provider '${name}' is not registered. Registered: ${known}. Pass it to the engine as providers: [...].`,
+    )
   }
 }
 
@@ -108,32 +114,30 @@ function parseParams(selection: ResolvedModelSelection, schema: StandardSchemaV1
   }
   if (result.issues !== undefined) {
     const issues = issueText(result.issues)
-    throw new InvalidInputError({ message: `Parameters of ${nameOf(selection)} are not supported: ${issues}.` })
+    throw invalidInput(`Parameters of ${nameOf(selection)} are not supported: ${issues}.`)
   }
   return { ...selection, params: copyParams(result.value, nameOf(selection)) }
 }
 
 function checkProvider(provider: ModelProviderAdapter): void {
   if (isName(provider?.provider) && typeof provider.resolve === 'function') return
-  throw new FlowRegistrationError({
-    message: 'A model provider must have a name in `provider` and a method resolve(selection).',
-  })
+  throw registrationError('A model provider must have a name in `provider` and a method resolve(selection).')
 }
 
 function checkModel(model: Model): void {
   if (!isName(model?.provider) || !isName(model.name)) {
-    throw new FlowRegistrationError({ message: 'A model must have a `provider` and a `name` that are not blank.' })
+    throw registrationError('A model must have a `provider` and a `name` that are not blank.')
   }
   const { prices } = model
   if (prices !== undefined && !(isPrice(prices?.input) && isPrice(prices.output) && isPrice(prices.cachedInput ?? 0))) {
-    throw new FlowRegistrationError({
-      message: `The prices of ${nameOf(model)} must be { input, output, cachedInput? }: numbers of at least 0, for a million tokens.`,
-    })
+    throw registrationError(
+      `The prices of ${nameOf(model)} must be { input, output, cachedInput? }: numbers of at least 0, for a million tokens.`,
+    )
   }
   if (model.params === undefined) return
   if (typeof model.params['~standard']?.validate !== 'function') {
     const message = `The params of ${nameOf(model)} must be a Standard Schema (Zod, Valibot, ArkType).`
-    throw new FlowRegistrationError({ message })
+    throw registrationError(message)
   }
   // A probe: whether it is accepted does not matter, only that the answer comes at once.
   const probe = model.params['~standard'].validate({})
@@ -143,9 +147,7 @@ function checkModel(model: Model): void {
 }
 
 function asynchronousSchema(model: ModelName): FlowRegistrationError {
-  return new FlowRegistrationError({
-    message: `The params schema of ${nameOf(model)} validates asynchronously; pass one that does not.`,
-  })
+  return registrationError(`The params schema of ${nameOf(model)} validates asynchronously; pass one that does not.`)
 }
 
 function isPrice(value: unknown): boolean {

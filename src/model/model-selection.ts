@@ -1,5 +1,5 @@
 /** Selections of models: completed from what a flow and a step returned, and cleaned for the document. */
-import { InvalidInputError } from '../errors/engine-errors.js'
+import { InvalidInputError, invalidInput } from '../errors/engine-errors.js'
 import { copyJson, isPlainObject, type JsonObject } from '../json.js'
 import type { ModelSelection, ResolvedModelSelection } from './model-provider.js'
 
@@ -25,7 +25,7 @@ export function resolveSelection(
   source: string,
 ): ResolvedModelSelection {
   if (typeof selection?.provider !== 'string' || typeof selection.name !== 'string') {
-    throw new InvalidInputError({ message: `${source} must return { provider, name, params? } with two strings.` })
+    throw invalidInput(`${source} must return { provider, name, params? } with two strings.`)
   }
   const { provider, name, params } = selection
   const inherited = bases.find((base) => base.provider === provider && base.name === name)?.params
@@ -36,7 +36,7 @@ export function resolveSelection(
 /** A copy of parameters that came from outside. */
 export function copyParams(params: unknown, source: string): JsonObject {
   const refuse = (problem: string, cause: Error): Error =>
-    new InvalidInputError({ message: `${source} gave parameters that cannot be used: ${problem}.`, cause })
+    invalidInput(`${source} gave parameters that cannot be used: ${problem}.`, cause)
   return copyJson(params, 'params', maxParameterDepth, refuse) as JsonObject
 }
 

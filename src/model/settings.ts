@@ -1,5 +1,5 @@
 /** Settings that came from outside: objects of numbers, each with a name. What they mean is decided elsewhere. */
-import { InvalidInputError } from '../errors/engine-errors.js'
+import { InvalidInputError, invalidInput } from '../errors/engine-errors.js'
 import { isPlainObject } from '../json.js'
 
 /**
@@ -9,10 +9,10 @@ import { isPlainObject } from '../json.js'
  * @throws {@link InvalidInputError} where it is no plain object, or has a name that is not `known`.
  */
 export function settingsOf(value: unknown, name: string, known: readonly string[]): [string, unknown][] {
-  if (!isPlainObject(value)) throw new InvalidInputError({ message: `${name} must be an object.` })
+  if (!isPlainObject(value)) throw invalidInput(`${name} must be an object.`)
   return Object.entries(value).filter(([key, entry]) => {
     if (known.includes(key)) return entry !== undefined
-    throw new InvalidInputError({ message: `${name} has no '${key}'. It has: ${known.join(', ')}.` })
+    throw invalidInput(`${name} has no '${key}'. It has: ${known.join(', ')}.`)
   })
 }
 
@@ -23,5 +23,5 @@ export function settingsOf(value: unknown, name: string, known: readonly string[
 export function checkNumber(value: unknown, name: string, least?: number): void {
   if (typeof value === 'number' && (least === undefined ? value > 0 : value >= least)) return
   const expected = least === undefined ? 'above 0' : `of at least ${least}`
-  throw new InvalidInputError({ message: `${name} must be a number ${expected}; got ${String(value)}.` })
+  throw invalidInput(`${name} must be a number ${expected}; got ${String(value)}.`)
 }

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../config/clock.js'
 import type { ConfigReader } from '../config/config-manager.js'
-import { InvalidInputError } from '../errors/engine-errors.js'
+import { type InvalidInputError, invalidInput } from '../errors/engine-errors.js'
 import type { SessionStore } from '../session/session-store.js'
 import { MemorySessionStore } from './memory-store.js'
 
@@ -56,7 +56,7 @@ function storeName(config: ConfigReader): string {
 }
 
 function refusal(value: unknown, problem: string, cause?: unknown): InvalidInputError {
-  return new InvalidInputError({ message: `SESSION_STORE is '${String(value)}'${problem}`, cause })
+  return invalidInput(`SESSION_STORE is '${String(value)}'${problem}`, cause)
 }
 
 const operations = ['load', 'create', 'save', 'delete', 'close'] as const
@@ -70,9 +70,7 @@ export function checkStore(store: SessionStore | undefined): SessionStore | unde
   if (store === undefined) return undefined
   for (const operation of operations) {
     if (typeof store?.[operation] === 'function') continue
-    throw new InvalidInputError({
-      message: `The engine option sessionStore must be a SessionStore; it has no method ${operation}.`,
-    })
+    throw invalidInput(`The engine option sessionStore must be a SessionStore; it has no method ${operation}.`)
   }
   return store
 }

@@ -4,7 +4,7 @@
  * the process is lost.
  */
 import { type Clock, systemClock } from '../config/clock.js'
-import { InvalidInputError } from '../errors/engine-errors.js'
+import { invalidInput } from '../errors/engine-errors.js'
 import { SessionConflictError } from '../errors/session-errors.js'
 import { copyDocument, freezeLists } from '../session/copy-document.js'
 import type { SessionDocument } from '../session/session-document.js'
@@ -135,7 +135,5 @@ export class MemorySessionStore implements SessionStore {
 
 function aboveZero(name: string, value: number): number {
   if (typeof value === 'number' && value > 0) return value
-  throw new InvalidInputError({
-    message: `MemorySessionStore: ${name} must be a number above 0; got ${String(value)}.`,
-  })
+  throw invalidInput(`MemorySessionStore: ${name} must be a number above 0; got ${String(value)}.`)
 }
