@@ -18,7 +18,7 @@ export class FlowNotFoundError extends FlowError {
   }
 
   static {
-    FlowNotFoundError.prototype.name = 'FlowNotFoundError'
+    this.prototype.name = 'FlowNotFoundError'
   }
 }
 
@@ -29,7 +29,7 @@ export class FlowRegistrationError extends FlowError {
   }
 
   static {
-    FlowRegistrationError.prototype.name = 'FlowRegistrationError'
+    this.prototype.name = 'FlowRegistrationError'
   }
 }
 
@@ -40,7 +40,7 @@ export class InvalidInputError extends FlowError {
   }
 
   static {
-    InvalidInputError.prototype.name = 'InvalidInputError'
+    this.prototype.name = 'InvalidInputError'
   }
 }
 
@@ -67,7 +67,7 @@ export class LimitExceededError extends FlowError {
   }
 
   static {
-    LimitExceededError.prototype.name = 'LimitExceededError'
+    this.prototype.name = 'LimitExceededError'
   }
 }
 
@@ -98,7 +98,7 @@ export class BudgetExceededError extends FlowError {
   }
 
   static {
-    BudgetExceededError.prototype.name = 'BudgetExceededError'
+    this.prototype.name = 'BudgetExceededError'
   }
 }
 
@@ -124,7 +124,7 @@ export class ModelError extends FlowError {
   }
 
   static {
-    ModelError.prototype.name = 'ModelError'
+    this.prototype.name = 'ModelError'
   }
 }
 
@@ -143,7 +143,7 @@ export class ModelBlockedError extends FlowError {
   }
 
   static {
-    ModelBlockedError.prototype.name = 'ModelBlockedError'
+    this.prototype.name = 'ModelBlockedError'
   }
 }
 
@@ -156,7 +156,7 @@ export class ToolExecutionError extends FlowError {
   }
 
   static {
-    ToolExecutionError.prototype.name = 'ToolExecutionError'
+    this.prototype.name = 'ToolExecutionError'
   }
 }
 
@@ -167,7 +167,7 @@ export class FlowCodeError extends FlowError {
   }
 
   static {
-    FlowCodeError.prototype.name = 'FlowCodeError'
+    this.prototype.name = 'FlowCodeError'
   }
 }
 
@@ -192,7 +192,7 @@ export class TurnTimeoutError extends FlowError {
   }
 
   static {
-    TurnTimeoutError.prototype.name = 'TurnTimeoutError'
+    this.prototype.name = 'TurnTimeoutError'
   }
 }
 
@@ -203,7 +203,7 @@ export class TurnAbortedError extends FlowError {
   }
 
   static {
-    TurnAbortedError.prototype.name = 'TurnAbortedError'
+    this.prototype.name = 'TurnAbortedError'
   }
 }
 
@@ -214,7 +214,7 @@ export class EngineClosedError extends FlowError {
   }
 
   static {
-    EngineClosedError.prototype.name = 'EngineClosedError'
+    this.prototype.name = 'EngineClosedError'
   }
 }
 

@@ -62,8 +62,8 @@ export class FlowError extends Error {
 
   static {
     // On the prototype, so that stacks and minified bundles show it, and instances print without it.
-    FlowError.prototype.name = 'FlowError'
-    Object.defineProperty(FlowError.prototype, marker, { value: true })
+    this.prototype.name = 'FlowError'
+    Object.defineProperty(this.prototype, marker, { value: true })
   }
 
   /** Whether `value` is a {@link FlowError}, of this copy of the package or another. Never throws. */

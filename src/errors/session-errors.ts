@@ -27,7 +27,7 @@ export class SessionConflictError extends FlowError {
   }
 
   static {
-    SessionConflictError.prototype.name = 'SessionConflictError'
+    this.prototype.name = 'SessionConflictError'
   }
 }
 
@@ -55,7 +55,7 @@ export class SessionFlowMismatchError extends FlowError {
   }
 
   static {
-    SessionFlowMismatchError.prototype.name = 'SessionFlowMismatchError'
+    this.prototype.name = 'SessionFlowMismatchError'
   }
 }
 
@@ -74,7 +74,7 @@ export class SessionFlowInvariantError extends FlowError {
   }
 
   static {
-    SessionFlowInvariantError.prototype.name = 'SessionFlowInvariantError'
+    this.prototype.name = 'SessionFlowInvariantError'
   }
 }
 
@@ -109,7 +109,7 @@ export class SessionStoreError extends FlowError {
   }
 
   static {
-    SessionStoreError.prototype.name = 'SessionStoreError'
+    this.prototype.name = 'SessionStoreError'
   }
 }
 
@@ -127,6 +127,6 @@ export class SessionNotFoundError extends FlowError {
   }
 
   static {
-    SessionNotFoundError.prototype.name = 'SessionNotFoundError'
+    this.prototype.name = 'SessionNotFoundError'
   }
 }

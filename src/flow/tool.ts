@@ -57,8 +57,8 @@ export interface Tool {
  */
 export class ToolError extends Error {
   static {
-    ToolError.prototype.name = 'ToolError'
-    Object.defineProperty(ToolError.prototype, Symbol.for('turnkeeper.ToolError'), { value: true })
+    this.prototype.name = 'ToolError'
+    Object.defineProperty(this.prototype, Symbol.for('turnkeeper.ToolError'), { value: true })
   }
 
   /** Whether `value` is a {@link ToolError}, of this copy of the package or another. */
