@@ -67,9 +67,10 @@ function listOf(check: Check): (value: unknown, from?: number) => string | undef
 function sharedListOf(check: Check): Check {
   const checkAll = listOf(check)
   return (value) => {
-    if (Array.isArray(value) && isSharedList(value)) return undefined
-    const problem = checkAll(value, checkedLength(value as readonly unknown[]))
-    if (problem === undefined) adoptList(value as readonly unknown[])
+    if (!Array.isArray(value)) return checkAll(value)
+    if (isSharedList(value)) return undefined
+    const problem = checkAll(value, checkedLength(value))
+    if (problem === undefined) adoptList(value)
     return problem
   }
 }
