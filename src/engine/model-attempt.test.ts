@@ -326,6 +326,14 @@ describe('the time of an attempt', () => {
     expect(failure).toMatchObject({ message: tooLong })
   })
 
+  test('costs a model that answers at once no timer', async () => {
+    const { clock, attempt } = setting({ modelTimeoutMs: 1_000 })
+    const timers = vi.spyOn(clock, 'setTimer')
+    await attempt.generate({ provider: 'scripted', name: 'scripted', generate: async () => answer('Hello') })
+    await clock.settle()
+    expect(timers).not.toHaveBeenCalled()
+  })
+
   test('has no end with Infinity, and then needs no timer', async () => {
     const { clock, scope, attempt, stream } = setting({ modelTimeoutMs: Number.POSITIVE_INFINITY })
     const { model } = over(endless(() => never()))

@@ -155,7 +155,6 @@ export class ModelAttempt implements ModelRequest {
         this.#stopTimer = setDeadline(clock, modelTimeoutMs / looks, look)
       }
       scope.pending = (reason) => this.#end(reason)
-      watch()
       try {
         ask().then((response) => {
           this.#end()
@@ -164,6 +163,10 @@ export class ModelAttempt implements ModelRequest {
       } catch (thrown) {
         fail(thrown)
       }
+      // A model in this process has answered by then, and needs no timer.
+      void Promise.resolve().then(() => {
+        if (!this.#over) watch()
+      })
     })
   }
 

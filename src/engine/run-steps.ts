@@ -3,7 +3,7 @@
  * answers. It changes the draft and nothing else.
  */
 import { flowCodeError } from '../errors/engine-errors.js'
-import type { Awaitable, BaseStep } from '../flow/base-step.js'
+import type { Awaitable } from '../flow/base-step.js'
 import { textMessage } from '../flow/conversation-memory.js'
 import { EndStep } from '../flow/end-step.js'
 import type { Flow } from '../flow/flow.js'
@@ -69,8 +69,10 @@ export async function runSteps(run: StepRun): Promise<{ readonly reply: TurnRepl
     else if (step instanceof LogicStep) await apply(run, progress, await runLogicStep(run, step, stepId), stepId, 'run')
     else if (step instanceof Step) {
       const outcome = await runModelStep(run, step, stepId, progress.extraPrompt)
-      if ('transition' in outcome) await apply(run, progress, outcome.transition, stepId, 'a tool, onReply or a hook')
-      else progress.answer = { text: outcome.text, from: stepId, remembered: true }
+      if ('transition' in outcome) {
+        const applying = apply(run, progress, outcome.transition, stepId, 'a tool, onReply or a hook')
+        if (applying !== undefined) await applying
+      } else progress.answer = { text: outcome.text, from: stepId, remembered: true }
     }
   }
   const stepId = draft.currentStep as string
@@ -116,29 +118,30 @@ function apply(run: StepRun, progress: Progress, transition: Transition, from: s
 }
 
 /** Leaves the current step, if there is one, and enters another. `transition` is undefined at the session's start. */
-async function enter(
-  run: StepRun,
-  progress: Progress,
-  stepId: string,
-  transition: Transition | undefined,
-): Promise<void> {
+function enter(run: StepRun, progress: Progress, stepId: string, transition: Transition | undefined): Awaitable<void> {
   const { draft, steps, scope, turn } = run
   const { limits } = scope.parts
-  const step = steps.require(stepId)
   const left = draft.currentStep
-  if (left !== null) {
-    if (transition?.fields.kind === 'go' && ++progress.transitions > limits.maxTransitionsPerTurn) {
-      throw limitExceeded(
-        limits,
-        'maxTransitionsPerTurn',
-        `The number of moves in one turn (the last one from '${left}' to '${stepId}')`,
-      )
-    }
-    const returned: unknown = steps.require(left).onExit(turn)
-    if (returned !== undefined) await refuseTransition(returned, 'onExit', left)
+  if (left === null) return arrive(run, progress, stepId, transition)
+  if (transition?.fields.kind === 'go' && ++progress.transitions > limits.maxTransitionsPerTurn) {
+    throw limitExceeded(
+      limits,
+      'maxTransitionsPerTurn',
+      `The number of moves in one turn (the last one from '${left}' to '${stepId}')`,
+    )
+  }
+  const goOn = (): Awaitable<void> => {
     scope.check()
     scope.emit('step:exit', { step: left })
+    return arrive(run, progress, stepId, transition)
   }
+  const returned: unknown = steps.require(left).onExit(turn)
+  return returned === undefined ? goOn() : refuseTransition(returned, 'onExit', left).then(goOn)
+}
+
+/** Makes a step the current one, and does what its `onEnter` says. */
+function arrive(run: StepRun, progress: Progress, stepId: string, transition: Transition | undefined): Awaitable<void> {
+  const { draft, steps, scope, turn } = run
   if (progress.answer === undefined) scope.stream?.reset('step')
   const fields = transition?.fields
   draft.contentType = fields?.contentType
@@ -149,37 +152,30 @@ async function enter(
   progress.extraPrompt = fields?.prompt
   scope.emit('step:enter', { step: stepId })
   scope.stream?.tell({ type: 'step', step: stepId })
-  const entered: unknown = step.onEnter(turn)
-  const returned: unknown = entered === undefined ? undefined : await entered
+  const entered: unknown = steps.require(stepId).onEnter(turn)
+  if (entered !== undefined) return applyEntered(run, progress, entered, stepId)
   scope.check()
+}
+
+async function applyEntered(run: StepRun, progress: Progress, entered: unknown, stepId: string): Promise<void> {
+  const returned = await entered
+  run.scope.check()
   if (returned === undefined) return
   if (!Transition.isInstance(returned)) {
     throw flowCodeError(`onEnter of step '${stepId}' must return nothing or a transition.`)
   }
-  if (step instanceof EndStep && returned.fields.kind === 'go') {
+  if (!(run.steps.require(stepId) instanceof EndStep)) return apply(run, progress, returned, stepId, 'onEnter')
+  const { kind, reply, contentType, encoding } = returned.fields
+  if (kind === 'go') {
     throw flowCodeError(`onEnter of end step '${stepId}' returned go(...); the session has ended.`)
   }
-  await applyFromEnter(run, progress, returned, stepId, step)
-}
-
-async function applyFromEnter(
-  run: StepRun,
-  progress: Progress,
-  returned: Transition,
-  stepId: string,
-  step: BaseStep,
-): Promise<void> {
+  if (kind !== 'finish') return apply(run, progress, returned, stepId, 'onEnter')
   // An end step is where finish leads: its content is the closing reply, and there is no further move.
-  if (step instanceof EndStep && returned.fields.kind === 'finish') {
-    const { reply, contentType, encoding } = returned.fields
-    if (reply !== undefined) progress.answer = { text: reply, from: stepId, remembered: false }
-    if (contentType !== undefined) {
-      run.draft.contentType = contentType
-      run.draft.encoding = encoding
-    }
-    return
+  if (reply !== undefined) progress.answer = { text: reply, from: stepId, remembered: false }
+  if (contentType !== undefined) {
+    run.draft.contentType = contentType
+    run.draft.encoding = encoding
   }
-  await apply(run, progress, returned, stepId, 'onEnter')
 }
 
 async function refuseTransition(returned: unknown, hook: string, stepId: string): Promise<void> {
@@ -191,15 +187,15 @@ async function refuseTransition(returned: unknown, hook: string, stepId: string)
 function remember(run: StepRun, answer: Answer, reply: TurnReply): void {
   if (answer.remembered) return
   const { draft, steps, turn } = run
-  const stepId = [draft.currentStep as string, answer.from].find((id) => steps.get(id) instanceof Step)
-  if (stepId === undefined) return
+  const stepId = steps.get(draft.currentStep as string) instanceof Step ? (draft.currentStep as string) : answer.from
+  if (!(steps.get(stepId) instanceof Step)) return
   const namespace = namespaceOf(steps.require(stepId) as Step, stepId)
   // Bytes say nothing to a model.
   const text = reply.encoding === undefined ? reply.text : `[${reply.contentType}]`
   draft.memory.hear(namespace, turn.message, turn.number, turn.attachments)
   // What the model said word for word, and a transition then sent, is there already.
   const said = draft.memory.last(namespace)
-  const [part, ...others] = said?.parts ?? []
-  if (said?.role === 'assistant' && part?.type === 'text' && part.text === text && others.length === 0) return
+  const part = said?.parts[0]
+  if (said?.role === 'assistant' && said.parts.length === 1 && part?.type === 'text' && part.text === text) return
   draft.memory.append(namespace, textMessage('assistant', text, turn.number))
 }

@@ -19,6 +19,8 @@ import type { SessionSaveHint, SessionStore } from './session-store.js'
 /** How often one write is tried, and how many times `storeTimeoutMs` it may take in all. */
 export const writeAttempts = 3
 
+const settled = Promise.resolve()
+
 /** What a read-back found: a document, with its revision where one can be read, or nothing. */
 type Found = { readonly revision: string | undefined; readonly stored?: unknown } | 'missing'
 
@@ -46,10 +48,9 @@ export class StoreAccess {
   }
 
   /** The stored document, checked; `undefined` where there is none. */
-  load(sessionId: string): Promise<SessionDocument | undefined> {
-    const check = (stored: unknown): SessionDocument | undefined =>
-      stored === undefined ? undefined : decodeSession(stored, sessionId)
-    return this.loadUnchecked(sessionId).then(check)
+  async load(sessionId: string): Promise<SessionDocument | undefined> {
+    const stored = await this.loadUnchecked(sessionId)
+    return stored === undefined ? undefined : decodeSession(stored, sessionId)
   }
 
   /** Whatever is stored, unchecked; `undefined` where there is nothing. */
@@ -212,7 +213,7 @@ export class StoreAccess {
         },
       )
       // A store in memory has answered by then, and needs no timer.
-      void Promise.resolve().then(() => {
+      void settled.then(() => {
         if (isSettled) return
         stopDeadline = setDeadline(this.#clock, this.#timeoutMs, () => {
           reject(
