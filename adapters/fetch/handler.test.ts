@@ -52,6 +52,17 @@ describe('what reaches the engine', () => {
     expect(signal?.aborted).toBe(false)
   })
 
+  test('no turn before the event loop has read what has arrived', async () => {
+    const { engine, run } = serve()
+    const first = run()
+    // Everything that waits for nothing but promises: far more than it takes to read a body.
+    for (let count = 0; count < 1000; count++) await Promise.resolve()
+    const second = run()
+    expect(engine.inputs).toEqual([])
+    await Promise.all([first, second])
+    expect(engine.inputs.length).toBe(2)
+  })
+
   test('what was not sent is absent, not undefined', async () => {
     const { engine, run } = serve()
     await run()

@@ -5,6 +5,7 @@ import { asksForStream } from './asks-for-stream.js'
 import { type AuthorizedCaller, askAuthorize, isResponse } from './authorize.js'
 import { ClientSignal } from './client-signal.js'
 import { addCorsHeaders, createCors, type HeaderRecord } from './cors.js'
+import { createGathering, later } from './gather.js'
 import { checkOptions, type FlowRoutesOptions } from './options.js'
 import { createRawHeaders } from './raw-headers.js'
 import { createBodyReader } from './read-body.js'
@@ -38,6 +39,7 @@ export function createRouteHandler(
   const { maxBodyBytes = 1024 * 1024, authorize, statuses = 'contract', heartbeatMs = 15_000 } = options
   const cors = options.cors === undefined ? undefined : createCors(options.cors, report)
   const readBody = createBodyReader(maxBodyBytes)
+  const gather = createGathering(later)
   const rawHeaders = createRawHeaders(options.rawHeaders)
   const replyToRefused = createRefusalReply(statuses, maxBodyBytes)
 
@@ -57,7 +59,9 @@ export function createRouteHandler(
   ): Promise<Response> {
     const { sessionId, dashed } = readSessionHeader(request.headers)
     checkContentType(request)
-    const { flowName, message, config } = readRunBody(await readBody(request), engine.limits.maxJsonDepth)
+    const body = await readBody(request)
+    await gather()
+    const { flowName, message, config } = readRunBody(body, engine.limits.maxJsonDepth)
     const input: { -readonly [Key in keyof FlowRunInput]: FlowRunInput[Key] } = {
       flowName,
       userMessage: message,

@@ -98,7 +98,9 @@ describe('a streamed reply', () => {
       begun = true
       return reply
     })
-    await new Promise((resolve) => setImmediate(resolve))
+    const loopComesRound = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+    while (stream.asked === 0) await loopComesRound()
+    await loopComesRound()
     expect([begun, stream.asked]).toEqual([false, 1])
     stream.push(...events)
     const { body } = await replying
