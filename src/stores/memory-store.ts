@@ -22,7 +22,7 @@ export interface MemorySessionBacking {
   set(sessionId: string, record: MemorySessionRecord): unknown
   /** Removes a record, and says whether there was one. */
   delete(sessionId: string): boolean
-  /** Optional: how many records there are. One in 16 stays ready to use, and no fewer than 24; the others are packed. */
+  /** Optional: how many records there are. One in 16 stays ready to use, and no fewer than 64; the others are packed. */
   readonly size?: number
   /** Optional, for one that drops sessions: keeps one until the returned function is called. */
   hold?(sessionId: string): () => void

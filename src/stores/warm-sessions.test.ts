@@ -13,7 +13,7 @@ const isWarm = (record: MemorySessionRecord | undefined): boolean => record?.war
 /** As many sessions as stay warm at least. */
 function aFew(): { warm: WarmSessions; records: MemorySessionRecord[] } {
   const warm = new WarmSessions(() => 0)
-  const records = Array.from({ length: 24 }, (_, index) => warm.record(sized(`s${index}`), undefined))
+  const records = Array.from({ length: 64 }, (_, index) => warm.record(sized(`s${index}`), undefined))
   expect(records.every(isWarm)).toBe(true)
   return { warm, records }
 }
@@ -22,7 +22,7 @@ describe('warm sessions', () => {
   test('a new one makes the one used longest ago cold', () => {
     const { warm, records } = aFew()
     expect(isWarm(warm.record(sized('new'), undefined))).toBe(true)
-    expect(records.map(isWarm)).toEqual([false, ...Array(23).fill(true)])
+    expect(records.map(isWarm)).toEqual([false, ...Array(63).fill(true)])
     expect(records[0]?.revision).toBe('1-s0')
   })
 
@@ -50,28 +50,28 @@ describe('warm sessions', () => {
     const { warm, records } = aFew()
     warm.read(records[0] as MemorySessionRecord)
     warm.record(sized('new'), undefined)
-    expect(records.map(isWarm)).toEqual([true, false, ...Array(22).fill(true)])
+    expect(records.map(isWarm)).toEqual([true, false, ...Array(62).fill(true)])
   })
 
   test('one that takes the place of another makes none cold', () => {
     const { warm, records } = aFew()
     warm.record(sized('s3'), records[3])
     warm.record(sized('s5'), records[5])
-    expect(records.map(isWarm)).toEqual(Array(24).fill(true))
+    expect(records.map(isWarm)).toEqual(Array(64).fill(true))
     warm.record(sized('new'), undefined)
     expect(isWarm(records[0])).toBe(false)
     expect(isWarm(records[1])).toBe(true)
   })
 
   test('one in sixteen stays warm where that is more', () => {
-    let stored = 512
+    let stored = 1040
     const warm = new WarmSessions(() => stored)
-    const records = Array.from({ length: 33 }, (_, index) => warm.record(sized(`s${index}`), undefined))
-    expect(records.map(isWarm)).toEqual([false, ...Array(32).fill(true)])
+    const records = Array.from({ length: 66 }, (_, index) => warm.record(sized(`s${index}`), undefined))
+    expect(records.map(isWarm)).toEqual([false, ...Array(65).fill(true)])
     // What was dropped since takes its share along, one session with each that is used.
     stored = 0
     warm.record(sized('new'), undefined)
-    expect(records.map(isWarm)).toEqual([false, false, ...Array(31).fill(true)])
+    expect(records.map(isWarm)).toEqual([false, false, ...Array(64).fill(true)])
   })
 
   test('what is stored no longer makes room', () => {
@@ -79,22 +79,22 @@ describe('warm sessions', () => {
     warm.forget(records[1] as MemorySessionRecord)
     warm.forget(records[1] as MemorySessionRecord)
     warm.record(sized('new'), undefined)
-    expect(records.map(isWarm)).toEqual(Array(24).fill(true))
+    expect(records.map(isWarm)).toEqual(Array(64).fill(true))
   })
 
   test('a long one stays warm, and takes no room from the others', () => {
     const warm = new WarmSessions(() => 0)
     const long = warm.record(sized('long', 32 * kibibyte + 1), undefined)
-    const records = Array.from({ length: 25 }, (_, index) => warm.record(sized(`s${index}`, 32 * kibibyte), undefined))
+    const records = Array.from({ length: 65 }, (_, index) => warm.record(sized(`s${index}`, 32 * kibibyte), undefined))
     expect(isWarm(long)).toBe(true)
     expect(warm.read(long).id).toBe('long')
-    expect(records.map(isWarm)).toEqual([false, ...Array(24).fill(true)])
+    expect(records.map(isWarm)).toEqual([false, ...Array(64).fill(true)])
   })
 
   test('one that says nothing of its length counts as long', () => {
     const warm = new WarmSessions(() => 0)
     const record = warm.record(documentOf('s', '1-s', { bytes: 'many' as unknown as number }), undefined)
-    for (let count = 0; count < 25; count++) warm.record(sized(`s${count}`), undefined)
+    for (let count = 0; count < 65; count++) warm.record(sized(`s${count}`), undefined)
     expect(isWarm(record)).toBe(true)
   })
 
@@ -104,7 +104,7 @@ describe('warm sessions', () => {
     const base = sized('deep')
     const deep = { ...base, flow: { ...base.flow, context: { nested: nested(200) } } } as unknown as SessionDocument
     const record = warm.record(deep, undefined)
-    const records = Array.from({ length: 25 }, (_, index) => warm.record(sized(`s${index}`), undefined))
+    const records = Array.from({ length: 65 }, (_, index) => warm.record(sized(`s${index}`), undefined))
     expect(isWarm(record)).toBe(true)
     expect(isWarm(records[0])).toBe(false)
     expect(warm.read(record)).toBe(deep)
@@ -118,7 +118,7 @@ describe('warm sessions', () => {
     expect(other.read(second).id).toBe('s1')
     expect(warm.read(first).id).toBe('s0')
     expect(isWarm(second)).toBe(false)
-    for (let count = 0; count < 24; count++) other.record(sized(`t${count}`), undefined)
+    for (let count = 0; count < 64; count++) other.record(sized(`t${count}`), undefined)
     expect(other.read(second)).toEqual(sized('s1'))
     warm.clear()
     expect(warm.read(first)).toEqual(sized('s0'))

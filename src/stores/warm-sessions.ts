@@ -26,7 +26,7 @@ const longSession = 32 * 1024
  * How many short sessions are kept warm: as many as are talked to at the same time, or one in so many where that is more.
  * So a session costs little more than its text on average, however many there are.
  */
-const leastWarm = 24
+const leastWarm = 64
 const oneWarmIn = 16
 
 /** The warm sessions of one store. */
