@@ -70,6 +70,10 @@ describe('credentials', () => {
     [`Failed to parse URL from own?key=${key}`],
     [`Headers.append: "Bearer ${key}\nmore" is an invalid header value.`],
     [`Headers.append: "a "quoted" ${key}" is an invalid header value.`],
+    [`Failed to parse URL from https://user:a/${key}@own.example/v1`],
+    [`Failed to parse URL from https://a@own.example:b/${key}@own.example/v1`],
+    [`Failed to fetch https://user:${key}@[::1]:8080/v1`],
+    [`Failed to parse URL from https://own.example,https://user:a/${key}@own.example/v1`],
   ])('are taken out of a message and its stack: %s', (message) => {
     const error = new TypeError(message)
     const outer = apiError({ cause: error })
@@ -99,6 +103,24 @@ describe('credentials', () => {
     expect(failureOf(error, selection)).toBe(error)
     expect(error).toMatchObject({ code: 'ERR_INVALID_URL', input: 'http ://***@own' })
   })
+
+  test('are told from what looks like them', () => {
+    const message =
+      'Lost https://own.example:8080/models/small@1 and http://[::1]:80/a@b and //a/b@c, "Why?" is an invalid header value'
+    expect((failureOf(new Error(message), selection) as Error).message).toBe(
+      'Lost https://own.example:8080/models/small@1 and http://[::1]:80/a@b and //a/b@c, "***" is an invalid header value',
+    )
+    const text = 'Is it "so"? //, @a, what? = no'
+    expect((failureOf(new Error(text), selection) as Error).message).toBe(text)
+  })
+
+  test.each(['"a",', '?', '//a', '//a:', '@', ' is an invalid header value', '"?'])(
+    'are looked for in one pass: packages put a whole answer into a message, and one of %j would take minutes else',
+    (piece) => {
+      const error = new Error(piece.repeat(100_000))
+      expect(failureOf(error, selection)).toBe(error)
+    },
+  )
 
   test('are not looked for in the sentences of the engine', () => {
     const error = new ModelError({ provider: 'own', model: 'small', detail: 'Is it so? a=b, what?a=b' })

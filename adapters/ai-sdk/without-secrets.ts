@@ -40,11 +40,22 @@ function clean(error: Told): void {
   if (body !== undefined) error.requestBodyValues = withoutCredentials(body)
 }
 
+/** Each pattern takes a whole run at once: a message may be as long as an answer, and must not be searched again and again. */
 function cleanText(text: string): string {
-  return text
-    .replace(/\/\/[^/\s"']*@/g, '//***@')
-    .replace(/\?[^\s"'=]+=[^\s"']*/g, '?***')
-    .replace(/"[\s\S]*"(?= is an invalid header value)/, '"***"')
+  const cleaned = text
+    .replace(/\/\/[^\s"']*/g, withoutUser)
+    .replace(/\?[^\s"']*/g, (query) => (query.includes('=') ? '?***' : query))
+  const end = cleaned.lastIndexOf('" is an invalid header value')
+  const start = cleaned.indexOf('"')
+  return start < end ? `${cleaned.slice(0, start)}"***${cleaned.slice(end)}` : cleaned
+}
+
+/** From `//` on. Where a slash in a password ends what should be the host, all goes up to the last `@`. */
+function withoutUser(address: string): string {
+  const [, host = ''] = /^\/\/([^/]*)/.exec(address) ?? []
+  const isHost = /^(\[[^\]]*\]|[^:]*)(:\d+)?$/.test(host.slice(host.lastIndexOf('@') + 1))
+  const at = isHost ? host.lastIndexOf('@') + 2 : address.lastIndexOf('@')
+  return at < 2 ? address : `//***${address.slice(at)}`
 }
 
 /** Lists are left as they are: the conversation, and tools. */
