@@ -78,6 +78,21 @@ describe('the prompt of a call', () => {
     ])
   })
 
+  test('has nothing blank: providers refuse white space as they do nothing at all', () => {
+    const image: MessagePart = { type: 'image', mediaType: 'image/png', data: 'iVBORw0KGgo=' }
+    const messages = [
+      say('user', text('')),
+      say('assistant', text('\n')),
+      say('user', text(' \n'), image),
+      say('assistant', { type: 'reasoning', text: ' ' }, text(' '), call('1')),
+    ]
+    expect(promptOf(' \n', messages)).toEqual([
+      { role: 'user', content: [{ type: 'text', text: '(no text)' }] },
+      { role: 'user', content: [{ type: 'file', mediaType: 'image/png', data: 'iVBORw0KGgo=' }] },
+      { role: 'assistant', content: [{ type: 'tool-call', toolCallId: '1', toolName: 'act', input: { a: 1 } }] },
+    ])
+  })
+
   test('passes over what does not belong to a role', () => {
     expect(promptOf(undefined, [say('user', call('1'), text('Hi')), say('assistant', done('1', 'No.'))])).toEqual([
       { role: 'user', content: [{ type: 'text', text: 'Hi' }] },

@@ -1,4 +1,7 @@
-/** From the engine's messages to the prompt of a call. It reshapes; nothing is added, cut or explained. */
+/**
+ * From the engine's messages to the prompt of a call. It reshapes; nothing is added, cut or explained, but for what is
+ * blank: Anthropic and Google refuse a text without words, and with it the whole call.
+ */
 import type { JsonObject, Message, MessagePart, ToolResultPart } from '../../src/index.js'
 import type {
   AssistantContent,
@@ -10,6 +13,9 @@ import type {
 } from './language-model.js'
 import { fileContent } from './media.js'
 
+/** What stands for a user who said nothing: a turn may begin that way, and is to be answered. */
+const nothingSaid: UserContent = { type: 'text', text: '(no text)' }
+
 /**
  * The prompt of a call: the system prompt first, where there is one.
  *
@@ -20,10 +26,11 @@ export function promptOf(
   messages: readonly Message[],
   version: SpecificationVersion,
 ): PromptMessage[] {
-  const prompt: PromptMessage[] = system === undefined ? [] : [{ role: 'system', content: system }]
+  const prompt: PromptMessage[] = system === undefined || isBlank(system) ? [] : [{ role: 'system', content: system }]
   for (const { role, parts } of messages) {
     if (role === 'user') {
-      prompt.push({ role, content: parts.flatMap((part) => userContent(part, version)) })
+      const content = parts.flatMap((part) => userContent(part, version))
+      prompt.push({ role, content: content.length > 0 ? content : [nothingSaid] })
     } else if (role === 'assistant') {
       const content = parts.flatMap(assistantContent)
       // Providers refuse a message without content.
@@ -36,7 +43,7 @@ export function promptOf(
 }
 
 function userContent(part: MessagePart, version: SpecificationVersion): UserContent[] {
-  if (part.type === 'text') return [{ type: 'text', text: part.text }]
+  if (part.type === 'text') return isBlank(part.text) ? [] : [{ type: 'text', text: part.text }]
   return part.type === 'image' || part.type === 'file' ? [fileContent(part, version)] : []
 }
 
@@ -45,8 +52,8 @@ function assistantContent(part: MessagePart): AssistantContent[] {
     case 'text':
     case 'reasoning': {
       const { type, text, providerData } = part
-      // An empty block is refused too, unless a signature hangs on it.
-      return text === '' && providerData === undefined ? [] : [{ type, text, ...optionsOf(providerData) }]
+      // A blank block is refused too, unless a signature hangs on it.
+      return isBlank(text) && providerData === undefined ? [] : [{ type, text, ...optionsOf(providerData) }]
     }
     case 'tool-call': {
       const { type, toolCallId, toolName, input, providerData } = part
@@ -55,6 +62,10 @@ function assistantContent(part: MessagePart): AssistantContent[] {
     default:
       return []
   }
+}
+
+function isBlank(text: string): boolean {
+  return text.trim() === ''
 }
 
 function optionsOf(providerData: JsonObject | undefined): { readonly providerOptions?: ProviderOptions } {
