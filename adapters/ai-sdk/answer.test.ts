@@ -40,6 +40,15 @@ describe('parts', () => {
     expect(answer({ content }).parts).toEqual([{ type: 'text', text: 'Yes.' }])
   })
 
+  test('have nothing that hangs on them where that is null', () => {
+    const content = [
+      { type: 'text', text: 'Yes.', providerMetadata: null as never },
+      call({ providerMetadata: null as never }),
+    ]
+    for (const part of answer({ content }).parts) expect(part).not.toHaveProperty('providerData')
+    expect(answer({ content: [{ type: 'text', text: '', providerMetadata: null as never }] }).parts).toEqual([])
+  })
+
   test.each(['', ' \n'])('arguments that are blank are none', (input) => {
     expect(answer({ content: [call({ input })] }).parts).toMatchObject([{ input: {} }])
   })
@@ -55,6 +64,29 @@ describe('parts', () => {
   })
 })
 
+describe('the IDs of calls', () => {
+  const idsOf = (calls: readonly Partial<AnswerContent>[]): string[] =>
+    answer({ content: calls.map(call) }).parts.flatMap((part) => (part.type === 'tool-call' ? [part.toolCallId] : []))
+
+  test('are those that the model gave, where they differ', () => {
+    expect(idsOf([{ toolCallId: 'a' }, { toolCallId: 'b' }])).toEqual(['a', 'b'])
+  })
+
+  test('are made up where there is none, or another call has it: the result could not be told from its', () => {
+    const ids = idsOf([
+      { toolCallId: 'a' },
+      { toolCallId: 'a' },
+      { toolCallId: '' },
+      { toolCallId: undefined as never },
+    ])
+    expect(ids[0]).toBe('a')
+    expect(new Set(ids).size).toBe(4)
+    // Anthropic's form of an ID, and OpenAI's length.
+    for (const id of ids.slice(1)) expect(id).toMatch(/^[\w-]{8,64}$/)
+    expect(idsOf([{ toolCallId: '' }])).not.toEqual(idsOf([{ toolCallId: '' }]))
+  })
+})
+
 describe('why it stopped', () => {
   test.each(['stop', 'tool-calls', 'length', 'content-filter', 'error', 'other'] as const)(
     '%s, in both forms',
@@ -63,6 +95,13 @@ describe('why it stopped', () => {
       expect(answer({ finishReason: { unified: word } }).finishReason).toBe(word)
     },
   )
+
+  test.each([undefined, null, {}])('%j is other', (reason) => {
+    expect(answer({ finishReason: reason as never, content: [{ type: 'text', text: 'Yes.' }] })).toMatchObject({
+      parts: [{ text: 'Yes.' }],
+      finishReason: 'other',
+    })
+  })
 
   test('any other word is other', () => {
     expect(answer({ finishReason: 'unknown' }).finishReason).toBe('other')
@@ -101,5 +140,21 @@ describe('what it cost', () => {
   test('is 0 where it is not told, and absent where it is a detail', () => {
     expect(answer({ usage: {} }).usage).toEqual({ inputTokens: 0, outputTokens: 0 })
     expect(answer({ usage: { inputTokens: {}, outputTokens: {} } }).usage).toEqual({ inputTokens: 0, outputTokens: 0 })
+  })
+
+  test.each([
+    undefined,
+    null,
+    { inputTokens: null, outputTokens: null, cachedInputTokens: null, reasoningTokens: null },
+    { inputTokens: Number.NaN, outputTokens: -1, cachedInputTokens: Number.NaN },
+    { inputTokens: '12', outputTokens: 1 / 0, reasoningTokens: '3' },
+    { inputTokens: { total: null, cacheRead: null }, outputTokens: { total: Number.NaN, reasoning: null } },
+  ])('is not told by %j, and the answer counts all the same', (usage) => {
+    const content = [{ type: 'text', text: 'Yes.' }]
+    expect(answer({ content, usage: usage as never })).toEqual({
+      parts: [{ type: 'text', text: 'Yes.' }],
+      finishReason: 'stop',
+      usage: { inputTokens: 0, outputTokens: 0 },
+    })
   })
 })

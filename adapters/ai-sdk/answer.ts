@@ -1,6 +1,7 @@
 /**
  * From what a language model answered to the engine's response: words, reasoning, tool calls, why it stopped and what it
- * cost. What the engine has no form for (sources, files, tools that the provider ran itself) is passed over.
+ * cost. What the engine has no form for (sources, files, tools that the provider ran itself) is passed over. Packages
+ * differ in what they leave out, and in how: an answer counts without what is said about it.
  */
 import {
   type FinishReason,
@@ -14,7 +15,7 @@ import {
 } from '../../src/index.js'
 import type { AnswerContent, GenerateResult, StopReason, Usage } from './language-model.js'
 
-const finishReasons: readonly string[] = ['stop', 'tool-calls', 'length', 'content-filter', 'error', 'other']
+const finishReasons: readonly FinishReason[] = ['stop', 'tool-calls', 'length', 'content-filter', 'error', 'other']
 
 /**
  * The engine's response.
@@ -22,7 +23,7 @@ const finishReasons: readonly string[] = ['stop', 'tool-calls', 'length', 'conte
  * @throws `ModelError` where a tool is called with arguments that are no JSON.
  */
 export function responseOf(result: GenerateResult, selection: ResolvedModelSelection): ModelResponse {
-  const parts = result.content.flatMap((content) => partOf(content, selection))
+  const parts = withOwnIds(result.content.flatMap((content) => partOf(content, selection)))
   const finishReason = hasRefusal(result.response?.body) ? 'content-filter' : finishReasonOf(result.finishReason)
   return { parts, finishReason, usage: usageOf(result.usage) }
 }
@@ -31,14 +32,29 @@ function partOf(content: AnswerContent, selection: ResolvedModelSelection): Mess
   const { type, text = '', toolCallId = '', toolName = '', input = '', providerExecuted } = content
   if (type === 'text' || type === 'reasoning') {
     // Nothing was said: streams begin a text before they know.
-    return text === '' && content.providerMetadata === undefined ? [] : [{ type, text, ...dataOf(content) }]
+    return text === '' && isAbsent(content.providerMetadata) ? [] : [{ type, text, ...dataOf(content) }]
   }
   if (type !== 'tool-call' || providerExecuted === true) return []
   return [{ type, toolCallId, toolName, input: argumentsOf(input, toolName, selection), ...dataOf(content) }]
 }
 
 function dataOf({ providerMetadata }: AnswerContent): { readonly providerData?: JsonObject } {
-  return providerMetadata === undefined ? {} : { providerData: providerMetadata }
+  return isAbsent(providerMetadata) ? {} : { providerData: providerMetadata }
+}
+
+function isAbsent(value: unknown): value is undefined | null {
+  return value === undefined || value === null
+}
+
+/** Servers that give their calls no ID, or all of them one: a result is told from another by the ID alone. */
+function withOwnIds(parts: readonly MessagePart[]): MessagePart[] {
+  const taken = new Set([''])
+  return parts.map((part) => {
+    if (part.type !== 'tool-call') return part
+    const own = taken.has(part.toolCallId) ? { ...part, toolCallId: `call_${crypto.randomUUID()}` } : part
+    taken.add(own.toolCallId)
+    return own
+  })
 }
 
 function argumentsOf(input: string, toolName: string, selection: ResolvedModelSelection): JsonValue {
@@ -52,9 +68,9 @@ function argumentsOf(input: string, toolName: string, selection: ResolvedModelSe
   }
 }
 
-function finishReasonOf(reason: StopReason): FinishReason {
-  const word = typeof reason === 'string' ? reason : reason.unified
-  return finishReasons.includes(word) ? (word as FinishReason) : 'other'
+function finishReasonOf(reason: StopReason | undefined | null): FinishReason {
+  const word = typeof reason === 'object' ? reason?.unified : reason
+  return finishReasons.find((known) => known === word) ?? 'other'
 }
 
 interface Choice {
@@ -72,13 +88,19 @@ export function hasRefusal(body: unknown): boolean {
   return typeof refusal === 'string' && refusal !== ''
 }
 
-function usageOf({ inputTokens, outputTokens, cachedInputTokens, reasoningTokens }: Usage): TokenUsage {
+function usageOf(usage: Usage | undefined | null): TokenUsage {
+  const { inputTokens, outputTokens, cachedInputTokens, reasoningTokens } = usage ?? {}
   const input = typeof inputTokens === 'object' ? inputTokens : { total: inputTokens, cacheRead: cachedInputTokens }
   const output = typeof outputTokens === 'object' ? outputTokens : { total: outputTokens, reasoning: reasoningTokens }
+  const [cached, reasoning] = [countOf(input?.cacheRead), countOf(output?.reasoning)]
   return {
-    inputTokens: input.total ?? 0,
-    outputTokens: output.total ?? 0,
-    ...(input.cacheRead === undefined ? {} : { cachedInputTokens: input.cacheRead }),
-    ...(output.reasoning === undefined ? {} : { reasoningTokens: output.reasoning }),
+    inputTokens: countOf(input?.total) ?? 0,
+    outputTokens: countOf(output?.total) ?? 0,
+    ...(cached === undefined ? {} : { cachedInputTokens: cached }),
+    ...(reasoning === undefined ? {} : { reasoningTokens: reasoning }),
   }
+}
+
+function countOf(count: unknown): number | undefined {
+  return typeof count === 'number' && count >= 0 && Number.isFinite(count) ? count : undefined
 }

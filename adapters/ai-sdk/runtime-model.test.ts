@@ -265,6 +265,17 @@ describe('the whole', () => {
     ])
   })
 
+  test('counts where what it cost, or what hangs on it, is null', async () => {
+    const parts: StreamPart[] = [
+      { type: 'text-start', id: '0', providerMetadata: null as never },
+      { type: 'text-delta', id: '0', delta: 'Yes.', providerMetadata: { own: null } },
+    ]
+    const last = (await streamed([...parts, { ...finish, usage: null as never }])).at(-1)
+    expect(last).toMatchObject({
+      response: { parts: [{ text: 'Yes.' }], usage: { inputTokens: 0, outputTokens: 0 } },
+    })
+  })
+
   test('has a text that nobody began', async () => {
     expect((await responseOf([{ type: 'text-delta', delta: 'Yes.' }]))?.parts).toEqual([{ type: 'text', text: 'Yes.' }])
   })
@@ -296,6 +307,12 @@ describe('an answer that was cut', () => {
     ['never says why it stops', [...hello.slice(0, -1), { type: 'finish', finishReason: { unified: 'other' } }], 'v3'],
     ['never says why it stops', [...hello.slice(0, -1), { type: 'finish', finishReason: 'unknown' }], 'v2'],
     ['has no reason', [...hello.slice(0, -1), { type: 'finish' }], 'v2'],
+    ['has null for a reason', [...hello.slice(0, -1), { type: 'finish', finishReason: null as never }], 'v3'],
+    [
+      'has null for the word of its provider',
+      [...hello.slice(0, -1), { type: 'finish', finishReason: { unified: 'other', raw: null as never } }],
+      'v3',
+    ],
   ])('%s', async (_what, parts, version) => {
     await expect(streamed(parts, version)).rejects.toMatchObject(cut)
   })

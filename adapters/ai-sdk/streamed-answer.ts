@@ -96,7 +96,7 @@ function key(type: Block['type'], { id = '' }: StreamPart): string {
 
 /** What hangs on a block comes with any of its pieces, and later ones say what earlier ones did not know. */
 function note(block: Block, { providerMetadata }: StreamPart): void {
-  if (providerMetadata === undefined) return
+  if (providerMetadata === undefined || providerMetadata === null) return
   const known = { ...block.providerMetadata }
   for (const [provider, data] of Object.entries(providerMetadata)) {
     known[provider] = { ...(known[provider] as JsonObject | undefined), ...(data as JsonObject) }
@@ -108,7 +108,7 @@ function note(block: Block, { providerMetadata }: StreamPart): void {
  * Whether the provider never said why it stops: packages end a stream as well where the connection was closed in the
  * middle of the answer.
  */
-function isUntold(reason: StopReason): boolean {
+function isUntold(reason: StopReason | null): boolean {
   if (typeof reason === 'string') return reason === 'unknown' || reason === ''
-  return reason.unified === 'other' && reason.raw === undefined
+  return reason === null || (reason.unified === 'other' && (reason.raw ?? '') === '')
 }

@@ -28,7 +28,7 @@ export interface ReasoningPart {
 /** A tool that the model wants called. */
 export interface ToolCallPart {
   readonly type: 'tool-call'
-  /** Ties the result to the call; unique within the conversation. */
+  /** Ties the result to the call; unique within one answer. */
   readonly toolCallId: string
   readonly toolName: string
   /** The arguments as the model wrote them, not yet validated. */
