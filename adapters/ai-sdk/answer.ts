@@ -13,6 +13,7 @@ import {
   type ResolvedModelSelection,
   type TokenUsage,
 } from '../../src/index.js'
+import { cutOff } from './failure.js'
 import type { AnswerContent, GenerateResult, StopReason, Usage } from './language-model.js'
 
 const finishReasons: readonly FinishReason[] = ['stop', 'tool-calls', 'length', 'content-filter', 'error', 'other']
@@ -20,9 +21,11 @@ const finishReasons: readonly FinishReason[] = ['stop', 'tool-calls', 'length', 
 /**
  * The engine's response.
  *
- * @throws `ModelError` where a tool is called with arguments that are no JSON.
+ * @throws `ModelError` where a tool is called with arguments that are no JSON; an error with `isRetryable` where the
+ * package says that there should be more (since version 4).
  */
 export function responseOf(result: GenerateResult, selection: ResolvedModelSelection): ModelResponse {
+  if (wordOf(result.finishReason) === 'interrupted') throw cutOff(selection)
   const parts = withOwnIds(result.content.flatMap((content) => partOf(content, selection)))
   const finishReason = hasRefusal(result.response?.body) ? 'content-filter' : finishReasonOf(result.finishReason)
   return { parts, finishReason, usage: usageOf(result.usage) }
@@ -69,8 +72,12 @@ function argumentsOf(input: string, toolName: string, selection: ResolvedModelSe
 }
 
 function finishReasonOf(reason: StopReason | undefined | null): FinishReason {
-  const word = typeof reason === 'object' ? reason?.unified : reason
+  const word = wordOf(reason)
   return finishReasons.find((known) => known === word) ?? 'other'
+}
+
+function wordOf(reason: StopReason | undefined | null): string | undefined {
+  return typeof reason === 'object' ? reason?.unified : reason
 }
 
 interface Choice {

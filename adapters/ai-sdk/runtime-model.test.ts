@@ -122,6 +122,19 @@ describe('a call without a stream', () => {
   })
 })
 
+test('a call without a stream that is told to be interrupted was cut', async () => {
+  const content = [{ type: 'text', text: 'It is' }]
+  const model = {
+    specificationVersion: 'v4',
+    provider: 'own',
+    modelId: 'small',
+    doGenerate: async () => ({ content, finishReason: { unified: 'interrupted', raw: undefined }, usage: {} }),
+  }
+  const provider = aiSdkProvider({ provider: 'own', languageModel: () => model })
+  const { generate } = provider.resolve({ provider: 'own', name: 'small', params: {} })
+  await expect(generate(request())).rejects.toMatchObject({ isRetryable: true })
+})
+
 describe('a call with a stream', () => {
   test('is asked for what a call without one is, when the first piece is', async () => {
     const asked: CallOptions[] = []
@@ -307,6 +320,11 @@ describe('an answer that was cut', () => {
     ['never says why it stops', [...hello.slice(0, -1), { type: 'finish', finishReason: { unified: 'other' } }], 'v3'],
     ['never says why it stops', [...hello.slice(0, -1), { type: 'finish', finishReason: 'unknown' }], 'v2'],
     ['has no reason', [...hello.slice(0, -1), { type: 'finish' }], 'v2'],
+    [
+      'is told to be interrupted',
+      [...hello.slice(0, -1), { type: 'finish', finishReason: { unified: 'interrupted', raw: undefined } }],
+      'v4',
+    ],
     ['has null for a reason', [...hello.slice(0, -1), { type: 'finish', finishReason: null as never }], 'v3'],
     [
       'has null for the word of its provider',
