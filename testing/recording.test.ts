@@ -402,6 +402,70 @@ describe('a model that failed', () => {
   })
 })
 
+describe('images and files that the user sent', () => {
+  const photo = { type: 'image', mediaType: 'image/png', data: 'iVBORw0KGgo=' } as const
+  const manual = { type: 'file', mediaType: 'application/pdf', url: 'https://shop.example/manual.pdf' } as const
+
+  class Look extends Step<{ seen?: number }> {
+    static override readonly id: string = 'Look'
+    override tools() {
+      return [
+        tool({
+          name: 'look',
+          description: 'Look at it.',
+          execute: (_input, turn) => {
+            this.state.seen = (this.state.seen ?? 0) + turn.attachments.length
+            return go(Judge).withMessage('Judge it.')
+          },
+        }),
+      ]
+    }
+  }
+  class Judge extends Step {
+    static override readonly id: string = 'Judge'
+  }
+  class Desk extends Flow {
+    static override readonly id: string = 'Desk'
+    override model() {
+      return { provider: 'openai', name: 'gpt-5-mini' }
+    }
+    override steps(): StepConstructor[] {
+      return [Look, Judge]
+    }
+  }
+
+  async function withAttachments(): Promise<SessionDocument> {
+    await using conversation = new Conversation(Desk, {
+      script: ['What is it?', { toolCalls: [{ name: 'look' }] }, 'A teapot.', 'Yes.'],
+    })
+    await conversation.say('Hello')
+    await conversation.say('', { attachments: [photo, manual] })
+    await conversation.say('Thanks')
+    return conversation.document()
+  }
+
+  test('are in the recording, once for the turn, whoever heard them', async () => {
+    const { turns } = recordingOf(await withAttachments())
+    expect(turns.map((turn) => turn.attachments)).toEqual([undefined, [photo, manual], undefined])
+    expect(turns.map((turn) => 'attachments' in turn)).toEqual([false, true, false])
+  })
+
+  test('come again when it is replayed, also where their message had no text', async () => {
+    const document = await withAttachments()
+    const recording = JSON.parse(JSON.stringify(recordingOf(document)))
+    const { flow } = await replay(Desk, recording)
+    expect(flow.memory).toEqual(document.flow.memory)
+    expect(flow.steps.Look?.state).toEqual({ seen: 2 })
+  })
+
+  test('are refused by the limits of the replay, like any others', async () => {
+    const recording = recordingOf(await withAttachments())
+    await expect(replay(Desk, recording, { limits: { maxAttachmentBytes: 10 } })).rejects.toThrow(
+      /failed with LIMIT_EXCEEDED/,
+    )
+  })
+})
+
 describe('replay', () => {
   test('is content with the flow that was recorded, and ends with the same session', async () => {
     const document = await onboarding()

@@ -16,6 +16,7 @@ import { instrumentFlow } from './instrumented-flow.js'
 import { RecordedModel, StepNames } from './recording/recorded-model.js'
 import {
   answerOf,
+  attachmentsOf,
   configOf,
   type RecordedTurn,
   type Recording,
@@ -70,9 +71,11 @@ export function recordingOf(document: SessionDocument | undefined, options: Reco
       const spoken = (isOwn ? messages.slice(0, -1) : messages).filter(({ role }) => role === 'assistant')
       return [namespace, spoken.map(({ parts }) => parts)] as const
     })
+    const attachments = attachmentsOf(ofTurn)
     return {
       number: turn,
       said: message,
+      ...(attachments === undefined ? {} : { attachments }),
       ...entry,
       replies: Object.fromEntries(replies.filter(([, parts]) => parts.length > 0)),
       toolCalls: ofTurn.flatMap(({ namespace, messages }) => toolCallsOf(namespace, messages)),
@@ -108,7 +111,7 @@ export interface ReplayOptions extends Pick<FlowEngineOptions, 'services' | 'lim
 }
 
 /**
- * Runs a recording on the code at hand: the user says the same, models answer the same, at the first attempt, tools do
+ * Runs a recording on the code at hand: the user says and sends the same, models answer the same, at the first attempt, tools do
  * their work again with the `services` given. The time of each turn is that of the recording.
  *
  * @returns The session as it is stored at the end.
@@ -144,9 +147,11 @@ export async function replay(
   for (const turn of recording.turns) {
     await clock.advance(Math.max(0, Date.parse(turn.at) - clock.now()))
     const { owner, sessionId } = recording
+    const { attachments } = turn
     const result = await engine.execute({
       flowName: flow.id,
       userMessage: turn.said,
+      ...(attachments === undefined ? {} : { attachments }),
       ...(turn.number === 1 ? {} : { sessionId }),
       ...(turn.number > 1 || config === undefined ? {} : { config }),
       ...(owner === undefined ? {} : { owner }),

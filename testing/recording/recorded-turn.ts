@@ -2,7 +2,15 @@
  * The form of a recording, and how the messages of a stored turn are read into it. Whether they are whole is decided
  * elsewhere.
  */
-import type { JsonObject, JsonValue, Message, MessagePart, SessionDocument } from '../../src/index.js'
+import type {
+  FilePart,
+  ImagePart,
+  JsonObject,
+  JsonValue,
+  Message,
+  MessagePart,
+  SessionDocument,
+} from '../../src/index.js'
 import type { ScriptedAnswer } from '../scripted-model.js'
 
 /** A tool call of a stored turn, with its result. */
@@ -21,6 +29,8 @@ export interface RecordedTurn {
   /** When it was committed: ISO 8601, UTC. */
   readonly at: string
   readonly said: string
+  /** Images and files that came along, as a memory heard them. Absent where there were none. */
+  readonly attachments?: readonly (ImagePart | FilePart)[]
   /** What models answered, by memory namespace (a step's ID, unless it names another), in order. */
   readonly replies: Readonly<Record<string, readonly (readonly MessagePart[])[]>>
   readonly reply: string
@@ -79,6 +89,14 @@ export function turnMessagesOf(document: SessionDocument): TurnMessages[] {
     }
     return groups
   })
+}
+
+/** What the user sent along in a turn: each memory that heard of it has all of it, in its first message. */
+export function attachmentsOf(groups: readonly TurnMessages[]): readonly (ImagePart | FilePart)[] | undefined {
+  const heard = groups.map(({ messages }) =>
+    (messages[0]?.parts ?? []).filter((part) => part.type === 'image' || part.type === 'file'),
+  )
+  return heard.find(({ length }) => length > 0)
 }
 
 /** The text of a message that is one text and nothing else. */
