@@ -270,6 +270,16 @@ describe('what surrounds a conversation', () => {
     expect(conversation.toolCalls).toEqual([{ name: 'capture_name', input: { name: 'Bo' }, output: 'Kept.' }])
   })
 
+  test('tells calls with one ID apart by their order', async () => {
+    const call = (name: string) => ({ toolCalls: [{ name: 'capture_name', input: { name }, id: 'call-0' }] })
+    await using conversation = new Conversation(Onboarding, {
+      script: [call('Ada'), call('Bo'), 'Hello.'],
+      tools: { capture_name: ['First.', 'Second.'] },
+    })
+    await conversation.say('Hi')
+    expect(conversation.toolCalls.map(({ output }) => output)).toEqual(['First.', 'Second.'])
+  })
+
   test('a provider that is given answers in place of the script', async () => {
     await using conversation = new Conversation(Onboarding, {
       providers: [scriptedProvider(['From another provider.'], { provider: 'openai' })],

@@ -145,6 +145,22 @@ describe('recordingOf', () => {
     })
   })
 
+  test('tells calls with one ID apart by their order: an ID counts within one answer', async () => {
+    const call = (name: string) => ({ toolCalls: [{ name: 'capture_name', input: { name }, id: 'call-0' }] })
+    const document = await stored(
+      Onboarding,
+      [call('Ada'), call('Bo'), call('Ada Lovelace'), 'Your colour?'],
+      ['Hello'],
+    )
+    const [turn] = recordingOf(document).turns
+    expect(turn?.toolCalls.map(({ output }) => output)).toEqual([
+      'First and last name, please.',
+      'First and last name, please.',
+      'Done.',
+    ])
+    await replay(Onboarding, recordingOf(document))
+  })
+
   test('is plain JSON, and its script plays a conversation', async () => {
     const recording = recordingOf(await onboarding())
     expect(JSON.parse(JSON.stringify(recording))).toEqual(recording)

@@ -42,8 +42,8 @@ export interface ConversationTurn {
   readonly events: readonly TurnEvent[]
   /** The session as it was stored after the turn; absent where none was, or it could not be read. */
   readonly document: SessionDocument | undefined
-  /** By the ID of the call. */
-  readonly results: ReadonlyMap<string, ToolResultPart>
+  /** By the ID of the call: one counts within one answer, so there may be several, in their order. */
+  readonly results: ReadonlyMap<string, readonly ToolResultPart[]>
   /** Whether the conversation was restarted before this turn. */
   readonly afterRestart: boolean
   /** The text that was streamed before the turn was stopped; absent where it was not. */
@@ -64,10 +64,13 @@ export interface RunningTurn extends Pick<ConversationTurn, 'said' | 'events' | 
 
 /** The tool calls of a turn, in order. */
 export function toolCallsOf({ events, results }: Pick<ConversationTurn, 'events' | 'results'>): MadeToolCall[] {
+  const told = new Map<string, number>()
   return events.flatMap((event) => {
     if (event.kind !== 'tool-call') return []
     const { toolName: name, input, toolCallId } = event.part
-    const result = results.get(toolCallId)
+    const index = told.get(toolCallId) ?? 0
+    told.set(toolCallId, index + 1)
+    const result = results.get(toolCallId)?.[index]
     if (result === undefined) return [{ name, input }]
     const { output, isError } = result
     return [{ name, input, output, ...(isError === undefined ? {} : { isError }) }]
@@ -88,14 +91,13 @@ export function stoppedReply(session: string): ConversationReply {
 }
 
 /** The results of a document's last turn, by the ID of the call. */
-export function resultsIn(document: SessionDocument): ReadonlyMap<string, ToolResultPart> {
-  const results = new Map<string, ToolResultPart>()
+export function resultsIn(document: SessionDocument): ConversationTurn['results'] {
+  const results = new Map<string, ToolResultPart[]>()
   const turn = document.history.length
   for (const { messages } of Object.values(document.flow.memory)) {
-    for (let index = messages.length - 1; index >= 0 && messages[index]?.turn === turn; index--) {
-      for (const part of messages[index]?.parts ?? []) {
-        if (part.type === 'tool-result') results.set(part.toolCallId, part)
-      }
+    const first = messages.findLastIndex((message) => message.turn !== turn) + 1
+    for (const part of messages.slice(first).flatMap(({ parts }) => parts)) {
+      if (part.type === 'tool-result') results.set(part.toolCallId, [...(results.get(part.toolCallId) ?? []), part])
     }
   }
   return results

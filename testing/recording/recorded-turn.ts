@@ -2,6 +2,7 @@
  * The form of a recording, and how the messages of a stored turn are read into it. Whether they are whole is decided
  * elsewhere.
  */
+
 import type {
   FilePart,
   ImagePart,
@@ -11,6 +12,7 @@ import type {
   MessagePart,
   SessionDocument,
 } from '../../src/index.js'
+
 import type { ScriptedAnswer } from '../scripted-model.js'
 
 /** A tool call of a stored turn, with its result. */
@@ -122,13 +124,15 @@ export function answerOf(parts: readonly MessagePart[]): ScriptedAnswer {
   return texts.length === 0 ? { toolCalls } : { text: texts.join(''), toolCalls }
 }
 
-/** The tool calls among messages, with their results. */
+/** The tool calls among messages, with their results. An ID counts within one answer: results follow it, in its order. */
 export function toolCallsOf(namespace: string, messages: readonly Message[]): RecordedToolCall[] {
   const parts = messages.flatMap((message) => message.parts)
+  const results = parts.filter((part) => part.type === 'tool-result')
   return parts.flatMap((part) => {
     if (part.type !== 'tool-call') return []
-    const result = parts.find((other) => other.type === 'tool-result' && other.toolCallId === part.toolCallId)
-    if (result?.type !== 'tool-result') return []
+    const index = results.findIndex(({ toolCallId }) => toolCallId === part.toolCallId)
+    const [result] = index < 0 ? [] : results.splice(index, 1)
+    if (result === undefined) return []
     const { output, isError } = result
     const call = { namespace, name: part.toolName, input: part.input, output }
     return [isError === undefined ? call : { ...call, isError }]
