@@ -6,7 +6,7 @@
 import { setDeadline } from '../config/clock.js'
 import { FlowError } from '../errors/flow-error.js'
 import type { CircuitBreaker } from '../model/circuit-breaker.js'
-import type { MessagePart, TokenUsage } from '../model/message.js'
+import type { FinishReason, MessagePart, TokenUsage } from '../model/message.js'
 import { costOf } from '../model/model-budget.js'
 import { readFailure } from '../model/model-failure.js'
 import type { ModelResponse, RuntimeModel } from '../model/model-provider.js'
@@ -15,6 +15,15 @@ import { limitExceeded } from './engine-limits.js'
 import { modelError, partsOf, spend, usageOf } from './model-answer.js'
 import { AttemptFailure, ModelAttempt, type ModelQuestion } from './model-attempt.js'
 import type { StepRun } from './run-steps.js'
+import type { TurnDraft } from './turn-draft.js'
+
+/** What a call needs of the run that makes it, which is a turn's or that of a summary of its memory. */
+export interface CallingRun extends Pick<StepRun, 'scope' | 'budget'> {
+  readonly draft: Pick<TurnDraft, 'usage'>
+  readonly turn: { readonly number: number }
+  /** Calls so far. */
+  modelCalls: number
+}
 
 /** What a step asks, and of whom. */
 export interface ModelCall extends ModelQuestion {
@@ -29,6 +38,7 @@ export interface ModelCall extends ModelQuestion {
 export interface ModelAnswer {
   readonly parts: readonly MessagePart[]
   readonly resolved: ResolvedModel
+  readonly finishReason: FinishReason | undefined
 }
 
 const noUsage: TokenUsage = { inputTokens: 0, outputTokens: 0 }
@@ -39,7 +49,7 @@ const noUsage: TokenUsage = { inputTokens: 0, outputTokens: 0 }
  * @throws {@link ModelError} of the last attempt, `ModelBlockedError` of the first model that refuses,
  * `LimitExceededError`, `BudgetExceededError`
  */
-export async function callModel(run: StepRun, call: ModelCall): Promise<ModelAnswer> {
+export async function callModel(run: CallingRun, call: ModelCall): Promise<ModelAnswer> {
   const { scope, draft } = run
   const { clock, limits, events, circuitBreakers } = scope.parts
   if (run.modelCalls >= limits.maxModelCallsPerTurn) {
@@ -76,7 +86,7 @@ export async function callModel(run: StepRun, call: ModelCall): Promise<ModelAns
           await scope.stream.sendText(textOf(parts))
           scope.check()
         }
-        return { parts, resolved }
+        return { parts, resolved, finishReason: response.finishReason }
       } catch (thrown) {
         scope.check()
         tellEnd(run, call, resolved, attempt, startedAt, usage, false)
@@ -94,7 +104,7 @@ export async function callModel(run: StepRun, call: ModelCall): Promise<ModelAns
 }
 
 /** Begins an attempt. */
-function ask(run: StepRun, call: ModelCall, resolved: ResolvedModel, attempt: number): Promise<ModelResponse> {
+function ask(run: CallingRun, call: ModelCall, resolved: ResolvedModel, attempt: number): Promise<ModelResponse> {
   const { scope, turn, modelCalls: callNumber } = run
   const { flowName, sessionId, stream } = scope
   const { selection, model } = resolved
@@ -116,7 +126,7 @@ function ask(run: StepRun, call: ModelCall, resolved: ResolvedModel, attempt: nu
  * @throws `BudgetExceededError` where there would be one, and it may not be.
  */
 function delayAfter(
-  { scope, draft, budget }: StepRun,
+  { scope, draft, budget }: CallingRun,
   breaker: CircuitBreaker,
   provider: string,
   attempt: number,
@@ -140,7 +150,7 @@ function delayAfter(
   return delayMs
 }
 
-function pause(run: StepRun, call: ModelCall, resolved: ResolvedModel, delayMs: number): Promise<void> {
+function pause(run: CallingRun, call: ModelCall, resolved: ResolvedModel, delayMs: number): Promise<void> {
   const { scope } = run
   scope.stream?.reset('retry')
   scope.emit('model:retry', { ...namesOf(run, call, resolved), reason: 'failure', delayMs })
@@ -153,7 +163,7 @@ function pause(run: StepRun, call: ModelCall, resolved: ResolvedModel, delayMs: 
   })
 }
 
-function tellFallback({ scope }: StepRun, { models, stepId: step }: ModelCall, index: number): void {
+function tellFallback({ scope }: CallingRun, { models, stepId: step }: ModelCall, index: number): void {
   const [from, to] = models.slice(index - 1) as [ResolvedModel, ResolvedModel]
   scope.stream?.reset('fallback')
   const { provider, name: model } = from.selection
@@ -162,7 +172,7 @@ function tellFallback({ scope }: StepRun, { models, stepId: step }: ModelCall, i
 }
 
 function tellEnd(
-  run: StepRun,
+  run: CallingRun,
   call: ModelCall,
   resolved: ResolvedModel,
   attempt: number,
@@ -177,7 +187,7 @@ function tellEnd(
 }
 
 /** What every event of a call names. */
-function namesOf({ modelCalls: callNumber }: StepRun, { stepId: step }: ModelCall, { selection }: ResolvedModel) {
+function namesOf({ modelCalls: callNumber }: CallingRun, { stepId: step }: ModelCall, { selection }: ResolvedModel) {
   return { step, provider: selection.provider, model: selection.name, callNumber }
 }
 

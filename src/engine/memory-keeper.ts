@@ -1,5 +1,7 @@
 /** What the engine asks of those who keep memories short. They come with a flow's policies, from `turnkeeper/memory`. */
+import type { ModelBudgets } from '../model/model-budget.js'
 import type { SessionDocument } from '../session/session-document.js'
+import type { BudgetCheck } from './budget-check.js'
 import type { FlowSteps } from './collect-steps.js'
 import type { TurnDraft } from './turn-draft.js'
 import type { TurnScope } from './turn-scope.js'
@@ -9,11 +11,12 @@ export interface MemoryKeeper {
   /**
    * Checks the policies against the flow's steps and the registered models.
    *
-   * @throws `FlowRegistrationError` for a namespace that no model step uses.
+   * @throws `FlowRegistrationError` for a namespace that no model step uses; `InvalidInputError` for a model that cannot
+   * be used.
    */
-  check(scope: TurnScope, steps: FlowSteps): void
+  check(scope: TurnScope, steps: FlowSteps, budgets: readonly ModelBudgets[]): void
   /** To be called when the turn has said all, before its commit; `undefined`: nothing is too long. */
-  start(scope: TurnScope, draft: TurnDraft): Compaction | undefined
+  start(scope: TurnScope, draft: TurnDraft, budget: BudgetCheck | undefined): Compaction | undefined
 }
 
 /** What the compaction of one turn has left to do when the turn is stored. */

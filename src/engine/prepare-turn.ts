@@ -7,7 +7,7 @@ import { SessionFlowInvariantError, SessionFlowMismatchError, SessionNotFoundErr
 import { Flow } from '../flow/flow.js'
 import type { FlowConstructor } from '../flow/flow-registry.js'
 import { Step } from '../flow/step.js'
-import { checkBudgets, type ModelBudgets } from '../model/model-budget.js'
+import { checkBudgets, checkPrices, type ModelBudgets } from '../model/model-budget.js'
 import type { ModelChoice, ModelSelection } from '../model/model-provider.js'
 import type { ResolvedModel } from '../model/model-registry.js'
 import { resolveSelection } from '../model/model-selection.js'
@@ -52,9 +52,9 @@ export function createFlow({ parts, flowName }: TurnScope, input: CheckedInput):
 export function bootstrap(scope: TurnScope, flow: Flow): Bootstrapped {
   const { flowName, parts } = scope
   const steps = collectSteps(flow, flowName)
-  parts.flows.keeperOf(flowName)?.check(scope, steps)
   const ofFlow = checkBudgets(flow.budgets(), `Flow '${flowName}': budgets()`)
   const budgets = [parts.budgets, ofFlow].filter((budget) => budget !== undefined)
+  parts.flows.keeperOf(flowName)?.check(scope, steps, budgets)
   return {
     flow,
     steps,
@@ -218,16 +218,13 @@ function resolveModels(
   budgets: readonly ModelBudgets[],
 ): (stepId: string) => readonly ResolvedModel[] {
   const { models } = scope.parts
-  const needsPrices = budgets.some(({ turn, session }) => turn?.cost !== undefined || session?.cost !== undefined)
   const resolve = (choice: ModelChoice, base: ModelChoice | undefined, source: string): readonly ResolvedModel[] => {
     const selections = listOf(choice)
     if (selections.length === 0) throw invalidInput(`${source} returned an empty list.`)
     return selections.map((selection) => {
       const resolved = models.resolve(resolveSelection(selection, listOf(base), source))
-      if (!needsPrices || resolved.prices !== undefined) return resolved
-      throw invalidInput(
-        `Model '${selection.name}' of provider '${selection.provider}' has no prices in the catalog, and a budget of cost is set.`,
-      )
+      checkPrices(budgets, resolved)
+      return resolved
     })
   }
   const flowChoice = flow.model()

@@ -4,7 +4,7 @@
  */
 import { type FlowRegistrationError, registrationError } from '../errors/engine-errors.js'
 import { isPlainObject } from '../json.js'
-import type { ModelSelection } from '../model/model-provider.js'
+import type { ModelChoice } from '../model/model-provider.js'
 
 /** When a memory is cut down, and how far. */
 export interface CompactionBounds {
@@ -19,11 +19,11 @@ export interface CompactionBounds {
 
 /** What `rollingSummary` takes. */
 export interface RollingSummaryOptions extends CompactionBounds {
-  /** The model that writes the summary. */
-  readonly model: ModelSelection
+  /** The model that writes the summary, or several: each stands in for the one before it. */
+  readonly model: ModelChoice
   /** The system prompt of its call; the transcript is its one message. Default: the engine's own. */
   readonly prompt?: string
-  /** Milliseconds for the call; the next turn of the session waits for it. Default 30 000. `Infinity`: as long as it takes. */
+  /** Milliseconds for the call, with all its attempts; the next turn of the session waits for it. Default 30 000. `Infinity`: as long as it takes. */
   readonly timeoutMs?: number
   /** Characters (UTF-16 units) of a summary; a longer one is refused. Default 8 000. */
   readonly maxSummaryCharacters?: number

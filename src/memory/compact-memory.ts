@@ -4,6 +4,7 @@
  * what it cost is stored, and nothing else.
  */
 import { setDeadline } from '../config/clock.js'
+import type { BudgetCheck } from '../engine/budget-check.js'
 import type { FlowSteps } from '../engine/collect-steps.js'
 import { asFlowError } from '../engine/error-text.js'
 import { isoTime } from '../engine/iso-time.js'
@@ -18,11 +19,12 @@ import type { CompactionPolicy, RollingSummary } from '../flow/compaction.js'
 import { sizeOfEntries } from '../flow/conversation-memory.js'
 import { Step } from '../flow/step.js'
 import type { Message } from '../model/message.js'
+import { checkPrices, type ModelBudgets } from '../model/model-budget.js'
 import { nextRevision } from '../session/revision.js'
 import type { SessionDocument } from '../session/session-document.js'
 import { shareList } from '../session/shared-lists.js'
 import { cutOf } from './message-cut.js'
-import { selectionOf, summarize } from './summarize.js'
+import { selectionsOf, summarize } from './summarize.js'
 
 /** A summary that is due. */
 interface DueSummary {
@@ -42,7 +44,7 @@ export class PolicyKeeper implements MemoryKeeper {
     this.#policies = policies
   }
 
-  check({ parts }: TurnScope, steps: FlowSteps): void {
+  check({ parts }: TurnScope, steps: FlowSteps, budgets: readonly ModelBudgets[]): void {
     const namespaces = new Set<string>()
     for (const [stepId, step] of steps.all()) if (step instanceof Step) namespaces.add(namespaceOf(step, stepId))
     for (const [namespace, policy] of this.#policies) {
@@ -51,12 +53,17 @@ export class PolicyKeeper implements MemoryKeeper {
           message: `Flow '${this.#flowName}': compaction['${namespace}'] is for no memory of its model steps. Memories: ${[...namespaces].join(', ') || 'none'}.`,
         })
       }
-      if (policy.kind === 'summary') parts.models.validate(selectionOf(policy, namespace))
+      if (policy.kind === 'window') continue
+      for (const selection of selectionsOf(policy, namespace)) {
+        // A model is made for its prices alone, and only where a budget asks for them.
+        if (budgets.length === 0) parts.models.validate(selection)
+        else checkPrices(budgets, parts.models.resolve(selection))
+      }
     }
   }
 
   /** Cuts windows, and finds out which summaries are due. */
-  start(scope: TurnScope, draft: TurnDraft): Compaction | undefined {
+  start(scope: TurnScope, draft: TurnDraft, budget: BudgetCheck | undefined): Compaction | undefined {
     const { memory, base } = draft
     const windows: { readonly namespace: string; readonly removed: number; readonly kept: number }[] = []
     const due: DueSummary[] = []
@@ -84,7 +91,7 @@ export class PolicyKeeper implements MemoryKeeper {
         for (const cut of windows) scope.announce('memory:compacted', { ...cut, durationMs: 0 })
         if (due.length === 0) return
         const calls = document.usage.modelCalls - base.usage.modelCalls
-        scope.sequel = { sessionId: document.id, run: () => storeSummaries(scope, document, due, calls) }
+        scope.sequel = { sessionId: document.id, run: () => storeSummaries(scope, document, due, calls, budget) }
       },
     }
   }
@@ -106,11 +113,12 @@ async function storeSummaries(
   committed: SessionDocument,
   due: readonly DueSummary[],
   calls: number,
+  budget: BudgetCheck | undefined,
 ): Promise<void> {
   let document = committed
-  let callNumber = calls
+  let modelCalls = calls
   for (const summary of due) {
-    const stored = await storeSummary(turn, document, summary, ++callNumber)
+    const stored = await storeSummary(turn, document, summary, modelCalls++, budget)
     // Somebody else was there, or nobody knows: what comes next is for a later turn.
     if (stored === undefined) return
     document = stored
@@ -122,12 +130,16 @@ async function storeSummary(
   { parts, flowName, turnId }: TurnScope,
   document: SessionDocument,
   { namespace, policy, count }: DueSummary,
-  callNumber: number,
+  modelCalls: number,
+  budget: BudgetCheck | undefined,
 ): Promise<SessionDocument | undefined> {
   const { clock, session, scopes } = parts
-  const scope = new TurnScope(parts, flowName, document.id, undefined, turnId)
-  const startedAt = clock.now()
   const timeoutMs = policy.timeoutMs ?? 30_000
+  // It has a time of its own, and is no call of the turn.
+  const limits = { ...parts.limits, turnTimeoutMs: timeoutMs, maxModelCallsPerTurn: Number.POSITIVE_INFINITY }
+  const scope = new TurnScope({ ...parts, limits }, flowName, document.id, undefined, turnId)
+  const startedAt = clock.now()
+  scope.startedAt = startedAt
   const stopDeadline = setDeadline(clock, timeoutMs, () => {
     scope.giveUp(new FlowError({ code: 'TURN_TIMEOUT', message: `The summary took longer than ${timeoutMs} ms.` }))
   })
@@ -146,7 +158,7 @@ async function storeSummary(
     if (session.closing) throw new EngineClosedError()
     const { messages } = document.flow.memory[namespace] as { readonly messages: readonly Message[] }
     const removed = messages.slice(0, count)
-    const summary = await summarize(scope, policy, namespace, removed, usage, callNumber)
+    const summary = await summarize(scope, { policy, namespace, messages: removed, usage, budget, modelCalls })
     // From here on it is the store's, with deadlines of its own.
     scope.finishWork()
     stopDeadline()

@@ -125,13 +125,19 @@ describe('a registration refuses', () => {
       { Ask: rollingSummary({ ...bounds, model, timeout: 5 } as never) },
       `${bounded} must be made of keep, above, model, prompt, timeoutMs, maxSummaryCharacters; got 'timeout'`,
     ],
-    ...[undefined, 'gpt', { provider: 'p' }, { provider: 'p', name: 7 }, { ...model, params: 'hot' }].map(
-      (wrong): [string, unknown, string] => [
-        `the model ${JSON.stringify(wrong)}`,
-        { Ask: rollingSummary({ ...bounds, model: wrong as never }) },
-        `${bounded}.model must be { provider, name, params? } with two strings`,
-      ],
-    ),
+    ...[
+      undefined,
+      'gpt',
+      { provider: 'p' },
+      { provider: 'p', name: 7 },
+      { ...model, params: 'hot' },
+      [],
+      [model, 'gpt'],
+    ].map((wrong): [string, unknown, string] => [
+      `the model ${JSON.stringify(wrong)}`,
+      { Ask: rollingSummary({ ...bounds, model: wrong as never }) },
+      `${bounded}.model must be { provider, name, params? } with two strings, or a list of such`,
+    ]),
     [
       'a prompt that is a function',
       { Ask: rollingSummary({ ...bounds, model, prompt: (() => 'x') as never }) },

@@ -64,6 +64,9 @@ const orAbsent =
   (value) =>
     value === undefined || test(value)
 
+const isSelection: Test = (model) =>
+  isPlainObject(model) && isString(model.provider) && isString(model.name) && orAbsent(isPlainObject)(model.params)
+
 /** What each member must be, in words. */
 const bounds: Readonly<Record<string, readonly [Test, string]>> = {
   kind: [isString, ''],
@@ -75,12 +78,8 @@ const ofKind: Readonly<Record<string, typeof bounds>> = {
   summary: {
     ...bounds,
     model: [
-      (model) =>
-        isPlainObject(model) &&
-        isString(model.provider) &&
-        isString(model.name) &&
-        orAbsent(isPlainObject)(model.params),
-      '{ provider, name, params? } with two strings',
+      (model) => (Array.isArray(model) ? model.length > 0 && model.every(isSelection) : isSelection(model)),
+      '{ provider, name, params? } with two strings, or a list of such',
     ],
     prompt: [orAbsent(isString), 'a string'],
     timeoutMs: [orAbsent((value) => typeof value === 'number' && value > 0), 'a number above 0'],

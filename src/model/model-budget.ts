@@ -1,6 +1,7 @@
 /** What may be spent on models, checked when it is set; what a call cost. The check before a call is the engine's. */
+import { invalidInput } from '../errors/engine-errors.js'
 import type { TokenUsage } from './message.js'
-import type { ModelPrices } from './model-provider.js'
+import type { ModelPrices, ModelSelection } from './model-provider.js'
 import { checkNumber, settingsOf } from './settings.js'
 
 /** Amounts that may be spent. What is absent is not bounded. */
@@ -39,6 +40,22 @@ export function checkBudgets(budgets: ModelBudgets | undefined, source: string):
     for (const [amount, value] of settingsOf(budget, name, amounts)) checkNumber(value, `${name}.${amount}`)
   }
   return budgets
+}
+
+/**
+ * Checks that what a model costs can be told, where a budget asks for it.
+ *
+ * @throws {@link InvalidInputError}
+ */
+export function checkPrices(
+  budgets: readonly ModelBudgets[],
+  { selection, prices }: { readonly selection: ModelSelection; readonly prices?: ModelPrices },
+): void {
+  const needsPrices = budgets.some(({ turn, session }) => turn?.cost !== undefined || session?.cost !== undefined)
+  if (!needsPrices || prices !== undefined) return
+  throw invalidInput(
+    `Model '${selection.name}' of provider '${selection.provider}' has no prices in the catalog, and a budget of cost is set.`,
+  )
 }
 
 /** What a call cost, by the prices of its model. */

@@ -103,7 +103,7 @@ export function startTalk(
       provider: ofProvider,
       name,
       async generate(request) {
-        if (name !== 'summarist') {
+        if (!name.startsWith('summarist')) {
           heard.push(lines(request.messages))
           return talk(request)
         }
