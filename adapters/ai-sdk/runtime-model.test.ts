@@ -309,6 +309,19 @@ describe('the whole', () => {
   })
 })
 
+test('arguments that are being made are signs of life, and say nothing: modelTimeoutMs counts from piece to piece', async () => {
+  const pieces = await streamed([
+    { type: 'tool-input-start', id: 'c', toolName: 'act' },
+    { type: 'tool-input-delta', id: 'c', delta: '{"a"' },
+    { type: 'tool-input-delta', id: 'c', delta: ':1}' },
+    { type: 'tool-input-end', id: 'c' },
+    { type: 'tool-call', toolCallId: 'c', toolName: 'act', input: '{"a":1}' },
+    finish,
+  ])
+  const sign = { type: 'reasoning-delta', text: '' }
+  expect(pieces).toEqual([sign, sign, expect.objectContaining({ type: 'finish' })])
+})
+
 describe('an answer that was cut', () => {
   const cut = {
     message: "The answer of model 'small' of provider 'own' was cut in the middle.",

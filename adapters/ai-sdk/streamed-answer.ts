@@ -14,6 +14,9 @@ interface Block {
   providerMetadata?: JsonObject
 }
 
+/** What is told of arguments that are being made: that the model is not silent. They come with the whole. */
+const atWork: ModelStreamPart = Object.freeze({ type: 'reasoning-delta', text: '' })
+
 /** What has come of one answer. */
 export class StreamedAnswer {
   readonly #selection: ResolvedModelSelection
@@ -44,6 +47,8 @@ export class StreamedAnswer {
         return this.#end('text', part)
       case 'reasoning-end':
         return this.#end('reasoning', part)
+      case 'tool-input-delta':
+        return atWork
       case 'tool-call':
         this.#content.push(part)
         return undefined

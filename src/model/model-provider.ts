@@ -75,7 +75,10 @@ export interface ModelResponse {
   readonly usage?: TokenUsage
 }
 
-/** A piece of an answer that is still being made. The last one is `finish`, and holds all of it. */
+/**
+ * A piece of an answer that is still being made. The last one is `finish`, and holds all of it. An empty one says nothing but
+ * that the model is at work: `modelTimeoutMs` counts from piece to piece.
+ */
 export type ModelStreamPart =
   | { readonly type: 'text-delta'; readonly text: string }
   | { readonly type: 'reasoning-delta'; readonly text: string }
