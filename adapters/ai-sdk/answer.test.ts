@@ -62,6 +62,11 @@ describe('parts', () => {
       }),
     )
   })
+
+  test('arguments that are no JSON were paid for', () => {
+    const usage = { inputTokens: 21, outputTokens: 8 }
+    expect(() => answer({ content: [call({ input: '{"a":' })], usage })).toThrow(expect.objectContaining({ usage }))
+  })
 })
 
 describe('the IDs of calls', () => {

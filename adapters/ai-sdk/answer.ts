@@ -25,10 +25,16 @@ const finishReasons: readonly FinishReason[] = ['stop', 'tool-calls', 'length', 
  * package says that there should be more (since version 4).
  */
 export function responseOf(result: GenerateResult, selection: ResolvedModelSelection): ModelResponse {
-  if (wordOf(result.finishReason) === 'interrupted') throw cutOff(selection)
-  const parts = withOwnIds(result.content.flatMap((content) => partOf(content, selection)))
-  const finishReason = hasRefusal(result.response?.body) ? 'content-filter' : finishReasonOf(result.finishReason)
-  return { parts, finishReason, usage: usageOf(result.usage) }
+  const usage = usageOf(result.usage)
+  try {
+    if (wordOf(result.finishReason) === 'interrupted') throw cutOff(selection)
+    const parts = withOwnIds(result.content.flatMap((content) => partOf(content, selection)))
+    const finishReason = hasRefusal(result.response?.body) ? 'content-filter' : finishReasonOf(result.finishReason)
+    return { parts, finishReason, usage }
+  } catch (error) {
+    // It was paid for.
+    throw Object.assign(error as Error, { usage })
+  }
 }
 
 function partOf(content: AnswerContent, selection: ResolvedModelSelection): MessagePart[] {
@@ -95,7 +101,8 @@ export function hasRefusal(body: unknown): boolean {
   return typeof refusal === 'string' && refusal !== ''
 }
 
-function usageOf(usage: Usage | undefined | null): TokenUsage {
+/** What a call cost. */
+export function usageOf(usage: Usage | undefined | null): TokenUsage {
   const { inputTokens, outputTokens, cachedInputTokens, reasoningTokens } = usage ?? {}
   const input = typeof inputTokens === 'object' ? inputTokens : { total: inputTokens, cacheRead: cachedInputTokens }
   const output = typeof outputTokens === 'object' ? outputTokens : { total: outputTokens, reasoning: reasoningTokens }

@@ -348,6 +348,13 @@ describe('an answer that was cut', () => {
     await expect(streamed(parts, version)).rejects.toMatchObject(cut)
   })
 
+  test('tells what it cost, where that came', async () => {
+    for (const finishReason of [{ unified: 'interrupted' }, { unified: 'other' }]) {
+      const last: StreamPart = { type: 'finish', finishReason, usage: { inputTokens: { total: 7 } } }
+      await expect(streamed([last], 'v4')).rejects.toMatchObject({ ...cut, usage: { inputTokens: 7, outputTokens: 0 } })
+    }
+  })
+
   test('by its package’s own word', async () => {
     const told = Object.assign(new Error('Without a finish reason.'), {
       name: 'AI_InvalidResponseDataError',

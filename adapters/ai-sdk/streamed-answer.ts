@@ -3,7 +3,7 @@
  * call without a stream. It reads no stream.
  */
 import type { JsonObject, ModelStreamPart, ResolvedModelSelection } from '../../src/index.js'
-import { hasRefusal, responseOf } from './answer.js'
+import { hasRefusal, responseOf, usageOf } from './answer.js'
 import { brokenOff, cutOff } from './failure.js'
 import type { AnswerContent, StopReason, StreamPart } from './language-model.js'
 
@@ -89,7 +89,9 @@ export class StreamedAnswer {
   }
 
   #finish({ finishReason = '', usage = {} }: StreamPart): ModelStreamPart {
-    if (!this.#refused && isUntold(finishReason)) throw cutOff(this.#selection)
+    if (!this.#refused && isUntold(finishReason)) {
+      throw Object.assign(cutOff(this.#selection), { usage: usageOf(usage) })
+    }
     const response = responseOf({ content: this.#content, finishReason, usage }, this.#selection)
     return { type: 'finish', response: this.#refused ? { ...response, finishReason: 'content-filter' } : response }
   }

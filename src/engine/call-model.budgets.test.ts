@@ -7,6 +7,7 @@ import {
   Chat,
   calls,
   chatOf,
+  fails,
   hello,
   type ModelHarness,
   modelHarness,
@@ -48,6 +49,54 @@ async function ends({ engine, clock, asked }: ModelHarness, sessionId?: string):
   const { code, scope, amount, value, spent } = error as BudgetExceededError
   return [code, scope, amount, value, spent, asked.length]
 }
+
+describe('what a failed attempt cost', () => {
+  const failed = (usage: unknown): Act => fails(Object.assign(new Error('cut'), { isRetryable: true, usage }))
+
+  test('counts where the error tells: in the session, in its cost and in the event', async () => {
+    const made = budgeted({}, [failed({ inputTokens: 7, outputTokens: 2, cachedInputTokens: 1 }), looks(1, 1), 'Hi.'])
+    const { session } = await made.clock.runUntil(made.engine.run(hello))
+    expect((await made.document(session)).usage).toEqual({
+      inputTokens: 8,
+      outputTokens: 3,
+      cachedInputTokens: 1,
+      modelCalls: 3,
+      cost: 8 + 3 * 2,
+    })
+    const ends = made.events.filter(([name]) => name === 'model:end')
+    expect(ends.map(([, { success, inputTokens }]) => [success, inputTokens])).toEqual([
+      [false, 7],
+      [true, 1],
+      [true, 0],
+    ])
+  })
+
+  test('is bounded by a budget before the next attempt', async () => {
+    const made = budgeted({ turn: { tokens: 10 } }, [failed({ inputTokens: 10, outputTokens: 0 })])
+    expect(await ends(made)).toEqual(['BUDGET_EXCEEDED', 'turn', 'tokens', 10, 10, 1])
+  })
+
+  test.each([null, 'much', { inputTokens: Number.NaN, outputTokens: -1 }])(
+    'is nothing where it tells %j',
+    async (usage) => {
+      const made = budgeted({}, [failed(usage), 'Hi.'])
+      const { session } = await made.clock.runUntil(made.engine.run(hello))
+      expect((await made.document(session)).usage).toEqual({ inputTokens: 0, outputTokens: 0, modelCalls: 2, cost: 0 })
+    },
+  )
+
+  test('is nothing where the error cannot be read, or is none', async () => {
+    const unreadable = fails({
+      get usage(): never {
+        throw new Error('No.')
+      },
+    })
+    for (const act of [unreadable, fails(undefined), fails('No.')]) {
+      const made = budgeted({}, [act])
+      expect((await made.engine.execute(hello)).error?.code).toBe('MODEL_ERROR')
+    }
+  })
+})
 
 describe('a budget of a turn', () => {
   test.each<[string, ModelBudgets, readonly Act[], unknown[]]>([

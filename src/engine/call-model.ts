@@ -9,7 +9,7 @@ import type { CircuitBreaker } from '../model/circuit-breaker.js'
 import type { FinishReason, MessagePart, TokenUsage } from '../model/message.js'
 import { costOf } from '../model/model-budget.js'
 import { readFailure } from '../model/model-failure.js'
-import type { ModelResponse, RuntimeModel } from '../model/model-provider.js'
+import type { ModelFailure, ModelResponse, RuntimeModel } from '../model/model-provider.js'
 import type { ResolvedModel } from '../model/model-registry.js'
 import { limitExceeded } from './engine-limits.js'
 import { modelError, partsOf, spend, usageOf } from './model-answer.js'
@@ -74,11 +74,7 @@ export async function callModel(run: CallingRun, call: ModelCall): Promise<Model
       try {
         const response = await ask(run, call, resolved, attempt)
         scope.check()
-        usage = usageOf(response)
-        spend(draft.usage, usage)
-        if (resolved.prices !== undefined) {
-          draft.usage.cost = (draft.usage.cost ?? 0) + costOf(usage, resolved.prices)
-        }
+        usage = count(draft, resolved, response)
         const parts = partsOf(response, resolved, limits.maxJsonDepth)
         tellEnd(run, call, resolved, attempt, startedAt, usage, true)
         if (breaker.succeeded()) events.emit('circuit:closed', { provider, at: clock.now() })
@@ -89,6 +85,7 @@ export async function callModel(run: CallingRun, call: ModelCall): Promise<Model
         return { parts, resolved, finishReason: response.finishReason }
       } catch (thrown) {
         scope.check()
+        if (usage === noUsage) usage = count(draft, resolved, thrown as ModelFailure)
         tellEnd(run, call, resolved, attempt, startedAt, usage, false)
         const delayMs = delayAfter(run, breaker, provider, attempt, thrown)
         if (delayMs !== undefined) {
@@ -101,6 +98,14 @@ export async function callModel(run: CallingRun, call: ModelCall): Promise<Model
     if (failure.code !== 'MODEL_ERROR' || ++index === call.models.length) throw failure
     attempt = 0
   }
+}
+
+/** Adds what an attempt cost to what is spent: that of an answer, or of a failure which tells. */
+function count({ usage: spent }: CallingRun['draft'], { prices }: ResolvedModel, told: ModelFailure): TokenUsage {
+  const usage = usageOf(told)
+  spend(spent, usage)
+  if (prices !== undefined) spent.cost = (spent.cost ?? 0) + costOf(usage, prices)
+  return usage
 }
 
 /** Begins an attempt. */

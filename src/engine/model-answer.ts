@@ -12,9 +12,14 @@ import type { TurnDraft } from './turn-draft.js'
 /** What providers may leave out. */
 const optionalCounts = ['cachedInputTokens', 'reasoningTokens'] as const
 
-/** What a call cost. Counts that are none are 0; what the provider does not tell is absent. */
-export function usageOf(response: ModelResponse): TokenUsage {
-  const told = response?.usage
+/** What a call cost. Counts that are none are 0; what the provider does not tell, or nobody can read, is absent. */
+export function usageOf(answered: Pick<ModelResponse, 'usage'>): TokenUsage {
+  let told: TokenUsage | undefined
+  try {
+    told = answered?.usage
+  } catch {
+    // Anything can be thrown.
+  }
   const usage: { -readonly [Name in keyof TokenUsage]: TokenUsage[Name] } = {
     inputTokens: tokens(told?.inputTokens),
     outputTokens: tokens(told?.outputTokens),

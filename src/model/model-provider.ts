@@ -109,6 +109,8 @@ export interface ModelFailure {
   readonly isRetryable?: boolean
   /** `retry-after` (seconds or a date) and `retry-after-ms` are read: no new attempt begins earlier. `headers` is read as well. */
   readonly responseHeaders?: Readonly<Record<string, string>> | Headers
+  /** What the attempt cost all the same, where that is known. Default: nothing. */
+  readonly usage?: TokenUsage
 }
 
 /** Makes the models of one provider. Credentials are its own affair and reach neither engine nor document. */

@@ -16,6 +16,17 @@ export const engineBreaks = [
     ],
   },
   {
+    file: 'src/memory/summarize.ts',
+    tests: ['src/memory/compact-memory.attempts.'],
+    rows: [
+      [
+        'summary that no budget bounds',
+        'const run = { scope, budget, modelCalls',
+        'const run = { scope, budget: undefined, modelCalls',
+      ],
+    ],
+  },
+  {
     file: 'src/memory/message-cut.ts',
     tests: ['src/memory/message-cut.'],
     rows: [['call and result parted', "role !== 'user' || open.size > 0", "role !== 'user'"]],

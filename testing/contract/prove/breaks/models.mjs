@@ -45,7 +45,12 @@ export const modelBreaks = [
     rows: [
       ['refusal answered by another model', "failure.code !== 'MODEL_ERROR' ||", ''],
       ['budget checked after the attempt', 'run.budget?.check(draft.usage, startedAt)', ''],
-      ['cost forgotten', 'draft.usage.cost = (draft.usage.cost ?? 0) + costOf(usage, resolved.prices)', ''],
+      ['cost forgotten', 'spent.cost = (spent.cost ?? 0) + costOf(usage, prices)', 'spent.cost = 0'],
+      [
+        'cost of a failed attempt forgotten',
+        'if (usage === noUsage) usage = count(draft, resolved, thrown as ModelFailure)',
+        '',
+      ],
       ['waited for a breaker that is shut', '|| breaker.isShutAt(now + delayMs)', ''],
     ],
   },
