@@ -214,6 +214,16 @@ describe('recordingOf', () => {
     ['fewer model calls', (draft) => (draft.usage.modelCalls -= 3)],
   ]
 
+  test('refuses a session whose memory was summed up', async () => {
+    const document = changed(await onboarding(), ({ flow }) => {
+      const { messages } = flow.memory.AskName as { messages: object[] }
+      messages.splice(0, 2, { role: 'user', parts: [{ type: 'text', text: 'Summary' }], turn: 1, summary: true })
+    })
+    expect(failureOf(() => recordingOf(document))).toBe(
+      "Session 'session-1' cannot be recorded: its memory 'AskName' was summed up, and of what was said up to turn 1 only the summary is left.",
+    )
+  })
+
   test('refuses a session that is not whole, and says what is missing', async () => {
     const document = await onboarding()
     const texts = damages.map(([what, change]) => {

@@ -47,6 +47,12 @@ export function requireWhole(document: SessionDocument, groups: readonly TurnMes
       refuse(document, `the messages of ${place} come after those of turn ${before.turn}.`)
     }
     before = group
+    if (group.messages[0]?.summary === true) {
+      refuse(
+        document,
+        `its memory '${group.namespace}' was summed up, and of what was said up to turn ${group.turn} only the summary is left.`,
+      )
+    }
     const problem = groupProblem(group.messages)
     if (problem !== undefined) refuse(document, `the messages of ${place} are not whole: ${problem}.`)
   }
