@@ -1,6 +1,9 @@
 /**
  * A streamed conversation in a terminal: the answer appears while it is made, and what does not count is taken back. It
- * needs lines to read and a place to write to, so that a test can stand in for the terminal.
+ * needs lines to read and a place to write to, so that a test can stand in for the terminal. What to look at:
+ *
+ * - It goes on in the session of `result`: a first turn that was stopped has left none behind.
+ * - Whoever wrote a text, it is shown as text: to a terminal some characters are commands.
  */
 import type { FlowEngine } from 'turnkeeper'
 
@@ -23,23 +26,28 @@ export async function talk(engine: FlowEngine, flowName: string, terminal: Termi
     let isCompleted = false
     let hasText = false
     for await (const event of engine.stream({ flowName, userMessage, sessionId, signal: stopping.signal })) {
-      if (event.type === 'session') sessionId = event.session
-      else if (event.type === 'text-delta') {
+      if (event.type === 'text-delta') {
         hasText = true
-        terminal.write(event.text)
+        terminal.write(plain(event.text))
       } else if (event.type === 'tool-start') terminal.write(`[${event.tool}]\n`)
       else if (event.type === 'reset') {
         hasText = false
         terminal.write(' (taken back)\n')
       } else if (event.type === 'result') {
         // A reply that no model made comes whole.
-        if (!hasText) terminal.write(event.response.message)
+        if (!hasText) terminal.write(plain(event.response.message))
+        sessionId = event.response.session
         isCompleted = event.response.completed
-      } else if (event.type === 'error') terminal.write(`\n${event.response.message}`)
+      } else if (event.type === 'error') terminal.write(`\n${plain(event.response.message)}`)
     }
     terminal.whileAnswering?.(undefined)
     terminal.write('\n')
     if (isCompleted) return
     terminal.write('> ')
   }
+}
+
+/** A text without control characters, but for those that make lines and columns. */
+function plain(text: string): string {
+  return text.replace(/[^\P{Cc}\n\t]/gu, '')
 }

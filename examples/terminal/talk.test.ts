@@ -1,0 +1,50 @@
+import type { FlowEngine, FlowRunInput, FlowStreamEvent } from 'turnkeeper'
+import { expect, test } from 'vitest'
+import { talk } from './talk.js'
+
+const reply = (message: string, session: string) => ({
+  type: 'result' as const,
+  response: { success: true, completed: false, message, session, contentType: 'text/plain' },
+})
+
+/** Talks over turns that are written down; answers with what the terminal showed, and what was asked. */
+async function shown(turns: readonly (readonly FlowStreamEvent[])[]): Promise<{ text: string; sessions: unknown[] }> {
+  const sessions: unknown[] = []
+  let text = ''
+  const engine = {
+    async *stream({ sessionId }: FlowRunInput) {
+      yield* turns[sessions.length] ?? []
+      sessions.push(sessionId)
+    },
+  }
+  await talk(engine as unknown as FlowEngine, 'Desk', {
+    lines: (async function* () {
+      for (const [index] of turns.entries()) yield `line ${index}`
+    })(),
+    write: (piece) => {
+      text += piece
+    },
+  })
+  return { text, sessions }
+}
+
+test('goes on in the session of a result: a turn that was stopped has left none', async () => {
+  const { sessions } = await shown([
+    [{ type: 'session', session: 'never-stored' }],
+    [{ type: 'session', session: 'a' }, reply('Hi.', 'a')],
+    [{ type: 'session', session: 'a' }, reply('Hi.', 'a')],
+  ])
+  expect(sessions).toEqual(['', '', 'a'])
+})
+
+test('shows what a model says as text, and none of the commands of a terminal', async () => {
+  const { text } = await shown([
+    [
+      { type: 'text-delta', text: 'One\n\u001b]0;title\u0007\u001b[2J' },
+      { type: 'text-delta', text: 'two.\r\u009b31m' },
+      reply('One\ntwo.', 'a'),
+    ],
+    [reply('\u001b[31mwhole', 'a')],
+  ])
+  expect(text).toBe('> One\n]0;title[2Jtwo.31m\n> [31mwhole\n> ')
+})
