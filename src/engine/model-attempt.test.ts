@@ -225,6 +225,14 @@ describe('a stream', () => {
     expect([seen.pulls, seen.closes]).toEqual([2, 1])
   })
 
+  test('whose thoughts alone are longer than that is refused as well: there may be no end to them', async () => {
+    const { attempt, stream } = setting({ maxSessionBytes: 100 })
+    const thought = (text: string): ModelStreamPart => ({ type: 'reasoning-delta', text })
+    const { model, seen } = over(pieces(thought('x'.repeat(60)), thought('x'.repeat(41)), finish('Never asked for.')))
+    await expect(attempt.stream(model, stream)).rejects.toMatchObject({ limit: 'maxSessionBytes' })
+    expect([seen.pulls, seen.closes]).toEqual([2, 1])
+  })
+
   test('that never lets a timer ring is given up at the deadline of its turn', async () => {
     const { clock, scope, attempt, stream } = setting()
     const { signal } = attempt

@@ -113,14 +113,15 @@ export class ModelAttempt implements ModelRequest {
       this.#isHeard = true
       if (done === true) throw new AttemptFailure('The stream of its answer ended before it was finished.')
       if (value?.type === 'finish') return value.response
-      if (value?.type === 'reasoning-delta') continue
-      const text: unknown = value?.type === 'text-delta' ? value.text : undefined
+      const isThought = value?.type === 'reasoning-delta'
+      const text: unknown = isThought || value?.type === 'text-delta' ? value.text : undefined
       if (typeof text !== 'string') {
         throw new AttemptFailure('It streamed a piece that is no text, no reasoning and no end.', false)
       }
       length += text.length
       // No session could hold it; and there may be no end to it.
       if (length > limits.maxSessionBytes) throw limitExceeded(limits, 'maxSessionBytes', 'The text of an answer')
+      if (isThought) continue
       const room = stream.sendText(text)
       if (room === undefined) continue
       this.#isHeldBack = true
