@@ -6,8 +6,6 @@ import type { Flow } from '../flow/flow.js'
 import { LogicStep } from '../flow/logic-step.js'
 import { Step } from '../flow/step.js'
 
-const noAliases: ReadonlyMap<string, string> = new Map()
-
 /** The steps of a turn, by ID. */
 export class FlowSteps {
   readonly #flowName: string
@@ -70,7 +68,7 @@ export function collectSteps(flow: Flow, flowName: string): FlowSteps {
     throw registrationError(`Flow '${flowName}' must return at least one step class from steps().`)
   }
   const steps = new Map<string, BaseStep>()
-  let aliases: Map<string, string> | undefined
+  const aliases = new Map<string, string>()
   let end: string | undefined
   for (const stepClass of classes as readonly StepConstructor[]) {
     if (typeof stepClass !== 'function' || !(stepClass.prototype instanceof BaseStep)) {
@@ -88,7 +86,6 @@ export function collectSteps(flow: Flow, flowName: string): FlowSteps {
     }
     steps.set(id, step)
     for (const alias of stepClass.aliases) {
-      aliases ??= new Map()
       if (aliases.has(alias)) {
         throw registrationError(`Flow '${flowName}' has two steps with the alias '${alias}'.`)
       }
@@ -97,13 +94,13 @@ export function collectSteps(flow: Flow, flowName: string): FlowSteps {
     if (end === undefined && step instanceof EndStep) end = id
   }
   if (!steps.has(End.id)) steps.set(End.id, new End())
-  for (const alias of aliases?.keys() ?? []) {
+  for (const alias of aliases.keys()) {
     if (steps.has(alias)) {
       throw registrationError(`Flow '${flowName}' has a step '${alias}' and another with that alias.`)
     }
   }
   const initial = flow.initialStep() ?? (classes[0] as StepConstructor)
-  return new FlowSteps(flowName, steps, aliases ?? noAliases, initial, end ?? End.id)
+  return new FlowSteps(flowName, steps, aliases, initial, end ?? End.id)
 }
 
 function checkStepId(stepClass: StepConstructor, flowName: string): string {

@@ -52,7 +52,7 @@ export class TurnDraft implements StepRuntime {
   /** Live states, by step: those that were read or written. */
   readonly #states = new Map<string, object>()
   /** The first states, as JSON, of steps that the session has not been in. */
-  #lookedAt: Map<string, string> | undefined
+  readonly #lookedAt = new Map<string, string>()
   /** By step: the model that answered last. */
   readonly #answered = new Map<string, ResolvedModelSelection>()
   readonly #entered: SessionSequenceEntry[] = []
@@ -77,10 +77,7 @@ export class TurnDraft implements StepRuntime {
     let state = this.#states.get(stepId)
     if (state === undefined) {
       state = this.writeState(stepId, this.#stored(stepId)?.state ?? this.#steps.require(stepId).initialState())
-      if (!this.#wasVisited(stepId)) {
-        this.#lookedAt ??= new Map()
-        this.#lookedAt.set(stepId, JSON.stringify(state))
-      }
+      if (!this.#wasVisited(stepId)) this.#lookedAt.set(stepId, JSON.stringify(state))
     }
     return state
   }
@@ -180,7 +177,7 @@ export class TurnDraft implements StepRuntime {
     const steps: Record<string, SessionStep> = { ...this.base.flow.steps }
     for (const [stepId, state] of this.#states) {
       const stored = storable(state, `${stepId}.state`, this.#limits)
-      if (!this.#wasVisited(stepId) && JSON.stringify(stored) === this.#lookedAt?.get(stepId)) continue
+      if (!this.#wasVisited(stepId) && JSON.stringify(stored) === this.#lookedAt.get(stepId)) continue
       const { model } = this.#stored(stepId) ?? {}
       steps[stepId] = model === undefined ? { state: stored } : { state: stored, model }
     }
