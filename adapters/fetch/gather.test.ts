@@ -55,15 +55,15 @@ describe('gathering', () => {
     expect(second).toEqual([0])
   })
 
-  test('no more than 32 go at once', async () => {
+  test('no more than 16 go at once', async () => {
     const { wait, next } = handLoop()
-    const gone = arrivals(createGathering(wait), 70)
+    const gone = arrivals(createGathering(wait), 35)
+    await next()
+    expect(gone).toEqual(upTo(16))
     await next()
     expect(gone).toEqual(upTo(32))
     await next()
-    expect(gone).toEqual(upTo(64))
-    await next()
-    expect(gone).toEqual(upTo(70))
+    expect(gone).toEqual(upTo(35))
   })
 
   test('without a way to wait nobody waits', () => {

@@ -7,7 +7,7 @@
 export type Later = (callback: () => void) => unknown
 
 /** Turns that are let go at once: enough to share the cost, and few enough that the first reply does not wait long. */
-const mostAtOnce = 32
+const mostAtOnce = 16
 
 interface Runtime {
   readonly setImmediate?: Later
