@@ -43,6 +43,8 @@ export class ConversationStream implements AsyncIterable<FlowStreamEvent, undefi
   readonly #turn: StreamedTurn
   readonly #check = new StreamCheck()
   #stream: FlowStream | undefined
+  /** Settles when {@link next} has asked for the stream. */
+  #opening: Promise<FlowStream> | undefined
   #isReading = false
   #isOver = false
   #reply: ConversationReply | undefined
@@ -74,7 +76,10 @@ export class ConversationStream implements AsyncIterable<FlowStreamEvent, undefi
       return this.#fail('A piece of the stream was asked for while another one is waited for: await each.')
     this.#isReading = true
     try {
-      this.#stream ??= await this.#open()
+      this.#opening ??= this.#open()
+      this.#stream = await this.#opening
+      // Stopped before it began.
+      if (this.#isOver) return undefined
       const { value, done } = await this.#turn.read(this.#stream.next())
       // Stopped meanwhile.
       if (this.#isOver) return undefined
@@ -129,7 +134,10 @@ export class ConversationStream implements AsyncIterable<FlowStreamEvent, undefi
   async stop(): Promise<void> {
     if (this.#isOver) return
     this.#isOver = true
-    if (this.#stream === undefined) return this.#turn.forget()
+    if (this.#opening === undefined) return this.#turn.forget()
+    // Or it would begin when nobody is there any more. What kept it from opening is told to who asked for a piece.
+    this.#stream = await this.#opening.catch(() => undefined)
+    if (this.#stream === undefined) return
     await this.#leave()
     await this.#turn.settle({ session: this.#check.session, stoppedAfter: this.text })
   }

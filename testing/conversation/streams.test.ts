@@ -218,6 +218,22 @@ describe('between two pieces', () => {
 })
 
 describe('a turn that is stopped', () => {
+  test.each(['before there is an engine', 'before its first piece'])(
+    'while the first piece is waited for, %s, asks no model and leaves the next turn alone',
+    async (when) => {
+      await using conversation = new Conversation(Onboarding, { script: ['What is your name?'] })
+      if (when === 'before its first piece') await conversation.open()
+      const stream = conversation.stream('Hello')
+      const first = stream.next()
+      await stream.stop()
+      expect([await first, stream.events]).toEqual([undefined, []])
+      expect(conversation.model.requests).toEqual([])
+      await conversation.say('Hello again')
+      conversation.expectReply('What is your name?')
+      expect(conversation.transcript()).toContain('Stopped before any text.')
+    },
+  )
+
   test('leaves nothing behind, and the next one goes on', async () => {
     await using conversation = new Conversation(Onboarding, {
       script: ['What is your name?', 'And the last name?', 'And the last name?'],
