@@ -78,6 +78,22 @@ describe('a call of a tool that the step does not offer', () => {
   })
 })
 
+test.each<[unknown, string]>([
+  [{ tekst: 'Hello.', usage: undefined }, '{"tekst":"Hello."}'],
+  [{ text: 'Hello.', finish: 'stop' }, '{"text":"Hello.","finish":"stop"}'],
+  [null, 'null'],
+  [7, '7'],
+  [['Hello.'], '["Hello."]'],
+])('a reply that is none is told, and says nothing by mistake: %j', async (reply, shown) => {
+  const model = new ScriptedModel([() => reply as never])
+  await expect(model.generate(request())).rejects.toThrow(
+    `The script has a reply that is none: ${shown} (flow 'Chat', step 'Talk', turn 3, call 1 of the turn).`,
+  )
+  expect(() => model.assertDone()).toThrow(
+    'A reply is a text, an Error, or an object of text, chunks, output, reasoning,',
+  )
+})
+
 describe('a script that is not used up', () => {
   test('is told with what is left', async () => {
     const model = new ScriptedModel(['One.', { text: 'Two.' }, new Error('overloaded')])

@@ -65,6 +65,29 @@ export interface ScriptedAnswer {
 /** One reply in a script: a text, an answer in full, or an error to reject with. */
 export type ScriptedReply = string | Error | ScriptedAnswer
 
+/** All that an answer may say. */
+const known = {
+  text: true,
+  chunks: true,
+  output: true,
+  reasoning: true,
+  toolCalls: true,
+  refusal: true,
+  error: true,
+  failure: true,
+  cutAfter: true,
+  stallAfter: true,
+  delayMs: true,
+  chunkDelayMs: true,
+  finishReason: true,
+  usage: true,
+} as const satisfies Record<keyof ScriptedAnswer, true>
+
+function isAnswer(reply: unknown): boolean {
+  if (typeof reply !== 'object' || reply === null || Array.isArray(reply)) return false
+  return Object.keys(reply).every((key) => Object.hasOwn(known, key))
+}
+
 /** An answer that was checked. */
 export interface PlayedAnswer {
   /** What is thought, in pieces. */
@@ -85,13 +108,17 @@ export interface PlayedAnswer {
  */
 export function playedAnswer(reply: ScriptedReply, request: ModelRequest): PlayedAnswer {
   const answer = typeof reply === 'string' ? { text: reply } : reply instanceof Error ? { error: reply } : reply
+  const mistake = (problem: string, advice: string): ExpectationError =>
+    new ExpectationError(`${problem} (${whereOf(request)}).\n${askedOf(request)}\n${advice}`)
+  if (!isAnswer(answer))
+    throw mistake(
+      `The script has a reply that is none: ${show(answer, 100)}`,
+      `A reply is a text, an Error, or an object of ${Object.keys(known).join(', ')}.`,
+    )
   const { chunks, output, reasoning = '', refusal, cutAfter, stallAfter, delayMs = 0, chunkDelayMs = 0 } = answer
   const said = answer.text ?? (output === undefined ? undefined : JSON.stringify(output))
   const text = chunks?.join('') ?? said
   const pieces = [...(chunks ?? piecesOf(text ?? '')), ...piecesOf(refusal ?? '')]
-  const mistake = (problem: string, advice: string): ExpectationError =>
-    new ExpectationError(`${problem} (${whereOf(request)}).\n${askedOf(request)}\n${advice}`)
-
   if (output !== undefined && answer.text !== undefined)
     throw mistake(`The script says both text and output: ${show(answer, 100)}`, 'Leave one of them out.')
   if (chunks !== undefined && said !== undefined && text !== said)
