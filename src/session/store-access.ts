@@ -19,7 +19,7 @@ import type { SessionSaveHint, SessionStore } from './session-store.js'
 /** How often one write is tried, and how many times `storeTimeoutMs` it may take in all. */
 export const writeAttempts = 3
 
-const settled = Promise.resolve()
+const settled = (async (): Promise<void> => undefined)()
 
 /** What a read-back found: a document, with its revision where one can be read, or nothing. */
 type Found = { readonly revision: string | undefined; readonly stored?: unknown } | 'missing'
