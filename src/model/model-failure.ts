@@ -22,7 +22,7 @@ const longestChain = 6
  * `fetch` says in Node, Deno, Bun, workerd, browsers and those clients.
  */
 const broken =
-  /^(E(CONN|HOST|NET|PIPE|NOTFOUND|AI_A)\w*|\w*(connect|timeout|timedout|network|socket|brokenpipe|unexpectedeof)\w*|terminated)$|^(fetch failed|failed to fetch|load failed|network(error)? |the (network|internet|socket) |unable to connect|could not connect|connection (error|closed|reset|refused|lost)|request timed out|error (sending|reading|trying))/i
+  /^((E(CONN|HOST|NET|PIPE|NOTFOUND|AI_A)|\w*(connect|timed?out|network|socket|brokenpipe|unexpectedeof))\w*|terminated|fetch failed|load failed|failed to fetch)$|^((the )?(network(error)?|internet|socket) |(unable to|could not) connect|connection |request timed out|error (sending|reading|trying))/i
 
 /** Reads what was thrown. Never throws, whatever it is. */
 export function readFailure(thrown: unknown, now: number): ReadFailure {
