@@ -12,8 +12,6 @@ export interface ReadFailure {
   readonly retryAfterMs: number
 }
 
-const final: ReadFailure = { isRetryable: false, retryAfterMs: 0 }
-
 /** Links of a chain of causes that are looked at. It may be a circle. */
 const longestChain = 6
 
@@ -31,14 +29,13 @@ export function readFailure(thrown: unknown, now: number): ReadFailure {
     for (let depth = 0; depth < longestChain && typeof link === 'object' && link !== null; depth++) {
       // Of the engine's own errors only the cause is the provider's.
       const isRetryable = FlowError.isInstance(link) ? undefined : isPassing(link)
-      if (isRetryable === true) return { isRetryable, retryAfterMs: waitOf(link, now) }
-      if (isRetryable === false) return final
+      if (isRetryable !== undefined) return { isRetryable, retryAfterMs: isRetryable ? waitOf(link, now) : 0 }
       link = link.cause as Foreign | null | undefined
     }
   } catch {
     // Nothing can be read of it.
   }
-  return final
+  return { isRetryable: false, retryAfterMs: 0 }
 }
 
 /** What errors of other clients have. */
@@ -59,18 +56,11 @@ function isPassing({ isRetryable, statusCode, status, name, code, message }: For
 /** `Retry-After`: seconds or a date (RFC 9110, 10.2.3); `retry-after-ms` is more exact where it is sent. */
 function waitOf({ responseHeaders, headers }: Foreign, now: number): number {
   try {
-    const found = (responseHeaders ?? headers ?? {}) as Readonly<Record<string, unknown>> | Headers
-    const read = (name: string): string => {
-      const value =
-        typeof found.get === 'function'
-          ? found.get(name)
-          : Object.entries(found).find(([key]) => key.toLowerCase() === name)?.[1]
-      return String(value ?? '')
-    }
+    const read = new Headers((responseHeaders ?? headers ?? {}) as HeadersInit)
     const isNumber = /^\d+(\.\d+)?$/
-    const exact = read('retry-after-ms')
+    const exact = read.get('retry-after-ms') ?? ''
     if (isNumber.test(exact)) return Number(exact)
-    const after = read('retry-after')
+    const after = read.get('retry-after') ?? ''
     if (isNumber.test(after)) return Number(after) * 1_000
     return after.endsWith('GMT') ? Math.max(0, Date.parse(after) - now) || 0 : 0
   } catch {

@@ -200,15 +200,18 @@ export class StoreAccess {
     return new Promise((resolve, reject) => {
       let stopDeadline: (() => void) | undefined
       let isSettled = false
-      callAsync(operation).then(
+      const settle = (): void => {
+        isSettled = true
+        stopDeadline?.()
+      }
+      // What throws at once rejects, as all does that is thrown in here.
+      Promise.resolve(operation()).then(
         (value) => {
-          isSettled = true
-          stopDeadline?.()
+          settle()
           resolve(value)
         },
         (error: unknown) => {
-          isSettled = true
-          stopDeadline?.()
+          settle()
           reject(error)
         },
       )
@@ -238,15 +241,6 @@ export function revisionOf(stored: unknown): string | undefined {
   const revision =
     typeof stored === 'object' && stored !== null ? (stored as { revision?: unknown }).revision : undefined
   return typeof revision === 'string' && revision !== '' ? revision : undefined
-}
-
-/** What `operation` promises; also where it throws at once. */
-function callAsync<T>(operation: () => Promise<T>): Promise<T> {
-  try {
-    return Promise.resolve(operation())
-  } catch (error) {
-    return Promise.reject(error)
-  }
 }
 
 function asStoreError(operation: SessionStoreOperation, sessionId: string | undefined, cause: unknown): FlowError {

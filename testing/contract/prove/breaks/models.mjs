@@ -35,7 +35,7 @@ export const modelBreaks = [
     tests: ['src/model/model-failure.', 'src/engine/call-model.retry.'],
     rows: [
       ['400 tried again', 'return answered === 408 ||', 'return answered === 400 || answered === 408 ||'],
-      ['Retry-After ignored', 'retryAfterMs: waitOf(link, now)', 'retryAfterMs: 0'],
+      ['Retry-After ignored', 'retryAfterMs: isRetryable ? waitOf(link, now) : 0', 'retryAfterMs: 0'],
       ['circle of causes walked for ever', 'depth < longestChain &&', 'depth < 1e9 &&'],
     ],
   },
