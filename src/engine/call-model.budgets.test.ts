@@ -252,14 +252,14 @@ describe('budgets of the engine and of the flow', () => {
     const { error } = await engine.execute(hello)
     expect([error?.code, error?.message]).toEqual([
       'INVALID_INPUT',
-      "Flow 'Chat': budgets().turn.tokens must be a number above 0; got 0.",
+      "Flow 'Chat': budgets().turn.tokens must be a number above 0, or Infinity for no bound; got 0.",
     ])
     expect(store.journal).toEqual([])
   })
 
   test('of an engine that are none are refused when it is made', () => {
     expect(() => budgeted({ session: { cost: -1 } }, [])).toThrow(
-      'Engine option budgets.session.cost must be a number above 0; got -1.',
+      'Engine option budgets.session.cost must be a number above 0, or Infinity for no bound; got -1.',
     )
     expect(() => budgeted(null as never, [])).toThrow('Engine option budgets must be an object.')
   })

@@ -35,13 +35,13 @@ describe('resolveLimits', () => {
     [5n, '5'],
   ])('refuses %s', (value, shown) => {
     expect(() => resolveLimits({ maxMessageBytes: value as number })).toThrow(
-      `Limit maxMessageBytes must be a number above 0, or Infinity to switch it off; got ${shown}.`,
+      `Engine option limits.maxMessageBytes must be a number above 0, or Infinity for no bound; got ${shown}.`,
     )
   })
 
   test.each(['maxMessageByte', 'toString', 'constructor', '__proto__x'])('refuses the unknown name %s', (name) => {
     expect(() => resolveLimits({ [name]: 5 })).toThrow(
-      `There is no limit '${name}'. Limits: maxModelCallsPerTurn, maxTransitionsPerTurn, turnTimeoutMs, modelTimeoutMs, toolTimeoutMs, maxQueuedTurnsPerSession, maxMessageBytes, maxAttachmentBytes, maxConfigBytes, maxJsonDepth, maxSessionBytes, storeTimeoutMs, closeTimeoutMs.`,
+      `Engine option limits has no '${name}'. It has: maxModelCallsPerTurn, maxTransitionsPerTurn, turnTimeoutMs, modelTimeoutMs, toolTimeoutMs, maxQueuedTurnsPerSession, maxMessageBytes, maxAttachmentBytes, maxConfigBytes, maxJsonDepth, maxSessionBytes, storeTimeoutMs, closeTimeoutMs.`,
     )
   })
 

@@ -1,5 +1,7 @@
 /** The limits of an engine: their defaults, and the check of what the application passed. */
-import { InvalidInputError, invalidInput, LimitExceededError } from '../errors/engine-errors.js'
+
+import { InvalidInputError, LimitExceededError } from '../errors/engine-errors.js'
+import { withDefaults } from '../settings.js'
 
 /** Limits of an engine. Each is a number above 0; `Infinity` switches one off. */
 export interface EngineLimits {
@@ -52,17 +54,8 @@ const defaults: EngineLimits = {
  *
  * @throws {@link InvalidInputError} for an unknown limit, or a value that is no number above 0.
  */
-export function resolveLimits(limits: Partial<EngineLimits> = {}): EngineLimits {
-  for (const [name, value] of Object.entries(limits)) {
-    if (!Object.hasOwn(defaults, name)) {
-      throw invalidInput(`There is no limit '${name}'. Limits: ${Object.keys(defaults).join(', ')}.`)
-    }
-    if (value !== undefined && !(typeof value === 'number' && value > 0)) {
-      throw invalidInput(`Limit ${name} must be a number above 0, or Infinity to switch it off; got ${String(value)}.`)
-    }
-  }
-  const given = Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined))
-  return Object.freeze({ ...defaults, ...given })
+export function resolveLimits(limits?: Partial<EngineLimits>): EngineLimits {
+  return withDefaults('Engine option limits', defaults, limits)
 }
 
 /** The error for a limit that was passed. `problem` begins its sentence: what passed it. */

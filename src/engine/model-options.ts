@@ -2,7 +2,7 @@
 import { InvalidInputError, invalidInput } from '../errors/engine-errors.js'
 import { CircuitBreakers } from '../model/circuit-breaker.js'
 import { checkBudgets } from '../model/model-budget.js'
-import { checkNumber, settingsOf } from '../model/settings.js'
+import { withDefaults } from '../settings.js'
 import type { FlowEngineOptions } from './engine-options.js'
 import type { EngineParts } from './engine-parts.js'
 
@@ -19,14 +19,17 @@ export function resolveModelOptions(
     throw invalidInput('Engine option random must be a function.')
   }
   const modelRetry = withDefaults(
-    'modelRetry',
+    'Engine option modelRetry',
     { maxAttempts: 3, baseDelayMs: 500, maxDelayMs: 8_000 },
     options.modelRetry,
+    // A delay of none is a delay; an attempt must be one.
+    (key) => (key === 'maxAttempts' ? 1 : 0),
   )
   const breaker = withDefaults(
-    'circuitBreaker',
+    'Engine option circuitBreaker',
     { failureThreshold: 10, resetTimeoutMs: 30_000 },
     options.circuitBreaker,
+    () => 1,
   )
   return {
     random,
@@ -34,16 +37,4 @@ export function resolveModelOptions(
     circuitBreakers: new CircuitBreakers(breaker),
     budgets: checkBudgets(options.budgets, 'Engine option budgets'),
   }
-}
-
-function withDefaults<T extends Readonly<Record<string, number>>>(
-  option: string,
-  defaults: T,
-  given: { readonly [Name in keyof T]?: number } = {},
-): T {
-  const name = `Engine option ${option}`
-  const entries = settingsOf(given, name, Object.keys(defaults))
-  // A delay of none is a delay; an attempt must be one.
-  for (const [key, value] of entries) checkNumber(value, `${name}.${key}`, key.endsWith('DelayMs') ? 0 : 1)
-  return Object.freeze({ ...defaults, ...Object.fromEntries(entries) })
 }

@@ -1,8 +1,8 @@
 /** What may be spent on models, checked when it is set; what a call cost. The check before a call is the engine's. */
 import { invalidInput } from '../errors/engine-errors.js'
+import { checkNumber, settingsOf } from '../settings.js'
 import type { TokenUsage } from './message.js'
 import type { ModelPrices, ModelSelection } from './model-provider.js'
-import { checkNumber, settingsOf } from './settings.js'
 
 /** Amounts that may be spent. What is absent is not bounded. */
 export interface ModelBudget {

@@ -4,11 +4,11 @@
  * the process is lost.
  */
 import { type Clock, systemClock } from '../config/clock.js'
-import { invalidInput } from '../errors/engine-errors.js'
 import { SessionConflictError } from '../errors/session-errors.js'
 import { copyDocument, freezeLists } from '../session/copy-document.js'
 import type { SessionDocument } from '../session/session-document.js'
 import type { SessionStore, SessionStoreGuarantees } from '../session/session-store.js'
+import { withDefaults } from '../settings.js'
 import { BoundedSessions } from './bounded-sessions.js'
 import { type MemorySessionRecord, WarmSessions } from './warm-sessions.js'
 
@@ -111,10 +111,14 @@ export class MemorySessionStore implements SessionStore {
   }
 
   #createBacking(options: MemorySessionStoreOptions): MemorySessionBacking {
+    const { maxSessions, ttlMs, clock = systemClock } = options
     return new BoundedSessions<MemorySessionRecord>({
-      maxSessions: aboveZero('maxSessions', options.maxSessions ?? 10_000),
-      ttlMs: aboveZero('ttlMs', options.ttlMs ?? Number.POSITIVE_INFINITY),
-      clock: options.clock ?? systemClock,
+      ...withDefaults(
+        'MemorySessionStore',
+        { maxSessions: 10_000, ttlMs: Number.POSITIVE_INFINITY },
+        { maxSessions, ttlMs },
+      ),
+      clock,
       onDropped: (sessionId, record) => {
         this.#warm.forget(record)
         for (const listener of this.#evictedListeners) listener(sessionId)
@@ -131,9 +135,4 @@ export class MemorySessionStore implements SessionStore {
     const copy = freezeLists(copyDocument(document))
     this.#open().set(document.id, this.#warm.record(copy, replaced))
   }
-}
-
-function aboveZero(name: string, value: number): number {
-  if (typeof value === 'number' && value > 0) return value
-  throw invalidInput(`MemorySessionStore: ${name} must be a number above 0; got ${String(value)}.`)
 }

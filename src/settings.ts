@@ -1,6 +1,6 @@
 /** Settings that came from outside: objects of numbers, each with a name. What they mean is decided elsewhere. */
-import { InvalidInputError, invalidInput } from '../errors/engine-errors.js'
-import { isPlainObject } from '../json.js'
+import { InvalidInputError, invalidInput } from './errors/engine-errors.js'
+import { isPlainObject } from './json.js'
 
 /**
  * The entries of `value`, without those that are `undefined`.
@@ -17,11 +17,29 @@ export function settingsOf(value: unknown, name: string, known: readonly string[
 }
 
 /**
+ * Numbers by name: those given, and defaults for the others.
+ *
+ * @param name - How messages name them.
+ * @param least - The least number allowed for a name. Default: any above 0.
+ * @throws {@link InvalidInputError}
+ */
+export function withDefaults<T extends { readonly [Name in keyof T]: number }>(
+  name: string,
+  defaults: T,
+  given: { readonly [Name in keyof T]?: number | undefined } = {},
+  least?: (key: string) => number,
+): T {
+  const entries = settingsOf(given, name, Object.keys(defaults))
+  for (const [key, value] of entries) checkNumber(value, `${name}.${key}`, least?.(key))
+  return Object.freeze({ ...defaults, ...Object.fromEntries(entries) })
+}
+
+/**
  * @param least - The least of the allowed numbers. Default: any above 0.
  * @throws {@link InvalidInputError}
  */
 export function checkNumber(value: unknown, name: string, least?: number): void {
   if (typeof value === 'number' && (least === undefined ? value > 0 : value >= least)) return
-  const expected = least === undefined ? 'above 0' : `of at least ${least}`
+  const expected = least === undefined ? 'above 0, or Infinity for no bound' : `of at least ${least}`
   throw invalidInput(`${name} must be a number ${expected}; got ${String(value)}.`)
 }
