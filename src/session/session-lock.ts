@@ -58,8 +58,7 @@ export class SessionLock {
 
   /** Stands in line behind the holder, which there must be. */
   enqueue(sessionId: string, counted: boolean): LockRequest {
-    const queue = this.#queues.get(sessionId)
-    if (queue === undefined) throw new Error(`Nobody holds the lock of session '${sessionId}'.`)
+    const queue = this.#queues.get(sessionId) as Queue
     let waiter!: Waiter
     const held = new Promise<void>((enter, refuse) => {
       waiter = { counted, enter, refuse, previous: undefined, next: undefined }
