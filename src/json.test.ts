@@ -122,11 +122,11 @@ describe('copyJson', () => {
     ],
     ['a cycle', cyclicObject(), 'value.inner.back refers back to an object that contains it'],
     ['a cycle of lists', cyclicArray(), 'value[0][0] refers back to an object that contains it'],
-    ['a key named __proto__', JSON.parse('{"__proto__":1}'), 'value has a key named __proto__, which is refused'],
+    ['a key named __proto__', JSON.parse('{"__proto__":1}'), 'value has a key named __proto__, which is reserved'],
     [
       'a key named __proto__ below',
       JSON.parse('{"a":[{"__proto__":{}}]}'),
-      'value.a[0] has a key named __proto__, which is refused',
+      'value.a[0] has a key named __proto__, which is reserved',
     ],
   ])('refuses %s and says where it is', (_name, value, message) => {
     expect(() => copyJson(value, 'value', 64)).toThrow(new JsonError(message.split(' ')[0] as string, rest(message)))

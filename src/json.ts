@@ -101,7 +101,7 @@ function copyObject(value: object, walk: Walk): JsonValue {
   const result: Record<string, JsonValue> = {}
   for (const key of Object.keys(value)) {
     // Assigning it would change the prototype, and the key would be lost.
-    if (key === '__proto__') throw refusal(walk, 'has a key named __proto__, which is refused')
+    if (key === '__proto__') throw refusal(walk, 'has a key named __proto__, which is reserved')
     const property = value[key]
     if (property === undefined) continue
     walk.keys.push(key)

@@ -32,13 +32,13 @@ describe('a flow is refused before any session is touched', () => {
     ],
     'with a step of no kind': [
       [class Odd extends BaseStep {}],
-      "Step 'Odd' of flow 'Test' must extend Step, LogicStep or EndStep.",
+      "Flow 'Test' lists something that is no step class; extend Step, LogicStep or EndStep.",
     ],
-    'with two steps of one ID': [[Start, place('Start')], "Flow 'Test' has two steps with the ID 'Start'."],
-    'with a step listed twice': [[Start, Start], "Flow 'Test' has two steps with the ID 'Start'."],
+    'with two steps of one ID': [[Start, place('Start')], "Flow 'Test' has two steps with the ID or alias 'Start'."],
+    'with a step listed twice': [[Start, Start], "Flow 'Test' has two steps with the ID or alias 'Start'."],
     'with a class that inherits the ID of another': [
       [Start, class Later extends Start {}],
-      "Flow 'Test' has two steps with the ID 'Start'.",
+      "Flow 'Test' has two steps with the ID or alias 'Start'.",
     ],
     'with a blank ID': [[named(' ')], "Flow 'Test' has a step whose ID is blank. Give it a static id."],
     'with a class without a name': [
@@ -48,7 +48,7 @@ describe('a flow is refused before any session is touched', () => {
     'with an ID that is no text': [[named(7)], "Flow 'Test' has a step whose ID is blank. Give it a static id."],
     'with the ID __proto__': [
       [named('__proto__')],
-      "Flow 'Test' has a step with the ID '__proto__', which is refused.",
+      "Flow 'Test' has a step with the ID '__proto__', which is reserved.",
     ],
     'with a step of its own called End': [
       [Start, named('End')],
@@ -60,11 +60,11 @@ describe('a flow is refused before any session is touched', () => {
     ],
     "with a step whose alias is another's ID": [
       [Start, named('Later', ['Start'])],
-      "Flow 'Test' has a step 'Start' and another with that alias.",
+      "Flow 'Test' has two steps with the ID or alias 'Start'.",
     ],
     'with a step whose alias is End': [
       [named('Start', ['End'])],
-      "Flow 'Test' has a step 'End' and another with that alias.",
+      "Flow 'Test' has two steps with the ID or alias 'End'.",
     ],
   }
 
@@ -84,7 +84,7 @@ describe('a flow is refused before any session is touched', () => {
   test('with two steps that both take over one former ID', async () => {
     await using conversation = new Conversation(flowOf(named('Left', ['Old']), named('Right', ['Old'])))
     await conversation.say('Hi')
-    conversation.expectError('FLOW_REGISTRATION', "Flow 'Test' has two steps with the alias 'Old'.")
+    conversation.expectError('FLOW_REGISTRATION', "Flow 'Test' has two steps with the ID or alias 'Old'.")
   })
 
   test('with a first step that it does not have', async () => {

@@ -1,6 +1,6 @@
 /** The steps of one flow object, constructed and checked. Which of them runs is not decided here. */
-import { FlowCodeError, FlowRegistrationError, flowCodeError, registrationError } from '../errors/engine-errors.js'
-import { BaseStep, type StepConstructor } from '../flow/base-step.js'
+import { FlowCodeError, type FlowRegistrationError, flowCodeError, registrationError } from '../errors/engine-errors.js'
+import type { BaseStep, StepConstructor } from '../flow/base-step.js'
 import { End, EndStep } from '../flow/end-step.js'
 import type { Flow } from '../flow/flow.js'
 import { LogicStep } from '../flow/logic-step.js'
@@ -57,6 +57,9 @@ export class FlowSteps {
   }
 }
 
+/** What a step extends. */
+const kinds = [Step, LogicStep, EndStep]
+
 /**
  * Constructs the steps of `flow`.
  *
@@ -67,40 +70,31 @@ export function collectSteps(flow: Flow, flowName: string): FlowSteps {
   if (!Array.isArray(classes) || classes.length === 0) {
     throw registrationError(`Flow '${flowName}' must return at least one step class from steps().`)
   }
+  const twice = (id: string): FlowRegistrationError =>
+    registrationError(`Flow '${flowName}' has two steps with the ID or alias '${id}'.`)
   const steps = new Map<string, BaseStep>()
   const aliases = new Map<string, string>()
   let end: string | undefined
   for (const stepClass of classes as readonly StepConstructor[]) {
-    if (typeof stepClass !== 'function' || !(stepClass.prototype instanceof BaseStep)) {
+    if (typeof stepClass !== 'function' || !kinds.some((kind) => stepClass.prototype instanceof kind)) {
       throw registrationError(
         `Flow '${flowName}' lists something that is no step class; extend Step, LogicStep or EndStep.`,
       )
     }
     const id = checkStepId(stepClass, flowName)
-    if (steps.has(id)) {
-      throw registrationError(`Flow '${flowName}' has two steps with the ID '${id}'.`)
-    }
+    if (steps.has(id)) throw twice(id)
     const step = new stepClass()
-    if (!(step instanceof LogicStep || step instanceof Step || step instanceof EndStep)) {
-      throw registrationError(`Step '${id}' of flow '${flowName}' must extend Step, LogicStep or EndStep.`)
-    }
     steps.set(id, step)
     for (const alias of stepClass.aliases) {
-      if (aliases.has(alias)) {
-        throw registrationError(`Flow '${flowName}' has two steps with the alias '${alias}'.`)
-      }
+      if (aliases.has(alias)) throw twice(alias)
       aliases.set(alias, id)
     }
     if (end === undefined && step instanceof EndStep) end = id
   }
   if (!steps.has(End.id)) steps.set(End.id, new End())
-  for (const alias of aliases.keys()) {
-    if (steps.has(alias)) {
-      throw registrationError(`Flow '${flowName}' has a step '${alias}' and another with that alias.`)
-    }
-  }
-  const initial = flow.initialStep() ?? (classes[0] as StepConstructor)
-  return new FlowSteps(flowName, steps, aliases, initial, end ?? End.id)
+  for (const alias of aliases.keys()) if (steps.has(alias)) throw twice(alias)
+  const [first] = steps.keys()
+  return new FlowSteps(flowName, steps, aliases, flow.initialStep() ?? (first as string), end ?? End.id)
 }
 
 function checkStepId(stepClass: StepConstructor, flowName: string): string {
@@ -108,11 +102,8 @@ function checkStepId(stepClass: StepConstructor, flowName: string): string {
   if (typeof id !== 'string' || id.trim() === '') {
     throw registrationError(`Flow '${flowName}' has a step whose ID is blank. Give it a static id.`)
   }
-  if (id === '__proto__') {
-    throw registrationError(`Flow '${flowName}' has a step with the ID '__proto__', which is refused.`)
-  }
-  if (id === End.id && (stepClass as unknown) !== End) {
-    throw registrationError(`Flow '${flowName}' has a step with the ID 'End', which is reserved.`)
+  if (id === '__proto__' || (id === End.id && (stepClass as unknown) !== End)) {
+    throw registrationError(`Flow '${flowName}' has a step with the ID '${id}', which is reserved.`)
   }
   return id
 }

@@ -33,7 +33,7 @@ describe('a flow that is not put together right', () => {
     [
       'two steps with one ID',
       { steps: () => [First, Second] },
-      "Flow 'Talk' has two steps with the ID 'First'.",
+      "Flow 'Talk' has two steps with the ID or alias 'First'.",
       'FLOW_REGISTRATION',
     ],
     [

@@ -62,12 +62,12 @@ const bad: readonly Bad[] = [
   [
     'a config with an own __proto__',
     { config: JSON.parse('{"__proto__":{"admin":true}}') },
-    'config has a key named __proto__, which is refused.',
+    'config has a key named __proto__, which is reserved.',
   ],
   [
     'a config with an own __proto__ further down',
     { config: JSON.parse('{"a":[{"__proto__":1}]}') },
-    'config.a[0] has a key named __proto__, which is refused.',
+    'config.a[0] has a key named __proto__, which is reserved.',
   ],
   [
     'a config with a Date',

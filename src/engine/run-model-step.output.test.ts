@@ -267,19 +267,19 @@ describe('a schema that cannot be used fails before anything is loaded', () => {
       "The output schema of step 'Talk' (valibot) cannot give its JSON Schema. Wrap it (Valibot: toStandardJsonSchema), or pass outputJsonSchema.",
     ],
     ['that has none', z.date(), {}, "The output schema of step 'Talk' has no JSON Schema:"],
-    ['null', null, {}, "The output of step 'Talk' is no Standard Schema (Zod, Valibot, ArkType)."],
-    ['a text', 'string', {}, "The output of step 'Talk' is no Standard Schema (Zod, Valibot, ArkType)."],
+    ['null', null, {}, "The output of step 'Talk' must be a Standard Schema (Zod, Valibot, ArkType)."],
+    ['a text', 'string', {}, "The output of step 'Talk' must be a Standard Schema (Zod, Valibot, ArkType)."],
     [
       'JSON Schema, though one is passed beside it',
       { type: 'object' },
       { outputJsonSchema: { type: 'object' } },
-      "The output of step 'Talk' is no Standard Schema (Zod, Valibot, ArkType).",
+      "The output of step 'Talk' must be a Standard Schema (Zod, Valibot, ArkType).",
     ],
     [
       'with a JSON Schema that is none',
       z.any(),
       { outputJsonSchema: 'object' },
-      "The output schema of step 'Talk' has an outputJsonSchema that is no object.",
+      "The output schema of step 'Talk' has a JSON Schema that is no object.",
     ],
     ...[-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '2', null].map(
       (maxRepairs): [string, unknown, object, string] => [

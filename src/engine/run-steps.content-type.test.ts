@@ -211,7 +211,7 @@ describe('bytes in base64', () => {
     await conversation.say('Hi')
     conversation.expectError(
       'FLOW_ERROR',
-      "The reply is marked as base64 and is not: expected the standard alphabet, padded with '=', without line breaks.",
+      'The reply must be bytes in base64: the standard alphabet, padded, without line breaks.',
     )
     expect((await conversation.document()).history).toHaveLength(1)
   })

@@ -189,7 +189,7 @@ describe('a state that JSON cannot carry fails the turn, and the path is named',
     ['a symbol', { kind: Symbol('a') }, 'Start.state.kind is a symbol, which JSON cannot carry.'],
     ['undefined in a list', { list: [1, undefined] }, 'Start.state.list[1] is undefined, which JSON cannot carry.'],
     ['a cycle', { cyclic }, 'Start.state.cyclic.a.back refers back to an object that contains it.'],
-    ['__proto__', JSON.parse('{"a":{"__proto__":1}}'), 'Start.state.a has a key named __proto__, which is refused.'],
+    ['__proto__', JSON.parse('{"a":{"__proto__":1}}'), 'Start.state.a has a key named __proto__, which is reserved.'],
   ])('%s', async (_what, value, message) => {
     await using conversation = acting((state, turn) =>
       turn.number === 1 ? Object.assign(state, { before: true }) : Object.assign(state, value),

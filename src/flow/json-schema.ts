@@ -22,29 +22,26 @@ export function jsonSchemaOf(
 ): JsonObject {
   const standard = schema?.['~standard'] as StandardSchemaV1.Props & Partial<StandardJSONSchemaV1.Props>
   if (typeof standard?.validate !== 'function') {
-    throw flowCodeError(`The ${kind} of ${owner} is no Standard Schema (Zod, Valibot, ArkType).`)
+    throw flowCodeError(`The ${kind} of ${owner} must be a Standard Schema (Zod, Valibot, ArkType).`)
   }
   const cached = jsonSchemas.get(schema)
   if (given === undefined && cached !== undefined) return cached
   const refuse = (problem: string, cause?: unknown): Error =>
     flowCodeError(`The ${kind} schema of ${owner} ${problem}`, cause)
-  if (given !== undefined) {
-    if (isPlainObject(given)) return given
-    throw refuse(`has an ${kind}JsonSchema that is no object.`)
-  }
-  if (standard.jsonSchema === undefined) {
+  if (given === undefined && standard.jsonSchema === undefined) {
     throw refuse(
       `(${standard.vendor}) cannot give its JSON Schema. Wrap it (Valibot: toStandardJsonSchema), or pass ${kind}JsonSchema.`,
     )
   }
-  let converted: unknown
+  let found: unknown = given
   try {
-    converted = standard.jsonSchema.input({ target: 'draft-2020-12' })
+    if (given === undefined) found = standard.jsonSchema?.input({ target: 'draft-2020-12' })
   } catch (cause) {
     throw refuse(`has no JSON Schema: ${cause instanceof Error ? cause.message : String(cause)}`, cause)
   }
-  if (!isPlainObject(converted)) throw refuse('gave no JSON Schema object.')
-  const jsonSchema = deepFreeze(copyJson(converted, 'schema', 1000)) as JsonObject
+  if (!isPlainObject(found)) throw refuse('has a JSON Schema that is no object.')
+  if (given !== undefined) return given
+  const jsonSchema = deepFreeze(copyJson(found, 'schema', 1000)) as JsonObject
   jsonSchemas.set(schema, jsonSchema)
   return jsonSchema
 }

@@ -109,7 +109,7 @@ describe('tool refuses, where it is called,', () => {
   })
 
   test('what is no Standard Schema', () => {
-    const expected = "The input of tool 'book' is no Standard Schema (Zod, Valibot, ArkType)."
+    const expected = "The input of tool 'book' must be a Standard Schema (Zod, Valibot, ArkType)."
     expect(message({ input: { type: 'object' } })).toBe(expected)
     expect(message({ input: { '~standard': { jsonSchema: { input: () => ({}) } } } })).toBe(expected)
   })
@@ -137,7 +137,7 @@ describe('tool refuses, where it is called,', () => {
 
   test('a JSON Schema that is no object', () => {
     expect(message({ input: schemaThatGives(() => true) })).toBe(
-      "The input schema of tool 'book' gave no JSON Schema object.",
+      "The input schema of tool 'book' has a JSON Schema that is no object.",
     )
   })
 })

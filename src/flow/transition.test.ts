@@ -219,8 +219,7 @@ describe('withContentType', () => {
 })
 
 describe('withContentType with base64', () => {
-  const notBase64 =
-    "The reply is marked as base64 and is not: expected the standard alphabet, padded with '=', without line breaks."
+  const notBase64 = 'The reply must be bytes in base64: the standard alphabet, padded, without line breaks.'
 
   test.each(['', 'AAECAw==', 'AAEC', 'AAE=', '+/+/'])('accepts %j', (bytes) => {
     const { fields } = reply(bytes).withContentType(HttpContentType.Png, { encoding: 'base64' })

@@ -136,9 +136,7 @@ export class Transition<State = unknown> {
  */
 export function checkBase64(reply: string): void {
   if (isBase64(reply)) return
-  throw flowCodeError(
-    "The reply is marked as base64 and is not: expected the standard alphabet, padded with '=', without line breaks.",
-  )
+  throw flowCodeError('The reply must be bytes in base64: the standard alphabet, padded, without line breaks.')
 }
 
 /**

@@ -18,9 +18,21 @@ describe('budgets are refused', () => {
     ],
     ['a property of every object', { turn: { toString: 5 } }, "budgets.turn has no 'toString'."],
     ['0', { turn: { tokens: 0 } }, 'budgets.turn.tokens must be a number above 0, or Infinity for no bound; got 0.'],
-    ['a negative number', { session: { cost: -1 } }, 'budgets.session.cost must be a number above 0, or Infinity for no bound; got -1.'],
-    ['NaN', { turn: { wallTimeMs: Number.NaN } }, 'budgets.turn.wallTimeMs must be a number above 0, or Infinity for no bound; got NaN.'],
-    ['a text', { turn: { modelCalls: '5' } }, 'budgets.turn.modelCalls must be a number above 0, or Infinity for no bound; got 5.'],
+    [
+      'a negative number',
+      { session: { cost: -1 } },
+      'budgets.session.cost must be a number above 0, or Infinity for no bound; got -1.',
+    ],
+    [
+      'NaN',
+      { turn: { wallTimeMs: Number.NaN } },
+      'budgets.turn.wallTimeMs must be a number above 0, or Infinity for no bound; got NaN.',
+    ],
+    [
+      'a text',
+      { turn: { modelCalls: '5' } },
+      'budgets.turn.modelCalls must be a number above 0, or Infinity for no bound; got 5.',
+    ],
     [
       'null for an amount',
       { turn: { modelCalls: null } },

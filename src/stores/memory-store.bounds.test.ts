@@ -68,7 +68,9 @@ describe('the options', () => {
   ])('%s must be a number above 0, and %j is none', (name, value, shown) => {
     const options = { [name]: value } as MemorySessionStoreOptions
     expect(() => new MemorySessionStore(options)).toThrow(
-      new InvalidInputError({ message: `MemorySessionStore.${name} must be a number above 0, or Infinity for no bound; got ${shown}.` }),
+      new InvalidInputError({
+        message: `MemorySessionStore.${name} must be a number above 0, or Infinity for no bound; got ${shown}.`,
+      }),
     )
   })
 
