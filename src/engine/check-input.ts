@@ -37,9 +37,17 @@ export function isSessionId(sessionId: string): boolean {
  * @throws {@link InvalidInputError}
  */
 export function checkSessionId(sessionId: unknown): string | undefined {
-  if (sessionId === undefined || sessionId === '') return undefined
-  if (typeof sessionId === 'string' && isSessionId(sessionId)) return sessionId
-  throw invalidInput('sessionId must be 1 to 256 visible ASCII characters without a comma.')
+  return sessionId === undefined || sessionId === '' ? undefined : checkId(sessionId, 'sessionId')
+}
+
+/**
+ * Checks an ID of any kind.
+ *
+ * @throws {@link InvalidInputError}
+ */
+export function checkId(id: unknown, name: string): string {
+  if (typeof id === 'string' && isSessionId(id)) return id
+  throw invalidInput(`${name} must be 1 to 256 visible ASCII characters without a comma.`)
 }
 
 /** Checks the texts of a turn and copies its JSON. */

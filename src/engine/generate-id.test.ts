@@ -6,7 +6,7 @@ import { createGenerateId } from './generate-id.js'
 afterEach(expectNothingLeft)
 
 const refused = (kind: IdKind): string =>
-  `generateId('${kind}') must return 1 to 256 visible ASCII characters without a comma.`
+  `generateId('${kind}') must be 1 to 256 visible ASCII characters without a comma.`
 
 describe('createGenerateId', () => {
   test('makes random IDs: 32 characters for a session, which are 192 bits, and 12 for the rest', () => {

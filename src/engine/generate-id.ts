@@ -1,6 +1,5 @@
 /** The IDs of one engine: the application's, checked, or random ones. */
-import { invalidInput } from '../errors/engine-errors.js'
-import { isSessionId } from './check-input.js'
+import { checkId } from './check-input.js'
 import type { IdKind } from './engine-options.js'
 import { createRandomId } from './random-id.js'
 
@@ -16,9 +15,5 @@ export function createGenerateId(generateId: ((kind: IdKind) => string) | undefi
     const randomId = createRandomId()
     return (kind) => randomId(lengths[kind])
   }
-  return (kind) => {
-    const id: unknown = generateId(kind)
-    if (typeof id === 'string' && isSessionId(id)) return id
-    throw invalidInput(`generateId('${kind}') must return 1 to 256 visible ASCII characters without a comma.`)
-  }
+  return (kind) => checkId(generateId(kind), `generateId('${kind}')`)
 }

@@ -25,18 +25,22 @@ export type FlowConstructorMap = Readonly<Record<string, FlowConstructor>>
 /** What `registerFlows` takes: a list, or a map by name. */
 export type FlowRegistration = readonly FlowConstructor[] | FlowConstructorMap
 
+interface Registered<Keeper> {
+  readonly flow: FlowConstructor
+  readonly keeper: Keeper | undefined
+}
+
 /** The flows of one engine. `Keeper` is what sees to their memories, which the engine knows. */
 export class FlowRegistry<Keeper = unknown> {
-  readonly #flows = new Map<string, FlowConstructor>()
-  readonly #keepers = new Map<string, Keeper | undefined>()
+  readonly #flows = new Map<string, Registered<Keeper>>()
 
   /** Who keeps the memories of a flow short; `undefined` where they grow. */
   keeperOf(flowName: string): Keeper | undefined {
-    return this.#keepers.get(flowName)
+    return this.#flows.get(flowName)?.keeper
   }
 
   get(flowName: string): FlowConstructor | undefined {
-    return this.#flows.get(flowName)
+    return this.#flows.get(flowName)?.flow
   }
 
   names(): string[] {
@@ -49,8 +53,7 @@ export class FlowRegistry<Keeper = unknown> {
    * @throws {@link FlowRegistrationError} (contract 4.7).
    */
   register(registration: FlowRegistration): void {
-    const batch = new Map<string, FlowConstructor>()
-    const keepers = new Map<string, Keeper | undefined>()
+    const batch = new Map<string, Registered<Keeper>>()
     for (const [name, flow] of entriesOf(registration)) {
       if (!isFlowConstructor(flow)) throw incomplete()
       const id = flow.id
@@ -61,11 +64,9 @@ export class FlowRegistry<Keeper = unknown> {
       if (this.#flows.has(id) || batch.has(id)) {
         throw registrationError(`Flow '${id}' is already registered.`)
       }
-      batch.set(id, flow)
-      keepers.set(id, readCompaction(id, flow.compaction))
+      batch.set(id, { flow, keeper: readCompaction(id, flow.compaction) })
     }
-    for (const [name, flow] of batch) this.#flows.set(name, flow)
-    for (const [name, keeper] of keepers) this.#keepers.set(name, keeper)
+    for (const [name, registered] of batch) this.#flows.set(name, registered)
   }
 }
 
