@@ -4,7 +4,7 @@
  */
 import { flowCodeError, type ModelBlockedError } from '../errors/engine-errors.js'
 import { FlowError } from '../errors/flow-error.js'
-import { message, textMessage } from '../flow/conversation-memory.js'
+import { message, namespaceOf, textMessage } from '../flow/conversation-memory.js'
 import { Step } from '../flow/step.js'
 import type { Tool } from '../flow/tool.js'
 import { Transition } from '../flow/transition.js'
@@ -17,15 +17,6 @@ import { outputOf, readOutput } from './structured-output.js'
 
 /** How a model step ended: with a text that was sent as it was stored, or with a transition. */
 export type ModelStepOutcome = { readonly text: string } | { readonly transition: Transition }
-
-/** Where the messages of a model step are kept. */
-export function namespaceOf(step: Step, stepId: string): string {
-  const namespace: unknown = step.memory ?? stepId
-  if (typeof namespace === 'string' && namespace !== '' && namespace !== '__proto__') return namespace
-  throw flowCodeError(
-    `The memory namespace of step '${stepId}' must be a string that is not empty, and not '__proto__'.`,
-  )
-}
 
 /** Runs a model step until it answers or moves on. */
 export async function runModelStep(

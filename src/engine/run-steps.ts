@@ -4,7 +4,7 @@
  */
 import { flowCodeError } from '../errors/engine-errors.js'
 import type { Awaitable } from '../flow/base-step.js'
-import { textMessage } from '../flow/conversation-memory.js'
+import { namespaceOf, textMessage } from '../flow/conversation-memory.js'
 import { EndStep } from '../flow/end-step.js'
 import type { Flow } from '../flow/flow.js'
 import { LogicStep } from '../flow/logic-step.js'
@@ -16,7 +16,7 @@ import type { BudgetCheck } from './budget-check.js'
 import type { FlowSteps } from './collect-steps.js'
 import { limitExceeded } from './engine-limits.js'
 import { plain, type TurnReply } from './run-envelope.js'
-import { namespaceOf, runModelStep } from './run-model-step.js'
+import { runModelStep } from './run-model-step.js'
 import type { TurnDraft } from './turn-draft.js'
 import type { TurnScope } from './turn-scope.js'
 

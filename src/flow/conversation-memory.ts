@@ -2,11 +2,13 @@
  * The messages of a session during one turn: the shared, frozen lists, and what the turn adds to them. What is said to
  * the model is read from here and nowhere else.
  */
+import { flowCodeError } from '../errors/engine-errors.js'
 import { jsonSize } from '../json.js'
 import type { FilePart, ImagePart, Message, MessagePart, MessageRole } from '../model/message.js'
 import { GrowingList } from '../session/growing-list.js'
 import type { SessionMemory } from '../session/session-document.js'
 import { shareList } from '../session/shared-lists.js'
+import type { Step } from './step.js'
 
 type StoredMemory = Readonly<Record<string, SessionMemory>>
 
@@ -19,6 +21,15 @@ interface Namespace {
   added: number | undefined
   /** What the user said to it in this turn: more than one text where `withMessage` put another in its place. */
   readonly heard: string[]
+}
+
+/** Where the messages of a model step are kept. */
+export function namespaceOf(step: Step, stepId: string): string {
+  const namespace: unknown = step.memory ?? stepId
+  if (typeof namespace === 'string' && namespace !== '' && namespace !== '__proto__') return namespace
+  throw flowCodeError(
+    `The memory namespace of step '${stepId}' must be a string that is not empty, and not '__proto__'.`,
+  )
 }
 
 /** A text as a frozen message. */
