@@ -3,10 +3,9 @@
  * revision that was loaded. And which ID and which text the failure envelope carries (design 5; contract 3, 4.5, 7.3).
  */
 import type { FlowError } from '../errors/flow-error.js'
-import { isSessionConflict } from '../errors/session-errors.js'
+import { leavesSessionAlone } from '../errors/session-errors.js'
 import { nextRevision } from '../session/revision.js'
 import type { SessionDocument } from '../session/session-document.js'
-import { isOutcomeUnknown } from '../session/store-access.js'
 import type { BudgetCheck } from './budget-check.js'
 import type { ExecuteResult } from './engine-options.js'
 import { asFlowError } from './error-text.js'
@@ -50,16 +49,6 @@ export async function settleTurnError(
   }
   scope.announce('session:aborted', { code: error.code })
   return failureEnvelope(base.id, error)
-}
-
-/** Whether the stored document stays as it is. */
-export function leavesSessionAlone(error: FlowError): boolean {
-  return (
-    isSessionConflict(error) ||
-    isOutcomeUnknown(error) ||
-    error.code === 'TURN_ABORTED' ||
-    error.code === 'ENGINE_CLOSED'
-  )
 }
 
 function saveAborted(scope: TurnScope, base: SessionDocument, progress: TurnProgress, error: FlowError): Promise<void> {

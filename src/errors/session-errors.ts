@@ -130,3 +130,21 @@ export class SessionNotFoundError extends FlowError {
     this.prototype.name = 'SessionNotFoundError'
   }
 }
+
+/** A store failure after which nobody knows what is stored. @internal */
+export class OutcomeUnknownError extends SessionStoreError {}
+
+/** Whether `error` leaves open what is stored. No abort save may follow one. */
+export function isOutcomeUnknown(error: unknown): boolean {
+  return error instanceof OutcomeUnknownError
+}
+
+/** Whether the stored document stays as it is after `error`. */
+export function leavesSessionAlone(error: FlowError): boolean {
+  return (
+    isSessionConflict(error) ||
+    isOutcomeUnknown(error) ||
+    error.code === 'TURN_ABORTED' ||
+    error.code === 'ENGINE_CLOSED'
+  )
+}

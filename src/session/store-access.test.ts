@@ -2,9 +2,14 @@ import { describe, expect, test } from 'vitest'
 import { bench, documentOf, errorOf, revisions, storeTimeout } from '../../testing/contract/session-bench.js'
 import { LimitExceededError } from '../errors/engine-errors.js'
 import type { FlowError } from '../errors/flow-error.js'
-import { SessionConflictError, SessionFlowInvariantError, SessionStoreError } from '../errors/session-errors.js'
+import {
+  isOutcomeUnknown,
+  SessionConflictError,
+  SessionFlowInvariantError,
+  SessionStoreError,
+} from '../errors/session-errors.js'
 import { isSharedList } from './shared-lists.js'
-import { isOutcomeUnknown, revisionOf } from './store-access.js'
+import { revisionOf } from './store-access.js'
 
 const always = Number.POSITIVE_INFINITY
 

@@ -9,7 +9,7 @@ import {
 } from '../../testing/contract/session-bench.js'
 import { LimitExceededError } from '../errors/engine-errors.js'
 import type { FlowError } from '../errors/flow-error.js'
-import { isOutcomeUnknown } from './store-access.js'
+import { isOutcomeUnknown } from '../errors/session-errors.js'
 
 const always = Number.POSITIVE_INFINITY
 

@@ -8,6 +8,7 @@ import { LimitExceededError } from '../errors/engine-errors.js'
 import { FlowError } from '../errors/flow-error.js'
 import {
   isSessionConflict,
+  OutcomeUnknownError,
   SessionConflictError,
   SessionStoreError,
   type SessionStoreOperation,
@@ -226,14 +227,6 @@ export class StoreAccess {
       })
     })
   }
-}
-
-/** A store failure after which nobody knows what is stored. */
-class OutcomeUnknownError extends SessionStoreError {}
-
-/** Whether `error` leaves open what is stored. No abort save may follow one. */
-export function isOutcomeUnknown(error: unknown): boolean {
-  return error instanceof OutcomeUnknownError
 }
 
 /** The revision in whatever a store returned, where there is one to read. */

@@ -9,10 +9,10 @@ import {
   storeTimeout,
 } from '../../testing/contract/session-bench.js'
 import type { FlowError } from '../errors/flow-error.js'
-import { SessionConflictError, SessionFlowInvariantError } from '../errors/session-errors.js'
+import { isOutcomeUnknown, SessionConflictError, SessionFlowInvariantError } from '../errors/session-errors.js'
 import { MemorySessionStore } from '../stores/memory-store.js'
 import type { SessionDocument } from './session-document.js'
-import { isOutcomeUnknown, StoreAccess } from './store-access.js'
+import { StoreAccess } from './store-access.js'
 
 const always = Number.POSITIVE_INFINITY
 

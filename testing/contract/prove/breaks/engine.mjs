@@ -35,10 +35,16 @@ export const engineBreaks = [
     file: 'src/engine/settle-turn-error.ts',
     tests: ['src/engine/settle-turn-error.', 'src/engine/flow-engine.store-trouble.', 'src/engine/flow-engine.atomic.'],
     rows: [
-      ['abort saved over the winner of a conflict', 'isSessionConflict(error) ||', ''],
-      ['abort saved after an unknown outcome', 'isOutcomeUnknown(error) ||', ''],
       ['failed session not marked as aborted', "runStatus: 'aborted'", "runStatus: 'running'"],
       ['cost of a failed turn forgotten', 'usage: progress.usage ?? base.usage', 'usage: base.usage'],
+    ],
+  },
+  {
+    file: 'src/errors/session-errors.ts',
+    tests: ['src/engine/settle-turn-error.', 'src/engine/flow-engine.store-trouble.', 'src/engine/flow-engine.atomic.'],
+    rows: [
+      ['abort saved over the winner of a conflict', 'isSessionConflict(error) ||', ''],
+      ['abort saved after an unknown outcome', 'isOutcomeUnknown(error) ||', ''],
     ],
   },
   {
