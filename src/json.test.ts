@@ -120,8 +120,8 @@ describe('copyJson', () => {
       runInNewContext('new Date(0)'),
       'value is an instance of Date, which JSON cannot carry',
     ],
-    ['a cycle', cyclicObject(), 'value.inner.back refers back to an object that contains it'],
-    ['a cycle of lists', cyclicArray(), 'value[0][0] refers back to an object that contains it'],
+    ['a cycle', cyclicObject(), 'value.inner.back is part of itself'],
+    ['a cycle of lists', cyclicArray(), 'value[0][0] is part of itself'],
     ['a key named __proto__', JSON.parse('{"__proto__":1}'), 'value has a key named __proto__, which is reserved'],
     [
       'a key named __proto__ below',

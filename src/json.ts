@@ -70,13 +70,13 @@ function copy(value: unknown, walk: Walk): JsonValue {
     case 'object':
       return value === null ? null : copyNested(value, walk)
     default:
-      throw refusal(walk, `is ${nameOfType(value)}, which JSON cannot carry`)
+      throw refusal(walk, `is ${value === undefined ? '' : 'a '}${typeof value}, which JSON cannot carry`)
   }
 }
 
 function copyNested(value: object, walk: Walk): JsonValue {
   const { ancestors, maxDepth } = walk
-  if (ancestors.includes(value)) throw refusal(walk, 'refers back to an object that contains it')
+  if (ancestors.includes(value)) throw refusal(walk, 'is part of itself')
   if (ancestors.length >= maxDepth) throw refusal(walk, `is nested deeper than the limit maxJsonDepth (${maxDepth})`)
   ancestors.push(value)
   const result = Array.isArray(value) ? copyList(value, walk) : copyObject(value, walk)
@@ -117,13 +117,8 @@ function refusal({ root, keys }: Walk, problem: string): JsonError {
   return new JsonError(path, problem)
 }
 
-function nameOfType(value: unknown): string {
-  return typeof value === 'undefined' ? 'undefined' : `a ${typeof value}`
-}
-
 function nameOfClass(value: object): string {
-  const maker: unknown = Object.getPrototypeOf(value)?.constructor
-  return typeof maker === 'function' && maker.name !== '' ? maker.name : 'a class'
+  return Object.getPrototypeOf(value).constructor?.name || 'a class'
 }
 
 /** Sets an own property; also one named `__proto__`, which an assignment would take for the prototype. */

@@ -97,7 +97,7 @@ const bad: readonly Bad[] = [
     { config: { valueOf: () => 1 } },
     'config.valueOf is a function, which JSON cannot carry.',
   ],
-  ['a config that contains itself', { config: cyclic }, 'config.self refers back to an object that contains it.'],
+  ['a config that contains itself', { config: cyclic }, 'config.self is part of itself.'],
   [
     'a config of 50 000 nested arrays',
     { config: { deep: nestedArrays(50_000) } },

@@ -28,11 +28,7 @@ export async function removeSession(
     return true
   }
   if (stored === undefined) return false
-  if (options !== undefined && ownerOf(stored) !== options.owner) return false
+  if (options !== undefined && (Object(stored) as { owner?: unknown }).owner !== options.owner) return false
   await access.remove(sessionId, revisionOf(stored))
   return true
-}
-
-function ownerOf(stored: unknown): unknown {
-  return typeof stored === 'object' && stored !== null ? (stored as { owner?: unknown }).owner : undefined
 }

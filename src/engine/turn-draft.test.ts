@@ -188,7 +188,7 @@ describe('a state that JSON cannot carry fails the turn, and the path is named',
     ['a function', { act: () => 1 }, 'Start.state.act is a function, which JSON cannot carry.'],
     ['a symbol', { kind: Symbol('a') }, 'Start.state.kind is a symbol, which JSON cannot carry.'],
     ['undefined in a list', { list: [1, undefined] }, 'Start.state.list[1] is undefined, which JSON cannot carry.'],
-    ['a cycle', { cyclic }, 'Start.state.cyclic.a.back refers back to an object that contains it.'],
+    ['a cycle', { cyclic }, 'Start.state.cyclic.a.back is part of itself.'],
     ['__proto__', JSON.parse('{"a":{"__proto__":1}}'), 'Start.state.a has a key named __proto__, which is reserved.'],
   ])('%s', async (_what, value, message) => {
     await using conversation = acting((state, turn) =>

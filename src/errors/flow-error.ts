@@ -69,7 +69,7 @@ export class FlowError extends Error {
   /** Whether `value` is a {@link FlowError}, of this copy of the package or another. Never throws. */
   static isInstance(value: unknown): value is FlowError {
     try {
-      return typeof value === 'object' && value !== null && (value as { [marker]?: unknown })[marker] === true
+      return (Object(value) as { [marker]?: unknown })[marker] === true
     } catch {
       return false
     }

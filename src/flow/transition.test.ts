@@ -254,7 +254,7 @@ describe('withContentType with base64', () => {
   test('knows no other encoding', () => {
     const transition = reply('AAEC')
     expect(() => untyped(transition.withContentType).call(transition, 'image/png', { encoding: 'hex' })).toThrow(
-      "withContentType knows the encoding 'base64', and got 'hex'.",
+      "withContentType needs the encoding 'base64', and got 'hex'.",
     )
   })
 })

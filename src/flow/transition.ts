@@ -65,7 +65,7 @@ export class Transition<State = unknown> {
 
   /** @internal */
   static isInstance(value: unknown): value is Transition {
-    return typeof value === 'object' && value !== null && (value as { [marker]?: unknown })[marker] === true
+    return (Object(value) as { [marker]?: unknown })[marker] === true
   }
 
   /**
@@ -89,7 +89,7 @@ export class Transition<State = unknown> {
     }
     const { encoding } = options
     if (encoding !== undefined && encoding !== 'base64') {
-      throw flowCodeError(`withContentType knows the encoding 'base64', and got ${show(encoding)}.`)
+      throw flowCodeError(`withContentType needs the encoding 'base64', and got ${show(encoding)}.`)
     }
     const { encoding: _previous, ...fields } = this.fields
     return new Transition({ ...fields, contentType, ...(encoding === undefined ? {} : { encoding }) }).#checked()

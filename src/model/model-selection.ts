@@ -9,7 +9,7 @@ const maxParameterDepth = 16
 const noParams: JsonObject = Object.freeze({})
 
 /** Keys under which a credential could have got among the parameters. */
-const credentialName = /api[-_]?key|access[-_]?key|private[-_]?key|token$|secret|passw|authorization|credential|bearer/i
+const credentialName = /(api|access|private)[-_]?key|token$|secret|passw|authorization|credential|bearer/i
 
 /**
  * Completes a selection: a step's parameters are laid over the flow's where both name the same model.

@@ -231,8 +231,7 @@ export class StoreAccess {
 
 /** The revision in whatever a store returned, where there is one to read. */
 export function revisionOf(stored: unknown): string | undefined {
-  const revision =
-    typeof stored === 'object' && stored !== null ? (stored as { revision?: unknown }).revision : undefined
+  const { revision } = Object(stored) as { revision?: unknown }
   return typeof revision === 'string' && revision !== '' ? revision : undefined
 }
 

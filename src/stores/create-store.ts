@@ -50,7 +50,7 @@ export async function prepareStore(config: ConfigReader): Promise<SessionStore |
 
 function storeName(config: ConfigReader): string {
   const value: unknown = config.get('SESSION_STORE') ?? 'memory'
-  const name = typeof value === 'string' ? value.toLowerCase() : ''
+  const name = String(value).toLowerCase()
   if (allowed.includes(name)) return name
   throw refusal(value, `; allowed: ${allowed.join(', ')}. For a store of your own, pass sessionStore to the engine.`)
 }

@@ -6,7 +6,11 @@ export const flowBreaks = [
     file: 'src/flow/flow-registry.ts',
     tests: ['src/flow/flow-registry.', 'src/engine/flow-engine.registration.'],
     rows: [
-      ['registration of a batch not atomic', 'const batch = new Map<string, Registered<Keeper>>()', 'const batch = this.#flows'],
+      [
+        'registration of a batch not atomic',
+        'const batch = new Map<string, Registered<Keeper>>()',
+        'const batch = this.#flows',
+      ],
       ['map key not compared with the ID', 'if (name !== undefined && name !== id)', 'if (false)'],
       ['one name twice in a batch', 'if (this.#flows.has(id) || batch.has(id))', 'if (this.#flows.has(id))'],
       ['registered name taken over', 'if (this.#flows.has(id) || batch.has(id))', 'if (batch.has(id))'],
