@@ -117,7 +117,7 @@ describe('checkTurnInput', () => {
   test('a serverContext may have any key but config', () => {
     expect(() => checkTurnInput({ ...turn, serverContext: { config: undefined } }, limits)).not.toThrow()
     expect(() => checkTurnInput({ ...turn, serverContext: { config: null } }, limits)).toThrow(
-      "serverContext may not have a key 'config': that one is the session's.",
+      "serverContext may not have the key 'config'.",
     )
   })
 

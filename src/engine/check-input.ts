@@ -82,7 +82,7 @@ export function checkTurnInput(
   }
   const serverContext = checkObject(input.serverContext, 'serverContext', limits.maxJsonDepth)
   if (serverContext !== undefined && Object.hasOwn(serverContext, 'config')) {
-    throw invalidInput("serverContext may not have a key 'config': that one is the session's.")
+    throw invalidInput("serverContext may not have the key 'config'.")
   }
   // A config of the deepest kind, and the object around it.
   const context = checkObject(input.context, 'context', limits.maxJsonDepth + 1)

@@ -112,7 +112,7 @@ const bad: readonly Bad[] = [
   [
     'a serverContext with a config',
     { serverContext: { config: {} } },
-    "serverContext may not have a key 'config': that one is the session's.",
+    "serverContext may not have the key 'config'.",
   ],
   ['an owner that is empty', { owner: '' }, 'owner must be a string that is not empty.'],
   ['a signal that is none', { signal: {} }, 'signal must be an AbortSignal.'],

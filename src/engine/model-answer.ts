@@ -39,7 +39,7 @@ export function spend(spent: TurnDraft['usage'], usage: TokenUsage): void {
 }
 
 function tokens(count: unknown): number {
-  return typeof count === 'number' && count >= 0 && Number.isFinite(count) ? count : 0
+  return Number.isFinite(count) && (count as number) > 0 ? (count as number) : 0
 }
 
 /**
@@ -88,5 +88,5 @@ function providerDataOf(
 /** A failure of a model. */
 export function modelError(resolved: ResolvedModel, detail: string | undefined, cause?: unknown): ModelError {
   const { provider, name } = resolved.selection
-  return new ModelError({ provider, model: name, ...(detail === undefined ? {} : { detail }), cause })
+  return new ModelError({ provider, model: name, detail, cause })
 }

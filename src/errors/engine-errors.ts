@@ -111,7 +111,7 @@ export class ModelError extends FlowError {
     readonly provider: string
     readonly model: string
     /** A further sentence: what was wrong with the answer. */
-    readonly detail?: string
+    readonly detail?: string | undefined
     readonly cause?: unknown
   }) {
     const detail = options.detail === undefined ? '' : ` ${options.detail}`

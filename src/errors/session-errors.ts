@@ -92,7 +92,7 @@ export class SessionStoreError extends FlowError {
 
   constructor(options: {
     readonly operation: SessionStoreOperation
-    readonly sessionId?: string
+    readonly sessionId?: string | undefined
     /** A further sentence: what is known of the outcome. */
     readonly detail?: string
     readonly cause?: unknown

@@ -67,7 +67,7 @@ export class ToolError extends Error {
   }
 }
 
-const namePattern = /^[A-Za-z0-9_-]{1,64}$/
+const namePattern = /^[\w-]{1,64}$/
 
 const noArguments: JsonObject = deepFreeze({ type: 'object', properties: {}, additionalProperties: false })
 

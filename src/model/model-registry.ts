@@ -26,7 +26,7 @@ export interface ResolvedModel {
   readonly selection: ResolvedModelSelection
   readonly model: RuntimeModel
   /** Of its catalog entry. */
-  readonly prices?: ModelPrices
+  readonly prices: ModelPrices | undefined
 }
 
 type ModelName = { readonly provider: string; readonly name: string }
@@ -75,10 +75,7 @@ export class ModelRegistry {
       throw failed('It could not be made.', cause)
     }
     if (typeof resolved?.generate !== 'function') throw failed('What was made for it has no method generate(request).')
-    const prices = model?.prices
-    return prices === undefined
-      ? { selection: checked, model: resolved }
-      : { selection: checked, model: resolved, prices }
+    return { selection: checked, model: resolved, prices: model?.prices }
   }
 
   /** The selection as the model will get it, its parameters as their schema returns them; and its catalog entry. */
@@ -151,7 +148,7 @@ function asynchronousSchema(model: ModelName): FlowRegistrationError {
 }
 
 function isPrice(value: unknown): boolean {
-  return typeof value === 'number' && value >= 0 && value < Number.POSITIVE_INFINITY
+  return Number.isFinite(value) && (value as number) >= 0
 }
 
 function isName(value: unknown): boolean {

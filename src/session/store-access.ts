@@ -238,7 +238,7 @@ export function revisionOf(stored: unknown): string | undefined {
 function asStoreError(operation: SessionStoreOperation, sessionId: string | undefined, cause: unknown): FlowError {
   if (isSessionConflict(cause)) return cause as FlowError
   if (FlowError.isInstance(cause) && cause.code === 'SESSION_STORE_ERROR') return cause
-  return new SessionStoreError({ operation, ...(sessionId === undefined ? {} : { sessionId }), cause })
+  return new SessionStoreError({ operation, sessionId, cause })
 }
 
 /**
