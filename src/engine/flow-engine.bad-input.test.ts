@@ -109,11 +109,7 @@ const bad: readonly Bad[] = [
     { serverContext: { at: new Date(0) } },
     'serverContext.at is an instance of Date, which JSON cannot carry.',
   ],
-  [
-    'a serverContext with a config',
-    { serverContext: { config: {} } },
-    "serverContext may not have the key 'config'.",
-  ],
+  ['a serverContext with a config', { serverContext: { config: {} } }, "serverContext may not have the key 'config'."],
   ['an owner that is empty', { owner: '' }, 'owner must be a string that is not empty.'],
   ['a signal that is none', { signal: {} }, 'signal must be an AbortSignal.'],
 ]

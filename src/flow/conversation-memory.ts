@@ -42,15 +42,11 @@ export function message(role: MessageRole, parts: readonly MessagePart[], turn: 
   return Object.freeze({ role, parts: Object.freeze(parts), turn })
 }
 
-/** What these messages add to the `bytes` of a document. */
-export function sizeOfEntries(messages: readonly Message[]): number {
-  return messages.reduce((sum, entry) => sum + jsonSize(entry) + 1, 0)
-}
-
 /** The memory of one session during one turn. */
 export class ConversationMemory {
   readonly #stored: StoredMemory
-  readonly #touched = new Map<string, Namespace>()
+  /** The namespaces that this turn touched, for who cuts them. */
+  readonly touched: Map<string, Namespace> = new Map()
   /** What was added, as JSON bytes, less what was cut off. */
   addedBytes = 0
 
@@ -75,20 +71,6 @@ export class ConversationMemory {
     this.addedBytes += jsonSize(added) + 1
   }
 
-  /** How many messages a namespace has, if this turn touched it. */
-  lengthOf(namespace: string): number {
-    return this.#touched.get(namespace)?.messages.length ?? 0
-  }
-
-  /** Forgets the first `count` messages of a namespace. */
-  forget(namespace: string, count: number): void {
-    const open = this.#open(namespace)
-    const { list } = open.messages
-    open.messages = new GrowingList(shareList(list.slice(count)))
-    open.added = undefined
-    this.addedBytes -= sizeOfEntries(list.slice(0, count))
-  }
-
   /**
    * Appends what the user said, unless this turn did already. What came with it is heard once, with the first text; a
    * message of attachments alone has no text.
@@ -104,25 +86,25 @@ export class ConversationMemory {
 
   /** How many messages each namespace gained; `undefined` for one that was cut. */
   appended(): readonly (readonly [namespace: string, count: number | undefined])[] {
-    return [...this.#touched].map(([namespace, { added }]) => [namespace, added] as const)
+    return [...this.touched].map(([namespace, { added }]) => [namespace, added] as const)
   }
 
   /** The memory as the document stores it: lists nothing was added to are the stored ones. */
   toStored(): StoredMemory {
-    if (this.#touched.size === 0) return this.#stored
+    if (this.touched.size === 0) return this.#stored
     const stored: Record<string, SessionMemory> = { ...this.#stored }
-    for (const [namespace, { messages, added }] of this.#touched) {
+    for (const [namespace, { messages, added }] of this.touched) {
       if (added !== 0) stored[namespace] = { messages: messages.list }
     }
     return stored
   }
 
   #open(namespace: string): Namespace {
-    let open = this.#touched.get(namespace)
+    let open = this.touched.get(namespace)
     if (open === undefined) {
       const stored = Object.hasOwn(this.#stored, namespace) ? this.#stored[namespace]?.messages : undefined
       open = { messages: new GrowingList(stored ?? noMessages), added: 0, heard: [] }
-      this.#touched.set(namespace, open)
+      this.touched.set(namespace, open)
     }
     return open
   }

@@ -15,13 +15,14 @@ import { EngineClosedError, FlowRegistrationError } from '../errors/engine-error
 import { FlowError } from '../errors/flow-error.js'
 import { leavesSessionAlone } from '../errors/session-errors.js'
 import type { CompactionPolicy, RollingSummary } from '../flow/compaction.js'
-import { namespaceOf, sizeOfEntries } from '../flow/conversation-memory.js'
+import { namespaceOf } from '../flow/conversation-memory.js'
 import { Step } from '../flow/step.js'
 import type { Message } from '../model/message.js'
 import { checkPrices, type ModelBudgets } from '../model/model-budget.js'
 import { nextRevision } from '../session/revision.js'
 import type { SessionDocument } from '../session/session-document.js'
 import { shareList } from '../session/shared-lists.js'
+import { forget, sizeOfEntries } from './forget.js'
 import { cutOf } from './message-cut.js'
 import { selectionsOf, summarize } from './summarize.js'
 
@@ -67,13 +68,13 @@ export class PolicyKeeper implements MemoryKeeper {
     const windows: { readonly namespace: string; readonly removed: number; readonly kept: number }[] = []
     const due: DueSummary[] = []
     for (const [namespace, policy] of this.#policies) {
-      const length = memory.lengthOf(namespace)
+      const length = memory.touched.get(namespace)?.messages.length ?? 0
       if (length <= policy.above) continue
       const messages = memory.messages(namespace)
       const count = cutOf(messages, policy.keep)
       if (policy.kind === 'window') {
         if (count === 0) continue
-        memory.forget(namespace, count)
+        forget(memory, namespace, count)
         windows.push({ namespace, removed: count, kept: length - count })
         continue
       }
