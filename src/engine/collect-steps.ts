@@ -57,9 +57,6 @@ export class FlowSteps {
   }
 }
 
-/** What a step extends. */
-const kinds = [Step, LogicStep, EndStep]
-
 /**
  * Constructs the steps of `flow`.
  *
@@ -76,7 +73,10 @@ export function collectSteps(flow: Flow, flowName: string): FlowSteps {
   const aliases = new Map<string, string>()
   let end: string | undefined
   for (const stepClass of classes as readonly StepConstructor[]) {
-    if (typeof stepClass !== 'function' || !kinds.some((kind) => stepClass.prototype instanceof kind)) {
+    if (
+      typeof stepClass !== 'function' ||
+      ![Step, LogicStep, EndStep].some((kind) => stepClass.prototype instanceof kind)
+    ) {
       throw registrationError(
         `Flow '${flowName}' lists something that is no step class; extend Step, LogicStep or EndStep.`,
       )

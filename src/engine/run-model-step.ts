@@ -175,7 +175,7 @@ async function runCalls(
   let transition: Transition | undefined
   for (const call of calls) {
     if (transition !== undefined) {
-      const skipped = toolResult(call, 'Not run: an earlier call of this reply moved the conversation on.', true)
+      const skipped = toolResult(call, 'Not run: an earlier call moved the conversation on.', true)
       draft.memory.append(namespace, message('tool', [skipped], turn.number))
       continue
     }

@@ -256,8 +256,8 @@ describe('a tool that moves the conversation', () => {
     expect(await resultsOf(conversation)).toEqual([
       'tool: first = "ok"',
       'tool: second = "Done."',
-      'tool: third failed "Not run: an earlier call of this reply moved the conversation on."',
-      'tool: unknown failed "Not run: an earlier call of this reply moved the conversation on."',
+      'tool: third failed "Not run: an earlier call moved the conversation on."',
+      'tool: unknown failed "Not run: an earlier call moved the conversation on."',
     ])
   })
 })

@@ -72,7 +72,7 @@ describe('the ID of a step', () => {
 
 describe('the state of a step', () => {
   test('is there only inside a turn', () => {
-    const message = 'A step has state only inside a turn; it cannot be read in a constructor.'
+    const message = 'A step has state only inside a turn, not in a constructor.'
     expect(() => new Bare().state).toThrow(expect.objectContaining({ code: 'FLOW_ERROR', message }))
     expect(() => {
       new Bare().state = {}
@@ -93,10 +93,7 @@ describe('the state of a step', () => {
     }
     await using conversation = new Conversation(flowOf(Broken))
     await conversation.say('Hello')
-    conversation.expectError(
-      'FLOW_ERROR',
-      "Step 'Ask' declares a field named state; return the first value from initialState() instead.",
-    )
+    conversation.expectError('FLOW_ERROR', "Step 'Ask' declares a field named state; use initialState() instead.")
   })
 })
 

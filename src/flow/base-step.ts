@@ -83,9 +83,7 @@ export abstract class BaseStep<State extends object = object> {
   /** Ties a step to its turn. @internal */
   static attach(step: BaseStep, runtime: StepRuntime, id: string): void {
     if (Object.hasOwn(step, 'state')) {
-      throw flowCodeError(
-        `Step '${id}' declares a field named state; return the first value from initialState() instead.`,
-      )
+      throw flowCodeError(`Step '${id}' declares a field named state; use initialState() instead.`)
     }
     step.#runtime = runtime
     step.#id = id
@@ -105,7 +103,7 @@ export abstract class BaseStep<State extends object = object> {
 
   #attached(): StepRuntime {
     if (this.#runtime !== undefined) return this.#runtime
-    throw flowCodeError('A step has state only inside a turn; it cannot be read in a constructor.')
+    throw flowCodeError('A step has state only inside a turn, not in a constructor.')
   }
 
   /** The first value of `state`. Default: `{}`; override it where a property is required. */

@@ -2,7 +2,7 @@
  * What a flow says of the length of its memory: policies by namespace, and who sees to them. The policies bring that along
  * (`turnkeeper/memory`), so that an application without any is not made heavier by it.
  */
-import { type FlowRegistrationError, registrationError } from '../errors/engine-errors.js'
+import { FlowRegistrationError, registrationError } from '../errors/engine-errors.js'
 import { isPlainObject } from '../json.js'
 import type { ModelChoice } from '../model/model-provider.js'
 
@@ -49,25 +49,23 @@ export type FlowCompaction = Readonly<Record<string, CompactionPolicy>>
 export const keeperOf: unique symbol = Symbol.for('turnkeeper.keeperOf')
 
 /** Checks the policies of a flow, all of them, and returns who sees to them. */
-export type KeeperOf<Keeper> = (flowName: string, compaction: FlowCompaction, refuse: RefuseCompaction) => Keeper
-
-/** Makes the error for a part of a flow's `compaction`. */
-export type RefuseCompaction = (where: string, expected: string) => FlowRegistrationError
+export type KeeperOf<Keeper> = (flowName: string, compaction: FlowCompaction) => Keeper
 
 /**
  * Who sees to the memories of a flow; `undefined` where it has no policies.
  *
- * @throws {@link FlowRegistrationError} that names the flow, the namespace, what is wrong and what was expected.
+ * @throws {@link FlowRegistrationError} that names the flow, what is wrong and what was expected.
  */
 export function readCompaction<Keeper>(flowName: string, compaction: unknown): Keeper | undefined {
-  const refuse: RefuseCompaction = (where, expected) =>
-    registrationError(`Flow '${flowName}': compaction${where} must be ${expected}.`)
-  if (!isPlainObject(compaction)) throw refuse('', 'an object: a policy for each memory namespace')
-  const [namespace] = Object.keys(compaction)
-  if (namespace === undefined) return undefined
-  for (const policy of Object.values(compaction)) {
-    const make = (policy as { readonly [keeperOf]?: KeeperOf<Keeper> } | null | undefined)?.[keeperOf]
-    if (make !== undefined) return make(flowName, compaction as FlowCompaction, refuse)
+  if (isPlainObject(compaction)) {
+    const policies = Object.values(compaction)
+    if (policies.length === 0) return undefined
+    for (const policy of policies) {
+      const make = (policy as { readonly [keeperOf]?: KeeperOf<Keeper> } | null | undefined)?.[keeperOf]
+      if (make !== undefined) return make(flowName, compaction as FlowCompaction)
+    }
   }
-  throw refuse(`['${namespace}']`, 'slidingWindow({ ... }) or rollingSummary({ ... })')
+  throw registrationError(
+    `Flow '${flowName}': compaction must be { namespace: slidingWindow({ ... }) or rollingSummary({ ... }) }.`,
+  )
 }

@@ -47,6 +47,8 @@ export interface Tool {
   execute(args: any, turn: Turn, call: ToolCall): unknown
 }
 
+const marker = Symbol.for('turnkeeper.ToolError')
+
 /**
  * Throw it from a tool to tell the model that the call did not work, and let it try something else.
  *
@@ -58,12 +60,12 @@ export interface Tool {
 export class ToolError extends Error {
   static {
     this.prototype.name = 'ToolError'
-    Object.defineProperty(this.prototype, Symbol.for('turnkeeper.ToolError'), { value: true })
+    Object.defineProperty(this.prototype, marker, { value: true })
   }
 
   /** Whether `value` is a {@link ToolError}, of this copy of the package or another. */
   static isInstance(value: unknown): value is ToolError {
-    return value instanceof Error && Symbol.for('turnkeeper.ToolError') in value
+    return value instanceof Error && marker in value
   }
 }
 

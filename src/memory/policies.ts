@@ -3,13 +3,13 @@
  */
 
 import type { MemoryKeeper } from '../engine/memory-keeper.js'
+import { type FlowRegistrationError, registrationError } from '../errors/engine-errors.js'
 import {
   type CompactionBounds,
   type CompactionPolicy,
   type FlowCompaction,
   type KeeperOf,
   keeperOf,
-  type RefuseCompaction,
   type RollingSummary,
   type RollingSummaryOptions,
   type SlidingWindow,
@@ -50,10 +50,16 @@ export function rollingSummary(options: RollingSummaryOptions): RollingSummary {
 
 /** A policy with what the engine needs to follow it, which a copy of it has as well. */
 function made<Policy extends CompactionPolicy>(policy: Policy): Policy {
-  const keeper: KeeperOf<MemoryKeeper> = (flowName, compaction, refuse) =>
-    new PolicyKeeper(flowName, checkPolicies(compaction, refuse))
+  const keeper: KeeperOf<MemoryKeeper> = (flowName, compaction) => {
+    const refuse: RefuseCompaction = (where, expected) =>
+      registrationError(`Flow '${flowName}': compaction${where} must be ${expected}.`)
+    return new PolicyKeeper(flowName, checkPolicies(compaction, refuse))
+  }
   return { ...policy, [keeperOf]: keeper }
 }
+
+/** Makes the error for a part of a flow's `compaction`. */
+type RefuseCompaction = (where: string, expected: string) => FlowRegistrationError
 
 type Test = (value: unknown) => boolean
 

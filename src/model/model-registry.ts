@@ -128,7 +128,7 @@ function checkModel(model: Model): void {
   const { prices } = model
   if (prices !== undefined && !(isPrice(prices?.input) && isPrice(prices.output) && isPrice(prices.cachedInput ?? 0))) {
     throw registrationError(
-      `The prices of ${nameOf(model)} must be { input, output, cachedInput? }: numbers of at least 0, for a million tokens.`,
+      `The prices of ${nameOf(model)} must be { input, output, cachedInput? }: numbers of at least 0 per million tokens.`,
     )
   }
   if (model.params === undefined) return
