@@ -49,7 +49,7 @@ export function checkBudgets(budgets: ModelBudgets | undefined, source: string):
  */
 export function checkPrices(
   budgets: readonly ModelBudgets[],
-  { selection, prices }: { readonly selection: ModelSelection; readonly prices?: ModelPrices },
+  { selection, prices }: { readonly selection: ModelSelection; readonly prices?: ModelPrices | undefined },
 ): void {
   const needsPrices = budgets.some(({ turn, session }) => turn?.cost !== undefined || session?.cost !== undefined)
   if (!needsPrices || prices !== undefined) return

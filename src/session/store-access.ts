@@ -20,8 +20,6 @@ import type { SessionSaveHint, SessionStore } from './session-store.js'
 /** How often one write is tried, and how many times `storeTimeoutMs` it may take in all. */
 export const writeAttempts = 3
 
-const settled = (async (): Promise<void> => undefined)()
-
 /** What a read-back found: a document, with its revision where one can be read, or nothing. */
 type Found = { readonly revision: string | undefined; readonly stored?: unknown } | 'missing'
 
@@ -217,7 +215,7 @@ export class StoreAccess {
         },
       )
       // A store in memory has answered by then, and needs no timer.
-      void settled.then(() => {
+      void Promise.resolve().then(() => {
         if (isSettled) return
         stopDeadline = setDeadline(this.#clock, this.#timeoutMs, () => {
           reject(
