@@ -1,35 +1,13 @@
 /**
  * The public root: a hand-kept list of names, and nothing else.
  */
-export type { Clock } from './config/clock.js'
-export { systemClock } from './config/clock.js'
-export type { ConfigManagerOptions, ConfigReader } from './config/config-manager.js'
-export { ConfigManager } from './config/config-manager.js'
-export type {
-  EngineEventMap,
-  EngineEventName,
-  EngineListener,
-  ModelEvent,
-  ProviderEvent,
-  SessionEvent,
-  StepEvent,
-  ToolEvent,
-  TurnEvent,
-} from './engine/engine-events.js'
-export type { EngineLimits } from './engine/engine-limits.js'
-export type {
-  DeleteOptions,
-  DeleteResult,
-  ExecuteDeleteResult,
-  ExecuteResult,
-  FlowEngineOptions,
-  FlowRunInput,
-  IdKind,
-  ModelRetryOptions,
-  RunResponseType,
-} from './engine/engine-options.js'
-export { FlowEngine } from './engine/flow-engine.js'
-export type { FlowStream, FlowStreamEvent, StreamResetReason } from './engine/flow-stream.js'
+
+// Replies
+
+export { HttpContentType } from './http-content-type.js'
+
+// Errors
+
 export {
   BudgetExceededError,
   EngineClosedError,
@@ -54,27 +32,38 @@ export {
   SessionNotFoundError,
   SessionStoreError,
 } from './errors/session-errors.js'
-export type { Awaitable, BaseStep, StepConstructor } from './flow/base-step.js'
+
+// Sessions and where they are stored
+
+export type { FlowSession, LockEvent } from './session/flow-session.js'
 export type {
-  CompactionBounds,
-  CompactionPolicy,
-  FlowCompaction,
-  RollingSummary,
-  RollingSummaryOptions,
-  SlidingWindow,
-} from './flow/compaction.js'
-export { End, EndStep } from './flow/end-step.js'
-export { Flow } from './flow/flow.js'
-export type { FlowConstructor, FlowConstructorMap, FlowRegistration } from './flow/flow-registry.js'
-export { LogicStep } from './flow/logic-step.js'
-export { Step } from './flow/step.js'
-export type { Tool, ToolCall, ToolOptions } from './flow/tool.js'
-export { ToolError, tool } from './flow/tool.js'
-export type { ContentTypeOptions, ReplyContent, StateOf, Transition } from './flow/transition.js'
-export { finish, go, reply, retry, stay } from './flow/transition.js'
-export type { FlowLogger, FlowServices, ModelBlockedDetails, Turn, TurnSession } from './flow/turn.js'
-export { HttpContentType } from './http-content-type.js'
-export type { JsonObject, JsonValue } from './json.js'
+  SessionDocument,
+  SessionFlow,
+  SessionHistoryEntry,
+  SessionMemory,
+  SessionRunStatus,
+  SessionSequenceEntry,
+  SessionStep,
+  SessionUsage,
+} from './session/session-document.js'
+export type {
+  SessionSaveHint,
+  SessionStore,
+  SessionStoreGuarantees,
+  UnderReplicatedReport,
+} from './session/session-store.js'
+export type { MemorySessionBacking, MemorySessionRecord, MemorySessionStoreOptions } from './stores/memory-store.js'
+export { MemorySessionStore } from './stores/memory-store.js'
+
+// Settings and time
+
+export type { Clock } from './config/clock.js'
+export { systemClock } from './config/clock.js'
+export type { ConfigManagerOptions, ConfigReader } from './config/config-manager.js'
+export { ConfigManager } from './config/config-manager.js'
+
+// Models
+
 export type { CircuitBreakerOptions } from './model/circuit-breaker.js'
 export type {
   FilePart,
@@ -107,22 +96,54 @@ export type {
   ResolvedModelSelection,
   RuntimeModel,
 } from './model/model-provider.js'
-export type { FlowSession, LockEvent } from './session/flow-session.js'
+
+// Flows and their steps
+
+export type { Awaitable, BaseStep, StepConstructor } from './flow/base-step.js'
 export type {
-  SessionDocument,
-  SessionFlow,
-  SessionHistoryEntry,
-  SessionMemory,
-  SessionRunStatus,
-  SessionSequenceEntry,
-  SessionStep,
-  SessionUsage,
-} from './session/session-document.js'
+  CompactionBounds,
+  CompactionPolicy,
+  FlowCompaction,
+  RollingSummary,
+  RollingSummaryOptions,
+  SlidingWindow,
+} from './flow/compaction.js'
+export { End, EndStep } from './flow/end-step.js'
+export { Flow } from './flow/flow.js'
+export type { FlowConstructor, FlowConstructorMap, FlowRegistration } from './flow/flow-registry.js'
+export { LogicStep } from './flow/logic-step.js'
+export { Step } from './flow/step.js'
+export type { Tool, ToolCall, ToolOptions } from './flow/tool.js'
+export { ToolError, tool } from './flow/tool.js'
+export type { ContentTypeOptions, ReplyContent, StateOf, Transition } from './flow/transition.js'
+export { finish, go, reply, retry, stay } from './flow/transition.js'
+export type { FlowLogger, FlowServices, ModelBlockedDetails, Turn, TurnSession } from './flow/turn.js'
+export type { JsonObject, JsonValue } from './json.js'
+
+// The engine
+
 export type {
-  SessionSaveHint,
-  SessionStore,
-  SessionStoreGuarantees,
-  UnderReplicatedReport,
-} from './session/session-store.js'
-export type { MemorySessionBacking, MemorySessionRecord, MemorySessionStoreOptions } from './stores/memory-store.js'
-export { MemorySessionStore } from './stores/memory-store.js'
+  EngineEventMap,
+  EngineEventName,
+  EngineListener,
+  ModelEvent,
+  ProviderEvent,
+  SessionEvent,
+  StepEvent,
+  ToolEvent,
+  TurnEvent,
+} from './engine/engine-events.js'
+export type { EngineLimits } from './engine/engine-limits.js'
+export type {
+  DeleteOptions,
+  DeleteResult,
+  ExecuteDeleteResult,
+  ExecuteResult,
+  FlowEngineOptions,
+  FlowRunInput,
+  IdKind,
+  ModelRetryOptions,
+  RunResponseType,
+} from './engine/engine-options.js'
+export { FlowEngine } from './engine/flow-engine.js'
+export type { FlowStream, FlowStreamEvent, StreamResetReason } from './engine/flow-stream.js'
