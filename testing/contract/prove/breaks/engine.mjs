@@ -234,7 +234,7 @@ export const engineBreaks = [
       ],
       [
         "another owner's session deleted",
-        'if (options !== undefined && ownerOf(stored) !== options.owner)',
+        'if (options !== undefined && (Object(stored) as { owner?: unknown }).owner !== options.owner)',
         'if (false)',
       ],
     ],
