@@ -40,6 +40,10 @@ export function withDefaults<T extends { readonly [Name in keyof T]: number }>(
  */
 export function checkNumber(value: unknown, name: string, least?: number): void {
   if (typeof value === 'number' && (least === undefined ? value > 0 : value >= least)) return
-  const expected = least === undefined ? 'above 0, or Infinity for no bound' : `of at least ${least}`
-  throw invalidInput(`${name} must be a number ${expected}; got ${String(value)}.`)
+  const given = String(value)
+  throw invalidInput(
+    least === undefined
+      ? `${name} must be a number above 0, or Infinity for no bound; got ${given}.`
+      : `${name} must be a number of at least ${least}; got ${given}.`,
+  )
 }
