@@ -111,6 +111,13 @@ describe('copyJson', () => {
     ['an error', new Error('x'), 'value is an instance of Error, which JSON cannot carry'],
     ['an instance', [new Price()], 'value[0] is an instance of Price, which JSON cannot carry'],
     [
+      'an instance of a class whose name is a symbol',
+      new (class extends Price {
+        static override readonly name = Symbol('Price') as never
+      })(),
+      'value is an instance of Symbol(Price), which JSON cannot carry',
+    ],
+    [
       'an instance of a class without a name',
       new (class {})(),
       'value is an instance of a class, which JSON cannot carry',

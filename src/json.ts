@@ -118,7 +118,7 @@ function refusal({ root, keys }: Walk, problem: string): JsonError {
 }
 
 function nameOfClass(value: object): string {
-  return Object.getPrototypeOf(value).constructor?.name || 'a class'
+  return String(Object.getPrototypeOf(value).constructor?.name || 'a class')
 }
 
 /** Sets an own property; also one named `__proto__`, which an assignment would take for the prototype. */
