@@ -1,6 +1,6 @@
 /**
- * Holds the source tree to its import table: who may import whom, in which way. `.biome.json` says the same to the
- * editor; this test also knows types from values, and is itself tested on planted violations.
+ * Checks that the source tree follows its import table: which area may import which, and in which way. The table
+ * distinguishes types from values, and the check itself is tested on planted violations.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { posix } from 'node:path'
