@@ -26,7 +26,8 @@ const config: ViteUserConfig = defineConfig({
     alias: [
       { find: /^turnkeeper$/, replacement: source('src/index.ts') },
       { find: /^turnkeeper\/keyv$/, replacement: source('src/stores/keyv/index.ts') },
-      { find: /^turnkeeper\/(memory|prompt)$/, replacement: `${source('src')}/$1/index.ts` },
+      { find: /^turnkeeper\/memory$/, replacement: source('src/compaction/index.ts') },
+      { find: /^turnkeeper\/prompt$/, replacement: source('src/prompt/index.ts') },
       { find: /^turnkeeper\/(fetch|hono|ai-sdk)$/, replacement: `${source('adapters')}/$1/index.ts` },
       { find: /^turnkeeper\/testing$/, replacement: source('testing/index.ts') },
       { find: /^turnkeeper\/testing\/(msw|vitest)$/, replacement: `${source('testing')}/$1/index.ts` },
@@ -91,7 +92,7 @@ const config: ViteUserConfig = defineConfig({
         'src/session/**': wellCovered,
         'src/stores/**': wellCovered,
         'src/flow/**': wellCovered,
-        'src/memory/**': wellCovered,
+        'src/compaction/**': wellCovered,
         'src/prompt/**': wellCovered,
       },
     },

@@ -52,8 +52,12 @@ export type {
   SessionStoreGuarantees,
   UnderReplicatedReport,
 } from './session/session-store.js'
-export type { MemorySessionBacking, MemorySessionRecord, MemorySessionStoreOptions } from './stores/memory-store.js'
-export { MemorySessionStore } from './stores/memory-store.js'
+export type {
+  MemorySessionBacking,
+  MemorySessionRecord,
+  MemorySessionStoreOptions,
+} from './stores/memory/memory-store.js'
+export { MemorySessionStore } from './stores/memory/memory-store.js'
 
 // Settings and time
 
@@ -118,7 +122,7 @@ export { ToolError, tool } from './flow/tool.js'
 export type { ContentTypeOptions, ReplyContent, StateOf, Transition } from './flow/transition.js'
 export { finish, go, reply, retry, stay } from './flow/transition.js'
 export type { FlowLogger, FlowServices, ModelBlockedDetails, Turn, TurnSession } from './flow/turn.js'
-export type { JsonObject, JsonValue } from './json.js'
+export type { JsonObject, JsonValue } from './util/json.js'
 
 // The engine
 
@@ -146,4 +150,4 @@ export type {
   RunResponseType,
 } from './engine/engine-options.js'
 export { FlowEngine } from './engine/flow-engine.js'
-export type { FlowStream, FlowStreamEvent, StreamResetReason } from './engine/flow-stream.js'
+export type { FlowStream, FlowStreamEvent, StreamResetReason } from './engine/turn/flow-stream.js'

@@ -2,13 +2,14 @@
  * `turnkeeper/testing`: a conversation tested without a network, a clock or luck. Takes no test runner for granted.
  */
 
+export type { ConversationOptions, SayInput } from './conversation/conversation.js'
+export { Conversation } from './conversation/conversation.js'
 export type { ConversationStream } from './conversation/conversation-stream.js'
 export type { ConversationReply, MadeToolCall } from './conversation/conversation-turn.js'
 export type { ConversationWorldOptions } from './conversation/conversation-world.js'
 export type { ExpectedToolCall, PartOf, ReplySchema } from './conversation/expectations.js'
-export type { ConversationOptions, SayInput } from './conversation.js'
-export { Conversation } from './conversation.js'
-export { ExpectationError } from './expectation-error.js'
+export { ExpectationError } from './expectations/expectation-error.js'
+export { FakeSessionStore } from './fake-session-store/fake-session-store.js'
 export type { FakeStoreAim, FakeStoreEffect, FakeStoreFault } from './fake-session-store/faults.js'
 export type { ExpectedStoreCall, FakeStoreCall, FakeStoreOperation } from './fake-session-store/journal.js'
 export type {
@@ -19,7 +20,6 @@ export type {
   RivalOptions,
   RivalWriteOptions,
 } from './fake-session-store/options.js'
-export { FakeSessionStore } from './fake-session-store.js'
 export type {
   CoverageGap,
   CoveredStep,
@@ -28,23 +28,14 @@ export type {
   FlowCoverageOfFlow,
   FlowCoverageReport,
 } from './flow-coverage/coverage-report.js'
+export type { ExpectFullOptions, FlowCoverage, FlowCoverageOptions } from './flow-coverage/flow-coverage.js'
+export { coverageOf } from './flow-coverage/flow-coverage.js'
 export type { CoveredStepKind } from './flow-coverage/flow-outline.js'
-export type { ExpectFullOptions, FlowCoverage, FlowCoverageOptions } from './flow-coverage.js'
-export { coverageOf } from './flow-coverage.js'
-export type { LockGate, LockProbeOptions } from './lock-probe.js'
-export { LockProbe } from './lock-probe.js'
-export type {
-  ModelProviderSuiteOptions,
-  ModelSuiteAnswer,
-  ModelSuiteCall,
-  ModelSuiteFailure,
-  ModelSuiteReply,
-  ModelSuiteSubject,
-} from './model-provider-suite.js'
-export { modelProviderSuite } from './model-provider-suite.js'
+export type { LockGate, LockProbeOptions } from './lock-probe/lock-probe.js'
+export { LockProbe } from './lock-probe/lock-probe.js'
 export type { RecordedToolCall, RecordedTurn } from './recording/recorded-turn.js'
-export type { Recording, RecordingOptions, ReplayOptions } from './recording.js'
-export { recordingOf, replay } from './recording.js'
+export type { Recording, RecordingOptions, ReplayOptions } from './recording/recording.js'
+export { recordingOf, replay } from './recording/recording.js'
 export type {
   AskedExpectation,
   ModelScript,
@@ -57,15 +48,24 @@ export type {
   ScriptedReply,
   ScriptedReplyFunction,
   ScriptedToolCall,
-} from './scripted-model.js'
-export { ScriptedModel, scriptedProvider } from './scripted-model.js'
-export type { SessionStoreSuiteOptions, SuiteTest } from './session-store-suite.js'
-export { sessionStoreSuite } from './session-store-suite.js'
+} from './scripted-model/scripted-model.js'
+export { ScriptedModel, scriptedProvider } from './scripted-model/scripted-model.js'
 export type { Actor, ActorView } from './simulate/plan.js'
+export type { SimulateOptions, SimulationResult } from './simulate/simulate.js'
+export { simulate } from './simulate/simulate.js'
 export type { Invariant, SimulatedTurn } from './simulate/simulated-turn.js'
-export type { SimulateOptions, SimulationResult } from './simulate.js'
-export { simulate } from './simulate.js'
-export type { ToolDouble, ToolDoubleCall, ToolDoubleFunction, ToolDoubleResult } from './tool-doubles.js'
-export { ToolDoubles } from './tool-doubles.js'
-export type { RunUntilOptions } from './virtual-clock.js'
-export { VirtualClock } from './virtual-clock.js'
+export type {
+  ModelProviderSuiteOptions,
+  ModelSuiteAnswer,
+  ModelSuiteCall,
+  ModelSuiteFailure,
+  ModelSuiteReply,
+  ModelSuiteSubject,
+} from './suites/providers/model-provider-suite.js'
+export { modelProviderSuite } from './suites/providers/model-provider-suite.js'
+export type { SessionStoreSuiteOptions, SuiteTest } from './suites/stores/session-store-suite.js'
+export { sessionStoreSuite } from './suites/stores/session-store-suite.js'
+export type { ToolDouble, ToolDoubleCall, ToolDoubleFunction, ToolDoubleResult } from './tool-doubles/tool-doubles.js'
+export { ToolDoubles } from './tool-doubles/tool-doubles.js'
+export type { RunUntilOptions } from './virtual-clock/virtual-clock.js'
+export { VirtualClock } from './virtual-clock/virtual-clock.js'

@@ -1,6 +1,6 @@
 // Cross-origin requests from browsers: who may make them, and with which headers. Off unless the option is set. Whoever
 // is not allowed gets no CORS header and so is kept out by the browser; the request itself is no one's to refuse here.
-import { DASHED_SESSION_HEADER, SESSION_HEADER } from './read-session-header.js'
+import { DASHED_SESSION_HEADER, SESSION_HEADER } from './request/session-header.js'
 
 /** The option `cors`. */
 export interface CorsOptions {

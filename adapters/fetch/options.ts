@@ -1,9 +1,10 @@
 // The options of the HTTP adapters: what they are, their defaults, and the errors for wrong ones, all at creation.
-import type { Authorize } from './authorize.js'
+
 import type { CorsOptions } from './cors.js'
 import { checkCors } from './cors.js'
-import { checkRawHeaders } from './raw-headers.js'
-import type { StatusMode } from './statuses.js'
+import { checkRawHeaders } from './reply/raw-headers.js'
+import type { StatusMode } from './reply/statuses.js'
+import type { Authorize } from './request/authorize.js'
 
 /** The options that the Fetch handler and the Hono routes share. All are optional. */
 export interface FlowRoutesOptions {

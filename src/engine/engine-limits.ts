@@ -1,7 +1,7 @@
 /** The limits of an engine: their defaults, and the check of what the application passed. */
 
 import { InvalidInputError, LimitExceededError } from '../errors/engine-errors.js'
-import { withDefaults } from '../settings.js'
+import { withDefaults } from '../util/options.js'
 
 /** Limits of an engine. Each is a number above 0; `Infinity` switches one off. */
 export interface EngineLimits {

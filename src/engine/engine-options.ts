@@ -4,12 +4,12 @@ import type { ConfigReader } from '../config/config-manager.js'
 import type { FlowError } from '../errors/flow-error.js'
 import type { FlowRegistration } from '../flow/flow-registry.js'
 import type { FlowLogger, FlowServices } from '../flow/turn.js'
-import type { JsonObject } from '../json.js'
 import type { CircuitBreakerOptions } from '../model/circuit-breaker.js'
 import type { FilePart, ImagePart } from '../model/message.js'
 import type { ModelBudgets } from '../model/model-budget.js'
 import type { Model, ModelProviderAdapter } from '../model/model-provider.js'
 import type { SessionStore } from '../session/session-store.js'
+import type { JsonObject } from '../util/json.js'
 import type { EngineLimits } from './engine-limits.js'
 
 /** What an ID is made for. */

@@ -1,6 +1,7 @@
 /** The IDs of one engine: the application's, checked, or random ones. */
-import { checkId } from './check-input.js'
+
 import type { IdKind } from './engine-options.js'
+import { checkId } from './input/check-input.js'
 import { createRandomId } from './random-id.js'
 
 /**

@@ -3,7 +3,7 @@
  * each turn; the engine ties it to the turn afterwards.
  */
 import { flowCodeError } from '../errors/engine-errors.js'
-import { defineOwn } from '../json.js'
+import { defineOwn } from '../util/json.js'
 import type { Transition } from './transition.js'
 import type { Turn } from './turn.js'
 

@@ -3,8 +3,8 @@
  * (`turnkeeper/memory`), so that an application without any is not made heavier by it.
  */
 import { FlowRegistrationError, registrationError } from '../errors/engine-errors.js'
-import { isPlainObject } from '../json.js'
 import type { ModelChoice } from '../model/model-provider.js'
+import { isPlainObject } from '../util/json.js'
 
 /** When a memory is cut down, and how far. */
 export interface CompactionBounds {

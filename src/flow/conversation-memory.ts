@@ -3,11 +3,11 @@
  * the model is read from here and nowhere else.
  */
 import { flowCodeError } from '../errors/engine-errors.js'
-import { jsonSize } from '../json.js'
 import type { FilePart, ImagePart, Message, MessagePart, MessageRole } from '../model/message.js'
-import { GrowingList } from '../session/growing-list.js'
+import { GrowingList } from '../session/lists/growing-list.js'
+import { shareList } from '../session/lists/shared-lists.js'
 import type { SessionMemory } from '../session/session-document.js'
-import { shareList } from '../session/shared-lists.js'
+import { jsonSize } from '../util/json.js'
 import type { Step } from './step.js'
 
 type StoredMemory = Readonly<Record<string, SessionMemory>>

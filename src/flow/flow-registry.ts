@@ -2,7 +2,7 @@
  * Which flows an engine knows, by name. A batch is checked whole before any of it is written.
  */
 import { type FlowRegistrationError, registrationError } from '../errors/engine-errors.js'
-import { isPlainObject } from '../json.js'
+import { isPlainObject } from '../util/json.js'
 import { type FlowCompaction, readCompaction } from './compaction.js'
 import { Flow } from './flow.js'
 

@@ -2,10 +2,10 @@
  * A flow: the steps of one kind of conversation, and what they have in common. A flow object is made for each turn.
  */
 import type { BudgetExceededError, ModelError } from '../errors/engine-errors.js'
-import { deepFreeze, defineOwn, type JsonObject } from '../json.js'
 import type { ModelBudgets } from '../model/model-budget.js'
 import type { ModelChoice } from '../model/model-provider.js'
 import type { SessionDocument } from '../session/session-document.js'
+import { deepFreeze, defineOwn, type JsonObject } from '../util/json.js'
 import type { Awaitable, StepConstructor } from './base-step.js'
 import type { FlowCompaction } from './compaction.js'
 import type { Tool } from './tool.js'

@@ -1,7 +1,7 @@
 /** The JSON Schema of a Standard Schema, as a model is told of it. */
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
 import { FlowCodeError, flowCodeError } from '../errors/engine-errors.js'
-import { copyJson, deepFreeze, isPlainObject, type JsonObject } from '../json.js'
+import { copyJson, deepFreeze, isPlainObject, type JsonObject } from '../util/json.js'
 
 /** By schema object: what holds a schema is made anew in each turn, the schema is not. */
 const jsonSchemas = new WeakMap<StandardSchemaV1, JsonObject>()

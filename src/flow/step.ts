@@ -4,8 +4,8 @@
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { BudgetExceededError, ModelError } from '../errors/engine-errors.js'
-import type { JsonObject } from '../json.js'
 import type { ModelChoice } from '../model/model-provider.js'
+import type { JsonObject } from '../util/json.js'
 import { type Awaitable, BaseStep } from './base-step.js'
 import type { Tool } from './tool.js'
 import type { Transition } from './transition.js'

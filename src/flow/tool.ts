@@ -4,7 +4,7 @@
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { flowCodeError } from '../errors/engine-errors.js'
-import { deepFreeze, type JsonObject } from '../json.js'
+import { deepFreeze, type JsonObject } from '../util/json.js'
 import { jsonSchemaOf } from './json-schema.js'
 import type { Turn } from './turn.js'
 

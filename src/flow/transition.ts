@@ -4,7 +4,7 @@
  */
 import { flowCodeError } from '../errors/engine-errors.js'
 import type { HttpContentType } from '../http-content-type.js'
-import { copyJson, isPlainObject, type JsonObject } from '../json.js'
+import { copyJson, isPlainObject, type JsonObject } from '../util/json.js'
 import type { StepConstructor } from './base-step.js'
 
 /** What can be sent to the user: a text, or an object or list that goes out as JSON text. */

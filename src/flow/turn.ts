@@ -2,8 +2,8 @@
  * What the code of a flow sees of the turn under way. The engine makes one for each turn; nothing in it outlives it.
  */
 import type { ModelBlockedError } from '../errors/engine-errors.js'
-import type { JsonObject } from '../json.js'
 import type { FilePart, ImagePart } from '../model/message.js'
+import type { JsonObject } from '../util/json.js'
 import type { StepConstructor } from './base-step.js'
 
 /**

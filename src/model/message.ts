@@ -3,7 +3,7 @@
  * document stores it as it is: `docs/message-format.md` is the page for whoever reads it there. Every message is frozen when
  * it is made.
  */
-import type { JsonObject, JsonValue } from '../json.js'
+import type { JsonObject, JsonValue } from '../util/json.js'
 
 /** Words. */
 export interface TextPart {

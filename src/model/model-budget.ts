@@ -1,6 +1,6 @@
 /** What may be spent on models, checked when it is set; what a call cost. The check before a call is the engine's. */
 import { invalidInput } from '../errors/engine-errors.js'
-import { checkNumber, settingsOf } from '../settings.js'
+import { checkNumber, settingsOf } from '../util/options.js'
 import type { TokenUsage } from './message.js'
 import type { ModelPrices, ModelSelection } from './model-provider.js'
 

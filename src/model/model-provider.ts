@@ -3,7 +3,7 @@
  * network itself.
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import type { JsonObject } from '../json.js'
+import type { JsonObject } from '../util/json.js'
 import type { FinishReason, Message, MessagePart, TokenUsage, ToolDefinition } from './message.js'
 
 /** Which model a flow or a step wants. */

@@ -1,6 +1,6 @@
 /** Selections of models: completed from what a flow and a step returned, and cleaned for the document. */
 import { InvalidInputError, invalidInput } from '../errors/engine-errors.js'
-import { copyJson, isPlainObject, type JsonObject } from '../json.js'
+import { copyJson, isPlainObject, type JsonObject } from '../util/json.js'
 import type { ModelSelection, ResolvedModelSelection } from './model-provider.js'
 
 /** Parameters are a handful of settings; deeper ones are a mistake. */

@@ -3,7 +3,7 @@
  * turns; it counts the work under way, so that a closing engine knows what to wait for.
  */
 import { EngineClosedError } from '../errors/engine-errors.js'
-import { onAbort } from './on-abort.js'
+import { onAbort } from '../util/on-abort.js'
 import { type LockRequest, SessionLock } from './session-lock.js'
 import type { StoreAccess } from './store-access.js'
 

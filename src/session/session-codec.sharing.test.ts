@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { documentOf } from '../../testing/contract/session-bench.js'
-import { deepFreeze } from '../json.js'
+import { deepFreeze } from '../util/json.js'
+import { extendList, isSharedList, shareList } from './lists/shared-lists.js'
 import { decodeSession } from './session-codec.js'
 import type { SessionDocument } from './session-document.js'
-import { extendList, isSharedList, shareList } from './shared-lists.js'
 
 describe('decodeSession', () => {
   test('freezes the lists and vouches for them; the head stays open', () => {

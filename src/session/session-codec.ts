@@ -3,9 +3,9 @@
  * The head is checked each time; lists that were checked before are known by identity.
  */
 import { SessionFlowInvariantError } from '../errors/session-errors.js'
-import { isPlainObject } from '../json.js'
+import { isPlainObject } from '../util/json.js'
+import { adoptList, checkedLength, isSharedList } from './lists/shared-lists.js'
 import { type SessionDocument, sessionLayoutVersion } from './session-document.js'
-import { adoptList, checkedLength, isSharedList } from './shared-lists.js'
 
 /**
  * Looks at a value and returns what is wrong with it, or `undefined`. The text starts with the path below the value:

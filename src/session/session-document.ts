@@ -1,9 +1,10 @@
 /**
  * The one document a conversation is stored as. Plain JSON throughout; any store may write it as text.
  */
-import type { JsonObject } from '../json.js'
+
 import type { Message } from '../model/message.js'
 import type { ModelSelection } from '../model/model-provider.js'
+import type { JsonObject } from '../util/json.js'
 
 /** The layout of documents that this release writes. */
 export const sessionLayoutVersion = 1

@@ -2,7 +2,7 @@
  * One at a time, first in first out, for each session ID; different IDs never wait for each other. The lock knows
  * nothing of turns: who waits decides how long, and whether it counts as one of the turns in the queue.
  */
-import { type Linked, LinkedList } from '../linked-list.js'
+import { type Linked, LinkedList } from '../util/linked-list.js'
 
 /** A place in line. */
 interface Waiter extends Linked<Waiter> {

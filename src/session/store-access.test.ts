@@ -8,7 +8,7 @@ import {
   SessionFlowInvariantError,
   SessionStoreError,
 } from '../errors/session-errors.js'
-import { isSharedList } from './shared-lists.js'
+import { isSharedList } from './lists/shared-lists.js'
 import { revisionOf } from './store-access.js'
 
 const always = Number.POSITIVE_INFINITY

@@ -10,7 +10,7 @@ import {
 } from '../../testing/contract/session-bench.js'
 import type { FlowError } from '../errors/flow-error.js'
 import { isOutcomeUnknown, SessionConflictError, SessionFlowInvariantError } from '../errors/session-errors.js'
-import { MemorySessionStore } from '../stores/memory-store.js'
+import { MemorySessionStore } from '../stores/memory/memory-store.js'
 import type { SessionDocument } from './session-document.js'
 import { StoreAccess } from './store-access.js'
 

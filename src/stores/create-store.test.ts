@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { FakeSessionStore } from '../../testing/fake-session-store.js'
-import { VirtualClock } from '../../testing/virtual-clock.js'
+import { FakeSessionStore } from '../../testing/fake-session-store/fake-session-store.js'
+import { VirtualClock } from '../../testing/virtual-clock/virtual-clock.js'
 import { ConfigManager } from '../config/config-manager.js'
 import { InvalidInputError } from '../errors/engine-errors.js'
 import type { SessionStore } from '../session/session-store.js'
 import { checkStore, createStore, prepareStore } from './create-store.js'
-import { MemorySessionStore } from './memory-store.js'
+import { MemorySessionStore } from './memory/memory-store.js'
 
 const clock = new VirtualClock()
 

@@ -6,7 +6,7 @@ import type { Clock } from '../config/clock.js'
 import type { ConfigReader } from '../config/config-manager.js'
 import { type InvalidInputError, invalidInput } from '../errors/engine-errors.js'
 import type { SessionStore } from '../session/session-store.js'
-import { MemorySessionStore } from './memory-store.js'
+import { MemorySessionStore } from './memory/memory-store.js'
 
 const allowed = ['memory', 'redis', 'sqlite', 'postgres']
 

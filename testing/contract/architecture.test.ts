@@ -19,29 +19,37 @@ interface Rule {
   readonly packages: readonly string[]
 }
 
-const leaf = ['src/(leaf)', 'src/errors', 'src/config']
+const leaf = ['src/(leaf)', 'src/util', 'src/errors', 'src/config']
 const rules: Readonly<Record<string, Rule>> = {
   'src/(leaf)': { areas: leaf, packages: [] },
+  'src/util': { areas: leaf, packages: [] },
   'src/errors': { areas: leaf, packages: [] },
   'src/config': { areas: leaf, packages: [] },
-  'src/model': { areas: ['src/(leaf)', 'src/errors'], packages: ['@standard-schema/spec'] },
-  'src/session': { areas: ['src/(leaf)', 'src/errors', 'src/config'], typesOnly: ['src/model'], packages: [] },
+  'src/model': { areas: ['src/(leaf)', 'src/util', 'src/errors'], packages: ['@standard-schema/spec'] },
+  'src/session': {
+    areas: ['src/(leaf)', 'src/util', 'src/errors', 'src/config'],
+    typesOnly: ['src/model'],
+    packages: [],
+  },
   'src/flow': {
-    areas: ['src/(leaf)', 'src/errors', 'src/model', 'src/session'],
+    areas: ['src/(leaf)', 'src/util', 'src/errors', 'src/model', 'src/session'],
     packages: ['@standard-schema/spec'],
   },
   // Computed: the late import of the Keyv store, which bundlers must not follow.
-  'src/stores': { areas: ['src/(leaf)', 'src/errors', 'src/config', 'src/session'], packages: ['(computed)'] },
+  'src/stores': {
+    areas: ['src/(leaf)', 'src/util', 'src/errors', 'src/config', 'src/session'],
+    packages: ['(computed)'],
+  },
   'src/stores/keyv': {
-    areas: ['src/(leaf)', 'src/errors', 'src/config', 'src/session', 'src/stores'],
+    areas: ['src/(leaf)', 'src/util', 'src/errors', 'src/config', 'src/session', 'src/stores'],
     packages: ['keyv', '@keyv/redis', '@keyv/sqlite', '@keyv/postgres', 'pg', 'lru-cache'],
   },
   'src/engine': {
-    areas: ['src/(leaf)', 'src/errors', 'src/config', 'src/model', 'src/session', 'src/flow', 'src/stores'],
+    areas: ['src/(leaf)', 'src/util', 'src/errors', 'src/config', 'src/model', 'src/session', 'src/flow', 'src/stores'],
     packages: ['@standard-schema/spec'],
   },
-  'src/memory': {
-    areas: ['src/(leaf)', 'src/errors', 'src/config', 'src/model', 'src/session', 'src/flow', 'src/engine'],
+  'src/compaction': {
+    areas: ['src/(leaf)', 'src/util', 'src/errors', 'src/config', 'src/model', 'src/session', 'src/flow', 'src/engine'],
     packages: [],
   },
   'src/prompt': { areas: ['src/errors'], packages: [] },
@@ -54,7 +62,7 @@ const rules: Readonly<Record<string, Rule>> = {
   // No package of the AI SDK, not even for types: what is needed of its specification is written down here.
   'adapters/ai-sdk': { areas: ['src/(root)'], packages: [] },
   // Loaded late, where `simulate` is used.
-  testing: { areas: ['src/(root)', 'src/memory'], packages: ['fast-check'] },
+  testing: { areas: ['src/(root)', 'src/compaction'], packages: ['fast-check'] },
   'testing/msw': { areas: ['src/(root)', 'testing', 'adapters/fetch'], packages: ['msw'] },
   'testing/vitest': { areas: ['src/(root)', 'testing'], packages: ['vitest'] },
   examples: { areas: [], packages: ['*'] },
@@ -141,8 +149,8 @@ describe('the import table', () => {
   })
 
   test.each([
-    ['src/json.ts', "import { a } from './model/a.js'"],
-    ['src/json.ts', "export * from './index.js'"],
+    ['src/util/a.ts', "import { a } from '../model/a.js'"],
+    ['src/util/a.ts', "export * from '../index.js'"],
     ['src/errors/a.ts', "import type { A } from '../session/a.js'"],
     ['src/config/a.ts', "import 'node:process'"],
     ['src/config/a.ts', "const a = await import('../flow/a.js')"],
@@ -166,10 +174,10 @@ describe('the import table', () => {
     ['src/engine/a.ts', "import { a } from '../../adapters/fetch/index.js'"],
     ['src/engine/a.ts', "import { EventEmitter } from 'node:events'"],
     ['src/engine/a.ts', 'const a = await import(name)'],
-    ['src/engine/a.ts', "import { a } from '../memory/a.js'"],
-    ['src/index.ts', "export { a } from './memory/a.js'"],
+    ['src/engine/a.ts', "import { a } from '../compaction/a.js'"],
+    ['src/index.ts', "export { a } from './compaction/a.js'"],
     ['src/prompt/a.ts', "import { a } from '../flow/a.js'"],
-    ['src/memory/a.ts', "import { a } from '../stores/a.js'"],
+    ['src/compaction/a.ts', "import { a } from '../stores/a.js'"],
     ['src/unheard-of/a.ts', "import { a } from '../errors/a.js'"],
     ['adapters/fetch/a.ts', "import { a } from '../../src/engine/a.js'"],
     ['adapters/fetch/a.ts', "import { Hono } from 'hono'"],

@@ -48,11 +48,15 @@ describe('findSharedBodies', () => {
     const source = [
       "import { httpCases } from './cases.js'",
       "import { runCases } from '../http/run-cases.js'",
-      "import { sessionStoreSuite } from '../session-store-suite.js'",
+      "import { sessionStoreSuite } from '../suites/stores/session-store-suite.js'",
       "import { suitcase } from './suitcase.js'",
       "import { other } from 'cases.js'",
       "import { helper } from './helper.js'",
     ].join('\n')
-    expect(findSharedBodies(source)).toEqual(['./cases.js', '../http/run-cases.js', '../session-store-suite.js'])
+    expect(findSharedBodies(source)).toEqual([
+      './cases.js',
+      '../http/run-cases.js',
+      '../suites/stores/session-store-suite.js',
+    ])
   })
 })

@@ -8,7 +8,7 @@ import { dirname, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
-import { statusOf } from '../../adapters/fetch/statuses.js'
+import { statusOf } from '../../adapters/fetch/reply/statuses.js'
 import { FlowEngine, FlowError, type FlowErrorCode } from '../../src/index.js'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -186,7 +186,7 @@ describe('tables', () => {
   })
 
   test('docs/streaming.md has every event, with its fields, and every reason of a reset', () => {
-    const source = read('src/engine/flow-stream.ts')
+    const source = read('src/engine/turn/flow-stream.ts')
     const events = Array.from(source.matchAll(/\{ readonly type: '([\w-]+)'(.*) \}/g), ([, type = '', fields = '']) => [
       type,
       Array.from(fields.matchAll(/readonly (\w+)\??:/g), ([, field = '']) => field),

@@ -4,8 +4,8 @@
  */
 import { FlowError, MemorySessionStore, type SessionDocument, type SessionStore } from '../../src/index.js'
 import { StoreAccess } from '../../src/session/store-access.js'
-import { FakeSessionStore } from '../fake-session-store.js'
-import { VirtualClock } from '../virtual-clock.js'
+import { FakeSessionStore } from '../fake-session-store/fake-session-store.js'
+import { VirtualClock } from '../virtual-clock/virtual-clock.js'
 
 /** The `storeTimeoutMs` of {@link bench}. */
 export const storeTimeout = 1_000

@@ -9,7 +9,7 @@ import {
   type SessionStore,
   type SessionStoreGuarantees,
 } from '../../src/index.js'
-import { type SessionStoreSuiteOptions, sessionStoreSuite } from '../session-store-suite.js'
+import { type SessionStoreSuiteOptions, sessionStoreSuite } from '../suites/stores/session-store-suite.js'
 
 /** What is stored under a key. */
 export interface TextEntry {

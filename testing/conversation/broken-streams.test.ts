@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { FlowCodeError, type FlowStreamEvent, type RunResponseType } from '../../src/index.js'
 import { capture, Onboarding } from '../contract/onboarding.js'
-import { Conversation } from '../conversation.js'
+import { Conversation } from './conversation.js'
 
 const response: RunResponseType = {
   success: true,

@@ -2,8 +2,8 @@
  * What a conversation remembers: its turns, the one under way, and whether a failure is still to be expected. And how it
  * fails: with the transcript so far. What is expected of a turn is decided elsewhere.
  */
-import { ExpectationError, list, show } from '../expectation-error.js'
-import type { ToolDoubles } from '../tool-doubles.js'
+import { ExpectationError, list, show } from '../expectations/expectation-error.js'
+import type { ToolDoubles } from '../tool-doubles/tool-doubles.js'
 import type { ConversationTurn, RunningTurn } from './conversation-turn.js'
 import { failureOf, type Problem } from './expectations.js'
 import { transcriptOf } from './transcript.js'

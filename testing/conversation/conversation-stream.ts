@@ -4,7 +4,7 @@
  * what surrounds the turn, and what becomes of it, is the conversation's business.
  */
 import type { FlowStream, FlowStreamEvent } from '../../src/index.js'
-import { show } from '../expectation-error.js'
+import { show } from '../expectations/expectation-error.js'
 import type { ConversationReply, TurnEnd } from './conversation-turn.js'
 import type { Problem } from './expectations.js'
 import { StreamCheck } from './stream-check.js'

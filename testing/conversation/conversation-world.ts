@@ -15,11 +15,11 @@ import {
   type SessionStore,
   type ToolCallPart,
 } from '../../src/index.js'
-import { FakeSessionStore } from '../fake-session-store.js'
-import { instrumentFlow } from '../instrumented-flow.js'
-import { type ModelScript, ScriptedModel } from '../scripted-model.js'
-import { type ToolDouble, ToolDoubles } from '../tool-doubles.js'
-import { VirtualClock } from '../virtual-clock.js'
+import { FakeSessionStore } from '../fake-session-store/fake-session-store.js'
+import { instrumentFlow } from '../flow-coverage/instrumented-flow.js'
+import { type ModelScript, ScriptedModel } from '../scripted-model/scripted-model.js'
+import { type ToolDouble, ToolDoubles } from '../tool-doubles/tool-doubles.js'
+import { VirtualClock } from '../virtual-clock/virtual-clock.js'
 import type { TurnEnd } from './conversation-turn.js'
 import { type ConversationTurn, replyIn, resultsIn, stoppedReply, type TurnEvent } from './conversation-turn.js'
 import { watchProvider } from './model-log.js'

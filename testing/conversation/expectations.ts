@@ -9,7 +9,7 @@ import {
   type StepConstructor,
   type ToolOptions,
 } from '../../src/index.js'
-import { count, differences, fits, list, show } from '../expectation-error.js'
+import { count, differences, fits, list, show } from '../expectations/expectation-error.js'
 import { type ConversationTurn, type MadeToolCall, toolCallsOf } from './conversation-turn.js'
 
 /** A Standard Schema (Zod, Valibot, ArkType). */

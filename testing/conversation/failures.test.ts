@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { Flow, go, LogicStep, MemorySessionStore, type SessionDocument, stay, tool } from '../../src/index.js'
 import { AskName, Confirm, capture, Onboarding } from '../contract/onboarding.js'
-import { Conversation } from '../conversation.js'
+import { Conversation } from './conversation.js'
 
 /** A flow that forgets what it was told. */
 class Forgetful extends AskName {

@@ -1,7 +1,7 @@
 /** A provider that the test gives may answer anything: the conversation looks on, and the engine decides. */
 import { expect, test } from 'vitest'
 import { Flow, type ModelProviderAdapter, type ModelResponse, Step } from '../../src/index.js'
-import { Conversation } from '../conversation.js'
+import { Conversation } from './conversation.js'
 
 class Talk extends Step {
   static override readonly id = 'Talk'

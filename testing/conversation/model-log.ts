@@ -9,7 +9,7 @@ import type {
   ModelStreamPart,
   RuntimeModel,
 } from '../../src/index.js'
-import { type RecordedRequest, recordedRequest } from '../scripted-model.js'
+import { type RecordedRequest, recordedRequest } from '../scripted-model/scripted-model.js'
 import type { ReadingGate } from './reading-gate.js'
 
 /** One call of a model. */

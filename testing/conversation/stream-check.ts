@@ -1,6 +1,6 @@
 /** Holds the pieces of a streamed turn to what a stream promises. Reading them is done elsewhere. */
 import type { FlowStreamEvent } from '../../src/index.js'
-import { show } from '../expectation-error.js'
+import { show } from '../expectations/expectation-error.js'
 
 /** The pieces of one turn so far. */
 export class StreamCheck {

@@ -11,9 +11,9 @@ import {
   type Turn,
 } from '../../src/index.js'
 import { AskName, capture, Onboarding } from '../contract/onboarding.js'
-import { Conversation } from '../conversation.js'
-import { coverageOf } from '../flow-coverage.js'
-import { scriptedProvider } from '../scripted-model.js'
+import { coverageOf } from '../flow-coverage/flow-coverage.js'
+import { scriptedProvider } from '../scripted-model/scripted-model.js'
+import { Conversation } from './conversation.js'
 
 class Echo extends LogicStep {
   static override readonly id = 'Echo'

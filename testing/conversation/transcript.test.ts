@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { EndStep, Flow, LogicStep, reply, type Turn } from '../../src/index.js'
 import { AskName, capture, Onboarding } from '../contract/onboarding.js'
-import { Conversation } from '../conversation.js'
+import { Conversation } from './conversation.js'
 
 class Report extends LogicStep {
   static override readonly id = 'Report'

@@ -3,7 +3,7 @@
  * times it had. What belongs to a turn is decided elsewhere.
  */
 import { HttpContentType } from '../../src/index.js'
-import { show } from '../expectation-error.js'
+import { show } from '../expectations/expectation-error.js'
 import { type ConversationReply, type ConversationTurn, type RunningTurn, toolCallsOf } from './conversation-turn.js'
 
 const isoTime = /\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)/g

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { VirtualClock } from '../virtual-clock.js'
+import { VirtualClock } from '../virtual-clock/virtual-clock.js'
 import { WaitingClock } from './waiting-clock.js'
 
 test('knows who goes on first, and forgets who went on or gave up', async () => {

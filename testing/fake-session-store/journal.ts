@@ -2,7 +2,7 @@
  * What a store was asked, in order, and how that is compared and shown. It decides nothing about what a store answers.
  */
 import type { SessionSaveHint } from '../../src/index.js'
-import { differences } from '../expectation-error.js'
+import { differences } from '../expectations/expectation-error.js'
 import type { FakeStoreEffect } from './faults.js'
 
 /** An operation of a store. */

@@ -2,7 +2,7 @@
  * What the conversations of a suite reached of a flow, beside what the flow says of itself: as data, as gaps with names,
  * and as text. Counting is done elsewhere.
  */
-import { count, list } from '../expectation-error.js'
+import { count, list } from '../expectations/expectation-error.js'
 import type { CoveredStepKind, FlowOutline } from './flow-outline.js'
 
 /** A step, and how often conversations came to it. */

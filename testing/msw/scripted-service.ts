@@ -15,7 +15,7 @@ import {
   SessionFlowMismatchError,
   TurnAbortedError,
 } from '../../src/index.js'
-import { ExpectationError } from '../expectation-error.js'
+import { ExpectationError } from '../expectations/expectation-error.js'
 import { breakable, cutOff } from './broken-answer.js'
 import { comesInTheTurn, endsSession, errorOf } from './scripted-failure.js'
 import type {

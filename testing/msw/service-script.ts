@@ -3,7 +3,7 @@
  * business.
  */
 import type { FlowError, FlowErrorCode, JsonObject } from '../../src/index.js'
-import { count, ExpectationError, show } from '../expectation-error.js'
+import { count, ExpectationError, show } from '../expectations/expectation-error.js'
 
 /** A request to run a turn, as it reached the service. */
 export interface FlowServiceRun {

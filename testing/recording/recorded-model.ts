@@ -3,7 +3,7 @@
  * What becomes of that is decided elsewhere.
  */
 import { type FlowConstructor, type MessagePart, type ModelRequest, type RuntimeModel, Step } from '../../src/index.js'
-import { count, ExpectationError, list, show } from '../expectation-error.js'
+import { count, ExpectationError, list, show } from '../expectations/expectation-error.js'
 import type { RecordedTurn, Recording } from './recorded-turn.js'
 
 /** The steps of the code at hand: what they are called now, and where they keep their messages. */

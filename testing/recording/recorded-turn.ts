@@ -13,7 +13,7 @@ import type {
   SessionDocument,
 } from '../../src/index.js'
 
-import type { ScriptedAnswer } from '../scripted-model.js'
+import type { ScriptedAnswer } from '../scripted-model/scripted-model.js'
 
 /** A tool call of a stored turn, with its result. */
 export interface RecordedToolCall {

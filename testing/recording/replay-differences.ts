@@ -1,6 +1,6 @@
 /** Where a replayed turn differs from the recorded one, and how that is shown. Running the turn is not decided here. */
 import type { ExecuteResult, JsonValue, Message, SessionDocument } from '../../src/index.js'
-import { show } from '../expectation-error.js'
+import { show } from '../expectations/expectation-error.js'
 import type { ModelProblems } from './recorded-model.js'
 import {
   type RecordedToolCall,

@@ -7,7 +7,7 @@
  * So an assistant message is a model's for certain unless it is the last of its turn and a single text that was sent.
  */
 import type { Message, SessionDocument } from '../../src/index.js'
-import { count, ExpectationError, list, show } from '../expectation-error.js'
+import { count, ExpectationError, list, show } from '../expectations/expectation-error.js'
 import { type LastText, onlyText, rememberedText, type TurnMessages } from './recorded-turn.js'
 
 /** What every refusal begins with. */

@@ -1,6 +1,6 @@
 /** What a test may say about a request to a model, and whether it is so. */
 import type { JsonObject, StepConstructor } from '../../src/index.js'
-import { differences, ExpectationError, fits, list, show } from '../expectation-error.js'
+import { differences, ExpectationError, fits, list, show } from '../expectations/expectation-error.js'
 import { type RecordedRequest, whereOf } from './recorded-request.js'
 
 /** What a model is expected to have been told. What is left out may be anything. */

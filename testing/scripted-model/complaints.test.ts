@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { FlowEngine, type ModelRequest, ToolError } from '../../src/index.js'
 import { Onboarding } from '../contract/onboarding.js'
-import { ScriptedModel, scriptedProvider } from '../scripted-model.js'
+import { ScriptedModel, scriptedProvider } from './scripted-model.js'
 
 function request(more: Partial<ModelRequest> = {}): ModelRequest {
   return {

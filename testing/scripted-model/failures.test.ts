@@ -1,7 +1,7 @@
 /** Providers that fail, and answers in a form: what a script says of them, and which of it is a mistake. */
 import { describe, expect, test } from 'vitest'
 import type { ModelOutputSchema, ModelRequest } from '../../src/index.js'
-import { type ScriptedAnswer, ScriptedModel } from '../scripted-model.js'
+import { type ScriptedAnswer, ScriptedModel } from './scripted-model.js'
 
 const output: ModelOutputSchema = { name: 'Wish', schema: { type: 'object', required: ['guests'] } }
 

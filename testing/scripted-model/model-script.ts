@@ -3,7 +3,7 @@
  * left; what a reply may say is in `scripted-answer.ts`.
  */
 import type { ModelRequest } from '../../src/index.js'
-import { count, ExpectationError, list, show } from '../expectation-error.js'
+import { count, ExpectationError, list, show } from '../expectations/expectation-error.js'
 import { askedOf, whereOf } from './recorded-request.js'
 import type { ScriptedReply } from './scripted-answer.js'
 

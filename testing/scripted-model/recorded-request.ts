@@ -1,6 +1,6 @@
 /** A request to a model: kept for a test to look at, and in words. What is expected of it is decided elsewhere. */
 import type { ModelRequest } from '../../src/index.js'
-import { list, show } from '../expectation-error.js'
+import { list, show } from '../expectations/expectation-error.js'
 
 /** A request as it was at the moment of the call. */
 export interface RecordedRequest extends Omit<ModelRequest, 'signal'> {

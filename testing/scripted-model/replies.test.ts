@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import { FlowEngine, type ModelRequest } from '../../src/index.js'
 import { Onboarding } from '../contract/onboarding.js'
-import { ScriptedModel, scriptedProvider } from '../scripted-model.js'
-import { VirtualClock } from '../virtual-clock.js'
+import { VirtualClock } from '../virtual-clock/virtual-clock.js'
+import { ScriptedModel, scriptedProvider } from './scripted-model.js'
 
 function request(stepId = 'Talk', signal = new AbortController().signal): ModelRequest {
   const origin = { flowName: 'Chat', stepId, sessionId: 'a', turnNumber: 1, callNumber: 1, attempt: 1 }

@@ -3,7 +3,7 @@
  * of text, a failure, a whole response. When each comes, and to whom, is the model's business.
  */
 import type { JsonValue, MessagePart, ModelFailure, ModelRequest, ModelResponse, TokenUsage } from '../../src/index.js'
-import { count, ExpectationError, list, show } from '../expectation-error.js'
+import { count, ExpectationError, list, show } from '../expectations/expectation-error.js'
 import { askedOf, whereOf } from './recorded-request.js'
 
 /** A tool call in a script. */

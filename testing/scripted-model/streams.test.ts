@@ -1,8 +1,8 @@
 /** How a scripted answer comes where it is read piece by piece, and that the same one comes where it is not. */
 import { describe, expect, test } from 'vitest'
 import type { ModelRequest, ModelStreamPart } from '../../src/index.js'
-import { type ScriptedAnswer, ScriptedModel, type ScriptedReply } from '../scripted-model.js'
-import { VirtualClock } from '../virtual-clock.js'
+import { VirtualClock } from '../virtual-clock/virtual-clock.js'
+import { type ScriptedAnswer, ScriptedModel, type ScriptedReply } from './scripted-model.js'
 
 const usage = { inputTokens: 3, outputTokens: 2 }
 

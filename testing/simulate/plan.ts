@@ -2,7 +2,7 @@
  * What happens in a simulated conversation, as data: who says something, which fault strikes, when two speak at once. How
  * it is drawn is in `draw-plans.ts`; what it leads to is decided elsewhere.
  */
-import type { FakeStoreFault } from '../fake-session-store.js'
+import type { FakeStoreFault } from '../fake-session-store/fake-session-store.js'
 
 /** What a user sees before saying something. */
 export interface ActorView {

@@ -3,7 +3,7 @@
  * and stored is not its affair.
  */
 import type { FlowErrorCode, SessionDocument, SessionStore } from '../../src/index.js'
-import { count, show } from '../expectation-error.js'
+import { count, show } from '../expectations/expectation-error.js'
 import type { SimulatedTurn } from './simulated-turn.js'
 
 /** A promise that was broken. */

@@ -1,5 +1,5 @@
 /** A simulated conversation as the code of a test that repeats it. What happened is told; nothing is run here. */
-import type { ScriptedReply } from '../scripted-model.js'
+import type { ScriptedReply } from '../scripted-model/scripted-model.js'
 import type { PlannedFault } from './plan.js'
 import type { PlayedAction } from './simulated-turn.js'
 

@@ -3,7 +3,7 @@
  * decided by the conversation.
  */
 import type { FlowErrorCode, StateOf, StepConstructor } from '../../src/index.js'
-import { ExpectationError, show } from '../expectation-error.js'
+import { ExpectationError, show } from '../expectations/expectation-error.js'
 import type { ExpectedToolCall, PartOf, ReplySchema } from '../index.js'
 import { type AskedExpectation, Conversation } from '../index.js'
 

@@ -5,14 +5,14 @@
 import type { Keyv } from 'keyv'
 import { InvalidInputError } from '../../errors/engine-errors.js'
 import { createMapDriver } from './drivers/map-driver.js'
-import { createPostgresDriver } from './drivers/postgres-driver.js'
+import { createPostgresDriver } from './drivers/postgres/postgres-driver.js'
 import { createProcessDriver } from './drivers/process-driver.js'
-import { isRedisAdapter } from './drivers/redis-client.js'
-import { createRedisDriver } from './drivers/redis-driver.js'
+import { isRedisAdapter } from './drivers/redis/redis-client.js'
+import { createRedisDriver } from './drivers/redis/redis-driver.js'
 import { isSqlAdapter } from './drivers/sql-adapter.js'
-import { createSqliteDriver } from './drivers/sqlite-driver.js'
+import { createSqliteDriver } from './drivers/sqlite/sqlite-driver.js'
+import { createTextCodec, plainCodec, type TextCodec } from './layout/codec.js'
 import type { SessionDriver } from './session-driver.js'
-import { createTextCodec, plainCodec, type TextCodec } from './text-codec.js'
 
 /** A driver, and what is made for it. */
 export interface ChosenDriver {

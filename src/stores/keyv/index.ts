@@ -1,14 +1,14 @@
 /**
  * The public subpath `turnkeeper/keyv`: a hand-kept list of names, and nothing else.
  */
-export type { PostgresKeyvOptions } from './create-postgres-keyv.js'
-export { createPostgresKeyv } from './create-postgres-keyv.js'
-export type { RedisKeyvOptions } from './create-redis-keyv.js'
-export { createRedisKeyv } from './create-redis-keyv.js'
-export type { SqliteKeyvOptions } from './create-sqlite-keyv.js'
-export { createSqliteKeyv } from './create-sqlite-keyv.js'
-export type { RedisClientLike } from './drivers/redis-client.js'
-export type { RedisWaitOptions } from './drivers/redis-settings.js'
+export type { PostgresKeyvOptions } from './drivers/postgres/create-postgres-keyv.js'
+export { createPostgresKeyv } from './drivers/postgres/create-postgres-keyv.js'
+export type { RedisKeyvOptions } from './drivers/redis/create-redis-keyv.js'
+export { createRedisKeyv } from './drivers/redis/create-redis-keyv.js'
+export type { RedisClientLike } from './drivers/redis/redis-client.js'
+export type { RedisWaitOptions } from './drivers/redis/redis-settings.js'
+export type { SqliteKeyvOptions } from './drivers/sqlite/create-sqlite-keyv.js'
+export { createSqliteKeyv } from './drivers/sqlite/create-sqlite-keyv.js'
 export type { KeyvSessionStoreOptions } from './keyv-session-store.js'
 export { KeyvSessionStore } from './keyv-session-store.js'
 export type { SessionDriver, SessionSwap, StoredHead, StoredSession, SwapOutcome } from './session-driver.js'

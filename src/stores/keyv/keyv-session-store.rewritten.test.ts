@@ -3,8 +3,8 @@ import { FakeDriver } from '../../../testing/contract/stores/fake-driver.js'
 import { load, processOver, save, warm } from '../../../testing/contract/stores/processes.js'
 import { type Turn, turnOn } from '../../../testing/contract/stores/turns.js'
 import type { Message } from '../../model/message.js'
+import { shareList } from '../../session/lists/shared-lists.js'
 import type { SessionDocument } from '../../session/session-document.js'
-import { shareList } from '../../session/shared-lists.js'
 
 function messagesOf({ flow }: SessionDocument): readonly Message[] {
   return flow.memory.Ask?.messages ?? []

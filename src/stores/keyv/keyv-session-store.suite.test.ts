@@ -3,7 +3,7 @@ import { describe, test } from 'vitest'
 import { FakeDriver } from '../../../testing/contract/stores/fake-driver.js'
 import { encryptionHooks } from '../../../testing/contract/stores/keyv-hooks.js'
 import { PlainAdapter } from '../../../testing/contract/stores/plain-adapter.js'
-import { sessionStoreSuite } from '../../../testing/session-store-suite.js'
+import { sessionStoreSuite } from '../../../testing/suites/stores/session-store-suite.js'
 import { KeyvSessionStore } from './keyv-session-store.js'
 
 describe("over Keyv's Map", () => {

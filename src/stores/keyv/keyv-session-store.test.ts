@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { FakeDriver } from '../../../testing/contract/stores/fake-driver.js'
 import { load, processOver, save, warm } from '../../../testing/contract/stores/processes.js'
 import { newSession, turnOn } from '../../../testing/contract/stores/turns.js'
-import { isSharedList } from '../../session/shared-lists.js'
+import { isSharedList } from '../../session/lists/shared-lists.js'
 
 describe('a warm session', () => {
   test('is read by its head, and gives back the very same lists', async () => {

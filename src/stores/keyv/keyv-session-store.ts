@@ -14,11 +14,11 @@ import type {
   UnderReplicatedReport,
 } from '../../session/session-store.js'
 import { type ChosenDriver, chooseDriver } from './driver-for.js'
-import { bytesOf, type KnownSession } from './known-lists.js'
-import { SessionReader } from './read-session.js'
+import { bytesOf, type KnownSession } from './layout/chunks.js'
+import { sessionKey } from './layout/keys.js'
+import { SessionReader } from './layout/read-session.js'
+import { planWrite } from './layout/write-plan.js'
 import type { SessionDriver } from './session-driver.js'
-import { sessionKey } from './session-key.js'
-import { planWrite } from './write-plan.js'
 
 /** What the constructor of {@link KeyvSessionStore} takes. */
 export interface KeyvSessionStoreOptions {

@@ -3,9 +3,9 @@ import type { Keyv } from 'keyv'
 import type { ConfigReader } from '../../config/config-manager.js'
 import { InvalidInputError } from '../../errors/engine-errors.js'
 import type { SessionStore } from '../../session/session-store.js'
-import { createPostgresKeyv } from './create-postgres-keyv.js'
-import { createRedisKeyv } from './create-redis-keyv.js'
-import { createSqliteKeyv } from './create-sqlite-keyv.js'
+import { createPostgresKeyv } from './drivers/postgres/create-postgres-keyv.js'
+import { createRedisKeyv } from './drivers/redis/create-redis-keyv.js'
+import { createSqliteKeyv } from './drivers/sqlite/create-sqlite-keyv.js'
 import { KeyvSessionStore } from './keyv-session-store.js'
 
 /** What the settings say for every backend. */

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createRedisKeyv, KeyvSessionStore } from '../../../src/stores/keyv/index.js'
-import { sessionStoreSuite } from '../../session-store-suite.js'
+import { sessionStoreSuite } from '../../suites/stores/session-store-suite.js'
 import { type RedisCluster, type RedisShard, startRedisCluster } from '../servers/redis-cluster.js'
 import { freePort, isRedisMissing, type RedisServer } from '../servers/redis-server.js'
 import { recommendedClusterClient } from './clients.js'

@@ -14,7 +14,7 @@ import {
   type SessionStore,
 } from '../../../src/index.js'
 import { KeyvSessionStore } from '../../../src/stores/keyv/index.js'
-import { VirtualClock } from '../../virtual-clock.js'
+import { VirtualClock } from '../../virtual-clock/virtual-clock.js'
 import { countingProvider } from '../simulation/flows.js'
 import { FakeDriver, type FakeRecord } from '../stores/fake-driver.js'
 import { TextStore } from '../text-store.js'

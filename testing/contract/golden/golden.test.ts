@@ -4,7 +4,7 @@
 import { expect, test } from 'vitest'
 import type { Message, ModelRequest, SessionDocument, SessionStore } from '../../../src/index.js'
 import { sessionLayoutVersion } from '../../../src/session/session-document.js'
-import { storedLayoutVersion } from '../../../src/stores/keyv/session-parts.js'
+import { storedLayoutVersion } from '../../../src/stores/keyv/layout/parts.js'
 import {
   backendOf,
   goldenEngine,

@@ -4,9 +4,9 @@
 // WRITE_GOLDEN=1  writes the files, where they are not there.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { rollingSummary } from '../../../src/compaction/index.js'
 import { type FlowCompaction, FlowEngine, type SessionDocument, type SessionStore } from '../../../src/index.js'
-import { rollingSummary } from '../../../src/memory/index.js'
-import { VirtualClock } from '../../virtual-clock.js'
+import { VirtualClock } from '../../virtual-clock/virtual-clock.js'
 import { countingProvider } from '../simulation/flows.js'
 import type { FakeRecord } from '../stores/fake-driver.js'
 import { TextStore } from '../text-store.js'

@@ -4,8 +4,11 @@
  */
 import type { Keyv } from 'keyv'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { createPostgresKeyv, type PostgresKeyvOptions } from '../../../src/stores/keyv/create-postgres-keyv.js'
-import { createPostgresDriver } from '../../../src/stores/keyv/drivers/postgres-driver.js'
+import {
+  createPostgresKeyv,
+  type PostgresKeyvOptions,
+} from '../../../src/stores/keyv/drivers/postgres/create-postgres-keyv.js'
+import { createPostgresDriver } from '../../../src/stores/keyv/drivers/postgres/postgres-driver.js'
 import type { SqlAdapter, SqlSessionDriver } from '../../../src/stores/keyv/drivers/sql-adapter.js'
 import { isPostgresMissing, type PostgresServer, startPostgres } from '../servers/postgres-server.js'
 import { swapOf } from './driver-cases.js'

@@ -2,11 +2,14 @@
 import KeyvPostgres from '@keyv/postgres'
 import type { Keyv } from 'keyv'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createPostgresKeyv, type PostgresKeyvOptions } from '../../../src/stores/keyv/create-postgres-keyv.js'
-import { createPostgresDriver } from '../../../src/stores/keyv/drivers/postgres-driver.js'
+import {
+  createPostgresKeyv,
+  type PostgresKeyvOptions,
+} from '../../../src/stores/keyv/drivers/postgres/create-postgres-keyv.js'
+import { createPostgresDriver } from '../../../src/stores/keyv/drivers/postgres/postgres-driver.js'
 import type { SqlAdapter, SqlSessionDriver } from '../../../src/stores/keyv/drivers/sql-adapter.js'
 import { KeyvSessionStore } from '../../../src/stores/keyv/keyv-session-store.js'
-import { sessionStoreSuite } from '../../session-store-suite.js'
+import { sessionStoreSuite } from '../../suites/stores/session-store-suite.js'
 import { isPostgresMissing, type PostgresServer, startPostgres } from '../servers/postgres-server.js'
 import { freePort } from '../servers/redis-server.js'
 import { driverCases, swapOf } from './driver-cases.js'

@@ -3,11 +3,11 @@
  * a chunk of that number, until it has won so many swaps. Started by race-processes.ts.
  */
 import { once } from 'node:events'
-import { createPostgresKeyv } from '../../../src/stores/keyv/create-postgres-keyv.js'
-import { createSqliteKeyv } from '../../../src/stores/keyv/create-sqlite-keyv.js'
-import { createPostgresDriver } from '../../../src/stores/keyv/drivers/postgres-driver.js'
+import { createPostgresKeyv } from '../../../src/stores/keyv/drivers/postgres/create-postgres-keyv.js'
+import { createPostgresDriver } from '../../../src/stores/keyv/drivers/postgres/postgres-driver.js'
 import type { SqlAdapter, SqlSessionDriver } from '../../../src/stores/keyv/drivers/sql-adapter.js'
-import { createSqliteDriver } from '../../../src/stores/keyv/drivers/sqlite-driver.js'
+import { createSqliteKeyv } from '../../../src/stores/keyv/drivers/sqlite/create-sqlite-keyv.js'
+import { createSqliteDriver } from '../../../src/stores/keyv/drivers/sqlite/sqlite-driver.js'
 
 /** What a process is told. */
 export interface RaceOrder {

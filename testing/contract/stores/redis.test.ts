@@ -1,9 +1,9 @@
 /** Decides that the Redis driver does what every store must do, on a real server, with each way of setting up a Keyv. */
 import KeyvRedis, { createCluster, Keyv } from '@keyv/redis'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { createRedisDriver } from '../../../src/stores/keyv/drivers/redis-driver.js'
+import { createRedisDriver } from '../../../src/stores/keyv/drivers/redis/redis-driver.js'
 import { createRedisKeyv, KeyvSessionStore, type SessionDriver } from '../../../src/stores/keyv/index.js'
-import { type SessionStoreSuiteOptions, sessionStoreSuite } from '../../session-store-suite.js'
+import { type SessionStoreSuiteOptions, sessionStoreSuite } from '../../suites/stores/session-store-suite.js'
 import { freePort, isRedisMissing, type RedisServer, startRedis } from '../servers/redis-server.js'
 import { driverCases } from './driver-cases.js'
 import { encryptionHooks, zlibCompression } from './keyv-hooks.js'

@@ -1,7 +1,7 @@
 // Documents as the engine makes them from turn to turn: new lists that are frozen and shared, and a hint of what was
 // appended.
 import type { Message, SessionDocument, SessionHistoryEntry, SessionSaveHint } from '../../../src/index.js'
-import { shareList } from '../../../src/session/shared-lists.js'
+import { shareList } from '../../../src/session/lists/shared-lists.js'
 import { documentOf } from '../session-bench.js'
 
 /** A save, as the engine asks for it. */

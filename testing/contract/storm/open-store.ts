@@ -1,8 +1,8 @@
 /** The stores that the workers of a storm or a contention use, by name: what an order can carry to another process. */
-import { createPostgresKeyv } from '../../../src/stores/keyv/create-postgres-keyv.js'
-import { createRedisKeyv } from '../../../src/stores/keyv/create-redis-keyv.js'
-import { createSqliteKeyv } from '../../../src/stores/keyv/create-sqlite-keyv.js'
-import { createRedisDriver } from '../../../src/stores/keyv/drivers/redis-driver.js'
+import { createPostgresKeyv } from '../../../src/stores/keyv/drivers/postgres/create-postgres-keyv.js'
+import { createRedisKeyv } from '../../../src/stores/keyv/drivers/redis/create-redis-keyv.js'
+import { createRedisDriver } from '../../../src/stores/keyv/drivers/redis/redis-driver.js'
+import { createSqliteKeyv } from '../../../src/stores/keyv/drivers/sqlite/create-sqlite-keyv.js'
 import { KeyvSessionStore } from '../../../src/stores/keyv/keyv-session-store.js'
 import type { SessionDriver } from '../../../src/stores/keyv/session-driver.js'
 

@@ -3,8 +3,8 @@
 /** @type {import('../apply-break.mjs').BreakGroups} */
 export const engineBreaks = [
   {
-    file: 'src/memory/compact-memory.ts',
-    tests: ['src/memory/compact-memory.'],
+    file: 'src/compaction/compact-memory.ts',
+    tests: ['src/compaction/compact-memory.'],
     rows: [
       ['summary begun by an engine that closes', 'if (session.closing) throw new EngineClosedError()', ''],
       [
@@ -16,8 +16,8 @@ export const engineBreaks = [
     ],
   },
   {
-    file: 'src/memory/summarize.ts',
-    tests: ['src/memory/compact-memory.attempts.'],
+    file: 'src/compaction/summarize.ts',
+    tests: ['src/compaction/compact-memory.attempts.'],
     rows: [
       [
         'summary that no budget bounds',
@@ -27,13 +27,17 @@ export const engineBreaks = [
     ],
   },
   {
-    file: 'src/memory/message-cut.ts',
-    tests: ['src/memory/message-cut.'],
+    file: 'src/compaction/message-cut.ts',
+    tests: ['src/compaction/message-cut.'],
     rows: [['call and result parted', "role !== 'user' || open.size > 0", "role !== 'user'"]],
   },
   {
-    file: 'src/engine/settle-turn-error.ts',
-    tests: ['src/engine/settle-turn-error.', 'src/engine/flow-engine.store-trouble.', 'src/engine/flow-engine.atomic.'],
+    file: 'src/engine/turn/settle-turn-error.ts',
+    tests: [
+      'src/engine/turn/settle-turn-error.',
+      'src/engine/flow-engine.store-trouble.',
+      'src/engine/flow-engine.atomic.',
+    ],
     rows: [
       ['failed session not marked as aborted', "runStatus: 'aborted'", "runStatus: 'running'"],
       ['cost of a failed turn forgotten', 'usage: progress.usage ?? base.usage', 'usage: base.usage'],
@@ -41,20 +45,24 @@ export const engineBreaks = [
   },
   {
     file: 'src/errors/session-errors.ts',
-    tests: ['src/engine/settle-turn-error.', 'src/engine/flow-engine.store-trouble.', 'src/engine/flow-engine.atomic.'],
+    tests: [
+      'src/engine/turn/settle-turn-error.',
+      'src/engine/flow-engine.store-trouble.',
+      'src/engine/flow-engine.atomic.',
+    ],
     rows: [
       ['abort saved over the winner of a conflict', 'isSessionConflict(error) ||', ''],
       ['abort saved after an unknown outcome', 'isOutcomeUnknown(error) ||', ''],
     ],
   },
   {
-    file: 'src/engine/settle-turn-error.ts',
+    file: 'src/engine/turn/settle-turn-error.ts',
     tests: ['src/engine/flow-engine.bad-code.'],
     rows: [['list of errors without end', '.slice(-maxErrors)', '']],
   },
   {
-    file: 'src/engine/turn-draft.ts',
-    tests: ['src/engine/turn-draft.', 'testing/contract/simulation/'],
+    file: 'src/engine/turn/turn-draft.ts',
+    tests: ['src/engine/turn/turn-draft.', 'testing/contract/simulation/'],
     rows: [
       [
         'half a turn saved: state, though the turn failed',
@@ -65,8 +73,8 @@ export const engineBreaks = [
     ],
   },
   {
-    file: 'src/engine/turn-scope.ts',
-    tests: ['src/engine/turn-scope.', 'src/engine/flow-engine.deadlines.'],
+    file: 'src/engine/turn/turn-control.ts',
+    tests: ['src/engine/turn/turn-control.', 'src/engine/flow-engine.deadlines.'],
     rows: [
       [
         'late result of a turn that timed out committed',
@@ -77,9 +85,9 @@ export const engineBreaks = [
     ],
   },
   {
-    file: 'src/engine/prepare-turn.ts',
+    file: 'src/engine/turn/prepare-turn.ts',
     tests: [
-      'src/engine/prepare-turn.',
+      'src/engine/turn/prepare-turn.',
       'src/engine/flow-engine.binding.',
       'src/engine/flow-engine.context.',
       'src/engine/flow-engine.owner.',
@@ -111,8 +119,8 @@ export const engineBreaks = [
     ],
   },
   {
-    file: 'src/engine/run-turn.ts',
-    tests: ['src/engine/run-turn.', 'testing/contract/simulation/'],
+    file: 'src/engine/turn/run-turn.ts',
+    tests: ['src/engine/turn/run-turn.', 'testing/contract/simulation/'],
     rows: [
       [
         'reply before the commit',
@@ -123,7 +131,7 @@ export const engineBreaks = [
     ],
   },
   {
-    file: 'src/engine/run-turn.ts',
+    file: 'src/engine/turn/run-turn.ts',
     tests: ['src/engine/flow-engine.stream.'],
     rows: [
       [
@@ -134,8 +142,8 @@ export const engineBreaks = [
     ],
   },
   {
-    file: 'src/engine/turn-stream.ts',
-    tests: ['src/engine/turn-stream.', 'src/engine/flow-engine.stream.'],
+    file: 'src/engine/turn/turn-stream.ts',
+    tests: ['src/engine/turn/turn-stream.', 'src/engine/flow-engine.stream.'],
     rows: [
       ['streamed text of a failed attempt kept', "this.tell({ type: 'reset', reason })", ''],
       ['streamed text that is not the reply kept', "if (this.#text !== response.message) this.reset('reply')", ''],
@@ -149,8 +157,8 @@ export const engineBreaks = [
     ],
   },
   {
-    file: 'src/engine/model-attempt.ts',
-    tests: ['src/engine/model-attempt.'],
+    file: 'src/engine/model-call/model-attempt.ts',
+    tests: ['src/engine/model-call/model-attempt.'],
     rows: [
       ['timer of an attempt left behind', 'this.#stopTimer?.()', ''],
       ['stream of a provider left open', 'if (this.#iterator !== undefined) this.#close()', ''],
@@ -168,7 +176,7 @@ export const engineBreaks = [
     ],
   },
   {
-    file: 'src/engine/turn-scope.ts',
+    file: 'src/engine/turn/turn-control.ts',
     tests: ['src/engine/flow-engine.stream-reader.'],
     rows: [
       [
@@ -179,7 +187,7 @@ export const engineBreaks = [
     ],
   },
   {
-    file: 'src/engine/call-model.ts',
+    file: 'src/engine/model-call/call-model.ts',
     tests: ['src/engine/flow-engine.stream-reader.'],
     rows: [
       [
@@ -190,7 +198,7 @@ export const engineBreaks = [
     ],
   },
   {
-    file: 'src/engine/run-envelope.ts',
+    file: 'src/engine/turn/run-envelope.ts',
     tests: ['src/engine/flow-engine.envelope.', 'src/engine/flow-engine.store-trouble.'],
     rows: [
       [

@@ -19,7 +19,7 @@ export const flowBreaks = [
   },
   {
     file: 'src/flow/conversation-memory.ts',
-    tests: ['src/flow/conversation-memory.', 'src/engine/run-model-step.memory.'],
+    tests: ['src/flow/conversation-memory.', 'src/engine/turn/run-model-step.memory.'],
     rows: [['user message appended twice', 'if (heard.includes(text)) return', '']],
   },
   {
@@ -47,16 +47,16 @@ export const flowBreaks = [
     ],
   },
   {
-    file: 'src/engine/run-tool.ts',
-    tests: ['src/engine/run-tool.'],
+    file: 'src/engine/turn/run-tool.ts',
+    tests: ['src/engine/turn/run-tool.'],
     rows: [
       ['tool arguments not validated', 'if (validated.issues !== undefined)', 'if (false)'],
       ['tool timeout off', 'limits.toolTimeoutMs, () => {', 'limits.toolTimeoutMs, () => {\nreturn'],
     ],
   },
   {
-    file: 'src/engine/run-model-step.ts',
-    tests: ['src/engine/run-model-step.', 'src/engine/run-tool.'],
+    file: 'src/engine/turn/run-model-step.ts',
+    tests: ['src/engine/turn/run-model-step.', 'src/engine/turn/run-tool.'],
     rows: [
       [
         'tool call left without a result',
@@ -66,8 +66,8 @@ export const flowBreaks = [
     ],
   },
   {
-    file: 'src/engine/run-steps.ts',
-    tests: ['src/engine/run-steps.'],
+    file: 'src/engine/turn/run-steps.ts',
+    tests: ['src/engine/turn/run-steps.'],
     rows: [
       ['completed never told', 'completed: steps.require(stepId) instanceof EndStep', 'completed: false'],
       [

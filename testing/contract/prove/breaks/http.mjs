@@ -3,8 +3,8 @@
 /** @type {import('../apply-break.mjs').BreakGroups} */
 export const httpBreaks = [
   {
-    file: 'adapters/fetch/reply.ts',
-    tests: ['adapters/fetch/reply.', 'testing/contract/http/fetch-handler.'],
+    file: 'adapters/fetch/reply/reply.ts',
+    tests: ['adapters/fetch/reply/reply.', 'testing/contract/http/fetch-handler.'],
     rows: [
       [
         'failure sent raw',
@@ -30,8 +30,8 @@ export const httpBreaks = [
     ],
   },
   {
-    file: 'adapters/fetch/statuses.ts',
-    tests: ['adapters/fetch/statuses.', 'testing/contract/http/fetch-handler.'],
+    file: 'adapters/fetch/reply/statuses.ts',
+    tests: ['adapters/fetch/reply/statuses.', 'testing/contract/http/fetch-handler.'],
     rows: [['failure with another status than 400', "if (mode === 'contract') return 400", '']],
   },
   {
@@ -44,21 +44,21 @@ export const httpBreaks = [
     ],
   },
   {
-    file: 'adapters/fetch/read-body.ts',
-    tests: ['adapters/fetch/read-body.'],
+    file: 'adapters/fetch/request/read-body.ts',
+    tests: ['adapters/fetch/request/read-body.'],
     rows: [
       ['body limit off for streams', 'if (length > maxBodyBytes)', 'if (false)'],
       ['body limit off for declared lengths', 'if (declared !== undefined && declared > maxBodyBytes)', 'if (false)'],
     ],
   },
   {
-    file: 'adapters/fetch/read-session-header.ts',
-    tests: ['adapters/fetch/read-session-header.'],
+    file: 'adapters/fetch/request/session-header.ts',
+    tests: ['adapters/fetch/request/session-header.'],
     rows: [['one of two session headers chosen', 'underscored !== dashed', 'false']],
   },
   {
-    file: 'adapters/fetch/read-run-body.ts',
-    tests: ['adapters/fetch/read-run-body.', 'testing/contract/http/fetch-handler.'],
+    file: 'adapters/fetch/request/read-run-body.ts',
+    tests: ['adapters/fetch/request/read-run-body.', 'testing/contract/http/fetch-handler.'],
     rows: [
       [
         'form of a foreign site runs a turn',

@@ -3,8 +3,12 @@
 /** @type {import('../apply-break.mjs').BreakGroups} */
 export const modelBreaks = [
   {
-    file: 'src/engine/call-model.ts',
-    tests: ['src/engine/run-model-step.test', 'src/engine/flow-engine.limits.', 'src/engine/call-model.retry.'],
+    file: 'src/engine/model-call/call-model.ts',
+    tests: [
+      'src/engine/turn/run-model-step.test',
+      'src/engine/flow-engine.limits.',
+      'src/engine/model-call/call-model.retry.',
+    ],
     rows: [
       [
         'endless loop of model calls',
@@ -32,7 +36,7 @@ export const modelBreaks = [
   },
   {
     file: 'src/model/model-failure.ts',
-    tests: ['src/model/model-failure.', 'src/engine/call-model.retry.'],
+    tests: ['src/model/model-failure.', 'src/engine/model-call/call-model.retry.'],
     rows: [
       ['400 tried again', 'return answered === 408 ||', 'return answered === 400 || answered === 408 ||'],
       ['Retry-After ignored', 'retryAfterMs: isRetryable ? waitOf(link, now) : 0', 'retryAfterMs: 0'],
@@ -40,8 +44,12 @@ export const modelBreaks = [
     ],
   },
   {
-    file: 'src/engine/call-model.ts',
-    tests: ['src/engine/call-model.fallback.', 'src/engine/call-model.circuit.', 'src/engine/call-model.budgets.'],
+    file: 'src/engine/model-call/call-model.ts',
+    tests: [
+      'src/engine/model-call/call-model.fallback.',
+      'src/engine/model-call/call-model.circuit.',
+      'src/engine/model-call/call-model.budgets.',
+    ],
     rows: [
       ['refusal answered by another model', "failure.code !== 'MODEL_ERROR' ||", ''],
       ['budget checked after the attempt', 'run.budget?.check(draft.usage, startedAt)', ''],
@@ -56,7 +64,7 @@ export const modelBreaks = [
   },
   {
     file: 'src/model/circuit-breaker.ts',
-    tests: ['src/model/circuit-breaker.', 'src/engine/call-model.circuit.'],
+    tests: ['src/model/circuit-breaker.', 'src/engine/model-call/call-model.circuit.'],
     rows: [
       ['breaker that never closes', 'this.#failures = 0\n    this.#openUntil = undefined', ''],
       ['breaker that never opens', 'this.#openUntil = now + this.#resetTimeoutMs\n    return !wasOpen', 'return false'],
@@ -68,16 +76,16 @@ export const modelBreaks = [
     ],
   },
   {
-    file: 'src/engine/budget-check.ts',
-    tests: ['src/engine/call-model.budgets.'],
+    file: 'src/engine/model-call/budget-check.ts',
+    tests: ['src/engine/model-call/call-model.budgets.'],
     rows: [
       ['budget that holds one call too late', 'spent[amount] >= value', 'spent[amount] > value'],
       ['time of failed turns forgotten', '(this.#before.wallTimeMs ?? 0) + now - this.#startedAt', '0'],
     ],
   },
   {
-    file: 'src/engine/run-model-step.ts',
-    tests: ['src/engine/run-model-step.output.', 'src/engine/run-model-step.recovery.'],
+    file: 'src/engine/turn/run-model-step.ts',
+    tests: ['src/engine/turn/run-model-step.output.', 'src/engine/turn/run-model-step.recovery.'],
     rows: [
       ['answers repaired without end', 'if (repairs++ >= step.maxRepairs)', 'if (repairs++ >= 1000)'],
       ['hook of the flow skipped', 'for (const asked of [step, flow])', 'for (const asked of [step])'],

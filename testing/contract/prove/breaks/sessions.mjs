@@ -58,8 +58,8 @@ export const sessionBreaks = [
     ],
   },
   {
-    file: 'src/stores/memory-store.ts',
-    tests: ['src/stores/memory-store.'],
+    file: 'src/stores/memory/memory-store.ts',
+    tests: ['src/stores/memory/memory-store.'],
     rows: [
       ['stale save wins', 'if (stored?.revision !== expectedRevision)', 'if (stored === undefined)'],
       [
@@ -75,15 +75,15 @@ export const sessionBreaks = [
     ],
   },
   {
-    file: 'src/stores/bounded-sessions.ts',
-    tests: ['src/stores/memory-store.'],
+    file: 'src/stores/memory/bounded-sessions.ts',
+    tests: ['src/stores/memory/memory-store.'],
     rows: [
       ['session evicted while a turn holds it', 'this.#droppable.remove(entry) entry.holders++', 'entry.holders++'],
     ],
   },
   {
-    file: 'src/session/copy-document.ts',
-    tests: ['src/session/copy-document.', 'src/stores/memory-store.'],
+    file: 'src/session/lists/copy-document.ts',
+    tests: ['src/session/lists/copy-document.', 'src/stores/memory/memory-store.'],
     rows: [
       [
         'store shares what can change with its caller',
@@ -93,8 +93,8 @@ export const sessionBreaks = [
     ],
   },
   {
-    file: 'src/json.ts',
-    tests: ['src/json.'],
+    file: 'src/util/json.ts',
+    tests: ['src/util/json.'],
     rows: [
       ['a key __proto__ allowed', "if (key === '__proto__') throw", 'if (false) throw'],
       ['maxJsonDepth off', 'if (ancestors.length >= maxDepth)', 'if (false)'],
@@ -102,8 +102,8 @@ export const sessionBreaks = [
     ],
   },
   {
-    file: 'src/linked-list.ts',
-    tests: ['src/linked-list.', 'src/session/session-lock.'],
+    file: 'src/util/linked-list.ts',
+    tests: ['src/util/linked-list.', 'src/session/session-lock.'],
     rows: [['an entry that forgets those behind it', 'else next.previous = previous', '']],
   },
 ]

@@ -3,7 +3,7 @@
 /** @type {import('../apply-break.mjs').BreakGroups} */
 export const storeBreaks = [
   {
-    file: 'src/stores/keyv/known-lists.ts',
+    file: 'src/stores/keyv/layout/chunks.ts',
     tests: ['src/stores/keyv/'],
     rows: [
       ["a chunk of another conversation's list accepted", 'if (chunk.previous !== tip) return undefined', ''],
@@ -33,7 +33,7 @@ export const storeBreaks = [
     ],
   },
   {
-    file: 'src/stores/keyv/write-plan.ts',
+    file: 'src/stores/keyv/layout/write-plan.ts',
     tests: ['src/stores/keyv/'],
     rows: [
       [
@@ -45,7 +45,7 @@ export const storeBreaks = [
     ],
   },
   {
-    file: 'src/stores/keyv/read-session.ts',
+    file: 'src/stores/keyv/layout/read-session.ts',
     tests: ['src/stores/keyv/'],
     rows: [
       [
@@ -56,8 +56,8 @@ export const storeBreaks = [
     ],
   },
   {
-    file: 'src/stores/keyv/session-key.ts',
-    tests: ['src/stores/keyv/', 'testing/session-store-suite'],
+    file: 'src/stores/keyv/layout/keys.ts',
+    tests: ['src/stores/keyv/', 'testing/suites/stores/session-store-suite'],
     rows: [
       [
         'IDs that are not plain used as keys',

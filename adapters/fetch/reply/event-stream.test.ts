@@ -1,0 +1,57 @@
+import { describe, expect, test } from 'vitest'
+import { FlowCodeError, type FlowStreamEvent } from '../../../src/index.js'
+import { encodeEvent } from './event-stream.js'
+
+const response = {
+  success: true,
+  completed: false,
+  message: 'Hello.',
+  session: 's1',
+  contentType: 'text/markdown',
+}
+const failed = { ...response, success: false, completed: true, message: 'It broke.' }
+
+describe('encodeEvent', () => {
+  test.each<[FlowStreamEvent, string]>([
+    [{ type: 'session', session: 's1' }, 'event: session\nid: 7\ndata: {"session":"s1"}\n\n'],
+    [{ type: 'step', step: 'Ask' }, 'event: step\nid: 7\ndata: {"step":"Ask"}\n\n'],
+    [{ type: 'text-delta', text: 'Hel' }, 'event: text-delta\nid: 7\ndata: {"text":"Hel"}\n\n'],
+    [
+      { type: 'tool-start', tool: 'find', toolCallId: 'c1' },
+      'event: tool-start\nid: 7\ndata: {"tool":"find","toolCallId":"c1"}\n\n',
+    ],
+    [
+      { type: 'tool-end', tool: 'find', toolCallId: 'c1', success: true },
+      'event: tool-end\nid: 7\ndata: {"tool":"find","toolCallId":"c1","success":true}\n\n',
+    ],
+    [{ type: 'reset', reason: 'retry' }, 'event: reset\nid: 7\ndata: {"reason":"retry"}\n\n'],
+    [
+      { type: 'result', response },
+      'event: result\nid: 7\ndata: {"success":true,"completed":false,"message":"Hello.","session":"s1","contentType":"text/markdown"}\n\n',
+    ],
+    [
+      { type: 'result', response: { ...response, message: 'aGk=', contentType: 'image/png' }, encoding: 'base64' },
+      'event: result\nid: 7\ndata: {"success":true,"completed":false,"message":"aGk=","session":"s1","contentType":"image/png","encoding":"base64"}\n\n',
+    ],
+    [
+      { type: 'error', response: failed, error: new FlowCodeError({ message: 'It broke.' }) },
+      'event: error\nid: 7\ndata: {"success":false,"completed":true,"message":"It broke.","session":"s1","contentType":"text/plain"}\n\n',
+    ],
+  ])('%j', (event, text) => {
+    expect(encodeEvent(event, 7)).toBe(text)
+  })
+
+  test.each([
+    ['line breaks', 'a\r\nb\nc\rd'],
+    ['an event in the text', 'x\n\nevent: result\ndata: {"success":true}\n\n'],
+    ['line breaks of other languages', 'a\u2028b\u2029c\u0085d\u000be\u000cf\u001cg'],
+    ['NUL and a byte order mark', '\ufeffa\u0000b'],
+    ['lone surrogates', 'a\ud83db\ude00'],
+    ['a pair of surrogates', '😀'],
+  ])('%s survive in one line of data', (_name, text) => {
+    const bytes = new TextEncoder().encode(encodeEvent({ type: 'text-delta', text }, 1))
+    const lines = new TextDecoder().decode(bytes).split(/\r\n|[\r\n\x85\u2028\u2029]/)
+    expect(lines).toHaveLength(5)
+    expect(JSON.parse((lines[2] ?? '').slice('data: '.length))).toEqual({ text })
+  })
+})

@@ -1,0 +1,36 @@
+// The pieces of a turn as the text of an event stream (WHATWG HTML, "Server-sent events", section 9.2.6): fields in lines,
+// an empty line after each event. The data is JSON on one line, in which every line break, NUL and lone surrogate is
+// escaped, so that no text of a flow can end an event or begin a field. So are the characters that end no line here, but
+// do in the line readers of some languages.
+import type { FlowStreamEvent } from '../../../src/index.js'
+
+/** A piece of a turn, of which a failure's error stays here: only its text leaves the process. */
+export type SentEvent =
+  | Exclude<FlowStreamEvent, { type: 'error' }>
+  | Omit<Extract<FlowStreamEvent, { type: 'error' }>, 'error'>
+
+/** A comment: readers drop it, and everything in between sees that the connection lives. */
+export const KEEP_ALIVE = ': keep-alive\n\n'
+
+/** One event. `id` counts the events of this reply from 1. */
+export function encodeEvent(event: SentEvent, id: number): string {
+  const data = JSON.stringify(dataOf(event)).replace(/[\x85\u2028\u2029]/g, asEscape)
+  return `event: ${event.type}\nid: ${id}\ndata: ${data}\n\n`
+}
+
+function asEscape(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+}
+
+function dataOf(event: SentEvent): object {
+  switch (event.type) {
+    case 'result':
+      return event.encoding === undefined ? event.response : { ...event.response, encoding: event.encoding }
+    case 'error':
+      return { ...event.response, contentType: 'text/plain' }
+    default: {
+      const { type: _type, ...data } = event
+      return data
+    }
+  }
+}

@@ -1,0 +1,31 @@
+// The HTTP status of a failure. The contract has one for all, 400; an application that asks for `statuses: 'precise'`
+// gets the table here, by error code.
+import type { FlowError, FlowErrorCode } from '../../../src/index.js'
+
+/** How failures are told by status: see the option `statuses`. */
+export type StatusMode = 'contract' | 'precise'
+
+const PRECISE: ReadonlyMap<FlowErrorCode, number> = new Map([
+  ['INVALID_INPUT', 400],
+  ['FLOW_NOT_FOUND', 404],
+  ['SESSION_NOT_FOUND', 404],
+  ['SESSION_CONFLICT', 409],
+  ['SESSION_FLOW_MISMATCH', 409],
+  ['SESSION_FLOW_INVARIANT', 409],
+  ['LIMIT_EXCEEDED', 422],
+  ['BUDGET_EXCEEDED', 422],
+  ['TURN_ABORTED', 499],
+  ['MODEL_ERROR', 502],
+  ['MODEL_BLOCKED', 502],
+  ['ENGINE_CLOSED', 503],
+  ['TURN_TIMEOUT', 504],
+])
+
+/** The status of a failure that the engine reported. Codes outside the table are 500. */
+export function statusOf(error: FlowError | undefined, mode: StatusMode): number {
+  if (mode === 'contract') return 400
+  if (error === undefined) return 500
+  // A full queue passes: the same request may succeed in a moment. No other limit does.
+  if (error.code === 'LIMIT_EXCEEDED' && 'limit' in error && error.limit === 'maxQueuedTurnsPerSession') return 429
+  return PRECISE.get(error.code) ?? 500
+}

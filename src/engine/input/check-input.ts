@@ -1,0 +1,121 @@
+/**
+ * The first look at what a caller passed: types, shapes and sizes, before a lock is taken or a flow is looked up. What
+ * passes is copied, so that the caller cannot change it under way.
+ */
+import { InvalidInputError, invalidInput } from '../../errors/engine-errors.js'
+import type { FilePart, ImagePart } from '../../model/message.js'
+import { copyJson, deepFreeze, isPlainObject, type JsonObject, jsonSize, utf8Length } from '../../util/json.js'
+import { type EngineLimits, limitExceeded } from '../engine-limits.js'
+import { checkAttachments } from './check-attachments.js'
+
+/** A turn to run, checked. */
+export interface CheckedInput {
+  readonly flowName: string
+  readonly userMessage: string
+  /** Frozen, as its parts are. */
+  readonly attachments: readonly (ImagePart | FilePart)[]
+  /** `undefined` where a new session was asked for. */
+  readonly sessionId: string | undefined
+  /** For the flow context of a new session. */
+  readonly context: JsonObject | undefined
+  readonly signal: AbortSignal | undefined
+  readonly owner: string | undefined
+  readonly serverContext: JsonObject | undefined
+}
+
+/** Visible ASCII without the comma, which joins two HTTP headers into one. */
+const sessionIdPattern = /^[!-+\--~]{1,256}$/
+
+/** Whether `sessionId` could be a session's ID. */
+export function isSessionId(sessionId: string): boolean {
+  return sessionIdPattern.test(sessionId)
+}
+
+/**
+ * Checks a session ID; an absent or empty one asks for a new session.
+ *
+ * @throws {@link InvalidInputError}
+ */
+export function checkSessionId(sessionId: unknown): string | undefined {
+  return sessionId === undefined || sessionId === '' ? undefined : checkId(sessionId, 'sessionId')
+}
+
+/**
+ * Checks an ID of any kind.
+ *
+ * @throws {@link InvalidInputError}
+ */
+export function checkId(id: unknown, name: string): string {
+  if (typeof id === 'string' && isSessionId(id)) return id
+  throw invalidInput(`${name} must be 1 to 256 visible ASCII characters without a comma.`)
+}
+
+/** Checks the texts of a turn and copies its JSON. */
+export function checkTurnInput(
+  input: {
+    readonly flowName: unknown
+    readonly userMessage: unknown
+    readonly attachments?: unknown
+    readonly sessionId: string | undefined
+    readonly context?: unknown
+    readonly signal?: unknown
+    readonly owner?: unknown
+    readonly serverContext?: unknown
+  },
+  limits: EngineLimits,
+): CheckedInput {
+  const { flowName, userMessage, signal, owner } = input
+  if (typeof flowName !== 'string' || flowName === '') {
+    throw invalidInput('flowName must be a string that is not empty.')
+  }
+  if (typeof userMessage !== 'string') throw invalidInput('userMessage must be a string.')
+  // The exact count only where it can matter: a UTF-16 unit takes three bytes at most.
+  if (userMessage.length * 3 > limits.maxMessageBytes && utf8Length(userMessage) > limits.maxMessageBytes) {
+    throw limitExceeded(limits, 'maxMessageBytes', 'The user message')
+  }
+  const attachments = checkAttachments(input.attachments, limits)
+  if (signal !== undefined && !isAbortSignal(signal)) {
+    throw invalidInput('signal must be an AbortSignal.')
+  }
+  if (owner !== undefined && (typeof owner !== 'string' || owner === '')) {
+    throw invalidInput('owner must be a string that is not empty.')
+  }
+  const serverContext = checkObject(input.serverContext, 'serverContext', limits.maxJsonDepth)
+  if (serverContext !== undefined && Object.hasOwn(serverContext, 'config')) {
+    throw invalidInput("serverContext may not have the key 'config'.")
+  }
+  // A config of the deepest kind, and the object around it.
+  const context = checkObject(input.context, 'context', limits.maxJsonDepth + 1)
+  return { flowName, userMessage, attachments, sessionId: input.sessionId, context, signal, owner, serverContext }
+}
+
+/**
+ * Checks a `config` and copies it.
+ *
+ * @throws {@link InvalidInputError} for anything but a plain object of plain JSON, and for `null`.
+ * @throws {@link LimitExceededError} where it is larger than `maxConfigBytes`.
+ */
+export function checkConfig(config: unknown, limits: EngineLimits): JsonObject | undefined {
+  const copy = checkObject(config, 'config', limits.maxJsonDepth)
+  if (copy !== undefined && jsonSize(copy) > limits.maxConfigBytes) {
+    throw limitExceeded(limits, 'maxConfigBytes', 'config')
+  }
+  return copy
+}
+
+function checkObject(value: unknown, name: string, maxDepth: number): JsonObject | undefined {
+  if (value === undefined) return undefined
+  if (!isPlainObject(value)) throw invalidInput(`${name} must be a plain object.`)
+  const refuse = (problem: string, cause: Error): Error => invalidInput(`${problem}.`, cause)
+  return deepFreeze(copyJson(value, name, maxDepth, refuse)) as JsonObject
+}
+
+function isAbortSignal(value: unknown): value is AbortSignal {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    typeof (value as AbortSignal).aborted === 'boolean' &&
+    typeof (value as AbortSignal).addEventListener === 'function' &&
+    typeof (value as AbortSignal).removeEventListener === 'function'
+  )
+}

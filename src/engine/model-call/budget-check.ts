@@ -1,0 +1,64 @@
+/** Whether a turn may call a model once more: what was spent so far, against the budgets that hold for it. */
+import { BudgetExceededError } from '../../errors/engine-errors.js'
+import { amounts, type ModelBudget, type ModelBudgets } from '../../model/model-budget.js'
+import type { SessionUsage } from '../../session/session-document.js'
+
+/** What was spent when a turn began, when that was, and what holds for it. */
+export class BudgetCheck {
+  readonly #budgets: readonly ModelBudgets[]
+  readonly #before: SessionUsage
+  readonly #startedAt: number
+
+  constructor(budgets: readonly ModelBudgets[], before: SessionUsage, startedAt: number) {
+    this.#budgets = budgets
+    this.#before = before
+    this.#startedAt = startedAt
+  }
+
+  /** Adds the time that this turn took to what the session spent, where a budget asks for it. */
+  keepTime(spent: { wallTimeMs?: number }, now: number): void {
+    if (!this.#budgets.some(({ session }) => session?.wallTimeMs !== undefined)) return
+    spent.wallTimeMs = (this.#before.wallTimeMs ?? 0) + now - this.#startedAt
+  }
+
+  /**
+   * To be called before each attempt.
+   *
+   * @throws {@link BudgetExceededError} where a budget is used up.
+   */
+  check(spent: SessionUsage, now: number): void {
+    const before = this.#before
+    const turnMs = now - this.#startedAt
+    for (const { turn, session } of this.#budgets) {
+      if (turn !== undefined) {
+        checkAmounts('turn', turn, {
+          modelCalls: spent.modelCalls - before.modelCalls,
+          tokens: tokensOf(spent) - tokensOf(before),
+          cost: (spent.cost ?? 0) - (before.cost ?? 0),
+          wallTimeMs: turnMs,
+        })
+      }
+      if (session !== undefined) {
+        checkAmounts('session', session, {
+          modelCalls: spent.modelCalls,
+          tokens: tokensOf(spent),
+          cost: spent.cost ?? 0,
+          wallTimeMs: (before.wallTimeMs ?? 0) + turnMs,
+        })
+      }
+    }
+  }
+}
+
+function checkAmounts(scope: 'turn' | 'session', budget: ModelBudget, spent: Required<ModelBudget>): void {
+  for (const amount of amounts) {
+    const value = budget[amount]
+    if (value !== undefined && spent[amount] >= value) {
+      throw new BudgetExceededError({ scope, amount, value, spent: spent[amount] })
+    }
+  }
+}
+
+function tokensOf({ inputTokens, outputTokens }: SessionUsage): number {
+  return inputTokens + outputTokens
+}

@@ -1,0 +1,92 @@
+/**
+ * What a model answered, read with suspicion: usage, parts and why it stopped, checked, copied and frozen. What becomes
+ * of the answer is decided elsewhere.
+ */
+import { ModelBlockedError, ModelError } from '../../errors/engine-errors.js'
+import type { MessagePart, TextPart, TokenUsage } from '../../model/message.js'
+import type { ModelResponse } from '../../model/model-provider.js'
+import type { ResolvedModel } from '../../model/model-registry.js'
+import { copyJson, deepFreeze, isPlainObject, type JsonObject } from '../../util/json.js'
+import type { TurnDraft } from '../turn/turn-draft.js'
+
+/** What providers may leave out. */
+const optionalCounts = ['cachedInputTokens', 'reasoningTokens'] as const
+
+/** What a call cost. Counts that are none are 0; what the provider does not tell, or nobody can read, is absent. */
+export function usageOf(answered: Pick<ModelResponse, 'usage'>): TokenUsage {
+  let told: TokenUsage | undefined
+  try {
+    told = answered?.usage
+  } catch {
+    // Anything can be thrown.
+  }
+  const usage: { -readonly [Name in keyof TokenUsage]: TokenUsage[Name] } = {
+    inputTokens: tokens(told?.inputTokens),
+    outputTokens: tokens(told?.outputTokens),
+  }
+  for (const name of optionalCounts) if (told?.[name] !== undefined) usage[name] = tokens(told[name])
+  return usage
+}
+
+/** Adds to what the session spent. What no provider told of stays absent. */
+export function spend(spent: TurnDraft['usage'], usage: TokenUsage): void {
+  spent.inputTokens += usage.inputTokens
+  spent.outputTokens += usage.outputTokens
+  for (const name of optionalCounts) {
+    const count = usage[name]
+    if (count !== undefined) spent[name] = (spent[name] ?? 0) + count
+  }
+}
+
+function tokens(count: unknown): number {
+  return Number.isFinite(count) && (count as number) > 0 ? (count as number) : 0
+}
+
+/**
+ * The parts of a model's answer, checked, copied and frozen.
+ *
+ * @throws {@link ModelBlockedError} | {@link ModelError}
+ */
+export function partsOf(response: ModelResponse, resolved: ResolvedModel, maxDepth: number): readonly MessagePart[] {
+  if (!isPlainObject(response) || !Array.isArray(response.parts)) {
+    throw modelError(resolved, 'It answered without a list of parts.')
+  }
+  const { name: model, provider } = resolved.selection
+  if (response.finishReason === 'content-filter') throw new ModelBlockedError({ provider, model })
+  if (response.finishReason === 'error') throw modelError(resolved, 'It stopped with an error.')
+  return response.parts.map((part: MessagePart) => partOf(part, resolved, maxDepth))
+}
+
+function partOf(part: MessagePart, resolved: ResolvedModel, maxDepth: number): MessagePart {
+  const data = providerDataOf(part, resolved, maxDepth)
+  if ((part?.type === 'text' || part?.type === 'reasoning') && typeof part.text === 'string') {
+    return Object.freeze({ type: part.type, text: part.text, ...data })
+  }
+  if (part?.type !== 'tool-call' || typeof part.toolCallId !== 'string' || typeof part.toolName !== 'string') {
+    throw modelError(resolved, 'It answered with a part that is no text, no reasoning and no tool call.')
+  }
+  const { type, toolCallId, toolName } = part
+  const refuse = (_problem: string, cause: Error): Error =>
+    modelError(resolved, `It called '${toolName}' with arguments that are no JSON.`, cause)
+  const input = deepFreeze(copyJson(part.input ?? {}, 'input', maxDepth, refuse))
+  return Object.freeze({ type, toolCallId, toolName, input, ...data })
+}
+
+function providerDataOf(
+  part: MessagePart,
+  resolved: ResolvedModel,
+  maxDepth: number,
+): { readonly providerData?: JsonObject } | undefined {
+  const data: unknown = (part as Partial<TextPart> | null | undefined)?.providerData
+  if (data === undefined) return undefined
+  const refuse = (_problem: string, cause?: Error): Error =>
+    modelError(resolved, 'It answered with providerData that is no JSON object.', cause)
+  if (!isPlainObject(data)) throw refuse('')
+  return { providerData: deepFreeze(copyJson(data, 'providerData', maxDepth, refuse) as JsonObject) }
+}
+
+/** A failure of a model. */
+export function modelError(resolved: ResolvedModel, detail: string | undefined, cause?: unknown): ModelError {
+  const { provider, name } = resolved.selection
+  return new ModelError({ provider, model: name, detail, cause })
+}

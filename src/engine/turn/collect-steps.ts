@@ -1,0 +1,114 @@
+/** The steps of one flow object, constructed and checked. Which of them runs is not decided here. */
+import {
+  FlowCodeError,
+  type FlowRegistrationError,
+  flowCodeError,
+  registrationError,
+} from '../../errors/engine-errors.js'
+import type { BaseStep, StepConstructor } from '../../flow/base-step.js'
+import { End, EndStep } from '../../flow/end-step.js'
+import type { Flow } from '../../flow/flow.js'
+import { LogicStep } from '../../flow/logic-step.js'
+import { Step } from '../../flow/step.js'
+
+/** The steps of a turn, by ID. */
+export class FlowSteps {
+  readonly #flowName: string
+  readonly #steps: ReadonlyMap<string, BaseStep>
+  /** Current IDs by former ones; empty for most flows. */
+  readonly aliases: ReadonlyMap<string, string>
+  /** Where a session starts. */
+  readonly initial: string
+  /** Where `finish` leads. */
+  readonly end: string
+
+  constructor(
+    flowName: string,
+    steps: ReadonlyMap<string, BaseStep>,
+    aliases: ReadonlyMap<string, string>,
+    initial: StepConstructor | string,
+    end: string,
+  ) {
+    this.#flowName = flowName
+    this.#steps = steps
+    this.aliases = aliases
+    this.end = end
+    this.initial = this.idOf(initial)
+  }
+
+  get(id: string): BaseStep | undefined {
+    return this.#steps.get(id)
+  }
+
+  /** The step that `id` names, which there is. */
+  require(id: string): BaseStep {
+    return this.#steps.get(id) as BaseStep
+  }
+
+  all(): ReadonlyMap<string, BaseStep> {
+    return this.#steps
+  }
+
+  /**
+   * The ID of a step named by class or ID.
+   *
+   * @throws {@link FlowCodeError} that lists the steps there are.
+   */
+  idOf(target: StepConstructor | string): string {
+    const id = typeof target === 'string' ? target : target.id
+    if (this.#steps.has(id)) return id
+    const known = [...this.#steps.keys()].join(', ')
+    throw flowCodeError(`Flow '${this.#flowName}' has no step '${String(id)}'. Its steps: ${known}.`)
+  }
+}
+
+/**
+ * Constructs the steps of `flow`.
+ *
+ * @throws {@link FlowRegistrationError} for what `steps()` may not return.
+ */
+export function collectSteps(flow: Flow, flowName: string): FlowSteps {
+  const classes: unknown = flow.steps()
+  if (!Array.isArray(classes) || classes.length === 0) {
+    throw registrationError(`Flow '${flowName}' must return at least one step class from steps().`)
+  }
+  const twice = (id: string): FlowRegistrationError =>
+    registrationError(`Flow '${flowName}' has two steps with the ID or alias '${id}'.`)
+  const steps = new Map<string, BaseStep>()
+  const aliases = new Map<string, string>()
+  let end: string | undefined
+  for (const stepClass of classes as readonly StepConstructor[]) {
+    if (
+      typeof stepClass !== 'function' ||
+      ![Step, LogicStep, EndStep].some((kind) => stepClass.prototype instanceof kind)
+    ) {
+      throw registrationError(
+        `Flow '${flowName}' lists something that is no step class; extend Step, LogicStep or EndStep.`,
+      )
+    }
+    const id = checkStepId(stepClass, flowName)
+    if (steps.has(id)) throw twice(id)
+    const step = new stepClass()
+    steps.set(id, step)
+    for (const alias of stepClass.aliases) {
+      if (aliases.has(alias)) throw twice(alias)
+      aliases.set(alias, id)
+    }
+    if (end === undefined && step instanceof EndStep) end = id
+  }
+  if (!steps.has(End.id)) steps.set(End.id, new End())
+  for (const alias of aliases.keys()) if (steps.has(alias)) throw twice(alias)
+  const [first] = steps.keys()
+  return new FlowSteps(flowName, steps, aliases, flow.initialStep() ?? (first as string), end ?? End.id)
+}
+
+function checkStepId(stepClass: StepConstructor, flowName: string): string {
+  const id: unknown = stepClass.id
+  if (typeof id !== 'string' || id.trim() === '') {
+    throw registrationError(`Flow '${flowName}' has a step whose ID is blank. Give it a static id.`)
+  }
+  if (id === '__proto__' || (id === End.id && (stepClass as unknown) !== End)) {
+    throw registrationError(`Flow '${flowName}' has a step with the ID '${id}', which is reserved.`)
+  }
+  return id
+}

@@ -1,0 +1,40 @@
+/** What the stream of a turn tells, piece by piece. Types only: making it is done elsewhere. */
+import type { FlowError } from '../../errors/flow-error.js'
+import type { RunResponseType } from '../engine-options.js'
+
+/**
+ * Why the text so far does not count: the call is tried again, on the same model or on the next one; the model called
+ * tools or answers anew; the step moved on; or the reply became another.
+ */
+export type StreamResetReason = 'retry' | 'fallback' | 'tools' | 'repair' | 'step' | 'reply'
+
+/**
+ * A piece of a turn. All text is provisional until `result`: the texts since the last `reset`, joined, are then the
+ * message of the result, or there are none. The last piece is `result` or `error`.
+ */
+export type FlowStreamEvent =
+  /** The session is open: the first piece, unless the turn failed before. A new session is stored at the turn's end. */
+  | { readonly type: 'session'; readonly session: string }
+  /** A step was entered. */
+  | { readonly type: 'step'; readonly step: string }
+  /** The reply goes on with this text. */
+  | { readonly type: 'text-delta'; readonly text: string }
+  | { readonly type: 'tool-start'; readonly tool: string; readonly toolCallId: string }
+  | { readonly type: 'tool-end'; readonly tool: string; readonly toolCallId: string; readonly success: boolean }
+  /** Forget the text so far. */
+  | { readonly type: 'reset'; readonly reason: StreamResetReason }
+  /** The turn is committed. */
+  | { readonly type: 'result'; readonly response: RunResponseType; readonly encoding?: 'base64' }
+  /** The turn failed. `response` is the failure envelope. */
+  | { readonly type: 'error'; readonly response: RunResponseType; readonly error: FlowError }
+
+/**
+ * The pieces of one turn, to be read once. The turn begins when the first one is asked for, and waits for a slow reader.
+ * Leaving the loop early aborts the turn, and resolves when the session's lock is free again.
+ */
+export interface FlowStream extends AsyncIterableIterator<FlowStreamEvent, undefined, void> {
+  /** The next piece; the first call begins the turn. Never rejects. */
+  next(): Promise<IteratorResult<FlowStreamEvent, undefined>>
+  /** Stops reading: aborts the turn, unless its commit has begun. Resolves when the turn is settled. */
+  return(): Promise<IteratorResult<FlowStreamEvent, undefined>>
+}

@@ -1,0 +1,134 @@
+/**
+ * One tool call: found, its arguments validated, run within its time. What the model did wrong goes back to the model;
+ * what the tool did wrong fails the turn.
+ */
+import { setDeadline } from '../../config/clock.js'
+import { ToolExecutionError } from '../../errors/engine-errors.js'
+import { FlowError } from '../../errors/flow-error.js'
+import { type Tool, type ToolCall, ToolError } from '../../flow/tool.js'
+import { Transition } from '../../flow/transition.js'
+import type { Turn } from '../../flow/turn.js'
+import type { ToolCallPart, ToolResultPart } from '../../model/message.js'
+import { issueText } from '../../model/schema-issues.js'
+import { copyJson, deepFreeze, type JsonValue } from '../../util/json.js'
+import { limitExceeded } from '../engine-limits.js'
+import { thrownText } from '../error-text.js'
+import type { TurnScope } from './turn-control.js'
+
+/** What a call came to: a result for the model, and a transition where the tool moved the conversation. */
+export interface ToolOutcome {
+  readonly result: ToolResultPart
+  readonly transition?: Transition
+}
+
+/** The result of a tool that has nothing to say. */
+const done = 'Done.'
+
+/** A frozen result part. */
+export function toolResult(call: ToolCallPart, output: JsonValue, isError = false): ToolResultPart {
+  const { toolCallId, toolName } = call
+  return Object.freeze({ type: 'tool-result', toolCallId, toolName, output, ...(isError ? { isError } : {}) })
+}
+
+/** Runs one call. */
+export async function runTool(
+  call: ToolCallPart,
+  tools: ReadonlyMap<string, Tool>,
+  turn: Turn,
+  scope: TurnScope,
+  step: string,
+): Promise<ToolOutcome> {
+  const tool = tools.get(call.toolName)
+  if (tool === undefined) {
+    const known = [...tools.keys()].join(', ') || 'none'
+    return { result: toolResult(call, `There is no tool '${call.toolName}'. Tools: ${known}.`, true) }
+  }
+  const startedAt = scope.parts.clock.now()
+  const { toolCallId } = call
+  const names = { step, tool: tool.name, toolCallId }
+
+  scope.emit('tool:start', names)
+  scope.stream?.tell({ type: 'tool-start', tool: tool.name, toolCallId })
+  let success = false
+  try {
+    const outcome = await validateAndExecute(tool, call, turn, scope)
+    success = outcome.result.isError !== true
+    return outcome
+  } finally {
+    scope.emit('tool:end', { ...names, durationMs: scope.parts.clock.now() - startedAt, success })
+    scope.stream?.tell({ type: 'tool-end', tool: tool.name, toolCallId, success })
+  }
+}
+
+async function validateAndExecute(tool: Tool, call: ToolCallPart, turn: Turn, scope: TurnScope): Promise<ToolOutcome> {
+  let args: unknown = call.input
+  let returned: unknown
+  scope.check()
+  try {
+    if (tool.input !== undefined) {
+      const validated = await tool.input['~standard'].validate(args)
+      scope.check()
+      if (validated.issues !== undefined) {
+        return { result: toolResult(call, `Invalid arguments: ${issueText(validated.issues)}`, true) }
+      }
+      args = validated.value
+    }
+    returned = await withinTime(tool, call, scope, (toolCall) => tool.execute(args, turn, toolCall))
+  } catch (thrown) {
+    scope.check()
+    if (ToolError.isInstance(thrown)) return { result: toolResult(call, thrown.message, true) }
+    throw asToolError(tool, thrown)
+  }
+  scope.check()
+  if (!Transition.isInstance(returned)) return { result: toolResult(call, resultOf(tool, returned, scope)) }
+  const { kind, feedback } = returned.fields
+  const result = toolResult(call, feedback ?? done)
+  return kind === 'stay' ? { result } : { result, transition: returned }
+}
+
+function asToolError(tool: Tool, thrown: unknown): FlowError {
+  if (FlowError.isInstance(thrown)) return thrown
+  return new ToolExecutionError({ tool: tool.name, message: thrownText(thrown), cause: thrown })
+}
+
+function resultOf(tool: Tool, returned: unknown, scope: TurnScope): JsonValue {
+  if (returned === undefined) return done
+  const { name } = tool
+  const refuse = (problem: string, cause: Error): Error =>
+    new ToolExecutionError({ tool: name, message: `Tool '${name}' returned what cannot be stored: ${problem}.`, cause })
+  return deepFreeze(copyJson(returned, 'result', scope.parts.limits.maxJsonDepth, refuse))
+}
+
+/** Runs `execute` under `toolTimeoutMs`. A tool that comes back later is not listened to. */
+function withinTime(
+  tool: Tool,
+  call: ToolCallPart,
+  scope: TurnScope,
+  execute: (toolCall: ToolCall) => unknown,
+): Promise<unknown> {
+  const { clock, limits } = scope.parts
+  return new Promise((resolve, reject) => {
+    let controller: AbortController | undefined
+    const stopDeadline = setDeadline(clock, limits.toolTimeoutMs, () => {
+      const error = limitExceeded(limits, 'toolTimeoutMs', `The time of tool '${tool.name}'`)
+      controller?.abort(error)
+      reject(error)
+    })
+    const toolCall: ToolCall = {
+      id: call.toolCallId,
+      name: tool.name,
+      get signal() {
+        controller ??= new AbortController()
+        return AbortSignal.any([scope.signal, controller.signal])
+      },
+    }
+    scope.pending = stopDeadline
+    const settle = async (): Promise<unknown> => execute(toolCall)
+    settle()
+      .then(resolve, reject)
+      .finally(() => {
+        scope.pending = undefined
+        stopDeadline()
+      })
+  })
+}

@@ -1,0 +1,48 @@
+/** Answers that must have a form: what the model is told of it, and whether an answer has it. */
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { FlowCodeError, flowCodeError } from '../../errors/engine-errors.js'
+import { jsonSchemaOf } from '../../flow/json-schema.js'
+import type { Step } from '../../flow/step.js'
+import type { ModelOutputSchema } from '../../model/model-provider.js'
+import { issueText } from '../../model/schema-issues.js'
+
+/** An answer that was read: its value, or what is wrong with it, in words for the model. */
+export type ReadOutput = { readonly value: unknown } | { readonly problem: string }
+
+/**
+ * What the model is told of the `output` of a step; `undefined` where it has none.
+ *
+ * @throws {@link FlowCodeError}
+ */
+export function outputOf(step: Step<object, unknown>, stepId: string): ModelOutputSchema | undefined {
+  const { output, outputJsonSchema, maxRepairs } = step
+  if (output === undefined) return undefined
+  if (!Number.isInteger(maxRepairs) || maxRepairs < 0) {
+    throw flowCodeError(`maxRepairs of step '${stepId}' must be a whole number of at least 0.`)
+  }
+  const schema = jsonSchemaOf(output, 'output', `step '${stepId}'`, outputJsonSchema)
+  return { name: stepId.replace(/[^\w-]/g, '_').slice(0, 64), schema }
+}
+
+/**
+ * Reads an answer.
+ *
+ * @throws What the schema throws; {@link FlowCodeError} where it does not say.
+ */
+export async function readOutput(schema: StandardSchemaV1, text: string, stepId: string): Promise<ReadOutput> {
+  let json: unknown
+  try {
+    json = JSON.parse(unfenced(text.trim()))
+  } catch {
+    return { problem: 'It is no JSON' }
+  }
+  const { issues, ...rest } = Object((await schema['~standard'].validate(json)) as unknown)
+  if (Array.isArray(issues)) return { problem: issueText(issues) }
+  if (issues === undefined && 'value' in rest) return { value: rest.value }
+  throw flowCodeError(`The output schema of step '${stepId}' returned neither a value nor issues.`)
+}
+
+/** Some models put JSON into a fenced block, whatever they are told. */
+function unfenced(text: string): string {
+  return text.startsWith('```') && text.endsWith('```') ? text.slice(3, -3).replace(/^json/i, '') : text
+}

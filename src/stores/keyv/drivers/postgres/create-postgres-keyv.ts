@@ -1,0 +1,150 @@
+/**
+ * A Keyv over Postgres with a pool of its own, whose every wait ends: the adapter's pool is one for the whole process,
+ * and the loss of a connection that nobody uses would end the process. `keyv`, `@keyv/postgres` and `pg` are optional
+ * packages and loaded here, when they are needed.
+ */
+import type { KeyvPostgres } from '@keyv/postgres'
+import type { Keyv } from 'keyv'
+import type { Pool } from 'pg'
+import { InvalidInputError } from '../../../../errors/engine-errors.js'
+import { checkAboveZero } from '../../above-zero.js'
+
+/** What {@link createPostgresKeyv} takes beside the address. */
+export interface PostgresKeyvOptions {
+  /** Put before each key, with `:` between. Default `turnkeeper`. */
+  readonly namespace?: string
+  /** Milliseconds that a session is kept after its last save. Default: for ever. */
+  readonly ttlMs?: number
+  /** Sessions are in the tables `<table>_session` and `<table>_chunk`. Default `turnkeeper`. */
+  readonly table?: string
+  /** Made if it is missing. Default `public`. */
+  readonly schema?: string
+  /** Connections at the same time. Default 10. */
+  readonly maxConnections?: number
+  /** Milliseconds to wait for a connection. Default 2 000. */
+  readonly connectTimeoutMs?: number
+  /** Milliseconds that one statement may take; keep it below the engine's `storeTimeoutMs`. Default 3 000. */
+  readonly replyTimeoutMs?: number
+  /**
+   * Whether the server keeps the plan of each statement for as long as a connection lasts. Switch it off where a pooler
+   * in between shares connections by the transaction and cannot keep such plans. Default `true`.
+   */
+  readonly prepareStatements?: boolean
+  /** Further settings of the pool, as `pg` takes them: `ssl`, `password` as a function, `application_name`. */
+  readonly pool?: Readonly<Record<string, unknown>>
+}
+
+interface Packages {
+  readonly Keyv: typeof Keyv
+  readonly KeyvPostgres: typeof KeyvPostgres
+  readonly Pool: typeof Pool
+}
+
+/** The part of `replyTimeoutMs` after which the server gives a statement up: before the client does, in doubt. */
+const serverShare = 0.9
+
+/** More than the driver has; the rest is left for who uses the adapter for something else. */
+const maxPrepared = 50
+
+/**
+ * Makes a Keyv for a `KeyvSessionStore`. Connects in the background; a server that is down may come up later.
+ *
+ * @param url - Where Postgres is: `postgres://[user[:password]@]host[:port]/database`.
+ * @throws `InvalidInputError` (rejects) for settings that cannot be used, and where `keyv`, `@keyv/postgres` or `pg` is
+ * not installed: its message is the command that installs them.
+ *
+ * @example
+ * ```ts
+ * const keyv = await createPostgresKeyv('postgres://app:secret@127.0.0.1:5432/app')
+ * const engine = await FlowEngine.create({ flows: [Onboarding], sessionStore: new KeyvSessionStore({ keyv }) })
+ * ```
+ */
+export async function createPostgresKeyv(url: string, options: PostgresKeyvOptions = {}): Promise<Keyv> {
+  const { namespace = 'turnkeeper', table = 'turnkeeper', schema = 'public', ttlMs } = options
+  const { maxConnections = 10, connectTimeoutMs = 2_000, replyTimeoutMs = 3_000, prepareStatements = true } = options
+  checkUrl(url)
+  if (ttlMs !== undefined) checkAboveZero('createPostgresKeyv', 'ttlMs', ttlMs)
+  for (const [name, value] of Object.entries({ maxConnections, connectTimeoutMs, replyTimeoutMs })) {
+    checkAboveZero('createPostgresKeyv', name, value)
+  }
+  const packages = await loadPackages()
+  const pool = new packages.Pool({
+    connectionString: url,
+    max: maxConnections,
+    connectionTimeoutMillis: connectTimeoutMs,
+    statement_timeout: Math.ceil(replyTimeoutMs * serverShare),
+    query_timeout: replyTimeoutMs,
+    keepAlive: true,
+    ...options.pool,
+  })
+  const store = createAdapter(packages.KeyvPostgres, pool, prepareStatements, { schema, table })
+  const keyv = new packages.Keyv({
+    store,
+    namespace,
+    throwOnErrors: true,
+    ...(ttlMs === undefined ? {} : { ttl: ttlMs }),
+  })
+  // Trouble reaches the caller as a rejection; as an event without a listener it would end the process.
+  keyv.on('error', () => {})
+  return keyv
+}
+
+function createAdapter(
+  Base: typeof KeyvPostgres,
+  pool: Pool,
+  preparesStatements: boolean,
+  options: { readonly schema: string; readonly table: string },
+): KeyvPostgres {
+  const names = new Map<string, string>()
+  let ended: Promise<void> | undefined
+
+  /** A statement with a name is planned once a connection. */
+  function toQuery(statement: string, values: unknown): object {
+    if (preparesStatements && values !== undefined && !names.has(statement) && names.size < maxPrepared) {
+      names.set(statement, `turnkeeper_${names.size}`)
+    }
+    const name = names.get(statement)
+    return { text: statement, ...(values === undefined ? {} : { values, ...(name === undefined ? {} : { name }) }) }
+  }
+
+  class PooledPostgres extends Base {
+    override async connect(): Promise<KeyvPostgres['query']> {
+      return async (statement, values) => (await pool.query(toQuery(statement, values))).rows
+    }
+
+    override disconnect(): Promise<void> {
+      ended ??= pool.end()
+      return ended
+    }
+  }
+  const adapter = new PooledPostgres(options)
+  pool.on('error', (error) => adapter.emit('error', error))
+  return adapter
+}
+
+function checkUrl(url: string): void {
+  try {
+    if (/^postgres(ql)?:$/.test(new URL(url).protocol)) return
+  } catch {
+    // Told below, without the address: it may hold a password.
+  }
+  throw new InvalidInputError({
+    message: 'createPostgresKeyv: the address must read postgres://user:password@host:port/database.',
+  })
+}
+
+async function loadPackages(): Promise<Packages> {
+  try {
+    const [{ Keyv }, { KeyvPostgres }, { Pool }] = await Promise.all([
+      import('keyv'),
+      import('@keyv/postgres'),
+      import('pg'),
+    ])
+    return { Keyv, KeyvPostgres, Pool }
+  } catch (cause) {
+    throw new InvalidInputError({
+      message: 'Sessions in Postgres need three packages: npm install keyv@5 @keyv/postgres@2 pg@8',
+      cause,
+    })
+  }
+}

@@ -1,0 +1,164 @@
+/**
+ * Sessions in Postgres, through the public `query` of `@keyv/postgres`. Decides what the outcome of a statement means
+ * where another writer was at the same row; what the statements do is told beside them.
+ */
+import { InvalidInputError } from '../../../../errors/engine-errors.js'
+import type { SessionSwap, SwapOutcome } from '../../session-driver.js'
+import {
+  onceUntilFailure,
+  purgeAll,
+  type SessionRow,
+  type SqlAdapter,
+  type SqlSessionDriver,
+  toStoredHead,
+  toStoredSession,
+} from '../sql-adapter.js'
+import { encodeText } from '../text-escapes.js'
+import { postgresStatements } from './postgres-statements.js'
+
+/** What a writing statement tells. */
+interface WriteRow {
+  readonly written: number
+  /** The revision that was stored when the statement began. */
+  readonly found: string | null
+}
+
+interface InspectRow {
+  readonly has_schema: boolean
+  readonly has_tables: boolean
+  readonly encoding: string
+}
+
+/** How often a statement is run again that met another writer. Each time, somebody else got on. */
+const maxAttempts = 20
+
+/** Postgres cuts longer names off, and two tables would have one. */
+const maxTableBytes = 63 - '_session_expiry'.length
+
+const serializationFailures = ['40001', '40P01']
+const createdByAnother = ['23505', '42P06', '42P07', '42710', 'XX000']
+
+/**
+ * The driver over an adapter of `@keyv/postgres`. Its tables are named after the adapter's, and made on first use.
+ *
+ * @throws `InvalidInputError` where the adapter's table has a name too long for that.
+ */
+export function createPostgresDriver(adapter: SqlAdapter): SqlSessionDriver {
+  const { schema = 'public', table = 'keyv' } = adapter.opts
+  if (new TextEncoder().encode(table).length > maxTableBytes) {
+    throw new InvalidInputError({
+      message: `The Postgres table name '${table}' is longer than ${maxTableBytes} bytes.`,
+    })
+  }
+  const statements = postgresStatements(schema, table)
+  let closing: Promise<void> | undefined
+
+  async function run(statement: string, values?: readonly unknown[]): Promise<unknown[]> {
+    for (let attempt = 1; ; attempt++) {
+      if (closing !== undefined) throw new Error('The Postgres driver is closed.')
+      try {
+        return (await adapter.query(statement, values)) as unknown[]
+      } catch (error) {
+        if (attempt === maxAttempts || !serializationFailures.includes(codeOf(error))) throw error
+      }
+    }
+  }
+
+  async function findMissing(): Promise<readonly string[]> {
+    const [row] = (await run(statements.inspect)) as InspectRow[]
+    if (row?.encoding !== 'UTF8') {
+      throw new Error(`The Postgres database must have the encoding UTF8; it has ${row?.encoding}.`)
+    }
+    if (row.has_tables) return []
+    return row.has_schema ? [statements.createTables] : [statements.createSchema, statements.createTables]
+  }
+
+  const setUp = onceUntilFailure(async () => {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        // Looked for first: who may use the tables need not have the right to make any.
+        for (const statement of await findMissing()) await run(statement)
+        return
+      } catch (error) {
+        if (attempt === maxAttempts || !createdByAnother.includes(codeOf(error))) throw error
+      }
+    }
+  })
+
+  async function perform(statement: string, values: readonly unknown[]): Promise<unknown[]> {
+    await setUp()
+    return run(statement, values)
+  }
+
+  /**
+   * Writes until the statement's two answers fit: where `isPassing` says that the row had to be written as it was found,
+   * and it was not, somebody wrote it in between.
+   */
+  async function write(
+    statement: string,
+    values: readonly unknown[],
+    isPassing: (found: string | null) => boolean,
+  ): Promise<WriteRow> {
+    for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+      const [row] = (await perform(statement, values)) as WriteRow[]
+      if (row !== undefined && (row.written > 0 || !isPassing(row.found))) return row
+    }
+    throw new Error(`A session in Postgres was changed by others during each of ${maxAttempts} attempts.`)
+  }
+
+  return {
+    guarantees: { compareAndSwap: 'backend', durable: true },
+    async read(key, chunks) {
+      const names = chunks.map(encodeText)
+      const isWhole = names.length === 0
+      const statement = isWhole ? statements.readHead : statements.readChunks
+      const [row] = (await perform(statement, [encodeText(key), ...(isWhole ? [] : [names])])) as SessionRow[]
+      return row === undefined ? undefined : toStoredHead(row, chunks)
+    },
+    async readAll(key) {
+      const [row] = (await perform(statements.readAll, [encodeText(key)])) as SessionRow[]
+      return row === undefined ? undefined : toStoredSession(row)
+    },
+    async swap(swap): Promise<SwapOutcome> {
+      const revision = encodeText(swap.revision)
+      const expected = swap.expectedRevision === undefined ? null : encodeText(swap.expectedRevision)
+      const update = swap.replacesChunks ? statements.replace : statements.append
+      const statement = expected === null ? statements.insert : update
+      const isPassing = (stored: string | null): boolean => stored === expected && stored !== revision
+      const { written, found } = await write(statement, toValues(swap, expected), isPassing)
+      return written > 0 || found === revision ? 'done' : 'conflict'
+    },
+    async remove(key, expectedRevision): Promise<SwapOutcome> {
+      const expected = expectedRevision === undefined ? null : encodeText(expectedRevision)
+      const isPassing = (stored: string | null): boolean =>
+        stored !== null && (expected === null || stored === expected)
+      const { written, found } = await write(statements.remove, [encodeText(key), expected], isPassing)
+      return written > 0 || found === null ? 'done' : 'conflict'
+    },
+    purgeExpired: () =>
+      purgeAll(async (most) => {
+        const [row] = (await perform(statements.purge, [most])) as WriteRow[]
+        return row?.written ?? 0
+      }),
+    close() {
+      closing ??= (async () => {
+        await adapter.disconnect?.()
+      })()
+      return closing
+    },
+  }
+}
+
+/** In the order of the statements' numbered parameters. */
+function toValues(swap: SessionSwap, expected: string | null): readonly unknown[] {
+  // One row a name: Postgres refuses to write one twice in a statement.
+  const chunks = new Map(swap.chunks)
+  const names = Array.from(chunks.keys(), encodeText)
+  const bodies = Array.from(chunks.values(), encodeText)
+  const values = [encodeText(swap.key), encodeText(swap.revision), encodeText(swap.head), swap.ttlMs ?? null]
+  return [...values, names, bodies, ...(expected === null ? [] : [expected])]
+}
+
+function codeOf(error: unknown): string {
+  return String(((error ?? {}) as { code?: unknown }).code)
+}

@@ -1,0 +1,111 @@
+/**
+ * A Keyv over Redis whose client is set up for sessions: trouble shows at once and as an error, and the connection
+ * comes back by itself. `keyv` and `@keyv/redis` are optional packages and loaded here, when they are needed.
+ */
+import type { Keyv } from 'keyv'
+import { InvalidInputError } from '../../../../errors/engine-errors.js'
+import { checkAboveZero } from '../../above-zero.js'
+import type { RedisClientLike } from './redis-client.js'
+import { attachRedisSettings, type RedisWaitOptions } from './redis-settings.js'
+
+/** What {@link createRedisKeyv} takes beside the address. */
+export interface RedisKeyvOptions {
+  /** Put before each key, with `::` between. Default `turnkeeper`. */
+  readonly namespace?: string
+  /** Milliseconds that a session is kept after its last save. Default: for ever. */
+  readonly ttlMs?: number
+  /**
+   * Wait, after each save, until so many replicas have it. A save that took effect on fewer counts, and is reported
+   * (the engine's event `session:under-replicated`); one whose connection is lost meanwhile is done once more, or
+   * rejects. Deletes do not wait. Default: no wait.
+   */
+  readonly wait?: RedisWaitOptions
+  /** Milliseconds to wait for a connection. Default 2 000. */
+  readonly connectTimeoutMs?: number
+  /**
+   * Milliseconds without any reply after which a connection is given up and opened anew; keep it below the engine's
+   * `storeTimeoutMs`. Default 3 000.
+   */
+  readonly replyTimeoutMs?: number
+  /**
+   * A client of the package `redis` or `@redis/client` (one server, Sentinel or Cluster), in place of one for the
+   * address. Its own settings hold: switch its offline queue off (`disableOfflineQueue: true`), and give it
+   * `pingInterval` and `socketTimeout`. For a Cluster use version 6, which recovers from the loss of a master. With
+   * `wait`, leave a Sentinel client its `masterPoolSize` of 1: a connection knows only of what was written on it.
+   */
+  readonly client?: RedisClientLike
+}
+
+const defaultWaitMs = 500
+
+/**
+ * Makes a Keyv for a `KeyvSessionStore`. Connects at its first use, not here.
+ *
+ * @param url - Where Redis is: `redis[s]://[[user][:password]@]host[:port][/database]`. Not used with `client`.
+ * @throws `InvalidInputError` (rejects) for settings that cannot be used, and where `keyv` or `@keyv/redis` is not
+ * installed: its message is the command that installs them.
+ *
+ * @example
+ * ```ts
+ * const keyv = await createRedisKeyv('redis://127.0.0.1:6379', { ttlMs: 30 * 24 * 60 * 60 * 1000 })
+ * const engine = await FlowEngine.create({ flows: [Onboarding], sessionStore: new KeyvSessionStore({ keyv }) })
+ * ```
+ */
+export async function createRedisKeyv(url = 'redis://127.0.0.1:6379', options: RedisKeyvOptions = {}): Promise<Keyv> {
+  const { ttlMs, wait, client, namespace = 'turnkeeper', connectTimeoutMs = 2_000, replyTimeoutMs = 3_000 } = options
+  const waitMs = wait?.timeoutMs ?? Math.min(defaultWaitMs, replyTimeoutMs / 2)
+  checkAboveZero('createRedisKeyv', 'connectTimeoutMs', connectTimeoutMs)
+  checkAboveZero('createRedisKeyv', 'replyTimeoutMs', replyTimeoutMs)
+  if (ttlMs !== undefined) checkAboveZero('createRedisKeyv', 'ttlMs', ttlMs)
+  if (wait !== undefined) checkAboveZero('createRedisKeyv', 'wait.replicas', wait.replicas)
+  checkAboveZero('createRedisKeyv', 'wait.timeoutMs', waitMs)
+  if (wait !== undefined && waitMs >= replyTimeoutMs) {
+    throw new InvalidInputError({ message: 'createRedisKeyv: wait.timeoutMs must be below replyTimeoutMs.' })
+  }
+  const { Keyv, default: KeyvRedis, createClient } = await loadPackages()
+  let connect: RedisClientLike
+  try {
+    connect =
+      client ??
+      createClient({
+        url,
+        disableOfflineQueue: true,
+        pingInterval: Math.ceil(replyTimeoutMs / 3),
+        socket: { connectTimeout: connectTimeoutMs, socketTimeout: replyTimeoutMs, reconnectStrategy },
+      })
+  } catch (cause) {
+    // Without the address: it may hold a password.
+    throw new InvalidInputError({
+      message: 'createRedisKeyv: the address must read redis://host:port or rediss://host:port.',
+      cause,
+    })
+  }
+  const adapter = new KeyvRedis(connect as ConstructorParameters<typeof KeyvRedis>[0], { throwOnErrors: true })
+  const keyv = new Keyv(adapter, {
+    namespace,
+    useKeyPrefix: false,
+    throwOnErrors: true,
+    ...(ttlMs === undefined ? {} : { ttl: ttlMs }),
+  })
+  attachRedisSettings(keyv, {
+    wait: wait === undefined ? undefined : { replicas: wait.replicas, timeoutMs: waitMs },
+    replyWithinMs: client === undefined ? replyTimeoutMs : undefined,
+  })
+  return keyv
+}
+
+/** Fast at first, at most about two seconds, and never two processes in step. */
+function reconnectStrategy(attempts: number): number {
+  return Math.min(50 * 2 ** attempts, 2_000) * (0.5 + Math.random() / 2)
+}
+
+async function loadPackages(): Promise<typeof import('@keyv/redis')> {
+  try {
+    return await import('@keyv/redis')
+  } catch (cause) {
+    throw new InvalidInputError({
+      message: 'Sessions in Redis need two packages: npm install keyv@5 @keyv/redis@5',
+      cause,
+    })
+  }
+}

@@ -1,0 +1,182 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { gate } from '../../../../../testing/contract/engine-harness.js'
+import type { SessionSwap, SwapOutcome } from '../../session-driver.js'
+import type { RedisClientLike } from './redis-client.js'
+import type { RedisLine } from './redis-connection.js'
+import { RedisReplicas } from './redis-replicas.js'
+import { RedisReplication } from './redis-replication.js'
+
+const client = {} as RedisClientLike
+
+let sent: string[]
+let number: number
+/** What happens at each swap or WAIT; the last one goes on. */
+let outcomes: ((line?: RedisLine) => SwapOutcome | Promise<SwapOutcome>)[]
+let waits: (() => number | Promise<number>)[]
+let reports: string[]
+
+beforeEach(() => {
+  sent = []
+  number = 1
+  outcomes = [() => 'done']
+  waits = [() => 1]
+  reports = []
+})
+
+const connection = {
+  lineFor: async (): Promise<RedisLine> => ({ client, number }),
+  sendOn: async (_: RedisLine, words: readonly string[]): Promise<unknown> => {
+    sent.push(words.join(' '))
+    return next(waits)()
+  },
+}
+
+function next<T>(list: T[]): T {
+  return (list.length > 1 ? list.shift() : list[0]) as T
+}
+
+function replication(): RedisReplication {
+  return new RedisReplication(connection, { replicas: 1, timeoutMs: 50 }, async (change, line) => {
+    sent.push(`swap ${change.expectedRevision} to ${change.revision}${line === undefined ? ', routed' : ''}`)
+    return next(outcomes)(line)
+  })
+}
+
+const change: SessionSwap = {
+  key: 'k',
+  expectedRevision: 'a',
+  revision: 'b',
+  head: 'head',
+  chunks: [],
+  replacesChunks: false,
+  ttlMs: undefined,
+  onUnderReplicated: (replicas, wanted) => reports.push(`${replicas} of ${wanted}`),
+}
+
+/** Another connection takes over, and this goes on as if nothing was. */
+function reconnecting<T>(value: T): () => T {
+  return () => {
+    number++
+    return value
+  }
+}
+
+function failing(text: string): () => never {
+  return () => {
+    throw new Error(text)
+  }
+}
+
+describe('a swap that waits', () => {
+  test('for replicas that have it', async () => {
+    expect(await replication().swap(change)).toBe('done')
+    expect(sent).toEqual(['swap a to b', 'WAIT 1 50'])
+    expect(reports).toEqual([])
+  })
+
+  test('for too few replicas: it counts, and is told', async () => {
+    waits = [() => 0]
+    expect(await replication().swap(change)).toBe('done')
+    expect(reports).toEqual(['0 of 1'])
+  })
+
+  test('meets a conflict: nobody waits', async () => {
+    outcomes = [() => 'conflict']
+    expect(await replication().swap(change)).toBe('conflict')
+    expect(sent).toEqual(['swap a to b'])
+  })
+
+  test.each([
+    ['the swap', () => (outcomes = [reconnecting('done' as const), () => 'done'])],
+    ['the WAIT', () => (waits = [reconnecting(1), () => 1])],
+  ])('is done once more where another connection took over during %s', async (_, prepare) => {
+    prepare()
+    expect(await replication().swap(change)).toBe('done')
+    expect(sent.filter((text) => text === 'swap a to b')).toHaveLength(2)
+    expect(sent.at(-1)).toBe('WAIT 1 50')
+    expect(reports).toEqual([])
+  })
+
+  test('rejects where connections come and go', async () => {
+    waits = [reconnecting(1)]
+    await expect(replication().swap(change)).rejects.toThrow('was lost before the replicas were counted.')
+    expect(reports).toEqual([])
+  })
+
+  test('is no conflict where it was done before, and another one came', async () => {
+    outcomes = [reconnecting('done' as const), () => 'conflict']
+    await expect(replication().swap(change)).rejects.toThrow('when it was done once more.')
+  })
+
+  test('follows a slot that moved, and waits where it is now', async () => {
+    outcomes = [failing('MOVED 1 127.0.0.1:1'), reconnecting('done' as const), () => 'done']
+    expect(await replication().swap(change)).toBe('done')
+    expect(sent).toEqual(['swap a to b', 'swap a to b, routed', 'swap a to b', 'WAIT 1 50'])
+    expect(reports).toEqual([])
+  })
+
+  test('into a slot on its way: it counts, and nobody knows of how many replicas', async () => {
+    outcomes = [(line) => (line === undefined ? 'done' : failing('ASK 1 127.0.0.1:1')())]
+    expect(await replication().swap(change)).toBe('done')
+    expect(sent.filter((text) => text.startsWith('WAIT'))).toEqual([])
+    expect(reports).toEqual(['0 of 1'])
+  })
+
+  test.each(['CLUSTERDOWN The cluster is down', 'READONLY You cannot write.'])('rejects: %s', async (text) => {
+    outcomes = [failing(text)]
+    await expect(replication().swap(change)).rejects.toThrow(text)
+  })
+})
+
+describe('a swap in doubt', () => {
+  test('is made sure of by who reads its work, once', async () => {
+    const made = replication()
+    waits = [failing('Cut off.'), () => 0]
+    await expect(made.swap(change)).rejects.toThrow('Cut off.')
+    sent = []
+    await made.makeSure('k', 'a')
+    await made.makeSure('other', 'b')
+    expect(sent).toEqual([])
+    await made.makeSure('k', 'b')
+    expect(sent).toEqual(['swap b to b', 'WAIT 1 50'])
+    expect(reports).toEqual(['0 of 1'])
+    await made.makeSure('k', 'b')
+    expect(sent).toHaveLength(2)
+  })
+
+  test('stays in doubt as long as that fails: nobody gets to read it', async () => {
+    const made = replication()
+    waits = [failing('Cut off.')]
+    await expect(made.swap(change)).rejects.toThrow('Cut off.')
+    await expect(made.makeSure('k', 'b')).rejects.toThrow('Cut off.')
+    await expect(made.makeSure('k', 'b')).rejects.toThrow('Cut off.')
+  })
+})
+
+describe('counting', () => {
+  const line = { client, number: 1 }
+
+  test('one WAIT serves all who came while another was under way', async () => {
+    const replicas = new RedisReplicas(connection, { replicas: 1, timeoutMs: 50 })
+    const [first, second] = [gate(), gate()]
+    waits = [() => first.opened.then(() => 1), () => second.opened.then(() => 2), () => 3]
+    const counts = [replicas.count(line), replicas.count(line), replicas.count(line)]
+    expect(sent).toHaveLength(1)
+    first.open()
+    expect(await counts[0]).toBe(1)
+    // Whoever comes now was not there when the second was sent.
+    const late = replicas.count(line)
+    second.open()
+    expect(await Promise.all([counts[1], counts[2]])).toEqual([2, 2])
+    expect(await late).toBe(3)
+    expect(sent).toHaveLength(3)
+  })
+
+  test('goes on after one that failed', async () => {
+    const replicas = new RedisReplicas(connection, { replicas: 1, timeoutMs: 50 })
+    waits = [failing('Cut off.'), () => 1]
+    const counts = [replicas.count(line), replicas.count(line)]
+    await expect(counts[0]).rejects.toThrow('Cut off.')
+    expect(await counts[1]).toBe(1)
+  })
+})

@@ -1,0 +1,137 @@
+/**
+ * Sessions in SQLite, through the public `query` of `@keyv/sqlite`. One connection runs one statement at a time, so
+ * they wait for each other here and not in the threads that Node shares with everything else. A file that another
+ * process has locked is tried again for a while. What the statements do is told beside them.
+ */
+import type { SessionSwap, SwapOutcome } from '../../session-driver.js'
+import {
+  onceUntilFailure,
+  purgeAll,
+  type SessionRow,
+  type SqlAdapter,
+  type SqlSessionDriver,
+  toStoredHead,
+  toStoredSession,
+} from '../sql-adapter.js'
+import { encodeText } from '../text-escapes.js'
+import { sqliteStatements } from './sqlite-statements.js'
+
+/** How long a locked file is tried where the adapter's `busyTimeout` says nothing, in milliseconds. */
+const defaultBusyTimeoutMs = 2_500
+
+/** How long SQLite itself waits for a lock: the time that one statement may hold up those behind it. */
+const busyTimeoutInSqlite = 20
+const pauseMs = 10
+
+/** The driver over an adapter of `@keyv/sqlite`. Its tables are named after the adapter's, and made on first use. */
+export function createSqliteDriver(adapter: SqlAdapter): SqlSessionDriver {
+  const statements = sqliteStatements(adapter.opts.table ?? 'keyv')
+  const patience = adapter.opts.busyTimeout || defaultBusyTimeoutMs
+  let last: Promise<unknown> = Promise.resolve()
+  let closing: Promise<void> | undefined
+
+  function inTurn(statement: string, values: readonly unknown[]): Promise<unknown[]> {
+    const result = last.then(() => {
+      if (closing !== undefined) throw closedError()
+      return adapter.query(statement, ...values) as Promise<unknown[]>
+    })
+    last = result.catch(() => undefined)
+    return result
+  }
+
+  async function run(statement: string, ...values: unknown[]): Promise<unknown[]> {
+    const givenUpAt = performance.now() + patience
+    for (;;) {
+      try {
+        return await inTurn(statement, values)
+      } catch (error) {
+        if (!isBusy(error) || performance.now() >= givenUpAt) throw error
+        await pause(pauseMs * (0.5 + Math.random()))
+      }
+    }
+  }
+
+  const setUp = onceUntilFailure(async () => {
+    await run(`PRAGMA busy_timeout = ${busyTimeoutInSqlite}`)
+    await run(`PRAGMA synchronous = ${adapter.opts.synchronous === 'normal' ? 'NORMAL' : 'FULL'}`)
+    const [found] = (await run(statements.countParts)) as { parts: number }[]
+    if (found?.parts === statements.parts) return
+    for (const statement of statements.create) await run(statement)
+  })
+
+  async function perform(statement: string, ...values: unknown[]): Promise<unknown[]> {
+    if (closing !== undefined) throw closedError()
+    await setUp()
+    return run(statement, ...values)
+  }
+
+  async function storedRevision(key: string): Promise<string | undefined> {
+    const [row] = (await perform(statements.readHead, key)) as SessionRow[]
+    return row?.revision
+  }
+
+  return {
+    guarantees: { compareAndSwap: 'backend', durable: !isInMemory(adapter) },
+    async read(key, chunks) {
+      const isWhole = chunks.length === 0
+      const values = isWhole ? [] : [JSON.stringify(chunks.map(encodeText))]
+      const statement = isWhole ? statements.readHead : statements.readChunks
+      const [row] = (await perform(statement, encodeText(key), ...values)) as SessionRow[]
+      return row === undefined ? undefined : toStoredHead(row, chunks)
+    },
+    async readAll(key) {
+      const [row] = (await perform(statements.readAll, encodeText(key))) as SessionRow[]
+      return row === undefined ? undefined : toStoredSession(row)
+    },
+    async swap(swap): Promise<SwapOutcome> {
+      const { key, values } = toValues(swap)
+      const statement = swap.expectedRevision === undefined ? statements.insert : statements.update
+      const stored = await perform(statement, ...values)
+      if (stored.length > 0) return 'done'
+      return (await storedRevision(key)) === encodeText(swap.revision) ? 'done' : 'conflict'
+    },
+    async remove(key, expectedRevision): Promise<SwapOutcome> {
+      const kept = encodeText(key)
+      const expected = expectedRevision === undefined ? null : encodeText(expectedRevision)
+      const removed = await perform(statements.remove, kept, expected)
+      if (removed.length > 0 || expected === null) return 'done'
+      return (await storedRevision(kept)) === undefined ? 'done' : 'conflict'
+    },
+    purgeExpired: () => purgeAll(async (most) => (await perform(statements.purge, most)).length),
+    close() {
+      closing ??= last.then(async () => {
+        await adapter.disconnect?.()
+      })
+      return closing
+    },
+  }
+}
+
+/** In the order of the statements' numbered parameters. */
+function toValues(swap: SessionSwap): { key: string; values: readonly unknown[] } {
+  const { expectedRevision, replacesChunks, chunks, ttlMs } = swap
+  const key = encodeText(swap.key)
+  const changesChunks = replacesChunks || chunks.length > 0 || expectedRevision === undefined
+  const added = changesChunks ? JSON.stringify(chunks.map((pair) => pair.map(encodeText))) : null
+  const values = [key, encodeText(swap.revision), ttlMs ?? null, encodeText(swap.head), added]
+  if (expectedRevision === undefined) return { key, values }
+  return { key, values: [...values, encodeText(expectedRevision), replacesChunks ? 1 : 0] }
+}
+
+function isBusy(error: unknown): boolean {
+  const { code } = (error ?? {}) as { code?: unknown }
+  return code === 'SQLITE_BUSY' || code === 'SQLITE_LOCKED'
+}
+
+function isInMemory({ opts }: SqlAdapter): boolean {
+  const path = (opts.uri ?? '').replace(/^sqlite:\/\//, '')
+  return path === '' || path.includes(':memory:')
+}
+
+function closedError(): Error {
+  return new Error('The SQLite driver is closed.')
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, ms))
+}

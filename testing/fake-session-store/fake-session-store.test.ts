@@ -1,0 +1,299 @@
+import { describe, expect, test } from 'vitest'
+import {
+  MemorySessionStore,
+  type SessionDocument,
+  type SessionStore,
+  type UnderReplicatedReport,
+} from '../../src/index.js'
+import { documentOf } from '../contract/session-bench.js'
+import { FakeSessionStore, type FakeStoreEffect, type FakeStoreFault, VirtualClock } from '../index.js'
+
+interface Bench {
+  readonly store: FakeSessionStore
+  readonly inner: MemorySessionStore
+  readonly clock: VirtualClock
+}
+
+/** A fake over a store that holds the session 'a' under '1-a'. */
+async function bench(): Promise<Bench> {
+  const clock = new VirtualClock()
+  const inner = new MemorySessionStore()
+  await inner.create(documentOf('a', '1-a'))
+  return { store: new FakeSessionStore({ inner, clock }), inner, clock }
+}
+
+/** Each operation, with the call that makes it, and whether it took effect on the data. */
+const operations = [
+  {
+    operation: 'load',
+    call: (store: SessionStore) => store.load('a'),
+    tookEffect: async () => undefined,
+  },
+  {
+    operation: 'create',
+    call: (store: SessionStore) => store.create(documentOf('b', '1-b')),
+    tookEffect: async (inner: SessionStore) => (await inner.load('b')) !== undefined,
+  },
+  {
+    operation: 'save',
+    call: (store: SessionStore) => store.save(documentOf('a', '2-b'), '1-a'),
+    tookEffect: async (inner: SessionStore) => (await inner.load('a'))?.revision === '2-b',
+  },
+  {
+    operation: 'delete',
+    call: (store: SessionStore) => store.delete('a', '1-a'),
+    tookEffect: async (inner: SessionStore) => (await inner.load('a')) === undefined,
+  },
+  {
+    operation: 'close',
+    call: (store: SessionStore) => store.close(),
+    tookEffect: (inner: SessionStore) =>
+      inner.load('a').then(
+        () => false,
+        () => true,
+      ),
+  },
+] as const
+
+/** Whether a promise has settled once all that needs no timer has run. */
+async function stateOf(promise: Promise<unknown>): Promise<'pending' | 'done' | 'failed'> {
+  let state: 'pending' | 'done' | 'failed' = 'pending'
+  promise.then(
+    () => {
+      state = 'done'
+    },
+    () => {
+      state = 'failed'
+    },
+  )
+  await new VirtualClock().settle()
+  return state
+}
+
+describe.each(operations)('a fault of $operation', ({ operation, call, tookEffect }) => {
+  const effects: [FakeStoreEffect, 'pending' | 'done' | 'failed', boolean][] = [
+    ['fail-before', 'failed', false],
+    ['fail-after', 'failed', true],
+    ['hang-before', 'pending', false],
+    ['hang-after', 'pending', true],
+    ['latency', 'done', true],
+  ]
+
+  test.each(effects)('%s: the call is %s, its effect is there: %s', async (effect, state, effective) => {
+    const { store, inner } = await bench()
+    store.inject({ operation, effect })
+    const promise = call(store)
+    expect(await stateOf(promise)).toBe(state)
+    expect(store.journal.at(-1)?.outcome).toBe(state)
+    if (operation !== 'load') expect(await tookEffect(inner)).toBe(effective)
+    if (state !== 'failed') return
+    const when = effect === 'fail-before' ? 'before it takes effect' : 'after it took effect'
+    await expect(promise).rejects.toThrow(`Injected: ${operation} fails ${when}.`)
+  })
+
+  test.each(effects)('%s comes after its latency: then the call is %s', async (effect, state, effective) => {
+    const { store, inner, clock } = await bench()
+    store.inject({ operation, effect, latencyMs: 100 })
+    const promise = call(store)
+    // Watched from the start: nobody else handles its failure.
+    const settled = stateOf(promise)
+    await clock.advance(99)
+    expect(await settled).toBe('pending')
+    if (operation !== 'load') expect(await tookEffect(inner)).toBe(false)
+    await clock.advance(1)
+    expect(await stateOf(promise)).toBe(state)
+    if (operation !== 'load') expect(await tookEffect(inner)).toBe(effective)
+  })
+
+  test('strikes the next call, and that alone', async () => {
+    const { store } = await bench()
+    store.inject({ operation, effect: 'fail-before' })
+    await expect(call(store)).rejects.toThrow()
+    await expect(call(store)).resolves.not.toThrow()
+    expect(store.journal.map(({ outcome }) => outcome)).toEqual(['failed', 'done'])
+  })
+
+  test('throws what it was given', async () => {
+    const { store } = await bench()
+    store.inject({ operation, effect: 'fail-before', error: 'a text' })
+    await expect(call(store)).rejects.toBe('a text')
+  })
+})
+
+describe('FakeSessionStore', () => {
+  const load = (store: FakeSessionStore, id = 'a'): Promise<string> =>
+    store.load(id).then(
+      () => 'done',
+      (error: Error) => error.message,
+    )
+
+  async function loads(store: FakeSessionStore, count: number): Promise<string[]> {
+    const outcomes: string[] = []
+    for (let index = 0; index < count; index++) outcomes.push(await load(store))
+    return outcomes
+  }
+
+  const failing = (name: string, more: Partial<FakeStoreFault> = {}): FakeStoreFault => ({
+    operation: 'load',
+    effect: 'fail-before',
+    error: new Error(name),
+    ...more,
+  })
+
+  test('without faults is the store underneath', async () => {
+    const { store, inner } = await bench()
+    expect(store.guarantees).toBe(inner.guarantees)
+    expect(await store.load('a')).toEqual(documentOf('a', '1-a'))
+    await store.save(documentOf('a', '2-b'), '1-a')
+    await store.create(documentOf('b', '1-b'))
+    await store.delete('b')
+    expect(await inner.load('a')).toEqual(documentOf('a', '2-b'))
+    expect(await inner.load('b')).toBeUndefined()
+  })
+
+  test('has a memory store of its own where it is given none', async () => {
+    const store = new FakeSessionStore()
+    await store.create(documentOf('a', '1-a'))
+    expect((await store.load('a'))?.revision).toBe('1-a')
+    expect(await new FakeSessionStore().load('a')).toBeUndefined()
+  })
+
+  test('passes the hint on', async () => {
+    const hints: unknown[] = []
+    const inner = Object.assign(new MemorySessionStore(), {
+      save: async (_document: SessionDocument, _expected: string, hint: unknown) => void hints.push(hint),
+    })
+    await new FakeSessionStore({ inner }).save(documentOf('a', '2-b'), '1-a', { appended: { history: 1 } })
+    expect(hints).toEqual([{ appended: { history: 1 } }])
+  })
+
+  test('keeps a journal of every call and how it ended', async () => {
+    const { store } = await bench()
+    await store.load('a')
+    await store.save(documentOf('a', '2-b'), '1-a')
+    await store.create(documentOf('a', '1-x')).catch(() => undefined)
+    await store.delete('a', '2-b')
+    await store.delete('a')
+    await store.close()
+    expect(store.journal).toEqual([
+      { operation: 'load', sessionId: 'a', outcome: 'done' },
+      { operation: 'save', sessionId: 'a', revision: '2-b', expectedRevision: '1-a', outcome: 'done' },
+      { operation: 'create', sessionId: 'a', revision: '1-x', outcome: 'failed' },
+      { operation: 'delete', sessionId: 'a', expectedRevision: '2-b', outcome: 'done' },
+      { operation: 'delete', sessionId: 'a', outcome: 'done' },
+      { operation: 'close', sessionId: '', outcome: 'done' },
+    ])
+    expect(store.operations).toEqual(['load', 'save', 'create', 'delete', 'delete', 'close'])
+  })
+
+  test('the journal has a call from its beginning', async () => {
+    const { store } = await bench()
+    const loading = store.load('a')
+    expect(store.journal).toEqual([{ operation: 'load', sessionId: 'a', outcome: 'pending' }])
+    await loading
+  })
+
+  test('strikes the nth call, counted from the injection', async () => {
+    const { store } = await bench()
+    await load(store)
+    store.inject(failing('third', { nth: 3 }))
+    expect(await loads(store, 4)).toEqual(['done', 'done', 'third', 'done'])
+  })
+
+  test('strikes as often as it is told', async () => {
+    const { store } = await bench()
+    store.inject(failing('twice', { nth: 2, times: 2 }))
+    expect(await loads(store, 4)).toEqual(['done', 'twice', 'twice', 'done'])
+  })
+
+  test('strikes until it is healed', async () => {
+    const { store } = await bench()
+    store.inject(failing('always', { times: Number.POSITIVE_INFINITY }))
+    expect(await loads(store, 3)).toEqual(['always', 'always', 'always'])
+    store.heal()
+    expect(await loads(store, 2)).toEqual(['done', 'done'])
+  })
+
+  test('healing takes back a fault that has not struck', async () => {
+    const { store } = await bench()
+    store.inject(failing('later', { nth: 2 }))
+    store.heal()
+    expect(await loads(store, 3)).toEqual(['done', 'done', 'done'])
+  })
+
+  test('faults of one operation strike in the order they were injected', async () => {
+    const { store } = await bench()
+    store.inject(failing('one'))
+    store.inject(failing('two'))
+    expect(await loads(store, 3)).toEqual(['one', 'two', 'done'])
+  })
+
+  test('a fault counts the calls that another one struck', async () => {
+    const { store } = await bench()
+    store.inject(failing('first', { nth: 1 }))
+    store.inject(failing('second', { nth: 2 }))
+    expect(await loads(store, 3)).toEqual(['first', 'second', 'done'])
+  })
+
+  test('strikes one operation and leaves the others alone', async () => {
+    const { store } = await bench()
+    store.inject({ operation: 'save', effect: 'fail-before' })
+    expect(await loads(store, 2)).toEqual(['done', 'done'])
+    await expect(store.save(documentOf('a', '2-b'), '1-a')).rejects.toThrow(
+      'Injected: save fails before it takes effect.',
+    )
+  })
+
+  test('strikes one session and does not count the others', async () => {
+    const { store } = await bench()
+    store.inject(failing('only b', { sessionId: 'b', nth: 2 }))
+    expect([await load(store, 'b'), await load(store), await load(store), await load(store, 'b')]).toEqual([
+      'done',
+      'done',
+      'done',
+      'only b',
+    ])
+  })
+
+  test('holds sessions and tells of evictions as the store underneath does', async () => {
+    const inner = new MemorySessionStore({ maxSessions: 1 })
+    const store = new FakeSessionStore({ inner })
+    const evicted: string[] = []
+    const stop = store.onEvicted((id) => evicted.push(id))
+    await store.create(documentOf('a', '1-a'))
+    const letGo = store.hold('a')
+    await store.create(documentOf('b', '1-b'))
+    expect(evicted).toEqual([])
+    letGo()
+    expect(evicted).toEqual(['b'])
+    stop()
+    await store.create(documentOf('c', '1-c'))
+    expect(evicted).toEqual(['b'])
+    expect(store.operations).toEqual(['create', 'create', 'create'])
+  })
+
+  test('tells of commits on too few replicas as the store underneath does', async () => {
+    const listeners = new Set<(report: UnderReplicatedReport) => void>()
+    const inner = Object.assign(new MemorySessionStore(), {
+      onUnderReplicated(listener: (report: UnderReplicatedReport) => void) {
+        listeners.add(listener)
+        return () => listeners.delete(listener)
+      },
+    })
+    const told: UnderReplicatedReport[] = []
+    const stop = new FakeSessionStore({ inner }).onUnderReplicated((report) => told.push(report))
+    const report = { sessionId: 'a', replicas: 0, wanted: 1 }
+    for (const listener of listeners) listener(report)
+    expect(told).toEqual([report])
+    stop()
+    expect(listeners.size).toBe(0)
+  })
+
+  test('over a store that never evicts or replicates, they do nothing', () => {
+    const { guarantees, load: loadInner, create, save, delete: remove, close } = new FakeSessionStore()
+    const store = new FakeSessionStore({ inner: { guarantees, load: loadInner, create, save, delete: remove, close } })
+    expect(store.hold('a')()).toBeUndefined()
+    expect(store.onEvicted(() => undefined)()).toBeUndefined()
+    expect(store.onUnderReplicated(() => undefined)()).toBeUndefined()
+  })
+})

@@ -1,0 +1,250 @@
+/**
+ * A session store that keeps a journal and fails on request: the engine's behaviour on a bad day, without a bad day.
+ * What it stores, and how it compares and swaps, is the business of the store underneath.
+ */
+import {
+  type Clock,
+  MemorySessionStore,
+  type SessionDocument,
+  type SessionSaveHint,
+  type SessionStore,
+  type SessionStoreGuarantees,
+  systemClock,
+  type UnderReplicatedReport,
+} from '../../src/index.js'
+import { ExpectationError } from '../expectations/expectation-error.js'
+import { describeFault, type FakeStoreAim, type FakeStoreFault, FaultList } from './faults.js'
+import {
+  type ExpectedStoreCall,
+  type FakeStoreCall,
+  type FakeStoreOperation,
+  faultsProblem,
+  journalProblem,
+} from './journal.js'
+import type {
+  FailOptions,
+  FakeSessionStoreOptions,
+  HangOptions,
+  OutageOptions,
+  RivalOptions,
+  RivalWriteOptions,
+} from './options.js'
+import { PastDocuments, writeAsRival } from './past-documents.js'
+
+export type { FakeStoreFault } from './faults.js'
+
+/**
+ * A store with a journal and faults. Each call is struck by the fault that was prepared first among those that aim at
+ * it.
+ *
+ * @example
+ * ```ts
+ * const store = new FakeSessionStore()
+ * const engine = new FlowEngine({ flows: [Onboarding], sessionStore: store })
+ * store.failNext('create', { after: true })
+ * await engine.run({ flowName: 'Onboarding', userMessage: 'Hello' })
+ * store.expectJournal(['create failed', 'load'])
+ * store.assertFaultsUsed()
+ * ```
+ */
+export class FakeSessionStore implements SessionStore {
+  readonly guarantees: SessionStoreGuarantees
+  readonly #inner: SessionStore
+  readonly #clock: Clock
+  readonly #past = new PastDocuments()
+  readonly #faults = new FaultList()
+  #journal: FakeStoreCall[] = []
+
+  constructor(options: FakeSessionStoreOptions = {}) {
+    this.#inner = options.inner ?? new MemorySessionStore()
+    this.#clock = options.clock ?? systemClock
+    this.guarantees = this.#inner.guarantees
+  }
+
+  /** Every call so far, in order. */
+  get journal(): readonly FakeStoreCall[] {
+    return this.#journal
+  }
+
+  /** The operations of the journal, as words. */
+  get operations(): readonly FakeStoreOperation[] {
+    return this.#journal.map(({ operation }) => operation)
+  }
+
+  /** Begins a new journal. */
+  clearJournal(): void {
+    this.#journal = []
+  }
+
+  /** The next call fails: before it took effect, or `after`, when nobody can know. */
+  failNext(operation: FakeStoreOperation, options: FailOptions = {}): void {
+    const { after = false, atOnce = false, ...more } = options
+    this.inject({ operation, effect: atOnce ? 'throw' : after ? 'fail-after' : 'fail-before', ...more })
+  }
+
+  /** The next call gets no answer, ever: it took no effect, or did so all the same, with `after`. */
+  hangNext(operation: FakeStoreOperation, options: HangOptions = {}): void {
+    const { after = false, ...more } = options
+    this.inject({ operation, effect: after ? 'hang-after' : 'hang-before', ...more })
+  }
+
+  /** The next call begins `ms` milliseconds late, by the store's clock. */
+  delayNext(operation: FakeStoreOperation, ms: number, aim: FakeStoreAim = {}): void {
+    this.inject({ operation, effect: 'latency', latencyMs: ms, ...aim })
+  }
+
+  /** Somebody else writes the session just before the next `save`: the engine's save meets another revision. */
+  rivalWrites(options: RivalWriteOptions = {}): void {
+    const { before = 'save', ...more } = options
+    this.inject({ operation: before, effect: 'rival-write', ...more })
+  }
+
+  /** Somebody else deletes the session just before the next `save`. */
+  rivalDeletes(options: RivalOptions = {}): void {
+    const { before = 'save', ...more } = options
+    this.inject({ operation: before, effect: 'rival-delete', ...more })
+  }
+
+  /** The next `load` answers what was stored before the last write, as a replica that lags behind does. */
+  staleRead(aim: FakeStoreAim = {}): void {
+    this.inject({ operation: 'load', effect: 'stale-read', ...aim })
+  }
+
+  /** The next `load` answers this, whatever is stored: a document cut short, or none at all. */
+  answerNext(answer: unknown, aim: FakeStoreAim = {}): void {
+    this.inject({ operation: 'load', effect: 'answer', answer, ...aim })
+  }
+
+  /** Every `load`, `create`, `save` and `delete` fails until {@link heal}. */
+  outage(options: OutageOptions = {}): void {
+    const { hang = false, ...more } = options
+    this.inject({ effect: hang ? 'hang-before' : 'fail-before', times: Number.POSITIVE_INFINITY, ...more })
+  }
+
+  /** Ends an outage and every other fault. A call that hangs stays without an answer. */
+  heal(): void {
+    this.#faults.heal()
+  }
+
+  /** Prepares a fault that is given as data, for a generated test. By hand the methods above read better. */
+  inject(fault: FakeStoreFault): void {
+    this.#faults.add(fault)
+  }
+
+  /**
+   * Checks every call since the beginning, or since {@link clearJournal}.
+   *
+   * @throws {@link ExpectationError} that shows the journal as a table.
+   */
+  expectJournal(expected: readonly ExpectedStoreCall[]): void {
+    const problem = journalProblem(this.#journal, expected)
+    if (problem !== undefined) throw new ExpectationError(problem)
+  }
+
+  /**
+   * Checks that each fault was met: one that nothing meets tests nothing. A fault with `times` must have struck as often,
+   * unless the store was healed; one that lasts until then, once.
+   *
+   * @throws {@link ExpectationError} that lists those that were not.
+   */
+  assertFaultsUsed(): void {
+    const problem = faultsProblem(this.#faults.unused(), this.#journal)
+    if (problem !== undefined) throw new ExpectationError(problem)
+  }
+
+  load(sessionId: string): Promise<SessionDocument | undefined> {
+    return this.#call(
+      { operation: 'load', sessionId, outcome: 'pending' },
+      () => this.#inner.load(sessionId),
+      () => this.#past.before(sessionId),
+    )
+  }
+
+  create(document: SessionDocument): Promise<void> {
+    const { id, revision } = document
+    return this.#call({ operation: 'create', sessionId: id, revision, outcome: 'pending' }, async () => {
+      await this.#inner.create(document)
+      this.#past.note(id, document)
+    })
+  }
+
+  save(document: SessionDocument, expectedRevision: string, hint?: SessionSaveHint): Promise<void> {
+    const { id, revision } = document
+    const call: FakeStoreCall = { operation: 'save', sessionId: id, revision, expectedRevision, outcome: 'pending' }
+    return this.#call(hint === undefined ? call : { ...call, hint }, async () => {
+      await this.#inner.save(document, expectedRevision, hint)
+      this.#past.note(id, document)
+    })
+  }
+
+  delete(sessionId: string, expectedRevision?: string): Promise<void> {
+    const call: FakeStoreCall = { operation: 'delete', sessionId, outcome: 'pending' }
+    return this.#call(expectedRevision === undefined ? call : { ...call, expectedRevision }, async () => {
+      await this.#inner.delete(sessionId, expectedRevision)
+      this.#past.note(sessionId, undefined)
+    })
+  }
+
+  close(): Promise<void> {
+    return this.#call({ operation: 'close', sessionId: '', outcome: 'pending' }, () => this.#inner.close())
+  }
+
+  hold(sessionId: string): () => void {
+    return this.#inner.hold?.(sessionId) ?? (() => undefined)
+  }
+
+  onEvicted(listener: (sessionId: string) => void): () => void {
+    return this.#inner.onEvicted?.(listener) ?? (() => undefined)
+  }
+
+  onUnderReplicated(listener: (report: UnderReplicatedReport) => void): () => void {
+    return this.#inner.onUnderReplicated?.(listener) ?? (() => undefined)
+  }
+
+  #call<T>(call: FakeStoreCall, run: () => Promise<T>, runStale?: () => T): Promise<T> {
+    this.#journal.push(call)
+    const fault = this.#faults.strike(call)
+    if (fault !== undefined) call.fault = fault.effect
+    if (fault?.effect === 'throw') {
+      call.outcome = 'failed'
+      throw errorOf(fault, call)
+    }
+    return this.#noted(call, () => (fault === undefined ? run() : this.#disturb(call, fault, run, runStale)))
+  }
+
+  async #noted<T>(call: FakeStoreCall, run: () => Promise<T>): Promise<T> {
+    try {
+      const result = await run()
+      call.outcome = 'done'
+      return result
+    } catch (error) {
+      call.outcome = 'failed'
+      throw error
+    }
+  }
+
+  async #disturb<T>(call: FakeStoreCall, fault: FakeStoreFault, run: () => Promise<T>, runStale?: () => T): Promise<T> {
+    const { effect, latencyMs = 0 } = fault
+    const { sessionId } = call
+    if (latencyMs > 0) await new Promise<void>((resolve) => this.#clock.setTimer(resolve, latencyMs))
+    if (effect === 'fail-before') throw errorOf(fault, call)
+    if (effect === 'hang-before') return new Promise<T>(() => undefined)
+    if (effect === 'answer') return fault.answer as T
+    if (effect === 'stale-read' && runStale !== undefined) return runStale()
+    if (effect === 'rival-write') this.#past.note(sessionId, await writeAsRival(this.#inner, sessionId, fault.change))
+    if (effect === 'rival-delete') {
+      await this.#inner.delete(sessionId)
+      this.#past.note(sessionId, undefined)
+    }
+    const result = await run()
+    if (effect === 'fail-after') throw errorOf(fault, call)
+    if (effect === 'hang-after') return new Promise<T>(() => undefined)
+    return result
+  }
+}
+
+/** What a fault throws: whatever it was given, also nothing at all. */
+function errorOf(fault: FakeStoreFault, { operation }: FakeStoreCall): unknown {
+  if ('error' in fault) return fault.error
+  return new Error(`Injected: ${describeFault({ operation, effect: fault.effect })}.`)
+}

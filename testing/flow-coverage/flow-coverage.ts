@@ -1,0 +1,199 @@
+/**
+ * Which steps, tools, end steps and transitions of a flow the conversations of a suite reached. It listens to the events
+ * of engines and counts; what a flow has to reach is in `flow-coverage/flow-outline.ts`, what is missing in
+ * `flow-coverage/coverage-report.ts`.
+ */
+import type { FlowConstructor, FlowEngine, StepEvent } from '../../src/index.js'
+import { count, ExpectationError, list } from '../expectations/expectation-error.js'
+import { type CoverageGap, type FlowCounts, type FlowCoverageReport, reportOf, textOf } from './coverage-report.js'
+import { type FlowOutline, outlineOf } from './flow-outline.js'
+
+/** What {@link coverageOf} takes beside the flows. */
+export interface FlowCoverageOptions {
+  /**
+   * The names of tools by step ID, or by the flow's ID for its own: for a `tools()` that looks at the turn or the state,
+   * which nobody can ask without a conversation. Default: they are asked for.
+   */
+  readonly tools?: Readonly<Record<string, readonly string[]>>
+}
+
+/** What {@link FlowCoverage.expectFull} takes. */
+export interface ExpectFullOptions {
+  /**
+   * What may be missing, by the name in the report: `'Confirm'`, `'AskName.capture_name'`, `'AskName -> Confirm'`; with the
+   * flow before it where two flows have the same name: `'Onboarding/Confirm'`. One that is not missing is refused.
+   * Default: nothing.
+   */
+  readonly except?: readonly string[]
+}
+
+/**
+ * Counts what conversations reach of these flows.
+ *
+ * @example
+ * ```ts
+ * const coverage = coverageOf([Onboarding])
+ * const conversation = new Conversation(Onboarding, { onEngine: coverage.watch, script })
+ * // ... every conversation of the suite, then, after all of them:
+ * coverage.expectFull({ except: ['GiveUp'] })
+ * ```
+ */
+export function coverageOf(
+  flows: FlowConstructor | readonly FlowConstructor[],
+  options: FlowCoverageOptions = {},
+): FlowCoverage {
+  return new FlowCoverage(Array.isArray(flows) ? flows : [flows as FlowConstructor], options)
+}
+
+/** What conversations reached so far, of any number of engines. Make one with {@link coverageOf}. */
+export class FlowCoverage {
+  readonly #flows = new Map<string, { readonly outline: FlowOutline; readonly counts: FlowCounts }>()
+  readonly #watched = new WeakSet<FlowEngine>()
+
+  /** @throws `ExpectationError` where two flows have one ID. What the constructors of flows and steps throw. */
+  constructor(flows: readonly FlowConstructor[], options: FlowCoverageOptions = {}) {
+    for (const flow of flows) {
+      if (this.#flows.has(flow.id))
+        throw new ExpectationError(`coverageOf was given two flows with the ID '${flow.id}'.`)
+      const counts = { turns: 0, steps: new Map(), tools: new Map(), transitions: new Map() }
+      this.#flows.set(flow.id, { outline: outlineOf(flow, options.tools ?? {}), counts })
+    }
+  }
+
+  /**
+   * Counts what an engine's conversations reach from now on. An engine that is watched already is not counted twice.
+   * Pass the method itself as `onEngine` of a conversation.
+   *
+   * @returns The engine.
+   */
+  readonly watch = (engine: FlowEngine): FlowEngine => {
+    if (this.#watched.has(engine)) return engine
+    this.#watched.add(engine)
+    // By turn: the step that was left last. The engine's own turns only, for another one may use the same IDs.
+    const left = new Map<string, string>()
+    const see = ({ flowName, step }: StepEvent): FlowCounts | undefined => {
+      const counts = this.#flows.get(flowName)?.counts
+      if (counts !== undefined && !counts.steps.has(step)) counts.steps.set(step, 1)
+      return counts
+    }
+    engine.on('turn:start', ({ flowName }) => {
+      const counts = this.#flows.get(flowName)?.counts
+      if (counts !== undefined) counts.turns++
+    })
+    engine.on('turn:end', ({ turnId }) => left.delete(turnId))
+    engine.on('step:exit', (event) => {
+      see(event)
+      left.set(event.turnId, event.step)
+    })
+    engine.on('step:enter', ({ flowName, turnId, step }) => {
+      const counts = this.#flows.get(flowName)?.counts
+      if (counts === undefined) return
+      increase(counts.steps, step)
+      const from = left.get(turnId)
+      left.delete(turnId)
+      if (from !== undefined)
+        increase(
+          entry(counts.transitions, from, () => new Map()),
+          step,
+        )
+    })
+    engine.on('model:start', see)
+    engine.on('tool:end', (event) => {
+      const counts = see(event)
+      if (counts === undefined) return
+      const ofStep = entry(counts.tools, event.step, () => new Map())
+      const called = entry(ofStep, event.tool, () => ({ calls: 0, succeeded: 0 }))
+      called.calls++
+      if (event.success) called.succeeded++
+    })
+    return engine
+  }
+
+  /** What was reached so far, as plain JSON: write it to a file, and {@link add} it in another process. */
+  report(): FlowCoverageReport {
+    return { flows: [...this.#flows.values()].map(({ outline, counts }) => reportOf(outline, counts)) }
+  }
+
+  /** {@link FlowCoverage.report}, for `JSON.stringify`. */
+  toJSON(): FlowCoverageReport {
+    return this.report()
+  }
+
+  /** The report as text. */
+  text(): string {
+    return textOf(this.report())
+  }
+
+  /** Adds what was reached elsewhere: the report of another process. Flows that are not covered here are left out. */
+  add({ flows }: FlowCoverageReport): this {
+    for (const { flow, turns, steps, tools, transitions } of flows) {
+      const known = this.#flows.get(flow)
+      if (known === undefined) continue
+      const { counts } = known
+      counts.turns += turns
+      for (const { id, seen } of steps) if (seen > 0) increase(counts.steps, id, seen)
+      for (const { step, name, calls, succeeded } of tools) {
+        if (calls === 0) continue
+        // A tool of the flow was called in some step; which one does not matter any more.
+        const called = entry(
+          entry(counts.tools, step ?? '', () => new Map()),
+          name,
+          () => ({ calls: 0, succeeded: 0 }),
+        )
+        called.calls += calls
+        called.succeeded += succeeded
+      }
+      for (const { from, to, seen } of transitions) {
+        if (seen > 0)
+          increase(
+            entry(counts.transitions, from, () => new Map()),
+            to,
+            seen,
+          )
+      }
+    }
+    return this
+  }
+
+  /**
+   * Fails where something is missing: a step, an end step or a tool that no conversation reached, a transition that was
+   * declared and not seen, or seen and not declared.
+   *
+   * @throws `ExpectationError` with all of it.
+   */
+  expectFull({ except = [] }: ExpectFullOptions = {}): void {
+    const report = this.report()
+    const used = new Set<string>()
+    const isLeftOut = (flow: string, { name }: CoverageGap): boolean => {
+      const by = [name, `${flow}/${name}`].filter((wanted) => except.includes(wanted))
+      for (const wanted of by) used.add(wanted)
+      return by.length > 0
+    }
+    const flows = report.flows.map((flow) => ({ ...flow, gaps: flow.gaps.filter((gap) => !isLeftOut(flow.flow, gap)) }))
+    const stale = except.filter((name) => !used.has(name))
+    const problems: string[] = []
+    const gaps = flows.flatMap((flow) => flow.gaps)
+    if (gaps.length > 0) {
+      problems.push(
+        `The conversations did not reach everything: ${count(gaps.length, 'gap')}.\n\n${textOf({ flows })}\n\nAdd a conversation that goes there, or leave it out by name: expectFull({ except: ['${gaps[0]?.name}'] }).`,
+      )
+    }
+    if (stale.length > 0) {
+      problems.push(`Left out by name, and not missing: ${list(stale)}. Take it out of except.`)
+    }
+    if (problems.length > 0) throw new ExpectationError(problems.join('\n\n'))
+  }
+}
+
+function increase(counts: Map<string, number>, key: string, by = 1): void {
+  counts.set(key, (counts.get(key) ?? 0) + by)
+}
+
+function entry<Value>(map: Map<string, Value>, key: string, make: () => Value): Value {
+  let value = map.get(key)
+  if (value === undefined) {
+    value = make()
+    map.set(key, value)
+  }
+  return value
+}

@@ -1,0 +1,433 @@
+// The probe over the engine's own lock, and over locks that are wrong on purpose: each assertion must see its fault.
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { Flow, type FlowEngine, reply, Step, type Turn, tool } from '../../src/index.js'
+import { type LockRequest, SessionLock } from '../../src/session/session-lock.js'
+import { flowOf, harness } from '../contract/engine-harness.js'
+import { LockProbe, scriptedProvider } from '../index.js'
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+/** What a lock may do wrong. */
+interface Fault {
+  /** Whose lock a session's is. Default: its own. */
+  readonly keyOf?: (sessionId: string) => string
+  /** Who is next. Default: the first. */
+  readonly next?: (line: (() => void)[]) => (() => void) | undefined
+  /** Whether everybody is let in. */
+  readonly isOpen?: boolean
+  /** Whether it is given back. Default: yes. */
+  readonly isReleased?: boolean
+}
+
+/** Puts a lock with a fault in the place of every engine's lock. */
+function useLock({ keyOf = (id) => id, next = (line) => line.shift(), isOpen, isReleased = true }: Fault): void {
+  const lines = new Map<string, (() => void)[]>()
+  const lock = SessionLock.prototype
+  vi.spyOn(lock, 'tryAcquire').mockImplementation((sessionId) => {
+    if (isOpen === true) return true
+    if (lines.has(keyOf(sessionId))) return false
+    lines.set(keyOf(sessionId), [])
+    return true
+  })
+  vi.spyOn(lock, 'enqueue').mockImplementation((sessionId): LockRequest => {
+    const held = new Promise<void>((resolve) => {
+      lines.get(keyOf(sessionId))?.push(resolve)
+    })
+    return { held, leave: () => undefined }
+  })
+  vi.spyOn(lock, 'release').mockImplementation((sessionId) => {
+    if (!isReleased) return
+    const enter = next(lines.get(keyOf(sessionId)) ?? [])
+    if (enter === undefined) lines.delete(keyOf(sessionId))
+    else enter()
+  })
+}
+
+/** IDs that count up. */
+function counting(): (kind: string) => string {
+  const counts: Record<string, number> = {}
+  return (kind) => {
+    counts[kind] = (counts[kind] ?? 0) + 1
+    return `${kind}-${counts[kind]}`
+  }
+}
+
+/** A flow whose turns stop at the gates, and two sessions of it. */
+async function scene() {
+  let probe = new LockProbe()
+  const flow = flowOf('Talk', async (turn) => {
+    await probe.pass(turn.session.id)
+    return reply(turn.message)
+  })
+  const { engine, clock, start } = harness({ flows: [flow], generateId: counting() })
+  const [one, other] = [await start('Talk'), await start('Talk')]
+  probe = new LockProbe({ clock })
+  probe.observe(engine)
+  const say = (sessionId: string, userMessage = 'hello') => engine.run({ flowName: 'Talk', userMessage, sessionId })
+  return { engine, clock, probe, one, other, say }
+}
+
+type Scene = Awaited<ReturnType<typeof scene>>
+
+/** Three turns of one session that come while the first is kept inside. */
+async function threeTurns({ probe, clock, one, say }: Scene): Promise<void> {
+  const gate = probe.gate(one)
+  const turns = [say(one, 'a'), say(one, 'b'), say(one, 'c')]
+  await gate.reached
+  await clock.settle()
+  gate.open()
+  await Promise.all(turns)
+}
+
+/** A turn of each of two sessions; the first is kept inside until the second one is through, or cannot get on. */
+async function twoSessions({ probe, clock, one, other, say }: Scene): Promise<void> {
+  const gate = probe.gate(one)
+  const turns = [say(one)]
+  await gate.reached
+  turns.push(say(other))
+  await clock.settle()
+  gate.open()
+  await Promise.all(turns)
+}
+
+describe("over the engine's own lock", () => {
+  test('turns of one session are serial, first in first out, and leave the lock free', async () => {
+    const made = await scene()
+    await threeTurns(made)
+    made.probe.assertSerialized()
+    made.probe.assertSerialized(made.one)
+    made.probe.assertFirstInFirstOut()
+    made.probe.assertFirstInFirstOut(made.one)
+    await made.probe.assertReleased()
+    await made.probe.assertReleased(made.other)
+  })
+
+  test('turns of two sessions overlap', async () => {
+    const made = await scene()
+    await twoSessions(made)
+    made.probe.assertOverlaps(made.one, made.other)
+    made.probe.assertOverlaps(made.other, made.one)
+  })
+
+  test("sees deletes, and the application's own work", async () => {
+    const { engine, clock, probe, one, other, say } = await scene()
+    const gate = probe.gate(one)
+    const work = engine.getFlowSession().withSessionLock(one, () => probe.pass(one))
+    const rest = [engine.deleteSession(one), say(one)]
+    await gate.reached
+    expect(gate.waiting).toBe(1)
+    await clock.settle()
+    await engine.getFlowSession().withSessionLock(other, () => probe.pass(other))
+    gate.open()
+    await Promise.all([work, ...rest])
+    expect(gate.waiting).toBe(0)
+    probe.assertOverlaps(one, other)
+    probe.assertSerialized(one)
+    probe.assertFirstInFirstOut(one)
+    await probe.assertReleased()
+  })
+
+  test('sees streamed turns, also one that its reader leaves', async () => {
+    const { engine, clock, probe, one, say } = await scene()
+    const gate = probe.gate(one)
+    const stream = engine.stream({ flowName: 'Talk', userMessage: 'a', sessionId: one })
+    await stream.next()
+    await gate.reached
+    const turns = [say(one, 'b'), say(one, 'c')]
+    await clock.settle()
+    const left = stream.return()
+    gate.open()
+    await Promise.all([left, ...turns])
+    probe.assertSerialized(one)
+    probe.assertFirstInFirstOut(one)
+    await probe.assertReleased()
+  })
+
+  test('does not count its own look at a free lock, and takes a closed engine for free', async () => {
+    const { engine, probe, one, other, say } = await scene()
+    await Promise.all([say(one), say(one)])
+    await probe.assertReleased(one)
+    expect(() => probe.assertFirstInFirstOut(one)).not.toThrow(/#3/)
+    await engine.close()
+    await probe.assertReleased(one)
+    await probe.assertReleased(other)
+  })
+})
+
+describe('assertSerialized', () => {
+  test('shows a lock that lets everybody in', async () => {
+    useLock({ isOpen: true })
+    const made = await scene()
+    await threeTurns(made)
+    expect(() => made.probe.assertSerialized()).toThrowErrorMatchingInlineSnapshot(`
+      [ExpectationError: Two at a time were inside the lock of session 'session-1': #2 turn of flow 'Talk' entered before #1 turn of flow 'Talk' left.
+      What happened at the lock of session 'session-1':
+        #1 turn of flow 'Talk' asks and enters
+        #2 turn of flow 'Talk' asks and enters
+        #3 turn of flow 'Talk' asks and enters
+        #1 turn of flow 'Talk' leaves
+        #2 turn of flow 'Talk' leaves
+        #3 turn of flow 'Talk' leaves]
+    `)
+  })
+
+  test('is not content with one visitor, or none', async () => {
+    const { probe, one, other, say } = await scene()
+    expect(() => probe.assertSerialized()).toThrowErrorMatchingInlineSnapshot(`
+      [ExpectationError: There is nothing to judge by: fewer than two visitors entered the lock of a session.
+      Nobody came to the lock.
+      Let two turns of one session run at the same time.]
+    `)
+    await say(one)
+    await say(other)
+    expect(() => probe.assertSerialized()).toThrowErrorMatchingInlineSnapshot(`
+      [ExpectationError: There is nothing to judge by: fewer than two visitors entered the lock of a session.
+      What happened at the locks of session 'session-1' and session 'session-2':
+        #1 turn of flow 'Talk' asks and enters (session 'session-1')
+        #1 turn of flow 'Talk' leaves (session 'session-1')
+        #2 turn of flow 'Talk' asks and enters (session 'session-2')
+        #2 turn of flow 'Talk' leaves (session 'session-2')
+      Let two turns of one session run at the same time.]
+    `)
+  })
+})
+
+describe('assertFirstInFirstOut', () => {
+  test('shows a lock that lets the last one in first', async () => {
+    useLock({ next: (line) => line.pop() })
+    const made = await scene()
+    await threeTurns(made)
+    made.probe.assertSerialized()
+    expect(() => made.probe.assertFirstInFirstOut()).toThrowErrorMatchingInlineSnapshot(`
+      [ExpectationError: The lock of session 'session-1' let #3 turn of flow 'Talk' in before #2 turn of flow 'Talk', which had asked earlier.
+      What happened at the lock of session 'session-1':
+        #1 turn of flow 'Talk' asks and enters
+        #2 turn of flow 'Talk' asks
+        #3 turn of flow 'Talk' asks
+        #1 turn of flow 'Talk' leaves
+        #3 turn of flow 'Talk' enters
+        #3 turn of flow 'Talk' leaves
+        #2 turn of flow 'Talk' enters
+        #2 turn of flow 'Talk' leaves]
+    `)
+  })
+
+  test('is not content where nobody had to choose', async () => {
+    const { probe, one, say } = await scene()
+    await Promise.all([say(one), say(one)])
+    expect(() => probe.assertFirstInFirstOut(one)).toThrowErrorMatchingInlineSnapshot(`
+      [ExpectationError: There is nothing to judge by: there were never two waiting at the same time.
+      What happened at the lock of session 'session-1':
+        #1 turn of flow 'Talk' asks and enters
+        #2 turn of flow 'Talk' asks
+        #1 turn of flow 'Talk' leaves
+        #2 turn of flow 'Talk' enters
+        #2 turn of flow 'Talk' leaves
+      Keep the lock with a gate, start two turns or more, then open the gate.]
+    `)
+  })
+})
+
+describe('assertOverlaps', () => {
+  test('shows one lock for all sessions', async () => {
+    useLock({ keyOf: () => 'all' })
+    const made = await scene()
+    await twoSessions(made)
+    expect(() => made.probe.assertOverlaps(made.one, made.other)).toThrowErrorMatchingInlineSnapshot(`
+      [ExpectationError: Sessions 'session-1' and 'session-2' were never inside their locks at the same time. Different sessions must not wait for each other.
+      What happened at the locks of session 'session-1' and session 'session-2':
+        #1 turn of flow 'Talk' asks and enters (session 'session-1')
+        #2 turn of flow 'Talk' asks (session 'session-2')
+        #1 turn of flow 'Talk' leaves (session 'session-1')
+        #2 turn of flow 'Talk' enters (session 'session-2')
+        #2 turn of flow 'Talk' leaves (session 'session-2')
+      If the test itself ran one after the other: keep one session inside with a gate while the other one runs.]
+    `)
+  })
+})
+
+describe('assertReleased', () => {
+  test('shows a lock that is not given back', async () => {
+    useLock({ isReleased: false })
+    const made = await scene()
+    await made.say(made.one)
+    await expect(made.probe.assertReleased()).rejects.toThrowErrorMatchingInlineSnapshot(`
+      [ExpectationError: The lock of session 'session-1' was not given back: #1 turn of flow 'Talk' left last, and still a newcomer does not get in.
+      What happened at the lock of session 'session-1':
+        #1 turn of flow 'Talk' asks and enters
+        #1 turn of flow 'Talk' leaves]
+    `)
+  })
+
+  test('shows who is inside and who waits', async () => {
+    const { engine, probe, one, say } = await scene()
+    const gate = probe.gate(one)
+    const turns = [say(one), engine.deleteSession(one)]
+    await gate.reached
+    await expect(probe.assertReleased(one)).rejects.toThrowErrorMatchingInlineSnapshot(`
+      [ExpectationError: The lock of session 'session-1' is not free.
+        inside   #1 turn of flow 'Talk'
+        waiting  #2 delete
+      Await what was started before this assertion, and open the gates.]
+    `)
+    gate.open()
+    await Promise.all(turns)
+    await probe.assertReleased(one)
+  })
+
+  test('forgets who gave up waiting', async () => {
+    const { engine, clock, probe, one, say } = await scene()
+    const gate = probe.gate(one)
+    const first = say(one)
+    await gate.reached
+    const client = new AbortController()
+    const second = engine.run({ flowName: 'Talk', userMessage: 'b', sessionId: one, signal: client.signal })
+    await clock.settle()
+    client.abort()
+    await second
+    await expect(probe.assertReleased(one)).rejects.not.toThrow('waiting')
+    gate.open()
+    await first
+    await probe.assertReleased(one)
+    expect(() => probe.assertFirstInFirstOut(one)).toThrow("#2 turn of flow 'Talk' is refused")
+  })
+
+  test('needs an engine to ask', async () => {
+    await expect(new LockProbe().assertReleased('a')).rejects.toThrow(
+      'This LockProbe observes no engine. Call observe(engine) first.',
+    )
+  })
+})
+
+describe('watch', () => {
+  /** A flow with a tool, `ask_myself`, that runs the engine on the session of its own turn and waits for the answer. */
+  async function nested() {
+    let engine: FlowEngine | undefined
+    class Ask extends Step {
+      static override readonly id = 'Ask'
+      override tools(turn: Turn) {
+        const sessionId = turn.session.id
+        const execute = async () => (await engine?.run({ flowName: 'Nested', userMessage: 'Me?', sessionId }))?.message
+        return [tool({ name: 'ask_myself', description: 'Asks itself.', execute })]
+      }
+    }
+    class Nested extends Flow {
+      static override readonly id = 'Nested'
+      override model() {
+        return { provider: 'scripted', name: 'scripted' }
+      }
+      override steps() {
+        return [Ask]
+      }
+    }
+    const provider = scriptedProvider(({ origin, messages }) => {
+      const isAsked = origin.turnNumber === 2 && messages.at(-1)?.role === 'user'
+      return isAsked ? { toolCalls: [{ name: 'ask_myself' }] } : 'Hello.'
+    })
+    const made = harness({ flows: [Nested], providers: [provider], generateId: counting(), limits })
+    engine = made.engine
+    const probe = new LockProbe({ clock: made.clock })
+    probe.observe(engine)
+    return { ...made, probe, session: await made.start('Nested') }
+  }
+  const limits = { toolTimeoutMs: 60_000 }
+
+  test('reports a turn that runs the engine on its own session, and waits for itself', async () => {
+    const { engine, clock, probe, session } = await nested()
+    const turn = engine.run({ flowName: 'Nested', userMessage: 'Go', sessionId: session })
+    const watched = clock.runUntil(probe.watch(turn))
+    await expect(watched).rejects.toThrowErrorMatchingInlineSnapshot(`
+      [ExpectationError: The lock of session 'session-1' made no progress for 10000 ms.
+        inside   #1 turn of flow 'Nested', in step 'Ask', in tool 'ask_myself', for 10000 ms
+        waiting  #2 turn of flow 'Nested', for 10000 ms
+      If the one inside waits for one of those waiting, it waits for itself: flow code that runs the engine on its own
+      session and awaits it, or work under withSessionLock that does. Do that after the turn, or on another session.]
+    `)
+    // The engine helps itself in the end: the tool has a deadline.
+    await clock.runUntil(turn)
+    await clock.advance(120_000)
+    await probe.assertReleased()
+  })
+
+  test("reports the application's own work that does so, and all who wait behind it", async () => {
+    const { engine, clock, probe, session } = await nested()
+    const sessions = engine.getFlowSession()
+    const work = sessions.withSessionLock(session, () => engine.deleteSession(session))
+    await clock.advance(1_000)
+    const other = sessions.withSessionLock(session, () => 'other')
+    await expect(clock.runUntil(probe.watch(work))).rejects.toThrowErrorMatchingInlineSnapshot(`
+      [ExpectationError: The lock of session 'session-1' made no progress for 10000 ms.
+        inside   #1 work, for 11000 ms
+        waiting  #2 delete, for 11000 ms
+        waiting  #3 work, for 10000 ms
+      If the one inside waits for one of those waiting, it waits for itself: flow code that runs the engine on its own
+      session and awaits it, or work under withSessionLock that does. Do that after the turn, or on another session.]
+    `)
+    await clock.runUntil(Promise.all([work, other]))
+  })
+
+  test('reports a lock that was not passed on', async () => {
+    useLock({ isReleased: false })
+    const { probe, clock, one, say } = await scene()
+    await say(one)
+    const turn = say(one)
+    await expect(clock.runUntil(probe.watch(turn))).rejects.toThrowErrorMatchingInlineSnapshot(`
+      [ExpectationError: The lock of session 'session-1' made no progress for 10000 ms.
+        inside   nobody: the lock was not passed on
+        waiting  #2 turn of flow 'Talk', for 10000 ms]
+    `)
+  })
+
+  test('reports a gate that nobody opens', async () => {
+    const { probe, clock, one, say } = await scene()
+    const gate = probe.gate()
+    const turns = [say(one), say(one)]
+    await gate.reached
+    await expect(clock.runUntil(probe.watch(Promise.all(turns)))).rejects.toThrowErrorMatchingInlineSnapshot(`
+      [ExpectationError: The lock of session 'session-1' made no progress for 10000 ms.
+        inside   #1 turn of flow 'Talk', for 10000 ms
+        waiting  #2 turn of flow 'Talk', for 10000 ms
+      A gate of this session is closed: open it, and the lock goes on.]
+    `)
+    gate.open()
+    await Promise.all(turns)
+  })
+
+  test('settles as the promise does, and leaves no timer', async () => {
+    const { probe, clock, one, say } = await scene()
+    const both = Promise.all([say(one, 'a'), say(one, 'b')])
+    expect((await probe.watch(both)).map(({ message }) => message)).toEqual(['a', 'b'])
+    await expect(probe.watch(Promise.reject(new Error('broke')))).rejects.toThrow('broke')
+    expect(clock.pending).toBe(0)
+  })
+
+  test('is patient as long as the lock gets on', async () => {
+    const { engine, probe, clock, one } = await scene()
+    const work = () => new Promise<void>((resolve) => clock.setTimer(resolve, 9_000))
+    const works = [1, 2, 3].map(() => engine.getFlowSession().withSessionLock(one, work))
+    await clock.runUntil(probe.watch(Promise.all(works)))
+    expect(clock.iso).toBe('2026-01-01T00:00:27.000Z')
+  })
+
+  test('is as patient as it is told, and with a lock that nobody waits for, for ever', async () => {
+    const { engine, clock, one } = await scene()
+    const probe = new LockProbe({ clock, stuckAfterMs: 100 })
+    probe.observe(engine)
+    const work = () => new Promise<void>((resolve) => clock.setTimer(resolve, 20_000))
+    const first = engine.getFlowSession().withSessionLock(one, work)
+    const watched = probe.watch(first)
+    await clock.advance(19_000)
+    const second = engine.getFlowSession().withSessionLock(one, () => 'second')
+    const failing = expect(watched).rejects.toThrow('made no progress for 100 ms')
+    await clock.advance(100)
+    await failing
+    await clock.runUntil(Promise.all([first, second]))
+  })
+})
+
+test('a probe observes one engine', async () => {
+  const { engine, probe } = await scene()
+  expect(() => probe.observe(engine)).toThrow('A LockProbe observes one engine. Make another probe for this one.')
+})

@@ -1,0 +1,883 @@
+// A stored session as a test: what is read from its document, what is refused and why, and what a changed flow shows.
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import {
+  Flow,
+  type FlowConstructor,
+  finish,
+  go,
+  HttpContentType,
+  LogicStep,
+  reply,
+  retry,
+  type SessionDocument,
+  Step,
+  type StepConstructor,
+  stay,
+  ToolError,
+  type Turn,
+  tool,
+} from '../../src/index.js'
+import { Conversation, type ConversationOptions } from '../conversation/conversation.js'
+import { recordingOf, replay } from './recording.js'
+
+const Name = z.object({ name: z.string() })
+
+class AskName extends Step<{ name?: string; tries?: number }> {
+  static override readonly id: string = 'AskName'
+  override initialState() {
+    return { tries: 0 }
+  }
+  override tools() {
+    return [
+      tool({
+        name: 'capture_name',
+        description: 'Record the full name.',
+        input: Name,
+        execute: ({ name }) => this.capture(name),
+      }),
+    ]
+  }
+  capture(name: string): unknown {
+    this.state.tries = (this.state.tries ?? 0) + 1
+    if (!name.includes(' ')) throw new ToolError('First and last name, please.')
+    this.state.name = name
+    return go(AskColour)
+  }
+}
+class AskColour extends Step {
+  static override readonly id: string = 'AskColour'
+  override onReply(text: string, turn: Turn) {
+    if (text === 'Bye') return finish(`Bye, ${turn.stateOf(AskName).name}.`)
+    return text === '' ? retry('Say something.') : text
+  }
+}
+class Onboarding extends Flow {
+  static override readonly id: string = 'Onboarding'
+  override model() {
+    return { provider: 'openai', name: 'gpt-5-mini' }
+  }
+  override steps(): StepConstructor[] {
+    return [AskName, AskColour]
+  }
+}
+
+const capture = (name: string) => ({ text: 'One moment.', toolCalls: [{ name: 'capture_name', input: { name } }] })
+
+/** A stored session: what the user said, over what the model answered. */
+async function stored(
+  flow: FlowConstructor,
+  script: NonNullable<ConversationOptions['script']>,
+  said: readonly string[],
+  options: ConversationOptions = {},
+): Promise<SessionDocument> {
+  await using conversation = new Conversation(flow, { ...options, script })
+  for (const text of said) {
+    await conversation.say(text)
+    await conversation.advance(60_000)
+  }
+  return conversation.document()
+}
+
+/** Three turns: a refused name, a name and a move, an answer that is asked for again, and the end. */
+const onboarding = (): Promise<SessionDocument> =>
+  stored(
+    Onboarding,
+    ['Your name?', capture('Ada'), 'And the last one?', capture('Ada Lovelace'), '', 'Your colour?', 'Bye'],
+    ['Hello', 'Ada', 'Ada Lovelace', 'blue'],
+    { config: { tenant: 'north' }, owner: 'ada' },
+  )
+
+/** The document with some of it changed, as a JSON text may be. */
+function changed(document: SessionDocument, change: (draft: Draft) => unknown): SessionDocument {
+  const draft = JSON.parse(JSON.stringify(document))
+  change(draft)
+  return draft
+}
+
+/** What `run` fails with. */
+function failureOf(run: () => unknown): string {
+  try {
+    run()
+    return 'no failure'
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
+/** A document that can be written to. */
+type Draft = {
+  -readonly [Key in keyof SessionDocument]: SessionDocument[Key]
+} & {
+  history: SessionDocument['history'][number][]
+  usage: { modelCalls: number }
+  flow: {
+    memory: Record<string, { messages: { role: string; parts: unknown[]; turn: number }[] }>
+    currentStep: string
+  }
+}
+
+describe('recordingOf', () => {
+  test('gives the turns of the user and the replies of the model, tool calls and retries among them', async () => {
+    const recording = recordingOf(await onboarding())
+    expect(recording.turns.map(({ said }) => said)).toEqual(['Hello', 'Ada', 'Ada Lovelace', 'blue'])
+    expect(recording.script).toEqual({
+      AskName: [
+        { text: 'Your name?' },
+        {
+          text: 'One moment.',
+          toolCalls: [{ name: 'capture_name', input: { name: 'Ada' }, id: 'call-1', offered: false }],
+        },
+        { text: 'And the last one?' },
+        {
+          text: 'One moment.',
+          toolCalls: [{ name: 'capture_name', input: { name: 'Ada Lovelace' }, id: 'call-2', offered: false }],
+        },
+      ],
+      AskColour: [{ text: '' }, { text: 'Your colour?' }, { text: 'Bye' }],
+    })
+    expect(recording).toMatchObject({
+      flow: 'Onboarding',
+      config: { tenant: 'north' },
+      owner: 'ada',
+      completed: true,
+      states: { AskName: { name: 'Ada Lovelace', tries: 2 }, AskColour: {}, End: {} },
+    })
+  })
+
+  test('tells calls with one ID apart by their order: an ID counts within one answer', async () => {
+    const call = (name: string) => ({ toolCalls: [{ name: 'capture_name', input: { name }, id: 'call-0' }] })
+    const document = await stored(
+      Onboarding,
+      [call('Ada'), call('Bo'), call('Ada Lovelace'), 'Your colour?'],
+      ['Hello'],
+    )
+    const [turn] = recordingOf(document).turns
+    expect(turn?.toolCalls.map(({ output }) => output)).toEqual([
+      'First and last name, please.',
+      'First and last name, please.',
+      'Done.',
+    ])
+    await replay(Onboarding, recordingOf(document))
+  })
+
+  test('is plain JSON, and its script plays a conversation', async () => {
+    const recording = recordingOf(await onboarding())
+    expect(JSON.parse(JSON.stringify(recording))).toEqual(recording)
+    await using conversation = new Conversation(Onboarding, { script: recording.script })
+    for (const { said } of recording.turns) await conversation.say(said)
+    conversation.expectReply('Bye, Ada Lovelace.').expectCompleted()
+  })
+
+  test('refuses what is not there', () => {
+    expect(() => recordingOf(undefined)).toThrowErrorMatchingInlineSnapshot(
+      `[ExpectationError: There is no session to record: the store has none by that ID.]`,
+    )
+  })
+
+  test('refuses an aborted session', async () => {
+    await using conversation = new Conversation(Onboarding, { script: ['Hello', new Error('down')] })
+    await conversation.say('Hello')
+    await conversation.say('again')
+    conversation.expectError('MODEL_ERROR')
+    const document = await conversation.document()
+    expect(() => recordingOf(document)).toThrowErrorMatchingInlineSnapshot(
+      `[ExpectationError: Session 'session-1' cannot be recorded: it was aborted (Model 'gpt-5-mini' of provider 'openai' failed.). Of the turn that failed nothing is stored, neither what was said nor what models answered.]`,
+    )
+  })
+
+  const damages: [string, (draft: Draft) => unknown][] = [
+    ['no history', (draft) => draft.history.splice(0)],
+    ['the first turn gone', (draft) => draft.history.shift()],
+    ['a turn in the middle gone', (draft) => draft.history.splice(1, 1)],
+    ['the last turn gone', (draft) => draft.history.pop()],
+    [
+      'a turn twice',
+      (draft) => {
+        draft.history.splice(1, 1, ...draft.history.slice(0, 1))
+      },
+    ],
+    [
+      'messages of a turn that is not there',
+      (draft) => {
+        for (const message of draft.flow.memory.AskColour?.messages ?? []) message.turn += 3
+      },
+    ],
+    ['messages in another order', (draft) => draft.flow.memory.AskName?.messages.reverse()],
+    ['the messages of a turn gone', (draft) => draft.flow.memory.AskName?.messages.splice(0, 2)],
+    ['a namespace gone', (draft) => delete draft.flow.memory.AskColour],
+    ['what the user said gone', (draft) => draft.flow.memory.AskName?.messages.splice(2, 1)],
+    ['a tool call gone', (draft) => draft.flow.memory.AskName?.messages.splice(3, 1)],
+    ['the result of a tool gone', (draft) => draft.flow.memory.AskName?.messages.splice(4, 1)],
+    ['the last result of a tool gone', (draft) => draft.flow.memory.AskName?.messages.splice(-1, 1)],
+    ['the answer to a retry gone', (draft) => draft.flow.memory.AskColour?.messages.splice(3, 1)],
+    ['fewer model calls', (draft) => (draft.usage.modelCalls -= 3)],
+  ]
+
+  test('refuses a session whose memory was summed up', async () => {
+    const document = changed(await onboarding(), ({ flow }) => {
+      const { messages } = flow.memory.AskName as { messages: object[] }
+      messages.splice(0, 2, { role: 'user', parts: [{ type: 'text', text: 'Summary' }], turn: 1, summary: true })
+    })
+    expect(failureOf(() => recordingOf(document))).toBe(
+      "Session 'session-1' cannot be recorded: its memory 'AskName' was summed up, and of what was said up to turn 1 only the summary is left.",
+    )
+  })
+
+  test('refuses a session that is not whole, and says what is missing', async () => {
+    const document = await onboarding()
+    const texts = damages.map(([what, change]) => {
+      return `${what}: ${failureOf(() => recordingOf(changed(document, change)))}`
+    })
+    expect(texts.join('\n')).toMatchInlineSnapshot(`
+      "no history: Session 'session-1' cannot be recorded: no turn of it is stored.
+      the first turn gone: Session 'session-1' cannot be recorded: its history is not whole: turn 1 is missing (entry 1 is turn 2).
+      a turn in the middle gone: Session 'session-1' cannot be recorded: its history is not whole: turn 2 is missing (entry 2 is turn 3).
+      the last turn gone: Session 'session-1' cannot be recorded: its history ends in step 'AskColour', and its current step is 'End': turns are missing.
+      a turn twice: Session 'session-1' cannot be recorded: its history is not whole: turn 1 is there twice (entry 2 is turn 1).
+      messages of a turn that is not there: Session 'session-1' cannot be recorded: its memory has messages of turn 6 in namespace 'AskColour', and its history has 4 turns.
+      messages in another order: Session 'session-1' cannot be recorded: the messages of turn 3 in namespace 'AskName' are not whole: they do not begin with what the user said.
+      the messages of a turn gone: Session 'session-1' cannot be recorded: turn 1 ended in model step 'AskName', and no namespace has its reply "Your name?": messages are missing.
+      a namespace gone: Session 'session-1' cannot be recorded: turn 3 ended in model step 'AskColour', and no namespace has its reply "Your colour?": messages are missing.
+      what the user said gone: Session 'session-1' cannot be recorded: the messages of turn 2 in namespace 'AskName' are not whole: they do not begin with what the user said.
+      a tool call gone: Session 'session-1' cannot be recorded: the messages of turn 2 in namespace 'AskName' are not whole: the result of 'capture_name' (call-1) has no call.
+      the result of a tool gone: Session 'session-1' cannot be recorded: the messages of turn 2 in namespace 'AskName' are not whole: the tool call call-1 has no result.
+      the last result of a tool gone: Session 'session-1' cannot be recorded: the messages of turn 3 in namespace 'AskName' are not whole: the tool call call-2 has no result.
+      the answer to a retry gone: Session 'session-1' cannot be recorded: the messages of turn 3 in namespace 'AskColour' are not whole: they end with a question that nobody answered.
+      fewer model calls: Session 'session-1' cannot be recorded: it counts 4 model calls, its memory has 8 replies, and 1 to 3 of those can be the flow's own: messages are missing, or were changed."
+    `)
+  })
+})
+
+/** Answers some things itself, in the middle of a model step. */
+class AskPlan extends Step {
+  static override readonly id: string = 'AskPlan'
+  override tools() {
+    return [
+      tool({ name: 'show_plans', description: 'All of them.', execute: () => reply('S, M or L.') }),
+      tool({ name: 'count_plans', description: 'How many.', execute: () => ({ plans: 3 }) }),
+      tool({ name: 'to_text', description: 'In words.', execute: () => stay('three') }),
+    ]
+  }
+}
+class Plans extends Onboarding {
+  static override readonly id: string = 'Plans'
+  override steps(): StepConstructor[] {
+    return [AskPlan]
+  }
+}
+const call = (name: string) => ({ toolCalls: [{ name }] })
+
+describe('replies that no model made', () => {
+  const plans = (): Promise<SessionDocument> =>
+    stored(Plans, ['Hello.', call('show_plans'), call('count_plans'), 'Three.'], ['Hi', 'plans?', 'how many?'])
+
+  test('are told from those of a model where the document knows, and asked for where it does not', async () => {
+    const document = await plans()
+    expect(() => recordingOf(document)).toThrowErrorMatchingInlineSnapshot(`
+      [ExpectationError: Session 'session-1' cannot be recorded: 1 reply of these 2 the flow made itself, without a model, and the document does not tell which:
+        turn 1: "Hello."
+        turn 2: "S, M or L."
+      Name the turns in which the flow answered itself: recordingOf(document, { ownReplies: [1] }).]
+    `)
+    expect(recordingOf(document, { ownReplies: [2] }).turns.map(({ replies }) => replies.AskPlan?.length)).toEqual([
+      1, 1, 2,
+    ])
+  })
+
+  test('and are not taken from a wrong answer', async () => {
+    const document = await plans()
+    const answers = [[], [1, 2], [3], [2, 3]]
+    const texts = answers.map((ownReplies) => failureOf(() => recordingOf(document, { ownReplies })))
+    expect(texts.join('\n')).toMatchInlineSnapshot(`
+      "Session 'session-1' cannot be recorded: ownReplies leaves 0 replies to the flow, and by its model calls it is 1, among turns 1, 2. If attempts at calls failed, name their number: recordingOf(document, { ownReplies, failedAttempts: 1 }).
+      Session 'session-1' cannot be recorded: ownReplies leaves 2 replies to the flow, and by its model calls it is 1, among turns 1, 2. If attempts at calls failed, name their number: recordingOf(document, { ownReplies, failedAttempts: 1 }).
+      Session 'session-1' cannot be recorded: ownReplies names turn 3, and no reply of it can be the flow's own.
+      Session 'session-1' cannot be recorded: ownReplies names turn 3, and no reply of it can be the flow's own."
+    `)
+  })
+
+  test('are all those that can be, where so many were made', async () => {
+    const document = await stored(Plans, [call('show_plans'), call('show_plans')], ['plans?', 'again?'])
+    expect(recordingOf(document).script.AskPlan).toHaveLength(2)
+  })
+
+  test('are those of a step that no model ever answered for', async () => {
+    class Silent extends Step {
+      static override readonly id = 'Silent'
+      override onEnter() {
+        return reply('I say this myself.')
+      }
+    }
+    class Mixed extends Plans {
+      override steps() {
+        return [Starts, Silent, AskPlan]
+      }
+    }
+    class Starts extends LogicStep {
+      static override readonly id = 'Starts'
+      override run(turn: Turn) {
+        return turn.message === 'plans?' ? go(AskPlan) : go(Silent)
+      }
+    }
+    class Talks extends Mixed {
+      override steps() {
+        return [AskPlan, Starts, Silent]
+      }
+    }
+    const document = await stored(Mixed, [], ['Hi'])
+    expect(recordingOf(document).script).toEqual({})
+    const talked = await stored(Talks, ['Hello.'], ['Hi'])
+    expect(recordingOf(talked).script).toEqual({ AskPlan: [{ text: 'Hello.' }] })
+  })
+
+  test('are bytes, of which memory has only the type', async () => {
+    class Draws extends AskPlan {
+      override tools() {
+        const execute = () => reply('aGk=').withContentType('image/png', { encoding: 'base64' })
+        return [tool({ name: 'draw', description: 'A picture.', execute })]
+      }
+    }
+    class Drawing extends Plans {
+      override steps() {
+        return [Draws]
+      }
+    }
+    const document = await stored(Drawing, [call('draw')], ['draw'])
+    const recording = recordingOf(document)
+    expect(recording.script).toEqual({
+      AskPlan: [{ toolCalls: [{ name: 'draw', input: {}, id: 'call-1', offered: false }] }],
+    })
+    expect(await replay(Drawing, recording)).toMatchObject({ history: [{ encoding: 'base64' }] })
+  })
+})
+
+describe('a model that failed', () => {
+  const busy = { failure: { statusCode: 429, retryAfterMs: 2000 } }
+  const cut = { text: 'Your name', cutAfter: 1 }
+
+  test('and answered at another attempt is recorded as its answer, and replayed', async () => {
+    const document = await stored(
+      Onboarding,
+      [busy, cut, 'Your name?', busy, capture('Ada Lovelace'), 'Bye'],
+      ['Hi', 'Ada'],
+    )
+    expect([document.usage.modelCalls, document.runStatus]).toEqual([6, 'completed'])
+    const recording = recordingOf(document)
+    expect(recording.turns.map(({ replies }) => replies)).toMatchObject([
+      { AskName: [[{ text: 'Your name?' }]] },
+      { AskName: [[{ type: 'text' }, { type: 'tool-call' }]], AskColour: [[{ text: 'Bye' }]] },
+    ])
+    expect((await replay(Onboarding, recording)).usage.modelCalls).toBe(3)
+  })
+
+  test('is one reason more why a document does not tell who answered', async () => {
+    const document = await stored(Plans, [busy, 'Hello.', call('show_plans')], ['Hi', 'plans?'])
+    await expect(replay(Plans, recordingOf(document))).rejects.toThrow('1 reply for memory')
+    const ownReplies = [2]
+    expect(failureOf(() => recordingOf(document, { ownReplies }))).toContain(
+      'If attempts at calls failed, name their number: recordingOf(document, { ownReplies, failedAttempts: 1 }).',
+    )
+    expect(failureOf(() => recordingOf(document, { failedAttempts: 3 }))).toContain(
+      'it counts 3 model calls, 3 of which failed, its memory has 3 replies, and 0 to 2 of those',
+    )
+    await replay(Plans, recordingOf(document, { ownReplies, failedAttempts: 1 }))
+  })
+
+  test('for good is replayed where the flow had an answer of its own', async () => {
+    class Careful extends AskName {
+      override onModelError() {
+        return reply('Later, please.')
+      }
+    }
+    class CarefulOnboarding extends Onboarding {
+      override steps() {
+        return [Careful, AskColour]
+      }
+    }
+    class Changed extends Careful {
+      override onModelError() {
+        return reply('Not now.')
+      }
+    }
+    class ChangedOnboarding extends CarefulOnboarding {
+      override steps() {
+        return [Changed, AskColour]
+      }
+    }
+    const document = await stored(
+      CarefulOnboarding,
+      ['Your name?', new Error('down'), 'Your name?'],
+      ['Hi', 'Ada', 'Ada'],
+    )
+    const recording = recordingOf(document, { ownReplies: [2], failedAttempts: 1 })
+    expect(recording.turns.map(({ reply: text }) => text)).toEqual(['Your name?', 'Later, please.', 'Your name?'])
+    await replay(CarefulOnboarding, recording)
+    await expect(replay(ChangedOnboarding, recording)).rejects.toThrow(
+      "asks a model once more than was recorded for memory 'AskName'",
+    )
+  })
+
+  test('and a turn that was streamed are recorded like any other', async () => {
+    await using conversation = new Conversation(Onboarding, {
+      script: [cut, 'Your name?', capture('Ada Lovelace'), 'Bye'],
+    })
+    for (const text of ['Hi', 'Ada Lovelace']) await conversation.stream(text).reply()
+    const document = await conversation.document()
+    expect((await replay(Onboarding, recordingOf(document))).flow).toEqual(document.flow)
+  })
+})
+
+describe('images and files that the user sent', () => {
+  const photo = { type: 'image', mediaType: 'image/png', data: 'iVBORw0KGgo=' } as const
+  const manual = { type: 'file', mediaType: 'application/pdf', url: 'https://shop.example/manual.pdf' } as const
+
+  class Look extends Step<{ seen?: number }> {
+    static override readonly id: string = 'Look'
+    override tools() {
+      return [
+        tool({
+          name: 'look',
+          description: 'Look at it.',
+          execute: (_input, turn) => {
+            this.state.seen = (this.state.seen ?? 0) + turn.attachments.length
+            return go(Judge).withMessage('Judge it.')
+          },
+        }),
+      ]
+    }
+  }
+  class Judge extends Step {
+    static override readonly id: string = 'Judge'
+  }
+  class Desk extends Flow {
+    static override readonly id: string = 'Desk'
+    override model() {
+      return { provider: 'openai', name: 'gpt-5-mini' }
+    }
+    override steps(): StepConstructor[] {
+      return [Look, Judge]
+    }
+  }
+
+  async function withAttachments(): Promise<SessionDocument> {
+    await using conversation = new Conversation(Desk, {
+      script: ['What is it?', { toolCalls: [{ name: 'look' }] }, 'A teapot.', 'Yes.'],
+    })
+    await conversation.say('Hello')
+    await conversation.say('', { attachments: [photo, manual] })
+    await conversation.say('Thanks')
+    return conversation.document()
+  }
+
+  test('are in the recording, once for the turn, whoever heard them', async () => {
+    const { turns } = recordingOf(await withAttachments())
+    expect(turns.map((turn) => turn.attachments)).toEqual([undefined, [photo, manual], undefined])
+    expect(turns.map((turn) => 'attachments' in turn)).toEqual([false, true, false])
+  })
+
+  test('come again when it is replayed, also where their message had no text', async () => {
+    const document = await withAttachments()
+    const recording = JSON.parse(JSON.stringify(recordingOf(document)))
+    const { flow } = await replay(Desk, recording)
+    expect(flow.memory).toEqual(document.flow.memory)
+    expect(flow.steps.Look?.state).toEqual({ seen: 2 })
+  })
+
+  test('are refused by the limits of the replay, like any others', async () => {
+    const recording = recordingOf(await withAttachments())
+    await expect(replay(Desk, recording, { limits: { maxAttachmentBytes: 10 } })).rejects.toThrow(
+      /failed with LIMIT_EXCEEDED/,
+    )
+  })
+})
+
+describe('replay', () => {
+  test('is content with the flow that was recorded, and ends with the same session', async () => {
+    const document = await onboarding()
+    const replayed = await replay(Onboarding, JSON.parse(JSON.stringify(recordingOf(document))))
+    expect({ ...replayed, revision: '' }).toEqual({ ...document, revision: '' })
+  })
+
+  test('is content with a flow and steps that were only renamed', async () => {
+    class AskFullName extends AskName {
+      static override readonly id = 'AskFullName'
+      static override readonly aliases = ['AskName']
+    }
+    class AskHue extends Step {
+      static override readonly id = 'AskColour'
+      override onReply(text: string, turn: Turn) {
+        if (text === 'Bye') return finish(`Bye, ${turn.stateOf(AskFullName).name}.`)
+        return text === '' ? retry('Say something.') : text
+      }
+    }
+    class Renamed extends Onboarding {
+      static override readonly id = 'Renamed'
+      static override readonly aliases = ['Onboarding']
+      override steps() {
+        return [AskFullName, AskHue]
+      }
+    }
+    await replay(Renamed, recordingOf(await onboarding()))
+  })
+
+  test('gives each step of a shared memory what was said to it, in its order', async () => {
+    class First extends AskName {
+      override readonly memory: string = 'talk'
+      override capture() {
+        return go(Second)
+      }
+    }
+    class Second extends Step {
+      static override readonly id = 'Second'
+      override readonly memory: string = 'talk'
+    }
+    const flow = like(First, Second)
+    const document = await stored(flow, ['Hi.', capture('Ada'), 'Your colour?', 'Nice.'], ['Hello', 'Ada', 'blue'])
+    const recording = recordingOf(document)
+    expect(Object.keys(recording.script)).toEqual(['talk'])
+    await replay(flow, recording)
+    await expect(
+      replay(
+        like(
+          First,
+          class extends Second {
+            override readonly memory = 'other'
+          },
+        ),
+        recording,
+      ),
+    ).rejects.toThrowErrorMatchingInlineSnapshot(`
+      [ExpectationError: Session 'session-1' of flow 'Onboarding', replayed, differs at turn 2 of 3.
+
+        User: "Ada"
+
+        model calls
+          + step 'Second' asks a model once more than was recorded for memory 'other'
+          + it was told last: "Ada"
+
+        - as recorded, + as replayed
+
+      Mend the flow, or record the session anew where the change is meant.]
+    `)
+  })
+
+  test('refuses another flow', async () => {
+    const recording = recordingOf(await onboarding())
+    await expect(replay(Plans, recording)).rejects.toThrowErrorMatchingInlineSnapshot(
+      `[ExpectationError: The recording is of flow 'Onboarding', and not of 'Plans' or a former name of it.]`,
+    )
+  })
+
+  /** A flow like Onboarding, with other steps. */
+  const like = (...steps: StepConstructor[]): FlowConstructor =>
+    class extends Onboarding {
+      override steps() {
+        return steps
+      }
+    }
+
+  const changes: [string, FlowConstructor][] = [
+    [
+      'a reply and a step',
+      like(
+        class extends AskName {
+          override capture(name: string) {
+            super.capture(name)
+            return go(AskColour).withReply('Thank you.')
+          }
+        },
+        AskColour,
+      ),
+    ],
+    [
+      'the result of a tool',
+      like(
+        class extends AskName {
+          override capture(name: string) {
+            if (!name.includes(' ')) this.state.tries = 1
+            return name.includes(' ') ? super.capture(name) : { ok: false }
+          }
+        },
+        AskColour,
+      ),
+    ],
+    [
+      'one state at the end',
+      like(
+        class extends AskName {
+          override capture(name: string) {
+            this.state.tries = 7
+            return super.capture(name)
+          }
+        },
+        AskColour,
+      ),
+    ],
+    [
+      'what an onReply makes of an answer',
+      like(
+        AskName,
+        class extends AskColour {
+          override onReply(text: string, turn: Turn) {
+            const answer = super.onReply(text, turn)
+            return typeof answer === 'string' ? `${answer} (Say it in one word.)` : answer
+          }
+        },
+      ),
+    ],
+    [
+      'what the model is told of a mistake',
+      like(
+        AskName,
+        class extends AskColour {
+          override onReply(text: string, turn: Turn) {
+            return text === '' ? retry('Speak up.') : super.onReply(text, turn)
+          }
+        },
+      ),
+    ],
+    [
+      'a content type',
+      like(
+        class extends AskName {
+          override capture(name: string) {
+            const moved = super.capture(name)
+            return moved === undefined ? moved : go(AskColour).withContentType(HttpContentType.Html)
+          }
+        },
+        AskColour,
+      ),
+    ],
+    [
+      'one model call more',
+      like(
+        class extends AskName {
+          override capture(name: string) {
+            super.capture(name)
+            return 'Noted.'
+          }
+        },
+        AskColour,
+      ),
+    ],
+    [
+      'a model call less',
+      like(
+        AskName,
+        class extends AskColour {
+          override onReply(text: string, turn: Turn) {
+            return text === '' ? reply('Your colour?') : super.onReply(text, turn)
+          }
+        },
+      ),
+    ],
+    [
+      'a turn that fails',
+      like(
+        class extends AskName {
+          override capture(name: string) {
+            if (name.includes(' ')) throw new Error('No such table: names')
+            return super.capture(name)
+          }
+        },
+        AskColour,
+      ),
+    ],
+    [
+      'an end that comes early',
+      like(
+        AskName,
+        class extends AskColour {
+          override onReply(text: string) {
+            return text === '' ? finish('Your colour?') : text
+          }
+        },
+      ),
+    ],
+    [
+      'the context',
+      class extends Onboarding {
+        override init() {
+          this.addContext({ plan: 'S' })
+        }
+      },
+    ],
+  ]
+
+  test('shows the first turn that differs, and in what', async () => {
+    const recording = recordingOf(await onboarding())
+    const texts: string[] = []
+    for (const [what, flow] of changes) {
+      const error = await replay(flow, recording).then(
+        () => undefined,
+        (thrown: Error) => thrown,
+      )
+      texts.push(`# ${what}\n\n${error?.message}`)
+    }
+    expect(texts.join('\n\n')).toMatchInlineSnapshot(`
+      "# a reply and a step
+
+      Session 'session-1' of flow 'Onboarding', replayed, differs at turn 3 of 4.
+
+        User: "Ada Lovelace"
+
+        model calls
+          - 2 replies for memory 'AskColour': '', 'Your colour?'
+        reply
+          - Your colour?
+          + Thank you.
+
+        - as recorded, + as replayed
+
+      Mend the flow, or record the session anew where the change is meant.
+
+      # the result of a tool
+
+      Session 'session-1' of flow 'Onboarding', replayed, differs at turn 2 of 4.
+
+        User: "Ada"
+
+        tool calls
+          - capture_name {"name":"Ada"} failed: "First and last name, please."
+          + capture_name {"name":"Ada"} = {"ok":false}
+
+        - as recorded, + as replayed
+
+      Mend the flow, or record the session anew where the change is meant.
+
+      # one state at the end
+
+      Session 'session-1' of flow 'Onboarding', replayed, differs at turn 4 of 4.
+
+        User: "blue"
+
+        state of AskName
+          - {"name":"Ada Lovelace","tries":2}
+          + {"name":"Ada Lovelace","tries":8}
+
+        - as recorded, + as replayed
+
+      Mend the flow, or record the session anew where the change is meant.
+
+      # what an onReply makes of an answer
+
+      Session 'session-1' of flow 'Onboarding', replayed, differs at turn 3 of 4.
+
+        User: "Ada Lovelace"
+
+        reply
+          - Your colour?
+          + Your colour? (Say it in one word.)
+
+        - as recorded, + as replayed
+
+      Step 'AskColour' has an onReply: the recording has what it sent, and not what the model said to it.
+      Mend the flow, or record the session anew where the change is meant.
+
+      # what the model is told of a mistake
+
+      Session 'session-1' of flow 'Onboarding', replayed, differs at turn 3 of 4.
+
+        User: "Ada Lovelace"
+
+        memory 'AskColour'
+          - user: Say something.
+          + user: Speak up.
+
+        - as recorded, + as replayed
+
+      Mend the flow, or record the session anew where the change is meant.
+
+      # a content type
+
+      Session 'session-1' of flow 'Onboarding', replayed, differs at turn 3 of 4.
+
+        User: "Ada Lovelace"
+
+        content type
+          - text/plain
+          + text/html
+
+        - as recorded, + as replayed
+
+      Mend the flow, or record the session anew where the change is meant.
+
+      # one model call more
+
+      Session 'session-1' of flow 'Onboarding', replayed, differs at turn 3 of 4.
+
+        User: "Ada Lovelace"
+
+        model calls
+          + step 'AskName' asks a model once more than was recorded for memory 'AskName'
+          + it was told last: capture_name = "Noted."
+
+        - as recorded, + as replayed
+
+      Mend the flow, or record the session anew where the change is meant.
+
+      # a model call less
+
+      Session 'session-1' of flow 'Onboarding', replayed, differs at turn 3 of 4.
+
+        User: "Ada Lovelace"
+
+        model calls
+          - 1 reply for memory 'AskColour': 'Your colour?'
+
+        - as recorded, + as replayed
+
+      Step 'AskColour' has an onReply: the recording has what it sent, and not what the model said to it.
+      Mend the flow, or record the session anew where the change is meant.
+
+      # a turn that fails
+
+      Session 'session-1' of flow 'Onboarding', replayed, differs at turn 3 of 4.
+
+        User: "Ada Lovelace"
+
+        reply
+          - Your colour?
+          + failed with TOOL_ERROR: No such table: names
+
+        - as recorded, + as replayed
+
+      Mend the flow, or record the session anew where the change is meant.
+
+      # an end that comes early
+
+      Session 'session-1' of flow 'Onboarding', replayed, differs at turn 3 of 4.
+
+        User: "Ada Lovelace"
+
+        model calls
+          - 1 reply for memory 'AskColour': 'Your colour?'
+        step
+          - AskColour
+          + End
+        completed
+          - false
+          + true
+
+        - as recorded, + as replayed
+
+      Step 'AskColour' has an onReply: the recording has what it sent, and not what the model said to it.
+      Mend the flow, or record the session anew where the change is meant.
+
+      # the context
+
+      Session 'session-1' of flow 'Onboarding', replayed, differs at turn 4 of 4.
+
+        User: "blue"
+
+        context
+          - {"config":{"tenant":"north"}}
+          + {"config":{"tenant":"north"},"plan":"S"}
+
+        - as recorded, + as replayed
+
+      Mend the flow, or record the session anew where the change is meant."
+    `)
+  })
+})

@@ -1,0 +1,167 @@
+/**
+ * A stored session as a test: what the user said and what models answered, taken from its document, and run again on the
+ * code at hand. Whether a session is whole is decided in `recording/whole-session.ts`, what differs in
+ * `recording/replay-differences.ts`.
+ */
+import {
+  type FlowConstructor,
+  FlowEngine,
+  type FlowEngineOptions,
+  type JsonObject,
+  MemorySessionStore,
+  type SessionDocument,
+} from '../../src/index.js'
+import { ExpectationError } from '../expectations/expectation-error.js'
+import { instrumentFlow } from '../flow-coverage/instrumented-flow.js'
+import type { ScriptedAnswer } from '../scripted-model/scripted-model.js'
+import { VirtualClock } from '../virtual-clock/virtual-clock.js'
+import { RecordedModel, StepNames } from './recorded-model.js'
+import {
+  answerOf,
+  attachmentsOf,
+  configOf,
+  type RecordedTurn,
+  type Recording,
+  toolCallsOf,
+  turnMessagesOf,
+} from './recorded-turn.js'
+import { differencesOf, replayFailure } from './replay-differences.js'
+import { ownTextsOf, requireWhole } from './whole-session.js'
+
+/** What {@link recordingOf} takes beside the document. */
+export interface RecordingOptions {
+  /**
+   * The turns whose last reply in memory the flow made itself, without a model, where the document cannot tell. Default:
+   * such a session is refused, and the turns in question are named.
+   */
+  readonly ownReplies?: readonly number[]
+  /**
+   * How many attempts at model calls failed: the document counts them among its `usage.modelCalls`, and does not tell.
+   * Default: as few as the document allows.
+   */
+  readonly failedAttempts?: number
+}
+
+export type { Recording }
+
+/**
+ * Makes a recording of a stored session, from any store.
+ *
+ * A text that a step's `onReply` changed is recorded as it was sent: what the model said in its place is not stored. Nor
+ * are attempts that failed: a call that was tried again is recorded as its answer.
+ *
+ * @throws `ExpectationError` that says what is missing: where the session was aborted, its history or its messages are
+ * not whole, or nobody can tell which replies were a model's.
+ * @example
+ * ```ts
+ * const recording = recordingOf(await engine.getSession(sessionId))
+ * await replay(Onboarding, recording)
+ * ```
+ */
+export function recordingOf(document: SessionDocument | undefined, options: RecordingOptions = {}): Recording {
+  if (document === undefined)
+    throw new ExpectationError('There is no session to record: the store has none by that ID.')
+  const groups = turnMessagesOf(document)
+  requireWhole(document, groups)
+  const own = ownTextsOf(document, groups, options.ownReplies, options.failedAttempts)
+  const turns = document.history.map(({ turn, message, ...entry }): RecordedTurn => {
+    const ofTurn = groups.filter((group) => group.turn === turn)
+    const replies = ofTurn.map(({ namespace, messages }) => {
+      const isOwn = own.some((text) => text.turn === turn && text.namespace === namespace)
+      const spoken = (isOwn ? messages.slice(0, -1) : messages).filter(({ role }) => role === 'assistant')
+      return [namespace, spoken.map(({ parts }) => parts)] as const
+    })
+    const attachments = attachmentsOf(ofTurn)
+    return {
+      number: turn,
+      said: message,
+      ...(attachments === undefined ? {} : { attachments }),
+      ...entry,
+      replies: Object.fromEntries(replies.filter(([, parts]) => parts.length > 0)),
+      toolCalls: ofTurn.flatMap(({ namespace, messages }) => toolCallsOf(namespace, messages)),
+      messages: Object.fromEntries(ofTurn.map(({ namespace, messages }) => [namespace, messages])),
+    }
+  })
+  const config = configOf(document)
+  const { flow, owner } = document
+  const script: Record<string, ScriptedAnswer[]> = {}
+  for (const [namespace, replies] of turns.flatMap(({ replies }) => Object.entries(replies))) {
+    script[namespace] = [...(script[namespace] ?? []), ...replies.map(answerOf)]
+  }
+  return {
+    flow: flow.name,
+    sessionId: document.id,
+    startedAt: document.createdAt,
+    ...(owner === undefined ? {} : { owner }),
+    ...(config === undefined ? {} : { config }),
+    turns,
+    completed: document.runStatus === 'completed',
+    states: Object.fromEntries(Object.entries(flow.steps).map(([step, { state }]) => [step, state])),
+    context: flow.context,
+    script,
+  }
+}
+
+/** What {@link replay} takes beside flow and recording: options of the engine, and what was never stored. */
+export interface ReplayOptions extends Pick<FlowEngineOptions, 'services' | 'limits' | 'logger' | 'models'> {
+  /** The server's facts for each turn; they are not stored. Default: none. */
+  readonly serverContext?: JsonObject
+  /** The `config` of the first turn. Default: that of the recording. */
+  readonly config?: JsonObject
+}
+
+/**
+ * Runs a recording on the code at hand: the user says and sends the same, models answer the same, at the first attempt, tools do
+ * their work again with the `services` given. The time of each turn is that of the recording.
+ *
+ * @returns The session as it is stored at the end.
+ * @throws `ExpectationError` (rejects) that shows the first turn that differs in its reply, content type, step, tool calls,
+ * model calls or memory, and at the end in state or context.
+ */
+export async function replay(
+  flow: FlowConstructor,
+  recording: Recording,
+  options: ReplayOptions = {},
+): Promise<SessionDocument> {
+  if (recording.flow !== flow.id && !flow.aliases.includes(recording.flow)) {
+    throw new ExpectationError(
+      `The recording is of flow '${recording.flow}', and not of '${flow.id}' or a former name of it.`,
+    )
+  }
+  const { serverContext, config = recording.config, ...engineOptions } = options
+  const clock = new VirtualClock(Date.parse(recording.startedAt))
+  const names = new StepNames(flow)
+  const model = new RecordedModel(recording, names)
+  const flows = [
+    instrumentFlow(flow, { onModel: ({ provider }) => engine.registerProvider({ provider, resolve: () => model }) }),
+  ]
+  let revisions = 0
+  const engine: FlowEngine = new FlowEngine({
+    ...engineOptions,
+    flows,
+    clock,
+    sessionStore: new MemorySessionStore({ clock }),
+    generateId: (kind) => (kind === 'session' ? recording.sessionId : `${kind}-${++revisions}`),
+  })
+  let document: SessionDocument | undefined
+  for (const turn of recording.turns) {
+    await clock.advance(Math.max(0, Date.parse(turn.at) - clock.now()))
+    const { owner, sessionId } = recording
+    const { attachments } = turn
+    const result = await engine.execute({
+      flowName: flow.id,
+      userMessage: turn.said,
+      ...(attachments === undefined ? {} : { attachments }),
+      ...(turn.number === 1 ? {} : { sessionId }),
+      ...(turn.number > 1 || config === undefined ? {} : { config }),
+      ...(owner === undefined ? {} : { owner }),
+      ...(serverContext === undefined ? {} : { serverContext }),
+    })
+    document = await engine.getSession(sessionId)
+    const replayed = { result, document, model: model.problemsOf(turn) }
+    const found = differencesOf(recording, turn, replayed, (name) => names.current(name))
+    if (found.length === 0) continue
+    throw new ExpectationError(replayFailure(recording, turn, found, model.rewritten))
+  }
+  return document as SessionDocument
+}

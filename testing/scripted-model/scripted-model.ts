@@ -1,0 +1,238 @@
+/**
+ * A model that says what a test wrote down, records what it was told, and complains loudly where the two do not fit.
+ * What a script may hold is in `scripted-model/`.
+ */
+import {
+  type Clock,
+  type ModelProviderAdapter,
+  type ModelRequest,
+  type ModelResponse,
+  type ModelStreamPart,
+  type RuntimeModel,
+  systemClock,
+} from '../../src/index.js'
+import { type AskedExpectation, checkAsked } from './asked.js'
+import { type ModelScript, ScriptReader } from './model-script.js'
+import { type RecordedRequest, recordedRequest } from './recorded-request.js'
+import { cutError, type PlayedAnswer, playedAnswer } from './scripted-answer.js'
+
+export type { AskedExpectation } from './asked.js'
+export type { ModelScript, ScriptedReplies, ScriptedReplyFunction } from './model-script.js'
+export { type RecordedRequest, recordedRequest } from './recorded-request.js'
+export type {
+  ScriptedAnswer,
+  ScriptedFailure,
+  ScriptedReply,
+  ScriptedToolCall,
+} from './scripted-answer.js'
+
+/** What the constructor of {@link ScriptedModel} takes beside the script. */
+export interface ScriptedModelOptions {
+  /** Default `'scripted'`. */
+  readonly provider?: string
+  /** Default `'scripted'`. */
+  readonly name?: string
+  /** The clock that the delays of the script go by. Default: the machine's. */
+  readonly clock?: Clock
+}
+
+/**
+ * A {@link RuntimeModel} that plays a script.
+ *
+ * @example
+ * ```ts
+ * const model = new ScriptedModel(['What is your name?', { toolCalls: [{ name: 'capture_name', input: { name: 'Ada Lovelace' } }] }])
+ * const byStep = new ScriptedModel({ AskName: ['What is your name?'], Confirm: ({ system }) => `I was told: ${system}` })
+ * ```
+ */
+export class ScriptedModel implements RuntimeModel {
+  readonly provider: string
+  readonly name: string
+  readonly #script: ScriptReader
+  readonly #clock: Clock
+  readonly #requests: RecordedRequest[] = []
+  #calls = 0
+  #complaint: unknown
+
+  constructor(script: ModelScript, options: ScriptedModelOptions = {}) {
+    this.#script = new ScriptReader(script)
+    this.provider = options.provider ?? 'scripted'
+    this.name = options.name ?? 'scripted'
+    this.#clock = options.clock ?? systemClock
+  }
+
+  /** Every request so far, as it was when it was made: one for each attempt at a call. */
+  get requests(): readonly RecordedRequest[] {
+    return this.#requests
+  }
+
+  /**
+   * The first thing that went wrong between the script and the conversation: an engine makes a `MODEL_ERROR` of it, and
+   * its own text reaches nobody. `undefined` where all is well.
+   */
+  get complaint(): unknown {
+    return this.#complaint
+  }
+
+  /** Answers at once, after the delays of the script. */
+  async generate(request: ModelRequest): Promise<ModelResponse> {
+    const recorded = this.#record(request, false)
+    const { signal } = request
+    try {
+      const { pieces, delayMs, chunkDelayMs, end } = await this.#answerTo(request)
+      const between = chunkDelayMs > 0 ? chunkDelayMs * Math.max(0, pieces.length - 1) : 0
+      const ms = end === 'stalled' ? Number.POSITIVE_INFINITY : delayMs + between
+      if (ms > 0) await this.#wait(ms, signal)
+      if (end === 'cut' || end === 'stalled') throw cutError()
+      if ('error' in end) throw end.error
+      const response = end.response(this.#newCallId)
+      recorded.outcome = 'answered'
+      return response
+    } catch (error) {
+      recorded.outcome = signal.aborted ? 'stopped' : 'failed'
+      throw error
+    }
+  }
+
+  /** Answers piece by piece, as the script says. */
+  stream(request: ModelRequest): AsyncGenerator<ModelStreamPart, void, void> {
+    return this.#pieces(request, this.#record(request, true))
+  }
+
+  /**
+   * Fails where the model was told something else, in its last request or the one that `call` names.
+   *
+   * @throws `ExpectationError`
+   * @example
+   * ```ts
+   * model.expectAsked({ system: /full name/, user: 'Ada', tools: ['capture_name'] })
+   * ```
+   */
+  expectAsked(expected: AskedExpectation): void {
+    checkAsked(this.#requests, expected)
+  }
+
+  /**
+   * Fails where the script and the conversation did not fit, or the script is not used up.
+   *
+   * @throws `ExpectationError` that tells what is left. What a function of the script threw.
+   */
+  assertDone(): void {
+    if (this.#complaint !== undefined) throw this.#complaint
+    this.#script.assertDone()
+  }
+
+  /**
+   * A model that goes on where this one stands.
+   *
+   * @param script - What it says from there. Default: what is left of this one's script.
+   */
+  fork(script?: ModelScript, options: ScriptedModelOptions = {}): ScriptedModel {
+    const { provider, name } = this
+    const copy = new ScriptedModel(script ?? this.#script.rest(), { provider, name, clock: this.#clock, ...options })
+    // Or the IDs of tool calls would begin anew, in a memory that has them already.
+    copy.#calls = this.#calls
+    return copy
+  }
+
+  async *#pieces(request: ModelRequest, recorded: Recorded): AsyncGenerator<ModelStreamPart, void, void> {
+    const { signal } = request
+    // What a reader who leaves early leaves behind.
+    let outcome: Recorded['outcome'] = 'stopped'
+    try {
+      const { thoughts, pieces, delayMs, chunkDelayMs, end } = await this.#answerTo(request)
+      await this.#wait(delayMs, signal)
+      for (const text of thoughts) yield { type: 'reasoning-delta', text }
+      for (const [index, text] of pieces.entries()) {
+        if (index > 0) await this.#wait(chunkDelayMs, signal)
+        yield { type: 'text-delta', text }
+      }
+      if (end === 'stalled') await this.#wait(Number.POSITIVE_INFINITY, signal)
+      else if (end === 'cut') outcome = 'cut'
+      else if ('error' in end) throw end.error
+      else {
+        const response = end.response(this.#newCallId)
+        outcome = 'answered'
+        yield { type: 'finish', response }
+      }
+    } catch (error) {
+      if (!signal.aborted) outcome = 'failed'
+      throw error
+    } finally {
+      recorded.outcome = outcome
+    }
+  }
+
+  #record(request: ModelRequest, streamed: boolean): Recorded {
+    const recorded: Recorded = recordedRequest(request, streamed)
+    this.#requests.push(recorded)
+    return recorded
+  }
+
+  async #answerTo(request: ModelRequest): Promise<PlayedAnswer> {
+    try {
+      return playedAnswer(await this.#script.take(request), request)
+    } catch (error) {
+      this.#complaint ??= error
+      throw error
+    }
+  }
+
+  readonly #newCallId = (): string => `call-${++this.#calls}`
+
+  async #wait(ms: number, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted()
+    if (!(ms > 0)) return
+    await new Promise<void>((resolve, reject) => {
+      const stop = this.#clock.setTimer(() => {
+        signal.removeEventListener('abort', giveUp)
+        resolve()
+      }, ms)
+      function giveUp(): void {
+        stop()
+        reject(signal.reason)
+      }
+      signal.addEventListener('abort', giveUp, { once: true })
+    })
+  }
+}
+
+type Recorded = { -readonly [Key in keyof RecordedRequest]: RecordedRequest[Key] }
+
+/** A provider whose every model plays one script. */
+export interface ScriptedProvider extends ModelProviderAdapter {
+  readonly model: ScriptedModel
+  /** Every request so far, as it was when it was made. */
+  readonly requests: readonly RecordedRequest[]
+  /** Fails where the model was told something else: see {@link ScriptedModel.expectAsked}. */
+  expectAsked(expected: AskedExpectation): void
+  /** Fails where script and conversation did not fit, or the script is not used up: see {@link ScriptedModel.assertDone}. */
+  assertDone(): void
+}
+
+/**
+ * Makes a provider whose models play `script`.
+ *
+ * @param options - `provider`: its name, default `'scripted'`; `clock`: what delays go by, default the machine's.
+ * @example
+ * ```ts
+ * const provider = scriptedProvider(['What is your name?', 'Thank you.'])
+ * const engine = new FlowEngine({ flows: [Onboarding], providers: [provider] })
+ * ```
+ */
+export function scriptedProvider(
+  script: ModelScript,
+  options: Omit<ScriptedModelOptions, 'name'> = {},
+): ScriptedProvider {
+  const model = new ScriptedModel(script, options)
+  return {
+    provider: model.provider,
+    model,
+    resolve: () => model,
+    get requests() {
+      return model.requests
+    },
+    expectAsked: (expected) => model.expectAsked(expected),
+    assertDone: () => model.assertDone(),
+  }
+}

@@ -1,0 +1,590 @@
+// Simulation for flow authors: what is right passes, and each wrong flow or store is found, made short, and printed.
+import { describe, expect, test, vi } from 'vitest'
+import {
+  EndStep,
+  Flow,
+  type FlowConstructor,
+  FlowEngine,
+  finish,
+  go,
+  LogicStep,
+  reply,
+  type SessionDocument,
+  type SessionSaveHint,
+  type SessionStore,
+  Step,
+  type StepConstructor,
+  type Turn,
+  tool,
+} from '../../src/index.js'
+import { Conversation } from '../conversation/conversation.js'
+import { ExpectationError } from '../expectations/expectation-error.js'
+import type { Actor } from './plan.js'
+import { type SimulateOptions, simulate } from './simulate.js'
+import type { Invariant } from './simulated-turn.js'
+import { SimulatedWorld } from './simulated-world.js'
+
+class AskName extends LogicStep<{ name?: string }> {
+  static override readonly id: string = 'AskName'
+  override run(turn: Turn) {
+    if (turn.entered) return reply('What is your name?')
+    this.state.name = turn.message.trim()
+    return go(Confirm)
+  }
+}
+class Confirm extends LogicStep<{ asked: number }> {
+  static override readonly id: string = 'Confirm'
+  override initialState() {
+    return { asked: 0 }
+  }
+  override run(turn: Turn) {
+    this.state.asked++
+    if (turn.entered) return reply(`Are you ${turn.stateOf(AskName).name}?`)
+    return turn.message === 'yes' ? finish('Welcome.') : go(AskName)
+  }
+}
+class Onboarding extends Flow {
+  static override readonly id: string = 'Onboarding'
+  override steps(): StepConstructor[] {
+    return [AskName, Confirm]
+  }
+}
+
+const polite: readonly Actor[] = [({ pick }) => pick(['Ada', 'no', 'yes'])]
+
+/** What a simulation fails with. */
+async function failureOf(flow: FlowConstructor, options: SimulateOptions = {}): Promise<string> {
+  const error = await simulate(flow, { actors: polite, ...options }).then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  )
+  if (!ExpectationError.isInstance(error)) throw new Error('The simulation found nothing.', { cause: error })
+  return error.message
+}
+
+/** Nothing but what is said. */
+const calm: SimulateOptions = { faults: false, restarts: false, together: false }
+
+describe('a flow that is right', () => {
+  test('passes, and the result tells how much was tried', async () => {
+    const result = await simulate(Onboarding, { actors: polite, seeds: 150 })
+    expect(result.conversations).toBe(150)
+    for (const count of [result.turns, result.disturbed, result.together, result.completed]) {
+      expect(count).toBeGreaterThan(10)
+    }
+  })
+
+  test('passes with the texts of anyone', async () => {
+    const said: string[] = []
+    await simulate(Onboarding, {
+      seeds: 30,
+      invariants: {
+        'what was said': (_document, transcript) => {
+          said.push(transcript.at(-1)?.said ?? '')
+        },
+      },
+    })
+    expect(new Set(said).size).toBeGreaterThan(5)
+  })
+
+  test('passes the same way for the same seeds, without a look at the machine', async () => {
+    const taken = [vi.spyOn(Math, 'random'), vi.spyOn(Date, 'now'), vi.spyOn(crypto, 'getRandomValues')]
+    const traceOf = async (seeds: number[]): Promise<string> => {
+      const trace: unknown[] = []
+      const invariants = {
+        trace: (document: SessionDocument, transcript: readonly unknown[]) => {
+          trace.push([document, transcript])
+        },
+      }
+      await simulate(Onboarding, { actors: polite, seeds, invariants })
+      return JSON.stringify(trace)
+    }
+    const first = await traceOf([3, 1, 4])
+    expect(await traceOf([3, 1, 4])).toBe(first)
+    expect(await traceOf([1, 5, 9])).not.toBe(first)
+    for (const source of taken) {
+      expect(source).not.toHaveBeenCalled()
+      source.mockRestore()
+    }
+  })
+
+  test('passes the same way where its model fails and answers at another attempt', async () => {
+    class Talk extends Step {
+      static override readonly id = 'Talk'
+    }
+    class Talking extends Flow {
+      static override readonly id = 'Talking'
+      override model() {
+        return { provider: 'openai', name: 'gpt-5-mini' }
+      }
+      override steps(): StepConstructor[] {
+        return [Talk]
+      }
+    }
+    const luck = vi.spyOn(Math, 'random')
+    const attempts: number[] = []
+    const result = await simulate(Talking, {
+      actors: polite,
+      seeds: 40,
+      model({ origin }, pick) {
+        attempts.push(origin.attempt)
+        return origin.attempt < 3 ? pick(['Hello.', { failure: 503 }, { text: 'Hello', cutAfter: 1 }]) : 'Hello.'
+      },
+    })
+    expect(luck).not.toHaveBeenCalled()
+    luck.mockRestore()
+    expect(attempts.filter((attempt) => attempt > 1).length).toBeGreaterThan(10)
+    expect(result.together).toBeGreaterThan(10)
+  })
+
+  test('shows its users what they see', async () => {
+    const seen: unknown[] = []
+    await simulate(Onboarding, {
+      ...calm,
+      seeds: 20,
+      actors: [
+        ({ pick: _pick, ...view }) => {
+          seen.push(view)
+          return view.turn === 3 ? 'yes' : 'Ada'
+        },
+      ],
+    })
+    for (const view of [
+      { reply: undefined, success: true, completed: false, turn: 1 },
+      { reply: 'What is your name?', success: true, completed: false, turn: 2 },
+      { reply: 'Are you Ada?', success: true, completed: false, turn: 3 },
+      { reply: 'Welcome.', success: true, completed: true, turn: 4 },
+    ]) {
+      expect(seen).toContainEqual(view)
+    }
+  })
+})
+
+describe('a flow that is wrong', () => {
+  test('is found by an invariant that returns false', async () => {
+    const invariants = {
+      'nobody is asked more than twice': ({ flow }: SessionDocument) =>
+        Number(flow.steps.Confirm?.state.asked ?? 0) <= 2,
+    }
+    expect(await failureOf(Onboarding, { invariants })).toMatchInlineSnapshot(`
+      "A conversation with flow 'Onboarding' breaks a promise: nobody is asked more than twice.
+        The invariant returned false.
+
+      Seed 1, made shorter 47 times. To repeat it alone: simulate(Onboarding, { ..., seeds: [1] })
+
+      The shortest conversation found, as a test:
+
+      const conversation = new Conversation(Onboarding)
+      await conversation.say('Ada')
+      await conversation.say('Ada')
+      await conversation.say('Ada')
+      await conversation.say('Ada')
+      // Here it breaks: nobody is asked more than twice. The invariant returned false."
+    `)
+  })
+
+  test('is found by an invariant that throws, and the code that is printed does what it says', async () => {
+    const invariants = {
+      'a name is more than spaces': ({ flow }: SessionDocument) => {
+        if (flow.steps.AskName?.state.name === '') throw new Error('The name is empty.')
+      },
+    }
+    const text = await failureOf(Onboarding, { actors: [({ pick }) => pick(['it\'s "me"', '  ', 'no'])], invariants })
+    expect(text).toMatchInlineSnapshot(`
+      "A conversation with flow 'Onboarding' breaks a promise: a name is more than spaces.
+        The name is empty.
+
+      Seed 1, made shorter 30 times. To repeat it alone: simulate(Onboarding, { ..., seeds: [1] })
+
+      The shortest conversation found, as a test:
+
+      const conversation = new Conversation(Onboarding)
+      await conversation.say('it\\'s "me"')
+      await conversation.say('  ')
+      // Here it breaks: a name is more than spaces. The name is empty."
+    `)
+    const code = text.slice(text.indexOf('const conversation'))
+    const run = new Function('Conversation', 'Onboarding', `return (async () => {\n${code}\nreturn conversation\n})()`)
+    const conversation: Conversation = await run(Conversation, Onboarding)
+    conversation.expectState(AskName, { name: '' })
+  })
+
+  test('is found where it throws', async () => {
+    class Fragile extends AskName {
+      override run(turn: Turn) {
+        if (turn.message === 'no') throw new Error('Nobody is called no.')
+        return super.run(turn)
+      }
+    }
+    class Breaks extends Onboarding {
+      override steps() {
+        return [Fragile, Confirm]
+      }
+    }
+    expect(await failureOf(Breaks)).toMatchInlineSnapshot(`
+      "A conversation with flow 'Onboarding' breaks a promise: a turn fails only where a fault struck.
+        The turn "no" failed with FLOW_ERROR, and no fault struck: Nobody is called no.
+        If that is meant: simulate(..., { mayFail: ['FLOW_ERROR'] }).
+
+      Seed 1, made shorter 19 times. To repeat it alone: simulate(Breaks, { ..., seeds: [1] })
+
+      The shortest conversation found, as a test:
+
+      const conversation = new Conversation(Breaks)
+      await conversation.say('no')
+      // Here it breaks: a turn fails only where a fault struck. The turn "no" failed with FLOW_ERROR, and no fault struck: Nobody is called no.
+      // If that is meant: simulate(..., { mayFail: ['FLOW_ERROR'] })."
+    `)
+    await simulate(Breaks, { actors: polite, mayFail: ['FLOW_ERROR'] })
+  })
+
+  test('is found where a model and a tool bring it there', async () => {
+    class Chat extends Step<{ notes: number }> {
+      static override readonly id = 'Chat'
+      override initialState() {
+        return { notes: 0 }
+      }
+      override tools() {
+        const execute = () => {
+          this.state.notes++
+          return { noted: true }
+        }
+        return [tool({ name: 'note', description: 'Write it down.', execute })]
+      }
+    }
+    class Chats extends Onboarding {
+      override model() {
+        return { provider: 'openai', name: 'gpt-5-mini' }
+      }
+      override steps() {
+        return [Chat]
+      }
+    }
+    const text = await failureOf(Chats, {
+      model: (_request, pick) => pick(['Go on.', { toolCalls: [{ name: 'note' }] }]),
+      invariants: { 'two notes at most': ({ flow }) => Number(flow.steps.Chat?.state.notes) < 2 },
+    })
+    expect(text).toMatchInlineSnapshot(`
+      "A conversation with flow 'Onboarding' breaks a promise: two notes at most.
+        The invariant returned false.
+
+      Seed 1, made shorter 33 times. To repeat it alone: simulate(Chats, { ..., seeds: [1] })
+
+      The shortest conversation found, as a test:
+
+      const conversation = new Conversation(Chats, { script: [{ toolCalls: [{ name: 'note' }] }, 'Go on.', { toolCalls: [{ name: 'note' }] }, 'Go on.'] })
+      await conversation.say('Ada')
+      await conversation.say('Ada')
+      // Here it breaks: two notes at most. The invariant returned false."
+    `)
+  })
+
+  test('is found where its model says what no step offers', async () => {
+    class Silent extends Step {}
+    class Chats extends Onboarding {
+      override model() {
+        return { provider: 'openai', name: 'gpt-5-mini' }
+      }
+      override steps() {
+        return [Silent]
+      }
+    }
+    expect(
+      await failureOf(Chats, { ...calm, model: () => ({ toolCalls: [{ name: 'note' }] }) }),
+    ).toMatchInlineSnapshot(`
+      "A conversation with flow 'Onboarding' breaks a promise: the model of the simulation fits the flow.
+        The script calls a tool that the step does not offer: 'note' (flow 'Onboarding', step 'Silent', turn 1, call 1 of the turn).
+          asked: user "Ada"
+          tools offered: none
+        Mend the name, or write offered: false beside it if the model is meant to be wrong.
+
+      Seed 1, made shorter 9 times. To repeat it alone: simulate(Chats, { ..., seeds: [1] })
+
+      The shortest conversation found, as a test:
+
+      const conversation = new Conversation(Chats, { script: [{ toolCalls: [{ name: 'note' }] }] })
+      await conversation.say('Ada')
+      // Here it breaks: the model of the simulation fits the flow. The script calls a tool that the step does not offer: 'note' (flow 'Onboarding', step 'Silent', turn 1, call 1 of the turn).
+      //   asked: user "Ada"
+      //   tools offered: none
+      // Mend the name, or write offered: false beside it if the model is meant to be wrong."
+    `)
+  })
+
+  test('is found where it puts what is no JSON into a session that it restores', async () => {
+    class Dates extends Onboarding {
+      override onRestore(document: SessionDocument) {
+        const { flow } = document
+        const state = { since: new Date(0) as unknown as string }
+        return { ...document, flow: { ...flow, steps: { ...flow.steps, Old: { state } } } }
+      }
+    }
+    expect(await failureOf(Dates)).toMatchInlineSnapshot(`
+      "A conversation with flow 'Onboarding' breaks a promise: what is stored is JSON.
+        document.flow.steps.Old.state.since is of type Date, which JSON cannot carry.
+
+      Seed 1, made shorter 29 times. To repeat it alone: simulate(Dates, { ..., seeds: [1] })
+
+      The shortest conversation found, as a test:
+
+      const conversation = new Conversation(Dates)
+      await conversation.say('Ada')
+      await conversation.say('Ada')
+      // Here it breaks: what is stored is JSON. document.flow.steps.Old.state.since is of type Date, which JSON cannot carry."
+    `)
+  })
+})
+
+/** A store that changes what is written, or how. */
+function changing(change: {
+  readonly document?: (document: SessionDocument) => SessionDocument
+  readonly save?: (save: () => Promise<void>) => Promise<void>
+}): (store: SessionStore) => SessionStore {
+  const { document: changed = (document) => document, save = (write) => write() } = change
+  return (store) => ({
+    guarantees: store.guarantees,
+    load: (id) => store.load(id),
+    create: (document) => store.create(changed(document)),
+    save: (document, expected, hint?: SessionSaveHint) => save(() => store.save(changed(document), expected, hint)),
+    delete: (id, expected) => store.delete(id, expected),
+    close: () => store.close(),
+  })
+}
+
+describe('the code that is printed', () => {
+  class Asks extends Step {
+    static override readonly id = 'Asks'
+  }
+  class Talks extends Onboarding {
+    static override readonly id = 'Talks'
+    override model() {
+      return { provider: 'openai', name: 'gpt-5-mini' }
+    }
+    override steps() {
+      return [Asks]
+    }
+  }
+
+  test('has a fault as often as it struck, and not as often as it was prepared', async () => {
+    const world = new SimulatedWorld(Onboarding, {
+      actors: polite,
+      invariants: {},
+      model: () => '',
+      mayFail: [],
+      services: undefined,
+      wrapStore: (store) => store,
+    })
+    const speech = { actor: 0, picks: [0], modelPicks: [0] }
+    const save = { operation: 'save', effect: 'fail-after', times: 3 } as const
+    const load = { operation: 'load', effect: 'fail-before', times: 1 } as const
+    const faults = [load, save, undefined]
+    await world.play({ actions: faults.map((fault) => ({ kind: 'say', speech, fault })) })
+    expect(world.played).toMatchObject([{ faults: [] }, { faults: [{ ...save, times: 1 }] }, { faults: [] }])
+    expect(world.transcript.map(({ disturbed }) => disturbed)).toEqual([false, true, false])
+  })
+
+  test.each<[string, Invariant]>([
+    [
+      'faults, restarts and two at once',
+      (_document, transcript) => {
+        const kinds: unknown[] = transcript.map((turn) => (turn.together ? 'two' : turn.disturbed ? turn.success : ''))
+        return !['two', true, false].every((kind) => kinds.includes(kind))
+      },
+    ],
+    ['two engines', (_document, transcript) => !transcript.some((turn) => turn.together && turn.code !== undefined)],
+  ])('repeats what happened, with %s', async (_name, holds) => {
+    let stored: SessionDocument | undefined
+    const invariant: Invariant = (document, transcript) => {
+      if (holds(document, transcript) !== false) return true
+      stored = document
+      return false
+    }
+    const model = (_request: unknown, pick: <Choice>(choices: readonly Choice[]) => Choice) => pick(['One.', 'Two.'])
+    const text = await failureOf(Talks, { seeds: 2000, model, services: () => ({}), invariants: { invariant } })
+    const code = text.slice(text.indexOf('const conversation'))
+    const body = `return (async () => {\n${code}\nreturn conversation\n})()`
+    const run = new Function('Conversation', 'FlowEngine', 'Talks', 'services', body)
+    const conversation: Conversation = await run(Conversation, FlowEngine, Talks, {})
+    const saidAndAnswered = ({ history }: SessionDocument): string[][] =>
+      history.map(({ message, reply }) => [message, reply])
+    expect(saidAndAnswered(await conversation.document())).toEqual(saidAndAnswered(stored as SessionDocument))
+    expect(code).toMatch(/^await conversation\.clock/m)
+  })
+})
+
+describe('a store that is wrong', () => {
+  test('is found where it forgets', async () => {
+    const wrapStore = changing({ save: async () => undefined })
+    expect(await failureOf(Onboarding, { wrapStore })).toMatchInlineSnapshot(`
+      "A conversation with flow 'Onboarding' breaks a promise: never a reply without a commit.
+        The turn "Ada" was answered with "Are you Ada?", and what is stored has 1 other turn (session 'session-2').
+
+      Seed 1, made shorter 29 times. To repeat it alone: simulate(Onboarding, { ..., seeds: [1] })
+
+      The shortest conversation found, as a test:
+
+      // The store was wrapped: give the conversation one like it, with createStore.
+      const conversation = new Conversation(Onboarding)
+      await conversation.say('Ada')
+      await conversation.say('Ada')
+      // Here it breaks: never a reply without a commit. The turn "Ada" was answered with "Are you Ada?", and what is stored has 1 other turn (session 'session-2')."
+    `)
+  })
+
+  test('is found where it keeps a turn twice', async () => {
+    const wrapStore = changing({
+      document: (document) => {
+        const last = document.history.at(-1)
+        if (last?.turn !== 2) return document
+        return { ...document, history: [...document.history, { ...last, turn: 3 }] }
+      },
+    })
+    expect(await failureOf(Onboarding, { wrapStore })).toMatchInlineSnapshot(`
+      "A conversation with flow 'Onboarding' breaks a promise: turns are never doubled.
+        "Ada" was said 2 times to session 'session-2', and is stored 3 times.
+
+      Seed 3, made shorter 18 times. To repeat it alone: simulate(Onboarding, { ..., seeds: [3] })
+
+      The shortest conversation found, as a test:
+
+      // The store was wrapped: give the conversation one like it, with createStore.
+      const conversation = new Conversation(Onboarding)
+      await conversation.say('Ada')
+      await conversation.say('Ada')
+      // Here it breaks: turns are never doubled. "Ada" was said 2 times to session 'session-2', and is stored 3 times."
+    `)
+  })
+
+  test('is found where it numbers turns anew', async () => {
+    const wrapStore = changing({
+      document: (document) => ({ ...document, history: document.history.map((entry) => ({ ...entry, turn: 1 })) }),
+    })
+    expect(await failureOf(Onboarding, { wrapStore })).toMatchInlineSnapshot(`
+      "A conversation with flow 'Onboarding' breaks a promise: turns are never doubled.
+        Entry 2 of the history of session 'session-2' is turn 1: "Ada".
+
+      Seed 1, made shorter 29 times. To repeat it alone: simulate(Onboarding, { ..., seeds: [1] })
+
+      The shortest conversation found, as a test:
+
+      // The store was wrapped: give the conversation one like it, with createStore.
+      const conversation = new Conversation(Onboarding)
+      await conversation.say('Ada')
+      await conversation.say('Ada')
+      // Here it breaks: turns are never doubled. Entry 2 of the history of session 'session-2' is turn 1: "Ada"."
+    `)
+  })
+
+  test('is found where it does not keep that a session was completed', async () => {
+    const wrapStore = changing({ document: (document) => ({ ...document, runStatus: 'running' }) })
+    expect(await failureOf(Onboarding, { wrapStore })).toMatchInlineSnapshot(`
+      "A conversation with flow 'Onboarding' breaks a promise: never a reply without a commit.
+        The turn "yes" was answered as the last one, and session 'session-2' is stored as 'running'.
+
+      Seed 3, made shorter 35 times. To repeat it alone: simulate(Onboarding, { ..., seeds: [3] })
+
+      The shortest conversation found, as a test:
+
+      // The store was wrapped: give the conversation one like it, with createStore.
+      const conversation = new Conversation(Onboarding)
+      await conversation.say('Ada')
+      await conversation.say('Ada')
+      await conversation.say('yes')
+      // Here it breaks: never a reply without a commit. The turn "yes" was answered as the last one, and session 'session-2' is stored as 'running'."
+    `)
+  })
+
+  test('is found where it opens a completed session again', async () => {
+    class Ends extends EndStep {
+      static override readonly id = 'Ends'
+    }
+    class AtOnce extends LogicStep {
+      static override readonly id = 'AtOnce'
+      override run(turn: Turn) {
+        return turn.number === 1 ? reply('Hello.') : finish('Bye.')
+      }
+    }
+    class Short extends Onboarding {
+      override steps() {
+        return [AtOnce, Ends]
+      }
+    }
+    const reopening = (store: SessionStore): SessionStore => {
+      let reads = 0
+      return {
+        ...changing({})(store),
+        async load(id) {
+          const document = await store.load(id)
+          // The first one who asks is told the truth.
+          if (document?.runStatus !== 'completed' || reads++ === 0) return document
+          return { ...document, runStatus: 'running' }
+        },
+      }
+    }
+    const text = await failureOf(Short, { ...calm, wrapStore: reopening })
+    expect(text).toMatchInlineSnapshot(`
+      "A conversation with flow 'Onboarding' breaks a promise: a completed session never continues.
+        The turn "Ada" was answered in session 'session-2', which was completed in turn 2.
+
+      Seed 1, made shorter 24 times. To repeat it alone: simulate(Short, { ..., seeds: [1] })
+
+      The shortest conversation found, as a test:
+
+      // The store was wrapped: give the conversation one like it, with createStore.
+      const conversation = new Conversation(Short)
+      await conversation.say('Ada')
+      await conversation.say('Ada')
+      await conversation.say('Ada')
+      // Here it breaks: a completed session never continues. The turn "Ada" was answered in session 'session-2', which was completed in turn 2."
+    `)
+  })
+
+  test('is found where it lets a late writer win', async () => {
+    const overwriting = (store: SessionStore): SessionStore => ({
+      ...changing({})(store),
+      async save(document) {
+        const stored = await store.load(document.id)
+        await store.save(document, stored?.revision ?? '')
+      },
+    })
+    const options = { faults: false, restarts: false, wrapStore: overwriting, seeds: 300 }
+    expect(await failureOf(Onboarding, options)).toMatchInlineSnapshot(`
+      "A conversation with flow 'Onboarding' breaks a promise: never a reply without a commit.
+        The turn "no" was answered with "Are you no?", and what is stored has 2 other turns (session 'session-2').
+
+      Seed 25, made shorter 34 times. To repeat it alone: simulate(Onboarding, { ..., seeds: [25] })
+
+      The shortest conversation found, as a test:
+
+      // The store was wrapped: give the conversation one like it, with createStore.
+      const conversation = new Conversation(Onboarding)
+      await conversation.say('Ada')
+      const elsewhere = new FlowEngine({ flows: [Onboarding], sessionStore: conversation.store, clock: conversation.clock })
+      conversation.store.delayNext('load', 10)
+      conversation.store.delayNext('save', 10)
+      await conversation.clock.runUntil(
+        Promise.all([
+          conversation.engine.execute({ flowName: Onboarding.id, userMessage: 'no', sessionId: conversation.sessionId }),
+          elsewhere.execute({ flowName: Onboarding.id, userMessage: 'Ada', sessionId: conversation.sessionId }),
+        ]),
+      )
+      // Here it breaks: never a reply without a commit. The turn "no" was answered with "Are you no?", and what is stored has 2 other turns (session 'session-2')."
+    `)
+  })
+})
+
+describe('what cannot be simulated', () => {
+  test('is told: without an actor', async () => {
+    await expect(simulate(Onboarding, { actors: [] })).rejects.toThrow('simulate needs at least one actor.')
+  })
+
+  test('is told: without fast-check', async () => {
+    vi.doMock('fast-check', () => {
+      throw new Error('Cannot find package')
+    })
+    await expect(simulate(Onboarding)).rejects.toThrowErrorMatchingInlineSnapshot(
+      `[ExpectationError: simulate() needs fast-check, which is not there: npm install --save-dev fast-check]`,
+    )
+    vi.doUnmock('fast-check')
+  })
+})

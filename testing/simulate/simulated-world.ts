@@ -1,0 +1,206 @@
+/**
+ * Plays a plan: one user, or two at once, in one conversation over a store that fails as planned, on a clock that stands
+ * still. The same plan has the same outcome, always. What is a failure is decided by the promises and the invariants.
+ */
+import {
+  type ExecuteResult,
+  type FlowConstructor,
+  FlowEngine,
+  type FlowErrorCode,
+  type FlowServices,
+  type MemorySessionRecord,
+  MemorySessionStore,
+  type ModelRequest,
+  type SessionDocument,
+  type SessionStore,
+} from '../../src/index.js'
+import { ConversationWorld, noLuck } from '../conversation/conversation-world.js'
+import type { FakeSessionStore } from '../fake-session-store/fake-session-store.js'
+import { instrumentFlow } from '../flow-coverage/instrumented-flow.js'
+import type { ScriptedReply } from '../scripted-model/scripted-model.js'
+import { VirtualClock } from '../virtual-clock/virtual-clock.js'
+import { type Actor, type ActorView, type Plan, type PlannedAction, type PlannedSpeech, picker } from './plan.js'
+import { Promises, type Violation } from './promises.js'
+import { type Invariant, type PlayedAction, type SimulatedTurn, turnOf } from './simulated-turn.js'
+
+/** What every conversation of a simulation has in common. */
+export interface WorldOptions {
+  readonly actors: readonly Actor[]
+  readonly invariants: Readonly<Record<string, Invariant>>
+  readonly model: (request: ModelRequest, pick: ActorView['pick']) => ScriptedReply | Promise<ScriptedReply>
+  readonly mayFail: readonly FlowErrorCode[]
+  readonly services: (() => FlowServices) | undefined
+  readonly wrapStore: (store: SessionStore) => SessionStore
+}
+
+/** One conversation of a simulation. */
+export class SimulatedWorld {
+  readonly transcript: SimulatedTurn[] = []
+  readonly played: PlayedAction[] = []
+  /** What the models said. */
+  readonly script: ScriptedReply[] = []
+  /** The providers that the flow names. */
+  readonly providers: Set<string> = new Set()
+  readonly #flow: FlowConstructor
+  readonly #options: WorldOptions
+  readonly #world: ConversationWorld
+  readonly #promises: Promises
+  readonly #services: { readonly services?: FlowServices }
+  #sessionId = ''
+  #ids = 0
+  #modelPick: ActorView['pick'] = picker([])
+
+  constructor(flow: FlowConstructor, options: WorldOptions) {
+    this.#options = options
+    this.#promises = new Promises(options.mayFail)
+    this.#flow = instrumentFlow(flow, { onModel: ({ provider }) => void this.providers.add(provider) })
+    const backing = new Map<string, MemorySessionRecord>()
+    const clock = new VirtualClock()
+    const { services } = options
+    this.#services = services === undefined ? {} : { services: services() }
+    this.#world = new ConversationWorld(this.#flow, {
+      ...this.#services,
+      clock,
+      generateId: (kind) => `${kind}-${++this.#ids}`,
+      createStore: () => this.#promises.watch(options.wrapStore(new MemorySessionStore({ backing, clock }))),
+      script: async (request) => {
+        const reply = await options.model(request, this.#modelPick)
+        this.script.push(reply)
+        return reply
+      },
+    })
+  }
+
+  /** Plays the plan up to the first thing that is wrong. */
+  async play({ actions }: Plan): Promise<Violation | undefined> {
+    try {
+      for (const action of actions) {
+        const before = this.transcript.length
+        const { store } = await this.#world.open()
+        store.clearJournal()
+        await this.#act(action, store)
+        const problem = await this.#check(this.transcript.slice(before))
+        if (problem !== undefined) return problem
+      }
+      return undefined
+    } finally {
+      await this.#world.stop().catch(() => undefined)
+    }
+  }
+
+  async #act(action: PlannedAction, store: FakeSessionStore): Promise<void> {
+    if (action.kind === 'restart') {
+      await this.#world.stop().catch(() => undefined)
+      this.played.push({ kind: 'restart' })
+    } else if (action.kind === 'together') await this.#together(action, store)
+    else {
+      const said = this.#say(action.speech)
+      const to = this.#sessionId
+      if (action.fault !== undefined) store.inject(action.fault)
+      const { engine } = await this.#world.open()
+      const result = await this.#world.drive(this.#execute(engine, said, to))
+      const struck = store.journal.filter(({ fault }) => fault !== undefined).length
+      store.heal()
+      const faults = action.fault === undefined || struck === 0 ? [] : [{ ...action.fault, times: struck }]
+      this.#answered([turnOf(said, to, result, { disturbed: struck > 0, together: false })])
+      this.played.push({ kind: 'say', said, faults, code: result.error?.code })
+    }
+  }
+
+  async #together(
+    { speeches, elsewhere, delays }: Extract<PlannedAction, { kind: 'together' }>,
+    store: FakeSessionStore,
+  ): Promise<void> {
+    const said = speeches.map((speech) => this.#say(speech))
+    const to = this.#sessionId
+    for (const [index, latencyMs] of delays.entries()) {
+      const operation = index < 2 ? 'load' : 'save'
+      if (latencyMs > 0) store.inject({ operation, effect: 'latency', latencyMs, nth: (index % 2) + 1 })
+    }
+    const { engine } = await this.#world.open()
+    const engines = [engine, elsewhere ? this.#anotherEngine(store) : engine]
+    const turns: SimulatedTurn[] = []
+    const run = async (text: string, index: number): Promise<void> => {
+      const result = await this.#execute(engines[index] as FlowEngine, text, to)
+      turns.push(turnOf(text, to, result, { disturbed: false, together: true }))
+    }
+    await this.#world.drive(Promise.all(said.map(run)))
+    store.heal()
+    this.transcript.push(...turns)
+    const met = delays.map((ms, index) => {
+      const calls = store.operations.filter((operation) => operation === (index < 2 ? 'load' : 'save'))
+      return calls.length > index % 2 ? ms : 0
+    })
+    this.played.push({ kind: 'together', said, elsewhere, delays: met })
+  }
+
+  /** A second engine over the same data, as another process has one. */
+  #anotherEngine(sessionStore: FakeSessionStore): FlowEngine {
+    const resolve = (): ConversationWorld['model'] => this.#world.model
+    const flow = instrumentFlow(this.#flow, {
+      onModel: ({ provider }) => engine.registerProvider({ provider, resolve }),
+    })
+    const engine: FlowEngine = new FlowEngine({
+      ...this.#services,
+      flows: [flow],
+      sessionStore,
+      clock: this.#world.clock,
+      random: noLuck,
+      generateId: (kind) => `${kind}-${++this.#ids}`,
+    })
+    this.#world.watch(engine)
+    return engine
+  }
+
+  #say({ actor, picks, modelPicks }: PlannedSpeech): string {
+    this.#modelPick = picker(modelPicks)
+    const { actors } = this.#options
+    const last = this.transcript.at(-1)
+    const say = actors[actor % actors.length] as Actor
+    return say({
+      reply: last?.reply,
+      success: last?.success ?? true,
+      completed: last?.completed ?? false,
+      turn: this.transcript.length + 1,
+      pick: picker(picks),
+    })
+  }
+
+  #execute(engine: FlowEngine, userMessage: string, sessionId: string): Promise<ExecuteResult> {
+    return engine.execute({ flowName: this.#flow.id, userMessage, sessionId })
+  }
+
+  #answered(turns: readonly SimulatedTurn[]): void {
+    this.transcript.push(...turns)
+    // A client that got no session keeps the one it has.
+    this.#sessionId = turns.at(-1)?.session || this.#sessionId
+  }
+
+  async #check(last: readonly SimulatedTurn[]): Promise<Violation | undefined> {
+    const { complaint } = this.#world.model
+    if (complaint !== undefined)
+      return { promise: 'the model of the simulation fits the flow', text: messageOf(complaint) }
+    const documents = new Map<string, SessionDocument>()
+    for (const id of new Set(this.transcript.flatMap(({ to, session }) => [to, session]))) {
+      const document = await this.#world.load(id)
+      if (document !== undefined) documents.set(id, document)
+    }
+    const problem = this.#promises.check(this.transcript, last, documents)
+    if (problem !== undefined) return problem
+    const document = documents.get(this.#sessionId)
+    if (document === undefined || last.length === 0) return undefined
+    for (const [promise, holds] of Object.entries(this.#options.invariants)) {
+      try {
+        if ((await holds(document, this.transcript)) === false)
+          return { promise, text: 'The invariant returned false.' }
+      } catch (error) {
+        return { promise, text: messageOf(error) }
+      }
+    }
+    return undefined
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,76 @@
+/**
+ * What every model provider must do, as tests for any runner. The cases say what the model shall answer and what the
+ * engine must get; the caller brings a provider whose model answers just that, over a recorded wire or from a script.
+ */
+
+import { withDeadline } from '../stores/failure.js'
+import { registerCases } from '../stores/left-out.js'
+import type { SuiteTest } from '../stores/session-store-suite.js'
+import { answerCases } from './answer-cases.js'
+import { createBench } from './bench.js'
+import { contentCases } from './content-cases.js'
+import { failureCases } from './failure-cases.js'
+import { requestCases } from './request-cases.js'
+import { streamCases } from './stream-cases.js'
+import type { ModelSuiteCase } from './suite-case.js'
+import type { ModelProviderSuiteOptions, ModelSuiteAnswer, ModelSuiteSubject } from './suite-options.js'
+
+export type {
+  ModelProviderSuiteOptions,
+  ModelSuiteAnswer,
+  ModelSuiteCall,
+  ModelSuiteFailure,
+  ModelSuiteReply,
+  ModelSuiteSubject,
+} from './suite-options.js'
+
+const defaultDeadlineMs = 30_000
+
+const allCases: readonly ModelSuiteCase[] = [
+  ...answerCases,
+  ...requestCases,
+  ...contentCases,
+  ...streamCases,
+  ...failureCases,
+]
+
+/**
+ * Registers the tests that a model provider must pass.
+ *
+ * @param test - Registers one test: that of vitest, Jest, Bun or `node:test`, or `Deno.test`.
+ * @param createProvider - Makes a provider with a model that gives `answers`, one for each request, in order.
+ * @param options - The credential to look for, and what is left out.
+ * @throws Error where `options.leaveOut` names no case, or gives no reason.
+ *
+ * @example
+ * ```ts
+ * import { describe, test } from 'vitest'
+ *
+ * describe('our gateway', () => {
+ *   modelProviderSuite(test, (answers) => {
+ *     const wire = fakeGateway(answers)
+ *     return { provider: gatewayProvider({ fetch: wire.fetch, apiKey: canary }), model: 'small', asked: () => wire.bodies }
+ *   }, { secret: canary })
+ * })
+ * ```
+ */
+export function modelProviderSuite(
+  test: SuiteTest,
+  createProvider: (answers: readonly ModelSuiteAnswer[]) => ModelSuiteSubject | Promise<ModelSuiteSubject>,
+  options: ModelProviderSuiteOptions = {},
+): void {
+  registerCases(test, 'modelProviderSuite', allCases, options, ({ name, rule, run }) => runCase(name, rule, run))
+
+  async function runCase(name: string, rule: string, run: ModelSuiteCase['run']): Promise<void> {
+    const { deadlineMs = defaultDeadlineMs } = options
+    const bench = createBench(createProvider, options)
+    try {
+      await withDeadline(run(bench), deadlineMs, () => 'the case')
+    } catch (error) {
+      const { message } = error instanceof Error ? error : new Error(String(error))
+      throw new Error(`${name}: ${message}\nThe rule: ${rule}`, { cause: error })
+    } finally {
+      await bench.clear()
+    }
+  }
+}

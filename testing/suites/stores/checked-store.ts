@@ -1,0 +1,148 @@
+/**
+ * A store with expectations: each method does one operation and fails the case, in words, where it did not come out as
+ * expected.
+ */
+import type { SessionDocument, SessionSaveHint, SessionStore } from '../../../src/index.js'
+import { describeOutcome, fail, type Outcome, outcomeOf } from './failure.js'
+import { findDifference, inShort, throughJson } from './same-json.js'
+
+/** A {@link SessionStore} under test. */
+export class CheckedStore {
+  /** The store itself. */
+  readonly store: SessionStore
+  readonly #pending: Set<string>
+
+  /** @param pending - Told of each call for as long as it has not settled. */
+  constructor(store: SessionStore, pending: Set<string>) {
+    this.store = store
+    this.#pending = pending
+  }
+
+  /** Expects nothing. */
+  tryLoad(sessionId: string): Promise<Outcome> {
+    return this.#attempt(describeLoad(sessionId), () => this.store.load(sessionId))
+  }
+
+  /** Expects nothing. */
+  tryCreate(document: SessionDocument): Promise<Outcome> {
+    return this.#attempt(describeCreate(document), () => this.store.create(document))
+  }
+
+  /** Expects nothing. */
+  trySave(document: SessionDocument, expectedRevision: string, hint?: SessionSaveHint): Promise<Outcome> {
+    return this.#attempt(describeSave(document, expectedRevision, hint), () =>
+      // An absent hint is absent: a store may count its arguments.
+      hint === undefined
+        ? this.store.save(document, expectedRevision)
+        : this.store.save(document, expectedRevision, hint),
+    )
+  }
+
+  /** Expects nothing. */
+  tryDelete(sessionId: string, expectedRevision?: string): Promise<Outcome> {
+    return this.#attempt(describeDelete(sessionId, expectedRevision), () =>
+      expectedRevision === undefined ? this.store.delete(sessionId) : this.store.delete(sessionId, expectedRevision),
+    )
+  }
+
+  /** Expects nothing. */
+  tryClose(): Promise<Outcome> {
+    return this.#attempt('close()', () => this.store.close())
+  }
+
+  /** Expects success. */
+  async create(document: SessionDocument): Promise<void> {
+    expectDone(describeCreate(document), await this.tryCreate(document))
+  }
+
+  /** Expects success. */
+  async save(document: SessionDocument, expectedRevision: string, hint?: SessionSaveHint): Promise<void> {
+    const outcome = await this.trySave(document, expectedRevision, hint)
+    expectDone(describeSave(document, expectedRevision, hint), outcome)
+  }
+
+  /** Expects success. */
+  async delete(sessionId: string, expectedRevision?: string): Promise<void> {
+    expectDone(describeDelete(sessionId, expectedRevision), await this.tryDelete(sessionId, expectedRevision))
+  }
+
+  /** Expects success. */
+  async close(): Promise<void> {
+    expectDone('close()', await this.tryClose())
+  }
+
+  /** Expects a document. */
+  async load(sessionId: string): Promise<SessionDocument> {
+    const call = describeLoad(sessionId)
+    const outcome = await this.tryLoad(sessionId)
+    expectDone(call, outcome)
+    const { value } = outcome
+    if (typeof value === 'object' && value !== null) return value as SessionDocument
+    return fail(`${call} to give the stored document`, inShort(value))
+  }
+
+  /** Expects a conflict. */
+  async refusesCreate(document: SessionDocument): Promise<void> {
+    expectConflict(describeCreate(document), await this.tryCreate(document))
+  }
+
+  /** Expects a conflict. */
+  async refusesSave(document: SessionDocument, expectedRevision: string, hint?: SessionSaveHint): Promise<void> {
+    const outcome = await this.trySave(document, expectedRevision, hint)
+    expectConflict(describeSave(document, expectedRevision, hint), outcome)
+  }
+
+  /** Expects a conflict. */
+  async refusesDelete(sessionId: string, expectedRevision: string): Promise<void> {
+    expectConflict(describeDelete(sessionId, expectedRevision), await this.tryDelete(sessionId, expectedRevision))
+  }
+
+  /** Expects `document` to be what is stored, as JSON carries it: nothing more, nothing less, nothing else. */
+  async holds(document: SessionDocument): Promise<void> {
+    const difference = findDifference(await this.load(document.id), throughJson(document))
+    if (difference !== undefined)
+      fail(`${describeLoad(document.id)} to give what was stored last`, `it but ${difference}`)
+  }
+
+  /** Expects that nothing is stored. */
+  async holdsNothing(sessionId: string): Promise<void> {
+    const call = describeLoad(sessionId)
+    const outcome = await this.tryLoad(sessionId)
+    expectDone(call, outcome)
+    if (outcome.value !== undefined) fail(`${call} to give undefined, for nothing is stored`, inShort(outcome.value))
+  }
+
+  async #attempt(call: string, operation: () => Promise<unknown>): Promise<Outcome> {
+    this.#pending.add(call)
+    try {
+      return await outcomeOf(operation)
+    } finally {
+      this.#pending.delete(call)
+    }
+  }
+}
+
+function expectDone(call: string, outcome: Outcome): asserts outcome is Extract<Outcome, { kind: 'done' }> {
+  if (outcome.kind !== 'done') fail(`${call} to succeed`, describeOutcome(outcome))
+}
+
+function expectConflict(call: string, outcome: Outcome): void {
+  if (outcome.kind !== 'conflict') fail(`${call} to reject with the code SESSION_CONFLICT`, describeOutcome(outcome))
+}
+
+function describeLoad(sessionId: string): string {
+  return `load(${inShort(sessionId)})`
+}
+
+function describeCreate({ id, revision }: SessionDocument): string {
+  return `create(${inShort(id)} at ${inShort(revision)})`
+}
+
+function describeSave({ id, revision }: SessionDocument, expectedRevision: string, hint?: SessionSaveHint): string {
+  const hinted = hint === undefined ? '' : `, hint ${inShort(hint.appended)}`
+  return `save(${inShort(id)} at ${inShort(revision)}, expecting ${inShort(expectedRevision)}${hinted})`
+}
+
+function describeDelete(sessionId: string, expectedRevision: string | undefined): string {
+  return `delete(${inShort(sessionId)}${expectedRevision === undefined ? '' : `, expecting ${inShort(expectedRevision)}`})`
+}

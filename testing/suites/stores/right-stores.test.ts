@@ -1,0 +1,35 @@
+// Stores that are right pass every case.
+import { describe, test } from 'vitest'
+import { MemorySessionStore, type SessionStore } from '../../../src/index.js'
+import { optionsFor, TextStore } from '../../contract/text-store.js'
+import { FakeSessionStore } from '../../fake-session-store/fake-session-store.js'
+import { sessionStoreSuite } from './session-store-suite.js'
+
+describe('MemorySessionStore', () => {
+  sessionStoreSuite(test, () => new MemorySessionStore(), {
+    reopen: (store) => new MemorySessionStore({ backing: (store as MemorySessionStore).backing }),
+  })
+})
+
+describe('FakeSessionStore', () => {
+  const inner = new WeakMap<SessionStore, MemorySessionStore>()
+  const fakeOver = (memory: MemorySessionStore): FakeSessionStore => {
+    const store = new FakeSessionStore({ inner: memory })
+    inner.set(store, memory)
+    return store
+  }
+  sessionStoreSuite(test, () => fakeOver(new MemorySessionStore()), {
+    reopen: (store) => fakeOver(new MemorySessionStore({ backing: (inner.get(store) as MemorySessionStore).backing })),
+    createUnreachable() {
+      const store = new FakeSessionStore()
+      for (const operation of ['load', 'create', 'save', 'delete'] as const) {
+        store.inject({ operation, effect: 'fail-before', times: Number.POSITIVE_INFINITY })
+      }
+      return store
+    },
+  })
+})
+
+describe('a store of texts, which is broken in the tests beside', () => {
+  sessionStoreSuite(test, () => new TextStore(new Map()), optionsFor(TextStore))
+})

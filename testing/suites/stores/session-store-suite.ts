@@ -1,0 +1,79 @@
+/**
+ * What every session store must do, as tests for any runner. The cases say what is expected; this module registers
+ * them with the caller's `test`, each on stores of its own, and leaves out what the caller left out.
+ */
+import type { SessionStore } from '../../../src/index.js'
+import { allCases } from './all-cases.js'
+import { createBench } from './bench.js'
+import { withDeadline } from './failure.js'
+import { registerCases } from './left-out.js'
+import type { SuiteCase } from './suite-case.js'
+import type { SessionStoreSuiteOptions, SuiteTest } from './suite-options.js'
+
+export type { SessionStoreSuiteOptions, SuiteTest } from './suite-options.js'
+
+const defaultDeadlineMs = 30_000
+
+/**
+ * Registers the tests that a {@link SessionStore} must pass. Session IDs are random, but for a few hostile ones that are
+ * emptied first; what the tests store stays behind. So give it data that can be thrown away, and let no other run of the
+ * suite use them at the same time.
+ *
+ * @param test - Registers one test: that of vitest, Jest, Bun or `node:test`, or `Deno.test`.
+ * @param createStore - Makes a fresh handle. The suite closes every handle that it gets.
+ * @param options - A second handle, trouble on request, and what is left out.
+ * @throws Error where `options.leaveOut` names no case, or gives no reason.
+ *
+ * @example With vitest. A file store has two handles on the same data as soon as it is made twice.
+ * ```ts
+ * import { describe, test } from 'vitest'
+ *
+ * describe('FileStore', () => {
+ *   sessionStoreSuite(test, () => new FileStore('./test-sessions'), {
+ *     corrupt: (sessionId) => writeFile(pathOf(sessionId), 'no document'),
+ *     leaveOut: { 'outage: close settles in time, and calls after it reject': 'A disk is not connected to.' },
+ *   })
+ * })
+ * ```
+ * @example With node:test, and a store that keeps its data to itself.
+ * ```ts
+ * import { describe, test } from 'node:test'
+ *
+ * describe('MemorySessionStore', () => {
+ *   sessionStoreSuite(test, () => new MemorySessionStore(), {
+ *     reopen: (store) => new MemorySessionStore({ backing: (store as MemorySessionStore).backing }),
+ *   })
+ * })
+ * ```
+ */
+export function sessionStoreSuite(
+  test: SuiteTest,
+  createStore: () => SessionStore | Promise<SessionStore>,
+  options: SessionStoreSuiteOptions = {},
+): void {
+  registerCases(test, 'sessionStoreSuite', allCases, options, (suiteCase) => runCase(suiteCase, createStore, options))
+}
+
+async function runCase(
+  { name, rule, run }: SuiteCase,
+  createStore: () => SessionStore | Promise<SessionStore>,
+  options: SessionStoreSuiteOptions,
+): Promise<void> {
+  const { deadlineMs = defaultDeadlineMs } = options
+  const bench = createBench(createStore, options)
+  const whatHung = (): string => [...bench.pending].slice(0, 3).join(' and ') || 'the case'
+  const failure = await errorOf(withDeadline(run(bench), deadlineMs, whatHung))
+  // A store that cannot be closed is told of by the cases of close: here it only must not hang.
+  const hung = await errorOf(withDeadline(bench.clear(), deadlineMs, whatHung))
+  const error = failure ?? hung
+  if (error !== undefined) throw new Error(`${name}: ${error.message}\nThe rule: ${rule}`, { cause: error })
+}
+
+async function errorOf(work: Promise<void>): Promise<Error | undefined> {
+  try {
+    await work
+    return undefined
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error))
+  }
+}

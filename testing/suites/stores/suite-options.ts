@@ -1,0 +1,41 @@
+/** What the caller of the suite hands over: a way to register tests, and ways to make stores. Types only. */
+import type { SessionStore } from '../../../src/index.js'
+
+/**
+ * The caller's way to register a test: `test` of vitest, Jest, Bun or `node:test`, `Deno.test`, or a function of one's
+ * own. Nothing else of a runner is used.
+ */
+export interface SuiteTest {
+  (name: string, body: () => Promise<void>): unknown
+  /** Registers a test that is not run. Default: a case that is left out is registered as a test that does nothing. */
+  readonly skip?: (name: string, body: () => Promise<void>) => unknown
+}
+
+/** What `sessionStoreSuite` takes beside `test` and `createStore`. Everything is optional. */
+export interface SessionStoreSuiteOptions {
+  /**
+   * Another handle on the data of `store`, as a second process or a restarted one would have it. `store` is open. Default:
+   * another call of `createStore`, which is right where every handle leads to one backend. A store that keeps its data to
+   * itself needs this option, or the cases that need two handles fail and say so.
+   */
+  readonly reopen?: (store: SessionStore) => SessionStore | Promise<SessionStore>
+  /**
+   * Makes the session that is stored under `sessionId` unreadable, past the store: puts bytes in its place that are no
+   * document. A handle opened later must meet them. Default: the cases that need it are left out.
+   *
+   * @param store - A handle on the data, open.
+   */
+  readonly corrupt?: (sessionId: string, store: SessionStore) => void | Promise<void>
+  /** A store whose backend is down, with timeouts below `deadlineMs`. Default: the cases that need it are left out. */
+  readonly createUnreachable?: () => SessionStore | Promise<SessionStore>
+  /**
+   * Cases that this store does not pass, by name, each with the reason; what their names begin with, before the colon,
+   * leaves out all of them. They are registered all the same: by `test.skip` where there is one. Default: none.
+   */
+  readonly leaveOut?: Readonly<Record<string, string>>
+  /**
+   * Milliseconds a case may take: beyond it the case fails and names the operation that hung. Keep it below the
+   * runner's own limit. Default 30 000.
+   */
+  readonly deadlineMs?: number
+}

@@ -1,0 +1,164 @@
+/**
+ * Time that stands still until a test moves it. Everything timed in an engine goes by its clock, so a test of a
+ * two-minute deadline takes no time and cannot be early or late.
+ */
+import type { Clock } from '../../src/index.js'
+import { ExpectationError } from '../expectations/expectation-error.js'
+
+interface Timer {
+  readonly at: number
+  readonly order: number
+  readonly callback: () => void
+}
+
+/** How long {@link VirtualClock.runUntil} goes on. */
+export interface RunUntilOptions {
+  /** Milliseconds of virtual time. Default: one day. */
+  readonly withinMs?: number
+}
+
+const oneDay = 86_400_000
+/** How many timers an error lists. */
+const mostListed = 10
+
+/**
+ * A {@link Clock} moved by hand.
+ *
+ * @example
+ * ```ts
+ * const clock = new VirtualClock()
+ * const engine = new FlowEngine({ flows: [Slow], clock })
+ * const reply = engine.run({ flowName: 'Slow', userMessage: 'Hello' })
+ * await clock.advance(120_000)
+ * expect((await reply).success).toBe(false)
+ * ```
+ */
+export class VirtualClock implements Clock {
+  #now: number
+  #count = 0
+  readonly #timers = new Set<Timer>()
+
+  /** @param now - The first time, in milliseconds since the epoch. Default: 2026-01-01T00:00:00Z. */
+  constructor(now: number = Date.UTC(2026, 0, 1)) {
+    this.#now = now
+  }
+
+  now(): number {
+    return this.#now
+  }
+
+  /** The time as a text, as it stands in a session document: ISO 8601, UTC. */
+  get iso(): string {
+    return new Date(this.#now).toISOString()
+  }
+
+  setTimer(callback: () => void, ms: number): () => void {
+    const timer: Timer = { at: this.#now + Math.max(0, ms), order: this.#count++, callback }
+    this.#timers.add(timer)
+    return () => this.#timers.delete(timer)
+  }
+
+  /** How many timers are set. A finished conversation leaves none. */
+  get pending(): number {
+    return this.#timers.size
+  }
+
+  /**
+   * Moves the time on by `ms` milliseconds, calls the timers that end on the way in their order, and lets what they
+   * set off run until it waits again.
+   *
+   * @throws Error (rejects) where `ms` is no number of 0 or more.
+   */
+  async advance(ms: number): Promise<void> {
+    if (!(ms >= 0)) throw new Error(`advance() takes a number of milliseconds, 0 or more; got ${ms}.`)
+    const target = this.#now + ms
+    await this.settle()
+    for (let timer = this.#next(target); timer !== undefined; timer = this.#next(target)) await this.#ring(timer)
+    this.#now = target
+  }
+
+  /**
+   * Moves the time on, from timer to timer, until `promise` settles, and no further.
+   *
+   * @example
+   * ```ts
+   * const reply = await clock.runUntil(engine.run({ flowName: 'Slow', userMessage: 'Hello' }))
+   * ```
+   * @returns What it resolves to; rejects with what it rejects with.
+   * @throws {@link ExpectationError} (rejects) that lists the pending timers, where `withinMs` is not enough, or no time would be.
+   */
+  async runUntil<T>(promise: Promise<T>, options: RunUntilOptions = {}): Promise<T> {
+    const { withinMs = oneDay } = options
+    const bound = this.#now + withinMs
+    let isSettled = false
+    const settle = (): void => {
+      isSettled = true
+    }
+    promise.then(settle, settle)
+    await this.settle()
+    while (!isSettled) {
+      const timer = this.#next(bound)
+      if (timer === undefined) throw new ExpectationError(this.#stuckText(withinMs))
+      await this.#ring(timer)
+    }
+    return promise
+  }
+
+  /**
+   * Moves the time at once, as it does for a machine that slept or whose clock was set: timers that ended on the way all
+   * ring now, late. A negative `ms` sets the clock back. What they set off runs when the caller waits.
+   */
+  jump(ms: number): void {
+    this.#now += ms
+    const due = [...this.#timers].filter(({ at }) => at <= this.#now)
+    for (const timer of due.sort(inOrder)) if (this.#timers.delete(timer)) timer.callback()
+  }
+
+  /** Lets everything run that waits for no timer: promises, and what they set off. */
+  async settle(): Promise<void> {
+    // One turn of the event loop: by then every chain of settled promises has run.
+    await new Promise<void>((resolve) => {
+      setTimeout(resolve, 0)
+    })
+  }
+
+  async #ring(timer: Timer): Promise<void> {
+    this.#timers.delete(timer)
+    this.#now = timer.at
+    timer.callback()
+    await this.settle()
+  }
+
+  #next(target: number): Timer | undefined {
+    let next: Timer | undefined
+    for (const timer of this.#timers) {
+      if (timer.at <= target && (next === undefined || inOrder(timer, next) < 0)) next = timer
+    }
+    return next
+  }
+
+  #stuckText(withinMs: number): string {
+    const timers = [...this.#timers].sort(inOrder)
+    if (timers.length === 0) {
+      return [
+        'The promise did not settle, and no timer is pending on this clock: no time would settle it.',
+        "It waits for something else (a gate, a reply that never comes) or for another clock. Is this one the engine's, the store's and the model's?",
+      ].join('\n')
+    }
+    const lines = timers.slice(0, mostListed).map(({ at }) => `  - ${textOf(at, this.#now)}`)
+    if (timers.length > mostListed) lines.push(`  - and ${timers.length - mostListed} more`)
+    return [
+      `The promise did not settle within ${withinMs} ms. It is ${this.iso} now; pending timers:`,
+      ...lines,
+      'Give it more time with { withinMs }, or look for what it waits for.',
+    ].join('\n')
+  }
+}
+
+function inOrder(one: Timer, other: Timer): number {
+  return one.at === other.at ? one.order - other.order : one.at - other.at
+}
+
+function textOf(at: number, now: number): string {
+  return Number.isFinite(at) ? `in ${at - now} ms (${new Date(at).toISOString()})` : 'never'
+}
