@@ -26,7 +26,7 @@ const config: ViteUserConfig = defineConfig({
     alias: [
       { find: /^turnkeeper$/, replacement: source('src/index.ts') },
       { find: /^turnkeeper\/keyv$/, replacement: source('src/stores/keyv/index.ts') },
-      { find: /^turnkeeper\/memory$/, replacement: source('src/compaction/index.ts') },
+      { find: /^turnkeeper\/compaction$/, replacement: source('src/compaction/index.ts') },
       { find: /^turnkeeper\/prompt$/, replacement: source('src/prompt/index.ts') },
       { find: /^turnkeeper\/(fetch|hono|ai-sdk)$/, replacement: `${source('adapters')}/$1/index.ts` },
       { find: /^turnkeeper\/testing$/, replacement: source('testing/index.ts') },

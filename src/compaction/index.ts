@@ -1,4 +1,4 @@
 /**
- * The public subpath `turnkeeper/memory`: a hand-kept list of names, and nothing else. The types of policies are the root's.
+ * The public subpath `turnkeeper/compaction`: a hand-kept list of names, and nothing else. The types of policies are the root's.
  */
 export { rollingSummary, slidingWindow } from './policies.js'

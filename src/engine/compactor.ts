@@ -1,4 +1,4 @@
-/** What the engine asks of those who keep memories short. They come with a flow's policies, from `turnkeeper/memory`. */
+/** What the engine asks of those who keep memories short. They come with a flow's policies, from `turnkeeper/compaction`. */
 import type { ModelBudgets } from '../model/model-budget.js'
 import type { SessionDocument } from '../session/session-document.js'
 import type { BudgetCheck } from './model-call/budget-check.js'

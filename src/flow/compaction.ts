@@ -1,6 +1,6 @@
 /**
  * What a flow says of the length of its memory: policies by namespace, and who sees to them. The policies bring that along
- * (`turnkeeper/memory`), so that an application without any is not made heavier by it.
+ * (`turnkeeper/compaction`), so that an application without any is not made heavier by it.
  */
 import { FlowRegistrationError, registrationError } from '../errors/engine-errors.js'
 import type { ModelChoice } from '../model/model-provider.js'
