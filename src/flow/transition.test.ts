@@ -29,10 +29,10 @@ describe('a builder', () => {
     expect(reply({ total: 2, note: undefined }).fields.reply).toBe('{"total":2}')
   })
 
-  test('stay takes a text or none; retry is stay with a reason', () => {
+  test('stay takes a text or none; retry takes a reason', () => {
     expect(stay().fields).toEqual({ kind: 'stay' })
     expect(stay('Once more, please.').fields).toEqual({ kind: 'stay', feedback: 'Once more, please.' })
-    expect(retry('Answer in one word.').fields).toEqual(stay('Answer in one word.').fields)
+    expect(retry('Answer in one word.').fields).toEqual({ kind: 'retry', feedback: 'Answer in one word.' })
   })
 
   test('finish takes a closing text, an object, or nothing', () => {

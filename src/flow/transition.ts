@@ -17,7 +17,7 @@ export interface ContentTypeOptions {
 }
 
 /** What a transition does. */
-export type TransitionKind = 'go' | 'reply' | 'stay' | 'finish'
+export type TransitionKind = 'go' | 'reply' | 'stay' | 'retry' | 'finish'
 
 /** @internal */
 export interface TransitionFields {
@@ -181,8 +181,8 @@ export function reply(content: ReplyContent): Transition {
 }
 
 /**
- * Stays in the step. In a tool, `feedback` is the tool's result and the model goes on; in `onReply` the model tries
- * again with `feedback` as the reason; in `run` and `onEnter` it is the reply.
+ * The conversation remains in the step. From a tool, the model reads `feedback` as the tool's result and goes on. From
+ * `run` and `onEnter`, `feedback` is the reply to the user and the turn ends. From `onReply` it does what {@link retry} does.
  *
  * @param feedback - Required in `run`, `onEnter` and `onReply`. In a tool the default is `'Done.'`.
  */
@@ -192,12 +192,28 @@ export function stay(feedback?: string): Transition {
 }
 
 /**
- * From `onReply`: has the model answer again, and tells it why. The same as `stay(reason)`.
+ * The model answers again, in this turn. From `onReply` it reads `reason` as the next message; from a tool, as the tool's
+ * result. From `run`, `onEnter` and the hooks for a model's failure it is an error: there is no answer to repeat there.
  *
- * @param reason - What was wrong with the answer; the model reads it.
+ * @param reason - What to do differently. Only the model reads it.
+ * @example
+ * ```ts
+ * override onReply(text: string) {
+ *   return text.length > 600 ? retry('That was too long. Two sentences.') : text
+ * }
+ * ```
  */
 export function retry(reason: string): Transition {
-  return new Transition({ kind: 'stay', feedback: requireText(reason, 'retry') })
+  return new Transition({ kind: 'retry', feedback: requireText(reason, 'retry') })
+}
+
+/**
+ * Whether a tool or `onReply` that returned this transition leaves the turn to the model.
+ *
+ * @internal
+ */
+export function returnsToModel({ fields }: Transition): boolean {
+  return fields.kind === 'stay' || fields.kind === 'retry'
 }
 
 /**

@@ -7,7 +7,7 @@ import { FlowError } from '../../errors/flow-error.js'
 import { message, namespaceOf, textMessage } from '../../flow/conversation-memory.js'
 import { Step } from '../../flow/step.js'
 import type { Tool } from '../../flow/tool.js'
-import { Transition } from '../../flow/transition.js'
+import { returnsToModel, Transition } from '../../flow/transition.js'
 import type { TextPart, ToolCallPart, ToolDefinition } from '../../model/message.js'
 import { callModel, type ModelAnswer, textOf } from '../model-call/call-model.js'
 import { modelError } from '../model-call/model-answer.js'
@@ -94,7 +94,7 @@ export async function runModelStep(
         throw flowCodeError(`onReply of step '${stepId}' must return a text, retry(...) or a transition.`)
       }
       draft.memory.append(namespace, message('assistant', said, turn.number))
-      if (answer.fields.kind !== 'stay') return { transition: answer }
+      if (!returnsToModel(answer)) return { transition: answer }
       feedback = retryReason(answer, stepId)
     } else {
       if (repairs++ >= step.maxRepairs) {

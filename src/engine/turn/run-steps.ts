@@ -70,7 +70,7 @@ export async function runSteps(run: StepRun): Promise<{ readonly reply: TurnRepl
     else if (step instanceof Step) {
       const outcome = await runModelStep(run, step, stepId, progress.extraPrompt)
       if ('transition' in outcome) {
-        const applying = apply(run, progress, outcome.transition, stepId, 'a tool, onReply or a hook')
+        const applying = apply(run, progress, outcome.transition, stepId, 'onModelError or onModelBlocked')
         if (applying !== undefined) await applying
       } else progress.answer = { text: outcome.text, from: stepId, remembered: true }
     }
@@ -105,6 +105,11 @@ function apply(run: StepRun, progress: Progress, transition: Transition, from: s
   if (kind === 'go' || kind === 'finish') {
     if (reply !== undefined) progress.answer = { text: reply, from, remembered: false }
     return enter(run, progress, kind === 'finish' ? steps.end : steps.idOf(transition.fields.target ?? ''), transition)
+  }
+  if (kind === 'retry') {
+    throw flowCodeError(
+      `Step '${from}' returned retry() from ${place}. Only onReply and tools may: return reply(text) to answer the user.`,
+    )
   }
   const text = kind === 'reply' ? reply : feedback
   if (text === undefined) {
