@@ -169,7 +169,7 @@ describe('a summary is bounded', () => {
     const without = startTalk({ Chat: policy }, { budgets, models: [talker] })
     await expect(without.say('1')).rejects.toMatchObject({
       code: 'INVALID_INPUT',
-      message: "Model 'summarist' of provider 'talk' has no prices in the catalog, and a budget of cost is set.",
+      message: "Model 'summarist' of provider 'talk' has no prices in the catalog, which a budget with cost needs.",
     })
     const talk = await ripe([], { budgets, models: [talker, { ...summaryModel, prices }] })
     await talk.sayTurns(1, 3)

@@ -8,7 +8,7 @@ import { FlowError } from '../../errors/flow-error.js'
 import type { CircuitBreaker } from '../../model/circuit-breaker.js'
 import type { FinishReason, MessagePart, TokenUsage } from '../../model/message.js'
 import { costOf } from '../../model/model-budget.js'
-import { readFailure } from '../../model/model-failure.js'
+import { retryAdvice } from '../../model/model-failure.js'
 import type { ModelFailure, ModelResponse, RuntimeModel } from '../../model/model-provider.js'
 import type { ResolvedModel } from '../../model/model-registry.js'
 import { limitExceeded } from '../engine-limits.js'
@@ -139,7 +139,7 @@ function delayAfter(
 ): number | undefined {
   const { clock, modelRetry, random, events } = scope.parts
   const now = clock.now()
-  const { isRetryable, retryAfterMs } = readFailure(thrown, now)
+  const { isRetryable, retryAfterMs } = retryAdvice(thrown, now)
   if (!isRetryable || (FlowError.isInstance(thrown) && thrown.code !== 'MODEL_ERROR')) {
     // A provider that says no is there.
     if (breaker.succeeded()) events.emit('circuit:closed', { provider, at: now })
@@ -150,7 +150,7 @@ function delayAfter(
   const longest = Math.min(modelRetry.maxDelayMs, modelRetry.baseDelayMs * 2 ** (attempt - 1))
   const delayMs = Math.max(retryAfterMs, Math.floor(random() * longest) || 0)
   // What would come too late, or be turned away, is not waited for.
-  if (now + delayMs >= scope.deadlineAt || breaker.isShutAt(now + delayMs)) return undefined
+  if (now + delayMs >= scope.deadlineAt || breaker.isOpenAt(now + delayMs)) return undefined
   budget?.check(draft.usage, now + delayMs)
   return delayMs
 }

@@ -38,9 +38,9 @@ export const modelBreaks = [
     file: 'src/model/model-failure.ts',
     tests: ['src/model/model-failure.', 'src/engine/model-call/call-model.retry.'],
     rows: [
-      ['400 tried again', 'return answered === 408 ||', 'return answered === 400 || answered === 408 ||'],
-      ['Retry-After ignored', 'retryAfterMs: isRetryable ? waitOf(link, now) : 0', 'retryAfterMs: 0'],
-      ['circle of causes walked for ever', 'depth < longestChain &&', 'depth < 1e9 &&'],
+      ['400 tried again', 'return status === 408 ||', 'return status === 400 || status === 408 ||'],
+      ['Retry-After ignored', 'retryAfterMs: isRetryable ? retryAfterOf(error, now) : 0', 'retryAfterMs: 0'],
+      ['circle of causes walked for ever', 'depth < maxCauses &&', 'depth < 1e9 &&'],
     ],
   },
   {
@@ -59,7 +59,7 @@ export const modelBreaks = [
         'if (usage === noUsage) usage = count(draft, resolved, thrown as ModelFailure)',
         '',
       ],
-      ['waited for a breaker that is shut', '|| breaker.isShutAt(now + delayMs)', ''],
+      ['waited for a breaker that is open', '|| breaker.isOpenAt(now + delayMs)', ''],
     ],
   },
   {
