@@ -7,9 +7,9 @@ import { type FlowRegistrationError, registrationError } from '../errors/engine-
 import {
   type CompactionBounds,
   type CompactionPolicy,
+  type CompactorFactory,
+  compactorFactory,
   type FlowCompaction,
-  type KeeperOf,
-  keeperOf,
   type RollingSummary,
   type RollingSummaryOptions,
   type SlidingWindow,
@@ -50,12 +50,12 @@ export function rollingSummary(options: RollingSummaryOptions): RollingSummary {
 
 /** A policy with what the engine needs to follow it, which a copy of it has as well. */
 function made<Policy extends CompactionPolicy>(policy: Policy): Policy {
-  const keeper: KeeperOf<MemoryKeeper> = (flowName, compaction) => {
+  const factory: CompactorFactory<MemoryKeeper> = (flowName, compaction) => {
     const refuse: RefuseCompaction = (where, expected) =>
       registrationError(`Flow '${flowName}': compaction${where} must be ${expected}.`)
     return new PolicyKeeper(flowName, checkPolicies(compaction, refuse))
   }
-  return { ...policy, [keeperOf]: keeper }
+  return { ...policy, [compactorFactory]: factory }
 }
 
 /** Makes the error for a part of a flow's `compaction`. */
@@ -104,7 +104,7 @@ export function checkPolicies(
     if (namespace === '' || namespace === '__proto__') throw refuse(where, 'named like a memory namespace')
     const policy: Record<PropertyKey, unknown> = isPlainObject(given) ? { ...given } : {}
     const kind = String(policy.kind)
-    const tests = Object.hasOwn(ofKind, kind) && keeperOf in policy ? ofKind[kind] : undefined
+    const tests = Object.hasOwn(ofKind, kind) && compactorFactory in policy ? ofKind[kind] : undefined
     if (tests === undefined) throw refuse(where, 'slidingWindow({ ... }) or rollingSummary({ ... })')
     for (const key of Object.keys(policy)) {
       if (!Object.hasOwn(tests, key)) {

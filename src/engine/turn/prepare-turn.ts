@@ -58,7 +58,7 @@ export function bootstrap(scope: TurnScope, flow: Flow): Bootstrapped {
   const steps = collectSteps(flow, flowName)
   const ofFlow = checkBudgets(flow.budgets(), `Flow '${flowName}': budgets()`)
   const budgets = [parts.budgets, ofFlow].filter((budget) => budget !== undefined)
-  parts.flows.keeperOf(flowName)?.check(scope, steps, budgets)
+  parts.flows.compactorOf(flowName)?.check(scope, steps, budgets)
   return {
     flow,
     steps,

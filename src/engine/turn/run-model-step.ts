@@ -31,7 +31,7 @@ export async function runModelStep(
   const output = outputOf(step, stepId)
   const streams = step.stream ?? (output === undefined && step.onReply === Step.prototype.onReply)
   let repairs = 0
-  draft.memory.hear(namespace, turn.message, turn.number, turn.attachments)
+  draft.memory.appendUserMessage(namespace, turn.message, turn.number, turn.attachments)
   for (;;) {
     // What is there at once is not waited for, here and below: each wait costs as much as a hook does.
     const offered = run.flow.tools(turn)

@@ -197,7 +197,7 @@ function remember(run: StepRun, answer: Answer, reply: TurnReply): void {
   const namespace = namespaceOf(steps.require(stepId) as Step, stepId)
   // Bytes say nothing to a model.
   const text = reply.encoding === undefined ? reply.text : `[${reply.contentType}]`
-  draft.memory.hear(namespace, turn.message, turn.number, turn.attachments)
+  draft.memory.appendUserMessage(namespace, turn.message, turn.number, turn.attachments)
   // What the model said word for word, and a transition then sent, is there already.
   const said = draft.memory.last(namespace)
   const part = said?.parts[0]

@@ -69,7 +69,9 @@ async function runAndCommit(
   const { reply, completed } = await scope.race(() => runPrepared(scope, input, prepared, draft, progress.budget))
   const { parts } = scope
   progress.budget?.keepTime(draft.usage, parts.clock.now())
-  const compaction = completed ? undefined : parts.flows.keeperOf(scope.flowName)?.start(scope, draft, progress.budget)
+  const compaction = completed
+    ? undefined
+    : parts.flows.compactorOf(scope.flowName)?.start(scope, draft, progress.budget)
   const document = draft.toDocument({
     revision: nextRevision(progress.storedRevision, parts.generateId('revision')),
     at: parts.clock.now(),

@@ -8,19 +8,19 @@ export const flowBreaks = [
     rows: [
       [
         'registration of a batch not atomic',
-        'const batch = new Map<string, Registered<Keeper>>()',
+        'const batch = new Map<string, RegisteredFlow<Compactor>>()',
         'const batch = this.#flows',
       ],
       ['map key not compared with the ID', 'if (name !== undefined && name !== id)', 'if (false)'],
       ['one name twice in a batch', 'if (this.#flows.has(id) || batch.has(id))', 'if (this.#flows.has(id))'],
-      ['registered name taken over', 'if (this.#flows.has(id) || batch.has(id))', 'if (batch.has(id))'],
+      ['registered name replaced', 'if (this.#flows.has(id) || batch.has(id))', 'if (batch.has(id))'],
       ['blank ID accepted', "typeof id !== 'string' || id.trim() === ''", "typeof id !== 'string'"],
     ],
   },
   {
     file: 'src/flow/conversation-memory.ts',
     tests: ['src/flow/conversation-memory.', 'src/engine/turn/run-model-step.memory.'],
-    rows: [['user message appended twice', 'if (heard.includes(text)) return', '']],
+    rows: [['user message appended twice', 'if (userTexts.includes(text)) return', '']],
   },
   {
     file: 'src/flow/transition.ts',
@@ -39,11 +39,7 @@ export const flowBreaks = [
     file: 'src/model/model-registry.ts',
     tests: ['src/model/model-registry.'],
     rows: [
-      [
-        'provider replaced without being told to',
-        'if (replace || !this.#providers.has(provider.provider))',
-        'if (true)',
-      ],
+      ['provider replaced without replace', 'if (replace || !this.#providers.has(provider.provider))', 'if (true)'],
     ],
   },
   {
