@@ -59,7 +59,7 @@ export class Transition<State = unknown> {
   }
 
   static {
-    // Not `Transition.prototype`: in tsc's output for older targets the name is not yet defined here.
+    // `this`, not the class name: where tsc has to transform the private methods, it assigns the name only afterwards.
     Object.defineProperty(this.prototype, marker, { value: true })
   }
 
