@@ -3,21 +3,31 @@
 /** @type {import('../apply-break.mjs').BreakGroups} */
 export const engineBreaks = [
   {
-    file: 'src/compaction/compact-memory.ts',
-    tests: ['src/compaction/compact-memory.'],
+    file: 'src/compaction/store-summary.ts',
+    tests: ['src/compaction/store-summary.'],
     rows: [
       ['summary begun by an engine that closes', 'if (session.closing) throw new EngineClosedError()', ''],
       [
-        'model that is down asked for a summary in each turn',
-        'before <= above || passed(length) > passed(before)',
+        'cost of a failed summary forgotten',
+        'return await save(scope, document, { usage }).catch(() => undefined)',
+        'return document',
+      ],
+    ],
+  },
+  {
+    file: 'src/compaction/policy-compactor.ts',
+    tests: ['src/compaction/store-summary.'],
+    rows: [
+      [
+        'model that is down called for a summary in each turn',
+        'before <= above || stridesAt(length) > stridesAt(before)',
         'true',
       ],
-      ['cost of a failed summary forgotten', 'return await write().catch(() => undefined)', 'return document'],
     ],
   },
   {
     file: 'src/compaction/summarize.ts',
-    tests: ['src/compaction/compact-memory.attempts.'],
+    tests: ['src/compaction/store-summary.attempts.'],
     rows: [
       [
         'summary that no budget bounds',
@@ -29,7 +39,7 @@ export const engineBreaks = [
   {
     file: 'src/compaction/message-cut.ts',
     tests: ['src/compaction/message-cut.'],
-    rows: [['call and result parted', "role !== 'user' || open.size > 0", "role !== 'user'"]],
+    rows: [['call and result parted', "role !== 'user' || unmatched.size > 0", "role !== 'user'"]],
   },
   {
     file: 'src/engine/turn/settle-turn-error.ts',

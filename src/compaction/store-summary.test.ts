@@ -16,7 +16,7 @@ function textOf({ messages }: ModelRequest): unknown {
 }
 
 describe('a rolling summary', () => {
-  test('takes the place of the oldest messages, in a commit after the reply', async () => {
+  test('replaces the oldest messages, in a commit after the reply', async () => {
     const talk = startTalk({ Chat })
     await talk.sayTurns(3)
     expect([talk.asked, talk.told()]).toEqual([[], []])
@@ -36,7 +36,7 @@ describe('a rolling summary', () => {
     expect(usage).toEqual({ inputTokens: 108, outputTokens: 14, modelCalls: 5 })
   })
 
-  test('is made of the one before it and of what came since', async () => {
+  test('covers the one before it and the messages since', async () => {
     const talk = startTalk({ Chat })
     await talk.sayTurns(6)
     expect(await talk.memory()).toEqual([`user: ${heading}sum 2`, 'user: 6', 'assistant: Re: 6'])
@@ -44,13 +44,13 @@ describe('a rolling summary', () => {
       [['user', 'User: 1\n\nAssistant: Re: 1\n\nUser: 2\n\nAssistant: Re: 2\n\nUser: 3\n\nAssistant: Re: 3']],
       [['user', `${heading}sum 1\n\nUser: 4\n\nAssistant: Re: 4\n\nUser: 5\n\nAssistant: Re: 5`]],
     ])
-    expect(talk.heard.at(-1)).toEqual([
+    expect(talk.received.at(-1)).toEqual([
       `user: ${heading}sum 1`,
       ...['user: 4', 'assistant: Re: 4', 'user: 5', 'assistant: Re: 5', 'user: 6'],
     ])
   })
 
-  test('is not made of a summary alone', async () => {
+  test('is not written for a summary alone', async () => {
     const talk = startTalk({ Chat: { ...Chat, above: 5, keep: 4 } })
     const asked: number[] = []
     for (const text of ['note 1', 'note 2', '3', '4']) {
@@ -58,7 +58,7 @@ describe('a rolling summary', () => {
       await talk.clock.settle()
       asked.push(talk.asked.length)
     }
-    // After the third turn all that could go is the first summary.
+    // After the third turn only the first summary could be replaced.
     expect(asked).toEqual([0, 1, 1, 2])
     expect(await talk.memory()).toEqual([
       `user: ${heading}sum 2`,
@@ -66,7 +66,7 @@ describe('a rolling summary', () => {
     ])
   })
 
-  test('is asked for with a prompt, without tools, under a name that is no step', async () => {
+  test('is requested with a prompt, without tools, and with a name that is not a step', async () => {
     const talk = startTalk({ Chat })
     await talk.sayTurns(4)
     const [request] = talk.asked
@@ -83,7 +83,7 @@ describe('a rolling summary', () => {
     })
   })
 
-  test('is asked for with the prompt and the parameters of the policy', async () => {
+  test('is requested with the prompt and the parameters of the policy', async () => {
     const params: JsonObject = { temperature: 0 }
     const policy = { ...Chat, model: { ...summaryModel, params }, prompt: 'In rhyme.', maxSummaryCharacters: 40 }
     const talk = startTalk({ Chat: policy })
@@ -93,7 +93,7 @@ describe('a rolling summary', () => {
     ])
   })
 
-  test('is told of tools in words', async () => {
+  test('is requested with tool calls and results as text', async () => {
     const talk = startTalk({ Chat: { ...Chat, above: 4 } })
     await talk.say('note this')
     await talk.say('2')
@@ -109,7 +109,7 @@ describe('a rolling summary', () => {
     expect(hasWholePairs(await talk.document(talk.sessionId))).toBe(true)
   })
 
-  test('tells its call, its commit and how long it took, after the turn and with its ID', async () => {
+  test('emits events for its call, its commit and its duration, after those of the turn and with its ID', async () => {
     const talk = startTalk({ Chat })
     await talk.sayTurns(3)
     talk.answer = async () => {
@@ -136,7 +136,7 @@ describe('a rolling summary', () => {
     expect((await talk.document(talk.sessionId)).savedAt).toBe('2026-01-01T00:00:00.250Z')
   })
 
-  test('tells the store of that list alone, and shrinks the count of bytes', async () => {
+  test('hints to the store that only this list was rewritten, and reduces the count of bytes', async () => {
     const talk = startTalk({ Chat })
     await talk.sayTurns(4)
     expect(talk.store.journal.at(-1)?.hint).toEqual({ appended: {}, rewritten: ['memory:Chat'] })
@@ -147,7 +147,7 @@ describe('a rolling summary', () => {
     expect(bytes).toBe(entries.reduce((sum, entry) => sum + jsonSize(entry) + 1, 0))
   })
 
-  test('is made of each memory that is too long, one after the other, each in a commit of its own', async () => {
+  test('is written for each memory that is too long, one after the other, each in a commit of its own', async () => {
     const talk = startTalk({ Chat, Other: Chat }, { steps: [First, Other] })
     await talk.sayTurns(4)
     expect(talk.told().map(([, told]) => told)).toEqual([
@@ -161,7 +161,7 @@ describe('a rolling summary', () => {
     expect(talk.asked.map(({ origin }) => origin.callNumber)).toEqual([3, 4])
   })
 
-  test('is not made of a session that has ended', async () => {
+  test('is not written for a session that has ended', async () => {
     const talk = startTalk({ Chat: { ...Chat, above: 2, keep: 1 } }, { steps: [Ending] })
     await talk.say('1')
     await talk.say('end')
@@ -171,7 +171,7 @@ describe('a rolling summary', () => {
   })
 })
 
-/** Asks both models in each turn, and begins the next one anew. */
+/** Calls the models of both steps in each turn. */
 class First extends Step {
   static override readonly id = 'Chat'
   override onReply() {
@@ -192,8 +192,8 @@ class Ending extends Step {
   }
 }
 
-describe('who waits for a summary', () => {
-  test('is not the user, but the next turn of that session', async () => {
+describe('during a summary', () => {
+  test('the user has the reply, and the next turn of that session waits', async () => {
     const talk = startTalk({ Chat })
     await talk.sayTurns(3)
     const held = gate()
@@ -213,10 +213,10 @@ describe('who waits for a summary', () => {
     expect(isAnswered).toBe(false)
     held.open()
     await next
-    expect(talk.heard.at(-1)).toEqual([`user: ${heading}short`, 'user: 4', 'assistant: Re: 4', 'user: 5'])
+    expect(talk.received.at(-1)).toEqual([`user: ${heading}short`, 'user: 4', 'assistant: Re: 4', 'user: 5'])
   })
 
-  test('is not another session', async () => {
+  test('turns of other sessions run', async () => {
     const talk = startTalk({ Chat })
     await talk.sayTurns(3)
     const held = gate()
@@ -232,7 +232,7 @@ describe('who waits for a summary', () => {
     expect(talk.told()).toHaveLength(1)
   })
 
-  test('reads the session as it was before, or as it is after', async () => {
+  test('a reader gets the session of before or of after', async () => {
     const talk = startTalk({ Chat })
     await talk.sayTurns(3)
     const held = gate()
@@ -250,7 +250,7 @@ describe('who waits for a summary', () => {
     expect(after?.history).toEqual(during?.history)
   })
 
-  test('is a delete, which wins afterwards', async () => {
+  test('a delete waits, and deletes the session afterwards', async () => {
     const talk = startTalk({ Chat })
     await talk.sayTurns(3)
     const held = gate()
@@ -272,7 +272,7 @@ describe('who waits for a summary', () => {
     expect(talk.backing.size).toBe(0)
   })
 
-  test('is who queued before it began: the turns that waited come after it, in their order', async () => {
+  test('turns that were queued before it began wait, and then run in their order', async () => {
     const talk = startTalk({ Chat })
     await talk.sayTurns(3)
     const said = ['4', '5', '6'].map((text) => talk.say(text))
@@ -285,7 +285,7 @@ describe('who waits for a summary', () => {
 
 describe('the first turn of a session', () => {
   const eager = { ...Chat, above: 2, keep: 1 }
-  /** Two messages before the user's own: a memory that is too long from the start. */
+  /** Adds two messages before the user's: a memory that is too long from the start. */
   class Begun extends Step {
     static override readonly id = 'Chat'
     override onReply(text: string, { number, entered }: { number: number; entered: boolean }) {
@@ -293,7 +293,7 @@ describe('the first turn of a session', () => {
     }
   }
 
-  test('takes the lock of the new session before it is answered', async () => {
+  test('acquires the lock of the new session before the reply', async () => {
     const talk = startTalk({ Chat: eager }, { steps: [Begun] })
     const held = gate()
     talk.answer = async () => {
@@ -304,14 +304,14 @@ describe('the first turn of a session', () => {
     expect(talk.engine.getFlowSession().locked).toBe(1)
     const next = talk.say('second')
     await talk.clock.settle()
-    expect(talk.heard).toHaveLength(2)
+    expect(talk.received).toHaveLength(2)
     held.open()
     await next
     await talk.clock.settle()
-    expect(talk.heard.at(-1)?.at(0)).toBe(`user: ${heading}short`)
+    expect(talk.received.at(-1)?.at(0)).toBe(`user: ${heading}short`)
   })
 
-  test('leaves it to a later one where somebody was quicker', async () => {
+  test('leaves the summary to a later turn if another request acquired the lock first', async () => {
     const talk = startTalk({ Chat: eager }, { steps: [Begun] })
     const held = gate()
     let holding: Promise<void> | undefined
@@ -327,7 +327,7 @@ describe('the first turn of a session', () => {
     expect(talk.asked).toHaveLength(1)
   })
 
-  test('of an unknown ID gives that one free, and holds the new one', async () => {
+  test('with an unknown ID releases the lock of that ID, and holds the lock of the new one', async () => {
     const talk = startTalk({ Chat: eager }, { steps: [Begun] })
     const held = gate()
     talk.answer = async () => {
@@ -350,12 +350,12 @@ describe('at the start of a session', () => {
     const talk = startTalk({ Desk: slidingWindow({ above: 6, keep: 2 }) })
     await expect(talk.say('1')).rejects.toMatchObject({
       code: 'FLOW_REGISTRATION',
-      message: "Flow 'Talk': compaction['Desk'] is for no memory of its model steps. Memories: Chat.",
+      message: "Flow 'Talk': compaction['Desk'] names a memory that no model step uses. Memories: Chat.",
     })
     expect(talk.backing.size).toBe(0)
   })
 
-  test('so is a model whose provider nobody knows', async () => {
+  test('a model whose provider is not registered is an error', async () => {
     const talk = startTalk({ Chat: { ...Chat, model: { provider: 'nobody', name: 'm' } } })
     await expect(talk.say('1')).rejects.toMatchObject({
       code: 'INVALID_INPUT',
@@ -363,7 +363,7 @@ describe('at the start of a session', () => {
     })
   })
 
-  test('a memory that steps share by a name of their own is found', async () => {
+  test('a memory that steps share under another name is accepted', async () => {
     class Plan extends Step {
       static override readonly id = 'Plan'
       override readonly memory = 'journey'
@@ -374,7 +374,7 @@ describe('at the start of a session', () => {
   })
 })
 
-test('a flow without compaction is as it was', async () => {
+test('the memory of a flow without compaction grows', async () => {
   expect(flowOf().compaction).toEqual({})
   const talk = startTalk({})
   await talk.sayTurns(20)

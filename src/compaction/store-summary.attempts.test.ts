@@ -1,4 +1,4 @@
-// A summary is a call of a model like any other: tried again, handed on, bounded by breakers and budgets, counted.
+// A summary is a model call like any other: with retries, fallbacks, circuit breakers, budgets and usage.
 import { afterEach, describe, expect, test } from 'vitest'
 import { answerOf, startTalk, summaryModel, type Talk } from '../../testing/contract/compaction-talk.js'
 import { expectNothingLeft } from '../../testing/contract/engine-harness.js'
@@ -11,13 +11,13 @@ const policy = rollingSummary({ above: 4, keep: 2, model: summaryModel })
 const heading = 'Summary of the conversation so far:\n\n'
 const summedUp = [`user: ${heading}done`, 'user: 3', 'assistant: Re: 3']
 
-/** An HTTP failure, as a provider's client tells of it. */
+/** An HTTP error of a provider's client. */
 function status(statusCode: number, retryAfterMs?: number): Error {
   const responseHeaders = retryAfterMs === undefined ? {} : { 'retry-after-ms': String(retryAfterMs) }
   return Object.assign(new Error(`status ${statusCode}`), { statusCode, responseHeaders })
 }
 
-/** Two turns; the next one makes the memory too long. Then the model does these things, one after the other. */
+/** Two turns; the next one makes the memory too long. The model then gives these answers, one after the other. */
 async function ripe(
   acts: readonly (Error | ModelResponse)[],
   options: FlowEngineOptions & { readonly chat?: typeof policy } = {},
@@ -35,7 +35,7 @@ async function ripe(
   return talk
 }
 
-/** The events of calls of the model that writes summaries, in short. */
+/** The events of the calls for summaries, in short. */
 function callsOf(talk: Talk): string[] {
   return talk.events
     .filter(([name, { step }]) => name.startsWith('model:') && step === 'memory:Chat')
@@ -46,8 +46,8 @@ function callsOf(talk: Talk): string[] {
 
 const failed = (code: string) => [['memory:compaction-failed', { namespace: 'Chat', code }]]
 
-describe('a summary whose call fails in a way that may pass', () => {
-  test('is asked for again, after a random delay, and what it cost is counted', async () => {
+describe('a summary whose call fails with a transient error', () => {
+  test('is retried after a random delay, and its usage is counted', async () => {
     const talk = await ripe([status(503), status(529)])
     await talk.say('3')
     await talk.clock.advance(250)
@@ -67,7 +67,7 @@ describe('a summary whose call fails in a way that may pass', () => {
     expect((await talk.document(talk.sessionId)).usage).toEqual({ inputTokens: 106, outputTokens: 13, modelCalls: 6 })
   })
 
-  test('is asked for as often as modelRetry says, and no more', async () => {
+  test('is retried as often as modelRetry says, and no more', async () => {
     const talk = await ripe([status(503), status(503)], { modelRetry: { maxAttempts: 2, baseDelayMs: 0 } })
     await talk.say('3')
     await talk.clock.advance(0)
@@ -77,14 +77,14 @@ describe('a summary whose call fails in a way that may pass', () => {
     expect((await talk.document(talk.sessionId)).usage.modelCalls).toBe(5)
   })
 
-  test('is not waited for beyond its time', async () => {
+  test('is not retried after its deadline', async () => {
     const talk = await ripe([status(429, 30_000)])
     await talk.sayTurns(1, 3)
     expect(talk.told()).toEqual(failed('MODEL_ERROR'))
     expect(talk.asked).toHaveLength(1)
   })
 
-  test('is given up in the middle of a delay by an engine that closes, and leaves no timer', async () => {
+  test('is aborted during a delay by an engine that closes, and leaves no timer', async () => {
     const talk = await ripe([status(429, 20_000)])
     await talk.say('3')
     await talk.clock.settle()
@@ -95,7 +95,7 @@ describe('a summary whose call fails in a way that may pass', () => {
     expect(talk.asked).toHaveLength(1)
   })
 
-  test('is not asked for again where the answer will not do', async () => {
+  test('is not retried if the answer is not usable', async () => {
     const talk = await ripe([answerOf('')])
     await talk.sayTurns(1, 3)
     expect(talk.told()).toEqual(failed('MODEL_ERROR'))
@@ -103,11 +103,11 @@ describe('a summary whose call fails in a way that may pass', () => {
   })
 })
 
-describe('a summary with several models', () => {
+describe('a summary with fallback models', () => {
   const other = { provider: 'talk', name: 'summarist-2', params: { temperature: 0 } }
   const chat = rollingSummary({ above: 4, keep: 2, model: [summaryModel, other] })
 
-  test('is written by the next one where one fails for good', async () => {
+  test('is written by the next model if one fails permanently', async () => {
     const talk = await ripe([status(401)], { chat })
     await talk.sayTurns(1, 3)
     expect(await talk.memory()).toEqual(summedUp)
@@ -131,8 +131,8 @@ describe('a summary with several models', () => {
   })
 })
 
-describe('a summary is bounded', () => {
-  test('by the breaker of its provider, which it opens and closes as others do', async () => {
+describe('a summary is limited', () => {
+  test('by the breaker of its provider, which it opens and closes like any call', async () => {
     const talk = await ripe([status(500)], {
       modelRetry: { maxAttempts: 1 },
       circuitBreaker: { failureThreshold: 1, resetTimeoutMs: 60_000 },
@@ -162,7 +162,7 @@ describe('a summary is bounded', () => {
     expect(await enough.memory()).toEqual(summedUp)
   })
 
-  test('by a budget of cost, which needs prices for its models, and its cost is counted', async () => {
+  test('by a budget with cost, which needs prices for its models, and its cost is counted', async () => {
     const prices = { input: 1_000_000, output: 0 }
     const talker = { provider: 'talk', name: 'talker', prices }
     const budgets = { session: { cost: 1_000 } }
@@ -176,7 +176,7 @@ describe('a summary is bounded', () => {
     expect((await talk.document(talk.sessionId)).usage.cost).toBe(106)
   })
 
-  test('and not by maxModelCallsPerTurn: it is no call of the turn', async () => {
+  test('but not by maxModelCallsPerTurn: its calls are not calls of the turn', async () => {
     const talk = await ripe([], { limits: { maxModelCallsPerTurn: 1 } })
     await talk.sayTurns(1, 3)
     expect(await talk.memory()).toEqual(summedUp)

@@ -6,12 +6,12 @@ import { rollingSummary } from './index.js'
 
 afterEach(expectNothingLeft)
 
-/** Tried when there are more than 8 messages, and again with each second one. */
+/** A summary is tried when there are more than 8 messages, and again after every second message. */
 const policy = rollingSummary({ above: 8, keep: 2, model: summaryModel, maxSummaryCharacters: 100 })
 const heading = 'Summary of the conversation so far:\n\n'
 
-/** A session whose next turn makes its memory too long. A turn that calls a tool is among what would go. */
-async function ripe(options: Parameters<typeof startTalk>[1] = {}): Promise<Talk> {
+/** A session whose next turn makes its memory too long. The messages to replace include a tool call. */
+async function aboutToCompact(options: Parameters<typeof startTalk>[1] = {}): Promise<Talk> {
   const talk = startTalk({ Chat: policy }, options)
   await talk.say('note 1')
   await talk.sayTurns(2, 2)
@@ -25,17 +25,17 @@ const raw = [
   'assistant: It is noted.',
   ...['2', '3', '4'].flatMap((text) => [`user: ${text}`, `assistant: Re: ${text}`]),
 ]
-const summedUp = [`user: ${heading}sum 1`, 'user: 4', 'assistant: Re: 4']
+const summarized = [`user: ${heading}sum 1`, 'user: 4', 'assistant: Re: 4']
 const spentByTurns = { inputTokens: 10, outputTokens: 5, modelCalls: 5 }
 const failed = (code: string) => [['memory:compaction-failed', { namespace: 'Chat', code }]]
 const compacted = [['memory:compacted', { namespace: 'Chat', removed: 8, kept: 3, durationMs: 0 }]]
 
-/** The next turns, with a model that works: the conversation goes on, and is summed up when it has grown by two. */
-async function goesOn(talk: Talk): Promise<void> {
-  const isSummedUp = (await talk.memory()).length === summedUp.length
+/** Runs the next turns with a model that works: the conversation continues, and the summary is written after two more messages. */
+async function continues(talk: Talk): Promise<void> {
+  const isSummarized = (await talk.memory()).length === summarized.length
   talk.answer = () => answerOf('at last')
   await talk.sayTurns(2, 5)
-  const before = isSummedUp ? summedUp : [`user: ${heading}at last`]
+  const before = isSummarized ? summarized : [`user: ${heading}at last`]
   expect(await talk.memory()).toEqual([...before, 'user: 5', 'assistant: Re: 5', 'user: 6', 'assistant: Re: 6'])
   const document = await talk.document(talk.sessionId)
   expect(document.history).toHaveLength(6)
@@ -43,7 +43,7 @@ async function goesOn(talk: Talk): Promise<void> {
   expect(hasWholePairs(document)).toBe(true)
 }
 
-describe('a summary that will not do', () => {
+describe('a summary that fails', () => {
   test.each<[string, () => ModelResponse | Promise<ModelResponse>, string, number]>([
     ['a call that rejects', () => Promise.reject(new Error('down')), 'MODEL_ERROR', 0],
     [
@@ -66,33 +66,36 @@ describe('a summary that will not do', () => {
       'MODEL_ERROR',
       0,
     ],
-  ])('%s leaves the messages, counts its cost, and is tried again later', async (_what, answer, code, inputTokens) => {
-    const talk = await ripe()
-    talk.answer = answer
-    await talk.sayTurns(1, 4)
-    expect(await talk.memory()).toEqual(raw)
-    expect(talk.told()).toEqual(failed(code))
-    const { usage } = await talk.document(talk.sessionId)
-    expect(usage).toEqual({
-      inputTokens: spentByTurns.inputTokens + inputTokens,
-      outputTokens: spentByTurns.outputTokens + inputTokens / 10,
-      modelCalls: 6,
-    })
-    expect(talk.store.journal.at(-1)?.hint).toEqual({ appended: {} })
-    expect(talk.engine.getFlowSession().locked).toBe(0)
-    await goesOn(talk)
-  })
+  ])(
+    'by %s leaves the messages, counts its usage, and is tried again later',
+    async (_what, answer, code, inputTokens) => {
+      const talk = await aboutToCompact()
+      talk.answer = answer
+      await talk.sayTurns(1, 4)
+      expect(await talk.memory()).toEqual(raw)
+      expect(talk.told()).toEqual(failed(code))
+      const { usage } = await talk.document(talk.sessionId)
+      expect(usage).toEqual({
+        inputTokens: spentByTurns.inputTokens + inputTokens,
+        outputTokens: spentByTurns.outputTokens + inputTokens / 10,
+        modelCalls: 6,
+      })
+      expect(talk.store.journal.at(-1)?.hint).toEqual({ appended: {} })
+      expect(talk.engine.getFlowSession().locked).toBe(0)
+      await continues(talk)
+    },
+  )
 
-  test('of exactly the greatest length will do', async () => {
-    const talk = await ripe()
+  test('of exactly the maximum length is accepted', async () => {
+    const talk = await aboutToCompact()
     talk.answer = () => answerOf('x'.repeat(100))
     await talk.sayTurns(1, 4)
     expect(talk.told()).toEqual(compacted)
   })
 
-  test('whose model cannot be made is not counted', async () => {
-    const talk = await ripe()
-    // The turn validates; only the summary resolves.
+  test('whose model cannot be created is not counted', async () => {
+    const talk = await aboutToCompact()
+    // The turn only validates the selection; the summary creates the model.
     const made = { provider: 'broken', resolve: () => ({}) as never }
     talk.engine.registerProvider(made)
     const other = startTalk(
@@ -107,7 +110,7 @@ describe('a summary that will not do', () => {
     expect(other.store.operations).toEqual(['load', 'save'])
   })
 
-  test('is not tried in each turn: a model that is down is asked for every quarter of what is too much', async () => {
+  test('is not tried in each turn: a model that is down is called again only after another quarter of the messages to remove', async () => {
     const talk = startTalk({ Chat: { ...policy, above: 20, keep: 4 } })
     talk.answer = () => Promise.reject(new Error('down'))
     const askedAt: number[] = []
@@ -121,8 +124,8 @@ describe('a summary that will not do', () => {
 })
 
 describe('a summary that takes too long', () => {
-  test('is given up after timeoutMs, and the next turn goes on', async () => {
-    const talk = await ripe()
+  test('is aborted after timeoutMs, and the next turn runs', async () => {
+    const talk = await aboutToCompact()
     let signal: AbortSignal | undefined
     talk.answer = (request) => {
       signal = request.signal
@@ -143,7 +146,7 @@ describe('a summary that takes too long', () => {
     expect((await talk.document(talk.sessionId)).usage.modelCalls).toBe(8)
   })
 
-  test('by the time of its policy', async () => {
+  test('for the time limit of its policy', async () => {
     const talk = startTalk({ Chat: { ...policy, timeoutMs: 50 } })
     await talk.sayTurns(4)
     talk.answer = () => never()
@@ -152,8 +155,8 @@ describe('a summary that takes too long', () => {
     expect(talk.told()).toEqual(failed('TURN_TIMEOUT'))
   })
 
-  test('changes nothing when it comes after all', async () => {
-    const talk = await ripe()
+  test('changes nothing when it arrives later', async () => {
+    const talk = await aboutToCompact()
     const held = gate()
     talk.answer = async () => {
       await held.opened
@@ -165,38 +168,38 @@ describe('a summary that takes too long', () => {
     await talk.clock.settle()
     expect(await talk.memory()).toEqual(raw)
     expect(talk.told()).toEqual(failed('TURN_TIMEOUT'))
-    await goesOn(talk)
+    await continues(talk)
   })
 })
 
-describe('a store in trouble', () => {
-  /** What happens to the save of the summary, what is told, and what is stored: by then, or when the turn is read back. */
+describe('a store', () => {
+  /** A fault of the save of the summary, the event, and the memory that is stored in the end. */
   test.each<[string, (talk: Talk) => void, unknown, readonly string[]]>([
     [
       'loses the answer of a save that happened',
       (talk) => talk.store.failNext('save', { after: true }),
       compacted,
-      summedUp,
+      summarized,
     ],
-    ['fails once before the save', (talk) => talk.store.failNext('save'), compacted, summedUp],
+    ['fails once before the save', (talk) => talk.store.failNext('save'), compacted, summarized],
     ['fails three times', (talk) => talk.store.failNext('save', { times: 3 }), failed('SESSION_STORE_ERROR'), raw],
-    ['answers nothing at all', (talk) => talk.store.outage(), failed('SESSION_STORE_ERROR'), raw],
-  ])('that %s', async (_what, spoil, told, memory) => {
-    const talk = await ripe()
+    ['fails every call', (talk) => talk.store.outage(), failed('SESSION_STORE_ERROR'), raw],
+  ])('that %s', async (_what, injectFault, events, memory) => {
+    const talk = await aboutToCompact()
     talk.answer = () => {
-      spoil(talk)
+      injectFault(talk)
       return answerOf('sum 1')
     }
     await talk.sayTurns(1, 4)
     talk.store.heal()
-    expect(talk.told()).toEqual(told)
+    expect(talk.told()).toEqual(events)
     expect(await talk.memory()).toEqual(memory)
-    await goesOn(talk)
+    await continues(talk)
   })
 
-  test('that never answers the save is given up, whatever it did', async () => {
+  test('that never answers the save ends the summary after its timeout, whether it saved or not', async () => {
     for (const after of [false, true]) {
-      const talk = await ripe()
+      const talk = await aboutToCompact()
       talk.answer = () => {
         talk.store.hangNext('save', { after })
         talk.store.hangNext('load', { times: 3 })
@@ -206,13 +209,13 @@ describe('a store in trouble', () => {
       await talk.clock.advance(15_000)
       talk.store.heal()
       expect(talk.told()).toEqual(failed('SESSION_STORE_ERROR'))
-      expect(await talk.memory()).toEqual(after ? summedUp : raw)
-      await goesOn(talk)
+      expect(await talk.memory()).toEqual(after ? summarized : raw)
+      await continues(talk)
     }
   })
 
-  test('that was written to by another process keeps what that one wrote', async () => {
-    const talk = await ripe()
+  test('that another process has written to keeps what that process wrote', async () => {
+    const talk = await aboutToCompact()
     const other = startTalk({}, { backing: talk.backing })
     other.sessionId = talk.sessionId
     talk.answer = async () => {
@@ -226,8 +229,8 @@ describe('a store in trouble', () => {
     expect(talk.store.operations.slice(-3)).toEqual(['load', 'save', 'save'])
   })
 
-  test('that lost the session makes none of it', async () => {
-    const talk = await ripe()
+  test('that lost the session does not get it back', async () => {
+    const talk = await aboutToCompact()
     talk.answer = () => {
       talk.store.rivalDeletes()
       return answerOf('sum 1')
@@ -237,8 +240,8 @@ describe('a store in trouble', () => {
     expect(talk.backing.size).toBe(0)
   })
 
-  test('that cannot store what a failed summary cost loses that count and nothing else', async () => {
-    const talk = await ripe()
+  test('that cannot store the usage of a failed summary loses only that count', async () => {
+    const talk = await aboutToCompact()
     talk.answer = () => {
       talk.store.failNext('save', { times: 3 })
       throw new Error('down')
@@ -246,13 +249,13 @@ describe('a store in trouble', () => {
     await talk.sayTurns(1, 4)
     expect(talk.told()).toEqual(failed('MODEL_ERROR'))
     expect((await talk.document(talk.sessionId)).usage).toEqual(spentByTurns)
-    await goesOn(talk)
+    await continues(talk)
   })
 })
 
 describe('closing the engine', () => {
   test('waits for a summary, and closes the store after it', async () => {
-    const talk = await ripe()
+    const talk = await aboutToCompact()
     const held = gate()
     talk.answer = async () => {
       await held.opened
@@ -264,12 +267,12 @@ describe('closing the engine', () => {
     expect(talk.store.operations).not.toContain('close')
     held.open()
     await closing
-    expect(await talk.memory()).toEqual(summedUp)
+    expect(await talk.memory()).toEqual(summarized)
     expect(talk.store.operations.slice(-2)).toEqual(['save', 'close'])
   })
 
-  test('gives it up after closeTimeoutMs, and writes nothing more', async () => {
-    const talk = await ripe()
+  test('aborts it after closeTimeoutMs, and writes nothing more', async () => {
+    const talk = await aboutToCompact()
     talk.answer = () => never()
     await talk.say('4')
     const closing = talk.engine.close()
@@ -280,8 +283,8 @@ describe('closing the engine', () => {
     expect(talk.store.operations.slice(-3)).toEqual(['load', 'save', 'close'])
   })
 
-  test('lets the commit of a summary end beyond that', async () => {
-    const talk = await ripe()
+  test('waits for the commit of a summary even longer', async () => {
+    const talk = await aboutToCompact()
     talk.answer = () => {
       talk.store.delayNext('save', 4_000)
       return answerOf('sum 1')
@@ -291,11 +294,11 @@ describe('closing the engine', () => {
     const closing = talk.engine.close()
     await talk.clock.advance(4_000)
     await closing
-    expect(await talk.memory()).toEqual(summedUp)
+    expect(await talk.memory()).toEqual(summarized)
   })
 
-  test('while the turn is under way begins no summary', async () => {
-    const talk = await ripe()
+  test('during the turn prevents the summary', async () => {
+    const talk = await aboutToCompact()
     talk.store.delayNext('save', 100)
     const saying = talk.say('4')
     await talk.clock.settle()
@@ -308,14 +311,14 @@ describe('closing the engine', () => {
     expect(await talk.memory()).toEqual(raw)
   })
 
-  test('and starting anew in the middle finds the messages, and sums them up later', async () => {
-    const talk = await ripe()
+  test('and starting another one in the middle of a summary keeps the messages, and writes it later', async () => {
+    const talk = await aboutToCompact()
     talk.answer = () => never()
     await talk.say('4')
-    // The process is gone; another one has its data.
+    // As if the process had been killed: another one has its data.
     const next = startTalk({ Chat: policy }, { backing: talk.backing })
     next.sessionId = talk.sessionId
-    await goesOn(next)
+    await continues(next)
     await talk.clock.advance(30_000)
     expect(await next.memory()).toHaveLength(5)
   })

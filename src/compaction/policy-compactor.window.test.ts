@@ -7,7 +7,7 @@ import { slidingWindow } from './index.js'
 afterEach(expectNothingLeft)
 
 describe('a sliding window', () => {
-  test('forgets the oldest messages in the commit of the turn that made it too long', async () => {
+  test('removes the oldest messages in the commit of the turn that made the memory too long', async () => {
     const talk = startTalk({ Chat: slidingWindow({ above: 6, keep: 3 }) })
     await talk.sayTurns(3)
     expect(await talk.memory()).toHaveLength(6)
@@ -19,7 +19,7 @@ describe('a sliding window', () => {
     expect((await talk.document(talk.sessionId)).history).toHaveLength(4)
   })
 
-  test('is told of by the turn that cut it, after its commit', async () => {
+  test('is reported by an event of the turn, after its commit', async () => {
     const talk = startTalk({ Chat: slidingWindow({ above: 2, keep: 1 }) })
     await talk.sayTurns(1)
     talk.events.length = 0
@@ -32,7 +32,7 @@ describe('a sliding window', () => {
     expect(talk.events.at(-2)).toEqual(['memory:compacted', { ...told, durationMs: 0 }])
   })
 
-  test('is rewritten once in so many turns, and the store is told of that list alone', async () => {
+  test('rewrites the list once in several turns, with a hint to the store about this list alone', async () => {
     const talk = startTalk({ Chat: slidingWindow({ above: 8, keep: 4 }) })
     await talk.sayTurns(9)
     expect(talk.store.journal.flatMap(({ hint }) => (hint === undefined ? [] : [hint]))).toEqual([
@@ -47,7 +47,7 @@ describe('a sliding window', () => {
     ])
   })
 
-  test('shrinks the count of bytes by what went', async () => {
+  test('reduces the count of bytes by the removed messages', async () => {
     const talk = startTalk({ Chat: slidingWindow({ above: 6, keep: 2 }) })
     await talk.sayTurns(4)
     const { bytes, history, flow } = await talk.document(talk.sessionId)
@@ -56,12 +56,12 @@ describe('a sliding window', () => {
     expect(bytes).toBe(entries.reduce((sum, entry) => sum + jsonSize(entry) + 1, 0))
   })
 
-  test('is what the model is told in the next turn', async () => {
+  test('is what the model receives in the next turn', async () => {
     const talk = startTalk({ Chat: slidingWindow({ above: 4, keep: 2 }) })
     await talk.sayTurns(3)
     expect(await talk.memory()).toEqual(['user: 3', 'assistant: Re: 3'])
     await talk.sayTurns(1, 4)
-    expect(talk.heard.at(-1)).toEqual(['user: 3', 'assistant: Re: 3', 'user: 4'])
+    expect(talk.received.at(-1)).toEqual(['user: 3', 'assistant: Re: 3', 'user: 4'])
   })
 
   test('keeps a call and its result together', async () => {
@@ -73,7 +73,7 @@ describe('a sliding window', () => {
     expect(await talk.memory()).toEqual(['user: 5', 'assistant: Re: 5'])
   })
 
-  test('keeps a turn whole that is longer than the bound', async () => {
+  test('keeps a complete turn that is longer than the window', async () => {
     const talk = startTalk({ Chat: slidingWindow({ above: 2, keep: 1 }) })
     await talk.say('note 1')
     expect(await talk.memory()).toHaveLength(4)
@@ -82,7 +82,7 @@ describe('a sliding window', () => {
     expect(await talk.memory()).toEqual(['user: 2', 'assistant: Re: 2'])
   })
 
-  test('that a flow gets later cuts the long memory of an old session', async () => {
+  test('that is added to a flow later shortens the memory of existing sessions', async () => {
     const before = startTalk({})
     await before.sayTurns(10)
     const { backing, sessionId } = before
@@ -93,11 +93,11 @@ describe('a sliding window', () => {
     expect((await talk.document(sessionId)).history).toHaveLength(11)
   })
 
-  test('goes as far below the count of bytes as nothing', async () => {
+  test('never makes the count of bytes negative', async () => {
     const before = startTalk({})
     await before.sayTurns(10)
     const { backing, sessionId } = before
-    // So it is where a flow put its messages there itself: they were never counted.
+    // This happens if a flow put messages into the document itself: they were never counted.
     await before.rewrite(sessionId, (document) => Object.assign(document, { bytes: 0 }))
     const talk = startTalk({ Chat: slidingWindow({ above: 6, keep: 2 }) }, { backing })
     talk.sessionId = sessionId
@@ -106,7 +106,7 @@ describe('a sliding window', () => {
     expect(bytes).toBeGreaterThan(0)
   })
 
-  test('is left alone by a turn that fails', async () => {
+  test('is not applied by a turn that fails', async () => {
     const talk = startTalk({ Chat: slidingWindow({ above: 4, keep: 2 }) }, { limits: { maxSessionBytes: 900 } })
     await talk.sayTurns(2)
     const before = (await talk.document(talk.sessionId)).flow

@@ -1,4 +1,4 @@
-// Whatever strikes whenever: what is stored is from before the compaction or from after it, and whole.
+// Kills, races and store failures at any moment of a compaction: the stored document is that of before or of after, complete.
 import { afterEach, expect, test } from 'vitest'
 import { answerOf, hasWholePairs, startTalk, summaryModel, type Talk } from '../../testing/contract/compaction-talk.js'
 import { expectNothingLeft } from '../../testing/contract/engine-harness.js'
@@ -10,7 +10,7 @@ afterEach(expectNothingLeft)
 const Chat = rollingSummary({ above: 8, keep: 2, model: summaryModel })
 
 /** A session whose next turn makes its memory too long. */
-async function ripe(): Promise<Talk> {
+async function aboutToCompact(): Promise<Talk> {
   const talk = startTalk({ Chat })
   talk.answer = repeat
   await talk.say('note 1')
@@ -18,7 +18,7 @@ async function ripe(): Promise<Talk> {
   return talk
 }
 
-/** A summary that leaves nothing out: so whatever is missing later was lost. */
+/** A summary that repeats the whole transcript, so that a text that is missing later was lost. */
 async function repeat({ messages }: ModelRequest): Promise<ModelResponse> {
   const [part] = messages[0]?.parts ?? []
   await ticks(30)
@@ -30,21 +30,21 @@ async function ticks(count: number): Promise<void> {
   for (let tick = 0; tick < count; tick++) await undefined
 }
 
-/** What every stored document must be: each turn of its history is in its memory, as it was said or in a summary. */
+/** What is wrong with a stored document: each turn of its history must be in its memory, as messages or in a summary. */
 function problemsOf({ history, flow, ...document }: SessionDocument): string[] {
   const problems = hasWholePairs({ history, flow, ...document }) ? [] : ['a call without its result']
   const messages = flow.memory.Chat?.messages ?? []
-  const told = JSON.stringify(messages)
+  const memory = JSON.stringify(messages)
   for (const { message, reply } of history) {
-    for (const text of [message, reply]) if (!told.includes(text)) problems.push(`'${text}' is lost`)
+    for (const text of [message, reply]) if (!memory.includes(text)) problems.push(`'${text}' is lost`)
   }
   if (messages.slice(1).some(({ summary }) => summary === true)) problems.push('a summary in the middle')
   if (messages[0]?.summary === true && messages[1]?.role !== 'user') problems.push('a beginning without the user')
   return problems
 }
 
-test('a process that is killed at any moment leaves one of three documents, and another one goes on', async () => {
-  const talk = await ripe()
+test('a process that is killed at any moment leaves one of three documents, and another process can continue', async () => {
+  const talk = await aboutToCompact()
   const moments: Map<string, MemorySessionRecord>[] = [new Map(talk.backing)]
   const saying = talk.say('4')
   for (let tick = 0; tick < 300; tick++) {
@@ -65,10 +65,10 @@ test('a process that is killed at any moment leaves one of three documents, and 
   expect(lengths).toEqual([8, 10, 3])
 })
 
-test('another process that runs a turn at any moment loses nothing, and is lost nothing of', async () => {
+test('a turn of another process at any moment is not lost, and loses nothing', async () => {
   const outcomes = new Set<string>()
   for (let tick = -20; tick < 100; tick++) {
-    const talk = await ripe()
+    const talk = await aboutToCompact()
     const other = startTalk({}, { backing: talk.backing })
     other.sessionId = talk.sessionId
     const run = async (late: number, who: Talk, text: string): Promise<string> => {
@@ -87,7 +87,7 @@ test('another process that runs a turn at any moment loses nothing, and is lost 
     outcomes.add([...said, ...talk.told().map(([name]) => name)].join(', '))
   }
   expect([...outcomes].sort()).toEqual([
-    // The two turns met, and there was nothing to sum up, or later the summary met the turn, or they did not meet.
+    // A conflict of the two turns, so that no summary was due; a conflict of the summary; or none.
     '4, SESSION_CONFLICT, memory:compacted',
     '4, elsewhere, memory:compacted',
     '4, elsewhere, memory:compaction-failed',
@@ -95,7 +95,7 @@ test('another process that runs a turn at any moment loses nothing, and is lost 
   ])
 })
 
-test('a store that fails in any way in any call leaves what was before, or what is after', async () => {
+test('a store that fails in any way in any call leaves the document of before or of after', async () => {
   const effects = [
     'fail-before',
     'fail-after',
@@ -109,10 +109,10 @@ test('a store that fails in any way in any call leaves what was before, or what 
   for (const operation of ['load', 'save'] as const) {
     for (const effect of effects) {
       for (let nth = 1; nth <= 4; nth++) {
-        const talk = await ripe()
+        const talk = await aboutToCompact()
         const where = `${effect} of ${operation} ${nth}`
         talk.store.inject({ operation, effect, nth })
-        // A second fault, so that what is in doubt is read back, too.
+        // A second fault, for the read that follows a save whose outcome is unknown.
         talk.store.inject({ operation: 'save', effect: 'fail-after', nth: 2 })
         const saying = talk.say('4').catch(() => undefined)
         await talk.clock.advance(60_000)
@@ -120,7 +120,7 @@ test('a store that fails in any way in any call leaves what was before, or what 
         talk.store.heal()
         const isGone = talk.backing.size === 0
         expect([where, isGone && effect !== 'rival-delete']).toEqual([where, false])
-        // The session is gone, or a new one was begun in its place.
+        // The session was deleted, or a new one was created instead.
         if (effect === 'rival-delete') continue
         const document = await talk.document(talk.sessionId)
         expect([where, problemsOf(document)]).toEqual([where, []])
