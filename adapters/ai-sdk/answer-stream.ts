@@ -55,19 +55,14 @@ export function answerStream(
       caller.addEventListener('abort', abort)
       reader = await openReader(open, controller.signal)
       const answer = new StreamedAnswer(selection)
-      for (;;) {
-        const { done, value } = await reader.read()
-        controller.signal.throwIfAborted()
-        if (done) throw cutOffError(selection)
-        const part = answer.add(value)
-        if (part?.type === 'finish') {
-          // Before the part is yielded: the caller need not ask for another one.
-          release()
-          yield part
-          return undefined
-        }
-        if (part !== undefined) yield part
-      }
+      let part: ModelStreamPart
+      do {
+        part = await nextPart(reader, answer, controller.signal, selection)
+        // Before the part is yielded: the caller need not ask for another one.
+        if (part.type === 'finish') release()
+        yield part
+      } while (part.type !== 'finish')
+      return undefined
     } catch (error) {
       if (isStopped) return undefined
       caller.throwIfAborted()
@@ -75,6 +70,22 @@ export function answerStream(
     } finally {
       release()
     }
+  }
+}
+
+/** Reads until there is a part for the engine. */
+async function nextPart(
+  reader: Reader,
+  answer: StreamedAnswer,
+  signal: AbortSignal,
+  selection: ResolvedModelSelection,
+): Promise<ModelStreamPart> {
+  for (;;) {
+    const { done, value } = await reader.read()
+    signal.throwIfAborted()
+    if (done) throw cutOffError(selection)
+    const part = answer.add(value)
+    if (part !== undefined) return part
   }
 }
 

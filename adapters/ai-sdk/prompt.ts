@@ -28,18 +28,22 @@ export function promptOf(
 ): PromptMessage[] {
   const prompt: PromptMessage[] = system === undefined || isBlank(system) ? [] : [{ role: 'system', content: system }]
   for (const { role, parts } of messages) {
-    if (role === 'user') {
-      const content = parts.flatMap((part) => userContent(part, version))
-      prompt.push({ role, content: content.length > 0 ? content : [emptyMessage] })
-    } else if (role === 'assistant') {
-      const content = parts.flatMap(assistantContent)
-      // Providers reject a message without content.
-      if (content.length > 0) prompt.push({ role, content })
-    } else {
-      addResults(prompt, parts)
-    }
+    if (role === 'user') addUserMessage(prompt, parts, version)
+    else if (role === 'assistant') addAssistantMessage(prompt, parts)
+    else addResults(prompt, parts)
   }
   return prompt
+}
+
+function addUserMessage(prompt: PromptMessage[], parts: readonly MessagePart[], version: SpecificationVersion): void {
+  const content = parts.flatMap((part) => userContent(part, version))
+  prompt.push({ role: 'user', content: content.length > 0 ? content : [emptyMessage] })
+}
+
+function addAssistantMessage(prompt: PromptMessage[], parts: readonly MessagePart[]): void {
+  const content = parts.flatMap(assistantContent)
+  // Providers reject a message without content.
+  if (content.length > 0) prompt.push({ role: 'assistant', content })
 }
 
 function userContent(part: MessagePart, version: SpecificationVersion): UserContent[] {

@@ -2,7 +2,7 @@
  * Finds where a list of messages can be cut in two: before a message of the user, and never between a tool call and its result,
  * because providers reject a result without its call. When a memory is cut is decided in `policy-compactor.ts`.
  */
-import type { Message } from '../model/message.js'
+import type { Message, MessagePart } from '../model/message.js'
 
 /**
  * How many messages can be removed from the start if at least `keep` must stay. As many as possible, so that the rest begins with
@@ -14,8 +14,7 @@ export function removableCount(messages: readonly Message[], keep: number): numb
   let insideTurn = 0
   for (let index = messages.length - 1; index > 0; index--) {
     const { role, parts, turn } = messages[index] as Message
-    for (const part of parts) if (part.type === 'tool-result') unmatched.add(part.toolCallId)
-    for (const part of parts) if (part.type === 'tool-call') unmatched.delete(part.toolCallId)
+    matchBackwards(parts, unmatched)
     if (role !== 'user' || unmatched.size > 0 || index > messages.length - keep) continue
     const isBeginningOfTurn = turn !== messages[index - 1]?.turn
     if (isBeginningOfTurn) return index
@@ -23,4 +22,10 @@ export function removableCount(messages: readonly Message[], keep: number): numb
     if (insideTurn === 0) insideTurn = index
   }
   return insideTurn
+}
+
+/** Adds the results in `parts` to `unmatched`, and removes those whose calls are in `parts`. */
+function matchBackwards(parts: readonly MessagePart[], unmatched: Set<string>): void {
+  for (const part of parts) if (part.type === 'tool-result') unmatched.add(part.toolCallId)
+  for (const part of parts) if (part.type === 'tool-call') unmatched.delete(part.toolCallId)
 }

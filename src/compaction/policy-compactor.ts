@@ -8,7 +8,7 @@ import type { FlowSteps } from '../engine/turn/collect-steps.js'
 import type { TurnScope } from '../engine/turn/turn-control.js'
 import type { TurnDraft } from '../engine/turn/turn-draft.js'
 import { FlowRegistrationError } from '../errors/engine-errors.js'
-import type { CompactionPolicy } from '../flow/compaction.js'
+import type { CompactionPolicy, RollingSummary } from '../flow/compaction.js'
 import { namespaceOf } from '../flow/conversation-memory.js'
 import { Step } from '../flow/step.js'
 import { checkPrices, type ModelBudgets } from '../model/model-budget.js'
@@ -35,9 +35,8 @@ export class PolicyCompactor implements MemoryKeeper {
     this.#policies = policies
   }
 
-  check({ parts }: TurnScope, steps: FlowSteps, budgets: readonly ModelBudgets[]): void {
-    const namespaces = new Set<string>()
-    for (const [stepId, step] of steps.all()) if (step instanceof Step) namespaces.add(namespaceOf(step, stepId))
+  check(scope: TurnScope, steps: FlowSteps, budgets: readonly ModelBudgets[]): void {
+    const namespaces = namespacesOf(steps)
     for (const [namespace, policy] of this.#policies) {
       if (!namespaces.has(namespace)) {
         const known = [...namespaces].join(', ') || 'none'
@@ -45,45 +44,67 @@ export class PolicyCompactor implements MemoryKeeper {
           message: `Flow '${this.#flowName}': compaction['${namespace}'] names a memory that no model step uses. Memories: ${known}.`,
         })
       }
-      if (policy.kind === 'window') continue
-      for (const selection of selectionsOf(policy, namespace)) {
-        // Only prices need the model itself, and only budgets need prices.
-        if (budgets.length === 0) parts.models.validate(selection)
-        else checkPrices(budgets, parts.models.resolve(selection))
-      }
+      if (policy.kind === 'summary') checkModels(scope, policy, namespace, budgets)
     }
   }
 
   start(scope: TurnScope, draft: TurnDraft, budget: BudgetCheck | undefined): Compaction | undefined {
-    const { memory, base } = draft
+    const { shortened, due } = this.#applyPolicies(draft)
+    if (shortened.length === 0 && due.length === 0) return undefined
+    const committed = (document: SessionDocument): void => {
+      for (const memory of shortened) scope.announce('memory:compacted', { ...memory, durationMs: 0 })
+      if (due.length === 0) return
+      const calls = document.usage.modelCalls - draft.base.usage.modelCalls
+      scope.sequel = { sessionId: document.id, run: () => storeSummaries(scope, document, due, calls, budget) }
+    }
+    return { committed }
+  }
+
+  /** Shortens the memories with a window, and finds the summaries that are due. */
+  #applyPolicies(draft: TurnDraft): { readonly shortened: ShortenedMemory[]; readonly due: DueSummary[] } {
     const shortened: ShortenedMemory[] = []
     const due: DueSummary[] = []
     for (const [namespace, policy] of this.#policies) {
-      const length = memory.touched.get(namespace)?.messages.length ?? 0
+      const length = draft.memory.touched.get(namespace)?.messages.length ?? 0
       if (length <= policy.above) continue
-      const messages = memory.messages(namespace)
-      const count = removableCount(messages, policy.keep)
-      if (policy.kind === 'window') {
-        if (count === 0) continue
-        removeOldest(memory, namespace, count)
+      const count = removableCount(draft.memory.messages(namespace), policy.keep)
+      if (policy.kind === 'summary') {
+        if (isSummaryDue(policy, draft, namespace, count)) due.push({ namespace, policy, count })
+      } else if (count > 0) {
+        removeOldest(draft.memory, namespace, count)
         shortened.push({ namespace, removed: count, kept: length - count })
-      } else {
-        // The summary of a summary alone would not make the memory shorter.
-        const isWorthIt = count > (messages[0]?.summary === true ? 1 : 0)
-        const isTime = isTimeForSummary(policy, storedLength(base, namespace), length)
-        if (isWorthIt && isTime) due.push({ namespace, policy, count })
       }
     }
-    if (shortened.length === 0 && due.length === 0) return undefined
-    return {
-      committed(document) {
-        for (const memory of shortened) scope.announce('memory:compacted', { ...memory, durationMs: 0 })
-        if (due.length === 0) return
-        const calls = document.usage.modelCalls - base.usage.modelCalls
-        scope.sequel = { sessionId: document.id, run: () => storeSummaries(scope, document, due, calls, budget) }
-      },
-    }
+    return { shortened, due }
   }
+}
+
+/** The memory namespaces of the model steps. */
+function namespacesOf(steps: FlowSteps): ReadonlySet<string> {
+  const namespaces = new Set<string>()
+  for (const [stepId, step] of steps.all()) if (step instanceof Step) namespaces.add(namespaceOf(step, stepId))
+  return namespaces
+}
+
+function checkModels(
+  { parts }: TurnScope,
+  policy: RollingSummary,
+  namespace: string,
+  budgets: readonly ModelBudgets[],
+): void {
+  for (const selection of selectionsOf(policy, namespace)) {
+    // Only prices need the model itself, and only budgets need prices.
+    if (budgets.length === 0) parts.models.validate(selection)
+    else checkPrices(budgets, parts.models.resolve(selection))
+  }
+}
+
+/** Whether a turn should write a summary of a memory that is too long. */
+function isSummaryDue(policy: RollingSummary, { memory, base }: TurnDraft, namespace: string, count: number): boolean {
+  const messages = memory.messages(namespace)
+  // The summary of a summary alone would not make the memory shorter.
+  const isWorthIt = count > (messages[0]?.summary === true ? 1 : 0)
+  return isWorthIt && isTimeForSummary(policy, storedLength(base, namespace), messages.length)
 }
 
 /** How many messages of a namespace were stored before the turn. */

@@ -59,14 +59,8 @@ export class FlowRegistry<Compactor = unknown> {
     const batch = new Map<string, RegisteredFlow<Compactor>>()
     for (const [name, flow] of entriesOf(registration)) {
       if (!isFlowConstructor(flow)) throw incomplete()
-      const id = flow.id
-      if (typeof id !== 'string' || id.trim() === '') throw incomplete()
-      if (name !== undefined && name !== id) {
-        throw registrationError(`Flow registration '${name}' must match Flow ID '${id}'.`)
-      }
-      if (this.#flows.has(id) || batch.has(id)) {
-        throw registrationError(`Flow '${id}' is already registered.`)
-      }
+      const id = idOf(flow, name)
+      if (this.#flows.has(id) || batch.has(id)) throw registrationError(`Flow '${id}' is already registered.`)
       batch.set(id, { flow, compactor: createCompactor(id, flow.compaction) })
     }
     for (const [name, registered] of batch) this.#flows.set(name, registered)
@@ -80,6 +74,15 @@ function entriesOf(registration: FlowRegistration): readonly (readonly [string |
   const entries = Object.entries(registration)
   if (entries.some(([name]) => name.trim() === '')) throw incomplete()
   return entries
+}
+
+/** The ID of a flow, which must match its key if it was registered with one. */
+function idOf({ id }: FlowConstructor, name: string | undefined): string {
+  if (typeof id !== 'string' || id.trim() === '') throw incomplete()
+  if (name !== undefined && name !== id) {
+    throw registrationError(`Flow registration '${name}' must match Flow ID '${id}'.`)
+  }
+  return id
 }
 
 function isFlowConstructor(value: unknown): value is FlowConstructor {

@@ -62,9 +62,9 @@ export function promptTemplate<const Text extends string>(text: Text): PromptTem
     const start = template.length > 40 ? `${template.slice(0, 40)}...` : template
     return new FlowCodeError({ message: `The prompt template '${start}' ${problem}.` })
   }
-  const fillIn = (valueOf: (name: string) => string): string =>
+  const fillIn = (replacementFor: (name: string) => string): string =>
     template.replace(tokens, (token: string, inner: string | undefined) => {
-      if (inner !== undefined) return valueOf(inner.trim())
+      if (inner !== undefined) return replacementFor(inner.trim())
       if (token.length === 4) return token.slice(2)
       const match = token === '{{' ? '}}' : '{{'
       throw refuse(`has ${token} without ${match}. Write ${token}${token} for literal braces`)
@@ -77,13 +77,7 @@ export function promptTemplate<const Text extends string>(text: Text): PromptTem
   })
   return function prompt(given?: unknown) {
     const values = (given ?? {}) as Readonly<Record<string, unknown>>
-    const problems: string[] = []
-    for (const name of names) {
-      const value = Object.hasOwn(values, name) ? values[name] : undefined
-      if (value === undefined || value === null) problems.push(`has no value for '${name}'`)
-      else if (!isPromptValue(value)) problems.push(`needs a string, a boolean or a finite number for '${name}'`)
-    }
-    for (const name of Object.keys(values)) if (!names.has(name)) problems.push(`has no variable '${name}'`)
+    const problems = problemsOf(values, names)
     if (problems.length > 0) throw refuse(problems.join(', and '))
     return fillIn((name) => String(values[name]))
   }
@@ -104,6 +98,18 @@ export function joinPrompts(...parts: readonly (string | false | undefined)[]): 
   throw new FlowCodeError({
     message: `joinPrompts takes strings, undefined and false; part ${wrong + 1} is something else.`,
   })
+}
+
+/** What is wrong with the values for these variables. */
+function problemsOf(values: Readonly<Record<string, unknown>>, names: ReadonlySet<string>): string[] {
+  const problems: string[] = []
+  for (const name of names) {
+    const value = Object.hasOwn(values, name) ? values[name] : undefined
+    if (value === undefined || value === null) problems.push(`has no value for '${name}'`)
+    else if (!isPromptValue(value)) problems.push(`needs a string, a boolean or a finite number for '${name}'`)
+  }
+  for (const name of Object.keys(values)) if (!names.has(name)) problems.push(`has no variable '${name}'`)
+  return problems
 }
 
 function isPromptValue(value: unknown): value is PromptValue {
