@@ -25,7 +25,8 @@ const startedAt = Date.now()
 
 if (words.length > 0 && words.every((word) => /\.ts$/.test(word) && existsSync(join(root, word)))) {
   const { runStryker } = await import('./stryker.mjs')
-  process.exitCode = await runStryker(root, words)
+  const tests = mutations.filter(({ file }) => words.includes(file)).flatMap((mutation) => mutation.tests)
+  await runStryker(root, words, [...new Set(tests)])
 } else {
   process.exitCode = await mutate(choose())
 }

@@ -1,18 +1,20 @@
-/** The unit tests alone, as `.config/vitest.config.ts` has them, for Stryker. */
+/** For Stryker: the unit project of `.config/vitest.config.ts`, and of its tests those that MUTATION_TESTS names. */
 import type { ViteUserConfig } from 'vitest/config'
 import config from '../../../.config/vitest.config.js'
 
 const { projects = [], ...test } = config.test ?? {}
 const unit = projects.find(
-  (project) => typeof project === 'object' && 'test' in project && project.test?.name === 'unit',
+  (project): project is ViteUserConfig =>
+    typeof project === 'object' && 'test' in project && project.test?.name === 'unit',
 )
+const parts = (process.env.MUTATION_TESTS ?? '').split(' ')
 
 const unitConfig: ViteUserConfig = {
   ...config,
   test: {
     ...test,
-    ...(unit as ViteUserConfig).test,
-    exclude: [...((unit as ViteUserConfig).test?.exclude ?? []), 'testing/contract/**'],
+    ...unit?.test,
+    include: parts.map((part) => (part.endsWith('/') ? `${part}**/*.test.ts` : `${part}*test.ts`)),
   },
 }
 
