@@ -200,3 +200,8 @@ export function expectNothingLeft(): void {
     if (locked !== 0) throw new Error(`${locked} sessions are still locked.`)
   }
 }
+
+/** Forgets the engines made so far. For the start of a test file that shares its process with others. */
+export function forgetHarnesses(): void {
+  made.length = 0
+}

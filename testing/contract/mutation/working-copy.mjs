@@ -1,13 +1,13 @@
-// A copy of the sources in a folder of its own, where a break can do no harm, and the test runner on it.
+// A copy of the sources in a folder of its own, where a mutation can do no harm, and the test runner on it.
 import { spawn } from 'node:child_process'
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 
 const copied = ['.config', 'src', 'adapters', 'testing', 'package.json', 'tsconfig.json']
-/** With a break in place a test that hangs is red after this time, and the first red test is enough. */
-const hasty = ['--bail', '1', '--testTimeout', '5000', '--hookTimeout', '5000']
-/** Few simulated runs will do: these breaks show at once. */
+/** With a mutation in place a test that hangs fails after this time, and the first failure is enough. */
+const hasty = ['--bail', '1', '--testTimeout', '5000', '--hookTimeout', '30000']
+/** Few simulated runs will do: these mutations show at once. */
 const environment = { NO_COLOR: '1', SIMULATION_RUNS: '500' }
 
 /**
@@ -24,7 +24,7 @@ const environment = { NO_COLOR: '1', SIMULATION_RUNS: '500' }
  * @param {string} root the root of the repository
  */
 export async function createWorkingCopy(root) {
-  const folder = await mkdtemp(join(tmpdir(), 'turnkeeper-prove-'))
+  const folder = await mkdtemp(join(tmpdir(), 'turnkeeper-mutation-'))
   for (const name of copied) await cp(join(root, name), join(folder, name), { recursive: true })
   // A folder of links and no link to the folder: what the test runner caches must not be shared with other runs.
   await mkdir(join(folder, 'node_modules'))
@@ -45,18 +45,19 @@ export async function createWorkingCopy(root) {
      * Runs test files.
      *
      * @param {readonly string[]} paths parts of their paths
-     * @param {{ isBroken: boolean }} options
+     * @param {{ isMutated: boolean }} options
      * @returns {Promise<TestRun>}
      */
-    async test(paths, { isBroken }) {
+    async test(paths, { isMutated }) {
       const report = join(folder, 'report.json')
       await rm(report, { force: true })
       const output = await run(folder, [
         join('node_modules', 'vitest', 'vitest.mjs'),
         'run',
-        ...['--config', join('.config', 'vitest.config.ts'), '--project', 'unit', '--project', 'contract'],
+        ...['--config', join('.config', 'vitest.config.ts')],
+        ...['unit', 'unit-alone', 'contract', 'servers'].flatMap((project) => ['--project', project]),
         ...['--reporter', 'json', '--outputFile', report],
-        ...['--maxWorkers', '1', ...(isBroken ? hasty : [])],
+        ...['--maxWorkers', '1', ...(isMutated ? hasty : [])],
         ...paths,
       ])
       return summarize(await readFile(report, 'utf8').catch(() => undefined), folder, output)
