@@ -36,8 +36,9 @@ export interface FlowRoutesOptions {
   readonly cors?: CorsOptions
 
   /**
-   * Says who calls, before a body is read and before anything is run. It is asked on each of the three routes, but not
-   * on a preflight. Without it everyone may call, and a session ID alone continues its session.
+   * Says who calls, before a body is read and before anything is run. It is called on each of the three routes, but not
+   * on a preflight. Without it everyone may call, and a session ID alone continues its session. **If it returns nothing,
+   * or an object without `principal`, the caller is let in without an owner**: see `requirePrincipal`.
    *
    * @defaultValue everyone may call, and sessions have no owner
    *
@@ -53,6 +54,19 @@ export interface FlowRoutesOptions {
    * ```
    */
   readonly authorize?: Authorize
+
+  /**
+   * Whether every caller must have a principal. With `true` a request is refused, as if `authorize` had thrown, where
+   * `authorize` returns nothing or an object without `principal`. Needs `authorize`.
+   *
+   * @defaultValue `false`
+   *
+   * @example
+   * ```ts
+   * createFetchHandler(engine, { authorize: (request) => ({ principal: userOf(request) }), requirePrincipal: true })
+   * ```
+   */
+  readonly requirePrincipal?: boolean
 
   /**
    * How a failure is told by its status. `'contract'`: every failure of run and end is 400. `'precise'`: by error code
@@ -130,6 +144,7 @@ const SHARED_OPTIONS: readonly string[] = [
   'maxBodyBytes',
   'cors',
   'authorize',
+  'requirePrincipal',
   'statuses',
   'rawHeaders',
   'heartbeatMs',
@@ -147,7 +162,7 @@ export function checkOptions(options: FlowRoutesOptions, caller: string, ownOpti
     if (!known.includes(name))
       throw new TypeError(`${caller}: there is no option '${name}'. The options are ${known.join(', ')}.`)
   }
-  const { maxBodyBytes, cors, authorize, statuses, rawHeaders, heartbeatMs, onError } = options
+  const { maxBodyBytes, cors, authorize, requirePrincipal, statuses, rawHeaders, heartbeatMs, onError } = options
   if (
     maxBodyBytes !== undefined &&
     maxBodyBytes !== Infinity &&
@@ -163,6 +178,12 @@ export function checkOptions(options: FlowRoutesOptions, caller: string, ownOpti
   }
   if (authorize !== undefined && typeof authorize !== 'function') {
     throw new TypeError(`${caller}: authorize must be a function.`)
+  }
+  if (requirePrincipal !== undefined && typeof requirePrincipal !== 'boolean') {
+    throw new TypeError(`${caller}: requirePrincipal must be true or false.`)
+  }
+  if (requirePrincipal === true && authorize === undefined) {
+    throw new TypeError(`${caller}: requirePrincipal needs authorize, which says who the principal is.`)
   }
   if (onError !== undefined && typeof onError !== 'function')
     throw new TypeError(`${caller}: onError must be a function.`)

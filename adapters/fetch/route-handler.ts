@@ -36,7 +36,8 @@ export function createRouteHandler(
 ): RouteHandler {
   if (typeof engine?.execute !== 'function') throw new TypeError(`${caller}: the first argument must be a FlowEngine.`)
   checkOptions(options, caller, ownOptions)
-  const { maxBodyBytes = 1024 * 1024, authorize, statuses = 'contract', heartbeatMs = 15_000 } = options
+  const { maxBodyBytes = 1024 * 1024, authorize, requirePrincipal = false } = options
+  const { statuses = 'contract', heartbeatMs = 15_000 } = options
   const cors = options.cors === undefined ? undefined : createCors(options.cors, report)
   const readBody = createBodyReader(maxBodyBytes)
   const gather = createGathering(later)
@@ -144,7 +145,7 @@ export function createRouteHandler(
         extraHeaders = { ...corsHeaders, Allow: allowed.join(', ') }
         throw new Refusal(`Method not allowed. Use ${methods.join(' or ')}.`, 405)
       }
-      const who = authorize === undefined ? NOBODY : await askAuthorize(authorize, request, report)
+      const who = authorize === undefined ? NOBODY : await askAuthorize(authorize, requirePrincipal, request, report)
       if (isResponse(who)) return addCorsHeaders(who, corsHeaders)
       return await answer(request, route, who, corsHeaders)
     } catch (error) {

@@ -15,10 +15,11 @@ const corsNames = [
 ]
 const corsOf = ({ headers }: Response): (string | null)[] => corsNames.map((name) => headers.get(name))
 
-/** The user is whoever the header X-User names. */
-const byUser = (request: Request): { principal?: string | undefined } => ({
-  principal: request.headers.get('x-user') ?? undefined,
-})
+/** The user is whoever the header X-User names; without the header the caller has no name. */
+function byUser(request: Request): { principal?: string } {
+  const user = request.headers.get('x-user')
+  return user === null ? {} : { principal: user }
+}
 
 export function policyCases(test: TestFunction, serve: Serve): void {
   test('CORS is off unless asked for', async () => {
@@ -91,6 +92,42 @@ export function policyCases(test: TestFunction, serve: Serve): void {
     expect(owned.envelope).toMatchObject({ message: 'Where do you live?', session: id })
     await send('/end', { method: 'POST', headers: as('ada', id) })
     expect(await engine.getSession(id)).toBeUndefined()
+  })
+
+  test('an authorize that names nobody by mistake lets nobody in: bob does not read the conversation of alice', async () => {
+    const mistakes: ((user: string) => unknown)[] = [
+      (user) => ({ sub: user }),
+      (user) => ({ user: { id: user } }),
+      (user) => ({ iss: 'https://sign-in.example', sub: user, exp: 4_102_444_800 }),
+      (user) => ({ userId: user, context: { plan: 'free' } }),
+      () => ({ principal: undefined }),
+    ]
+    for (const answerFor of mistakes) {
+      const engine = createEngine()
+      const { session } = await engine.run({ flowName: 'Greeting', userMessage: '' })
+      await engine.run({ flowName: 'Greeting', userMessage: 'Alice', sessionId: session })
+      const before = await engine.getSession(session)
+      const reported: unknown[] = []
+      const authorize = (request: Request): never => answerFor(request.headers.get('x-user') ?? '') as never
+      const send = await serve(engine, { authorize, onError: (error) => reported.push(error) })
+      const headers = { 'X-User': 'bob', CHAT_SESSION_ID: session }
+      const { reply, envelope } = await runTurn(send, { flowName: 'Greeting', message: 'Rome' }, headers)
+      expect([reply.status, envelope]).toEqual([400, failure('The request could not be authorized.')])
+      expect((await send('/end', { method: 'POST', headers })).status).toBe(400)
+      expect(await engine.getSession(session)).toEqual(before)
+      expect(reported).toEqual([expect.any(TypeError), expect.any(TypeError)])
+    }
+  })
+
+  test('a caller without a name is let in, unless a principal is required', async () => {
+    const engine = createEngine()
+    for (const authorize of [() => undefined, () => ({ context: { plan: 'free' } })]) {
+      const open = await serve(engine, { authorize })
+      expect((await runTurn(open, { flowName: 'Greeting' })).reply.status).toBe(200)
+      const closed = await serve(engine, { authorize, requirePrincipal: true, onError: () => {} })
+      const { reply, envelope } = await runTurn(closed, { flowName: 'Greeting' })
+      expect([reply.status, envelope]).toEqual([400, failure('The request could not be authorized.')])
+    }
   })
 
   test('the context of authorize reaches the turn, wins over config and is not stored', async () => {
