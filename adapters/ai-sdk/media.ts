@@ -3,13 +3,11 @@
  * here; whether a model can read a kind of file is up to its package.
  */
 import { type FilePart, type ImagePart, InvalidInputError } from '../../src/index.js'
+import { isBase64 } from '../../src/util/patterns.js'
 import type { FileData, SpecificationVersion, UserContent } from './language-model.js'
 
 /** Addresses that a provider can fetch from. Others would tell it of this machine, or of nothing. */
 const schemes: readonly string[] = ['https:', 'http:', 'gs:', 's3:']
-
-/** OpenAI's package takes other text for the ID of a file that anybody in the account has uploaded. */
-const base64 = /^[A-Za-z0-9+/]+={0,2}$/
 
 /**
  * An image or a file, as the specification has it.
@@ -34,7 +32,8 @@ function tagged(found: string | URL): FileData {
 }
 
 function bytesOf(data: unknown, part: ImagePart | FilePart): string {
-  if (typeof data === 'string' && base64.test(data)) return data
+  // OpenAI's package takes other text for the ID of a file that anybody in the account has uploaded.
+  if (typeof data === 'string' && data !== '' && isBase64(data)) return data
   throw refusal(part, 'data must be base64, without a prefix')
 }
 

@@ -2,9 +2,7 @@
  * Takes credentials out of what a package threw: they are in addresses (a user, a query), in headers that a runtime
  * refused, and in a body whose parameters have one. The conversation stays: it is what the cause is read for.
  */
-
-/** As in `src/model`: such parameters are never stored. */
-const credentialName = /api[-_]?key|access[-_]?key|private[-_]?key|token$|secret|passw|authorization|credential|bearer/i
+import { isCredentialName } from '../../src/util/patterns.js'
 
 /** Fields in which an address may be: those of the packages, and of the runtime's own errors. */
 const addresses = ['url', 'input', 'base'] as const
@@ -61,6 +59,6 @@ function withoutUser(address: string): string {
 /** Lists are left as they are: the conversation, and tools. */
 function withoutCredentials(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-  const kept = Object.entries(value).filter(([key]) => !credentialName.test(key))
+  const kept = Object.entries(value).filter(([key]) => !isCredentialName(key))
   return Object.fromEntries(kept.map(([key, item]) => [key, withoutCredentials(item)]))
 }

@@ -1,15 +1,13 @@
 /** Selections of models: completed from what a flow and a step returned, and cleaned for the document. */
 import { InvalidInputError, invalidInput } from '../errors/engine-errors.js'
 import { copyJson, isPlainObject, type JsonObject } from '../util/json.js'
+import { isCredentialName } from '../util/patterns.js'
 import type { ModelSelection, ResolvedModelSelection } from './model-provider.js'
 
 /** Parameters are a handful of settings; deeper ones are a mistake. */
 const maxParameterDepth = 16
 
 const noParams: JsonObject = Object.freeze({})
-
-/** Keys under which a credential could have got among the parameters. */
-const credentialName = /(api|access|private)[-_]?key|token$|secret|passw|authorization|credential|bearer/i
 
 /**
  * Completes a selection: a step's parameters are laid over the flow's where both name the same model.
@@ -52,7 +50,7 @@ function strip(value: unknown): unknown {
   if (!isPlainObject(value)) return value
   return Object.fromEntries(
     Object.entries(value)
-      .filter(([key]) => !credentialName.test(key))
+      .filter(([key]) => !isCredentialName(key))
       .map(([key, item]) => [key, strip(item)]),
   )
 }

@@ -13,12 +13,16 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 interface Rule {
   /** Areas that may be imported, in any way. The own area always may. */
   readonly areas: readonly string[]
+  /** Single files of other areas that may be imported. */
+  readonly files?: readonly string[]
   /** Areas of which only types may be imported. */
   readonly typesOnly?: readonly string[]
   /** Packages that may be imported; `*` is any, Node's own modules included. */
   readonly packages: readonly string[]
 }
 
+/** What a text must look like is the same for everybody who checks it. */
+const patterns = 'src/util/patterns.ts'
 const leaf = ['src/(leaf)', 'src/util', 'src/errors', 'src/config']
 const rules: Readonly<Record<string, Rule>> = {
   'src/(leaf)': { areas: leaf, packages: [] },
@@ -57,14 +61,14 @@ const rules: Readonly<Record<string, Rule>> = {
     areas: [...leaf, 'src/model', 'src/session', 'src/flow', 'src/stores', 'src/engine'],
     packages: [],
   },
-  'adapters/fetch': { areas: ['src/(root)'], packages: [] },
-  'adapters/hono': { areas: ['src/(root)', 'adapters/fetch'], packages: ['hono'] },
+  'adapters/fetch': { areas: ['src/(root)'], files: [patterns], packages: [] },
+  'adapters/hono': { areas: ['src/(root)', 'adapters/fetch'], files: [patterns], packages: ['hono'] },
   // No package of the AI SDK, not even for types: what is needed of its specification is written down here.
-  'adapters/ai-sdk': { areas: ['src/(root)'], packages: [] },
+  'adapters/ai-sdk': { areas: ['src/(root)'], files: [patterns], packages: [] },
   // Loaded late, where `simulate` is used.
-  testing: { areas: ['src/(root)', 'src/compaction'], packages: ['fast-check'] },
-  'testing/msw': { areas: ['src/(root)', 'testing', 'adapters/fetch'], packages: ['msw'] },
-  'testing/vitest': { areas: ['src/(root)', 'testing'], packages: ['vitest'] },
+  testing: { areas: ['src/(root)', 'src/compaction'], files: [patterns], packages: ['fast-check'] },
+  'testing/msw': { areas: ['src/(root)', 'testing', 'adapters/fetch'], files: [patterns], packages: ['msw'] },
+  'testing/vitest': { areas: ['src/(root)', 'testing'], files: [patterns], packages: ['vitest'] },
   examples: { areas: [], packages: ['*'] },
 }
 
@@ -118,7 +122,7 @@ function violation(file: string, { specifier, typesOnly }: Import): string | und
   }
   const target = posix.join(posix.dirname(file), specifier).replace(/\.js$/, '.ts')
   const targetArea = areaOf(target)
-  if (targetArea === area || rule.areas.includes(targetArea)) return undefined
+  if (targetArea === area || rule.areas.includes(targetArea) || rule.files?.includes(target)) return undefined
   if (rule.typesOnly?.includes(targetArea))
     return typesOnly ? undefined : refuse('may only be imported as `import type`')
   return refuse(`is in ${targetArea}, which ${area} may not import`)
@@ -180,6 +184,7 @@ describe('the import table', () => {
     ['src/compaction/a.ts', "import { a } from '../stores/a.js'"],
     ['src/unheard-of/a.ts', "import { a } from '../errors/a.js'"],
     ['adapters/fetch/a.ts', "import { a } from '../../src/engine/a.js'"],
+    ['adapters/fetch/a.ts', "import { a } from '../../src/util/json.js'"],
     ['adapters/fetch/a.ts', "import { Hono } from 'hono'"],
     ['adapters/fetch/a.ts', "import { a } from '../hono/index.js'"],
     ['adapters/hono/a.ts', "import { a } from '../../src/engine/a.js'"],
@@ -210,6 +215,8 @@ describe('the import table', () => {
     ['src/stores/a.ts', 'const a = await import(name)'],
     ['src/stores/keyv/drivers/a.ts', "import { a } from '../../../session/a.js'"],
     ['src/stores/keyv/a.ts', "import type { Keyv } from 'keyv'"],
+    ['adapters/fetch/sub/a.ts', "import { isBase64 } from '../../../src/util/patterns.js'"],
+    ['testing/a/a.ts', "import { isBase64 } from '../../src/util/patterns.js'"],
     ['adapters/hono/a.ts', "import { a } from '../fetch/a.js'"],
     ['adapters/hono/a.ts', "import { cors } from 'hono/cors'"],
     ['adapters/ai-sdk/a.ts', "import { a } from '../../src/index.js'"],

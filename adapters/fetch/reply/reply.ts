@@ -1,16 +1,13 @@
 // Turns a result into an HTTP reply: envelope, raw or a stream, status, headers. What is in the result was decided by the engine.
 // Nothing that a flow returned may make a reply fail, so each string is checked before it becomes a header.
 import type { ExecuteResult, RunResponseType } from '../../../src/index.js'
+import { isContentType, isSessionId } from '../../../src/util/patterns.js'
 import type { HeaderRecord } from '../cors.js'
-import { DASHED_SESSION_HEADER, isSessionId, SESSION_HEADER } from '../request/session-header.js'
+import { DASHED_SESSION_HEADER, SESSION_HEADER } from '../request/session-header.js'
 import { createStreamBody, type StreamSource } from './stream-body.js'
 
 const PLAIN = 'text/plain'
 const JSON_TYPE = 'application/json'
-
-/** Parameters may follow the type. No line break can hide in one, unlike in what `\s` would let through. */
-const MEDIA_TYPE =
-  /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:[ \t]*;[ \t]*[\w!#$&^.+-]+=(?:[\w!#$%&'*^`|~.+-]+|"[ !#-[\]-~]*"))*$/
 
 /** How one reply to `POST /run` is to be sent. */
 export interface RunReplyForm {
@@ -69,7 +66,7 @@ export function replyJson(value: unknown, status: number, corsHeaders: HeaderRec
 }
 
 function addSessionHeaders(headers: HeaderRecord, session: string, dashed: boolean): void {
-  if (session === '' || !isSessionId(session)) return
+  if (!isSessionId(session)) return
   headers[SESSION_HEADER] = session
   if (dashed) headers[DASHED_SESSION_HEADER] = session
 }
@@ -87,7 +84,7 @@ function rawBody(
   { contentType, message }: RunResponseType,
   encoding: 'base64' | undefined,
 ): string | Uint8Array<ArrayBuffer> | undefined {
-  if (!MEDIA_TYPE.test(contentType)) return undefined
+  if (!isContentType(contentType)) return undefined
   if (encoding !== 'base64') return message
   try {
     return Uint8Array.from(atob(message), (character) => character.charCodeAt(0))

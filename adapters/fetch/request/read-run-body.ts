@@ -1,6 +1,7 @@
 // Decides what a body says: the fields of a run request, their types, and how deep JSON may be nested. Sizes and the
 // rules for values inside `config` are the engine's.
 import type { JsonObject } from '../../../src/index.js'
+import { isJsonMediaType } from '../../../src/util/patterns.js'
 import { Refusal } from '../reply/refusal.js'
 
 /** The fields of `POST /run` that count. All others are ignored. */
@@ -35,8 +36,8 @@ export function checkEndBody(text: string, maxJsonDepth: number): void {
  */
 export function checkContentType(request: Request): void {
   if (request.headers.get('origin') === null) return
-  const mediaType = (request.headers.get('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
-  if (mediaType === 'application/json' || /^application\/[\w!#$&^.-]+\+json$/.test(mediaType)) return
+  const mediaType = (request.headers.get('content-type') ?? '').split(';', 1)[0]?.trim() ?? ''
+  if (isJsonMediaType(mediaType)) return
   throw new Refusal('The request body must be sent as application/json.', 415)
 }
 

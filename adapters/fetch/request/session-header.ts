@@ -1,5 +1,6 @@
 // Decides which session a request names, and in which form of the header. Whether there is such a session is for the
 // engine to say.
+import { isSessionId } from '../../../src/util/patterns.js'
 import { Refusal } from '../reply/refusal.js'
 
 /** The name of the header that carries the session ID, as the contract has it. */
@@ -27,16 +28,10 @@ export function readSessionHeader(headers: Headers): NamedSession {
     throw new Refusal('The headers CHAT_SESSION_ID and Chat-Session-Id carry different session IDs.')
   }
   const sessionId = underscored ?? dashed ?? ''
-  if (!isSessionId(sessionId)) {
+  if (sessionId !== '' && !isSessionId(sessionId)) {
     throw new Refusal(
       'The CHAT_SESSION_ID header must be at most 256 visible ASCII characters, without spaces and commas, and be sent once.',
     )
   }
   return { sessionId, dashed: dashed !== null }
-}
-
-/** Whether a string may stand in the header, in a request or in a reply. The empty string may. */
-export function isSessionId(value: string): boolean {
-  // Visible ASCII without the comma: two headers of one name arrive joined by a comma.
-  return value.length <= 256 && /^[!-+\--~]*$/.test(value)
 }

@@ -42,6 +42,20 @@ export function rawCases(test: TestFunction, serve: Serve): void {
     expect(new TextDecoder('utf-8', { fatal: true }).decode(await reply.arrayBuffer())).toBe('<p>Zürich 😀</p>')
   })
 
+  test('what withContentType accepts is sent with that type, and not in the envelope', async () => {
+    const send = await serve(createEngine())
+    for (const contentType of [
+      'application/pdf;name="a\\b.pdf"',
+      'application/pdf;name="a\\"b.pdf"',
+      "application/pdf;name=utf-8'en'a%20b.pdf",
+      'application/pdf;name=a|b',
+    ]) {
+      const reply = await typed(send, `${contentType} PDF`)
+      expect([reply.headers.get('Chat-Reply'), reply.headers.get('content-type')]).toEqual(['raw', contentType])
+      expect(await reply.text()).toBe('PDF')
+    }
+  })
+
   test('an empty raw reply has an empty body', async () => {
     const send = await serve(createEngine())
     const reply = await typed(send, 'text/csv ')

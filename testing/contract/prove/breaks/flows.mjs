@@ -26,14 +26,14 @@ export const flowBreaks = [
     file: 'src/flow/transition.ts',
     tests: ['src/flow/transition.'],
     rows: [
-      ['base64 not checked', 'return text.length % 4 === 0 && base64Pattern.test(text)', 'return true'],
-      ['content type not checked', '|| !contentTypePattern.test(contentType)', ''],
+      ['base64 not checked', 'if (isBase64(reply)) return', 'return'],
+      ['content type not checked', '|| !isContentType(contentType)', ''],
     ],
   },
   {
     file: 'src/model/model-selection.ts',
     tests: ['src/model/model-selection.'],
-    rows: [['credentials stored with model parameters', '.filter(([key]) => !credentialName.test(key))', '']],
+    rows: [['credentials stored with model parameters', '.filter(([key]) => !isCredentialName(key))', '']],
   },
   {
     file: 'src/model/model-registry.ts',
