@@ -49,6 +49,7 @@ describe('what reaches the engine', () => {
     const [input] = engine.inputs
     const { signal, ...rest } = input ?? {}
     expect(rest).toEqual({ flowName: 'A', userMessage: 'hi', sessionId: 's7', config: { a: 1 } })
+    expect(signal).toBeInstanceOf(AbortSignal)
     expect(signal?.aborted).toBe(false)
   })
 
@@ -63,15 +64,23 @@ describe('what reaches the engine', () => {
     expect(engine.inputs.length).toBe(2)
   })
 
+  test('no signal from a runtime that gives a request none', async () => {
+    const { engine, handler } = serve()
+    const request = new Request('http://chat.example/ai/run', { method: 'POST', body: '{"flowName":"A"}' })
+    Object.defineProperty(request, 'signal', { value: undefined })
+    await handler(request)
+    expect(Object.keys(engine.inputs[0] ?? {}).sort()).toEqual(['flowName', 'userMessage'])
+  })
+
   test('what was not sent is absent, not undefined', async () => {
     const { engine, run } = serve()
     await run()
     expect(Object.keys(engine.inputs[0] ?? {}).sort()).toEqual(['flowName', 'signal', 'userMessage'])
   })
 
-  test('the signal fires when the one of the request does', async () => {
+  test('the signal of the request, which fires when the client goes away', async () => {
     const client = new AbortController()
-    const heard = new Promise<unknown>((resolve) => {
+    const fired = new Promise<unknown>((resolve) => {
       const engine = createFakeEngine({
         execute: ({ signal }) =>
           new Promise((answer) => {
@@ -79,14 +88,24 @@ describe('what reaches the engine', () => {
               resolve(signal.reason)
               answer(resultOf({ success: false }))
             })
+            client.abort('gone')
           }),
       })
       void createFetchHandler(engine)(
         new Request('http://chat.example/ai/run', { method: 'POST', body: '{"flowName":"A"}', signal: client.signal }),
       )
     })
+    await expect(fired).resolves.toBe('gone')
+  })
+
+  test('a signal that has fired, where the client went away while its body was read', async () => {
+    const client = new AbortController()
+    const { engine, handler } = serve()
+    const init = { method: 'POST', body: '{"flowName":"A"}', signal: client.signal }
+    const reply = handler(new Request('http://chat.example/ai/run', init))
     client.abort('gone')
-    await expect(heard).resolves.toBe('gone')
+    await reply
+    expect([engine.inputs[0]?.signal?.aborted, engine.inputs[0]?.signal?.reason]).toEqual([true, 'gone'])
   })
 })
 

@@ -11,7 +11,6 @@ import { replyJson, replyToRun, replyWithStream } from './reply/reply.js'
 import { statusOf } from './reply/statuses.js'
 import { asksForStream } from './request/asks-for-stream.js'
 import { type AuthorizedCaller, askAuthorize, isResponse } from './request/authorize.js'
-import { ClientSignal } from './request/client-signal.js'
 import { createBodyReader } from './request/read-body.js'
 import { checkContentType, checkEndBody, readRunBody } from './request/read-run-body.js'
 import { readSessionHeader } from './request/session-header.js'
@@ -66,8 +65,9 @@ export function createRouteHandler(
     const input: { -readonly [Key in keyof FlowRunInput]: FlowRunInput[Key] } = {
       flowName,
       userMessage: message,
-      signal: new ClientSignal(request),
     }
+    // Some runtimes give a request no signal: then a client that goes away is not noticed.
+    if (request.signal) input.signal = request.signal
     if (sessionId !== '') input.sessionId = sessionId
     if (config !== undefined) input.config = config
     if (who.principal !== undefined) input.owner = who.principal

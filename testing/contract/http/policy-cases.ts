@@ -1,5 +1,6 @@
 // Who may call and what a failure's status says: CORS, authorization, statuses, and a client that goes away.
 import { expect } from 'vitest'
+import type { ServedEngine } from '../../../adapters/fetch/index.js'
 import type { FlowServices } from '../../../src/index.js'
 import { FakeSessionStore } from '../../index.js'
 import type { WaitingServices } from './flows.js'
@@ -241,6 +242,30 @@ export function policyCases(test: TestFunction, serve: Serve): void {
     const engine = createEngine({ services: services as FlowServices })
     const cancelled = new Promise<string>((resolve) => engine.on('turn:error', ({ code }) => resolve(code)))
     const send = await serve(engine)
+    const client = new AbortController()
+    const reply = send('/run', { ...runRequest({ flowName: 'Waiting' }), signal: client.signal }).catch(() => undefined)
+    const signal = await started.opened
+    client.abort()
+    expect(await cancelled).toBe('TURN_ABORTED')
+    expect(signal.aborted).toBe(true)
+    await reply
+  })
+
+  test('an object in front of the engine can combine the signal of a request with one of its own', async () => {
+    const started = gate<AbortSignal>()
+    const services: WaitingServices = { onWaiting: (signal) => started.open(signal) }
+    const engine = createEngine({ services: services as FlowServices })
+    const cancelled = new Promise<string>((resolve) => engine.on('turn:error', ({ code }) => resolve(code)))
+    const combining: ServedEngine = {
+      limits: engine.limits,
+      getFlowNames: () => engine.getFlowNames(),
+      executeDelete: (id, options) => engine.executeDelete(id, options),
+      execute({ signal, ...input }) {
+        const signals = [new AbortController().signal, ...(signal === undefined ? [] : [signal])]
+        return engine.execute({ ...input, signal: AbortSignal.any(signals) })
+      },
+    }
+    const send = await serve(combining)
     const client = new AbortController()
     const reply = send('/run', { ...runRequest({ flowName: 'Waiting' }), signal: client.signal }).catch(() => undefined)
     const signal = await started.opened
