@@ -53,17 +53,6 @@ describe('what reaches the engine', () => {
     expect(signal?.aborted).toBe(false)
   })
 
-  test('no turn before the event loop has read what has arrived', async () => {
-    const { engine, run } = serve()
-    const first = run()
-    // Everything that waits for nothing but promises: far more than it takes to read a body.
-    for (let count = 0; count < 1000; count++) await Promise.resolve()
-    const second = run()
-    expect(engine.inputs).toEqual([])
-    await Promise.all([first, second])
-    expect(engine.inputs.length).toBe(2)
-  })
-
   test('no signal from a runtime that gives a request none', async () => {
     const { engine, handler } = serve()
     const request = new Request('http://chat.example/ai/run', { method: 'POST', body: '{"flowName":"A"}' })

@@ -2,7 +2,6 @@
 // caller: the Fetch handler by `basePath`, the Hono app by where it is mounted.
 import type { ExecuteResult, FlowRunInput } from '../../src/index.js'
 import { addCorsHeaders, createCors, type HeaderRecord } from './cors.js'
-import { createGathering, later } from './gather.js'
 import { checkOptions, type FlowRoutesOptions } from './options.js'
 import { createRawHeaders } from './reply/raw-headers.js'
 import { Refusal } from './reply/refusal.js'
@@ -39,7 +38,6 @@ export function createRouteHandler(
   const { statuses = 'contract', heartbeatMs = 15_000 } = options
   const cors = options.cors === undefined ? undefined : createCors(options.cors, report)
   const readBody = createBodyReader(maxBodyBytes)
-  const gather = createGathering(later)
   const rawHeaders = createRawHeaders(options.rawHeaders)
   const replyToRefused = createRefusalReply(statuses, maxBodyBytes)
 
@@ -60,7 +58,6 @@ export function createRouteHandler(
     const { sessionId, dashed } = readSessionHeader(request.headers)
     checkContentType(request)
     const body = await readBody(request)
-    await gather()
     const { flowName, message, config } = readRunBody(body, engine.limits.maxJsonDepth)
     const input: { -readonly [Key in keyof FlowRunInput]: FlowRunInput[Key] } = {
       flowName,

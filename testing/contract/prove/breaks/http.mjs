@@ -22,14 +22,6 @@ export const httpBreaks = [
     ],
   },
   {
-    file: 'adapters/fetch/gather.ts',
-    tests: ['adapters/fetch/gather.', 'adapters/fetch/handler.'],
-    rows: [
-      ['turns that go one by one', 'waiting.splice(0, mostAtOnce)', 'waiting.splice(0, 1)'],
-      ['turn that does not wait for what has arrived', 'askToBeLetGo(letGo)', 'letGo()'],
-    ],
-  },
-  {
     file: 'adapters/fetch/reply/statuses.ts',
     tests: ['adapters/fetch/reply/statuses.', 'testing/contract/http/fetch-handler.'],
     rows: [['failure with another status than 400', "if (mode === 'contract') return 400", '']],
