@@ -1,6 +1,6 @@
 // Cross-origin requests from browsers: who may make them, and with which headers. Off unless the option is set. Whoever
 // is not allowed gets no CORS header and so is kept out by the browser; the request itself is no one's to refuse here.
-import { DASHED_SESSION_HEADER, SESSION_HEADER } from './request/session-header.js'
+import { DASHED_SESSION_HEADER, type HeaderRecord, SESSION_HEADER } from './header-names.js'
 
 /** The option `cors`. */
 export interface CorsOptions {
@@ -17,9 +17,6 @@ export interface CorsOptions {
    */
   readonly credentials?: boolean
 }
-
-/** Header lines by name. */
-export type HeaderRecord = Record<string, string>
 
 /** The CORS headers for the replies to one request, and for a preflight. */
 export interface Cors {

@@ -2,7 +2,7 @@
 
 import type { CorsOptions } from './cors.js'
 import { checkCors } from './cors.js'
-import { checkRawHeaders } from './reply/raw-headers.js'
+import { checkRawHeaders } from './reply/raw.js'
 import type { StatusMode } from './reply/statuses.js'
 import type { Authorize } from './request/authorize.js'
 

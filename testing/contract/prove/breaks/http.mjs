@@ -3,8 +3,8 @@
 /** @type {import('../apply-break.mjs').BreakGroups} */
 export const httpBreaks = [
   {
-    file: 'adapters/fetch/reply/reply.ts',
-    tests: ['adapters/fetch/reply/reply.', 'testing/contract/http/fetch-handler.'],
+    file: 'adapters/fetch/reply/envelope.ts',
+    tests: ['adapters/fetch/reply/envelope.', 'testing/contract/http/fetch-handler.'],
     rows: [
       [
         'failure sent raw',
@@ -18,7 +18,19 @@ export const httpBreaks = [
         'if (response.success) addSessionHeaders(headers, response.session, form.dashed)',
       ],
       ['plain text sent raw', 'response.contentType && response.contentType !== PLAIN', 'response.contentType'],
-      ['base64 sent as text', "if (encoding !== 'base64') return message", 'return message'],
+    ],
+  },
+  {
+    file: 'adapters/fetch/reply/raw.ts',
+    tests: ['adapters/fetch/reply/envelope.', 'testing/contract/http/fetch-handler.'],
+    rows: [['base64 sent as text', "if (encoding !== 'base64') return message", 'return message']],
+  },
+  {
+    file: 'adapters/fetch/request/authorize.ts',
+    tests: ['adapters/fetch/request/authorize.'],
+    rows: [
+      ['object that names nobody let in', 'if (unknown !== undefined) throw', 'if (false) throw'],
+      ['caller without a principal let in', 'requirePrincipal && caller.principal === undefined', 'false'],
     ],
   },
   {
@@ -36,21 +48,21 @@ export const httpBreaks = [
     ],
   },
   {
-    file: 'adapters/fetch/request/read-body.ts',
-    tests: ['adapters/fetch/request/read-body.'],
+    file: 'adapters/fetch/request/body.ts',
+    tests: ['adapters/fetch/request/body.'],
     rows: [
       ['body limit off for streams', 'if (length > maxBodyBytes)', 'if (false)'],
       ['body limit off for declared lengths', 'if (declared !== undefined && declared > maxBodyBytes)', 'if (false)'],
     ],
   },
   {
-    file: 'adapters/fetch/request/session-header.ts',
-    tests: ['adapters/fetch/request/session-header.'],
+    file: 'adapters/fetch/request/headers.ts',
+    tests: ['adapters/fetch/request/headers.'],
     rows: [['one of two session headers chosen', 'underscored !== dashed', 'false']],
   },
   {
-    file: 'adapters/fetch/request/read-run-body.ts',
-    tests: ['adapters/fetch/request/read-run-body.', 'testing/contract/http/fetch-handler.'],
+    file: 'adapters/fetch/request/headers.ts',
+    tests: ['adapters/fetch/request/headers.', 'testing/contract/http/fetch-handler.'],
     rows: [
       [
         'form of a foreign site runs a turn',

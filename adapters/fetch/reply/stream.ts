@@ -1,6 +1,8 @@
-// The body of a streamed reply: asks the engine for the next piece only when the reader wants more, says something now and
-// then while there is nothing to say, and leaves the stream, which aborts the turn, when the reader goes away.
+// The streamed reply to a turn, and its body: it asks the engine for the next piece only when the reader wants more, sends a
+// comment now and then while there is nothing to send, and leaves the stream, which aborts the turn, when the reader goes away.
 import type { FlowStream, FlowStreamEvent } from '../../../src/index.js'
+import type { HeaderRecord } from '../header-names.js'
+import { addSessionHeaders, type RunReplyForm } from './envelope.js'
 import { encodeEvent, KEEP_ALIVE, type SentEvent } from './event-stream.js'
 
 /** What the body of one reply is made from. */
@@ -10,8 +12,23 @@ export interface StreamSource {
   /** The rest. */
   readonly events: FlowStream
   readonly heartbeatMs: number
-  /** Is told what the stream threw, which it should not. */
+  /** Is called with what the stream threw, which it should not. */
   readonly report: (error: unknown) => void
+}
+
+/** The reply to `POST /run` as server-sent events. `first` is the piece that its headers are made from. */
+export function replyWithStream(source: StreamSource, form: Pick<RunReplyForm, 'dashed' | 'corsHeaders'>): Response {
+  const headers: HeaderRecord = {
+    // An event stream is UTF-8 always: its type needs no charset (WHATWG HTML, section 9.2.5).
+    'Content-Type': 'text/event-stream',
+    // A proxy that compresses would hold pieces back.
+    'Cache-Control': 'no-store, no-transform',
+    'X-Accel-Buffering': 'no',
+    'X-Content-Type-Options': 'nosniff',
+    'Chat-Reply': 'stream',
+  }
+  if (source.first.type === 'session') addSessionHeaders(headers, source.first.session, form.dashed)
+  return new Response(createStreamBody(source), { status: 200, headers: { ...headers, ...form.corsHeaders } })
 }
 
 /** The bytes of the event stream. Never fails: what goes wrong is its last event. */
@@ -39,7 +56,7 @@ export function createStreamBody({ first, events, heartbeatMs, report }: StreamS
     }
   }
 
-  // Only while somebody waits: a body that nobody reads any more keeps no timer for longer than one beat.
+  // Only while somebody waits: a body that is not read any more keeps no timer for longer than one beat.
   function startHeartbeat(controller: ReadableStreamDefaultController<Uint8Array>): void {
     if (heartbeat !== undefined || heartbeatMs === Infinity) return
     heartbeat = setInterval(function beat() {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { FlowStreamEvent } from '../../../src/index.js'
 import { FakeStream } from '../../../testing/contract/http/fake-stream.js'
-import { createStreamBody } from './stream-body.js'
+import { createStreamBody } from './stream.js'
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createDrainingBody } from './drain.js'
+import { createDrainingBody } from './refusal.js'
 
 const encoder = new TextEncoder()
 
