@@ -24,14 +24,14 @@ describe('the path', () => {
   })
 
   test.each(['/', '/ai', '/ai/', '/ai/flows/', '/ai/flows/x', '/x/ai/flows', '/ai//flows', '/AI/flows', '/?/ai/flows'])(
-    '%s is no route',
+    '%s is not a route',
     async (path) => {
       const reply = await serve().send(path)
       expect(reply.status).toBe(404)
     },
   )
 
-  test('an origin without a path is no route either', async () => {
+  test('an origin without a path is not a route either', async () => {
     const { handler } = serve({ basePath: '/' })
     const reply = await handler(new Request('http://chat.example'))
     expect(reply.status).toBe(404)
@@ -189,14 +189,14 @@ describe('authorize', () => {
     ])
   })
 
-  test('a Response of another class is one all the same', async () => {
+  test('a Response of another class is recognised as well', async () => {
     const headers = new Headers({ 'X-A': 'b' })
     const foreign = { status: 403, statusText: '', headers, body: null, [Symbol.toStringTag]: 'Response' }
     const reply = await serve({ authorize: () => foreign as unknown as Response, cors: { origin: '*' } }).run()
     expect([reply.status, reply.headers.get('x-a')]).toEqual([403, 'b'])
   })
 
-  test('is not asked for a path that is none, for a wrong method, or on a preflight', async () => {
+  test('is not called for an unknown path, for a wrong method, or on a preflight', async () => {
     let asked = 0
     const { send } = serve({ cors: { origin: '*' }, authorize: () => void asked++ })
     await send('/ai/nothing')

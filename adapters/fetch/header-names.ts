@@ -3,7 +3,7 @@
 /** The name of the header that carries the session ID, as the contract has it. */
 export const SESSION_HEADER = 'CHAT_SESSION_ID'
 
-/** The same header without underscores: nginx and others drop names with underscores unless told otherwise. */
+/** The same header without underscores: nginx and others drop names with underscores by default. */
 export const DASHED_SESSION_HEADER = 'Chat-Session-Id'
 
 /** Header lines by name. */

@@ -86,7 +86,7 @@ describe('wrong options fail at creation', () => {
     expect(create(options)).toThrow(new TypeError(`createFetchHandler: ${problem}`))
   })
 
-  test('an engine that is none', () => {
+  test('what is not an engine', () => {
     expect(() => createFetchHandler(undefined as never)).toThrow(
       new TypeError('createFetchHandler: the first argument must be a FlowEngine.'),
     )

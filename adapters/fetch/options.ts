@@ -69,7 +69,7 @@ export interface FlowRoutesOptions {
   readonly requirePrincipal?: boolean
 
   /**
-   * How a failure is told by its status. `'contract'`: every failure of run and end is 400. `'precise'`: by error code
+   * Which status a failure has. `'contract'`: every failure of run and end is 400. `'precise'`: by error code
    * 404, 409, 413, 415, 422, 429, 499, 500, 502, 503 or 504, and 400 for the rest of the bad requests. The body is the
    * same envelope either way. An unknown path is 404 and a wrong method 405 in both.
    *
@@ -111,7 +111,7 @@ export interface FlowRoutesOptions {
   readonly heartbeatMs?: number
 
   /**
-   * Is told what `authorize` or `cors.origin` threw, and any other error the adapter did not expect. The client gets a
+   * Receives what `authorize` or `cors.origin` threw, and any other error the adapter did not expect. The client gets a
    * fixed sentence, never this error. What it throws itself is dropped.
    *
    * @defaultValue `console.error`

@@ -27,7 +27,7 @@ describe('isSessionId', () => {
     expect(isSessionId('x'.repeat(length))).toBe(expected)
   })
 
-  test.each(['a\r\nX-Evil: 1', 'a\nb', 'a\0', '\u2028'])('has nothing that would break a header line: %j', (text) => {
+  test.each(['a\r\nX-Evil: 1', 'a\nb', 'a\0', '\u2028'])('has nothing that ends a header line: %j', (text) => {
     expect(isSessionId(text)).toBe(false)
   })
 

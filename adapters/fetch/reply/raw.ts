@@ -10,7 +10,7 @@ const OWN_HEADERS = /^(?:content-type|content-length|transfer-encoding|connectio
 const EXECUTABLE =
   /^(?:text\/html|text\/xsl|(?:text|application)\/xml|multipart\/x-mixed-replace|[^;\s]+\+xml)\s*(?:;|$)/i
 
-/** @throws TypeError for a name or value that no header can have, and for a header that the adapter sets itself. */
+/** @throws TypeError for a name or value that cannot be a header, and for a header that the adapter sets itself. */
 export function checkRawHeaders(rawHeaders: Readonly<Record<string, string | null>>, caller: string): void {
   if (typeof rawHeaders !== 'object' || rawHeaders === null)
     throw new TypeError(`${caller}: rawHeaders must be an object.`)

@@ -3,7 +3,7 @@ import { createDrainingBody } from './refusal.js'
 
 const encoder = new TextEncoder()
 
-/** A request whose body gives a chunk of 10 bytes each time it is asked, without end unless told otherwise. */
+/** A request whose body gives a chunk of 10 bytes each time it is read, by default without end. */
 function endless(chunks = Number.POSITIVE_INFINITY): {
   request: Request
   state: { pulled: number; cancelled: boolean }

@@ -9,7 +9,7 @@ import type { StatusMode } from './statuses.js'
 export class Refusal extends Error {
   /** The status under `statuses: 'precise'`. Under `'contract'` it is 400, but for 404 and 405. */
   readonly preciseStatus: number
-  /** Whether body bytes may be on their way that nobody has read. */
+  /** The reader of a body that was not read to its end, or `'untouched'`; `undefined` where no bytes are left. */
   readonly unreadBody: ReadableStreamDefaultReader<Uint8Array> | 'untouched' | undefined
 
   constructor(
@@ -55,7 +55,9 @@ export function createRefusalReply(statuses: StatusMode, maxDrainBytes: number):
 }
 
 /**
- * The body and the extra headers of such a reply.
+ * The body and the extra headers of a reply to a request whose body was too long to read. Closing the connection on unread
+ * bytes makes the operating system drop the reply as well. So the reply is sent at once and left open while a bounded rest of
+ * the body is read and thrown away, and only then ends, together with the connection.
  *
  * @param text - the reply
  * @param maxDrainBytes - how much of the rest is read

@@ -63,7 +63,7 @@ export function createStreamBody({ first, events, heartbeatMs, report }: StreamS
       if (!waiting) stopHeartbeat()
       else if (controller.desiredSize === 0) controller.enqueue(encoder.encode(KEEP_ALIVE))
     }, heartbeatMs)
-    // On Node a timer keeps the process alive, unless told not to.
+    // On Node a timer keeps the process alive, unless it is unreferenced.
     ;(heartbeat as { unref?(): void }).unref?.()
   }
 

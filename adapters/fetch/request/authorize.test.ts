@@ -51,17 +51,13 @@ describe('what authorize returned', () => {
   test.each<[string, unknown, string]>([
     ['sub', { sub: 'alice' }, `authorize returned the unknown key 'sub'. ${form}`],
     ['user', { user: { id: 'alice' } }, `authorize returned the unknown key 'user'. ${form}`],
-    ['id beside context', { context: {}, id: 'alice' }, `authorize returned the unknown key 'id'. ${form}`],
+    ['id and context', { context: {}, id: 'alice' }, `authorize returned the unknown key 'id'. ${form}`],
     [
       'a decoded token',
       { iss: 'https://a.example', sub: 'alice' },
       `authorize returned the unknown key 'iss'. ${form}`,
     ],
-    [
-      'a key beside a principal',
-      { principal: 'alice', role: 'x' },
-      `authorize returned the unknown key 'role'. ${form}`,
-    ],
+    ['a key and a principal', { principal: 'alice', role: 'x' }, `authorize returned the unknown key 'role'. ${form}`],
     ['a symbol', { [Symbol('user')]: 'alice' }, `authorize returned the unknown key 'Symbol(user)'. ${form}`],
     [
       'a key that is not enumerable',

@@ -1,5 +1,5 @@
-// Asks the application who calls. This module decides what counts as an answer, and that anything else, an error
-// included, refuses the request; what a principal may do with a session is the engine's to decide.
+// Asks the application who sent a request. This module decides what counts as an answer; anything else, an error included,
+// refuses the request. What a principal may do with a session is decided in `src/engine`.
 import type { JsonObject } from '../../../src/index.js'
 import { Refusal } from '../reply/refusal.js'
 

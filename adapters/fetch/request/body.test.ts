@@ -13,7 +13,7 @@ function post(body: BodyInit | null, headers: Record<string, string> = {}): Requ
   } as RequestInit)
 }
 
-/** A body that gives one chunk for each time it is asked, and tells how often that was. */
+/** A body that gives one chunk each time it is read, and counts how often that was. */
 function streamOf(chunks: readonly Uint8Array[]): { stream: ReadableStream<Uint8Array>; pulled: () => number } {
   let next = 0
   const stream = new ReadableStream<Uint8Array>(
@@ -62,7 +62,7 @@ describe('with a Content-Length', () => {
     )
   })
 
-  test('a length that is no number is not believed: the bytes are counted', async () => {
+  test('a length that is not a number is ignored: the bytes are counted', async () => {
     await expect(createBodyReader(10)(post('0123', { 'Content-Length': '4, 4' }))).resolves.toBe('0123')
     await expect(createBodyReader(10)(post('x'.repeat(11), { 'Content-Length': '-1' }))).rejects.toThrow(tooLarge)
   })
@@ -107,7 +107,7 @@ describe('a body that cannot be read', () => {
     await expect(read(post('ok'))).resolves.toBe('ok')
   })
 
-  test('a real replacement character is no error, and a byte order mark is dropped', async () => {
+  test('a real replacement character is accepted, and a byte order mark is dropped', async () => {
     await expect(createBodyReader(10)(post('\ufffd'))).resolves.toBe('\ufffd')
     await expect(createBodyReader(10)(post(new Uint8Array([0xef, 0xbb, 0xbf, 0x7b])))).resolves.toBe('{')
   })

@@ -32,7 +32,7 @@ export function readSessionHeader(headers: Headers): NamedSession {
 }
 
 /**
- * Refuses a body that is declared as something else than JSON when it comes from a web page: a form on a foreign site
+ * Refuses a body that is declared as something other than JSON when it comes from a web page: a form on a foreign site
  * can send plain text without asking, but JSON only if CORS allows it.
  */
 export function checkContentType(request: Request): void {
@@ -45,9 +45,13 @@ export function checkContentType(request: Request): void {
 const EVENT_STREAM = /text\/event-stream/i
 const WEIGHT = /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/
 
-/** Most requests name no event stream: they cost one look at one header. */
+/**
+ * Whether a request asks for its reply as server-sent events. Its Accept header decides (RFC 9110, section 12.5.1): the type
+ * has to be named, because a client without a preference sends any type; and JSON must not be wanted more.
+ */
 export function asksForStream(headers: Headers): boolean {
   const accept = headers.get('accept')
+  // Most requests do not name an event stream, and their header is not parsed.
   return accept !== null && EVENT_STREAM.test(accept) && prefersStream(accept)
 }
 
@@ -60,11 +64,11 @@ function prefersStream(accept: string): boolean {
   }
   const stream = weights.get('text/event-stream') ?? 0
   const json = weights.get('application/json') ?? weights.get('application/*') ?? weights.get('*/*') ?? 0
-  // Who names both and wants neither more can read both: the stream tells sooner.
+  // If a client names both with the same weight, it gets the stream, which begins sooner.
   return stream > 0 && stream >= json
 }
 
-/** 1 where none is given, `undefined` for one that is none: its range counts for nothing. */
+/** 1 by default; `undefined` for a weight that is not valid, whose range is then ignored. */
 function weightOf(parameters: readonly string[]): number | undefined {
   const parameter = parameters.find((text) => /^q\s*=/.test(text))
   if (parameter === undefined) return 1

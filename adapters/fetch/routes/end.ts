@@ -21,8 +21,8 @@ export async function endSession(
 }
 
 /**
- * Options without an owner let only sessions without one be deleted, which is what a caller without a name may do. No
- * options at all ask for no owner: without `authorize` there are none.
+ * With options that have no `owner` the engine deletes only a session without an owner, which is what a caller without a
+ * name may do. Without options it does not check the owner: without `authorize` no session has one.
  */
 function ownerOf(caller: AuthorizedCaller | undefined): { readonly owner?: string } | undefined {
   if (caller === undefined) return undefined

@@ -72,7 +72,7 @@ export function policyCases(test: TestFunction, serve: Serve): void {
     expect((await send('/nothing', { method: 'OPTIONS', headers: { Origin: page } })).status).toBe(404)
   })
 
-  test("[5-2] a session ID is no credential: with authorize, a session is its owner's alone", async () => {
+  test("[5-2] a session ID is not a credential: with authorize, a session is its owner's alone", async () => {
     const engine = createEngine()
     const send = await serve(engine, { authorize: byUser })
     const as = (user: string | undefined, session = ''): Record<string, string> => ({
@@ -162,7 +162,7 @@ export function policyCases(test: TestFunction, serve: Serve): void {
     expect(turns).toBe(0)
   })
 
-  test('when authorize throws nothing is run, and what it threw is not told', async () => {
+  test('when authorize throws nothing is run, and the client does not learn what it threw', async () => {
     const engine = createEngine()
     let turns = 0
     engine.on('turn:start', () => turns++)

@@ -62,7 +62,7 @@ export function rawCases(test: TestFunction, serve: Serve): void {
     expect([reply.status, await reply.text()]).toEqual([200, ''])
   })
 
-  test('browsers are told not to guess, not to keep, and not to execute', async () => {
+  test('headers forbid browsers to guess, to keep, and to execute', async () => {
     const send = await serve(createEngine())
     const headersOf = async (type: string): Promise<(string | null)[]> => {
       const { headers } = await typed(send, `${type} <x/>`)
@@ -108,7 +108,7 @@ export function rawCases(test: TestFunction, serve: Serve): void {
     expect(new Uint8Array(await reply.arrayBuffer())).toEqual(new Uint8Array([0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10]))
   })
 
-  test('?envelope=1 asks for the envelope always, and a header tells of base64', async () => {
+  test('?envelope=1 asks for the envelope always, and a header says that it is base64', async () => {
     const send = await serve(createEngine())
     const text = await typed(send, 'text/html <p>', '?envelope=1')
     expect([
