@@ -32,77 +32,84 @@ export function replyWithStream(source: StreamSource, form: Pick<RunReplyForm, '
 }
 
 /** The bytes of the event stream. Never fails: what goes wrong is its last event. */
-export function createStreamBody({ first, events, heartbeatMs, report }: StreamSource): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder()
-  let sent = 0
-  let session = ''
-  let waiting = false
-  let ended = false
-  let heartbeat: ReturnType<typeof setInterval> | undefined
+export function createStreamBody(source: StreamSource): ReadableStream<Uint8Array> {
+  // Nothing is read ahead.
+  return new ReadableStream(new StreamBody(source), { highWaterMark: 0 })
+}
 
-  function send(controller: ReadableStreamDefaultController<Uint8Array>, event: SentEvent): void {
-    if (event.type === 'session') session = event.session
-    controller.enqueue(encoder.encode(encodeEvent(event, ++sent)))
+type Controller = ReadableStreamDefaultController<Uint8Array>
+
+class StreamBody implements UnderlyingDefaultSource<Uint8Array> {
+  readonly #source: StreamSource
+  readonly #encoder = new TextEncoder()
+  #sent = 0
+  #session = ''
+  #waiting = false
+  #ended = false
+  #heartbeat: ReturnType<typeof setInterval> | undefined
+
+  constructor(source: StreamSource) {
+    this.#source = source
   }
 
-  async function next(): Promise<SentEvent | undefined> {
+  start(controller: Controller): void {
+    this.#send(controller, this.#source.first)
+  }
+
+  async pull(controller: Controller): Promise<void> {
+    this.#waiting = true
+    this.#startHeartbeat(controller)
+    const event = await this.#next()
+    this.#waiting = false
+    if (this.#ended || event === undefined) return
+    this.#send(controller, event)
+    if (event.type !== 'result' && event.type !== 'error') return
+    controller.close()
+    await this.cancel()
+  }
+
+  async cancel(): Promise<void> {
+    this.#ended = true
+    this.#stopHeartbeat()
     try {
-      const { value } = await events.next()
-      if (value !== undefined || ended) return value
+      await this.#source.events.return()
+    } catch (error) {
+      this.#source.report(error)
+    }
+  }
+
+  #send(controller: Controller, event: SentEvent): void {
+    if (event.type === 'session') this.#session = event.session
+    controller.enqueue(this.#encoder.encode(encodeEvent(event, ++this.#sent)))
+  }
+
+  async #next(): Promise<SentEvent | undefined> {
+    try {
+      const { value } = await this.#source.events.next()
+      if (value !== undefined || this.#ended) return value
       throw new Error('The stream of a turn ended without a result.')
     } catch (error) {
-      report(error)
-      return brokenOff(session)
+      this.#source.report(error)
+      return brokenOff(this.#session)
     }
   }
 
-  // Only while somebody waits: a body that is not read any more keeps no timer for longer than one beat.
-  function startHeartbeat(controller: ReadableStreamDefaultController<Uint8Array>): void {
-    if (heartbeat !== undefined || heartbeatMs === Infinity) return
-    heartbeat = setInterval(function beat() {
-      if (!waiting) stopHeartbeat()
-      else if (controller.desiredSize === 0) controller.enqueue(encoder.encode(KEEP_ALIVE))
+  // Only while the reader waits: a body that is not read any more keeps no timer for longer than one beat.
+  #startHeartbeat(controller: Controller): void {
+    const { heartbeatMs } = this.#source
+    if (this.#heartbeat !== undefined || heartbeatMs === Infinity) return
+    this.#heartbeat = setInterval(() => {
+      if (!this.#waiting) this.#stopHeartbeat()
+      else if (controller.desiredSize === 0) controller.enqueue(this.#encoder.encode(KEEP_ALIVE))
     }, heartbeatMs)
     // On Node a timer keeps the process alive, unless it is unreferenced.
-    ;(heartbeat as { unref?(): void }).unref?.()
+    ;(this.#heartbeat as { unref?(): void }).unref?.()
   }
 
-  function stopHeartbeat(): void {
-    clearInterval(heartbeat)
-    heartbeat = undefined
+  #stopHeartbeat(): void {
+    clearInterval(this.#heartbeat)
+    this.#heartbeat = undefined
   }
-
-  async function leave(): Promise<void> {
-    ended = true
-    stopHeartbeat()
-    try {
-      await events.return()
-    } catch (error) {
-      report(error)
-    }
-  }
-
-  return new ReadableStream<Uint8Array>(
-    {
-      start(controller) {
-        send(controller, first)
-      },
-      async pull(controller) {
-        waiting = true
-        startHeartbeat(controller)
-        const event = await next()
-        waiting = false
-        if (ended || event === undefined) return
-        send(controller, event)
-        if (event.type !== 'result' && event.type !== 'error') return
-        controller.close()
-        await leave()
-      },
-      cancel: leave,
-    },
-    // Nothing is read ahead.
-    { highWaterMark: 0 },
-  )
 }
 
 function brokenOff(session: string): SentEvent {
