@@ -9,12 +9,16 @@ export interface ImportRule {
   readonly decides: string
   /** Areas that may be imported, in any way. The own area always may. */
   readonly areas: readonly string[]
+  /** Single files of other areas that may be imported. */
+  readonly files?: readonly string[]
   /** Areas of which only types may be imported. */
   readonly typesOnly?: readonly string[]
   /** Packages that may be imported; `*` is any, Node's own modules included. */
   readonly packages: readonly string[]
 }
 
+/** What a text must look like, for everything that checks it. */
+const patterns = ['src/util/patterns.ts']
 const leaf = ['src/(leaf)', 'src/util', 'src/errors', 'src/config']
 
 /** The rules by area. `src/(leaf)` is the files of `src` itself, `src/(root)` is `src/index.ts`. */
@@ -56,7 +60,7 @@ export const importRules: Readonly<Record<string, ImportRule>> = {
     packages: ['@standard-schema/spec'],
   },
   'src/compaction': {
-    decides: 'what keeps memories short: `turnkeeper/memory`',
+    decides: 'what keeps memories short: `turnkeeper/compaction`',
     areas: ['src/(leaf)', 'src/util', 'src/errors', 'src/config', 'src/model', 'src/session', 'src/flow', 'src/engine'],
     packages: [],
   },
@@ -70,23 +74,26 @@ export const importRules: Readonly<Record<string, ImportRule>> = {
     areas: [...leaf, 'src/model', 'src/session', 'src/flow', 'src/stores', 'src/engine'],
     packages: [],
   },
-  'adapters/fetch': { decides: 'HTTP to engine calls and back', areas: ['src/(root)'], packages: [] },
+  'adapters/fetch': { decides: 'HTTP to engine calls and back', areas: ['src/(root)'], files: patterns, packages: [] },
   'adapters/hono': { decides: 'the same as a Hono app', areas: ['src/(root)', 'adapters/fetch'], packages: ['hono'] },
   'adapters/ai-sdk': {
     decides: "models of the AI SDK's provider packages",
     areas: ['src/(root)'],
+    files: patterns,
     // No package of the AI SDK, not even for types: what is needed of its specification is written down there.
     packages: [],
   },
   testing: {
     decides: 'helpers for tests of flows and stores',
     areas: ['src/(root)', 'src/compaction'],
+    files: patterns,
     // Loaded late, where `simulate` is used.
     packages: ['fast-check'],
   },
   'testing/msw': {
     decides: 'a flow service as MSW handlers',
     areas: ['src/(root)', 'testing', 'adapters/fetch'],
+    files: patterns,
     packages: ['msw'],
   },
   'testing/vitest': { decides: 'matchers', areas: ['src/(root)', 'testing'], packages: ['vitest'] },
@@ -104,9 +111,9 @@ const paths: Readonly<Record<string, string>> = {
 export function layersTable(): string {
   const list = (names: readonly string[]): string[] =>
     names.map((name) => (/^[(*]/.test(name) ? (paths[name] ?? name) : `\`${paths[name] ?? name}\``))
-  const rows = Object.entries(importRules).map(([area, { decides, areas, typesOnly = [], packages }]) => {
+  const rows = Object.entries(importRules).map(([area, { decides, areas, files = [], typesOnly = [], packages }]) => {
     const others = list(areas.filter((other) => other !== area))
-    const may = [...others, ...list(typesOnly).map((name) => `types of ${name}`), ...list(packages)]
+    const may = [...others, ...list(files), ...list(typesOnly).map((name) => `types of ${name}`), ...list(packages)]
     return `| \`${paths[area] ?? `${area}/`}\` | ${decides} | ${may.join(', ') || 'nothing'} |`
   })
   return ['| folder | decides | may import |', '|---|---|---|', ...rows].join('\n')

@@ -3,13 +3,11 @@
  * whether a model can read a type of file is up to its package.
  */
 import { type FilePart, type ImagePart, InvalidInputError } from '../../src/index.js'
+import { isBase64 } from '../../src/util/patterns.js'
 import type { FileData, SpecificationVersion, UserContent } from './language-model.js'
 
 /** Schemes of URLs that a provider can fetch. A URL with another one, such as `file:`, could only refer to this machine. */
 const schemes: readonly string[] = ['https:', 'http:', 'gs:', 's3:']
-
-/** Anything else is refused: OpenAI's package could take it for the ID of a file in the account's storage. */
-const base64 = /^[A-Za-z0-9+/]+={0,2}$/
 
 /**
  * The specification's content for an image or a file.
@@ -34,7 +32,8 @@ function tagged(source: string | URL): FileData {
 }
 
 function checkedBase64(data: unknown, part: ImagePart | FilePart): string {
-  if (typeof data === 'string' && base64.test(data)) return data
+  // Without this check, OpenAI's package would take any other text for the ID of a file in the account's storage.
+  if (typeof data === 'string' && data !== '' && isBase64(data)) return data
   throw refusal(part, 'data must be base64 without a prefix')
 }
 

@@ -3,9 +3,7 @@
  * rejected, and in the parameters of a request body. The messages of the conversation stay: operators need them to understand
  * the error.
  */
-
-/** Names of parameters that could hold a credential. `src/model/model-selection.ts` does not store such parameters either. */
-const credentialName = /api[-_]?key|access[-_]?key|private[-_]?key|token$|secret|passw|authorization|credential|bearer/i
+import { isCredentialName } from '../../src/util/patterns.js'
 
 /** Properties that can hold a URL: those of the packages' errors, and of the errors that runtimes throw for a bad URL. */
 const urlProperties = ['url', 'input', 'base'] as const
@@ -71,6 +69,6 @@ function withoutUserInfo(url: string): string {
 /** A copy without parameters that are named like credentials. Lists, the conversation and the tools, are kept as they are. */
 function withoutCredentials(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-  const kept = Object.entries(value).filter(([key]) => !credentialName.test(key))
+  const kept = Object.entries(value).filter(([key]) => !isCredentialName(key))
   return Object.fromEntries(kept.map(([key, item]) => [key, withoutCredentials(item)]))
 }

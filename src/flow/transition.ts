@@ -5,6 +5,7 @@
 import { flowCodeError } from '../errors/engine-errors.js'
 import type { HttpContentType } from '../http-content-type.js'
 import { copyJson, isPlainObject, type JsonObject } from '../util/json.js'
+import { isBase64, isContentType } from '../util/patterns.js'
 import type { StepConstructor } from './base-step.js'
 
 /** A reply to the user: a text, or an object or array that is sent as JSON text. */
@@ -34,11 +35,6 @@ export interface TransitionFields {
 
 /** Deep enough for any state; the limit `maxJsonDepth` is checked when the turn commits. */
 const maxStateDepth = 1000
-
-const contentTypePattern =
-  /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:[ \t]*;[ \t]*[\w!#$&^.+-]+=(?:[\w!#$&^.+-]+|"[\w !#-~]*"))*$/
-/** With the length a multiple of four. Without groups that repeat: those run out of stack on megabytes. */
-const base64Pattern = /^[A-Za-z0-9+/]*={0,2}$/
 
 const marker: unique symbol = Symbol.for('turnkeeper.Transition')
 
@@ -84,7 +80,7 @@ export class Transition<State = unknown> {
    * @throws `FlowCodeError` for an invalid media type, and for a reply that is not valid base64 if `encoding` is set.
    */
   withContentType(contentType: HttpContentType | (string & {}), options: ContentTypeOptions = {}): Transition<State> {
-    if (typeof contentType !== 'string' || !contentTypePattern.test(contentType)) {
+    if (typeof contentType !== 'string' || !isContentType(contentType)) {
       throw flowCodeError(`withContentType needs a media type like 'text/csv'; got ${show(contentType)}.`)
     }
     const { encoding } = options
@@ -137,15 +133,6 @@ export class Transition<State = unknown> {
 export function checkBase64(reply: string): void {
   if (isBase64(reply)) return
   throw flowCodeError('The reply must be bytes in base64: the standard alphabet, padded, without line breaks.')
-}
-
-/**
- * Whether `text` is base64 of the standard alphabet, padded, on one line.
- *
- * @internal
- */
-export function isBase64(text: string): boolean {
-  return text.length % 4 === 0 && base64Pattern.test(text)
 }
 
 /** The state of the step that `go` is called with. */

@@ -1,15 +1,13 @@
 /** Model selections: completed from what a flow and a step returned, and without credentials for the session document. */
 import { InvalidInputError, invalidInput } from '../errors/engine-errors.js'
 import { copyJson, isPlainObject, type JsonObject } from '../util/json.js'
+import { isCredentialName } from '../util/patterns.js'
 import type { ModelSelection, ResolvedModelSelection } from './model-provider.js'
 
 /** Parameters are a handful of settings: deeper nesting is a programming error. */
 const maxParameterDepth = 16
 
 const noParams: JsonObject = Object.freeze({})
-
-/** Names of parameters that could hold a credential. */
-const credentialName = /(api|access|private)[-_]?key|token$|secret|passw|authorization|credential|bearer/i
 
 /**
  * Completes a selection. If a step selects a model that its flow selects too, the step's parameters are merged over the flow's.
@@ -51,7 +49,7 @@ function strip(value: unknown): unknown {
   if (!isPlainObject(value)) return value
   return Object.fromEntries(
     Object.entries(value)
-      .filter(([key]) => !credentialName.test(key))
+      .filter(([key]) => !isCredentialName(key))
       .map(([key, item]) => [key, strip(item)]),
   )
 }

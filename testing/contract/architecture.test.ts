@@ -67,8 +67,9 @@ function violation(file: string, { specifier, typesOnly }: Import): string | und
       ? undefined
       : refuse('is not a package that it may import')
   }
-  const targetArea = areaOf(targetOf(file, specifier))
-  if (targetArea === area || rule.areas.includes(targetArea)) return undefined
+  const target = targetOf(file, specifier)
+  const targetArea = areaOf(target)
+  if (targetArea === area || rule.areas.includes(targetArea) || rule.files?.includes(target)) return undefined
   if (rule.typesOnly?.includes(targetArea))
     return typesOnly ? undefined : refuse('may only be imported as `import type`')
   return refuse(`is in ${targetArea}, which ${area} may not import`)
@@ -130,6 +131,7 @@ describe('the import table', () => {
     ['src/compaction/a.ts', "import { a } from '../stores/a.js'"],
     ['src/unheard-of/a.ts', "import { a } from '../errors/a.js'"],
     ['adapters/fetch/a.ts', "import { a } from '../../src/engine/a.js'"],
+    ['adapters/fetch/a.ts', "import { a } from '../../src/util/json.js'"],
     ['adapters/fetch/a.ts', "import { Hono } from 'hono'"],
     ['adapters/fetch/a.ts', "import { a } from '../hono/index.js'"],
     ['adapters/hono/a.ts', "import { a } from '../../src/engine/a.js'"],
@@ -160,6 +162,8 @@ describe('the import table', () => {
     ['src/stores/a.ts', 'const a = await import(name)'],
     ['src/stores/keyv/drivers/a.ts', "import { a } from '../../../session/a.js'"],
     ['src/stores/keyv/a.ts', "import type { Keyv } from 'keyv'"],
+    ['adapters/fetch/sub/a.ts', "import { isBase64 } from '../../../src/util/patterns.js'"],
+    ['testing/a/a.ts', "import { isBase64 } from '../../src/util/patterns.js'"],
     ['adapters/hono/a.ts', "import { a } from '../fetch/a.js'"],
     ['adapters/hono/a.ts', "import { cors } from 'hono/cors'"],
     ['adapters/ai-sdk/a.ts', "import { a } from '../../src/index.js'"],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createRawHeaders } from './raw-headers.js'
+import { createRawHeaders } from './raw.js'
 
 const safe = { 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store' }
 const sandboxed = { ...safe, 'Content-Security-Policy': 'sandbox' }

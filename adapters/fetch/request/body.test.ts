@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { Refusal } from '../reply/refusal.js'
-import { createBodyReader } from './read-body.js'
+import { checkEndBody, createBodyReader, readRunBody } from './body.js'
 
 const bytesOf = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text)
 
@@ -13,7 +13,7 @@ function post(body: BodyInit | null, headers: Record<string, string> = {}): Requ
   } as RequestInit)
 }
 
-/** A body that gives one chunk for each time it is asked, and tells how often that was. */
+/** A body that gives one chunk each time it is read, and counts how often that was. */
 function streamOf(chunks: readonly Uint8Array[]): { stream: ReadableStream<Uint8Array>; pulled: () => number } {
   let next = 0
   const stream = new ReadableStream<Uint8Array>(
@@ -62,7 +62,7 @@ describe('with a Content-Length', () => {
     )
   })
 
-  test('a length that is no number is not believed: the bytes are counted', async () => {
+  test('a length that is not a number is ignored: the bytes are counted', async () => {
     await expect(createBodyReader(10)(post('0123', { 'Content-Length': '4, 4' }))).resolves.toBe('0123')
     await expect(createBodyReader(10)(post('x'.repeat(11), { 'Content-Length': '-1' }))).rejects.toThrow(tooLarge)
   })
@@ -107,7 +107,7 @@ describe('a body that cannot be read', () => {
     await expect(read(post('ok'))).resolves.toBe('ok')
   })
 
-  test('a real replacement character is no error, and a byte order mark is dropped', async () => {
+  test('a real replacement character is accepted, and a byte order mark is dropped', async () => {
     await expect(createBodyReader(10)(post('\ufffd'))).resolves.toBe('\ufffd')
     await expect(createBodyReader(10)(post(new Uint8Array([0xef, 0xbb, 0xbf, 0x7b])))).resolves.toBe('{')
   })
@@ -123,5 +123,88 @@ describe('a body that cannot be read', () => {
     for (const request of [used, post(broken)]) {
       await expect(createBodyReader(10)(request)).rejects.toThrow(new Refusal('The request body could not be read.'))
     }
+  })
+})
+
+const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels)
+
+describe('readRunBody', () => {
+  test.each([
+    ['{"flowName":"A"}', { flowName: 'A', message: '', config: undefined }],
+    ['{"flowName":"A","message":"hi"}', { flowName: 'A', message: 'hi', config: undefined }],
+    ['{"flowName":"A","message":"hi","config":{"a":1}}', { flowName: 'A', message: 'hi', config: { a: 1 } }],
+    ['{"flowName":"A","userMessage":"hi","session":"x"}', { flowName: 'A', message: '', config: undefined }],
+    ['{"flowName":"__proto__"}', { flowName: '__proto__', message: '', config: undefined }],
+    ['{"flowName":"A","__proto__":{"message":"inherited"}}', { flowName: 'A', message: '', config: undefined }],
+    [' {"flowName":"A"} ', { flowName: 'A', message: '', config: undefined }],
+  ])('%s', (text, expected) => {
+    expect(readRunBody(text, 64)).toEqual(expected)
+  })
+
+  test('passes an own __proto__ in config on as it is, for the engine to refuse', () => {
+    const { config } = readRunBody('{"flowName":"A","config":{"__proto__":{"admin":true}}}', 64)
+    expect(Object.keys(config ?? {})).toEqual(['__proto__'])
+  })
+
+  test.each([
+    ['', 'The request body is not valid JSON.'],
+    ['flowName=A', 'The request body is not valid JSON.'],
+    ['{"flowName":"A"', 'The request body is not valid JSON.'],
+    ["{'flowName':'A'}", 'The request body is not valid JSON.'],
+    ['null', 'The request body must be a JSON object.'],
+    ['"text"', 'The request body must be a JSON object.'],
+    ['5', 'The request body must be a JSON object.'],
+    ['[{"flowName":"A"}]', 'The request body must be a JSON object.'],
+    ['{}', "The field 'flowName' is required and must be a non-empty string."],
+    ['{"flowName":""}', "The field 'flowName' is required and must be a non-empty string."],
+    ['{"flowName":null}', "The field 'flowName' is required and must be a non-empty string."],
+    ['{"flowName":["A"]}', "The field 'flowName' is required and must be a non-empty string."],
+    ['{"flowName":"A","message":null}', "The field 'message' must be a string."],
+    ['{"flowName":"A","message":5}', "The field 'message' must be a string."],
+    ['{"flowName":"A","message":{"toString":"x"}}', "The field 'message' must be a string."],
+    ['{"flowName":"A","config":null}', "The field 'config' must be an object."],
+    ['{"flowName":"A","config":[]}', "The field 'config' must be an object."],
+    ['{"flowName":"A","config":"x"}', "The field 'config' must be an object."],
+  ])('%s is refused', (text, message) => {
+    expect(() => readRunBody(text, 64)).toThrow(new Refusal(message))
+  })
+
+  test('counts the body itself as the first level', () => {
+    const body = (levels: number): string => `{"flowName":"A","config":{"deep":${nested(levels)}}}`
+    expect(readRunBody(body(2), 4)).toMatchObject({ flowName: 'A' })
+    expect(() => readRunBody(body(3), 4)).toThrow(
+      new Refusal('The request body is nested deeper than 4 levels (maxJsonDepth).'),
+    )
+  })
+
+  test.each([
+    ['as the body', nested(50_000)],
+    ['in a field that nobody reads', `{"flowName":"A","extra":${nested(50_000)}}`],
+    ['in config', `{"flowName":"A","config":{"deep":${nested(50_000)}}}`],
+  ])('50 000 nested arrays are refused without a stack overflow: %s', (_name, text) => {
+    expect(() => readRunBody(text, 64)).toThrow(
+      new Refusal('The request body is nested deeper than 64 levels (maxJsonDepth).'),
+    )
+  })
+
+  test('a limit of Infinity lets any depth through', () => {
+    expect(readRunBody(`{"flowName":"A","extra":${nested(1_000)}}`, Number.POSITIVE_INFINITY)).toMatchObject({
+      flowName: 'A',
+    })
+  })
+})
+
+describe('checkEndBody', () => {
+  test.each([[''], ['{}'], [' { } ']])('takes %j', (text) => {
+    expect(() => checkEndBody(text, 64)).not.toThrow()
+  })
+
+  test.each([
+    ['{"session":"x"}', 'This route takes no request body. The session ID travels in the CHAT_SESSION_ID header.'],
+    ['[]', 'The request body must be a JSON object.'],
+    ['null', 'The request body must be a JSON object.'],
+    ['x', 'The request body is not valid JSON.'],
+  ])('refuses %j', (text, message) => {
+    expect(() => checkEndBody(text, 64)).toThrow(new Refusal(message))
   })
 })

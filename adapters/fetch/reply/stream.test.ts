@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { FlowStreamEvent } from '../../../src/index.js'
 import { FakeStream } from '../../../testing/contract/http/fake-stream.js'
-import { createStreamBody } from './stream-body.js'
+import { createStreamBody } from './stream.js'
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
@@ -68,7 +68,7 @@ describe('reading', () => {
 })
 
 describe('a reader that goes away', () => {
-  test('while a piece is on its way leaves the stream, and is told when the turn is over', async () => {
+  test('while a piece is on its way leaves the stream, and resolves when the turn is over', async () => {
     const events = new FakeStream()
     let over: (value?: unknown) => void = () => {}
     events.whenLeft = new Promise((resolve) => {
@@ -78,15 +78,15 @@ describe('a reader that goes away', () => {
     await read()
     const reading = read()
     await settle()
-    let told = false
+    let resolved = false
     const cancelling = reader.cancel().then(() => {
-      told = true
+      resolved = true
     })
     await settle()
-    expect([events.left, told, vi.getTimerCount()]).toEqual([1, false, 0])
+    expect([events.left, resolved, vi.getTimerCount()]).toEqual([1, false, 0])
     over()
     await cancelling
-    expect([await reading, told, reported]).toEqual([undefined, true, []])
+    expect([await reading, resolved, reported]).toEqual([undefined, true, []])
   })
 
   test('before it has read anything leaves the stream', async () => {
@@ -110,7 +110,7 @@ describe('a reader that goes away', () => {
     expect([await reading, reported]).toEqual([undefined, []])
   })
 
-  test('does not hear of a stream that cannot be left', async () => {
+  test('resolves where a stream cannot be left, which is reported', async () => {
     const events = new FakeStream()
     events.whenLeft = Promise.reject(new Error('stuck'))
     const { reader, reported } = open(events)
@@ -202,7 +202,7 @@ describe('the heartbeat', () => {
     expect([await read(), vi.getTimerCount()]).toEqual([undefined, 0])
   })
 
-  test('of Infinity is none', async () => {
+  test('of Infinity sends no comment', async () => {
     const events = new FakeStream()
     const { read } = open(events, Number.POSITIVE_INFINITY)
     await read()

@@ -1,16 +1,13 @@
-// Turns a result into an HTTP reply: envelope, raw or a stream, status, headers. What is in the result was decided by the engine.
-// Nothing that a flow returned may make a reply fail, so each string is checked before it becomes a header.
+// The reply to a turn: its status, its headers, and whether it is the envelope or raw (`raw.ts`). What is in the result was
+// decided by the engine. Nothing that a flow returned may make a reply fail, so each string is checked before it becomes a
+// header.
 import type { ExecuteResult, RunResponseType } from '../../../src/index.js'
-import type { HeaderRecord } from '../cors.js'
-import { DASHED_SESSION_HEADER, isSessionId, SESSION_HEADER } from '../request/session-header.js'
-import { createStreamBody, type StreamSource } from './stream-body.js'
+import { isSessionId } from '../../../src/util/patterns.js'
+import { DASHED_SESSION_HEADER, type HeaderRecord, SESSION_HEADER } from '../header-names.js'
+import { rawBody, withCharset } from './raw.js'
 
 const PLAIN = 'text/plain'
 const JSON_TYPE = 'application/json'
-
-/** Parameters may follow the type. No line break can hide in one, unlike in what `\s` would let through. */
-const MEDIA_TYPE =
-  /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:[ \t]*;[ \t]*[\w!#$&^.+-]+=(?:[\w!#$%&'*^`|~.+-]+|"[ !#-[\]-~]*"))*$/
 
 /** How one reply to `POST /run` is to be sent. */
 export interface RunReplyForm {
@@ -48,28 +45,14 @@ export function replyToRun({ response, encoding }: ExecuteResult, form: RunReply
   return envelope(response, 200, headers)
 }
 
-/** The reply to `POST /run` as server-sent events. `first` is the piece that its headers are made from. */
-export function replyWithStream(source: StreamSource, form: Pick<RunReplyForm, 'dashed' | 'corsHeaders'>): Response {
-  const headers: HeaderRecord = {
-    // An event stream is UTF-8 always: its type needs no charset (WHATWG HTML, section 9.2.5).
-    'Content-Type': 'text/event-stream',
-    // A proxy that compresses would hold pieces back.
-    'Cache-Control': 'no-store, no-transform',
-    'X-Accel-Buffering': 'no',
-    'X-Content-Type-Options': 'nosniff',
-    'Chat-Reply': 'stream',
-  }
-  if (source.first.type === 'session') addSessionHeaders(headers, source.first.session, form.dashed)
-  return new Response(createStreamBody(source), { status: 200, headers: { ...headers, ...form.corsHeaders } })
-}
-
 /** A reply with a JSON body. */
 export function replyJson(value: unknown, status: number, corsHeaders: HeaderRecord | undefined): Response {
   return new Response(JSON.stringify(value), { status, headers: { 'Content-Type': JSON_TYPE, ...corsHeaders } })
 }
 
-function addSessionHeaders(headers: HeaderRecord, session: string, dashed: boolean): void {
-  if (session === '' || !isSessionId(session)) return
+/** Adds the header of a session, in the forms that the client reads. An ID that cannot be a header is left out. */
+export function addSessionHeaders(headers: HeaderRecord, session: string, dashed: boolean): void {
+  if (!isSessionId(session)) return
   headers[SESSION_HEADER] = session
   if (dashed) headers[DASHED_SESSION_HEADER] = session
 }
@@ -80,24 +63,4 @@ function envelope(response: RunResponseType, status: number, headers: HeaderReco
 
 function asPlain(response: RunResponseType): RunResponseType {
   return response.contentType === PLAIN ? response : { ...response, contentType: PLAIN }
-}
-
-/** `undefined` where the type or the bytes cannot be sent; then the envelope carries what there is. */
-function rawBody(
-  { contentType, message }: RunResponseType,
-  encoding: 'base64' | undefined,
-): string | Uint8Array<ArrayBuffer> | undefined {
-  if (!MEDIA_TYPE.test(contentType)) return undefined
-  if (encoding !== 'base64') return message
-  try {
-    return Uint8Array.from(atob(message), (character) => character.charCodeAt(0))
-  } catch {
-    return undefined
-  }
-}
-
-function withCharset(contentType: string): string {
-  return /^text\//i.test(contentType) && !/;[ \t]*charset=/i.test(contentType)
-    ? `${contentType}; charset=utf-8`
-    : contentType
 }

@@ -1,5 +1,5 @@
-// What becomes of a result that no flow of the real engine gives, or that is tedious to provoke there. The cases of the
-// contract are in testing/contract/http.
+// Results that no flow of the real engine gives, or that are tedious to provoke there. The cases of the contract are in
+// testing/contract/http.
 import { describe, expect, test } from 'vitest'
 import { createFakeEngine, type FakeAnswers, resultOf } from '../../../testing/contract/http/fake-engine.js'
 import { createFetchHandler, type FetchHandlerOptions } from '../index.js'
@@ -77,7 +77,7 @@ describe('bytes', () => {
     expect(headersOf(reply)).toMatchObject({ 'chat-reply': 'envelope', 'chat-encoding': 'base64' })
   })
 
-  test('what is no base64 goes out in the envelope instead of failing', async () => {
+  test('what is not base64 goes out in the envelope instead of failing', async () => {
     const reply = await run(resultOf({ contentType: 'image/png', message: '***' }, { encoding: 'base64' }))
     expect([reply.status, reply.headers.get('chat-reply')]).toEqual([200, 'envelope'])
   })
@@ -130,7 +130,7 @@ describe('what a result cannot do', () => {
   })
 
   test.each(['a\r\nX-Evil: 1', 'a b', 'ö', 'x'.repeat(257)])(
-    'a session ID that is no header is left out of the headers: %j',
+    'a session ID that cannot be a header is left out of the headers: %j',
     async (session) => {
       const reply = await run(resultOf({ session }))
       expect([reply.status, reply.headers.get('chat_session_id')]).toEqual([200, null])

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { createDrainingBody } from './drain.js'
+import { createDrainingBody } from './refusal.js'
 
 const encoder = new TextEncoder()
 
-/** A request whose body gives a chunk of 10 bytes each time it is asked, without end unless told otherwise. */
+/** A request whose body gives a chunk of 10 bytes each time it is read, by default without end. */
 function endless(chunks = Number.POSITIVE_INFINITY): {
   request: Request
   state: { pulled: number; cancelled: boolean }

@@ -1,5 +1,8 @@
-// The headers that keep a raw reply harmless in a browser, and what the option `rawHeaders` makes of them.
-import type { HeaderRecord } from '../cors.js'
+// Raw replies: the text or the bytes alone, and the headers that keep them harmless in a browser, as the option `rawHeaders`
+// changes them.
+import type { RunResponseType } from '../../../src/index.js'
+import { isContentType } from '../../../src/util/patterns.js'
+import type { HeaderRecord } from '../header-names.js'
 
 const OWN_HEADERS = /^(?:content-type|content-length|transfer-encoding|connection|chat[-_].*|access-control-.*)$/i
 
@@ -7,7 +10,7 @@ const OWN_HEADERS = /^(?:content-type|content-length|transfer-encoding|connectio
 const EXECUTABLE =
   /^(?:text\/html|text\/xsl|(?:text|application)\/xml|multipart\/x-mixed-replace|[^;\s]+\+xml)\s*(?:;|$)/i
 
-/** @throws TypeError for a name or value that no header can have, and for a header that the adapter sets itself. */
+/** @throws TypeError for a name or value that cannot be a header, and for a header that the adapter sets itself. */
 export function checkRawHeaders(rawHeaders: Readonly<Record<string, string | null>>, caller: string): void {
   if (typeof rawHeaders !== 'object' || rawHeaders === null)
     throw new TypeError(`${caller}: rawHeaders must be an object.`)
@@ -39,4 +42,25 @@ function override(headers: HeaderRecord, overrides: Readonly<Record<string, stri
     if (value !== null) result[name] = value
   }
   return result
+}
+
+/** `undefined` where the type or the bytes cannot be sent; then the envelope carries what there is. */
+export function rawBody(
+  { contentType, message }: RunResponseType,
+  encoding: 'base64' | undefined,
+): string | Uint8Array<ArrayBuffer> | undefined {
+  if (!isContentType(contentType)) return undefined
+  if (encoding !== 'base64') return message
+  try {
+    return Uint8Array.from(atob(message), (character) => character.charCodeAt(0))
+  } catch {
+    return undefined
+  }
+}
+
+/** Text types are sent as UTF-8, unless they name another charset. */
+export function withCharset(contentType: string): string {
+  return /^text\//i.test(contentType) && !/;[ \t]*charset=/i.test(contentType)
+    ? `${contentType}; charset=utf-8`
+    : contentType
 }
