@@ -82,7 +82,13 @@ async function runAndCommit(
   scope.finishWork()
   stopDeadline()
   const isFirst = progress.storedRevision === undefined
-  await parts.session.access.write(document, progress.storedRevision, draft.hint(prepared.loaded), true)
+  await parts.session.access.write(
+    document,
+    progress.storedRevision,
+    draft.hint(prepared.loaded),
+    true,
+    draft.stateBytes,
+  )
   scope.announce(isFirst ? 'session:created' : 'session:saved', {})
   if (completed) scope.announce('session:completed', {})
   compaction?.committed(document)
