@@ -47,7 +47,7 @@ export async function runTurn(scope: TurnScope, input: CheckedInput): Promise<Ex
     scope.end()
     stopListening?.()
   }
-  if (parts.events.has('turn:end')) {
+  if (parts.events.hasListeners('turn:end')) {
     const { success, completed } = result.response
     scope.announce('turn:end', { durationMs: parts.clock.now() - scope.startedAt, success, completed })
   }
