@@ -47,7 +47,7 @@ export const importRules: Readonly<Record<string, ImportRule>> = {
     decides: 'the memory store, and which store `SESSION_STORE` means',
     areas: ['src/(leaf)', 'src/util', 'src/errors', 'src/config', 'src/session'],
     // Computed: the late import of the Keyv store, which bundlers must not follow.
-    packages: ['(computed)'],
+    packages: ['(computed)', 'lru-cache'],
   },
   'src/stores/keyv': {
     decides: 'sessions in Redis, SQLite, Postgres and other Keyvs: `turnkeeper/keyv`',
@@ -57,7 +57,7 @@ export const importRules: Readonly<Record<string, ImportRule>> = {
   'src/engine': {
     decides: 'the turn: order, limits, commit, failure',
     areas: ['src/(leaf)', 'src/util', 'src/errors', 'src/config', 'src/model', 'src/session', 'src/flow', 'src/stores'],
-    packages: ['@standard-schema/spec'],
+    packages: ['@standard-schema/spec', 'eventemitter3'],
   },
   'src/compaction': {
     decides: 'what keeps memories short: `turnkeeper/compaction`',

@@ -2,7 +2,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { answerOf, hasWholePairs, startTalk, summaryModel, type Talk } from '../../testing/contract/compaction-talk.js'
 import { expectNothingLeft } from '../../testing/contract/engine-harness.js'
-import type { MemorySessionRecord, ModelRequest, ModelResponse, SessionDocument } from '../index.js'
+import type { ModelRequest, ModelResponse, SessionDocument } from '../index.js'
 import { rollingSummary } from './index.js'
 
 afterEach(expectNothingLeft)
@@ -45,7 +45,7 @@ function problemsOf({ history, flow, ...document }: SessionDocument): string[] {
 
 test('a process that is killed at any moment leaves one of three documents, and another process can continue', async () => {
   const talk = await aboutToCompact()
-  const moments: Map<string, MemorySessionRecord>[] = [new Map(talk.backing)]
+  const moments: Map<string, SessionDocument>[] = [new Map(talk.backing)]
   const saying = talk.say('4')
   for (let tick = 0; tick < 300; tick++) {
     await ticks(1)

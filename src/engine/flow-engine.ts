@@ -31,6 +31,7 @@ import type {
 import { asFlowError } from './error-text.js'
 import { createGenerateId } from './generate-id.js'
 import { type CheckedInput, checkConfig, checkSessionId, checkTurnInput } from './input/check-input.js'
+import { LoopMonitor } from './loop-monitor.js'
 import { resolveModelOptions } from './model-call/model-options.js'
 import { removeSession } from './remove-session.js'
 import type { FlowStream } from './turn/flow-stream.js'
@@ -52,6 +53,7 @@ import { TurnStream } from './turn/turn-stream.js'
  */
 export class FlowEngine {
   readonly #parts: EngineParts
+  readonly #loopMonitor: LoopMonitor
   #closed: Promise<void> | undefined
 
   /**
@@ -83,6 +85,7 @@ export class FlowEngine {
       unknownSession,
       scopes: new Set<TurnScope>(),
     }
+    this.#loopMonitor = new LoopMonitor(clock, this.#parts.events, this.#parts.scopes)
     this.#parts.models.registerProviders(options.providers ?? [], true)
     this.#parts.models.registerModels(options.models ?? [], true)
     if (options.flows !== undefined) this.registerFlows(options.flows)
@@ -262,7 +265,8 @@ export class FlowEngine {
         () => removeSession(session.access, checkedId, options),
         () => this.#deleteWait(),
       )
-      if (removed && events.has('session:deleted')) events.emit('session:deleted', { sessionId, at: clock.now() })
+      if (removed && events.hasListeners('session:deleted'))
+        events.emit('session:deleted', { sessionId, at: clock.now() })
       return deleteSuccess(sessionId)
     } catch (error) {
       return deleteFailure(typeof sessionId === 'string' && isSessionId(sessionId) ? sessionId : '', asFlowError(error))
@@ -364,6 +368,7 @@ export class FlowEngine {
       givenId = sessionId ?? ''
       const input = check(sessionId)
       if (input.signal?.aborted === true) throw new TurnAbortedError({ cause: input.signal.reason })
+      this.#loopMonitor.watch()
       const scope = new TurnScope(this.#parts, input.flowName, givenId, stream)
       return await this.#parts.session.hold(
         sessionId,

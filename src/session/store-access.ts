@@ -67,6 +67,7 @@ export class StoreAccess {
    *
    * @param hint - For the store: see {@link SessionStore.save}.
    * @param addsTurn - Whether the last entry of `history` is new: then the write can be told by it. Default `false`.
+   * @param stateBytes - For the store: see {@link SessionStore.save}.
    * @throws {@link SessionConflictError} where somebody else's document is stored, or none that was expected.
    * @throws {@link SessionStoreError} where the store failed; `outcomeUnknown` of it is `true` where the write may have happened.
    */
@@ -75,6 +76,7 @@ export class StoreAccess {
     expectedRevision: string | undefined,
     hint?: SessionSaveHint,
     addsTurn = false,
+    stateBytes?: number,
   ): Promise<void> {
     const { store } = this
     const { id } = document
@@ -82,7 +84,7 @@ export class StoreAccess {
       return this.#makeSure(
         'create',
         id,
-        () => store.create(document),
+        () => store.create(document, stateBytes),
         (found) => {
           if (found === 'missing') return 'again'
           return tookEffect(found, document, addsTurn) ? 'done' : 'conflict'
@@ -92,7 +94,7 @@ export class StoreAccess {
     return this.#makeSure(
       'save',
       id,
-      () => store.save(document, expectedRevision, hint),
+      () => store.save(document, expectedRevision, hint, stateBytes),
       (found) => {
         if (found === 'missing') return 'conflict'
         if (found.revision === expectedRevision) return 'again'

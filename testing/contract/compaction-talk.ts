@@ -5,7 +5,6 @@ import {
   type FlowCompaction,
   type FlowConstructor,
   type FlowEngineOptions,
-  type MemorySessionRecord,
   type Message,
   type ModelProviderAdapter,
   type ModelRequest,
@@ -90,7 +89,7 @@ function talk({ messages }: ModelRequest): ModelResponse {
 export function startTalk(
   compaction: FlowCompaction,
   options: FlowEngineOptions & {
-    readonly backing?: Map<string, MemorySessionRecord>
+    readonly backing?: Map<string, SessionDocument>
     readonly steps?: readonly StepConstructor[]
   } = {},
 ): Talk {

@@ -9,7 +9,6 @@ import {
   type FlowEngineOptions,
   type JsonObject,
   LogicStep,
-  type MemorySessionRecord,
   MemorySessionStore,
   reply,
   type SessionDocument,
@@ -136,7 +135,7 @@ export interface Harness {
   readonly clock: VirtualClock
   readonly store: FakeSessionStore
   /** The data underneath: hand it to another engine's store. */
-  readonly backing: Map<string, MemorySessionRecord>
+  readonly backing: Map<string, SessionDocument>
   /** The stored document as one text, for "byte for byte"; empty where nothing is stored. */
   stored(sessionId: string): Promise<string>
   /** The stored document, read past the engine and past every fault. */
@@ -151,9 +150,9 @@ const made: Harness[] = []
 
 /** Makes an engine on a store with a journal and faults, and a clock that stands still. */
 export function harness(
-  options: FlowEngineOptions & { readonly backing?: Map<string, MemorySessionRecord> } = {},
+  options: FlowEngineOptions & { readonly backing?: Map<string, SessionDocument> } = {},
 ): Harness {
-  const { backing = new Map<string, MemorySessionRecord>(), ...engineOptions } = options
+  const { backing = new Map<string, SessionDocument>(), ...engineOptions } = options
   const clock = new VirtualClock()
   const store = new FakeSessionStore({ inner: new MemorySessionStore({ backing, clock }), clock })
   const engine = new FlowEngine({ clock, sessionStore: store, ...engineOptions })

@@ -47,7 +47,7 @@ export async function runTurn(scope: TurnScope, input: CheckedInput): Promise<Ex
     scope.end()
     stopListening?.()
   }
-  if (parts.events.has('turn:end')) {
+  if (parts.events.hasListeners('turn:end')) {
     const { success, completed } = result.response
     scope.announce('turn:end', { durationMs: parts.clock.now() - scope.startedAt, success, completed })
   }
@@ -84,7 +84,13 @@ async function runAndCommit(
   scope.finishWork()
   stopDeadline()
   const isFirst = progress.storedRevision === undefined
-  await parts.session.access.write(document, progress.storedRevision, draft.hint(prepared.loaded), true)
+  await parts.session.access.write(
+    document,
+    progress.storedRevision,
+    draft.hint(prepared.loaded),
+    true,
+    draft.stateBytes,
+  )
   scope.announce(isFirst ? 'session:created' : 'session:saved', {})
   if (completed) scope.announce('session:completed', {})
   compaction?.committed(document)

@@ -120,7 +120,7 @@ export class TurnScope {
 
   /** Whether somebody would hear {@link emit}: a payload that nobody gets need not be made. */
   isHeard(name: EngineEventName): boolean {
-    return this.#givenUp === undefined && this.parts.events.has(name)
+    return this.#givenUp === undefined && this.parts.events.hasListeners(name)
   }
 
   /** Tells the engine's listeners, unless the turn was given up. */
@@ -131,7 +131,7 @@ export class TurnScope {
   /** Tells the engine's listeners, in any case: how the turn was settled. */
   announce<Name extends EngineEventName>(name: Name, extra: Extra<Name>): void {
     const { events, clock } = this.parts
-    if (!events.has(name)) return
+    if (!events.hasListeners(name)) return
     const { sessionId, flowName, turnId } = this
     events.emit(name, { sessionId, flowName, turnId, at: clock.now(), ...extra } as unknown as EngineEventMap[Name])
   }

@@ -47,6 +47,8 @@ export class TurnDraft implements StepRuntime {
   currentStep: string | null
   contentType: string | undefined
   encoding: 'base64' | undefined
+  /** About how many bytes context and states take as JSON, as {@link toDocument} measured them. */
+  stateBytes: number | undefined
   readonly #steps: FlowSteps
   readonly #limits: EngineLimits
   /** Live states, by step: those that were read or written. */
@@ -139,7 +141,8 @@ export class TurnDraft implements StepRuntime {
     const bytes = Math.max(0, base.bytes + this.memory.addedBytes) + jsonSize(entry) + 1
     const steps = this.#storedSteps()
     const context = ending.context === undefined ? base.flow.context : storableContext(ending.context, limits)
-    if (bytes + jsonSize(steps) + jsonSize(context) > limits.maxSessionBytes) {
+    this.stateBytes = jsonSize(steps) + jsonSize(context)
+    if (bytes + this.stateBytes > limits.maxSessionBytes) {
       throw limitExceeded(limits, 'maxSessionBytes', 'The session')
     }
     return {
