@@ -37,6 +37,13 @@ class Money {
   readonly amount = 3
 }
 
+function unknownField(name: string): string {
+  return (
+    `There is no field '${name}' in the input of a turn. The fields are flowName, userMessage, attachments, sessionId, ` +
+    'config, signal, owner, serverContext.'
+  )
+}
+
 type Bad = readonly [what: string, change: Record<string, unknown>, message: string]
 
 const bad: readonly Bad[] = [
@@ -51,6 +58,10 @@ const bad: readonly Bad[] = [
   ['no userMessage', { userMessage: undefined }, 'userMessage must be a string.'],
   ['a userMessage that is null', { userMessage: null }, 'userMessage must be a string.'],
   ['a userMessage that is an object', { userMessage: { text: 'hello' } }, 'userMessage must be a string.'],
+  ['the name of the field in HTTP bodies', { message: 'hello' }, unknownField('message')],
+  ['a field with a letter wrong', { sessionID: 'some-id' }, unknownField('sessionID')],
+  ['an unknown field that is undefined', { context: undefined }, unknownField('context')],
+  ['a field that every object inherits', { toString: () => 'Talk' }, unknownField('toString')],
   ['a config that is null', { config: null }, 'config must be a plain object.'],
   ['a config that is a list', { config: [1] }, 'config must be a plain object.'],
   ['a config that is a text', { config: 'red' }, 'config must be a plain object.'],
@@ -181,8 +192,8 @@ describe('bad input', () => {
   test.each([[undefined], [null], [5], ['Talk'], [[]], [() => 'Talk']])('%s in place of the input', async (input) => {
     const { engine, ran } = await started()
     const response = await engine.run(input as unknown as FlowRunInput)
-    expect(response).toMatchObject({ success: false, completed: true, session: '', contentType: 'text/plain' })
-    expect(response.message).not.toBe('')
+    const message = 'The input of a turn must be an object.'
+    expect(response).toEqual({ success: false, completed: true, message, session: '', contentType: 'text/plain' })
     expect(ran()).toBe(0)
   })
 

@@ -16,6 +16,7 @@ import { StoreAccess, writeAttempts } from '../session/store-access.js'
 import { checkStore, createStore, prepareStore } from '../stores/create-store.js'
 import { deepFreeze } from '../util/json.js'
 import { isSessionId } from '../util/patterns.js'
+import { checkEngineOptions } from './check-engine-options.js'
 import type { EngineParts } from './engine-context.js'
 import { type EngineEventName, EngineEvents, type EngineListener } from './engine-events.js'
 import { type EngineLimits, limitExceeded, resolveLimits } from './engine-limits.js'
@@ -30,7 +31,7 @@ import type {
 } from './engine-options.js'
 import { asFlowError } from './error-text.js'
 import { createGenerateId } from './generate-id.js'
-import { type CheckedInput, checkConfig, checkSessionId, checkTurnInput } from './input/check-input.js'
+import { type CheckedInput, checkConfig, checkInputNames, checkSessionId, checkTurnInput } from './input/check-input.js'
 import { LoopMonitor } from './loop-monitor.js'
 import { resolveModelOptions } from './model-call/model-options.js'
 import { removeSession } from './remove-session.js'
@@ -64,12 +65,13 @@ export class FlowEngine {
    * must be prepared.
    */
   constructor(options: FlowEngineOptions = {}) {
+    checkEngineOptions(options)
     const clock = options.clock ?? systemClock
     const limits = resolveLimits(options.limits)
     const store = checkStore(options.sessionStore) ?? createStore(options.configManager ?? new ConfigManager(), clock)
     const unknownSession = options.unknownSession ?? 'new'
     if (unknownSession !== 'new' && unknownSession !== 'reject') {
-      throw invalidInput("The engine option unknownSession must be 'new' or 'reject'.")
+      throw invalidInput("FlowEngine: unknownSession must be 'new' or 'reject'.")
     }
     this.#parts = {
       clock,
@@ -100,6 +102,7 @@ export class FlowEngine {
    * a store whose package is not installed.
    */
   static async create(options: FlowEngineOptions = {}): Promise<FlowEngine> {
+    checkEngineOptions(options)
     const prepared = options.sessionStore ?? (await prepareStore(options.configManager ?? new ConfigManager()))
     return new FlowEngine(prepared === undefined ? options : { ...options, sessionStore: prepared })
   }
@@ -341,8 +344,9 @@ export class FlowEngine {
   #run(input: FlowRunInput, stream: TurnStream | undefined): Promise<ExecuteResult> {
     const { limits } = this.#parts
     return this.#execute(
-      () => input.sessionId,
+      () => (input as FlowRunInput | null | undefined)?.sessionId,
       (sessionId) => {
+        checkInputNames(input)
         const { flowName, userMessage, attachments, signal, owner, serverContext } = input
         const config = checkConfig(input.config, limits)
         const context = config === undefined ? undefined : { config }

@@ -2,7 +2,9 @@
  * Time that stands still until a test moves it. Everything timed in an engine goes by its clock, so a test of a
  * two-minute deadline takes no time and cannot be early or late.
  */
+
 import type { Clock } from '../../src/index.js'
+import { checkNumber } from '../../src/util/options.js'
 import { ExpectationError } from '../expectations/expectation-error.js'
 
 interface Timer {
@@ -67,10 +69,10 @@ export class VirtualClock implements Clock {
    * Moves the time on by `ms` milliseconds, calls the timers that end on the way in their order, and lets what they
    * set off run until it waits again.
    *
-   * @throws Error (rejects) where `ms` is no number of 0 or more.
+   * @throws `InvalidInputError` (rejects) where `ms` is not a number of at least 0.
    */
   async advance(ms: number): Promise<void> {
-    if (!(ms >= 0)) throw new Error(`advance() takes a number of milliseconds, 0 or more; got ${ms}.`)
+    checkNumber('VirtualClock.advance', 'ms', ms, { min: 0, finite: true })
     const target = this.#now + ms
     await this.settle()
     for (let timer = this.#next(target); timer !== undefined; timer = this.#next(target)) await this.#ring(timer)

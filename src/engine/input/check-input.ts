@@ -5,8 +5,10 @@
 import { InvalidInputError, invalidInput } from '../../errors/engine-errors.js'
 import type { FilePart, ImagePart } from '../../model/message.js'
 import { copyJson, deepFreeze, isPlainObject, type JsonObject, jsonSize, utf8Length } from '../../util/json.js'
+import { findUnknownName, type OptionNames } from '../../util/options.js'
 import { isSessionId } from '../../util/patterns.js'
 import { type EngineLimits, limitExceeded } from '../engine-limits.js'
+import type { FlowRunInput } from '../engine-options.js'
 import { checkAttachments } from './check-attachments.js'
 
 /** A turn to run, checked. */
@@ -41,6 +43,28 @@ export function checkSessionId(sessionId: unknown): string | undefined {
 export function checkId(id: unknown, name: string): string {
   if (typeof id === 'string' && isSessionId(id)) return id
   throw invalidInput(`${name} must be 1 to 256 visible ASCII characters without a comma.`)
+}
+
+const inputNames: OptionNames<FlowRunInput> = {
+  flowName: true,
+  userMessage: true,
+  attachments: true,
+  sessionId: true,
+  config: true,
+  signal: true,
+  owner: true,
+  serverContext: true,
+}
+
+/** @throws `InvalidInputError` for what is not an object, and for an unknown field: it lists the known ones. */
+export function checkInputNames(input: FlowRunInput): void {
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) {
+    throw invalidInput('The input of a turn must be an object.')
+  }
+  const unknown = findUnknownName(input, inputNames)
+  if (unknown === undefined) return
+  const known = Object.keys(inputNames).join(', ')
+  throw invalidInput(`There is no field '${unknown}' in the input of a turn. The fields are ${known}.`)
 }
 
 /** Checks the texts of a turn and copies its JSON. */

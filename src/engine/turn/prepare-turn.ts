@@ -56,7 +56,7 @@ export function createFlow({ parts, flowName }: TurnScope, input: CheckedInput):
 export function bootstrap(scope: TurnScope, flow: Flow): Bootstrapped {
   const { flowName, parts } = scope
   const steps = collectSteps(flow, flowName)
-  const ofFlow = checkBudgets(flow.budgets(), `Flow '${flowName}': budgets()`)
+  const ofFlow = checkBudgets(flow.budgets(), `Flow '${flowName}'`, 'budgets()')
   const budgets = [parts.budgets, ofFlow].filter((budget) => budget !== undefined)
   parts.flows.compactorOf(flowName)?.check(scope, steps, budgets)
   return {
