@@ -2,12 +2,20 @@
  * The first look at what a caller passed: types, shapes and sizes, before a lock is taken or a flow is looked up. What
  * passes is copied, so that the caller cannot change it under way.
  */
-import { InvalidInputError, invalidInput } from '../../errors/engine-errors.js'
+import { invalidInput } from '../../errors/engine-errors.js'
 import type { FilePart, ImagePart } from '../../model/message.js'
-import { copyJson, deepFreeze, isPlainObject, type JsonObject, jsonSize, utf8Length } from '../../util/json.js'
+import {
+  copyJson,
+  deepFreeze,
+  isPlainObject,
+  type JsonError,
+  type JsonObject,
+  jsonSize,
+  utf8Length,
+} from '../../util/json.js'
 import { findUnknownName, type OptionNames } from '../../util/options.js'
 import { isSessionId } from '../../util/patterns.js'
-import { type EngineLimits, limitExceeded } from '../engine-limits.js'
+import { depthExceeded, type EngineLimits, limitExceeded } from '../engine-limits.js'
 import type { FlowRunInput } from '../engine-options.js'
 import { checkAttachments } from './check-attachments.js'
 
@@ -29,7 +37,7 @@ export interface CheckedInput {
 /**
  * Checks a session ID; an absent or empty one asks for a new session.
  *
- * @throws {@link InvalidInputError}
+ * @throws `InvalidInputError`
  */
 export function checkSessionId(sessionId: unknown): string | undefined {
   return sessionId === undefined || sessionId === '' ? undefined : checkId(sessionId, 'sessionId')
@@ -38,7 +46,7 @@ export function checkSessionId(sessionId: unknown): string | undefined {
 /**
  * Checks an ID of any kind.
  *
- * @throws {@link InvalidInputError}
+ * @throws `InvalidInputError`
  */
 export function checkId(id: unknown, name: string): string {
   if (typeof id === 'string' && isSessionId(id)) return id
@@ -97,34 +105,36 @@ export function checkTurnInput(
   if (owner !== undefined && (typeof owner !== 'string' || owner === '')) {
     throw invalidInput('owner must be a string that is not empty.')
   }
-  const serverContext = checkObject(input.serverContext, 'serverContext', limits.maxJsonDepth)
+  const serverContext = checkObject(input.serverContext, 'serverContext', limits)
   if (serverContext !== undefined && Object.hasOwn(serverContext, 'config')) {
     throw invalidInput("serverContext may not have the key 'config'.")
   }
   // A config of the deepest kind, and the object around it.
-  const context = checkObject(input.context, 'context', limits.maxJsonDepth + 1)
+  const context = checkObject(input.context, 'context', limits, 1)
   return { flowName, userMessage, attachments, sessionId: input.sessionId, context, signal, owner, serverContext }
 }
 
 /**
  * Checks a `config` and copies it.
  *
- * @throws {@link InvalidInputError} for anything but a plain object of plain JSON, and for `null`.
- * @throws {@link LimitExceededError} where it is larger than `maxConfigBytes`.
+ * @throws `InvalidInputError` for anything but a plain object of plain JSON, and for `null`.
+ * @throws `LimitExceededError` where it is larger than `maxConfigBytes`, or nested deeper than `maxJsonDepth`.
  */
 export function checkConfig(config: unknown, limits: EngineLimits): JsonObject | undefined {
-  const copy = checkObject(config, 'config', limits.maxJsonDepth)
+  const copy = checkObject(config, 'config', limits)
   if (copy !== undefined && jsonSize(copy) > limits.maxConfigBytes) {
     throw limitExceeded(limits, 'maxConfigBytes', 'config')
   }
   return copy
 }
 
-function checkObject(value: unknown, name: string, maxDepth: number): JsonObject | undefined {
+/** @param outer - Levels around it, which do not count. */
+function checkObject(value: unknown, name: string, limits: EngineLimits, outer = 0): JsonObject | undefined {
   if (value === undefined) return undefined
   if (!isPlainObject(value)) throw invalidInput(`${name} must be a plain object.`)
-  const refuse = (problem: string, cause: Error): Error => invalidInput(`${problem}.`, cause)
-  return deepFreeze(copyJson(value, name, maxDepth, refuse)) as JsonObject
+  const refuse = (problem: string, cause: JsonError): Error =>
+    depthExceeded(limits, cause) ?? invalidInput(`${problem}.`, cause)
+  return deepFreeze(copyJson(value, name, limits.maxJsonDepth + outer, refuse)) as JsonObject
 }
 
 function isAbortSignal(value: unknown): value is AbortSignal {

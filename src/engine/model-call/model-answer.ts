@@ -6,7 +6,7 @@ import { ModelBlockedError, ModelError } from '../../errors/engine-errors.js'
 import type { MessagePart, TextPart, TokenUsage } from '../../model/message.js'
 import type { ModelResponse } from '../../model/model-provider.js'
 import type { ResolvedModel } from '../../model/model-registry.js'
-import { copyJson, deepFreeze, isPlainObject, type JsonObject } from '../../util/json.js'
+import { copyJson, deepFreeze, isPlainObject, type JsonError, type JsonObject } from '../../util/json.js'
 import type { TurnDraft } from '../turn/turn-draft.js'
 
 /** What providers may leave out. */
@@ -66,8 +66,10 @@ function partOf(part: MessagePart, resolved: ResolvedModel, maxDepth: number): M
     throw modelError(resolved, 'It answered with a part that is no text, no reasoning and no tool call.')
   }
   const { type, toolCallId, toolName } = part
-  const refuse = (_problem: string, cause: Error): Error =>
-    modelError(resolved, `It called '${toolName}' with arguments that are no JSON.`, cause)
+  const refuse = (_problem: string, cause: JsonError): Error => {
+    const problem = cause.isTooDeep ? `nested deeper than the limit maxJsonDepth (${maxDepth})` : 'that are no JSON'
+    return modelError(resolved, `It called '${toolName}' with arguments ${problem}.`, cause)
+  }
   const input = deepFreeze(copyJson(part.input ?? {}, 'input', maxDepth, refuse))
   return Object.freeze({ type, toolCallId, toolName, input, ...data })
 }

@@ -231,7 +231,7 @@ describe('a state that JSON cannot carry fails the turn, and the path is named',
     conversation.expectReply('Deep.')
     await using another = new Conversation(flowOf(Deep), { limits: { maxJsonDepth: 2 } })
     await another.say('Hi')
-    another.expectError('FLOW_ERROR', 'Deep.state.a.b is nested deeper than the limit maxJsonDepth (2).')
+    another.expectError('LIMIT_EXCEEDED', /^The nesting of Deep\.state\.a\.b exceeds the limit maxJsonDepth \(2\)\./)
   })
 })
 
