@@ -4,30 +4,12 @@ import type { ConfigReader } from '../config/config-manager.js'
 import type { FlowError } from '../errors/flow-error.js'
 import type { FlowRegistration } from '../flow/flow-registry.js'
 import type { FlowLogger, FlowServices } from '../flow/turn.js'
-import type { CircuitBreakerOptions } from '../model/circuit-breaker.js'
 import type { FilePart, ImagePart } from '../model/message.js'
 import type { ModelBudgets } from '../model/model-budget.js'
 import type { Model, ModelProviderAdapter } from '../model/model-provider.js'
 import type { SessionStore } from '../session/session-store.js'
 import type { JsonObject } from '../util/json.js'
 import type { EngineLimits } from './engine-limits.js'
-
-/** What an ID is made for. */
-export type IdKind = 'session' | 'revision' | 'turn'
-
-/**
- * How a call of a model is tried again that failed in a way that may pass. Before the attempt after the n-th it waits a
- * random time up to `baseDelayMs` x 2^(n-1), `maxDelayMs` at the most; longer where the provider said so. An attempt that
- * could not begin before the turn's deadline is not waited for.
- */
-export interface ModelRetryOptions {
-  /** Attempts at one model, the first one included. Default 3. 1: none is tried again. */
-  readonly maxAttempts?: number
-  /** Milliseconds. Default 500. */
-  readonly baseDelayMs?: number
-  /** Milliseconds. Default 8 000. */
-  readonly maxDelayMs?: number
-}
 
 /** What {@link FlowEngine} takes. Everything is optional. */
 export interface FlowEngineOptions {
@@ -43,10 +25,26 @@ export interface FlowEngineOptions {
   readonly sessionStore?: SessionStore
   /** Limits; see {@link EngineLimits} for each default. */
   readonly limits?: Partial<EngineLimits>
-  /** How failed calls of models are tried again. */
-  readonly modelRetry?: ModelRetryOptions
-  /** When a provider that fails is left alone. */
-  readonly circuitBreaker?: CircuitBreakerOptions
+  /**
+   * How the engine repeats a call of a model that failed with a transient error. Before the attempt after the n-th it waits
+   * a random time up to `baseDelayMs` x 2^(n-1), but not more than `maxDelayMs`; longer if the provider asked for it. It does
+   * not wait for an attempt that could not begin before the turn's deadline.
+   */
+  readonly modelRetry?: {
+    /** Attempts at one model, the first one included. Default 3. 1: none is tried again. */
+    readonly maxAttempts?: number
+    /** Milliseconds. Default 500. */
+    readonly baseDelayMs?: number
+    /** Milliseconds. Default 8 000. */
+    readonly maxDelayMs?: number
+  }
+  /** When a provider that fails is not called any more, and for how long. */
+  readonly circuitBreaker?: {
+    /** Attempts in a row that failed with a transient error, over all sessions. Default 10. `Infinity`: never. */
+    readonly failureThreshold?: number
+    /** Milliseconds until one call is made again, to see whether the provider answers. Default 30 000. */
+    readonly resetTimeoutMs?: number
+  }
   /** What turns and sessions may spend on models, beside the flow's own `budgets()`. Default: not bounded. */
   readonly budgets?: ModelBudgets
   /** What flows need from the application: `turn.services`. Never stored. Default: `{}`. */
@@ -58,7 +56,7 @@ export interface FlowEngineOptions {
   /** A number from 0 up to, and without, 1: for the delays between attempts. Default: `Math.random`. */
   readonly random?: () => number
   /** Makes IDs. Default: random base64url from `crypto.getRandomValues`; for a session 24 bytes, 32 characters. */
-  readonly generateId?: (kind: IdKind) => string
+  readonly generateId?: (kind: 'session' | 'revision' | 'turn') => string
   /** Where `turn.log` writes to. Default: `console`. */
   readonly logger?: FlowLogger
   /** Called with what an event listener throws or rejects with. Default: `console.error`. */
@@ -126,8 +124,18 @@ export interface ExecuteDeleteResult {
   readonly error?: FlowError
 }
 
-/** What `deleteSession` takes beside the ID. */
-export interface DeleteOptions {
+/**
+ * What `deleteSession` takes beside the ID.
+ *
+ * @inline
+ */
+export type DeleteOptions = {
   /** The principal: another principal's session is left alone, and success is reported. */
   readonly owner?: string
 }
+
+/** What an ID is made for. */
+export type IdKind = Parameters<NonNullable<FlowEngineOptions['generateId']>>[0]
+
+/** See {@link FlowEngineOptions.modelRetry}. */
+export type ModelRetryOptions = NonNullable<FlowEngineOptions['modelRetry']>

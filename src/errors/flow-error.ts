@@ -23,8 +23,12 @@ export type FlowErrorCode =
   | 'TURN_ABORTED'
   | 'ENGINE_CLOSED'
 
-/** What the constructor of {@link FlowError} takes. */
-export interface FlowErrorOptions {
+/**
+ * What the constructor of {@link FlowError} takes.
+ *
+ * @inline
+ */
+export type FlowErrorOptions = {
   readonly code: FlowErrorCode
   /** The sentence for people. It may reach a client; the `cause` never does. */
   readonly message: string

@@ -78,20 +78,18 @@ export class SessionFlowInvariantError extends FlowError {
   }
 }
 
-/** What the engine asked of a store when it failed. */
-export type SessionStoreOperation = 'load' | 'create' | 'save' | 'delete' | 'close'
-
 /**
  * The session backend failed. What it threw is the `cause` and never part of the message, for it may hold hosts and
  * keys. Intended status 500.
  */
 export class SessionStoreError extends FlowError {
-  declare readonly operation: SessionStoreOperation
+  /** What the engine asked of the store. */
+  declare readonly operation: 'load' | 'create' | 'save' | 'delete' | 'close'
   /** The session concerned; absent for `close`. */
   declare readonly sessionId: string | undefined
 
   constructor(options: {
-    readonly operation: SessionStoreOperation
+    readonly operation: SessionStoreError['operation']
     readonly sessionId?: string | undefined
     /** A further sentence: what is known of the outcome. */
     readonly detail?: string

@@ -7,25 +7,25 @@ import { checkNumber, checkOptionNames, type OptionNames } from '../util/options
 import type { TokenUsage } from './message.js'
 import type { ModelPrices, ModelSelection } from './model-provider.js'
 
-/** How much may be spent. Amounts that are absent are not limited. */
-export interface ModelBudget {
-  /** Attempts at model calls. */
-  readonly modelCalls?: number
-  /** Input and output tokens together. */
-  readonly tokens?: number
-  /** In the currency of the catalog's prices. Every model that is used must then have prices. */
-  readonly cost?: number
-  /** Milliseconds: for a turn, since it began; for a session, the sum over its turns. */
-  readonly wallTimeMs?: number
-}
-
 /** Budgets of a turn and of a session. Each applies independently of the other. */
 export interface ModelBudgets {
-  /** What one turn may spend. Default: no limit. */
-  readonly turn?: ModelBudget
-  /** What one session may spend in all its turns, including failed ones. Default: no limit. */
-  readonly session?: ModelBudget
+  /** What one turn may spend. Amounts that are absent are not limited. Default: no limit. */
+  readonly turn?: {
+    /** Attempts at model calls. */
+    readonly modelCalls?: number
+    /** Input and output tokens together. */
+    readonly tokens?: number
+    /** In the currency of the catalog's prices. Every model that is used must then have prices. */
+    readonly cost?: number
+    /** Milliseconds: for a turn, since it began; for a session, the sum over its turns. */
+    readonly wallTimeMs?: number
+  }
+  /** What one session may spend in all its turns, including failed ones: the same amounts. Default: no limit. */
+  readonly session?: ModelBudgets['turn']
 }
+
+/** How much may be spent. Amounts that are absent are not limited. */
+export type ModelBudget = NonNullable<ModelBudgets['turn']>
 
 /** The names of the amounts in a {@link ModelBudget}. */
 export const amounts = ['modelCalls', 'tokens', 'cost', 'wallTimeMs'] as const

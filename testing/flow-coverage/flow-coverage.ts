@@ -4,7 +4,7 @@
  * `flow-coverage/coverage-report.ts`.
  */
 
-import type { FlowConstructor, FlowEngine, StepEvent } from '../../src/index.js'
+import type { EngineEventMap, FlowConstructor, FlowEngine } from '../../src/index.js'
 import { invalidInput } from '../../src/util/options.js'
 import { count, ExpectationError, list } from '../expectations/expectation-error.js'
 import { type CoverageGap, type FlowCounts, type FlowCoverageReport, reportOf, textOf } from './coverage-report.js'
@@ -72,7 +72,7 @@ export class FlowCoverage {
     this.#watched.add(engine)
     // By turn: the step that was left last. The engine's own turns only, for another one may use the same IDs.
     const left = new Map<string, string>()
-    const see = ({ flowName, step }: StepEvent): FlowCounts | undefined => {
+    const see = ({ flowName, step }: EngineEventMap['step:enter']): FlowCounts | undefined => {
       const counts = this.#flows.get(flowName)?.counts
       if (counts !== undefined && !counts.steps.has(step)) counts.steps.set(step, 1)
       return counts

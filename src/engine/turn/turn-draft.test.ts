@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { flowOf, place } from '../../../testing/contract/test-flows.js'
 import { Conversation, VirtualClock } from '../../../testing/index.js'
-import { go, LogicStep, reply, type SessionStep, Step, type Transition, type Turn } from '../../index.js'
+import { go, LogicStep, reply, type SessionDocument, Step, type Transition, type Turn } from '../../index.js'
 
-async function stepsOf(conversation: Conversation): Promise<Readonly<Record<string, SessionStep>>> {
+async function stepsOf(
+  conversation: Conversation,
+): Promise<Readonly<Record<string, SessionDocument['flow']['steps'][string]>>> {
   return (await conversation.document()).flow.steps
 }
 

@@ -22,7 +22,11 @@ export interface MemorySessionBacking {
   hold?(sessionId: string): () => void
 }
 
-/** What the constructor of {@link MemorySessionStore} takes. */
+/**
+ * What the constructor of {@link MemorySessionStore} takes.
+ *
+ * @inline
+ */
 export interface MemorySessionStoreOptions {
   /** Sessions kept; beyond it the one used longest ago is evicted. `Infinity` keeps all. Default 10 000. */
   readonly maxSessions?: number
