@@ -130,7 +130,10 @@ export interface Model {
    * returns. Default: any parameters.
    */
   readonly params?: StandardSchemaV1
-  /** What its tokens cost. Default: unknown; flows with a budget of `cost` cannot use the model then. */
+  /**
+   * What a million tokens cost, all in one currency, which the application chooses. Default: unknown; flows with a budget of
+   * `cost` cannot use the model then.
+   */
   readonly prices?: {
     readonly input: number
     readonly output: number

@@ -3,7 +3,7 @@
  * revision that was loaded. And which ID and which text the failure envelope carries (design 5; contract 3, 4.5, 7.3).
  */
 import type { FlowError } from '../../errors/flow-error.js'
-import { leavesSessionAlone } from '../../errors/session-errors.js'
+import { leavesSessionUnchanged } from '../../errors/session-errors.js'
 import { nextRevision } from '../../session/revision.js'
 import type { SessionDocument } from '../../session/session-document.js'
 import type { ExecuteResult } from '../engine-options.js'
@@ -41,7 +41,7 @@ export async function settleTurnError(
   const isNew = base !== undefined && base.revision === ''
   // The ID of a session that is stored already, or the one that the caller asked for.
   const session = isNew ? (progress.storedRevision === undefined ? '' : base.id) : givenSessionId
-  if (base === undefined || leavesSessionAlone(error)) return failureEnvelope(session, error)
+  if (base === undefined || leavesSessionUnchanged(error)) return failureEnvelope(session, error)
   try {
     await saveAborted(scope, base, progress, error)
   } catch (second) {

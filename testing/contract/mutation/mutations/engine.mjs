@@ -74,12 +74,12 @@ export const engineMutations = [
     rows: [
       [
         'abort saved over the winner of a conflict',
-        'leavesSessionAlone',
+        'leavesSessionUnchanged',
         { piece: 'isSessionConflict(error) ||', becomes: '' },
       ],
       [
         'abort saved after an unknown outcome',
-        'leavesSessionAlone',
+        'leavesSessionUnchanged',
         { piece: 'isOutcomeUnknown(error) ||', becomes: '' },
       ],
     ],
