@@ -4,11 +4,11 @@
  * what it cost is stored, and nothing else.
  */
 import { setDeadline } from '../config/clock.js'
-import type { Compaction, MemoryKeeper } from '../engine/compactor.js'
+import type { Compaction, Compactor } from '../engine/compactor.js'
 import { asFlowError } from '../engine/error-text.js'
 import type { BudgetCheck } from '../engine/model-call/budget-check.js'
 import type { FlowSteps } from '../engine/turn/collect-steps.js'
-import { TurnScope } from '../engine/turn/turn-control.js'
+import { TurnControl } from '../engine/turn/turn-control.js'
 import type { TurnDraft } from '../engine/turn/turn-draft.js'
 import { EngineClosedError, FlowRegistrationError } from '../errors/engine-errors.js'
 import { FlowError } from '../errors/flow-error.js'
@@ -35,7 +35,7 @@ interface DueSummary {
 }
 
 /** Follows the policies of one flow. */
-export class PolicyKeeper implements MemoryKeeper {
+export class PolicyKeeper implements Compactor {
   readonly #flowName: string
   readonly #policies: ReadonlyMap<string, CompactionPolicy>
 
@@ -44,7 +44,7 @@ export class PolicyKeeper implements MemoryKeeper {
     this.#policies = policies
   }
 
-  check({ parts }: TurnScope, steps: FlowSteps, budgets: readonly ModelBudgets[]): void {
+  check({ engine }: TurnControl, steps: FlowSteps, budgets: readonly ModelBudgets[]): void {
     const namespaces = new Set<string>()
     for (const [stepId, step] of steps.all()) if (step instanceof Step) namespaces.add(namespaceOf(step, stepId))
     for (const [namespace, policy] of this.#policies) {
@@ -56,14 +56,14 @@ export class PolicyKeeper implements MemoryKeeper {
       if (policy.kind === 'window') continue
       for (const selection of selectionsOf(policy, namespace)) {
         // A model is made for its prices alone, and only where a budget asks for them.
-        if (budgets.length === 0) parts.models.validate(selection)
-        else checkPrices(budgets, parts.models.resolve(selection))
+        if (budgets.length === 0) engine.models.validate(selection)
+        else checkPrices(budgets, engine.models.resolve(selection))
       }
     }
   }
 
   /** Cuts windows, and finds out which summaries are due. */
-  start(scope: TurnScope, draft: TurnDraft, budget: BudgetCheck | undefined): Compaction | undefined {
+  start(control: TurnControl, draft: TurnDraft, budget: BudgetCheck | undefined): Compaction | undefined {
     const { memory, base } = draft
     const windows: { readonly namespace: string; readonly removed: number; readonly kept: number }[] = []
     const due: DueSummary[] = []
@@ -88,10 +88,13 @@ export class PolicyKeeper implements MemoryKeeper {
     if (windows.length === 0 && due.length === 0) return undefined
     return {
       committed(document) {
-        for (const cut of windows) scope.announce('memory:compacted', { ...cut, durationMs: 0 })
+        for (const cut of windows) control.report('memory:compacted', { ...cut, durationMs: 0 })
         if (due.length === 0) return
         const calls = document.usage.modelCalls - base.usage.modelCalls
-        scope.sequel = { sessionId: document.id, run: () => storeSummaries(scope, document, due, calls, budget) }
+        control.afterTurnTask = {
+          sessionId: document.id,
+          run: () => storeSummaries(control, document, due, calls, budget),
+        }
       },
     }
   }
@@ -109,7 +112,7 @@ function isTime({ above, keep }: CompactionPolicy, before: number, length: numbe
 
 /** Does not reject. */
 async function storeSummaries(
-  turn: TurnScope,
+  turn: TurnControl,
   committed: SessionDocument,
   due: readonly DueSummary[],
   calls: number,
@@ -127,60 +130,60 @@ async function storeSummaries(
 
 /** @returns What is stored now; `undefined` where that is not known. */
 async function storeSummary(
-  { parts, flowName, turnId }: TurnScope,
+  { engine, flowName, turnId }: TurnControl,
   document: SessionDocument,
   { namespace, policy, count }: DueSummary,
   modelCalls: number,
   budget: BudgetCheck | undefined,
 ): Promise<SessionDocument | undefined> {
-  const { clock, session, scopes } = parts
+  const { clock, session, turns } = engine
   const timeoutMs = policy.timeoutMs ?? 30_000
   // It has a time of its own, and is no call of the turn.
-  const limits = { ...parts.limits, turnTimeoutMs: timeoutMs, maxModelCallsPerTurn: Number.POSITIVE_INFINITY }
-  const scope = new TurnScope({ ...parts, limits }, flowName, document.id, undefined, turnId)
+  const limits = { ...engine.limits, turnTimeoutMs: timeoutMs, maxModelCallsPerTurn: Number.POSITIVE_INFINITY }
+  const control = new TurnControl({ ...engine, limits }, flowName, document.id, undefined, turnId)
   const startedAt = clock.now()
-  scope.startedAt = startedAt
+  control.startedAt = startedAt
   const stopDeadline = setDeadline(clock, timeoutMs, () => {
-    scope.giveUp(new FlowError({ code: 'TURN_TIMEOUT', message: `The summary took longer than ${timeoutMs} ms.` }))
+    control.abort(new FlowError({ code: 'TURN_TIMEOUT', message: `The summary took longer than ${timeoutMs} ms.` }))
   })
   const usage = { ...document.usage }
   const write = async (changes?: Partial<SessionDocument>): Promise<SessionDocument> => {
-    const revision = nextRevision(document.revision, parts.generateId('revision'))
+    const revision = nextRevision(document.revision, engine.generateId('revision'))
     const next = { ...document, ...changes, usage, revision, savedAt: isoTime(clock.now()) }
     const hint = { appended: {}, ...(changes && { rewritten: [`memory:${namespace}`] }) }
     await session.access.write(next, document.revision, hint)
-    scope.announce('session:saved', {})
+    control.report('session:saved', {})
     return next
   }
-  scopes.add(scope)
+  turns.add(control)
   try {
-    scope.hold(document.id)
+    control.hold(document.id)
     if (session.closing) throw new EngineClosedError()
     const { messages } = document.flow.memory[namespace] as { readonly messages: readonly Message[] }
     const removed = messages.slice(0, count)
-    const summary = await summarize(scope, { policy, namespace, messages: removed, usage, budget, modelCalls })
+    const summary = await summarize(control, { policy, namespace, messages: removed, usage, budget, modelCalls })
     // From here on it is the store's, with deadlines of its own.
-    scope.finishWork()
+    control.finishWork()
     stopDeadline()
     const list = shareList([summary, ...messages.slice(count)])
     const memory = { ...document.flow.memory, [namespace]: { messages: list } }
     const bytes = Math.max(0, document.bytes - sizeOfEntries(removed)) + sizeOfEntries([summary])
     const stored = await write({ bytes, flow: { ...document.flow, memory } })
     const durationMs = clock.now() - startedAt
-    scope.announce('memory:compacted', { namespace, removed: count, kept: list.length, durationMs })
+    control.report('memory:compacted', { namespace, removed: count, kept: list.length, durationMs })
     return stored
   } catch (thrown) {
-    scope.finishWork()
+    control.finishWork()
     stopDeadline()
     const error = asFlowError(thrown)
-    scope.announce('memory:compaction-failed', { namespace, code: error.code })
+    control.report('memory:compaction-failed', { namespace, code: error.code })
     if (leavesSessionAlone(error)) return undefined
     if (usage.modelCalls === document.usage.modelCalls) return document
     // What was spent is spent. Where that cannot be stored either, only the count is lost.
     return await write().catch(() => undefined)
   } finally {
     stopDeadline()
-    scopes.delete(scope)
-    scope.end()
+    turns.delete(control)
+    control.end()
   }
 }

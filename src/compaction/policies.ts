@@ -2,7 +2,7 @@
  * The policies that keep memories short, and the check of them when a flow is registered. What they do is decided next door.
  */
 
-import type { MemoryKeeper } from '../engine/compactor.js'
+import type { Compactor } from '../engine/compactor.js'
 import { type FlowRegistrationError, registrationError } from '../errors/engine-errors.js'
 import {
   type CompactionBounds,
@@ -50,7 +50,7 @@ export function rollingSummary(options: RollingSummaryOptions): RollingSummary {
 
 /** A policy with what the engine needs to follow it, which a copy of it has as well. */
 function made<Policy extends CompactionPolicy>(policy: Policy): Policy {
-  const keeper: KeeperOf<MemoryKeeper> = (flowName, compaction) => {
+  const keeper: KeeperOf<Compactor> = (flowName, compaction) => {
     const refuse: RefuseCompaction = (where, expected) =>
       registrationError(`Flow '${flowName}': compaction${where} must be ${expected}.`)
     return new PolicyKeeper(flowName, checkPolicies(compaction, refuse))

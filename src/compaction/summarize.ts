@@ -5,7 +5,7 @@
 import type { BudgetCheck } from '../engine/model-call/budget-check.js'
 import { callModel, textOf } from '../engine/model-call/call-model.js'
 import { modelError } from '../engine/model-call/model-answer.js'
-import type { TurnScope } from '../engine/turn/turn-control.js'
+import type { TurnControl } from '../engine/turn/turn-control.js'
 import type { TurnDraft } from '../engine/turn/turn-draft.js'
 import type { RollingSummary } from '../flow/compaction.js'
 import { textMessage } from '../flow/conversation-memory.js'
@@ -43,13 +43,13 @@ export interface SummaryTask {
  *
  * @throws {@link FlowError} where there is none that will do.
  */
-export async function summarize(scope: TurnScope, task: SummaryTask): Promise<Message> {
+export async function summarize(control: TurnControl, task: SummaryTask): Promise<Message> {
   const { policy, namespace, messages, usage, budget, modelCalls } = task
-  const models = selectionsOf(policy, namespace).map((selection) => scope.parts.models.resolve(selection))
+  const models = selectionsOf(policy, namespace).map((selection) => control.engine.models.resolve(selection))
   const maxCharacters = policy.maxSummaryCharacters ?? 8_000
   const number = messages.at(-1)?.turn ?? 0
-  const run = { scope, budget, modelCalls, draft: { usage }, turn: { number } }
-  const { parts, resolved, finishReason } = await scope.race(() =>
+  const run = { control, budget, modelCalls, draft: { usage }, turn: { number } }
+  const { parts, resolved, finishReason } = await control.race(() =>
     callModel(run, {
       stepId: `memory:${namespace}`,
       models,

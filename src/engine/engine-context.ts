@@ -1,4 +1,4 @@
-/** What the pieces of one engine share. Made once by the engine; nothing in it is global. */
+/** What the modules of one engine share. The engine makes it once; nothing in it is global. */
 import type { Clock } from '../config/clock.js'
 import type { FlowRegistry } from '../flow/flow-registry.js'
 import type { FlowLogger, FlowServices } from '../flow/turn.js'
@@ -6,19 +6,19 @@ import type { CircuitBreakers } from '../model/circuit-breaker.js'
 import type { ModelBudgets } from '../model/model-budget.js'
 import type { ModelRegistry } from '../model/model-registry.js'
 import type { FlowSession } from '../session/flow-session.js'
-import type { MemoryKeeper } from './compactor.js'
+import type { Compactor } from './compactor.js'
 import type { EngineEvents } from './engine-events.js'
 import type { EngineLimits } from './engine-limits.js'
 import type { IdKind, ModelRetryOptions } from './engine-options.js'
-import type { TurnScope } from './turn/turn-control.js'
+import type { TurnControl } from './turn/turn-control.js'
 
-/** The parts of an engine. */
-export interface EngineParts {
+/** The shared context of one engine. */
+export interface EngineContext {
   readonly clock: Clock
   readonly limits: EngineLimits
   readonly generateId: (kind: IdKind) => string
   readonly events: EngineEvents
-  readonly flows: FlowRegistry<MemoryKeeper>
+  readonly flows: FlowRegistry<Compactor>
   readonly models: ModelRegistry
   readonly session: FlowSession
   readonly services: FlowServices
@@ -29,5 +29,5 @@ export interface EngineParts {
   readonly budgets: ModelBudgets | undefined
   readonly unknownSession: 'new' | 'reject'
   /** The turns under way. */
-  readonly scopes: Set<TurnScope>
+  readonly turns: Set<TurnControl>
 }

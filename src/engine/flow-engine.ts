@@ -15,7 +15,7 @@ import type { SessionStore } from '../session/session-store.js'
 import { StoreAccess, writeAttempts } from '../session/store-access.js'
 import { checkStore, createStore, prepareStore } from '../stores/create-store.js'
 import { deepFreeze } from '../util/json.js'
-import type { EngineParts } from './engine-context.js'
+import type { EngineContext } from './engine-context.js'
 import { type EngineEventName, EngineEvents, type EngineListener } from './engine-events.js'
 import { type EngineLimits, limitExceeded, resolveLimits } from './engine-limits.js'
 import type {
@@ -35,7 +35,7 @@ import { removeSession } from './remove-session.js'
 import type { FlowStream } from './turn/flow-stream.js'
 import { deleteFailure, deleteSuccess, failureEnvelope } from './turn/run-envelope.js'
 import { runTurn } from './turn/run-turn.js'
-import { TurnScope } from './turn/turn-control.js'
+import { TurnControl } from './turn/turn-control.js'
 import { TurnStream } from './turn/turn-stream.js'
 
 /**
@@ -50,7 +50,7 @@ import { TurnStream } from './turn/turn-stream.js'
  * ```
  */
 export class FlowEngine {
-  readonly #parts: EngineParts
+  readonly #context: EngineContext
   #closed: Promise<void> | undefined
 
   /**
@@ -68,7 +68,7 @@ export class FlowEngine {
     if (unknownSession !== 'new' && unknownSession !== 'reject') {
       throw invalidInput("The engine option unknownSession must be 'new' or 'reject'.")
     }
-    this.#parts = {
+    this.#context = {
       clock,
       limits,
       generateId: createGenerateId(options.generateId),
@@ -80,10 +80,10 @@ export class FlowEngine {
       logger: options.logger ?? console,
       ...resolveModelOptions(options),
       unknownSession,
-      scopes: new Set<TurnScope>(),
+      turns: new Set<TurnControl>(),
     }
-    this.#parts.models.registerProviders(options.providers ?? [], true)
-    this.#parts.models.registerModels(options.models ?? [], true)
+    this.#context.models.registerProviders(options.providers ?? [], true)
+    this.#context.models.registerModels(options.models ?? [], true)
     if (options.flows !== undefined) this.registerFlows(options.flows)
     this.#listenTo(store)
   }
@@ -102,7 +102,7 @@ export class FlowEngine {
 
   /** The limits in force. */
   get limits(): EngineLimits {
-    return this.#parts.limits
+    return this.#context.limits
   }
 
   /**
@@ -113,7 +113,7 @@ export class FlowEngine {
    * @throws `FlowRegistrationError`
    */
   registerFlows(flowSpecs: FlowRegistration): this {
-    this.#parts.flows.register(flowSpecs)
+    this.#context.flows.register(flowSpecs)
     return this
   }
 
@@ -124,12 +124,12 @@ export class FlowEngine {
 
   /** The class registered under a name. */
   getFlow(flowName: string): FlowConstructor | undefined {
-    return this.#parts.flows.get(flowName)
+    return this.#context.flows.get(flowName)
   }
 
   /** Every registered name, in the order of registration. */
   getFlowNames(): string[] {
-    return this.#parts.flows.names()
+    return this.#context.flows.names()
   }
 
   /**
@@ -138,7 +138,7 @@ export class FlowEngine {
    * @param replace - Whether one of the same name is replaced. Default: the one in place stays.
    */
   registerProviders(providers: readonly ModelProviderAdapter[], replace = false): this {
-    this.#parts.models.registerProviders(providers, replace)
+    this.#context.models.registerProviders(providers, replace)
     return this
   }
 
@@ -154,7 +154,7 @@ export class FlowEngine {
    * @throws `FlowRegistrationError` for a parameter schema that validates asynchronously.
    */
   registerModels(models: readonly Model[], replace = false): this {
-    this.#parts.models.registerModels(models, replace)
+    this.#context.models.registerModels(models, replace)
     return this
   }
 
@@ -169,7 +169,7 @@ export class FlowEngine {
    * @throws `InvalidInputError` where the provider is not registered or a parameter is not supported.
    */
   resolveModel(selection: ResolvedModelSelection): RuntimeModel {
-    return this.#parts.models.resolve(selection).model
+    return this.#context.models.resolve(selection).model
   }
 
   /**
@@ -178,7 +178,7 @@ export class FlowEngine {
    * @throws `InvalidInputError` where the provider is not registered or a parameter is not supported.
    */
   validateModel(selection: ResolvedModelSelection): void {
-    this.#parts.models.validate(selection)
+    this.#context.models.validate(selection)
   }
 
   /** Runs one user turn. Never rejects: a failure is an envelope with `success: false`. */
@@ -199,7 +199,7 @@ export class FlowEngine {
   ): Promise<RunResponseType> {
     const result = await this.#execute(
       () => sessionId,
-      (checkedId) => checkTurnInput({ flowName, userMessage, sessionId: checkedId, context }, this.#parts.limits),
+      (checkedId) => checkTurnInput({ flowName, userMessage, sessionId: checkedId, context }, this.#context.limits),
     )
     return result.response
   }
@@ -231,7 +231,7 @@ export class FlowEngine {
 
   /** The sessions of this engine: their lock is the application's to use. */
   getFlowSession(): FlowSession {
-    return this.#parts.session
+    return this.#context.session
   }
 
   /**
@@ -241,7 +241,7 @@ export class FlowEngine {
    */
   async getSession(sessionId: string): Promise<SessionDocument | undefined> {
     if (typeof sessionId !== 'string' || !isSessionId(sessionId)) return undefined
-    const document = await this.#parts.session.access.load(sessionId)
+    const document = await this.#context.session.access.load(sessionId)
     return document === undefined ? undefined : deepFreeze(document)
   }
 
@@ -254,7 +254,7 @@ export class FlowEngine {
   async executeDelete(sessionId: string, options?: DeleteOptions): Promise<ExecuteDeleteResult> {
     if (sessionId === '') return deleteSuccess('')
     try {
-      const { session, events, clock } = this.#parts
+      const { session, events, clock } = this.#context
       const checkedId = checkSessionId(sessionId ?? null) as string
       const removed = await session.hold(
         checkedId,
@@ -279,19 +279,19 @@ export class FlowEngine {
    * @returns This engine.
    */
   on<Name extends EngineEventName>(name: Name, listener: EngineListener<Name>): this {
-    this.#parts.events.on(name, listener)
+    this.#context.events.on(name, listener)
     return this
   }
 
   /** Calls `listener` at the next event of a name, and not again. */
   once<Name extends EngineEventName>(name: Name, listener: EngineListener<Name>): this {
-    this.#parts.events.once(name, listener)
+    this.#context.events.once(name, listener)
     return this
   }
 
   /** Takes a listener back. */
   off<Name extends EngineEventName>(name: Name, listener: EngineListener<Name>): this {
-    this.#parts.events.off(name, listener)
+    this.#context.events.off(name, listener)
     return this
   }
 
@@ -307,25 +307,25 @@ export class FlowEngine {
   }
 
   async #close(): Promise<void> {
-    const { session, limits, scopes } = this.#parts
+    const { session, limits, turns } = this.#context
     await this.#atMost(limits.closeTimeoutMs, session.close())
-    for (const scope of scopes) scope.giveUp(new EngineClosedError())
+    for (const control of turns) control.abort(new EngineClosedError())
     // Those given up settle at once; a commit under way has deadlines of its own.
-    await this.#atMost(limits.storeTimeoutMs * writeAttempts, Promise.all(Array.from(scopes, settlementOf)))
+    await this.#atMost(limits.storeTimeoutMs * writeAttempts, Promise.all(Array.from(turns, settlementOf)))
     await session.access.close()
   }
 
   async #atMost(ms: number, work: Promise<unknown>): Promise<void> {
     let cancel!: () => void
     const timeout = new Promise<void>((resolve) => {
-      cancel = setDeadline(this.#parts.clock, ms, resolve)
+      cancel = setDeadline(this.#context.clock, ms, resolve)
     })
     await Promise.race([work, timeout])
     cancel()
   }
 
   #listenTo(store: SessionStore): void {
-    const { events, clock } = this.#parts
+    const { events, clock } = this.#context
     store.onEvicted?.((sessionId) => events.emit('session:evicted', { sessionId, at: clock.now() }))
     store.onUnderReplicated?.((report) => {
       const { sessionId, replicas, wanted } = report
@@ -334,7 +334,7 @@ export class FlowEngine {
   }
 
   #run(input: FlowRunInput, stream: TurnStream | undefined): Promise<ExecuteResult> {
-    const { limits } = this.#parts
+    const { limits } = this.#context
     return this.#execute(
       () => input.sessionId,
       (sessionId) => {
@@ -363,50 +363,50 @@ export class FlowEngine {
       givenId = sessionId ?? ''
       const input = check(sessionId)
       if (input.signal?.aborted === true) throw new TurnAbortedError({ cause: input.signal.reason })
-      const scope = new TurnScope(this.#parts, input.flowName, givenId, stream)
-      return await this.#parts.session.hold(
+      const control = new TurnControl(this.#context, input.flowName, givenId, stream)
+      return await this.#context.session.hold(
         sessionId,
-        () => runTurn(scope, input),
-        () => this.#turnWait(scope, input),
-        scope,
+        () => runTurn(control, input),
+        () => this.#turnWait(control, input),
+        control,
       )
     } catch (error) {
       return failureEnvelope(givenId, asFlowError(error))
     }
   }
 
-  #turnWait(scope: TurnScope, { signal }: CheckedInput): LockWait {
-    const { limits } = this.#parts
+  #turnWait(control: TurnControl, { signal }: CheckedInput): LockWait {
+    const { limits } = this.#context
     return {
       ...this.#deleteWait(),
-      visitor: 'turn',
-      turnId: scope.turnId,
+      holder: 'turn',
+      turnId: control.turnId,
       counted: true,
       signal,
       onAbort: () => new TurnAbortedError({ cause: signal?.reason }),
       onBlocked: (queued) => {
-        if (queued < limits.maxQueuedTurnsPerSession) return scope.announce('turn:queued', { queued })
+        if (queued < limits.maxQueuedTurnsPerSession) return control.report('turn:queued', { queued })
         throw limitExceeded(limits, 'maxQueuedTurnsPerSession', 'The number of turns that wait for this session')
       },
     }
   }
 
   #deleteWait(): LockWait {
-    const { clock, limits } = this.#parts
+    const { clock, limits } = this.#context
     return {
-      visitor: 'delete',
+      holder: 'delete',
       counted: false,
-      atDeadline: (giveUp) =>
+      atDeadline: (abort) =>
         setDeadline(clock, limits.turnTimeoutMs, () =>
-          giveUp(new TurnTimeoutError({ timeoutMs: limits.turnTimeoutMs, phase: 'lock' })),
+          abort(new TurnTimeoutError({ timeoutMs: limits.turnTimeoutMs, phase: 'lock' })),
         ),
     }
   }
 }
 
-function settlementOf(scope: TurnScope): Promise<void> {
+function settlementOf(control: TurnControl): Promise<void> {
   return new Promise((resolve) => {
-    scope.onSettled = resolve
+    control.onSettled = resolve
   })
 }
 

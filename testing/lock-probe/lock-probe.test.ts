@@ -35,7 +35,7 @@ function useLock({ keyOf = (id) => id, next = (line) => line.shift(), isOpen, is
     const held = new Promise<void>((resolve) => {
       lines.get(keyOf(sessionId))?.push(resolve)
     })
-    return { held, leave: () => undefined }
+    return { held, cancel: () => undefined }
   })
   vi.spyOn(lock, 'release').mockImplementation((sessionId) => {
     if (!isReleased) return
@@ -359,9 +359,9 @@ describe('watch', () => {
     const other = sessions.withSessionLock(session, () => 'other')
     await expect(clock.runUntil(probe.watch(work))).rejects.toThrowErrorMatchingInlineSnapshot(`
       [ExpectationError: The lock of session 'session-1' made no progress for 10000 ms.
-        inside   #1 work, for 11000 ms
+        inside   #1 application, for 11000 ms
         waiting  #2 delete, for 11000 ms
-        waiting  #3 work, for 10000 ms
+        waiting  #3 application, for 10000 ms
       If the one inside waits for one of those waiting, it waits for itself: flow code that runs the engine on its own
       session and awaits it, or work under withSessionLock that does. Do that after the turn, or on another session.]
     `)

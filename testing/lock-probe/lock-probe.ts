@@ -169,8 +169,8 @@ export class LockProbe {
   }
 
   #note(event: LockEvent): void {
-    if (this.#isChecking && event.kind === 'asked') this.#checks.add(event.visit)
-    if (this.#checks.has(event.visit)) return
+    if (this.#isChecking && event.kind === 'requested') this.#checks.add(event.request)
+    if (this.#checks.has(event.request)) return
     this.#visits.note(event, this.#clock.now())
     this.#arm()
   }

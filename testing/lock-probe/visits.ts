@@ -7,7 +7,7 @@ import type { LockEvent } from '../../src/index.js'
 /** One visit to the lock of a session. Moments count up over all visits: one after the other, never the same. */
 export interface Visit {
   readonly sessionId: string
-  readonly visitor: LockEvent['visitor']
+  readonly holder: LockEvent['holder']
   readonly turnId: string | undefined
   /** From 1, over all sessions. */
   readonly number: number
@@ -30,9 +30,9 @@ interface Line {
 }
 
 const deeds: Readonly<Record<LockEvent['kind'], string>> = {
-  asked: 'asks',
-  entered: 'enters',
-  left: 'leaves',
+  requested: 'asks',
+  acquired: 'enters',
+  released: 'leaves',
   refused: 'is refused',
 }
 
@@ -45,16 +45,16 @@ export class Visits {
   #moments = 0
 
   /** Notes an event at a lock. */
-  note({ kind, sessionId, visit: key, visitor, turnId }: LockEvent, at: number): void {
-    const visit = this.#byNumber.get(key) ?? this.#begin(key, sessionId, visitor, turnId, at)
+  note({ kind, sessionId, request: key, holder, turnId }: LockEvent, at: number): void {
+    const visit = this.#byNumber.get(key) ?? this.#begin(key, sessionId, holder, turnId, at)
     const moment = ++this.#moments
     visit.movedAt = at
-    if (kind === 'entered') visit.entered = moment
-    if (kind === 'left') visit.left = moment
+    if (kind === 'acquired') visit.entered = moment
+    if (kind === 'released') visit.left = moment
     if (kind === 'refused') visit.refused = true
-    if (turnId !== undefined && (kind === 'left' || kind === 'refused')) this.#byTurn.delete(turnId)
+    if (turnId !== undefined && (kind === 'released' || kind === 'refused')) this.#byTurn.delete(turnId)
     const last = this.#lines.at(-1)
-    if (kind === 'entered' && last?.visit === visit) last.text = 'asks and enters'
+    if (kind === 'acquired' && last?.visit === visit) last.text = 'asks and enters'
     else this.#lines.push({ visit, text: deeds[kind] })
   }
 
@@ -90,10 +90,10 @@ export class Visits {
     ].join('\n')
   }
 
-  #begin(key: number, sessionId: string, visitor: Visit['visitor'], turnId: string | undefined, at: number): Visit {
+  #begin(key: number, sessionId: string, holder: Visit['holder'], turnId: string | undefined, at: number): Visit {
     const visit: Visit = {
       sessionId,
-      visitor,
+      holder,
       turnId,
       number: this.all.length + 1,
       asked: this.#moments + 1,
@@ -113,8 +113,8 @@ export class Visits {
 }
 
 /** A visit in words: `#2 turn of flow 'Talk'`. */
-export function nameOf({ number, visitor, flowName }: Visit): string {
-  return `#${number} ${visitor}${flowName === undefined ? '' : ` of flow '${flowName}'`}`
+export function nameOf({ number, holder, flowName }: Visit): string {
+  return `#${number} ${holder}${flowName === undefined ? '' : ` of flow '${flowName}'`}`
 }
 
 /** Whether a visit has the lock. */

@@ -18,7 +18,7 @@ import { modelError, partsOf, spend, usageOf } from './model-answer.js'
 import { AttemptFailure, ModelAttempt, type ModelQuestion } from './model-attempt.js'
 
 /** What a call needs of the run that makes it, which is a turn's or that of a summary of its memory. */
-export interface CallingRun extends Pick<StepRun, 'scope' | 'budget'> {
+export interface CallingRun extends Pick<StepRun, 'control' | 'budget'> {
   readonly draft: Pick<TurnDraft, 'usage'>
   readonly turn: { readonly number: number }
   /** Calls so far. */
@@ -50,8 +50,8 @@ const noUsage: TokenUsage = { inputTokens: 0, outputTokens: 0 }
  * `LimitExceededError`, `BudgetExceededError`
  */
 export async function callModel(run: CallingRun, call: ModelCall): Promise<ModelAnswer> {
-  const { scope, draft } = run
-  const { clock, limits, events, circuitBreakers } = scope.parts
+  const { control, draft } = run
+  const { clock, limits, events, circuitBreakers } = control.engine
   if (run.modelCalls >= limits.maxModelCallsPerTurn) {
     throw limitExceeded(limits, 'maxModelCallsPerTurn', `The number of model calls in step '${call.stepId}'`)
   }
@@ -73,18 +73,18 @@ export async function callModel(run: CallingRun, call: ModelCall): Promise<Model
       let usage = noUsage
       try {
         const response = await ask(run, call, resolved, attempt)
-        scope.check()
+        control.check()
         usage = count(draft, resolved, response)
         const parts = partsOf(response, resolved, limits.maxJsonDepth)
         tellEnd(run, call, resolved, attempt, startedAt, usage, true)
         if (breaker.succeeded()) events.emit('circuit:closed', { provider, at: clock.now() })
-        if (call.streams && scope.stream !== undefined && resolved.model.stream === undefined) {
-          await scope.stream.sendText(textOf(parts))
-          scope.check()
+        if (call.streams && control.stream !== undefined && resolved.model.stream === undefined) {
+          await control.stream.sendText(textOf(parts))
+          control.check()
         }
         return { parts, resolved, finishReason: response.finishReason }
       } catch (thrown) {
-        scope.check()
+        control.check()
         if (usage === noUsage) usage = count(draft, resolved, thrown as ModelFailure)
         tellEnd(run, call, resolved, attempt, startedAt, usage, false)
         const delayMs = delayAfter(run, breaker, provider, attempt, thrown)
@@ -110,16 +110,16 @@ function count({ usage: spent }: CallingRun['draft'], { prices }: ResolvedModel,
 
 /** Begins an attempt. */
 function ask(run: CallingRun, call: ModelCall, resolved: ResolvedModel, attempt: number): Promise<ModelResponse> {
-  const { scope, turn, modelCalls: callNumber } = run
-  const { flowName, sessionId, stream } = scope
+  const { control, turn, modelCalls: callNumber } = run
+  const { flowName, sessionId, stream } = control
   const { selection, model } = resolved
-  if (scope.isHeard('model:start')) scope.emit('model:start', { ...namesOf(run, call, resolved), attempt })
+  if (control.hasListeners('model:start')) control.emit('model:start', { ...namesOf(run, call, resolved), attempt })
   // A listener may have cancelled the turn.
-  scope.check()
+  control.check()
   run.draft.usage.modelCalls++
   const { stepId } = call
   const origin = { flowName, stepId, sessionId, turnNumber: turn.number, callNumber, attempt }
-  const request = new ModelAttempt(scope, call, selection.params, origin)
+  const request = new ModelAttempt(control, call, selection.params, origin)
   if (!call.streams || stream === undefined || model.stream === undefined) return request.generate(model)
   return request.stream(model as Required<RuntimeModel>, stream)
 }
@@ -131,13 +131,13 @@ function ask(run: CallingRun, call: ModelCall, resolved: ResolvedModel, attempt:
  * @throws `BudgetExceededError` where there would be one, and it may not be.
  */
 function delayAfter(
-  { scope, draft, budget }: CallingRun,
+  { control, draft, budget }: CallingRun,
   breaker: CircuitBreaker,
   provider: string,
   attempt: number,
   thrown: unknown,
 ): number | undefined {
-  const { clock, modelRetry, random, events } = scope.parts
+  const { clock, modelRetry, random, events } = control.engine
   const now = clock.now()
   const { isRetryable, retryAfterMs } = readFailure(thrown, now)
   if (!isRetryable || (FlowError.isInstance(thrown) && thrown.code !== 'MODEL_ERROR')) {
@@ -150,30 +150,30 @@ function delayAfter(
   const longest = Math.min(modelRetry.maxDelayMs, modelRetry.baseDelayMs * 2 ** (attempt - 1))
   const delayMs = Math.max(retryAfterMs, Math.floor(random() * longest) || 0)
   // What would come too late, or be turned away, is not waited for.
-  if (now + delayMs >= scope.deadlineAt || breaker.isShutAt(now + delayMs)) return undefined
+  if (now + delayMs >= control.deadlineAt || breaker.isShutAt(now + delayMs)) return undefined
   budget?.check(draft.usage, now + delayMs)
   return delayMs
 }
 
 function pause(run: CallingRun, call: ModelCall, resolved: ResolvedModel, delayMs: number): Promise<void> {
-  const { scope } = run
-  scope.stream?.reset('retry')
-  scope.emit('model:retry', { ...namesOf(run, call, resolved), reason: 'failure', delayMs })
-  scope.check()
+  const { control } = run
+  control.stream?.reset('retry')
+  control.emit('model:retry', { ...namesOf(run, call, resolved), reason: 'failure', delayMs })
+  control.check()
   return new Promise((resolve) => {
-    scope.pending = setDeadline(scope.parts.clock, delayMs, () => {
-      scope.pending = undefined
+    control.pending = setDeadline(control.engine.clock, delayMs, () => {
+      control.pending = undefined
       resolve()
     })
   })
 }
 
-function tellFallback({ scope }: CallingRun, { models, stepId: step }: ModelCall, index: number): void {
+function tellFallback({ control }: CallingRun, { models, stepId: step }: ModelCall, index: number): void {
   const [from, to] = models.slice(index - 1) as [ResolvedModel, ResolvedModel]
-  scope.stream?.reset('fallback')
+  control.stream?.reset('fallback')
   const { provider, name: model } = from.selection
   const { provider: toProvider, name: toModel } = to.selection
-  scope.emit('model:fallback', { step, provider, model, toProvider, toModel })
+  control.emit('model:fallback', { step, provider, model, toProvider, toModel })
 }
 
 function tellEnd(
@@ -185,10 +185,10 @@ function tellEnd(
   usage: TokenUsage,
   success: boolean,
 ): void {
-  const { scope } = run
-  if (!scope.isHeard('model:end')) return
-  const durationMs = scope.parts.clock.now() - startedAt
-  scope.emit('model:end', { ...namesOf(run, call, resolved), attempt, durationMs, success, ...usage })
+  const { control } = run
+  if (!control.hasListeners('model:end')) return
+  const durationMs = control.engine.clock.now() - startedAt
+  control.emit('model:end', { ...namesOf(run, call, resolved), attempt, durationMs, success, ...usage })
 }
 
 /** What every event of a call names. */

@@ -4,9 +4,9 @@ import { gate, never } from '../../../testing/contract/engine-harness.js'
 import { answer, delta, finish, pieces, type Watched, watched } from '../../../testing/contract/stream-harness.js'
 import { VirtualClock } from '../../../testing/index.js'
 import { type ModelRequest, type ModelStreamPart, type RuntimeModel, TurnAbortedError } from '../../index.js'
-import type { EngineParts } from '../engine-context.js'
+import type { EngineContext } from '../engine-context.js'
 import { resolveLimits } from '../engine-limits.js'
-import { TurnScope } from '../turn/turn-control.js'
+import { TurnControl } from '../turn/turn-control.js'
 import { TurnStream } from '../turn/turn-stream.js'
 import { ModelAttempt } from './model-attempt.js'
 
@@ -18,7 +18,7 @@ afterEach(() => {
 
 interface Setting {
   readonly clock: VirtualClock
-  readonly scope: TurnScope
+  readonly control: TurnControl
   readonly attempt: ModelAttempt
   /** Whom the text goes to; it reads when the test does. */
   readonly stream: TurnStream
@@ -29,15 +29,15 @@ interface Setting {
 function setting(limits: { readonly modelTimeoutMs?: number; readonly maxSessionBytes?: number } = {}): Setting {
   const clock = new VirtualClock()
   clocks.push(clock)
-  const parts = { clock, limits: resolveLimits(limits), generateId: () => 'turn' } as unknown as EngineParts
+  const parts = { clock, limits: resolveLimits(limits), generateId: () => 'turn' } as unknown as EngineContext
   const stream = new TurnStream(() => never())
-  const scope = new TurnScope(parts, 'Test', 'session', stream)
+  const control = new TurnControl(parts, 'Test', 'session', stream)
   const origin = { flowName: 'Test', stepId: 'Talk', sessionId: 'session', turnNumber: 1, callNumber: 1, attempt: 1 }
   const question = { system: 'Be kind.', messages: [], tools: [], output: undefined }
-  const attempt = new ModelAttempt(scope, question, { temperature: 0 }, origin)
+  const attempt = new ModelAttempt(control, question, { temperature: 0 }, origin)
   return {
     clock,
-    scope,
+    control,
     attempt,
     stream,
     async read() {
@@ -92,7 +92,7 @@ describe('a stream', () => {
   })
 
   test('is not asked for more than the reader lets in', async () => {
-    const { clock, attempt, stream, scope } = setting()
+    const { clock, attempt, stream, control } = setting()
     const { model, seen } = over(endless(async () => undefined))
     const failed = failureOf(attempt.stream(model, stream))
     await clock.settle()
@@ -101,7 +101,7 @@ describe('a stream', () => {
     void stream.next()
     await clock.settle()
     expect(seen.pulls).toBe(17)
-    scope.giveUp(aborted)
+    control.abort(aborted)
     expect(seen.closes).toBe(1)
     // Nobody asks for more afterwards.
     void stream.next()
@@ -198,7 +198,7 @@ describe('a stream', () => {
     ['is no function', 5],
   ])('whose return() %s ends all the same', async (_name, close) => {
     for (const isGivenUp of [false, true]) {
-      const { clock, scope, attempt, stream } = setting()
+      const { clock, control, attempt, stream } = setting()
       const reasons: unknown[] = []
       attempt.signal.addEventListener('abort', () => reasons.push(attempt.signal.reason))
       const next = isGivenUp ? () => never() : async () => ({ done: false, value: finish('Hello.') })
@@ -208,7 +208,7 @@ describe('a stream', () => {
       )
       if (!isGivenUp) expect(await running).toEqual(answer('Hello.'))
       else {
-        scope.giveUp(aborted)
+        control.abort(aborted)
         expect(reasons).toEqual([aborted])
       }
       await clock.settle()
@@ -234,10 +234,10 @@ describe('a stream', () => {
   })
 
   test('that never lets a timer ring is given up at the deadline of its turn', async () => {
-    const { clock, scope, attempt, stream } = setting()
+    const { clock, control, attempt, stream } = setting()
     const { signal } = attempt
-    scope.startedAt = clock.now()
-    const { deadlineAt } = scope
+    control.startedAt = clock.now()
+    const { deadlineAt } = control
     let pulls = 0
     const { model } = over(
       endless(async () => {
@@ -251,10 +251,10 @@ describe('a stream', () => {
   })
 
   test('of a provider that cancels the turn before it begins is closed, and asked for nothing', async () => {
-    const { scope, attempt, stream } = setting()
+    const { control, attempt, stream } = setting()
     const seen = watched(pieces(finish('Hello.')))
     const model = modelOf(() => {
-      scope.giveUp(aborted)
+      control.abort(aborted)
       return seen
     })
     await expect(attempt.stream(model, stream)).rejects.toBe(aborted)
@@ -343,18 +343,18 @@ describe('the time of an attempt', () => {
   })
 
   test('has no end with Infinity, and then needs no timer', async () => {
-    const { clock, scope, attempt, stream } = setting({ modelTimeoutMs: Number.POSITIVE_INFINITY })
+    const { clock, control, attempt, stream } = setting({ modelTimeoutMs: Number.POSITIVE_INFINITY })
     const { model } = over(endless(() => never()))
     void attempt.stream(model, stream)
     await clock.settle()
     expect(clock.pending).toBe(0)
-    scope.giveUp(aborted)
+    control.abort(aborted)
   })
 })
 
 describe('a turn that is given up', () => {
   test('ends the attempt at once: timer, stream and signal; late pieces go nowhere', async () => {
-    const { clock, scope, attempt, stream, read } = setting()
+    const { clock, control, attempt, stream, read } = setting()
     const late = gate()
     const { signal } = attempt
     const { model, seen } = over(
@@ -367,7 +367,7 @@ describe('a turn that is given up', () => {
     )
     const failed = failureOf(attempt.stream(model, stream))
     await clock.settle()
-    scope.giveUp(aborted)
+    control.abort(aborted)
     expect([clock.pending, signal.reason, seen.closes]).toEqual([0, aborted, 1])
     late.open()
     expect(await failed).toBe(aborted)
@@ -376,9 +376,9 @@ describe('a turn that is given up', () => {
   })
 
   test('is told by a signal that is asked for afterwards', async () => {
-    const { scope, attempt } = setting()
+    const { control, attempt } = setting()
     void attempt.generate({ provider: 'scripted', name: 'scripted', generate: () => never() })
-    scope.giveUp(aborted)
+    control.abort(aborted)
     expect([attempt.signal.aborted, attempt.signal.reason]).toEqual([true, aborted])
   })
 })

@@ -15,7 +15,7 @@ import type {
 } from '../../model/model-provider.js'
 import type { JsonObject } from '../../util/json.js'
 import { limitExceeded } from '../engine-limits.js'
-import type { TurnScope } from '../turn/turn-control.js'
+import type { TurnControl } from '../turn/turn-control.js'
 import type { TurnStream } from '../turn/turn-stream.js'
 
 /** How an attempt failed whose answer did not come, or not all of it. Read like a failure of the provider's own. */
@@ -48,13 +48,13 @@ export class ModelAttempt implements ModelRequest {
   declare readonly output?: ModelOutputSchema
   readonly origin: ModelCallOrigin
   declare readonly signal: AbortSignal
-  readonly #scope: TurnScope
+  readonly #control: TurnControl
   #controller: AbortController | undefined
   #over = false
   /** Why there is no answer. */
   #reason: unknown
   /** Whether a piece came since the time was looked at. The clock is not asked for each: that costs more than a piece. */
-  #isHeard = false
+  #hasNews = false
   /** Whether it is the reader of the stream that is waited for. */
   #isHeldBack = false
   #stopTimer: (() => void) | undefined
@@ -75,13 +75,13 @@ export class ModelAttempt implements ModelRequest {
     },
   }
 
-  constructor(scope: TurnScope, question: ModelQuestion, params: JsonObject, origin: ModelCallOrigin) {
+  constructor(control: TurnControl, question: ModelQuestion, params: JsonObject, origin: ModelCallOrigin) {
     const { system, messages, tools, output } = question
     this.messages = messages
     this.tools = tools
     this.params = params
     this.origin = origin
-    this.#scope = scope
+    this.#control = control
     Object.defineProperty(this, 'signal', ModelAttempt.#signal)
     if (system !== undefined) this.system = system
     if (output !== undefined) this.output = output
@@ -98,19 +98,19 @@ export class ModelAttempt implements ModelRequest {
   }
 
   async #read(iterator: AsyncIterator<ModelStreamPart>, stream: TurnStream): Promise<ModelResponse> {
-    const scope = this.#scope
-    const { clock, limits } = scope.parts
+    const control = this.#control
+    const { clock, limits } = control.engine
     this.#iterator = iterator
     // The provider may have cancelled the turn itself, just now.
     if (this.#over) this.#close()
     let [length, pieces] = [0, 0]
     for (;;) {
       // A stream that never makes anybody wait keeps every timer from ringing, that of the turn's deadline too.
-      if (++pieces % piecesPerLook === 0 && clock.now() >= scope.deadlineAt) scope.expire()
+      if (++pieces % piecesPerLook === 0 && clock.now() >= control.deadlineAt) control.expire()
       if (this.#over) throw this.#reason
       const { done, value } = await iterator.next()
       if (this.#over) throw this.#reason
-      this.#isHeard = true
+      this.#hasNews = true
       if (done === true) throw new AttemptFailure('The stream of its answer ended before it was finished.')
       if (value?.type === 'finish') return value.response
       const isThought = value?.type === 'reasoning-delta'
@@ -128,7 +128,7 @@ export class ModelAttempt implements ModelRequest {
       await room
       this.#isHeldBack = false
       // Its time begins anew.
-      this.#isHeard = true
+      this.#hasNews = true
     }
   }
 
@@ -137,8 +137,8 @@ export class ModelAttempt implements ModelRequest {
    * most: of 4, after 1 to 1.25 times the limit without a piece.
    */
   #run(looks: number, ask: () => Promise<ModelResponse>): Promise<ModelResponse> {
-    const scope = this.#scope
-    const { clock, limits } = scope.parts
+    const control = this.#control
+    const { clock, limits } = control.engine
     const { modelTimeoutMs } = limits
     return new Promise((resolve, reject) => {
       const fail = (error: unknown): void => {
@@ -147,15 +147,15 @@ export class ModelAttempt implements ModelRequest {
       }
       let quiet = 0
       const look = (): void => {
-        quiet = this.#isHeard || this.#isHeldBack ? 0 : quiet + 1
-        this.#isHeard = false
+        quiet = this.#hasNews || this.#isHeldBack ? 0 : quiet + 1
+        this.#hasNews = false
         if (quiet < looks) watch()
         else fail(new AttemptFailure(`It did not answer within the limit modelTimeoutMs (${modelTimeoutMs} ms).`))
       }
       const watch = (): void => {
         this.#stopTimer = setDeadline(clock, modelTimeoutMs / looks, look)
       }
-      scope.pending = (reason) => this.#end(reason)
+      control.pending = (reason) => this.#end(reason)
       try {
         ask().then((response) => {
           this.#end()
@@ -177,7 +177,7 @@ export class ModelAttempt implements ModelRequest {
     this.#over = true
     this.#reason = reason
     this.#stopTimer?.()
-    this.#scope.pending = undefined
+    this.#control.pending = undefined
     if (reason !== undefined) this.#controller?.abort(reason)
     if (this.#iterator !== undefined) this.#close()
   }

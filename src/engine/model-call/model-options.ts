@@ -3,7 +3,7 @@ import { InvalidInputError, invalidInput } from '../../errors/engine-errors.js'
 import { CircuitBreakers } from '../../model/circuit-breaker.js'
 import { checkBudgets } from '../../model/model-budget.js'
 import { withDefaults } from '../../util/options.js'
-import type { EngineParts } from '../engine-context.js'
+import type { EngineContext } from '../engine-context.js'
 import type { FlowEngineOptions } from '../engine-options.js'
 
 /**
@@ -13,7 +13,7 @@ import type { FlowEngineOptions } from '../engine-options.js'
  */
 export function resolveModelOptions(
   options: FlowEngineOptions,
-): Pick<EngineParts, 'modelRetry' | 'circuitBreakers' | 'budgets' | 'random'> {
+): Pick<EngineContext, 'modelRetry' | 'circuitBreakers' | 'budgets' | 'random'> {
   const { random = Math.random } = options
   if (typeof random !== 'function') {
     throw invalidInput('Engine option random must be a function.')

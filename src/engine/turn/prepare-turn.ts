@@ -23,7 +23,7 @@ import type { CheckedInput } from '../input/check-input.js'
 import { BudgetCheck } from '../model-call/budget-check.js'
 import { collectSteps, type FlowSteps } from './collect-steps.js'
 import { outputOf } from './structured-output.js'
-import type { TurnScope } from './turn-control.js'
+import type { TurnControl } from './turn-control.js'
 import { storableContext } from './turn-draft.js'
 
 /** A turn that is ready to run. */
@@ -43,71 +43,76 @@ export interface PreparedTurn {
 export type Bootstrapped = Omit<PreparedTurn, 'base' | 'loaded'>
 
 /** Constructs the flow. Its `init` is the caller's to run. */
-export function createFlow({ parts, flowName }: TurnScope, input: CheckedInput): Flow {
-  const flowClass = parts.flows.get(flowName)
+export function createFlow({ engine, flowName }: TurnControl, input: CheckedInput): Flow {
+  const flowClass = engine.flows.get(flowName)
   if (flowClass === undefined) throw new FlowNotFoundError({ flowName })
   const flow = new flowClass()
-  Flow.attach(flow, { services: parts.services })
+  Flow.attach(flow, { services: engine.services })
   if (input.context !== undefined) flow.addContext(input.context)
   return flow
 }
 
 /** Checks all that can be checked without a session (design 5.3 and 5.4). */
-export function bootstrap(scope: TurnScope, flow: Flow): Bootstrapped {
-  const { flowName, parts } = scope
+export function bootstrap(control: TurnControl, flow: Flow): Bootstrapped {
+  const { flowName, engine } = control
   const steps = collectSteps(flow, flowName)
   const ofFlow = checkBudgets(flow.budgets(), `Flow '${flowName}': budgets()`)
-  const budgets = [parts.budgets, ofFlow].filter((budget) => budget !== undefined)
-  parts.flows.keeperOf(flowName)?.check(scope, steps, budgets)
+  const budgets = [engine.budgets, ofFlow].filter((budget) => budget !== undefined)
+  engine.flows.keeperOf(flowName)?.check(control, steps, budgets)
   return {
     flow,
     steps,
-    modelsOf: resolveModels(scope, flow, steps, budgets),
-    budgetOf: (before) => (budgets.length === 0 ? undefined : new BudgetCheck(budgets, before, scope.startedAt)),
+    modelsOf: resolveModels(control, flow, steps, budgets),
+    budgetOf: (before) => (budgets.length === 0 ? undefined : new BudgetCheck(budgets, before, control.startedAt)),
   }
 }
 
 /** Loads the session, or makes a new one in memory. `began` is called when the session's own turn begins. */
 export async function openSession(
-  scope: TurnScope,
+  control: TurnControl,
   input: CheckedInput,
   ready: Bootstrapped,
   began: (loaded: SessionDocument | undefined) => void,
 ): Promise<SessionDocument> {
-  const { parts } = scope
+  const { engine } = control
   const { sessionId } = input
-  const flowClass = parts.flows.get(scope.flowName) as FlowConstructor
+  const flowClass = engine.flows.get(control.flowName) as FlowConstructor
   if (sessionId !== undefined) {
-    const loaded = await parts.session.access.load(sessionId)
-    scope.check()
+    const loaded = await engine.session.access.load(sessionId)
+    control.check()
     if (loaded !== undefined && loaded.owner === input.owner) {
       checkBinding(loaded, flowClass)
       if (loaded.runStatus === 'running') {
         checkVersion(loaded, flowClass, ready.steps)
         began(loaded)
         const hasHook = ready.flow.onRestore !== Flow.prototype.onRestore
-        const document = hasHook ? await askFlow(scope, ready, loaded) : loaded
-        if (document !== undefined) return restore(scope, ready, document)
+        const document = hasHook ? await askFlow(control, ready, loaded) : loaded
+        if (document !== undefined) return restore(control, ready, document)
         began(undefined)
-        return newSession(scope, input, ready.flow, flowClass)
+        return newSession(control, input, ready.flow, flowClass)
       }
     }
-    if (parts.unknownSession === 'reject') throw new SessionNotFoundError({ sessionId })
+    if (engine.unknownSession === 'reject') throw new SessionNotFoundError({ sessionId })
   }
   // A client never chooses an ID: an unknown one is answered with a new one.
-  const created = newSession(scope, input, ready.flow, flowClass)
+  const created = newSession(control, input, ready.flow, flowClass)
   began(undefined)
   return created
 }
 
-function newSession(scope: TurnScope, input: CheckedInput, flow: Flow, flowClass: FlowConstructor): SessionDocument {
-  const { parts } = scope
-  const now = isoTime(parts.clock.now())
-  const context = storableContext(flow.context, parts.limits)
+function newSession(
+  control: TurnControl,
+  input: CheckedInput,
+  flow: Flow,
+  flowClass: FlowConstructor,
+): SessionDocument {
+  const { engine } = control
+  const now = isoTime(engine.clock.now())
+  const context = storableContext(flow.context, engine.limits)
   Flow.setContext(flow, context)
-  scope.sessionId = parts.generateId('session')
+  control.sessionId = engine.generateId('session')
   return {
-    id: scope.sessionId,
+    id: control.sessionId,
     version: sessionLayoutVersion,
     revision: '',
     ...(input.owner === undefined ? {} : { owner: input.owner }),
@@ -118,7 +123,7 @@ function newSession(scope: TurnScope, input: CheckedInput, flow: Flow, flowClass
     usage: { inputTokens: 0, outputTokens: 0, modelCalls: 0 },
     bytes: 0,
     flow: {
-      name: scope.flowName,
+      name: control.flowName,
       version: flowClass.version,
       currentStep: null,
       context,
@@ -156,24 +161,24 @@ function checkCurrentStep(sessionId: string, currentStep: string | null, steps: 
 
 /** Runs the flow's `onRestore`; `undefined` where it asked for a new session. */
 async function askFlow(
-  scope: TurnScope,
+  control: TurnControl,
   ready: Bootstrapped,
   loaded: SessionDocument,
 ): Promise<SessionDocument | undefined> {
   // The hook gets a copy: of a turn that fails, nothing it changed may stay.
   const copy = copyDocument(loaded)
   const returned = await ready.flow.onRestore(copy)
-  scope.check()
+  control.check()
   if (returned === null) return undefined
   const document = decodeSession(returned ?? copy, loaded.id)
   checkRestored(document, loaded, ready.steps)
   return document
 }
 
-function restore(scope: TurnScope, { flow, steps }: Bootstrapped, loaded: SessionDocument): SessionDocument {
+function restore(control: TurnControl, { flow, steps }: Bootstrapped, loaded: SessionDocument): SessionDocument {
   const document = withoutAliases(loaded, steps)
   Flow.setContext(flow, document.flow.context)
-  scope.emit('session:restored', {})
+  control.emit('session:restored', {})
   return document
 }
 
@@ -216,12 +221,12 @@ function withoutAliases(document: SessionDocument, steps: FlowSteps): SessionDoc
 
 /** Resolves and validates the models of every model step, once for each choice. */
 function resolveModels(
-  scope: TurnScope,
+  control: TurnControl,
   flow: Flow,
   steps: FlowSteps,
   budgets: readonly ModelBudgets[],
 ): (stepId: string) => readonly ResolvedModel[] {
-  const { models } = scope.parts
+  const { models } = control.engine
   const resolve = (choice: ModelChoice, base: ModelChoice | undefined, source: string): readonly ResolvedModel[] => {
     const selections = listOf(choice)
     if (selections.length === 0) throw invalidInput(`${source} returned an empty list.`)
@@ -233,7 +238,7 @@ function resolveModels(
   }
   const flowChoice = flow.model()
   const flowModels =
-    flowChoice === undefined ? undefined : resolve(flowChoice, undefined, `model() of flow '${scope.flowName}'`)
+    flowChoice === undefined ? undefined : resolve(flowChoice, undefined, `model() of flow '${control.flowName}'`)
   /** Of those that name their own. */
   let ofSteps: Map<string, readonly ResolvedModel[]> | undefined
   for (const [stepId, step] of steps.all()) {
@@ -243,7 +248,7 @@ function resolveModels(
     const resolved = own === undefined ? flowModels : resolve(own, flowChoice, `model() of step '${stepId}'`)
     if (resolved === undefined) {
       throw flowCodeError(
-        `Step '${stepId}' of flow '${scope.flowName}' has no model. Return one from model() of the step or of the flow.`,
+        `Step '${stepId}' of flow '${control.flowName}' has no model. Return one from model() of the step or of the flow.`,
       )
     }
     if (resolved === flowModels) continue

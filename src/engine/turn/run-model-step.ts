@@ -25,7 +25,7 @@ export async function runModelStep(
   stepId: string,
   extraPrompt: string | undefined,
 ): Promise<ModelStepOutcome> {
-  const { draft, turn, scope } = run
+  const { draft, turn, control } = run
   const models = run.modelsOf(stepId)
   const namespace = namespaceOf(step, stepId)
   const output = outputOf(step, stepId)
@@ -38,11 +38,11 @@ export async function runModelStep(
     const shared = Array.isArray(offered) ? offered : await offered
     const offeredByStep = step.tools(turn)
     const own = Array.isArray(offeredByStep) ? offeredByStep : await offeredByStep
-    scope.check()
+    control.check()
     const tools = byName([...shared, ...own], stepId)
     const asked: unknown = step.prompt(turn)
     const prompt: unknown = typeof asked === 'string' ? asked : await asked
-    scope.check()
+    control.check()
     if (typeof prompt !== 'string') throw flowCodeError(`prompt of step '${stepId}' must return a string.`)
     const messages = draft.memory.messages(namespace)
     const system = joinPrompts(prompt, extraPrompt)
@@ -64,7 +64,7 @@ export async function runModelStep(
     draft.answeredBy(stepId, resolved.selection)
     const calls = parts.filter((part): part is ToolCallPart => part.type === 'tool-call')
     if (calls.length > 0) {
-      scope.stream?.reset('tools')
+      control.stream?.reset('tools')
       draft.memory.append(namespace, message('assistant', parts, turn.number))
       const transition = await runCalls(run, calls, tools, namespace, stepId)
       if (transition !== undefined) return { transition }
@@ -76,7 +76,7 @@ export async function runModelStep(
     let problem: string | undefined
     if (step.output !== undefined) {
       const read = await readOutput(step.output, text, stepId)
-      scope.check()
+      control.check()
       if ('value' in read) value = read.value
       else problem = read.problem
     }
@@ -84,7 +84,7 @@ export async function runModelStep(
     if (problem === undefined) {
       const reply = step.onReply(value as string, turn)
       const answer = typeof reply === 'string' ? reply : await reply
-      scope.check()
+      control.check()
       if (typeof answer === 'string') {
         // What was sent is what is remembered.
         draft.memory.append(namespace, textMessage('assistant', answer, turn.number))
@@ -104,11 +104,11 @@ export async function runModelStep(
       draft.memory.append(namespace, message('assistant', said, turn.number))
       feedback = `Your answer does not have the required form: ${problem}. Answer again, with JSON of that form and nothing else.`
     }
-    scope.stream?.reset('repair')
+    control.stream?.reset('repair')
     draft.memory.append(namespace, textMessage('user', feedback, turn.number))
     const { provider, name } = resolved.selection
     const reason = problem === undefined ? 'reply' : 'output'
-    scope.emit('model:retry', { step: stepId, provider, model: name, callNumber: run.modelCalls, reason, delayMs: 0 })
+    control.emit('model:retry', { step: stepId, provider, model: name, callNumber: run.modelCalls, reason, delayMs: 0 })
   }
 }
 
@@ -118,8 +118,8 @@ export async function runModelStep(
  * @throws The error, where neither says.
  */
 async function recover(run: StepRun, step: Step, stepId: string, error: unknown): Promise<Transition> {
-  const { turn, scope, flow } = run
-  scope.check()
+  const { turn, control, flow } = run
+  control.check()
   if (!FlowError.isInstance(error)) throw error
   let hook: 'onModelError' | 'onModelBlocked'
   let details: unknown = error
@@ -131,10 +131,10 @@ async function recover(run: StepRun, step: Step, stepId: string, error: unknown)
   else throw error
   for (const asked of [step, flow]) {
     const returned: unknown = await asked[hook](details as never, turn)
-    scope.check()
+    control.check()
     if (Transition.isInstance(returned)) return returned
     if (returned !== undefined) {
-      const whose = asked === step ? `step '${stepId}'` : `flow '${scope.flowName}'`
+      const whose = asked === step ? `step '${stepId}'` : `flow '${control.flowName}'`
       throw flowCodeError(`${hook} of ${whose} must return nothing or a transition.`)
     }
   }
@@ -171,7 +171,7 @@ async function runCalls(
   namespace: string,
   stepId: string,
 ): Promise<Transition | undefined> {
-  const { draft, turn, scope } = run
+  const { draft, turn, control } = run
   let transition: Transition | undefined
   for (const call of calls) {
     if (transition !== undefined) {
@@ -180,9 +180,9 @@ async function runCalls(
       continue
     }
     // A reader that is slow holds tools back, as it does text.
-    const room = scope.stream?.room()
+    const room = control.stream?.room()
     if (room !== undefined) await room
-    const outcome = await runTool(call, tools, turn, scope, stepId)
+    const outcome = await runTool(call, tools, turn, control, stepId)
     draft.memory.append(namespace, message('tool', [outcome.result], turn.number))
     transition = outcome.transition
   }

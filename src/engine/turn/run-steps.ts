@@ -16,17 +16,17 @@ import type { BudgetCheck } from '../model-call/budget-check.js'
 import type { FlowSteps } from './collect-steps.js'
 import { plain, type TurnReply } from './run-envelope.js'
 import { runModelStep } from './run-model-step.js'
-import type { TurnScope } from './turn-control.js'
+import type { TurnControl } from './turn-control.js'
 import type { TurnDraft } from './turn-draft.js'
-import type { ActiveTurn } from './turn-view.js'
+import type { TurnView } from './turn-view.js'
 
 /** What {@link runSteps} works on, and what its pieces share. */
 export interface StepRun {
-  readonly scope: TurnScope
+  readonly control: TurnControl
   readonly draft: TurnDraft
   readonly flow: Flow
   readonly steps: FlowSteps
-  readonly turn: ActiveTurn
+  readonly turn: TurnView
   /** What the user said, before any `withMessage`. */
   readonly userMessage: string
   /** The model of a model step, and those that stand in for it. */
@@ -54,14 +54,14 @@ class Progress {
 
 /** Runs the turn; the draft holds the rest of its outcome. */
 export async function runSteps(run: StepRun): Promise<{ readonly reply: TurnReply; readonly completed: boolean }> {
-  const { draft, steps, scope, turn } = run
+  const { draft, steps, control, turn } = run
   const progress = new Progress()
   if (draft.currentStep === null) await enter(run, progress, steps.initial, undefined)
   else {
     const returned: unknown = steps.require(draft.currentStep).onRestore(turn)
     if (returned !== undefined) await refuseTransition(returned, 'onRestore', draft.currentStep)
   }
-  scope.check()
+  control.check()
   while (progress.answer === undefined) {
     const stepId = draft.currentStep as string
     const step = steps.require(stepId)
@@ -84,7 +84,7 @@ export async function runSteps(run: StepRun): Promise<{ readonly reply: TurnRepl
 
 async function runLogicStep(run: StepRun, step: LogicStep, stepId: string): Promise<Transition> {
   const returned: unknown = await step.run(run.turn)
-  run.scope.check()
+  run.control.check()
   if (Transition.isInstance(returned)) return returned
   throw flowCodeError(
     `Step '${stepId}' returned ${returned === undefined ? 'nothing' : 'no transition'} from run(). Return go(...), reply(...), stay(...) or finish(...).`,
@@ -93,7 +93,7 @@ async function runLogicStep(run: StepRun, step: LogicStep, stepId: string): Prom
 
 async function closing(run: StepRun, step: EndStep, stepId: string): Promise<Answer> {
   const content: unknown = await step.message(run.turn)
-  run.scope.check()
+  run.control.check()
   const text = typeof content === 'string' ? content : replyTransition(content as object).fields.reply
   return { text: text ?? '', from: stepId, remembered: false }
 }
@@ -119,8 +119,8 @@ function apply(run: StepRun, progress: Progress, transition: Transition, from: s
 
 /** Leaves the current step, if there is one, and enters another. `transition` is undefined at the session's start. */
 function enter(run: StepRun, progress: Progress, stepId: string, transition: Transition | undefined): Awaitable<void> {
-  const { draft, steps, scope, turn } = run
-  const { limits } = scope.parts
+  const { draft, steps, control, turn } = run
+  const { limits } = control.engine
   const left = draft.currentStep
   if (left === null) return arrive(run, progress, stepId, transition)
   if (transition?.fields.kind === 'go' && ++progress.transitions > limits.maxTransitionsPerTurn) {
@@ -131,8 +131,8 @@ function enter(run: StepRun, progress: Progress, stepId: string, transition: Tra
     )
   }
   const goOn = (): Awaitable<void> => {
-    scope.check()
-    scope.emit('step:exit', { step: left })
+    control.check()
+    control.emit('step:exit', { step: left })
     return arrive(run, progress, stepId, transition)
   }
   const returned: unknown = steps.require(left).onExit(turn)
@@ -141,8 +141,8 @@ function enter(run: StepRun, progress: Progress, stepId: string, transition: Tra
 
 /** Makes a step the current one, and does what its `onEnter` says. */
 function arrive(run: StepRun, progress: Progress, stepId: string, transition: Transition | undefined): Awaitable<void> {
-  const { draft, steps, scope, turn } = run
-  if (progress.answer === undefined) scope.stream?.reset('step')
+  const { draft, steps, control, turn } = run
+  if (progress.answer === undefined) control.stream?.reset('step')
   const fields = transition?.fields
   draft.contentType = fields?.contentType
   draft.encoding = fields?.encoding
@@ -150,16 +150,16 @@ function arrive(run: StepRun, progress: Progress, stepId: string, transition: Tr
   turn.entered = true
   turn.message = fields?.message ?? run.userMessage
   progress.extraPrompt = fields?.prompt
-  scope.emit('step:enter', { step: stepId })
-  scope.stream?.tell({ type: 'step', step: stepId })
+  control.emit('step:enter', { step: stepId })
+  control.stream?.send({ type: 'step', step: stepId })
   const entered: unknown = steps.require(stepId).onEnter(turn)
   if (entered !== undefined) return applyEntered(run, progress, entered, stepId)
-  scope.check()
+  control.check()
 }
 
 async function applyEntered(run: StepRun, progress: Progress, entered: unknown, stepId: string): Promise<void> {
   const returned = await entered
-  run.scope.check()
+  run.control.check()
   if (returned === undefined) return
   if (!Transition.isInstance(returned)) {
     throw flowCodeError(`onEnter of step '${stepId}' must return nothing or a transition.`)

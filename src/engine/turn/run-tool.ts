@@ -13,7 +13,7 @@ import { issueText } from '../../model/schema-issues.js'
 import { copyJson, deepFreeze, type JsonValue } from '../../util/json.js'
 import { limitExceeded } from '../engine-limits.js'
 import { thrownText } from '../error-text.js'
-import type { TurnScope } from './turn-control.js'
+import type { TurnControl } from './turn-control.js'
 
 /** What a call came to: a result for the model, and a transition where the tool moved the conversation. */
 export interface ToolOutcome {
@@ -35,7 +35,7 @@ export async function runTool(
   call: ToolCallPart,
   tools: ReadonlyMap<string, Tool>,
   turn: Turn,
-  scope: TurnScope,
+  control: TurnControl,
   step: string,
 ): Promise<ToolOutcome> {
   const tool = tools.get(call.toolName)
@@ -43,44 +43,49 @@ export async function runTool(
     const known = [...tools.keys()].join(', ') || 'none'
     return { result: toolResult(call, `There is no tool '${call.toolName}'. Tools: ${known}.`, true) }
   }
-  const startedAt = scope.parts.clock.now()
+  const startedAt = control.engine.clock.now()
   const { toolCallId } = call
   const names = { step, tool: tool.name, toolCallId }
 
-  scope.emit('tool:start', names)
-  scope.stream?.tell({ type: 'tool-start', tool: tool.name, toolCallId })
+  control.emit('tool:start', names)
+  control.stream?.send({ type: 'tool-start', tool: tool.name, toolCallId })
   let success = false
   try {
-    const outcome = await validateAndExecute(tool, call, turn, scope)
+    const outcome = await validateAndExecute(tool, call, turn, control)
     success = outcome.result.isError !== true
     return outcome
   } finally {
-    scope.emit('tool:end', { ...names, durationMs: scope.parts.clock.now() - startedAt, success })
-    scope.stream?.tell({ type: 'tool-end', tool: tool.name, toolCallId, success })
+    control.emit('tool:end', { ...names, durationMs: control.engine.clock.now() - startedAt, success })
+    control.stream?.send({ type: 'tool-end', tool: tool.name, toolCallId, success })
   }
 }
 
-async function validateAndExecute(tool: Tool, call: ToolCallPart, turn: Turn, scope: TurnScope): Promise<ToolOutcome> {
+async function validateAndExecute(
+  tool: Tool,
+  call: ToolCallPart,
+  turn: Turn,
+  control: TurnControl,
+): Promise<ToolOutcome> {
   let args: unknown = call.input
   let returned: unknown
-  scope.check()
+  control.check()
   try {
     if (tool.input !== undefined) {
       const validated = await tool.input['~standard'].validate(args)
-      scope.check()
+      control.check()
       if (validated.issues !== undefined) {
         return { result: toolResult(call, `Invalid arguments: ${issueText(validated.issues)}`, true) }
       }
       args = validated.value
     }
-    returned = await withinTime(tool, call, scope, (toolCall) => tool.execute(args, turn, toolCall))
+    returned = await withinTime(tool, call, control, (toolCall) => tool.execute(args, turn, toolCall))
   } catch (thrown) {
-    scope.check()
+    control.check()
     if (ToolError.isInstance(thrown)) return { result: toolResult(call, thrown.message, true) }
     throw asToolError(tool, thrown)
   }
-  scope.check()
-  if (!Transition.isInstance(returned)) return { result: toolResult(call, resultOf(tool, returned, scope)) }
+  control.check()
+  if (!Transition.isInstance(returned)) return { result: toolResult(call, resultOf(tool, returned, control)) }
   const { kind, feedback } = returned.fields
   const result = toolResult(call, feedback ?? done)
   return kind === 'stay' ? { result } : { result, transition: returned }
@@ -91,22 +96,22 @@ function asToolError(tool: Tool, thrown: unknown): FlowError {
   return new ToolExecutionError({ tool: tool.name, message: thrownText(thrown), cause: thrown })
 }
 
-function resultOf(tool: Tool, returned: unknown, scope: TurnScope): JsonValue {
+function resultOf(tool: Tool, returned: unknown, control: TurnControl): JsonValue {
   if (returned === undefined) return done
   const { name } = tool
   const refuse = (problem: string, cause: Error): Error =>
     new ToolExecutionError({ tool: name, message: `Tool '${name}' returned what cannot be stored: ${problem}.`, cause })
-  return deepFreeze(copyJson(returned, 'result', scope.parts.limits.maxJsonDepth, refuse))
+  return deepFreeze(copyJson(returned, 'result', control.engine.limits.maxJsonDepth, refuse))
 }
 
 /** Runs `execute` under `toolTimeoutMs`. A tool that comes back later is not listened to. */
 function withinTime(
   tool: Tool,
   call: ToolCallPart,
-  scope: TurnScope,
+  control: TurnControl,
   execute: (toolCall: ToolCall) => unknown,
 ): Promise<unknown> {
-  const { clock, limits } = scope.parts
+  const { clock, limits } = control.engine
   return new Promise((resolve, reject) => {
     let controller: AbortController | undefined
     const stopDeadline = setDeadline(clock, limits.toolTimeoutMs, () => {
@@ -119,15 +124,15 @@ function withinTime(
       name: tool.name,
       get signal() {
         controller ??= new AbortController()
-        return AbortSignal.any([scope.signal, controller.signal])
+        return AbortSignal.any([control.signal, controller.signal])
       },
     }
-    scope.pending = stopDeadline
+    control.pending = stopDeadline
     const settle = async (): Promise<unknown> => execute(toolCall)
     settle()
       .then(resolve, reject)
       .finally(() => {
-        scope.pending = undefined
+        control.pending = undefined
         stopDeadline()
       })
   })

@@ -16,87 +16,89 @@ import { bootstrap, createFlow, openSession, type PreparedTurn } from './prepare
 import { successEnvelope } from './run-envelope.js'
 import { runSteps } from './run-steps.js'
 import { settleTurnError, type TurnProgress } from './settle-turn-error.js'
-import type { TurnScope } from './turn-control.js'
+import type { TurnControl } from './turn-control.js'
 import { TurnDraft } from './turn-draft.js'
-import { ActiveTurn } from './turn-view.js'
+import { TurnView } from './turn-view.js'
 
 /** Runs one turn under a lock that the caller holds. Does not reject. */
-export async function runTurn(scope: TurnScope, input: CheckedInput): Promise<ExecuteResult> {
-  const { parts } = scope
-  scope.startedAt = parts.clock.now()
-  const stopDeadline = setDeadline(parts.clock, parts.limits.turnTimeoutMs, () => scope.expire())
+export async function runTurn(control: TurnControl, input: CheckedInput): Promise<ExecuteResult> {
+  const { engine } = control
+  control.startedAt = engine.clock.now()
+  const stopDeadline = setDeadline(engine.clock, engine.limits.turnTimeoutMs, () => control.expire())
   const { signal } = input
-  const abort = (): void => scope.giveUp(new TurnAbortedError({ cause: signal?.reason }))
-  parts.scopes.add(scope)
-  scope.announce('turn:start', {})
+  const abort = (): void => control.abort(new TurnAbortedError({ cause: signal?.reason }))
+  engine.turns.add(control)
+  control.report('turn:start', {})
   const progress: TurnProgress = { base: undefined, storedRevision: undefined, usage: undefined, budget: undefined }
   let stopListening: (() => void) | undefined
   let result: ExecuteResult
   try {
     stopListening = onAbort(signal, abort)
     if (signal?.aborted === true) abort()
-    if (input.sessionId !== undefined) scope.hold(input.sessionId)
-    result = await runAndCommit(scope, input, progress, stopDeadline)
+    if (input.sessionId !== undefined) control.hold(input.sessionId)
+    result = await runAndCommit(control, input, progress, stopDeadline)
   } catch (error) {
-    scope.finishWork()
-    if (progress.usage !== undefined) progress.budget?.keepTime(progress.usage, parts.clock.now())
-    result = await settleTurnError(scope, error, progress, input.sessionId ?? '')
+    control.finishWork()
+    if (progress.usage !== undefined) progress.budget?.keepTime(progress.usage, engine.clock.now())
+    result = await settleTurnError(control, error, progress, input.sessionId ?? '')
   } finally {
     stopDeadline()
-    parts.scopes.delete(scope)
-    scope.end()
+    engine.turns.delete(control)
+    control.end()
     stopListening?.()
   }
-  if (parts.events.has('turn:end')) {
+  if (engine.events.has('turn:end')) {
     const { success, completed } = result.response
-    scope.announce('turn:end', { durationMs: parts.clock.now() - scope.startedAt, success, completed })
+    control.report('turn:end', { durationMs: engine.clock.now() - control.startedAt, success, completed })
   }
   return result
 }
 
 async function runAndCommit(
-  scope: TurnScope,
+  control: TurnControl,
   input: CheckedInput,
   progress: TurnProgress,
   stopDeadline: () => void,
 ): Promise<ExecuteResult> {
-  const prepared = await scope.race(() => prepare(scope, input, progress))
-  if (prepared.flow.isBatch()) await saveCheckpoint(scope, prepared, progress)
-  const draft = new TurnDraft(prepared.base, prepared.steps, scope.parts.limits)
+  const prepared = await control.race(() => prepare(control, input, progress))
+  if (prepared.flow.isBatch()) await saveCheckpoint(control, prepared, progress)
+  const draft = new TurnDraft(prepared.base, prepared.steps, control.engine.limits)
   progress.usage = draft.usage
   progress.budget = prepared.budgetOf(draft.base.usage)
   const contextBefore = prepared.flow.context
-  const { reply, completed } = await scope.race(() => runPrepared(scope, input, prepared, draft, progress.budget))
-  const { parts } = scope
-  progress.budget?.keepTime(draft.usage, parts.clock.now())
-  const compaction = completed ? undefined : parts.flows.keeperOf(scope.flowName)?.start(scope, draft, progress.budget)
+  const { reply, completed } = await control.race(() => runPrepared(control, input, prepared, draft, progress.budget))
+  const { engine } = control
+  progress.budget?.keepTime(draft.usage, engine.clock.now())
+  const compaction = completed
+    ? undefined
+    : engine.flows.keeperOf(control.flowName)?.start(control, draft, progress.budget)
   const document = draft.toDocument({
-    revision: nextRevision(progress.storedRevision, parts.generateId('revision')),
-    at: parts.clock.now(),
+    revision: nextRevision(progress.storedRevision, engine.generateId('revision')),
+    at: engine.clock.now(),
     userMessage: input.userMessage,
     reply,
     completed,
     context: prepared.flow.context === contextBefore ? undefined : prepared.flow.context,
   })
   // From here on the turn is the store's, with deadlines of its own.
-  scope.finishWork()
+  control.finishWork()
   stopDeadline()
   const isFirst = progress.storedRevision === undefined
-  await parts.session.access.write(document, progress.storedRevision, draft.hint(prepared.loaded), true)
-  scope.announce(isFirst ? 'session:created' : 'session:saved', {})
-  if (completed) scope.announce('session:completed', {})
+  await engine.session.access.write(document, progress.storedRevision, draft.hint(prepared.loaded), true)
+  control.report(isFirst ? 'session:created' : 'session:saved', {})
+  if (completed) control.report('session:completed', {})
   compaction?.committed(document)
   return successEnvelope(document.id, reply, completed)
 }
 
-async function prepare(scope: TurnScope, input: CheckedInput, progress: TurnProgress): Promise<PreparedTurn> {
-  const flow = createFlow(scope, input)
+async function prepare(control: TurnControl, input: CheckedInput, progress: TurnProgress): Promise<PreparedTurn> {
+  const flow = createFlow(control, input)
   const initialising: unknown = flow.init()
   if (initialising !== undefined) await initialising
-  scope.check()
-  const ready = bootstrap(scope, flow)
+  control.check()
+  const ready = bootstrap(control, flow)
   let loaded: SessionDocument | undefined
-  const base = await openSession(scope, input, ready, (document) => {
+  const base = await openSession(control, input, ready, (document) => {
     loaded = document
     progress.base = document
     progress.storedRevision = document?.revision
@@ -106,7 +108,7 @@ async function prepare(scope: TurnScope, input: CheckedInput, progress: TurnProg
 }
 
 function runPrepared(
-  scope: TurnScope,
+  control: TurnControl,
   input: CheckedInput,
   prepared: PreparedTurn,
   draft: TurnDraft,
@@ -114,22 +116,22 @@ function runPrepared(
 ): ReturnType<typeof runSteps> {
   const { flow, steps, base, modelsOf, loaded } = prepared
   for (const [stepId, step] of steps.all()) BaseStep.attach(step, draft, stepId)
-  const turn = new ActiveTurn({ scope, draft, flow, steps, input, isNew: loaded === undefined })
-  scope.sessionId = base.id
-  scope.stream?.tell({ type: 'session', session: base.id })
+  const turn = new TurnView({ control, draft, flow, steps, input, isNew: loaded === undefined })
+  control.sessionId = base.id
+  control.stream?.send({ type: 'session', session: base.id })
   const { userMessage } = input
-  return runSteps({ scope, draft, flow, steps, turn, userMessage, modelsOf, budget, modelCalls: 0 })
+  return runSteps({ control, draft, flow, steps, turn, userMessage, modelsOf, budget, modelCalls: 0 })
 }
 
 /** The extra save of a batch flow: the state before the turn (contract 4.5.2). */
-async function saveCheckpoint(scope: TurnScope, prepared: PreparedTurn, progress: TurnProgress): Promise<void> {
-  const { parts } = scope
-  const revision = nextRevision(progress.storedRevision, parts.generateId('revision'))
-  const savedAt = isoTime(parts.clock.now())
+async function saveCheckpoint(control: TurnControl, prepared: PreparedTurn, progress: TurnProgress): Promise<void> {
+  const { engine } = control
+  const revision = nextRevision(progress.storedRevision, engine.generateId('revision'))
+  const savedAt = isoTime(engine.clock.now())
   const checkpoint = { ...(prepared.loaded ?? prepared.base), revision, savedAt }
   const isFirst = progress.storedRevision === undefined
-  if (isFirst) scope.hold(checkpoint.id)
-  await parts.session.access.write(checkpoint, progress.storedRevision, { appended: {} })
+  if (isFirst) control.hold(checkpoint.id)
+  await engine.session.access.write(checkpoint, progress.storedRevision, { appended: {} })
   progress.storedRevision = revision
-  scope.announce(isFirst ? 'session:created' : 'session:saved', {})
+  control.report(isFirst ? 'session:created' : 'session:saved', {})
 }

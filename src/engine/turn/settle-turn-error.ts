@@ -10,7 +10,7 @@ import type { ExecuteResult } from '../engine-options.js'
 import { asFlowError } from '../error-text.js'
 import type { BudgetCheck } from '../model-call/budget-check.js'
 import { failureEnvelope } from './run-envelope.js'
-import type { TurnScope } from './turn-control.js'
+import type { TurnControl } from './turn-control.js'
 import type { TurnDraft } from './turn-draft.js'
 
 /** Texts kept in a document's `error`. */
@@ -29,37 +29,42 @@ export interface TurnProgress {
 
 /** Settles a failed turn. Does not reject. */
 export async function settleTurnError(
-  scope: TurnScope,
+  control: TurnControl,
   thrown: unknown,
   progress: TurnProgress,
   givenSessionId: string,
 ): Promise<ExecuteResult> {
   const error = asFlowError(thrown)
   const { base } = progress
-  if (error.code === 'SESSION_CONFLICT') scope.announce('session:conflict', {})
-  scope.announce('turn:error', { code: error.code })
+  if (error.code === 'SESSION_CONFLICT') control.report('session:conflict', {})
+  control.report('turn:error', { code: error.code })
   const isNew = base !== undefined && base.revision === ''
   // The ID of a session that is stored already, or the one that the caller asked for.
   const session = isNew ? (progress.storedRevision === undefined ? '' : base.id) : givenSessionId
   if (base === undefined || leavesSessionAlone(error)) return failureEnvelope(session, error)
   try {
-    await saveAborted(scope, base, progress, error)
+    await saveAborted(control, base, progress, error)
   } catch (second) {
     return failureEnvelope(session, error, asFlowError(second))
   }
-  scope.announce('session:aborted', { code: error.code })
+  control.report('session:aborted', { code: error.code })
   return failureEnvelope(base.id, error)
 }
 
-function saveAborted(scope: TurnScope, base: SessionDocument, progress: TurnProgress, error: FlowError): Promise<void> {
-  const { parts } = scope
+function saveAborted(
+  control: TurnControl,
+  base: SessionDocument,
+  progress: TurnProgress,
+  error: FlowError,
+): Promise<void> {
+  const { engine } = control
   const document: SessionDocument = {
     ...base,
-    revision: nextRevision(progress.storedRevision, parts.generateId('revision')),
+    revision: nextRevision(progress.storedRevision, engine.generateId('revision')),
     runStatus: 'aborted',
-    savedAt: new Date(parts.clock.now()).toISOString(),
+    savedAt: new Date(engine.clock.now()).toISOString(),
     error: [...base.error, error.message].slice(-maxErrors),
     usage: progress.usage ?? base.usage,
   }
-  return parts.session.access.write(document, progress.storedRevision, { appended: {} })
+  return engine.session.access.write(document, progress.storedRevision, { appended: {} })
 }

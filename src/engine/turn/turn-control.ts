@@ -5,8 +5,8 @@
 import { TurnTimeoutError } from '../../errors/engine-errors.js'
 import type { FlowError } from '../../errors/flow-error.js'
 import { SessionStoreError } from '../../errors/session-errors.js'
-import type { Sequel } from '../../session/flow-session.js'
-import type { EngineParts } from '../engine-context.js'
+import type { AfterTurnTask } from '../../session/flow-session.js'
+import type { EngineContext } from '../engine-context.js'
 import type { EngineEventMap, EngineEventName } from '../engine-events.js'
 import type { TurnStream } from './turn-stream.js'
 
@@ -14,8 +14,8 @@ import type { TurnStream } from './turn-stream.js'
 type Extra<Name extends EngineEventName> = Omit<EngineEventMap[Name], 'sessionId' | 'flowName' | 'turnId' | 'at'>
 
 /** One turn under way. */
-export class TurnScope {
-  readonly parts: EngineParts
+export class TurnControl {
+  readonly engine: EngineContext
   readonly turnId: string
   readonly flowName: string
   /** The session's ID as far as it is known: the one asked for, then the one it is stored under. */
@@ -25,48 +25,48 @@ export class TurnScope {
   /** Called when the turn is given up: ends what it waits for just now, its timers first of all. */
   pending: ((reason: FlowError) => void) | undefined
   /** What is to go on under the session's lock when the turn is answered. */
-  sequel: Sequel | undefined
+  afterTurnTask: AfterTurnTask | undefined
   /** Called when the turn has been settled, one way or another. */
   onSettled: (() => void) | undefined
   #controller: AbortController | undefined
-  #givenUp: FlowError | undefined
+  #aborted: FlowError | undefined
   #reject: ((error: FlowError) => void) | undefined
   #over = false
   readonly #stream: TurnStream | undefined
   readonly #held: (() => void)[] = []
 
   /** @param turnId - Default: a new one. */
-  constructor(parts: EngineParts, flowName: string, sessionId: string, stream?: TurnStream, turnId?: string) {
-    this.parts = parts
+  constructor(engine: EngineContext, flowName: string, sessionId: string, stream?: TurnStream, turnId?: string) {
+    this.engine = engine
     this.flowName = flowName
     this.sessionId = sessionId
     this.#stream = stream
-    this.turnId = turnId ?? parts.generateId('turn')
+    this.turnId = turnId ?? engine.generateId('turn')
   }
 
   /** When the turn is given up at the latest, on the engine's clock. */
   get deadlineAt(): number {
-    return this.startedAt + this.parts.limits.turnTimeoutMs
+    return this.startedAt + this.engine.limits.turnTimeoutMs
   }
 
   /** Who reads the turn while it runs; `undefined` where nobody does, or the turn was given up. */
   get stream(): TurnStream | undefined {
-    return this.#givenUp === undefined ? this.#stream : undefined
+    return this.#aborted === undefined ? this.#stream : undefined
   }
 
   /** Fires when the turn is given up. Made when it is first asked for: most turns never need one. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController()
-      if (this.#givenUp !== undefined) this.#controller.abort(this.#givenUp)
+      if (this.#aborted !== undefined) this.#controller.abort(this.#aborted)
     }
     return this.#controller.signal
   }
 
   /** Gives the turn up. Only the first call counts. */
-  giveUp(error: FlowError): void {
-    if (this.#givenUp !== undefined || this.#over) return
-    this.#givenUp = error
+  abort(error: FlowError): void {
+    if (this.#aborted !== undefined || this.#over) return
+    this.#aborted = error
     this.#controller?.abort(error)
     this.pending?.(error)
     this.#reject?.(error)
@@ -74,7 +74,7 @@ export class TurnScope {
 
   /** Gives the turn up because its time is over. */
   expire(): void {
-    this.giveUp(new TurnTimeoutError({ timeoutMs: this.parts.limits.turnTimeoutMs, phase: 'turn' }))
+    this.abort(new TurnTimeoutError({ timeoutMs: this.engine.limits.turnTimeoutMs, phase: 'turn' }))
   }
 
   /** The flow's part is done: from here on the turn can no longer be given up, only fail. */
@@ -85,8 +85,8 @@ export class TurnScope {
   /** Keeps a stored session from being evicted until the turn has ended. */
   hold(sessionId: string): void {
     try {
-      const letGo = this.parts.session.access.store.hold?.(sessionId)
-      if (letGo !== undefined) this.#held.push(letGo)
+      const release = this.engine.session.access.store.hold?.(sessionId)
+      if (release !== undefined) this.#held.push(release)
     } catch (cause) {
       throw new SessionStoreError({ operation: 'load', sessionId, cause })
     }
@@ -94,9 +94,9 @@ export class TurnScope {
 
   /** The turn is settled: lets go of what it held, and tells who waits for it. */
   end(): void {
-    for (const letGo of this.#held) {
+    for (const release of this.#held) {
       try {
-        letGo()
+        release()
       } catch {
         // The turn is settled; a store that stumbles here must not change its reply.
       }
@@ -106,7 +106,7 @@ export class TurnScope {
 
   /** Runs `work` until it settles or the turn is given up, whichever comes first. */
   race<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#givenUp !== undefined) return Promise.reject(this.#givenUp)
+    if (this.#aborted !== undefined) return Promise.reject(this.#aborted)
     return new Promise((resolve, reject) => {
       this.#reject = reject
       work().then(resolve, reject)
@@ -115,22 +115,22 @@ export class TurnScope {
 
   /** Stops code that runs on after the turn was given up. To be called after each await. */
   check(): void {
-    if (this.#givenUp !== undefined) throw this.#givenUp
+    if (this.#aborted !== undefined) throw this.#aborted
   }
 
   /** Whether somebody would hear {@link emit}: a payload that nobody gets need not be made. */
-  isHeard(name: EngineEventName): boolean {
-    return this.#givenUp === undefined && this.parts.events.has(name)
+  hasListeners(name: EngineEventName): boolean {
+    return this.#aborted === undefined && this.engine.events.has(name)
   }
 
   /** Tells the engine's listeners, unless the turn was given up. */
   emit<Name extends EngineEventName>(name: Name, extra: Extra<Name>): void {
-    if (this.#givenUp === undefined) this.announce(name, extra)
+    if (this.#aborted === undefined) this.report(name, extra)
   }
 
   /** Tells the engine's listeners, in any case: how the turn was settled. */
-  announce<Name extends EngineEventName>(name: Name, extra: Extra<Name>): void {
-    const { events, clock } = this.parts
+  report<Name extends EngineEventName>(name: Name, extra: Extra<Name>): void {
+    const { events, clock } = this.engine
     if (!events.has(name)) return
     const { sessionId, flowName, turnId } = this
     events.emit(name, { sessionId, flowName, turnId, at: clock.now(), ...extra } as unknown as EngineEventMap[Name])

@@ -30,8 +30,8 @@ function settle(): Promise<void> {
 describe('the pieces', () => {
   test('come in the order in which they were told, the result last', async () => {
     const stream = streamOf(async (turn) => {
-      turn.tell({ type: 'session', session: 's' })
-      turn.tell({ type: 'step', step: 'Talk' })
+      turn.send({ type: 'session', session: 's' })
+      turn.send({ type: 'step', step: 'Talk' })
       await turn.sendText('Hel')
       await turn.sendText('')
       await turn.sendText('lo.')
@@ -237,7 +237,7 @@ describe('a reader that is slow', () => {
 
   test('and pieces that are not waited for: there is room again when enough of them were read', async () => {
     const stream = streamOf(async (turn) => {
-      for (let step = 0; step < 20; step++) turn.tell({ type: 'step', step: `${step}` })
+      for (let step = 0; step < 20; step++) turn.send({ type: 'step', step: `${step}` })
       await turn.room()
       return ''
     })

@@ -81,7 +81,7 @@ export class TurnStream implements FlowStream {
   }
 
   /** Sends a piece that is not waited for. */
-  tell(event: FlowStreamEvent): void {
+  send(event: FlowStreamEvent): void {
     if (this.#ended) return
     const reader = this.#reader
     if (reader === undefined) return void this.#waiting.push(event)
@@ -93,7 +93,7 @@ export class TurnStream implements FlowStream {
   sendText(text: string): Promise<void> | undefined {
     if (text === '') return undefined
     this.#text += text
-    this.tell({ type: 'text-delta', text })
+    this.send({ type: 'text-delta', text })
     return this.room()
   }
 
@@ -114,7 +114,7 @@ export class TurnStream implements FlowStream {
   reset(reason: StreamResetReason): void {
     if (this.#text === '') return
     this.#text = ''
-    this.tell({ type: 'reset', reason })
+    this.send({ type: 'reset', reason })
   }
 
   #begin(): void {
@@ -129,11 +129,11 @@ export class TurnStream implements FlowStream {
   async #run(): Promise<void> {
     const { response, error, encoding } = await this.#start(this)
     this.#stopListening?.()
-    if (error !== undefined) this.tell({ type: 'error', response, error })
+    if (error !== undefined) this.send({ type: 'error', response, error })
     else {
       // What was streamed is the reply, or it does not count.
       if (this.#text !== response.message) this.reset('reply')
-      this.tell(encoding === undefined ? { type: 'result', response } : { type: 'result', response, encoding })
+      this.send(encoding === undefined ? { type: 'result', response } : { type: 'result', response, encoding })
     }
     this.#end()
   }

@@ -1,16 +1,16 @@
-/** The {@link Turn} that flow code sees, over the draft and the scope of the turn under way. */
+/** The {@link Turn} that flow code sees, over the draft and the control of the turn under way. */
 import type { StepConstructor } from '../../flow/base-step.js'
 import type { Flow } from '../../flow/flow.js'
 import type { FlowLogger, FlowServices, Turn, TurnSession } from '../../flow/turn.js'
 import { deepFreeze, type JsonObject } from '../../util/json.js'
 import type { CheckedInput } from '../input/check-input.js'
 import type { FlowSteps } from './collect-steps.js'
-import type { TurnScope } from './turn-control.js'
+import type { TurnControl } from './turn-control.js'
 import { storableContext, type TurnDraft } from './turn-draft.js'
 
-/** What an {@link ActiveTurn} is made of. */
-export interface ActiveTurnOptions {
-  readonly scope: TurnScope
+/** What an {@link TurnView} is made of. */
+export interface TurnViewOptions {
+  readonly control: TurnControl
   readonly draft: TurnDraft
   readonly flow: Flow
   readonly steps: FlowSteps
@@ -19,16 +19,16 @@ export interface ActiveTurnOptions {
 }
 
 /** A turn under way. The engine moves `message` and `entered` along; flow code reads them. */
-export class ActiveTurn implements Turn {
+export class TurnView implements Turn {
   message: string
   entered = false
   readonly number: number
   readonly attachments: CheckedInput['attachments']
   readonly transient: Map<string, unknown> = new Map()
-  readonly #options: ActiveTurnOptions
+  readonly #options: TurnViewOptions
   #context: { readonly of: object; readonly merged: JsonObject } | undefined
 
-  constructor(options: ActiveTurnOptions) {
+  constructor(options: TurnViewOptions) {
     this.#options = options
     this.message = options.input.userMessage
     this.attachments = options.input.attachments
@@ -36,31 +36,31 @@ export class ActiveTurn implements Turn {
   }
 
   get signal(): AbortSignal {
-    return this.#options.scope.signal
+    return this.#options.control.signal
   }
 
   get context(): JsonObject {
-    const { draft, flow, input, scope } = this.#options
+    const { draft, flow, input, control } = this.#options
     const own = flow.context
     if (this.#context?.of !== own) {
       // What the turn began with is checked and frozen; what was added since is the flow's own object.
       const stored =
-        own === draft.base.flow.context ? draft.base.flow.context : storableContext(own, scope.parts.limits)
+        own === draft.base.flow.context ? draft.base.flow.context : storableContext(own, control.engine.limits)
       this.#context = { of: own, merged: deepFreeze({ ...stored, ...input.serverContext }) }
     }
     return this.#context.merged
   }
 
   get services(): FlowServices {
-    return this.#options.scope.parts.services
+    return this.#options.control.engine.services
   }
 
   get session(): TurnSession {
-    const { scope, draft, isNew } = this.#options
+    const { control, draft, isNew } = this.#options
     const { owner, createdAt } = draft.base
     return Object.freeze({
-      id: scope.sessionId,
-      flowName: scope.flowName,
+      id: control.sessionId,
+      flowName: control.flowName,
       isNew,
       createdAt,
       ...(owner === undefined ? {} : { owner }),
@@ -82,10 +82,10 @@ export class ActiveTurn implements Turn {
   }
 
   #write(level: keyof FlowLogger, text: string, fields: Readonly<Record<string, unknown>> | undefined): void {
-    const { scope, draft } = this.#options
-    const { sessionId, flowName, turnId } = scope
+    const { control, draft } = this.#options
+    const { sessionId, flowName, turnId } = control
     const write = async (): Promise<void> =>
-      scope.parts.logger[level](text, { sessionId, flowName, turnId, step: draft.currentStep, ...fields })
+      control.engine.logger[level](text, { sessionId, flowName, turnId, step: draft.currentStep, ...fields })
     // A logger that throws or rejects must not touch the turn.
     write().catch(() => undefined)
   }
