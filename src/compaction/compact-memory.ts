@@ -63,8 +63,8 @@ export class PolicyKeeper implements Compactor {
   }
 
   /** Cuts windows, and finds out which summaries are due. */
-  start(control: TurnControl, draft: TurnDraft, budget: BudgetCheck | undefined): Compaction | undefined {
-    const { memory, base } = draft
+  start(control: TurnControl, draft: TurnDraft): Compaction | undefined {
+    const { memory, base, budget } = draft
     const windows: { readonly namespace: string; readonly removed: number; readonly kept: number }[] = []
     const due: DueSummary[] = []
     for (const [namespace, policy] of this.#policies) {

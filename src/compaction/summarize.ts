@@ -3,8 +3,8 @@
  * told as one text, so that no provider asks for the tools that it speaks of, and nothing in it speaks for the user.
  */
 import type { BudgetCheck } from '../engine/model-call/budget-check.js'
-import { callModel, textOf } from '../engine/model-call/call-model.js'
-import { modelError } from '../engine/model-call/model-answer.js'
+import { chooseModel } from '../engine/model-call/choose-model.js'
+import { modelError, textOf } from '../engine/model-call/model-answer.js'
 import type { TurnControl } from '../engine/turn/turn-control.js'
 import type { TurnDraft } from '../engine/turn/turn-draft.js'
 import type { RollingSummary } from '../flow/compaction.js'
@@ -48,9 +48,9 @@ export async function summarize(control: TurnControl, task: SummaryTask): Promis
   const models = selectionsOf(policy, namespace).map((selection) => control.engine.models.resolve(selection))
   const maxCharacters = policy.maxSummaryCharacters ?? 8_000
   const number = messages.at(-1)?.turn ?? 0
-  const run = { control, budget, modelCalls, draft: { usage }, turn: { number } }
+  const draft = { usage, budget, modelCalls, turnNumber: number }
   const { parts, resolved, finishReason } = await control.race(() =>
-    callModel(run, {
+    chooseModel(control, draft, {
       stepId: `memory:${namespace}`,
       models,
       system: `${policy.prompt ?? defaultPrompt}\nAt most ${maxCharacters} characters.`,

@@ -1,7 +1,7 @@
 /** What the engine asks of a compactor, which keeps memories short. A flow brings one with its policies (`src/compaction`). */
+import type { FlowRegistry } from '../flow/flow-registry.js'
 import type { ModelBudgets } from '../model/model-budget.js'
 import type { SessionDocument } from '../session/session-document.js'
-import type { BudgetCheck } from './model-call/budget-check.js'
 import type { FlowSteps } from './turn/collect-steps.js'
 import type { TurnControl } from './turn/turn-control.js'
 import type { TurnDraft } from './turn/turn-draft.js'
@@ -16,10 +16,15 @@ export interface Compactor {
    */
   check(control: TurnControl, steps: FlowSteps, budgets: readonly ModelBudgets[]): void
   /** Called when the turn has its reply, before the commit. Returns `undefined` where nothing is too long. */
-  start(control: TurnControl, draft: TurnDraft, budget: BudgetCheck | undefined): Compaction | undefined
+  start(control: TurnControl, draft: TurnDraft): Compaction | undefined
 }
 
 /** What the compaction of one turn has left to do when the turn is stored. */
 export interface Compaction {
   committed(document: SessionDocument): void
+}
+
+/** The compactor of a flow; `undefined` where it has no policies. The registry keeps compactors without knowing their type. */
+export function compactorOf(flows: FlowRegistry, flowName: string): Compactor | undefined {
+  return flows.keeperOf(flowName) as Compactor | undefined
 }

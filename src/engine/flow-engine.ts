@@ -1,23 +1,19 @@
 /**
- * The one runtime object an application holds: it owns the registries, the sessions and the events, and hands the work
- * to the modules beside it.
+ * The engine: the object through which an application runs flows. It only delegates: `engine-context.ts` makes what it is
+ * made of, `execute-turn.ts` runs a turn, `remove-session.ts` removes a session, `close-engine.ts` closes it.
  */
-import { setDeadline, systemClock } from '../config/clock.js'
 import { ConfigManager } from '../config/config-manager.js'
-import { EngineClosedError, invalidInput, TurnAbortedError, TurnTimeoutError } from '../errors/engine-errors.js'
-import { type FlowConstructor, type FlowRegistration, FlowRegistry } from '../flow/flow-registry.js'
-import type { FlowServices } from '../flow/turn.js'
+import type { FlowConstructor, FlowRegistration } from '../flow/flow-registry.js'
 import type { Model, ModelProviderAdapter, ResolvedModelSelection, RuntimeModel } from '../model/model-provider.js'
-import { ModelRegistry } from '../model/model-registry.js'
-import { FlowSession, type LockWait } from '../session/flow-session.js'
+import type { FlowSession } from '../session/flow-session.js'
 import type { SessionDocument } from '../session/session-document.js'
 import type { SessionStore } from '../session/session-store.js'
-import { StoreAccess, writeAttempts } from '../session/store-access.js'
-import { checkStore, createStore, prepareStore } from '../stores/create-store.js'
+import { prepareStore } from '../stores/create-store.js'
 import { deepFreeze } from '../util/json.js'
-import type { EngineContext } from './engine-context.js'
-import { type EngineEventName, EngineEvents, type EngineListener } from './engine-events.js'
-import { type EngineLimits, limitExceeded, resolveLimits } from './engine-limits.js'
+import { closeEngine } from './close-engine.js'
+import { createEngineContext, type EngineContext } from './engine-context.js'
+import type { EngineEventName, EngineListener } from './engine-events.js'
+import type { EngineLimits } from './engine-limits.js'
 import type {
   DeleteOptions,
   DeleteResult,
@@ -27,15 +23,10 @@ import type {
   FlowRunInput,
   RunResponseType,
 } from './engine-options.js'
-import { asFlowError } from './error-text.js'
-import { createGenerateId } from './generate-id.js'
-import { type CheckedInput, checkConfig, checkSessionId, checkTurnInput, isSessionId } from './input/check-input.js'
-import { resolveModelOptions } from './model-call/model-options.js'
-import { removeSession } from './remove-session.js'
+import { executeTurn } from './execute-turn.js'
+import { isSessionId } from './input/check-input.js'
+import { executeDelete } from './remove-session.js'
 import type { FlowStream } from './turn/flow-stream.js'
-import { deleteFailure, deleteSuccess, failureEnvelope } from './turn/run-envelope.js'
-import { runTurn } from './turn/run-turn.js'
-import { TurnControl } from './turn/turn-control.js'
 import { TurnStream } from './turn/turn-stream.js'
 
 /**
@@ -61,31 +52,11 @@ export class FlowEngine {
    * must be prepared.
    */
   constructor(options: FlowEngineOptions = {}) {
-    const clock = options.clock ?? systemClock
-    const limits = resolveLimits(options.limits)
-    const store = checkStore(options.sessionStore) ?? createStore(options.configManager ?? new ConfigManager(), clock)
-    const unknownSession = options.unknownSession ?? 'new'
-    if (unknownSession !== 'new' && unknownSession !== 'reject') {
-      throw invalidInput("The engine option unknownSession must be 'new' or 'reject'.")
-    }
-    this.#context = {
-      clock,
-      limits,
-      generateId: createGenerateId(options.generateId),
-      events: new EngineEvents(options.onListenerError ?? reportToConsole),
-      flows: new FlowRegistry(),
-      models: new ModelRegistry(),
-      session: new FlowSession(new StoreAccess({ store, clock, storeTimeoutMs: limits.storeTimeoutMs })),
-      services: options.services ?? ({} as FlowServices),
-      logger: options.logger ?? console,
-      ...resolveModelOptions(options),
-      unknownSession,
-      turns: new Set<TurnControl>(),
-    }
+    this.#context = createEngineContext(options)
     this.#context.models.registerProviders(options.providers ?? [], true)
     this.#context.models.registerModels(options.models ?? [], true)
     if (options.flows !== undefined) this.registerFlows(options.flows)
-    this.#listenTo(store)
+    this.#listenTo(this.#context.session.access.store)
   }
 
   /**
@@ -106,8 +77,8 @@ export class FlowEngine {
   }
 
   /**
-   * Registers flows: a list, each under its `static id`, or a map whose keys equal those IDs. A batch with a fault in
-   * it registers nothing.
+   * Registers flows: a list, each under its `static id`, or a map whose keys equal those IDs. If one of them cannot be
+   * registered, none is.
    *
    * @returns This engine.
    * @throws `FlowRegistrationError`
@@ -135,7 +106,7 @@ export class FlowEngine {
   /**
    * Registers model providers.
    *
-   * @param replace - Whether one of the same name is replaced. Default: the one in place stays.
+   * @param replace - Whether a provider of the same name is replaced. Default: it stays.
    */
   registerProviders(providers: readonly ModelProviderAdapter[], replace = false): this {
     this.#context.models.registerProviders(providers, replace)
@@ -150,7 +121,7 @@ export class FlowEngine {
   /**
    * Registers entries of the model catalog.
    *
-   * @param replace - Whether one of the same provider and name is replaced. Default: the one in place stays.
+   * @param replace - Whether a model of the same provider and name is replaced. Default: it stays.
    * @throws `FlowRegistrationError` for a parameter schema that validates asynchronously.
    */
   registerModels(models: readonly Model[], replace = false): this {
@@ -182,8 +153,8 @@ export class FlowEngine {
   }
 
   /** Runs one user turn. Never rejects: a failure is an envelope with `success: false`. */
-  async run(input: FlowRunInput): Promise<RunResponseType> {
-    return (await this.execute(input)).response
+  run(input: FlowRunInput): Promise<RunResponseType> {
+    return this.execute(input).then(({ response }) => response)
   }
 
   /**
@@ -197,22 +168,21 @@ export class FlowEngine {
     sessionId?: string,
     context?: Readonly<Record<string, unknown>>,
   ): Promise<RunResponseType> {
-    const result = await this.#execute(
-      () => sessionId,
-      (checkedId) => checkTurnInput({ flowName, userMessage, sessionId: checkedId, context }, this.#context.limits),
-    )
+    // The types are the caller's promise. What was passed is checked.
+    const input = { flowName, userMessage, sessionId } as FlowRunInput
+    const result = await executeTurn(this.#context, input, context)
     return result.response
   }
 
-  /** Runs one user turn like {@link FlowEngine.run}, and tells the error. Never rejects. */
+  /** Runs one user turn like {@link FlowEngine.run}, and returns the error too. Never rejects. */
   execute(input: FlowRunInput): Promise<ExecuteResult> {
-    return this.#run(input, undefined)
+    return executeTurn(this.#context, input)
   }
 
   /**
-   * Runs one user turn like {@link FlowEngine.run}, and tells it piece by piece while it runs: the text of the reply, the
-   * steps and tools. All of it is provisional until the last piece, which is `result` after the commit, or `error`.
-   * The turn begins when the first piece is asked for, and waits for a slow reader, up to its deadline. Leaving the loop
+   * Runs one user turn like {@link FlowEngine.run}, and streams it piece by piece while it runs: the text of the reply, the
+   * steps and tools. All pieces are provisional until the last one, which is `result` after the commit, or `error`.
+   * The turn begins when the first piece is read, and waits for a slow reader, up to its deadline. Leaving the loop
    * early aborts it; the session stays as it was, unless the commit has begun.
    *
    * @returns The pieces, to be read once. Reading never rejects.
@@ -226,10 +196,10 @@ export class FlowEngine {
    * ```
    */
   stream(input: FlowRunInput): FlowStream {
-    return new TurnStream((stream) => this.#run(input, stream))
+    return new TurnStream((stream) => executeTurn(this.#context, input, undefined, stream))
   }
 
-  /** The sessions of this engine: their lock is the application's to use. */
+  /** The sessions of this engine. The application may use their locks. */
   getFlowSession(): FlowSession {
     return this.#context.session
   }
@@ -250,22 +220,9 @@ export class FlowEngine {
     return (await this.executeDelete(sessionId, options)).result
   }
 
-  /** Removes a stored session like {@link FlowEngine.deleteSession}, and tells the error. Never rejects. */
-  async executeDelete(sessionId: string, options?: DeleteOptions): Promise<ExecuteDeleteResult> {
-    if (sessionId === '') return deleteSuccess('')
-    try {
-      const { session, events, clock } = this.#context
-      const checkedId = checkSessionId(sessionId ?? null) as string
-      const removed = await session.hold(
-        checkedId,
-        () => removeSession(session.access, checkedId, options),
-        () => this.#deleteWait(),
-      )
-      if (removed && events.has('session:deleted')) events.emit('session:deleted', { sessionId, at: clock.now() })
-      return deleteSuccess(sessionId)
-    } catch (error) {
-      return deleteFailure(typeof sessionId === 'string' && isSessionId(sessionId) ? sessionId : '', asFlowError(error))
-    }
+  /** Removes a stored session like {@link FlowEngine.deleteSession}, and returns the error too. Never rejects. */
+  executeDelete(sessionId: string, options?: DeleteOptions): Promise<ExecuteDeleteResult> {
+    return executeDelete(this.#context, sessionId, options)
   }
 
   /** @deprecated Use {@link FlowEngine.deleteSession}. */
@@ -274,7 +231,7 @@ export class FlowEngine {
   }
 
   /**
-   * Calls `listener` at each event of a name. What it throws or rejects with goes to `onListenerError`.
+   * Calls `listener` for each event of a name. What it throws or rejects with is passed to `onListenerError`.
    *
    * @returns This engine.
    */
@@ -283,13 +240,13 @@ export class FlowEngine {
     return this
   }
 
-  /** Calls `listener` at the next event of a name, and not again. */
+  /** Calls `listener` for the next event of a name, and not again. */
   once<Name extends EngineEventName>(name: Name, listener: EngineListener<Name>): this {
     this.#context.events.once(name, listener)
     return this
   }
 
-  /** Takes a listener back. */
+  /** Removes a listener. */
   off<Name extends EngineEventName>(name: Name, listener: EngineListener<Name>): this {
     this.#context.events.off(name, listener)
     return this
@@ -302,26 +259,8 @@ export class FlowEngine {
    * @throws `SessionStoreError` (rejects) where the store could not be closed.
    */
   close(): Promise<void> {
-    this.#closed ??= this.#close()
+    this.#closed ??= closeEngine(this.#context)
     return this.#closed
-  }
-
-  async #close(): Promise<void> {
-    const { session, limits, turns } = this.#context
-    await this.#atMost(limits.closeTimeoutMs, session.close())
-    for (const control of turns) control.abort(new EngineClosedError())
-    // Those given up settle at once; a commit under way has deadlines of its own.
-    await this.#atMost(limits.storeTimeoutMs * writeAttempts, Promise.all(Array.from(turns, settlementOf)))
-    await session.access.close()
-  }
-
-  async #atMost(ms: number, work: Promise<unknown>): Promise<void> {
-    let cancel!: () => void
-    const timeout = new Promise<void>((resolve) => {
-      cancel = setDeadline(this.#context.clock, ms, resolve)
-    })
-    await Promise.race([work, timeout])
-    cancel()
   }
 
   #listenTo(store: SessionStore): void {
@@ -332,84 +271,4 @@ export class FlowEngine {
       events.emit('session:under-replicated', { sessionId, replicas, wanted, at: clock.now() })
     })
   }
-
-  #run(input: FlowRunInput, stream: TurnStream | undefined): Promise<ExecuteResult> {
-    const { limits } = this.#context
-    return this.#execute(
-      () => input.sessionId,
-      (sessionId) => {
-        const { flowName, userMessage, attachments, signal, owner, serverContext } = input
-        const config = checkConfig(input.config, limits)
-        const context = config === undefined ? undefined : { config }
-        const unchecked = { flowName, userMessage, attachments, sessionId, context, signal, owner, serverContext }
-        const checked = checkTurnInput(unchecked, limits)
-        if (stream === undefined) return checked
-        stream.followSignal(checked.signal)
-        return { ...checked, signal: stream.signal }
-      },
-      stream,
-    )
-  }
-
-  /** The first two are called inside the guard: a caller's own object may throw where it is read. */
-  async #execute(
-    readSessionId: () => unknown,
-    check: (sessionId: string | undefined) => CheckedInput,
-    stream?: TurnStream,
-  ): Promise<ExecuteResult> {
-    let givenId = ''
-    try {
-      const sessionId = checkSessionId(readSessionId())
-      givenId = sessionId ?? ''
-      const input = check(sessionId)
-      if (input.signal?.aborted === true) throw new TurnAbortedError({ cause: input.signal.reason })
-      const control = new TurnControl(this.#context, input.flowName, givenId, stream)
-      return await this.#context.session.hold(
-        sessionId,
-        () => runTurn(control, input),
-        () => this.#turnWait(control, input),
-        control,
-      )
-    } catch (error) {
-      return failureEnvelope(givenId, asFlowError(error))
-    }
-  }
-
-  #turnWait(control: TurnControl, { signal }: CheckedInput): LockWait {
-    const { limits } = this.#context
-    return {
-      ...this.#deleteWait(),
-      holder: 'turn',
-      turnId: control.turnId,
-      counted: true,
-      signal,
-      onAbort: () => new TurnAbortedError({ cause: signal?.reason }),
-      onBlocked: (queued) => {
-        if (queued < limits.maxQueuedTurnsPerSession) return control.report('turn:queued', { queued })
-        throw limitExceeded(limits, 'maxQueuedTurnsPerSession', 'The number of turns that wait for this session')
-      },
-    }
-  }
-
-  #deleteWait(): LockWait {
-    const { clock, limits } = this.#context
-    return {
-      holder: 'delete',
-      counted: false,
-      atDeadline: (abort) =>
-        setDeadline(clock, limits.turnTimeoutMs, () =>
-          abort(new TurnTimeoutError({ timeoutMs: limits.turnTimeoutMs, phase: 'lock' })),
-        ),
-    }
-  }
-}
-
-function settlementOf(control: TurnControl): Promise<void> {
-  return new Promise((resolve) => {
-    control.onSettled = resolve
-  })
-}
-
-function reportToConsole(error: unknown, event: string): void {
-  console.error(`A listener of '${event}' failed.`, error)
 }

@@ -8,8 +8,8 @@ import { copyJson, deepFreeze, isPlainObject, type JsonObject, jsonSize, utf8Len
 import { type EngineLimits, limitExceeded } from '../engine-limits.js'
 import { checkAttachments } from './check-attachments.js'
 
-/** A turn to run, checked. */
-export interface CheckedInput {
+/** The input of one turn, checked. */
+export interface TurnInput {
   readonly flowName: string
   readonly userMessage: string
   /** Frozen, as its parts are. */
@@ -63,7 +63,7 @@ export function checkTurnInput(
     readonly serverContext?: unknown
   },
   limits: EngineLimits,
-): CheckedInput {
+): TurnInput {
   const { flowName, userMessage, signal, owner } = input
   if (typeof flowName !== 'string' || flowName === '') {
     throw invalidInput('flowName must be a string that is not empty.')

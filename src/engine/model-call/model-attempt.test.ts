@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { gate, never } from '../../../testing/contract/engine-harness.js'
 import { answer, delta, finish, pieces, type Watched, watched } from '../../../testing/contract/stream-harness.js'
 import { VirtualClock } from '../../../testing/index.js'
+import { Deadlines } from '../../config/deadlines.js'
 import { type ModelRequest, type ModelStreamPart, type RuntimeModel, TurnAbortedError } from '../../index.js'
 import type { EngineContext } from '../engine-context.js'
 import { resolveLimits } from '../engine-limits.js'
@@ -29,11 +30,24 @@ interface Setting {
 function setting(limits: { readonly modelTimeoutMs?: number; readonly maxSessionBytes?: number } = {}): Setting {
   const clock = new VirtualClock()
   clocks.push(clock)
-  const parts = { clock, limits: resolveLimits(limits), generateId: () => 'turn' } as unknown as EngineContext
+  const engine = {
+    clock,
+    deadlines: new Deadlines(clock),
+    limits: resolveLimits(limits),
+    generateId: () => 'turn',
+  } as unknown as EngineContext
   const stream = new TurnStream(() => never())
-  const control = new TurnControl(parts, 'Test', 'session', stream)
+  const control = new TurnControl(engine, 'Test', 'session', stream)
   const origin = { flowName: 'Test', stepId: 'Talk', sessionId: 'session', turnNumber: 1, callNumber: 1, attempt: 1 }
-  const question = { system: 'Be kind.', messages: [], tools: [], output: undefined }
+  const question = {
+    stepId: 'Talk',
+    models: [],
+    streams: true,
+    system: 'Be kind.',
+    messages: [],
+    tools: [],
+    output: undefined,
+  }
   const attempt = new ModelAttempt(control, question, { temperature: 0 }, origin)
   return {
     clock,

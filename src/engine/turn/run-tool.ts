@@ -1,8 +1,7 @@
 /**
- * One tool call: found, its arguments validated, run within its time. What the model did wrong goes back to the model;
- * what the tool did wrong fails the turn.
+ * One tool call: the tool is found, its arguments are validated, and it runs within its time. A mistake of the model is
+ * returned to the model; a failure of the tool fails the turn.
  */
-import { setDeadline } from '../../config/clock.js'
 import { ToolExecutionError } from '../../errors/engine-errors.js'
 import { FlowError } from '../../errors/flow-error.js'
 import { type Tool, type ToolCall, ToolError } from '../../flow/tool.js'
@@ -14,14 +13,15 @@ import { copyJson, deepFreeze, type JsonValue } from '../../util/json.js'
 import { limitExceeded } from '../engine-limits.js'
 import { thrownText } from '../error-text.js'
 import type { TurnControl } from './turn-control.js'
+import type { TurnDraft } from './turn-draft.js'
 
-/** What a call came to: a result for the model, and a transition where the tool moved the conversation. */
+/** The outcome of a call: a result for the model, and a transition where the tool moved the conversation. */
 export interface ToolOutcome {
   readonly result: ToolResultPart
   readonly transition?: Transition
 }
 
-/** The result of a tool that has nothing to say. */
+/** The result of a tool that returns nothing. */
 const done = 'Done.'
 
 /** A frozen result part. */
@@ -32,11 +32,11 @@ export function toolResult(call: ToolCallPart, output: JsonValue, isError = fals
 
 /** Runs one call. */
 export async function runTool(
+  control: TurnControl,
+  draft: TurnDraft,
+  turn: Turn,
   call: ToolCallPart,
   tools: ReadonlyMap<string, Tool>,
-  turn: Turn,
-  control: TurnControl,
-  step: string,
 ): Promise<ToolOutcome> {
   const tool = tools.get(call.toolName)
   if (tool === undefined) {
@@ -45,8 +45,7 @@ export async function runTool(
   }
   const startedAt = control.engine.clock.now()
   const { toolCallId } = call
-  const names = { step, tool: tool.name, toolCallId }
-
+  const names = { step: draft.stepId, tool: tool.name, toolCallId }
   control.emit('tool:start', names)
   control.stream?.send({ type: 'tool-start', tool: tool.name, toolCallId })
   let success = false
@@ -104,17 +103,17 @@ function resultOf(tool: Tool, returned: unknown, control: TurnControl): JsonValu
   return deepFreeze(copyJson(returned, 'result', control.engine.limits.maxJsonDepth, refuse))
 }
 
-/** Runs `execute` under `toolTimeoutMs`. A tool that comes back later is not listened to. */
+/** Runs `execute` under `toolTimeoutMs`. A result that comes later is ignored. */
 function withinTime(
   tool: Tool,
   call: ToolCallPart,
   control: TurnControl,
   execute: (toolCall: ToolCall) => unknown,
 ): Promise<unknown> {
-  const { clock, limits } = control.engine
+  const { deadlines, limits } = control.engine
   return new Promise((resolve, reject) => {
     let controller: AbortController | undefined
-    const stopDeadline = setDeadline(clock, limits.toolTimeoutMs, () => {
+    const deadline = deadlines.set(limits.toolTimeoutMs, () => {
       const error = limitExceeded(limits, 'toolTimeoutMs', `The time of tool '${tool.name}'`)
       controller?.abort(error)
       reject(error)
@@ -127,13 +126,13 @@ function withinTime(
         return AbortSignal.any([control.signal, controller.signal])
       },
     }
-    control.pending = stopDeadline
+    control.pending = () => deadline?.cancel()
     const settle = async (): Promise<unknown> => execute(toolCall)
     settle()
       .then(resolve, reject)
       .finally(() => {
         control.pending = undefined
-        stopDeadline()
+        deadline?.cancel()
       })
   })
 }

@@ -13,7 +13,13 @@ function made() {
   const events = new EngineEvents(() => undefined)
   const session = new FlowSession(new StoreAccess({ store, clock, storeTimeoutMs: 5000 }))
   // What a control uses of an engine.
-  const engine = { clock, events, session, generateId: (kind: string) => `${kind}-1` } as unknown as EngineContext
+  const engine = {
+    clock,
+    events,
+    session,
+    turns: new Set(),
+    generateId: (kind: string) => `${kind}-1`,
+  } as unknown as EngineContext
   return { clock, store, events, control: new TurnControl(engine, 'Talk', 'one') }
 }
 

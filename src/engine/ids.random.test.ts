@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { createRandomId } from './random-id.js'
+import { createRandomId } from './ids.js'
 
 afterEach(() => {
   vi.restoreAllMocks()
