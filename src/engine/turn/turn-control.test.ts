@@ -192,3 +192,41 @@ describe('hold and end', () => {
     expect(journal).toEqual(['one', 'two', 'settled'])
   })
 })
+
+describe('uninterrupted', () => {
+  test('work ends although the turn is aborted, and the abort comes after it', async () => {
+    const { control } = made()
+    const error = new TurnAbortedError()
+    const journal: string[] = []
+    let release!: () => void
+    const held = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const race = control.race(async () => {
+      await control.uninterrupted(async () => {
+        await held
+        journal.push('stored')
+      })
+      journal.push('never')
+    })
+    race.catch(() => journal.push('aborted'))
+    control.abort(error)
+    await settled()
+    expect(journal).toEqual([])
+    release()
+    await expect(race).rejects.toBe(error)
+    expect(journal).toEqual(['stored', 'aborted'])
+  })
+
+  test('the turn can be aborted again afterwards', async () => {
+    const { control } = made()
+    const error = new TurnAbortedError()
+    const race = control.race(async () => {
+      await control.uninterrupted(async () => undefined)
+      await new Promise(() => undefined)
+    })
+    await settled()
+    control.abort(error)
+    await expect(race).rejects.toBe(error)
+  })
+})

@@ -1,7 +1,16 @@
 import { describe, expect, test } from 'vitest'
 import { flowOf, place } from '../../../testing/contract/test-flows.js'
 import { Conversation, VirtualClock } from '../../../testing/index.js'
-import { go, LogicStep, reply, type SessionStep, Step, type Transition, type Turn } from '../../index.js'
+import {
+  go,
+  LogicStep,
+  reply,
+  type SessionDocument,
+  type SessionStep,
+  Step,
+  type Transition,
+  type Turn,
+} from '../../index.js'
 
 async function stepsOf(conversation: Conversation): Promise<Readonly<Record<string, SessionStep>>> {
   return (await conversation.document()).flow.steps
@@ -402,4 +411,16 @@ describe('the document of a turn', () => {
     )
     expect(await conversation.document()).toMatchObject({ runStatus: 'aborted', history: [{ message: 'Ada' }] })
   })
+})
+
+test('sessions share the entries of their sequences, one for each step', async () => {
+  const sequenceOf = async (): Promise<SessionDocument['flow']['sequence']> => {
+    await using conversation = new Conversation(Shared)
+    await conversation.say('Hi')
+    return (await conversation.document()).flow.sequence
+  }
+  const Shared = flowOf(place('Start'))
+  const [[one], [other]] = [await sequenceOf(), await sequenceOf()]
+  expect(one).toEqual({ step: 'Start', level: 0 })
+  expect(one).toBe(other)
 })
