@@ -52,7 +52,7 @@ const defaults: EngineLimits = {
 /**
  * Fills in the defaults.
  *
- * @throws {@link InvalidInputError} for an unknown limit, or a value that is no number above 0.
+ * @throws {@link InvalidInputError} for an unknown limit, or a value that is not a number above 0.
  */
 export function resolveLimits(limits?: Partial<EngineLimits>): EngineLimits {
   return withDefaults('Engine option limits', defaults, limits)

@@ -1,4 +1,4 @@
-/** What an engine is made of, and what its operations take and return. Types only: checking them is done elsewhere. */
+/** The options of an engine, and what its operations take and return. Types only: `engine-context.ts` and `input/` check them. */
 import type { Clock } from '../config/clock.js'
 import type { ConfigReader } from '../config/config-manager.js'
 import type { FlowError } from '../errors/flow-error.js'
@@ -16,12 +16,12 @@ import type { EngineLimits } from './engine-limits.js'
 export type IdKind = 'session' | 'revision' | 'turn'
 
 /**
- * How a call of a model is tried again that failed in a way that may pass. Before the attempt after the n-th it waits a
- * random time up to `baseDelayMs` x 2^(n-1), `maxDelayMs` at the most; longer where the provider said so. An attempt that
- * could not begin before the turn's deadline is not waited for.
+ * How a call of a model is repeated after a transient error. The delay after the n-th attempt is random, up to
+ * `baseDelayMs` x 2^(n-1) and at most `maxDelayMs`; longer where the provider asked for more. There is no further attempt
+ * where it could not begin before the turn's deadline.
  */
 export interface ModelRetryOptions {
-  /** Attempts at one model, the first one included. Default 3. 1: none is tried again. */
+  /** Attempts at one model, the first one included. Default 3. 1: no call is repeated. */
   readonly maxAttempts?: number
   /** Milliseconds. Default 500. */
   readonly baseDelayMs?: number
@@ -43,11 +43,11 @@ export interface FlowEngineOptions {
   readonly sessionStore?: SessionStore
   /** Limits; see {@link EngineLimits} for each default. */
   readonly limits?: Partial<EngineLimits>
-  /** How failed calls of models are tried again. */
+  /** How failed calls of models are repeated. */
   readonly modelRetry?: ModelRetryOptions
-  /** When a provider that fails is left alone. */
+  /** When a provider that keeps failing is not called for some time. */
   readonly circuitBreaker?: CircuitBreakerOptions
-  /** What turns and sessions may spend on models, beside the flow's own `budgets()`. Default: not bounded. */
+  /** What turns and sessions may spend on models, in addition to the flow's own `budgets()`. Default: not bounded. */
   readonly budgets?: ModelBudgets
   /** What flows need from the application: `turn.services`. Never stored. Default: `{}`. */
   readonly services?: FlowServices
@@ -80,7 +80,7 @@ export interface FlowRunInput {
   readonly sessionId?: string
   /** Stored as `{ config }` in the flow context, on the session's first turn. A plain object of plain JSON. */
   readonly config?: JsonObject
-  /** Cancels the turn: it is given up, and the session stays as it was. */
+  /** Cancels the turn: it is aborted, and the session stays as it was. */
   readonly signal?: AbortSignal
   /** The principal. It is stored with a new session; another principal's session is treated as unknown. */
   readonly owner?: string
@@ -126,8 +126,8 @@ export interface ExecuteDeleteResult {
   readonly error?: FlowError
 }
 
-/** What `deleteSession` takes beside the ID. */
+/** The options of `deleteSession`. */
 export interface DeleteOptions {
-  /** The principal: another principal's session is left alone, and success is reported. */
+  /** The principal: another principal's session is not removed, and success is reported. */
   readonly owner?: string
 }

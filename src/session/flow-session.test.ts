@@ -104,7 +104,7 @@ describe('FlowSession.withSessionLock', () => {
 })
 
 describe('FlowSession.hold', () => {
-  test('tells a caller that has to wait how many counted ones wait already', async () => {
+  test('passes the number of counted requests that wait already', async () => {
     const session = newSession()
     const held = gate()
     const seen: number[] = []

@@ -48,7 +48,7 @@ describe('SessionLock', () => {
     expect(lock.tryAcquire('a')).toBe(false)
   })
 
-  test('nobody can stand in line where nobody holds the lock', () => {
+  test('there is no queue where nobody holds the lock', () => {
     expect(() => new SessionLock().enqueue('a', true)).toThrow()
   })
 
@@ -143,7 +143,7 @@ describe('SessionLock', () => {
     expect(lock.size).toBe(0)
   })
 
-  test('whoever comes, leaves and lets go when, the lock does as a plain list would', async () => {
+  test('requests, cancels and releases in any order behave as with a plain list', async () => {
     const command = fc.record({
       action: fc.constantFrom('come', 'come', 'come', 'leave', 'release', 'release'),
       session: fc.constantFrom('a', 'b'),

@@ -133,7 +133,7 @@ describe('the flow with doubles', () => {
     const engine = new FlowEngine({ flows: [new ToolDoubles({}).replaceIn(Broken)], providers: [scriptedProvider([])] })
     const { response } = await engine.run({ flowName: 'Support', userMessage: 'Hi' }).then((r) => ({ response: r }))
     expect(response.message).toBe(
-      "Flow 'Support' lists something that is no step class; extend Step, LogicStep or EndStep.",
+      "Flow 'Support': steps() must list step classes; got undefined. Extend Step, LogicStep or EndStep.",
     )
   })
 })

@@ -1,6 +1,6 @@
 /**
- * The first look at what a caller passed: types, shapes and sizes, before a lock is taken or a flow is looked up. What
- * passes is copied, so that the caller cannot change it under way.
+ * The first check of what a caller passed: types, shapes and sizes, before a lock is taken or a flow is looked up. What
+ * is accepted is copied, so that the caller cannot change it during the turn.
  */
 import { InvalidInputError, invalidInput } from '../../errors/engine-errors.js'
 import type { FilePart, ImagePart } from '../../model/message.js'
@@ -69,7 +69,7 @@ export function checkTurnInput(
     throw invalidInput('flowName must be a string that is not empty.')
   }
   if (typeof userMessage !== 'string') throw invalidInput('userMessage must be a string.')
-  // The exact count only where it can matter: a UTF-16 unit takes three bytes at most.
+  // Bytes are counted only where the limit may be passed: a UTF-16 unit has at most three.
   if (userMessage.length * 3 > limits.maxMessageBytes && utf8Length(userMessage) > limits.maxMessageBytes) {
     throw limitExceeded(limits, 'maxMessageBytes', 'The user message')
   }
@@ -84,7 +84,7 @@ export function checkTurnInput(
   if (serverContext !== undefined && Object.hasOwn(serverContext, 'config')) {
     throw invalidInput("serverContext may not have the key 'config'.")
   }
-  // A config of the deepest kind, and the object around it.
+  // One level more than a config, which it may contain.
   const context = checkObject(input.context, 'context', limits.maxJsonDepth + 1)
   return { flowName, userMessage, attachments, sessionId: input.sessionId, context, signal, owner, serverContext }
 }

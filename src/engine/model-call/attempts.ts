@@ -38,7 +38,7 @@ export async function attemptModel(
     draft.budget?.check(draft.usage, startedAt)
     const openMs = breaker.waitFor(startedAt)
     if (openMs > 0) {
-      throw modelError(resolved, `Its provider failed too often and is left alone for another ${openMs} ms.`)
+      throw modelError(resolved, `Its provider failed too often and is not called for another ${openMs} ms.`)
     }
     let usage = noUsage
     try {

@@ -70,11 +70,11 @@ function partOf(part: MessagePart, resolved: ResolvedModel, maxDepth: number): M
     return Object.freeze({ type: part.type, text: part.text, ...data })
   }
   if (part?.type !== 'tool-call' || typeof part.toolCallId !== 'string' || typeof part.toolName !== 'string') {
-    throw modelError(resolved, 'It answered with a part that is no text, no reasoning and no tool call.')
+    throw modelError(resolved, 'It answered with a part that is not a text, a reasoning or a tool call.')
   }
   const { type, toolCallId, toolName } = part
   const refuse = (_problem: string, cause: Error): Error =>
-    modelError(resolved, `It called '${toolName}' with arguments that are no JSON.`, cause)
+    modelError(resolved, `It called '${toolName}' with arguments that are not valid JSON.`, cause)
   const input = deepFreeze(copyJson(part.input ?? {}, 'input', maxDepth, refuse))
   return Object.freeze({ type, toolCallId, toolName, input, ...data })
 }
@@ -87,7 +87,7 @@ function providerDataOf(
   const data: unknown = (part as Partial<TextPart> | null | undefined)?.providerData
   if (data === undefined) return undefined
   const refuse = (_problem: string, cause?: Error): Error =>
-    modelError(resolved, 'It answered with providerData that is no JSON object.', cause)
+    modelError(resolved, 'It answered with providerData that is not a JSON object.', cause)
   if (!isPlainObject(data)) throw refuse('')
   return { providerData: deepFreeze(copyJson(data, 'providerData', maxDepth, refuse) as JsonObject) }
 }

@@ -124,7 +124,7 @@ describe('a stream', () => {
   })
 
   const cut = 'The stream of its answer ended before it was finished.'
-  const garbage = 'It streamed a piece that is no text, no reasoning and no end.'
+  const garbage = 'It streamed a piece that is not a text, a reasoning or an end.'
   test.each<[string, unknown, { message: string; isRetryable: boolean }]>([
     ['ends without an answer', [delta('Hel')], { message: cut, isRetryable: true }],
     ['is empty', [], { message: cut, isRetryable: true }],
@@ -152,7 +152,7 @@ describe('a stream', () => {
     ],
     ['is undefined', () => undefined],
     ['is a promise of one', async () => pieces(finish('Hello.'))],
-    ['has an iterator that is none', () => ({ [Symbol.asyncIterator]: () => undefined })],
+    ['has an iterator that is undefined', () => ({ [Symbol.asyncIterator]: () => undefined })],
     ['has an iterator without next()', () => ({ [Symbol.asyncIterator]: () => ({}) })],
     [
       'throws at next()',
@@ -209,18 +209,18 @@ describe('a stream', () => {
     ['gives nothing', () => undefined],
     ['gives an object', () => ({})],
     ['is missing', undefined],
-    ['is no function', 5],
+    ['is not a function', 5],
   ])('whose return() %s ends all the same', async (_name, close) => {
-    for (const isGivenUp of [false, true]) {
+    for (const isAborted of [false, true]) {
       const { clock, control, attempt, stream } = setting()
       const reasons: unknown[] = []
       attempt.signal.addEventListener('abort', () => reasons.push(attempt.signal.reason))
-      const next = isGivenUp ? () => never() : async () => ({ done: false, value: finish('Hello.') })
+      const next = isAborted ? () => never() : async () => ({ done: false, value: finish('Hello.') })
       const running = attempt.stream(
         modelOf(() => ({ [Symbol.asyncIterator]: () => ({ next, return: close }) })),
         stream,
       )
-      if (!isGivenUp) expect(await running).toEqual(answer('Hello.'))
+      if (!isAborted) expect(await running).toEqual(answer('Hello.'))
       else {
         control.abort(aborted)
         expect(reasons).toEqual([aborted])
@@ -247,7 +247,7 @@ describe('a stream', () => {
     expect([seen.pulls, seen.closes]).toEqual([2, 1])
   })
 
-  test('that never lets a timer ring is given up at the deadline of its turn', async () => {
+  test('that never lets a timer ring is aborted at the deadline of its turn', async () => {
     const { clock, control, attempt, stream } = setting()
     const { signal } = attempt
     control.startedAt = clock.now()
@@ -279,7 +279,7 @@ describe('a stream', () => {
 describe('the time of an attempt', () => {
   const tooLong = 'It did not answer within the limit modelTimeoutMs (1000 ms).'
 
-  test('is modelTimeoutMs for a whole answer; what comes later is not heard', async () => {
+  test('is modelTimeoutMs for a whole answer; what comes later is ignored', async () => {
     const { clock, attempt } = setting({ modelTimeoutMs: 1_000 })
     const late = gate()
     const { signal } = attempt
@@ -366,7 +366,7 @@ describe('the time of an attempt', () => {
   })
 })
 
-describe('a turn that is given up', () => {
+describe('a turn that is aborted', () => {
   test('ends the attempt at once: timer, stream and signal; late pieces go nowhere', async () => {
     const { clock, control, attempt, stream, read } = setting()
     const late = gate()
@@ -389,7 +389,7 @@ describe('a turn that is given up', () => {
     expect(seen.pulls).toBe(2)
   })
 
-  test('is told by a signal that is asked for afterwards', async () => {
+  test('fires a signal that is read afterwards', async () => {
     const { control, attempt } = setting()
     void attempt.generate({ provider: 'scripted', name: 'scripted', generate: () => never() })
     control.abort(aborted)

@@ -121,7 +121,7 @@ export class ModelAttempt implements ModelRequest {
       const isThought = value?.type === 'reasoning-delta'
       const text: unknown = isThought || value?.type === 'text-delta' ? value.text : undefined
       if (typeof text !== 'string') {
-        throw new AttemptFailure('It streamed a piece that is no text, no reasoning and no end.', false)
+        throw new AttemptFailure('It streamed a piece that is not a text, a reasoning or an end.', false)
       }
       length += text.length
       // No session could store it, and it might never end.

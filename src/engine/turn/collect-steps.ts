@@ -99,7 +99,7 @@ export function collectSteps(flow: Flow, flowName: string): FlowSteps {
       ![Step, LogicStep, EndStep].some((kind) => stepClass.prototype instanceof kind)
     ) {
       throw registrationError(
-        `Flow '${flowName}' lists something that is no step class; extend Step, LogicStep or EndStep.`,
+        `Flow '${flowName}': steps() must list step classes; got ${kindOf(stepClass)}. Extend Step, LogicStep or EndStep.`,
       )
     }
     const id = checkStepId(stepClass, flowName)
@@ -117,6 +117,11 @@ export function collectSteps(flow: Flow, flowName: string): FlowSteps {
   for (const alias of aliases?.keys() ?? []) if (steps.has(alias)) throw twice(alias)
   const [first] = steps.keys()
   return new FlowSteps(flowName, steps, aliases ?? noAliases, flow.initialStep() ?? (first as string), end ?? End.id)
+}
+
+function kindOf(value: unknown): string {
+  if (typeof value === 'function') return value.name === '' ? 'a function without a name' : `'${value.name}'`
+  return value === null || value === undefined ? String(value) : `a value of type ${typeof value}`
 }
 
 function checkStepId(stepClass: StepConstructor, flowName: string): string {

@@ -1,10 +1,10 @@
-/** What the stream of a turn tells, piece by piece. Types only: making it is done elsewhere. */
+/** The pieces of a streamed turn. Types only: `turn-stream.ts` makes the stream. */
 import type { FlowError } from '../../errors/flow-error.js'
 import type { RunResponseType } from '../engine-options.js'
 
 /**
- * Why the text so far does not count: the call is tried again, on the same model or on the next one; the model called
- * tools or answers anew; the step moved on; or the reply became another.
+ * Why the text so far does not count: the call is repeated, with the same model or with the next one; the model called
+ * tools or answers again; the step moved on; or the reply is another text.
  */
 export type StreamResetReason = 'retry' | 'fallback' | 'tools' | 'repair' | 'step' | 'reply'
 

@@ -48,7 +48,8 @@ export async function runTurn(control: TurnControl, input: TurnInput): Promise<E
 async function runFlow(control: TurnControl, input: TurnInput): Promise<TurnDraft> {
   const { engine, flowName } = control
   const flow = createFlow(control, input)
-  await flow.init()
+  const initialising: unknown = flow.init()
+  if (initialising !== undefined) await initialising
   control.check()
   const steps = collectSteps(flow, flowName)
   const budgets = [engine.budgets, checkBudgets(flow.budgets(), `Flow '${flowName}': budgets()`)].filter(

@@ -39,7 +39,7 @@ describe('race', () => {
     await expect(control.race(() => Promise.reject(new Error('no')))).rejects.toThrow('no')
   })
 
-  test('ends when the turn is given up, and what comes later goes nowhere', async () => {
+  test('ends when the turn is aborted, and what comes later is ignored', async () => {
     const { control } = made()
     const error = new TurnAbortedError()
     for (const late of [async () => 1, () => Promise.reject(new Error('late'))]) {
@@ -103,7 +103,7 @@ describe('abort', () => {
     expect([late.signal.aborted, late.signal.reason]).toEqual([true, error])
   })
 
-  test('check says nothing before', () => {
+  test('check does nothing before', () => {
     expect(() => made().control.check()).not.toThrow()
   })
 })
@@ -111,30 +111,30 @@ describe('abort', () => {
 describe('events', () => {
   test('carry the turn, the time and what is added', () => {
     const { control, events } = made()
-    const heard: unknown[] = []
-    events.on('step:enter', (payload) => heard.push(payload))
+    const received: unknown[] = []
+    events.on('step:enter', (payload) => received.push(payload))
     expect(control.hasListeners('step:enter')).toBe(true)
     expect(control.hasListeners('step:exit')).toBe(false)
     control.emit('step:enter', { step: 'Ask' })
     control.sessionId = 'two'
     control.report('step:enter', { step: 'Ask' })
     const of = { flowName: 'Talk', turnId: 'turn-1', at: 1000, step: 'Ask' }
-    expect(heard).toEqual([
+    expect(received).toEqual([
       { ...of, sessionId: 'one' },
       { ...of, sessionId: 'two' },
     ])
   })
 
-  test('are silent after the turn was given up, but for how it was settled', () => {
+  test('are not emitted after the turn was aborted; how it was settled is reported', () => {
     const { control, events } = made()
-    const heard = vi.fn()
-    events.on('turn:error', heard)
+    const received = vi.fn()
+    events.on('turn:error', received)
     control.abort(new TurnAbortedError())
     control.emit('turn:error', { code: 'TURN_ABORTED' })
-    expect(heard).not.toHaveBeenCalled()
+    expect(received).not.toHaveBeenCalled()
     expect(control.hasListeners('turn:error')).toBe(false)
     control.report('turn:error', { code: 'TURN_ABORTED' })
-    expect(heard).toHaveBeenCalledTimes(1)
+    expect(received).toHaveBeenCalledTimes(1)
   })
 
   test('cost nothing where nobody listens', () => {
@@ -146,28 +146,28 @@ describe('events', () => {
 })
 
 describe('hold and end', () => {
-  test('let go of everything that was held, and tell who waits', () => {
+  test('release everything that was held, and call onSettled', () => {
     const { control, store } = made()
     const journal: string[] = []
     store.hold = (sessionId) => {
       journal.push(`hold ${sessionId}`)
-      return () => journal.push(`let go ${sessionId}`)
+      return () => journal.push(`release ${sessionId}`)
     }
     control.hold('one')
     control.hold('two')
     control.onSettled = () => journal.push('settled')
     control.end()
-    expect(journal).toEqual(['hold one', 'hold two', 'let go one', 'let go two', 'settled'])
+    expect(journal).toEqual(['hold one', 'hold two', 'release one', 'release two', 'settled'])
   })
 
-  test('a store that cannot hold is left alone', () => {
+  test('a store without hold needs none', () => {
     const { control, store } = made()
     Object.assign(store, { hold: undefined })
     expect(() => control.hold('one')).not.toThrow()
     expect(() => control.end()).not.toThrow()
   })
 
-  test('a hold that throws is a store error; letting go that throws changes nothing', () => {
+  test('a hold that throws is a store error; a release that throws changes nothing', () => {
     const { control, store } = made()
     const cause = new Error('at redis://user:hunter2@host')
     store.hold = () => {

@@ -108,7 +108,7 @@ describe('the state of a step', () => {
   })
 
   test.each([[['a']], ['a'], [null], [new Map()]])(
-    'cannot be replaced by what is no plain object: %j',
+    'cannot be replaced by what is not a plain object: %j',
     async (state) => {
       class Replacing extends LogicStep {
         static override readonly id = 'Replacing'

@@ -1,12 +1,12 @@
 /**
- * The pieces of one turn on their way to whoever reads them. It holds few, and holds the turn back until they are read;
- * it says when text that was sent does not count. What happens in the turn is decided elsewhere.
+ * The stream of one turn: a small buffer of pieces between the turn and its reader. The turn waits while the buffer is
+ * full. A `reset` piece says that the text so far does not count. `run-turn.ts` and the files it calls write the pieces.
  */
 import { onAbort } from '../../util/on-abort.js'
 import type { ExecuteResult } from '../engine-options.js'
 import type { FlowStream, FlowStreamEvent, StreamResetReason } from './flow-stream.js'
 
-/** Pieces that may wait to be read. */
+/** Pieces that the buffer has room for. */
 const maxWaiting = 16
 
 type Read = IteratorResult<FlowStreamEvent, undefined>
@@ -19,15 +19,15 @@ export class TurnStream implements FlowStream {
   readonly #controller = new AbortController()
   #stopListening: (() => void) | undefined
   readonly #waiting: FlowStreamEvent[] = []
-  /** Who waits for the next piece, and those who asked after it. */
+  /** The call of `next` that waits for a piece, and the calls after it. */
   #reader: ((read: Read) => void) | undefined
   readonly #moreReaders: ((read: Read) => void)[] = []
   /** Resolves when the turn is settled; `undefined` before it began. */
   #turn: Promise<void> | undefined
-  /** Resolves when there is room again. */
+  /** Resolves when the buffer has room again. */
   #room: Promise<void> | undefined
   #makeRoom: (() => void) | undefined
-  /** Nobody reads any more, or the last piece is there. */
+  /** The reader has left, or the last piece was sent. */
   #ended = false
   /** The text that counts so far. */
   #text = ''
