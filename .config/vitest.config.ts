@@ -3,35 +3,46 @@
  * business of the npm script that starts it.
  *
  * unit      beside the sources, and the rules of the source tree itself: no build, no network
+ * unit-alone  those of them that replace modules
  * contract  the behaviour seen from outside: HTTP over every way of serving, schedules, browsers
- * servers   sessions in real databases, which the tests start: one file at a time, after all others
+ * servers   sessions in real databases, which the tests start
+ * outages   many processes at once, servers that fail, stores with faults; run without coverage, which slows them down
  * examples  the examples' own tests
  * package   the packed package, installed as a stranger would: needs a build
  */
 import { fileURLToPath } from 'node:url'
 import { defineConfig, type ViteUserConfig } from 'vitest/config'
+import manifest from '../package.json' with { type: 'json' }
 
 const root: string = fileURLToPath(new URL('..', import.meta.url))
 const source = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url))
+/** `turnkeeper/...` is the source of that entry point of package.json. */
+const aliases = Object.entries<string | { readonly default: string }>(manifest.exports).flatMap(([subpath, target]) => {
+  if (typeof target === 'string') return []
+  const file = target.default.replace('./dist/', '').replace(/\.js$/, '.ts')
+  return [{ find: new RegExp(`^turnkeeper${subpath.slice(1)}$`), replacement: source(file) }]
+})
 const report: string | undefined = process.env.TEST_REPORT
 const packageTests = 'testing/contract/package/**/*.test.ts'
-const serverTests = 'testing/contract/{stores,storm,cluster}/**/*.test.ts'
+const serverTests = 'testing/contract/stores/**/*.test.ts'
+const outageTests = 'testing/contract/{storm,cluster,faults}/**/*.test.ts'
+/** These replace or reload modules, which would be replaced or loaded twice for every other file of the process. */
+const aloneTests = ['src/errors/flow-error.test.ts', 'src/stores/keyv/drivers/*/create-*-keyv*.test.ts']
 const treeTests = 'testing/contract/architecture.test.ts'
+/** Processes, databases and their deadlines need the machine to themselves: one file at a time, after all others. */
+const withProcesses = {
+  fileParallelism: false,
+  sequence: { groupOrder: 1 },
+  testTimeout: 300_000,
+  hookTimeout: 120_000,
+}
 /** These folders decide what is stored and who waits: each must reach the threshold by itself. */
 const wellCovered = { branches: 95 }
 
 const config: ViteUserConfig = defineConfig({
   root,
   resolve: {
-    alias: [
-      { find: /^turnkeeper$/, replacement: source('src/index.ts') },
-      { find: /^turnkeeper\/keyv$/, replacement: source('src/stores/keyv/index.ts') },
-      { find: /^turnkeeper\/memory$/, replacement: source('src/compaction/index.ts') },
-      { find: /^turnkeeper\/prompt$/, replacement: source('src/prompt/index.ts') },
-      { find: /^turnkeeper\/(fetch|hono|ai-sdk)$/, replacement: `${source('adapters')}/$1/index.ts` },
-      { find: /^turnkeeper\/testing$/, replacement: source('testing/index.ts') },
-      { find: /^turnkeeper\/testing\/(msw|vitest)$/, replacement: `${source('testing')}/$1/index.ts` },
-    ],
+    alias: aliases,
   },
   test: {
     reporters: report === undefined ? ['default'] : ['default', 'json'],
@@ -47,7 +58,18 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: 'unit',
           include: ['src/**/*.test.ts', 'adapters/**/*.test.ts', 'testing/**/*.test.ts', treeTests],
-          exclude: ['testing/contract/!(architecture.test.ts)', 'testing/contract/*/**'],
+          exclude: ['testing/contract/!(architecture.test.ts)', 'testing/contract/*/**', ...aloneTests],
+          // Many files share a process: starting one for each takes longer than the tests in it.
+          pool: 'threads',
+          isolate: false,
+          setupFiles: source('.config/unit-setup.ts'),
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'unit-alone',
+          include: aloneTests,
         },
       },
       {
@@ -55,21 +77,11 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: 'contract',
           include: ['testing/contract/**/*.test.ts'],
-          exclude: [treeTests, packageTests, serverTests],
+          exclude: [treeTests, packageTests, serverTests, outageTests],
         },
       },
-      {
-        extends: true,
-        test: {
-          name: 'servers',
-          include: [serverTests],
-          // Processes, databases and their deadlines need the machine to themselves.
-          fileParallelism: false,
-          sequence: { groupOrder: 1 },
-          testTimeout: 300_000,
-          hookTimeout: 120_000,
-        },
-      },
+      { extends: true, test: { name: 'servers', include: [serverTests], ...withProcesses } },
+      { extends: true, test: { name: 'outages', include: [outageTests], ...withProcesses } },
       { extends: true, test: { name: 'examples', include: ['examples/**/*.test.ts'] } },
       {
         extends: true,

@@ -4,7 +4,7 @@ import { HttpContentType } from './http-content-type.js'
 const entries = Object.entries(HttpContentType)
 
 describe('HttpContentType', () => {
-  test('[2.4-1] pins the names that the contract lists in each group', () => {
+  test('[2.4-1] has the names that the contract lists in each group', () => {
     expect(HttpContentType).toMatchObject({
       Json: 'application/json',
       Xml: 'application/xml',
@@ -28,7 +28,7 @@ describe('HttpContentType', () => {
     })
   })
 
-  test('holds audio and video types', () => {
+  test('has audio and video types', () => {
     expect(HttpContentType).toMatchObject({
       Mp3: 'audio/mpeg',
       Wav: 'audio/wav',
@@ -44,13 +44,13 @@ describe('HttpContentType', () => {
     expect(value).toMatch(/^(?:application|audio|image|multipart|text|video)\/[A-Za-z0-9][A-Za-z0-9.+-]*$/)
   })
 
-  test('no value appears twice, not even in another case', () => {
+  test('has no value twice, not even in another case', () => {
     const lowered = entries.map(([, value]) => value.toLowerCase())
     const repeated = lowered.filter((value, index) => lowered.indexOf(value) !== index)
     expect(repeated).toEqual([])
   })
 
-  test('every group has more than the types the contract names', () => {
+  test('has more types in every group than the contract names', () => {
     const count = (prefix: string): number => entries.filter(([, value]) => value.startsWith(prefix)).length
     expect({ image: count('image/') > 3, audio: count('audio/') > 2, video: count('video/') > 2 }).toEqual({
       image: true,

@@ -1,15 +1,15 @@
-// The names flows use for content types. This file decides the spelling of each value; which type a reply has is
-// decided by its transition, and how a type is sent over HTTP by the adapters.
+// Names for the content types of replies. A transition sets the content type of a reply (`src/flow/transition.ts`); the
+// adapters decide how each type is sent over HTTP (`adapters/fetch/reply`).
 
 /**
  * The content type of a reply, as a standard MIME string.
  *
- * The object holds the values and the type of the same name is their union. The values are registered with IANA, but
- * for those that carry `de facto` below: nothing is registered for them, so the spelling in common use stands in.
- * A type that is not listed here may be given to `withContentType` as a plain `type/subtype` string.
+ * The object holds the values, and the type of the same name is their union. The values are registered with IANA, except
+ * those marked `de facto`, for which the spelling in common use is given. `withContentType` also accepts any other
+ * `type/subtype` string.
  *
- * `Plain` is the default: a text reply that travels in the JSON envelope. Over HTTP any other value makes a successful
- * reply raw, so that its text alone is the body.
+ * `Plain` is the default: a text reply, sent in the JSON envelope. With any other value a successful reply is raw over HTTP:
+ * its text alone is the body.
  *
  * @example
  * ```ts
@@ -146,5 +146,5 @@ export const HttpContentType = {
   Sqlite: 'application/vnd.sqlite3',
 } as const
 
-/** One of the values of the constant of the same name: the content types Turnkeeper has a name for. */
+/** A value of the constant of the same name. */
 export type HttpContentType = (typeof HttpContentType)[keyof typeof HttpContentType]

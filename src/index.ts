@@ -54,7 +54,6 @@ export type {
 } from './session/session-store.js'
 export type {
   MemorySessionBacking,
-  MemorySessionRecord,
   MemorySessionStoreOptions,
 } from './stores/memory/memory-store.js'
 export { MemorySessionStore } from './stores/memory/memory-store.js'

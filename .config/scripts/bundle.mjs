@@ -4,19 +4,14 @@
  * more than all that is in them; and what the root is made of is compressed best as one text, in the order of
  * `src/index.ts`. The types stay one file for each source; tsc writes those, after it has checked everything.
  */
-import { readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { entryPoints } from './entry-points.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const core = join(root, 'dist/chunks/core.js')
-const { exports } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
-const entryPoints = Object.values(exports)
-  .map(({ default: file }) => file)
-  .filter((file) => file !== undefined)
-  .map((file) => file.replace('./dist/', '').replace(/\.js$/, '.ts'))
 
 const options = {
   absWorkingDir: root,

@@ -5,14 +5,14 @@ import type { CallOptions, GenerateResult } from './language-model.js'
 
 const result: GenerateResult = { content: [{ type: 'text', text: 'Hello.' }], finishReason: 'stop', usage: {} }
 
-/** A model that keeps what it was called with. */
-function modelOf(specificationVersion: string, asked: CallOptions[] = [], answer = result): AiSdkLanguageModel {
+/** A model that records the options it is called with. */
+function modelOf(specificationVersion: string, calls: CallOptions[] = [], answer = result): AiSdkLanguageModel {
   return {
     specificationVersion,
     provider: 'own',
     modelId: 'small',
     doGenerate: async (options: CallOptions) => {
-      asked.push(options)
+      calls.push(options)
       return answer
     },
   }
@@ -42,13 +42,13 @@ describe('specification versions', () => {
 
   const unsupported = "The model 'small' of provider 'own' has the specification version 'v1'. Supported: v2, v3, v4."
   const noModel =
-    "languageModel made no AI SDK language model for the model 'small' of provider 'own': it has no specificationVersion, or no doGenerate(options)."
+    "languageModel must return an AI SDK language model for the model 'small' of provider 'own': specificationVersion or doGenerate is missing."
 
   test.each([
     ['an older version', modelOf('v1'), unsupported],
-    ['nothing', undefined, noModel],
+    ['undefined', undefined, noModel],
     ['the name of a model', 'openai/small', noModel],
-    ['a model that generates nothing', { specificationVersion: 'v3' }, noModel],
+    ['a model without doGenerate', { specificationVersion: 'v3' }, noModel],
   ])('%s is refused when a session starts', (_what, model, message) => {
     const provider = provide(model)
     const refusal = expect.objectContaining({ code: 'INVALID_INPUT', message })
@@ -56,13 +56,13 @@ describe('specification versions', () => {
     expect(() => provider.resolve(select())).toThrow(refusal)
   })
 
-  test('of a listed model it is refused at once', () => {
+  test('one of a listed model that is not supported is refused right away', () => {
     expect(() => provide(modelOf('v1'), ['small'])).toThrow(unsupported)
   })
 })
 
 describe('the list of models', () => {
-  test('lets no other name pass', () => {
+  test('refuses any other name', () => {
     const provider = provide(modelOf('v3'), ['small', 'large'])
     expect(() => provider.validate?.(select())).not.toThrow()
     expect(() => provider.validate?.(select({}, 'huge'))).toThrow(
@@ -80,14 +80,14 @@ describe('the list of models', () => {
 })
 
 test.each([
-  [undefined, 'provider must be a name that is not blank'],
-  [{ languageModel: () => modelOf('v3') }, 'provider must be a name that is not blank'],
-  [{ provider: ' ', languageModel: () => modelOf('v3') }, 'provider must be a name that is not blank'],
-  [{ provider: 'own' }, 'languageModel must be a function of a name'],
-  [{ provider: 'own', languageModel: modelOf('v3') }, 'languageModel must be a function of a name'],
-  [{ provider: 'own', languageModel: () => modelOf('v3'), models: 'small' }, 'models must be a list of names'],
-  [{ provider: 'own', languageModel: () => modelOf('v3'), models: [7] }, 'models must be a list of names'],
-])('options that are wrong are refused at once: %j', (options, problem) => {
+  [undefined, 'provider must be a non-blank string'],
+  [{ languageModel: () => modelOf('v3') }, 'provider must be a non-blank string'],
+  [{ provider: ' ', languageModel: () => modelOf('v3') }, 'provider must be a non-blank string'],
+  [{ provider: 'own' }, 'languageModel must be a function that takes a name'],
+  [{ provider: 'own', languageModel: modelOf('v3') }, 'languageModel must be a function that takes a name'],
+  [{ provider: 'own', languageModel: () => modelOf('v3'), models: 'small' }, 'models must be an array of names'],
+  [{ provider: 'own', languageModel: () => modelOf('v3'), models: [7] }, 'models must be an array of names'],
+])('refuses invalid options: %j', (options, problem) => {
   expect(() => aiSdkProvider(options as never)).toThrow(
     expect.objectContaining({ code: 'FLOW_REGISTRATION', message: `aiSdkProvider: ${problem}.` }),
   )
@@ -107,16 +107,16 @@ describe('parameters', () => {
   }
 
   test('become settings of the call', async () => {
-    const asked: CallOptions[] = []
-    const provider = provide(modelOf('v3', asked))
+    const calls: CallOptions[] = []
+    const provider = provide(modelOf('v3', calls))
     provider.validate?.(select(everything))
     await provider.resolve(select(everything)).generate(request())
-    expect(asked[0]).toMatchObject(everything)
+    expect(calls[0]).toMatchObject(everything)
   })
 
-  test('that are unknown are refused with those that are known', () => {
+  test('that are unknown are refused with a list of those that are known', () => {
     expect(() => provide(modelOf('v3')).validate?.(select({ apiKey: 'secret' }))).toThrow(
-      "Parameters of model 'small' of provider 'own' are wrong: 'apiKey' is unknown. Known are temperature, maxOutputTokens, topP, topK, seed, stopSequences, presencePenalty, frequencyPenalty, providerOptions.",
+      "The parameters of model 'small' of provider 'own' are not valid: 'apiKey' is unknown. Known: temperature, maxOutputTokens, topP, topK, seed, stopSequences, presencePenalty, frequencyPenalty, providerOptions.",
     )
     expect(() => provide(modelOf('v3')).validate?.(select({ toString: 1 }))).toThrow("'toString' is unknown")
   })
@@ -130,40 +130,40 @@ describe('parameters', () => {
     [{ seed: 'seven' }, "'seed' must be a whole number"],
     [{ maxOutputTokens: 0 }, "'maxOutputTokens' must be a whole number above 0"],
     [{ maxOutputTokens: 0.5 }, "'maxOutputTokens' must be a whole number above 0"],
-    [{ stopSequences: 'END' }, "'stopSequences' must be a list of strings"],
-    [{ stopSequences: [1] }, "'stopSequences' must be a list of strings"],
-    [{ providerOptions: [] }, "'providerOptions' must be an object that has an object for each provider"],
-    [{ providerOptions: { own: 1 } }, "'providerOptions' must be an object that has an object for each provider"],
-    [{ providerOptions: { own: null } }, "'providerOptions' must be an object that has an object for each provider"],
-  ])('of the wrong kind are refused: %j', (params, problem) => {
+    [{ stopSequences: 'END' }, "'stopSequences' must be an array of strings"],
+    [{ stopSequences: [1] }, "'stopSequences' must be an array of strings"],
+    [{ providerOptions: [] }, "'providerOptions' must be an object with an object for each provider"],
+    [{ providerOptions: { own: 1 } }, "'providerOptions' must be an object with an object for each provider"],
+    [{ providerOptions: { own: null } }, "'providerOptions' must be an object with an object for each provider"],
+  ])('of the wrong type are refused: %j', (params, problem) => {
     expect(() => provide(modelOf('v3')).validate?.(select(params))).toThrow(
-      `Parameters of model 'small' of provider 'own' are wrong: ${problem}.`,
+      `The parameters of model 'small' of provider 'own' are not valid: ${problem}.`,
     )
   })
 })
 
 describe('a call', () => {
-  test('hands on the signal, and tools with their schemas as they are', async () => {
-    const asked: CallOptions[] = []
+  test('passes on the signal, and the tools with their schemas unchanged', async () => {
+    const calls: CallOptions[] = []
     const { signal } = new AbortController()
     const inputSchema = { type: 'object', properties: {} }
     const tools = [{ name: 'act', description: 'Acts.', inputSchema }]
-    await provide(modelOf('v3', asked))
+    await provide(modelOf('v3', calls))
       .resolve(select())
       .generate(request({ signal, tools, system: 'Be kind.' }))
-    expect(asked[0]?.abortSignal).toBe(signal)
-    expect(asked[0]?.tools).toEqual([{ type: 'function', ...tools[0] }])
-    expect(asked[0]?.tools?.[0]?.inputSchema).toBe(inputSchema)
-    expect(asked[0]?.prompt).toEqual([{ role: 'system', content: 'Be kind.' }])
+    expect(calls[0]?.abortSignal).toBe(signal)
+    expect(calls[0]?.tools).toEqual([{ type: 'function', ...tools[0] }])
+    expect(calls[0]?.tools?.[0]?.inputSchema).toBe(inputSchema)
+    expect(calls[0]?.prompt).toEqual([{ role: 'system', content: 'Be kind.' }])
   })
 
-  test('without tools names none', async () => {
-    const asked: CallOptions[] = []
-    await provide(modelOf('v3', asked)).resolve(select()).generate(request())
-    expect(asked[0]).not.toHaveProperty('tools')
+  test('without tools has no property for them', async () => {
+    const calls: CallOptions[] = []
+    await provide(modelOf('v3', calls)).resolve(select()).generate(request())
+    expect(calls[0]).not.toHaveProperty('tools')
   })
 
-  test('that throws at once rejects with what was thrown', async () => {
+  test('rejects with what the model throws synchronously', async () => {
     const thrown = new Error('No key.')
     const model = {
       ...modelOf('v3'),
@@ -174,7 +174,7 @@ describe('a call', () => {
     await expect(provide(model).resolve(select()).generate(request())).rejects.toBe(thrown)
   })
 
-  test('calls the method on its model', async () => {
+  test('calls doGenerate as a method of the model', async () => {
     class Own {
       readonly specificationVersion = 'v3'
       readonly provider = 'own'

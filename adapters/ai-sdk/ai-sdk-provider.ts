@@ -1,6 +1,6 @@
 /**
- * A provider whose models come from an AI SDK package. It decides which models there may be; what goes over the network,
- * and with which key, is the package's affair.
+ * A model provider over an AI SDK provider package. It checks selections and creates models; requests and credentials are up to
+ * the package.
  */
 import {
   FlowRegistrationError,
@@ -12,26 +12,26 @@ import { type CallSettings, callSettings } from './call-settings.js'
 import { type AiSdkLanguageModel, type SupportedModel, supportedModel } from './language-model.js'
 import { runtimeModel } from './runtime-model.js'
 
-/** What {@link aiSdkProvider} takes. */
+/** The options of {@link aiSdkProvider}. */
 export interface AiSdkProviderOptions {
   /** The name that selections use. */
   readonly provider: string
   /**
-   * Makes the language model of a name. Called when a selection is checked and once more for each turn: the packages make
-   * a model without doing anything, and so should this.
+   * Creates the language model with a name. Called when a selection is checked, and once for each turn: it should be as fast as
+   * the packages' own functions, which only create an object.
    */
   readonly languageModel: (name: string) => AiSdkLanguageModel
-  /** The names of the models that may be selected. They are made once at once, to be checked. Default: any name. */
+  /** The names of the models that may be selected. Each is created once right away, to check it. Default: any name. */
   readonly models?: readonly string[]
 }
 
 /**
- * Makes a model provider of an AI SDK provider package. The package keeps its credentials to itself. Of the parameters
- * of a selection it takes `temperature`, `maxOutputTokens`, `topP`, `topK`, `seed`, `stopSequences`, `presencePenalty`,
+ * Creates a model provider from an AI SDK provider package. The package keeps its credentials to itself. The parameters of a
+ * selection can be `temperature`, `maxOutputTokens`, `topP`, `topK`, `seed`, `stopSequences`, `presencePenalty`,
  * `frequencyPenalty` and `providerOptions`; any other is refused with that list.
  *
- * @throws `FlowRegistrationError` for options that are wrong; `InvalidInputError` where one of `models` has a
- * specification version other than v2, v3 or v4. Without `models` that is found when a session starts.
+ * @throws `FlowRegistrationError` for invalid options; `InvalidInputError` if one of `models` has another specification version
+ * than v2, v3 or v4. Without `models`, versions are checked when a session starts.
  *
  * @example
  * ```ts
@@ -45,9 +45,9 @@ export interface AiSdkProviderOptions {
  */
 export function aiSdkProvider(options: AiSdkProviderOptions): ModelProviderAdapter {
   const { provider, languageModel, models } = checkOptions(options)
-  const make = (name: string): SupportedModel =>
+  const createModel = (name: string): SupportedModel =>
     supportedModel(languageModel(name), `model '${name}' of provider '${provider}'`)
-  for (const name of models ?? []) make(name)
+  for (const name of models ?? []) createModel(name)
   const prepare = (selection: ResolvedModelSelection): { model: SupportedModel; settings: CallSettings } => {
     const { name } = selection
     if (models !== undefined && !models.includes(name)) {
@@ -55,7 +55,7 @@ export function aiSdkProvider(options: AiSdkProviderOptions): ModelProviderAdapt
       throw new InvalidInputError({ message: `Provider '${provider}' has no model '${name}'. It has: ${known}.` })
     }
     const settings = callSettings(selection)
-    return { model: make(name), settings }
+    return { model: createModel(name), settings }
   }
   return {
     provider,
@@ -72,11 +72,11 @@ export function aiSdkProvider(options: AiSdkProviderOptions): ModelProviderAdapt
 function checkOptions(options: AiSdkProviderOptions): AiSdkProviderOptions {
   const { provider, languageModel, models } = options ?? {}
   const refuse = (problem: string): Error => new FlowRegistrationError({ message: `aiSdkProvider: ${problem}.` })
-  if (typeof provider !== 'string' || provider.trim() === '') throw refuse('provider must be a name that is not blank')
-  if (typeof languageModel !== 'function') throw refuse('languageModel must be a function of a name')
+  if (typeof provider !== 'string' || provider.trim() === '') throw refuse('provider must be a non-blank string')
+  if (typeof languageModel !== 'function') throw refuse('languageModel must be a function that takes a name')
   if (models === undefined) return options
   if (!Array.isArray(models) || models.some((name) => typeof name !== 'string')) {
-    throw refuse('models must be a list of names')
+    throw refuse('models must be an array of names')
   }
   return { provider, languageModel, models: [...models] }
 }

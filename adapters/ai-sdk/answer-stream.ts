@@ -1,39 +1,39 @@
 /**
- * Reads the stream of one answer: one piece for each that is asked for, and none after it was left or given up. What the
- * pieces mean is decided elsewhere.
+ * Reads the stream of one answer: one part for each part that the engine asks for, and none after the engine has stopped reading
+ * or aborted. What the parts mean is up to `streamed-answer.ts`.
  */
 import type { ModelStreamPart, ResolvedModelSelection } from '../../src/index.js'
-import { cutOff, failureOf } from './failure.js'
+import { callError, cutOffError } from './failure.js'
 import type { StreamPart, StreamResult } from './language-model.js'
 import { StreamedAnswer } from './streamed-answer.js'
 
-/** Asks the model. The signal fires when the caller's does, and when the stream is left. */
+/** Calls the model. The signal aborts when the caller's does, and when the reader stops early. */
 export type OpenStream = (signal: AbortSignal) => PromiseLike<StreamResult>
 
 type Reader = ReadableStreamDefaultReader<StreamPart>
 
-const nothing = (): void => undefined
+const ignore = (): void => undefined
 
 /**
- * The pieces of an answer, to be read once. The model is asked when the first one is.
+ * The parts of an answer, which can be read once. The model is called when the first part is asked for.
  *
- * @param signal - Gives the caller's signal. Called when the first piece is asked for.
+ * @param signal - Returns the caller's signal. Called when the first part is asked for.
  */
 export function answerStream(
   open: OpenStream,
   selection: ResolvedModelSelection,
   signal: () => AbortSignal,
 ): AsyncIterableIterator<ModelStreamPart, undefined, void> {
-  const own = new AbortController()
-  let isLeft = false
-  const pieces = read()
+  const controller = new AbortController()
+  let isStopped = false
+  const parts = read()
   return {
-    next: () => pieces.next(),
+    next: () => parts.next(),
     return() {
-      isLeft = true
-      // Or the generator would first wait for a piece that may never come.
-      own.abort()
-      return pieces.return(undefined)
+      isStopped = true
+      // Without this the generator would wait for the next part, which may never come, before it returns.
+      controller.abort()
+      return parts.return(undefined)
     },
     [Symbol.asyncIterator]() {
       return this
@@ -42,56 +42,67 @@ export function answerStream(
 
   async function* read(): AsyncGenerator<ModelStreamPart, undefined, void> {
     const caller = signal()
-    const giveUp = (): void => own.abort(caller.reason)
+    const abort = (): void => controller.abort(caller.reason)
     let reader: Reader | undefined
-    const free = (): void => {
-      caller.removeEventListener('abort', giveUp)
-      own.abort()
+    const release = (): void => {
+      caller.removeEventListener('abort', abort)
+      controller.abort()
       reader?.releaseLock()
       reader = undefined
     }
     try {
       caller.throwIfAborted()
-      caller.addEventListener('abort', giveUp)
-      reader = await openReader(open, own.signal)
+      caller.addEventListener('abort', abort)
+      reader = await openReader(open, controller.signal)
       const answer = new StreamedAnswer(selection)
-      for (;;) {
-        const { done, value } = await reader.read()
-        own.signal.throwIfAborted()
-        if (done) throw cutOff(selection)
-        const piece = answer.take(value)
-        if (piece?.type === 'finish') {
-          // Before it is told: nobody has to ask for more.
-          free()
-          yield piece
-          return undefined
-        }
-        if (piece !== undefined) yield piece
-      }
+      let part: ModelStreamPart
+      do {
+        part = await nextPart(reader, answer, controller.signal, selection)
+        // Before the part is yielded: the caller need not ask for another one.
+        if (part.type === 'finish') release()
+        yield part
+      } while (part.type !== 'finish')
+      return undefined
     } catch (error) {
-      if (isLeft) return undefined
+      if (isStopped) return undefined
       caller.throwIfAborted()
-      throw failureOf(error, selection)
+      throw callError(error, selection)
     } finally {
-      free()
+      release()
     }
   }
 }
 
-/** The reader of a stream that is canceled when the signal fires, also by a model that does not look at the signal. */
+/** Reads until there is a part for the engine. */
+async function nextPart(
+  reader: Reader,
+  answer: StreamedAnswer,
+  signal: AbortSignal,
+  selection: ResolvedModelSelection,
+): Promise<ModelStreamPart> {
+  for (;;) {
+    const { done, value } = await reader.read()
+    signal.throwIfAborted()
+    if (done) throw cutOffError(selection)
+    const part = answer.add(value)
+    if (part !== undefined) return part
+  }
+}
+
+/** Opens the stream. It is cancelled when the signal aborts, even if the model ignores the signal. */
 async function openReader(open: OpenStream, signal: AbortSignal): Promise<Reader> {
-  const asked = Promise.resolve(open(signal))
-  const stopped = new Promise<never>((_resolve, reject) => {
+  const opening = Promise.resolve(open(signal))
+  const aborted = new Promise<never>((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true })
   })
   try {
-    const { stream } = await Promise.race([asked, stopped])
+    const { stream } = await Promise.race([opening, aborted])
     signal.throwIfAborted()
     const reader = stream.getReader()
-    signal.addEventListener('abort', () => void reader.cancel(signal.reason).catch(nothing), { once: true })
+    signal.addEventListener('abort', () => void reader.cancel(signal.reason).catch(ignore), { once: true })
     return reader
   } catch (error) {
-    asked.then(({ stream }) => stream.cancel(), nothing).catch(nothing)
+    opening.then(({ stream }) => stream.cancel(), ignore).catch(ignore)
     throw error
   }
 }

@@ -14,7 +14,7 @@ const call = (fields: Partial<AnswerContent>): AnswerContent => ({
 })
 
 describe('parts', () => {
-  test('are text, reasoning and tool calls in their order, with what hangs on them', () => {
+  test('are text, reasoning and tool calls in their order, with their metadata', () => {
     const providerMetadata = { own: { signature: 'signed' } }
     const content = [
       { type: 'reasoning', text: 'Hm.', providerMetadata },
@@ -28,7 +28,7 @@ describe('parts', () => {
     ])
   })
 
-  test('are not: sources, files, and tools that the provider ran itself', () => {
+  test('do not include sources, files, and tools that the provider executed itself', () => {
     const content = [
       { type: 'source', text: 'a page' },
       { type: 'file' },
@@ -40,7 +40,7 @@ describe('parts', () => {
     expect(answer({ content }).parts).toEqual([{ type: 'text', text: 'Yes.' }])
   })
 
-  test('have nothing that hangs on them where that is null', () => {
+  test('have no provider data if their metadata is null', () => {
     const content = [
       { type: 'text', text: 'Yes.', providerMetadata: null as never },
       call({ providerMetadata: null as never }),
@@ -49,21 +49,21 @@ describe('parts', () => {
     expect(answer({ content: [{ type: 'text', text: '', providerMetadata: null as never }] }).parts).toEqual([])
   })
 
-  test.each(['', ' \n'])('arguments that are blank are none', (input) => {
+  test.each(['', ' \n'])('blank arguments are an empty object: %j', (input) => {
     expect(answer({ content: [call({ input })] }).parts).toMatchObject([{ input: {} }])
   })
 
-  test('arguments that are no JSON fail the call, and are not told', () => {
+  test('arguments that are not valid JSON fail the call, and are not in its message', () => {
     expect(() => answer({ content: [call({ input: '{"a":' })] })).toThrow(
       expect.objectContaining({
         code: 'MODEL_ERROR',
-        message: "Model 'small' of provider 'own' failed. It called 'act' with arguments that are no JSON.",
+        message: "Model 'small' of provider 'own' failed. It called 'act' with arguments that are not valid JSON.",
         cause: expect.any(SyntaxError),
       }),
     )
   })
 
-  test('arguments that are no JSON were paid for', () => {
+  test('the error for arguments that are not valid JSON has the usage', () => {
     const usage = { inputTokens: 21, outputTokens: 8 }
     expect(() => answer({ content: [call({ input: '{"a":' })], usage })).toThrow(expect.objectContaining({ usage }))
   })
@@ -73,11 +73,11 @@ describe('the IDs of calls', () => {
   const idsOf = (calls: readonly Partial<AnswerContent>[]): string[] =>
     answer({ content: calls.map(call) }).parts.flatMap((part) => (part.type === 'tool-call' ? [part.toolCallId] : []))
 
-  test('are those that the model gave, where they differ', () => {
+  test('are those of the model if they are unique', () => {
     expect(idsOf([{ toolCallId: 'a' }, { toolCallId: 'b' }])).toEqual(['a', 'b'])
   })
 
-  test('are made up where there is none, or another call has it: the result could not be told from its', () => {
+  test('are generated if a call has none, or that of another call', () => {
     const ids = idsOf([
       { toolCallId: 'a' },
       { toolCallId: 'a' },
@@ -86,15 +86,15 @@ describe('the IDs of calls', () => {
     ])
     expect(ids[0]).toBe('a')
     expect(new Set(ids).size).toBe(4)
-    // Anthropic's form of an ID, and OpenAI's length.
+    // The characters that Anthropic accepts, and the length that OpenAI does.
     for (const id of ids.slice(1)) expect(id).toMatch(/^[\w-]{8,64}$/)
     expect(idsOf([{ toolCallId: '' }])).not.toEqual(idsOf([{ toolCallId: '' }]))
   })
 })
 
-describe('why it stopped', () => {
+describe('the finish reason', () => {
   test.each(['stop', 'tool-calls', 'length', 'content-filter', 'error', 'other'] as const)(
-    '%s, in both forms',
+    '%s, as a string and as an object',
     (word) => {
       expect(answer({ finishReason: word }).finishReason).toBe(word)
       expect(answer({ finishReason: { unified: word } }).finishReason).toBe(word)
@@ -108,7 +108,7 @@ describe('why it stopped', () => {
     })
   })
 
-  test('any other word is other', () => {
+  test('any other value is other', () => {
     expect(answer({ finishReason: 'unknown' }).finishReason).toBe('other')
     expect(answer({ finishReason: { unified: 'paused' } }).finishReason).toBe('other')
   })
@@ -126,13 +126,13 @@ describe('why it stopped', () => {
   })
 })
 
-describe('what it cost', () => {
-  test('in the form of version 2', () => {
+describe('the usage', () => {
+  test('of version 2', () => {
     const usage = { inputTokens: 20, outputTokens: 8, cachedInputTokens: 5, reasoningTokens: 3 }
     expect(answer({ usage }).usage).toEqual(usage)
   })
 
-  test('in the form of version 3', () => {
+  test('of version 3', () => {
     const usage = { inputTokens: { total: 20, cacheRead: 5 }, outputTokens: { total: 8, reasoning: 3 } }
     expect(answer({ usage }).usage).toEqual({
       inputTokens: 20,
@@ -142,7 +142,7 @@ describe('what it cost', () => {
     })
   })
 
-  test('is 0 where it is not told, and absent where it is a detail', () => {
+  test('is 0 if it is missing, and details are absent', () => {
     expect(answer({ usage: {} }).usage).toEqual({ inputTokens: 0, outputTokens: 0 })
     expect(answer({ usage: { inputTokens: {}, outputTokens: {} } }).usage).toEqual({ inputTokens: 0, outputTokens: 0 })
   })
@@ -154,7 +154,7 @@ describe('what it cost', () => {
     { inputTokens: Number.NaN, outputTokens: -1, cachedInputTokens: Number.NaN },
     { inputTokens: '12', outputTokens: 1 / 0, reasoningTokens: '3' },
     { inputTokens: { total: null, cacheRead: null }, outputTokens: { total: Number.NaN, reasoning: null } },
-  ])('is not told by %j, and the answer counts all the same', (usage) => {
+  ])('%j counts as missing, and the answer is accepted', (usage) => {
     const content = [{ type: 'text', text: 'Yes.' }]
     expect(answer({ content, usage: usage as never })).toEqual({
       parts: [{ type: 'text', text: 'Yes.' }],

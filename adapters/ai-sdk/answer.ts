@@ -1,7 +1,7 @@
 /**
- * From what a language model answered to the engine's response: words, reasoning, tool calls, why it stopped and what it
- * cost. What the engine has no form for (sources, files, tools that the provider ran itself) is passed over. Packages
- * differ in what they leave out, and in how: an answer counts without what is said about it.
+ * Translates the result of `doGenerate` into the engine's response: text, reasoning, tool calls, finish reason and usage. Content
+ * that the engine has no type for (sources, files, tools that the provider executed itself) is dropped. Packages differ in which
+ * details they leave out, and leave them out as `undefined` or `null`; an answer is accepted without them.
  */
 import {
   type FinishReason,
@@ -13,26 +13,25 @@ import {
   type ResolvedModelSelection,
   type TokenUsage,
 } from '../../src/index.js'
-import { cutOff } from './failure.js'
+import { cutOffError } from './failure.js'
 import type { AnswerContent, GenerateResult, StopReason, Usage } from './language-model.js'
 
 const finishReasons: readonly FinishReason[] = ['stop', 'tool-calls', 'length', 'content-filter', 'error', 'other']
 
 /**
- * The engine's response.
+ * The engine's response for a result.
  *
- * @throws `ModelError` where a tool is called with arguments that are no JSON; an error with `isRetryable` where the
- * package says that there should be more (since version 4).
+ * @throws `ModelError` for a tool call whose arguments are not valid JSON; an error with `isRetryable` if the package reports that
+ * the answer was interrupted (since version 4). Both have the `usage` of the call.
  */
 export function responseOf(result: GenerateResult, selection: ResolvedModelSelection): ModelResponse {
   const usage = usageOf(result.usage)
   try {
-    if (wordOf(result.finishReason) === 'interrupted') throw cutOff(selection)
-    const parts = withOwnIds(result.content.flatMap((content) => partOf(content, selection)))
+    if (unifiedReason(result.finishReason) === 'interrupted') throw cutOffError(selection)
+    const parts = withUniqueCallIds(result.content.flatMap((content) => partOf(content, selection)))
     const finishReason = hasRefusal(result.response?.body) ? 'content-filter' : finishReasonOf(result.finishReason)
     return { parts, finishReason, usage }
   } catch (error) {
-    // It was paid for.
     throw Object.assign(error as Error, { usage })
   }
 }
@@ -40,14 +39,15 @@ export function responseOf(result: GenerateResult, selection: ResolvedModelSelec
 function partOf(content: AnswerContent, selection: ResolvedModelSelection): MessagePart[] {
   const { type, text = '', toolCallId = '', toolName = '', input = '', providerExecuted } = content
   if (type === 'text' || type === 'reasoning') {
-    // Nothing was said: streams begin a text before they know.
-    return text === '' && isAbsent(content.providerMetadata) ? [] : [{ type, text, ...dataOf(content) }]
+    // Packages create a text when a stream begins, before they know whether there is any.
+    const isEmpty = text === '' && isAbsent(content.providerMetadata)
+    return isEmpty ? [] : [{ type, text, ...providerDataOf(content) }]
   }
   if (type !== 'tool-call' || providerExecuted === true) return []
-  return [{ type, toolCallId, toolName, input: argumentsOf(input, toolName, selection), ...dataOf(content) }]
+  return [{ type, toolCallId, toolName, input: parseArguments(input, toolName, selection), ...providerDataOf(content) }]
 }
 
-function dataOf({ providerMetadata }: AnswerContent): { readonly providerData?: JsonObject } {
+function providerDataOf({ providerMetadata }: AnswerContent): { readonly providerData?: JsonObject } {
   return isAbsent(providerMetadata) ? {} : { providerData: providerMetadata }
 }
 
@@ -55,34 +55,35 @@ function isAbsent(value: unknown): value is undefined | null {
   return value === undefined || value === null
 }
 
-/** Servers that give their calls no ID, or all of them one: a result is told from another by the ID alone. */
-function withOwnIds(parts: readonly MessagePart[]): MessagePart[] {
-  const taken = new Set([''])
+/** Some servers give their calls no ID, or all of them the same. A result names its call by the ID alone, so it must be unique. */
+function withUniqueCallIds(parts: readonly MessagePart[]): MessagePart[] {
+  const used = new Set([''])
   return parts.map((part) => {
     if (part.type !== 'tool-call') return part
-    const own = taken.has(part.toolCallId) ? { ...part, toolCallId: `call_${crypto.randomUUID()}` } : part
-    taken.add(own.toolCallId)
-    return own
+    const unique = used.has(part.toolCallId) ? { ...part, toolCallId: `call_${crypto.randomUUID()}` } : part
+    used.add(unique.toolCallId)
+    return unique
   })
 }
 
-function argumentsOf(input: string, toolName: string, selection: ResolvedModelSelection): JsonValue {
-  // A tool without parameters is called with nothing by some.
+function parseArguments(input: string, toolName: string, selection: ResolvedModelSelection): JsonValue {
+  // Some models call a tool without parameters with an empty text.
   if (input.trim() === '') return {}
   try {
     return JSON.parse(input) as JsonValue
   } catch (cause) {
     const { provider, name: model } = selection
-    throw new ModelError({ provider, model, detail: `It called '${toolName}' with arguments that are no JSON.`, cause })
+    const detail = `It called '${toolName}' with arguments that are not valid JSON.`
+    throw new ModelError({ provider, model, detail, cause })
   }
 }
 
 function finishReasonOf(reason: StopReason | undefined | null): FinishReason {
-  const word = wordOf(reason)
-  return finishReasons.find((known) => known === word) ?? 'other'
+  const unified = unifiedReason(reason)
+  return finishReasons.find((known) => known === unified) ?? 'other'
 }
 
-function wordOf(reason: StopReason | undefined | null): string | undefined {
+function unifiedReason(reason: StopReason | undefined | null): string | undefined {
   return typeof reason === 'object' ? reason?.unified : reason
 }
 
@@ -92,8 +93,8 @@ interface Choice {
 }
 
 /**
- * Whether a chat completion, or a piece of one, brought a refusal: `@ai-sdk/openai-compatible` reads past it, and the
- * answer would be empty.
+ * Whether a chat completion, or a chunk of a streamed one, has a refusal. `@ai-sdk/openai-compatible` ignores it, and the answer
+ * would be empty.
  */
 export function hasRefusal(body: unknown): boolean {
   const choice = (body as { choices?: readonly (Choice | null)[] } | null | undefined)?.choices?.[0]
@@ -101,20 +102,21 @@ export function hasRefusal(body: unknown): boolean {
   return typeof refusal === 'string' && refusal !== ''
 }
 
-/** What a call cost. */
+/** The engine's usage for that of a result. Counts that are absent or not valid are 0, and absent if they are optional. */
 export function usageOf(usage: Usage | undefined | null): TokenUsage {
   const { inputTokens, outputTokens, cachedInputTokens, reasoningTokens } = usage ?? {}
   const input = typeof inputTokens === 'object' ? inputTokens : { total: inputTokens, cacheRead: cachedInputTokens }
   const output = typeof outputTokens === 'object' ? outputTokens : { total: outputTokens, reasoning: reasoningTokens }
-  const [cached, reasoning] = [countOf(input?.cacheRead), countOf(output?.reasoning)]
+  const cached = validCount(input?.cacheRead)
+  const reasoning = validCount(output?.reasoning)
   return {
-    inputTokens: countOf(input?.total) ?? 0,
-    outputTokens: countOf(output?.total) ?? 0,
+    inputTokens: validCount(input?.total) ?? 0,
+    outputTokens: validCount(output?.total) ?? 0,
     ...(cached === undefined ? {} : { cachedInputTokens: cached }),
     ...(reasoning === undefined ? {} : { reasoningTokens: reasoning }),
   }
 }
 
-function countOf(count: unknown): number | undefined {
+function validCount(count: unknown): number | undefined {
   return typeof count === 'number' && count >= 0 && Number.isFinite(count) ? count : undefined
 }

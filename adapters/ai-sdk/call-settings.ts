@@ -1,58 +1,64 @@
 /**
- * From the parameters of a selection to the settings of a call. Whether a provider honours a setting is its own affair;
- * a parameter that no provider could get is refused here.
+ * Checks the parameters of a selection, which become settings of the call. Parameters that the specification does not have are
+ * refused; whether a provider supports a setting is up to its package.
  */
 import { InvalidInputError, type JsonValue, type ResolvedModelSelection } from '../../src/index.js'
 import type { CallOptions } from './language-model.js'
 
-/** The settings of a call that a selection may make. */
+/** The settings of a call that the parameters of a selection can set. */
 export type CallSettings = Omit<CallOptions, 'prompt' | 'tools' | 'abortSignal' | 'responseFormat' | 'includeRawChunks'>
 
-interface Kind {
-  readonly what: string
-  readonly holds: (value: JsonValue) => boolean
+interface ParameterType {
+  /** For error messages. */
+  readonly description: string
+  readonly accepts: (value: JsonValue) => boolean
 }
 
 const isObject = (value: JsonValue | undefined): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-const number: Kind = { what: 'a number', holds: (value) => typeof value === 'number' }
-const integer: Kind = { what: 'a whole number', holds: (value) => Number.isInteger(value) }
-const texts: Kind = {
-  what: 'a list of strings',
-  holds: (value) => Array.isArray(value) && value.every((item) => typeof item === 'string'),
+const number: ParameterType = { description: 'a number', accepts: (value) => typeof value === 'number' }
+const integer: ParameterType = { description: 'a whole number', accepts: (value) => Number.isInteger(value) }
+const strings: ParameterType = {
+  description: 'an array of strings',
+  accepts: (value) => Array.isArray(value) && value.every((item) => typeof item === 'string'),
 }
-const options: Kind = {
-  what: 'an object that has an object for each provider',
-  holds: (value) => isObject(value) && Object.values(value as object).every(isObject),
+const objects: ParameterType = {
+  description: 'an object with an object for each provider',
+  accepts: (value) => isObject(value) && Object.values(value as object).every(isObject),
 }
 
-const kinds: Readonly<Record<keyof CallSettings, Kind>> = {
+const types: Readonly<Record<keyof CallSettings, ParameterType>> = {
   temperature: number,
-  maxOutputTokens: { what: 'a whole number above 0', holds: (value) => Number.isInteger(value) && Number(value) > 0 },
+  maxOutputTokens: {
+    description: 'a whole number above 0',
+    accepts: (value) => Number.isInteger(value) && Number(value) > 0,
+  },
   topP: number,
   topK: integer,
   seed: integer,
-  stopSequences: texts,
+  stopSequences: strings,
   presencePenalty: number,
   frequencyPenalty: number,
-  providerOptions: options,
+  providerOptions: objects,
 }
 
 /**
- * The settings that the parameters of a selection ask for.
+ * The settings of a call from the parameters of a selection.
  *
- * @throws `InvalidInputError` for a parameter that is unknown or of the wrong kind. Values are never in the message.
+ * @throws `InvalidInputError` for a parameter that is unknown or of the wrong type. The message never contains values.
  */
 export function callSettings({ provider, name, params }: ResolvedModelSelection): CallSettings {
   const refuse = (problem: string): Error =>
-    new InvalidInputError({ message: `Parameters of model '${name}' of provider '${provider}' are wrong: ${problem}.` })
+    new InvalidInputError({
+      message: `The parameters of model '${name}' of provider '${provider}' are not valid: ${problem}.`,
+    })
   for (const [key, value] of Object.entries(params)) {
-    if (!Object.hasOwn(kinds, key)) {
-      throw refuse(`'${key.slice(0, 40)}' is unknown. Known are ${Object.keys(kinds).join(', ')}`)
+    if (!Object.hasOwn(types, key)) {
+      throw refuse(`'${key.slice(0, 40)}' is unknown. Known: ${Object.keys(types).join(', ')}`)
     }
-    const { what, holds } = kinds[key as keyof CallSettings]
-    if (!holds(value)) throw refuse(`'${key}' must be ${what}`)
+    const { description, accepts } = types[key as keyof CallSettings]
+    if (!accepts(value)) throw refuse(`'${key}' must be ${description}`)
   }
   return params as CallSettings
 }

@@ -1,40 +1,46 @@
 import { APICallError } from '@ai-sdk/provider'
 import { describe, expect, test } from 'vitest'
 import { ModelError } from '../../src/index.js'
-import { brokenOff, failureOf } from './failure.js'
+import { callError, streamError } from './failure.js'
 
 const selection = { provider: 'own', name: 'small', params: {} }
-const cut = { message: "The answer of model 'small' of provider 'own' was cut in the middle.", isRetryable: true }
+const cutOff = { message: "The answer of model 'small' of provider 'own' was cut off.", isRetryable: true }
 
 function apiError(fields: Partial<ConstructorParameters<typeof APICallError>[0]> = {}): APICallError {
   return new APICallError({ message: 'Failed.', url: 'https://own.example/v1', requestBodyValues: {}, ...fields })
 }
 
-describe('what a call failed with', () => {
+describe('the error of a call', () => {
   test.each([
     ['an error of the engine', new ModelError({ provider: 'own', model: 'small' })],
     ['a status', apiError({ statusCode: 503, cause: new TypeError('terminated') })],
     ['a lasting status', apiError({ statusCode: 400, cause: new TypeError('terminated') })],
-    ['a good status whose body is no JSON', apiError({ statusCode: 200, cause: namedError('AI_JSONParseError') })],
-    ['a good status without a cause', apiError({ statusCode: 200 })],
-    ['a broken body that is marked', apiError({ statusCode: 200, isRetryable: true, cause: new TypeError('reset') })],
+    [
+      'a successful status whose body is not valid JSON',
+      apiError({ statusCode: 200, cause: namedError('AI_JSONParseError') }),
+    ],
+    ['a successful status without a cause', apiError({ statusCode: 200 })],
+    [
+      'an incomplete body that the package marked as retryable',
+      apiError({ statusCode: 200, isRetryable: true, cause: new TypeError('reset') }),
+    ],
     ['a text', 'No.'],
-  ])('is %s, as it was', (_what, error) => {
-    expect(failureOf(error, selection)).toBe(error)
+  ])('is %s, unchanged', (_what, error) => {
+    expect(callError(error, selection)).toBe(error)
   })
 
-  test('is a cut where a good answer could not be read to its end', () => {
+  test('says that the answer was cut off if a successful response could not be read to its end', () => {
     const error = apiError({ statusCode: 200, cause: new TypeError('network error') })
-    expect(failureOf(error, selection)).toMatchObject({ ...cut, cause: error })
+    expect(callError(error, selection)).toMatchObject({ ...cutOff, cause: error })
   })
 })
 
-describe('what a stream told as its failure', () => {
-  test('is an error, or something with a status, as it is', () => {
+describe('an error that a stream reported', () => {
+  test('is unchanged if it is an Error or has a status', () => {
     const error = new Error('Overloaded.')
     const status = { message: 'Overloaded.', statusCode: 503, isRetryable: true }
-    expect(brokenOff(error, selection)).toBe(error)
-    expect(brokenOff(status, selection)).toBe(status)
+    expect(streamError(error, selection)).toBe(error)
+    expect(streamError(status, selection)).toBe(status)
   })
 
   test.each([
@@ -49,12 +55,12 @@ describe('what a stream told as its failure', () => {
     [{ type: 'insufficient_quota', message: 'Pay' }, { isRetryable: false }],
     [{ type: 'invalid_request_error', message: 'No' }, { isRetryable: false }],
     [{ type: 'server_error', code: 'context_length_exceeded', message: 'No' }, { isRetryable: false }],
-  ])('is the cause of an error otherwise: %j', (told, marks) => {
-    const error = brokenOff(told, selection)
+  ])('is the cause of an error otherwise: %j', (reported, marks) => {
+    const error = streamError(reported, selection)
     expect(error).toBeInstanceOf(Error)
     expect(error).toMatchObject({
-      message: "Model 'small' of provider 'own' broke off its answer.",
-      cause: told,
+      message: "Model 'small' of provider 'own' reported an error in its stream.",
+      cause: reported,
       ...marks,
     })
   })
@@ -74,68 +80,68 @@ describe('credentials', () => {
     [`Failed to parse URL from https://a@own.example:b/${key}@own.example/v1`],
     [`Failed to fetch https://user:${key}@[::1]:8080/v1`],
     [`Failed to parse URL from https://own.example,https://user:a/${key}@own.example/v1`],
-  ])('are taken out of a message and its stack: %s', (message) => {
+  ])('are removed from a message and its stack: %s', (message) => {
     const error = new TypeError(message)
     const outer = apiError({ cause: error })
-    expect(failureOf(outer, selection)).toBe(outer)
+    expect(callError(outer, selection)).toBe(outer)
     expect(error.message).not.toContain(key)
     expect(error.message).toContain('***')
     expect(error.stack).not.toContain(key)
     expect(error.stack).toContain('failure.test')
   })
 
-  test('are taken out of the address and the parameters of a request; the conversation stays', () => {
+  test('are removed from the URL and the parameters of a request; the conversation stays', () => {
     const messages = [{ role: 'user', content: 'My api_key is lost' }]
     const error = apiError({
       url: `https://own.example/v1/chat?api-key=${key}`,
       requestBodyValues: { model: 'small', api_key: key, extra: { authorization: key, n: 1 }, messages },
     })
-    failureOf(error, selection)
+    callError(error, selection)
     expect(error.url).toBe('https://own.example/v1/chat?***')
     expect(error.requestBodyValues).toEqual({ model: 'small', extra: { n: 1 }, messages })
   })
 
-  test('are taken out of the text that is no address', () => {
+  test('are removed from a text that is not a valid URL', () => {
     const error = Object.assign(new TypeError('Invalid URL'), {
       code: 'ERR_INVALID_URL',
       input: `http ://u:${key}@own`,
     })
-    expect(failureOf(error, selection)).toBe(error)
+    expect(callError(error, selection)).toBe(error)
     expect(error).toMatchObject({ code: 'ERR_INVALID_URL', input: 'http ://***@own' })
   })
 
-  test('are told from what looks like them', () => {
+  test('are removed, and similar texts stay', () => {
     const message =
       'Lost https://own.example:8080/models/small@1 and http://[::1]:80/a@b and //a/b@c, "Why?" is an invalid header value'
-    expect((failureOf(new Error(message), selection) as Error).message).toBe(
+    expect((callError(new Error(message), selection) as Error).message).toBe(
       'Lost https://own.example:8080/models/small@1 and http://[::1]:80/a@b and //a/b@c, "***" is an invalid header value',
     )
     const text = 'Is it "so"? //, @a, what? = no'
-    expect((failureOf(new Error(text), selection) as Error).message).toBe(text)
+    expect((callError(new Error(text), selection) as Error).message).toBe(text)
   })
 
   test.each(['"a",', '?', '//a', '//a:', '@', ' is an invalid header value', '"?'])(
-    'are looked for in one pass: packages put a whole answer into a message, and one of %j would take minutes else',
+    'are found in one pass: a message can be as long as an answer, and one of %j would take minutes with backtracking',
     (piece) => {
       const error = new Error(piece.repeat(100_000))
-      expect(failureOf(error, selection)).toBe(error)
+      expect(callError(error, selection)).toBe(error)
     },
   )
 
-  test('are not looked for in the sentences of the engine', () => {
+  test("are not searched in the engine's own messages", () => {
     const error = new ModelError({ provider: 'own', model: 'small', detail: 'Is it so? a=b, what?a=b' })
-    failureOf(error, selection)
+    callError(error, selection)
     expect(error.message).toContain('what?a=b')
   })
 
-  test('of what cannot be written stay where they are, and so does the rest', () => {
+  test('of an error that cannot be written stay, and circular causes end', () => {
     const frozen = Object.freeze(new TypeError(`https://user:${key}@own.example`))
-    const aborted = new DOMException('Given up.', 'AbortError')
-    expect(failureOf(frozen, selection)).toBe(frozen)
-    expect(failureOf(aborted, selection)).toBe(aborted)
+    const aborted = new DOMException('Aborted.', 'AbortError')
+    expect(callError(frozen, selection)).toBe(frozen)
+    expect(callError(aborted, selection)).toBe(aborted)
     const looped = new Error('Round')
     looped.cause = looped
-    expect(failureOf(looped, selection)).toBe(looped)
+    expect(callError(looped, selection)).toBe(looped)
   })
 })
 

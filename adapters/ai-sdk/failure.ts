@@ -1,13 +1,13 @@
 /**
- * What a call failed with, readable by the engine (`statusCode`, `isRetryable`, `responseHeaders`) and without what opens
- * a door. Packages mark most failures themselves, and those go on as they are; whether to try again is decided by the
- * engine.
+ * Errors of a model call, in a form that the engine understands (`statusCode`, `isRetryable`, `responseHeaders`) and without
+ * credentials. Packages set these properties on most of their errors, which are passed on as they are. Whether a call is
+ * retried is decided by the engine.
  */
 import { FlowError, type ResolvedModelSelection } from '../../src/index.js'
-import { withoutSecrets } from './without-secrets.js'
+import { removeSecrets } from './remove-secrets.js'
 
-/** What is read of an error of a package. */
-interface Failure {
+/** The properties that are read from an error of a package. */
+interface PackageError {
   readonly name?: unknown
   readonly cause?: unknown
   readonly data?: unknown
@@ -17,41 +17,43 @@ interface Failure {
   readonly code?: unknown
 }
 
-/** Kinds of failures in the middle of a stream that another attempt would meet again. */
-const lasting = /invalid|bad_request|context_length|quota|billing|authentication|permission|not_found/i
+/** Types and codes of stream errors that would occur again at another attempt. */
+const lastingErrors = /invalid|bad_request|context_length|quota|billing|authentication|permission|not_found/i
 
-/** An answer that ended in its middle: asked again, the model may give it whole. */
-export function cutOff({ provider, name }: ResolvedModelSelection, cause?: unknown): Error {
-  const error = new Error(`The answer of model '${name}' of provider '${provider}' was cut in the middle.`, { cause })
+/** The error of an answer that ended too early. It is retryable: the next answer may be complete. */
+export function cutOffError({ provider, name }: ResolvedModelSelection, cause?: unknown): Error {
+  const error = new Error(`The answer of model '${name}' of provider '${provider}' was cut off.`, { cause })
   return Object.assign(error, { isRetryable: true })
 }
 
-/** What a call, or the reading of its answer, failed with. */
-export function failureOf(error: unknown, selection: ResolvedModelSelection): unknown {
+/** The error to throw when a call, or reading its answer, failed with `error`. */
+export function callError(error: unknown, selection: ResolvedModelSelection): unknown {
   if (FlowError.isInstance(error) || !(error instanceof Error)) return error
-  withoutSecrets(error)
-  return isBrokenBody(error) ? cutOff(selection, error) : error
+  removeSecrets(error)
+  return isIncompleteBody(error) ? cutOffError(selection, error) : error
 }
 
-/** What a stream told as its failure: an error as it is, and anything else as the cause of one. */
-export function brokenOff(told: unknown, selection: ResolvedModelSelection): unknown {
-  const { statusCode, name, data, type = '', code = '' } = (told ?? {}) as Failure
-  // How `@ai-sdk/openai-compatible` tells of a stream that was closed too early.
-  if (name === 'AI_InvalidResponseDataError' && data === undefined) return cutOff(selection, told)
-  if (told instanceof Error || typeof statusCode === 'number') return told
+/** The error to throw when a stream reported `reported`: an error as it is, and anything else as the cause of one. */
+export function streamError(reported: unknown, selection: ResolvedModelSelection): unknown {
+  const { statusCode, name, data, type = '', code = '' } = (reported ?? {}) as PackageError
+  // `@ai-sdk/openai-compatible` reports this if the server closed the stream too early.
+  if (name === 'AI_InvalidResponseDataError' && data === undefined) return cutOffError(selection, reported)
+  if (reported instanceof Error || typeof statusCode === 'number') return reported
   const { provider, name: model } = selection
-  const error = new Error(`Model '${model}' of provider '${provider}' broke off its answer.`, { cause: told })
+  const error = new Error(`Model '${model}' of provider '${provider}' reported an error in its stream.`, {
+    cause: reported,
+  })
   const status = Number(code)
   if (status >= 400 && status < 600) return Object.assign(error, { statusCode: status })
-  return Object.assign(error, { isRetryable: !lasting.test(`${type} ${code}`) })
+  return Object.assign(error, { isRetryable: !lastingErrors.test(`${type} ${code}`) })
 }
 
 /**
- * Whether the body of a good answer could not be read to its end. Packages know that by the codes of Node and Bun alone,
- * and mark it as lasting elsewhere.
+ * Whether the body of a successful response could not be read to its end. Packages recognise this by the error codes of Node and
+ * Bun only, and mark the error as not retryable on other runtimes.
  */
-function isBrokenBody(error: Failure): boolean {
+function isIncompleteBody(error: PackageError): boolean {
   const { statusCode, isRetryable, cause } = error
-  const isGood = typeof statusCode === 'number' && statusCode < 300
-  return isGood && isRetryable === false && cause instanceof Error && !cause.name.startsWith('AI_')
+  const isSuccess = typeof statusCode === 'number' && statusCode < 300
+  return isSuccess && isRetryable === false && cause instanceof Error && !cause.name.startsWith('AI_')
 }

@@ -1,4 +1,4 @@
-/** `turnkeeper/ai-sdk`: models of the AI SDK's provider packages, behind the engine's own interface. */
+/** The entry point `turnkeeper/ai-sdk`: the models of the AI SDK's provider packages as a model provider of the engine. */
 export type { AiSdkProviderOptions } from './ai-sdk-provider.js'
 export { aiSdkProvider } from './ai-sdk-provider.js'
 export type { AiSdkLanguageModel } from './language-model.js'

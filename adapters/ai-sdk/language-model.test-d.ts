@@ -1,4 +1,4 @@
-// The specification as it is written down here, held to the types that the packages publish.
+// The types declared here, compared with those that the packages publish.
 import type {
   LanguageModelV2,
   LanguageModelV2CallOptions,
@@ -11,7 +11,7 @@ import { expectTypeOf, test } from 'vitest'
 import { type AiSdkLanguageModel, type AiSdkProviderOptions, aiSdkProvider } from './index.js'
 import type { CallOptions, GenerateResult, StreamPart } from './language-model.js'
 
-test('models of versions 2 and 3 are taken, and of one that is not known yet', () => {
+test('models of versions 2 and 3 are accepted, and of a later version', () => {
   expectTypeOf<LanguageModelV2>().toExtend<AiSdkLanguageModel>()
   expectTypeOf<LanguageModelV3>().toExtend<AiSdkLanguageModel>()
   type Later = Omit<LanguageModelV3, 'specificationVersion'> & { readonly specificationVersion: 'v4' }
@@ -19,10 +19,7 @@ test('models of versions 2 and 3 are taken, and of one that is not known yet', (
   expectTypeOf<string>().not.toExtend<AiSdkLanguageModel>()
 })
 
-/**
- * The engine's JSON is read-only all the way down; that of the packages is not. Files that say what they are, are those
- * of version 4.
- */
+/** The engine's JSON is deeply read-only; that of the packages is not. Tagged files are those of version 4. */
 type Writable<T> = T extends { readonly type: 'data' | 'url' }
   ? never
   : T extends URL
@@ -33,24 +30,24 @@ type Writable<T> = T extends { readonly type: 'data' | 'url' }
         ? { -readonly [Key in keyof T]: Writable<T[Key]> }
         : T
 
-test('what is asked is what both versions take', () => {
-  type Asked = Writable<Omit<CallOptions, 'abortSignal' | 'tools'>> & Pick<CallOptions, 'abortSignal'>
-  const asked = {} as Asked
-  const ofVersion2: LanguageModelV2CallOptions = asked
-  const ofVersion3: LanguageModelV3CallOptions = asked
+test('the options of a call are accepted by both versions', () => {
+  type Options = Writable<Omit<CallOptions, 'abortSignal' | 'tools'>> & Pick<CallOptions, 'abortSignal'>
+  const options = {} as Options
+  const ofVersion2: LanguageModelV2CallOptions = options
+  const ofVersion3: LanguageModelV3CallOptions = options
   expectTypeOf(ofVersion2).not.toBeAny()
   expectTypeOf(ofVersion3).not.toBeAny()
 })
 
-test('what both versions answer is what is read', () => {
+test('the results of both versions can be read', () => {
   type Answered<Model extends { doGenerate(...options: never): unknown }> = Awaited<ReturnType<Model['doGenerate']>>
   expectTypeOf<Answered<LanguageModelV2>['finishReason']>().toExtend<GenerateResult['finishReason']>()
   expectTypeOf<Answered<LanguageModelV3>['finishReason']>().toExtend<GenerateResult['finishReason']>()
 })
 
-test('what both versions stream is what is read', () => {
+test('the stream parts of both versions can be read', () => {
   type Streamed = LanguageModelV2StreamPart | LanguageModelV3StreamPart
-  /** A piece as it is read; the metadata of the packages may hold what no JSON does. */
+  /** The fields that are read. The type of the packages' metadata allows values that JSON cannot carry. */
   type Read<Part> = Part extends { type: string } ? Pick<Part, Extract<keyof Part, ReadField>> : never
   type ReadField = Exclude<keyof StreamPart, 'providerMetadata' | 'usage'>
   type Of<Type extends Streamed['type']> = Read<Extract<Streamed, { type: Type }>>
@@ -74,9 +71,9 @@ test('options', () => {
     doGenerate: async () => undefined,
   })
   aiSdkProvider({ provider: 'own', languageModel })
-  // @ts-expect-error a provider has a name
+  // @ts-expect-error the name of the provider is missing
   aiSdkProvider({ languageModel })
-  // @ts-expect-error a name alone is no model
+  // @ts-expect-error a name is not a model
   const noModel: AiSdkProviderOptions = { provider: 'own', languageModel: (name: string) => name }
   expectTypeOf(noModel).toExtend<AiSdkProviderOptions>()
 })

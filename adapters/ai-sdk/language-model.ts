@@ -1,41 +1,41 @@
 /**
- * What is known of an AI SDK language model, in the words of its specification: the part of versions 2, 3 and 4 in which
- * they agree, and where they differ both forms. Written down here so that no package is needed, not even for types.
+ * The types of an AI SDK language model: the part of its specification that versions 2, 3 and 4 have in common, and unions where
+ * they differ. They are declared here so that no package of the AI SDK is needed, not even for types.
  */
 import { InvalidInputError, type JsonObject, type JsonValue } from '../../src/index.js'
 
-/** A language model of an AI SDK provider package, of any specification version: the supported ones are told at run time. */
+/** A language model of an AI SDK provider package. Whether its specification version is supported is checked at run time. */
 export interface AiSdkLanguageModel {
   readonly specificationVersion: string
   readonly provider: string
   readonly modelId: string
   /** Calls the model once. */
   doGenerate(options: never): PromiseLike<unknown>
-  /** Calls the model once, and gives its answer piece by piece. Default: the models made of it have no `stream`. */
+  /** Calls the model once and streams its answer. Default: the engine's model has no `stream`. */
   doStream?(options: never): PromiseLike<unknown>
 }
 
-/** By provider, then by name: what only that provider reads. */
+/** Options that only one provider reads, by provider and name. */
 export type ProviderOptions = Record<string, Record<string, JsonValue>>
 
-/** Where the bytes of a file are: itself in versions 2 and 3, and named by what it is in version 4. */
+/** The bytes of a file, or where they are: base64 or a URL in versions 2 and 3, a tagged object in version 4. */
 export type FileData =
   | string
   | URL
   | { readonly type: 'data'; readonly data: string }
   | { readonly type: 'url'; readonly url: URL }
 
-/** A piece of what the user said. */
+/** Content of a user message. */
 export type UserContent =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'file'; readonly mediaType: string; readonly data: FileData; readonly filename?: string }
 
-/** What a tool answered. */
+/** The output of a tool. */
 export type ToolOutput =
   | { readonly type: 'text' | 'error-text'; readonly value: string }
   | { readonly type: 'json' | 'error-json'; readonly value: JsonValue }
 
-/** A piece of the model's own words. */
+/** Content of an assistant message. */
 export type AssistantContent =
   | { readonly type: 'text' | 'reasoning'; readonly text: string; readonly providerOptions?: ProviderOptions }
   | {
@@ -46,7 +46,7 @@ export type AssistantContent =
       readonly providerOptions?: ProviderOptions
     }
 
-/** A result of a tool. */
+/** Content of a tool message: the result of one call. */
 export interface ToolResultContent {
   readonly type: 'tool-result'
   readonly toolCallId: string
@@ -61,7 +61,7 @@ export type PromptMessage =
   | { readonly role: 'assistant'; readonly content: AssistantContent[] }
   | { readonly role: 'tool'; readonly content: ToolResultContent[] }
 
-/** A tool as the model gets it. */
+/** A tool as the model receives it. */
 export interface FunctionTool {
   readonly type: 'function'
   readonly name: string
@@ -69,19 +69,19 @@ export interface FunctionTool {
   readonly inputSchema: JsonObject
 }
 
-/** The form that an answer must have. */
+/** The structure that an answer must have. */
 export interface ResponseFormat {
   readonly type: 'json'
   readonly name: string
   readonly schema: JsonObject
 }
 
-/** What `doGenerate` and `doStream` are called with. */
+/** The options of `doGenerate` and `doStream`. */
 export interface CallOptions {
   readonly prompt: PromptMessage[]
   readonly tools?: FunctionTool[]
   readonly responseFormat?: ResponseFormat
-  /** Whether a stream has what the provider sent beside what became of it. */
+  /** Whether a stream also has the raw chunks that the provider sent. */
   readonly includeRawChunks?: boolean
   readonly abortSignal: AbortSignal
   readonly temperature?: number
@@ -95,7 +95,7 @@ export interface CallOptions {
   readonly providerOptions?: ProviderOptions
 }
 
-/** A piece of an answer. Types that are not listed are passed over. */
+/** Content of an answer. `answer.ts` ignores types that it does not know. */
 export interface AnswerContent {
   readonly type: string
   readonly text?: string
@@ -107,10 +107,10 @@ export interface AnswerContent {
   readonly providerMetadata?: JsonObject
 }
 
-/** A count of tokens: a number in version 2, broken down since version 3. */
+/** A count of tokens: a number in version 2, an object with details since version 3. */
 type TokenCount<Detail extends string> = number | ({ readonly total?: number } & { readonly [Name in Detail]?: number })
 
-/** What a call cost. */
+/** The tokens of a call. */
 export interface Usage {
   readonly inputTokens?: TokenCount<'cacheRead'>
   readonly outputTokens?: TokenCount<'reasoning'>
@@ -121,8 +121,8 @@ export interface Usage {
 }
 
 /**
- * Why a model stopped: a word in version 2, and in later ones an object that has it in `unified`, and the provider's own
- * word in `raw`.
+ * Why a model stopped: a string in version 2; since version 3 an object with that string in `unified`, and with the provider's own
+ * reason in `raw`.
  */
 export type StopReason = string | { readonly unified: string; readonly raw?: string | undefined }
 
@@ -134,19 +134,19 @@ export interface GenerateResult {
   readonly response?: { readonly body?: unknown }
 }
 
-/** A piece of a streamed answer. Which fields it has is up to its type; types that are not listed are passed over. */
+/** A part of a streamed answer. Its `type` decides which fields it has; `streamed-answer.ts` ignores types that it does not know. */
 export interface StreamPart extends AnswerContent {
-  /** Of a text or a thought: what ties its pieces together. */
+  /** Of text and reasoning: the ID of the block that the part belongs to. */
   readonly id?: string
-  /** Of a text or a thought. */
+  /** Of text and reasoning. */
   readonly delta?: string
   /** Of `finish`. */
   readonly finishReason?: StopReason
   /** Of `finish`. */
   readonly usage?: Usage
-  /** Of `raw`: what the provider sent. */
+  /** Of `raw`: the chunk that the provider sent. */
   readonly rawValue?: unknown
-  /** Of `error`: anything. */
+  /** Of `error`: any value. */
   readonly error?: unknown
 }
 
@@ -155,7 +155,7 @@ export interface StreamResult {
   readonly stream: ReadableStream<StreamPart>
 }
 
-/** The versions of the specification that are understood. */
+/** The versions of the specification that are supported. */
 export type SpecificationVersion = 'v2' | 'v3' | 'v4'
 
 /** A model of a supported version. */
@@ -168,16 +168,16 @@ export interface SupportedModel {
 const supportedVersions: readonly unknown[] = ['v2', 'v3', 'v4']
 
 /**
- * `model`, if it is one, and of a supported version.
+ * Returns `model` if it is a language model of a supported version.
  *
- * @param name - How error messages name it.
+ * @param name - The model's name in error messages.
  * @throws `InvalidInputError` that says what is supported.
  */
 export function supportedModel(model: unknown, name: string): SupportedModel {
   const { specificationVersion, doGenerate } = (model ?? {}) as Partial<AiSdkLanguageModel>
   if (typeof specificationVersion !== 'string' || typeof doGenerate !== 'function') {
     throw new InvalidInputError({
-      message: `languageModel made no AI SDK language model for the ${name}: it has no specificationVersion, or no doGenerate(options).`,
+      message: `languageModel must return an AI SDK language model for the ${name}: specificationVersion or doGenerate is missing.`,
     })
   }
   if (!supportedVersions.includes(specificationVersion)) {

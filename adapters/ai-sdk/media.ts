@@ -1,47 +1,46 @@
 /**
- * From images and files of the engine's messages to the specification's files. Nothing is fetched and nothing decoded
- * here; whether a model can read a kind of file is up to its package.
+ * Translates images and files of the engine's messages into files of the AI SDK specification. Nothing is fetched or decoded here;
+ * whether a model can read a type of file is up to its package.
  */
 import { type FilePart, type ImagePart, InvalidInputError } from '../../src/index.js'
+import { isBase64 } from '../../src/util/patterns.js'
 import type { FileData, SpecificationVersion, UserContent } from './language-model.js'
 
-/** Addresses that a provider can fetch from. Others would tell it of this machine, or of nothing. */
+/** Schemes of URLs that a provider can fetch. A URL with another one, such as `file:`, could only refer to this machine. */
 const schemes: readonly string[] = ['https:', 'http:', 'gs:', 's3:']
 
-/** OpenAI's package takes other text for the ID of a file that anybody in the account has uploaded. */
-const base64 = /^[A-Za-z0-9+/]+={0,2}$/
-
 /**
- * An image or a file, as the specification has it.
+ * The specification's content for an image or a file.
  *
- * @throws `InvalidInputError` where it has neither base64 nor an address that a provider can fetch from. The address is
- * not in the message: it may hold a credential.
+ * @throws `InvalidInputError` if it has neither base64 nor a URL that a provider can fetch. The message does not contain the URL,
+ * which may hold a credential.
  */
 export function fileContent(part: ImagePart | FilePart, version: SpecificationVersion): UserContent {
   const { mediaType, data, url } = part
-  const found = url === undefined ? bytesOf(data, part) : addressOf(url, part)
+  const source = url === undefined ? checkedBase64(data, part) : checkedUrl(url, part)
   const filename = part.type === 'file' ? part.name : undefined
   return {
     type: 'file',
     mediaType,
-    data: version === 'v4' ? tagged(found) : found,
+    data: version === 'v4' ? tagged(source) : source,
     ...(filename === undefined ? {} : { filename }),
   }
 }
 
-function tagged(found: string | URL): FileData {
-  return typeof found === 'string' ? { type: 'data', data: found } : { type: 'url', url: found }
+function tagged(source: string | URL): FileData {
+  return typeof source === 'string' ? { type: 'data', data: source } : { type: 'url', url: source }
 }
 
-function bytesOf(data: unknown, part: ImagePart | FilePart): string {
-  if (typeof data === 'string' && base64.test(data)) return data
-  throw refusal(part, 'data must be base64, without a prefix')
+function checkedBase64(data: unknown, part: ImagePart | FilePart): string {
+  // Without this check, OpenAI's package would take any other text for the ID of a file in the account's storage.
+  if (typeof data === 'string' && data !== '' && isBase64(data)) return data
+  throw refusal(part, 'data must be base64 without a prefix')
 }
 
-function addressOf(url: unknown, part: ImagePart | FilePart): URL {
-  const address = URL.canParse(String(url)) ? new URL(String(url)) : undefined
-  if (address !== undefined && schemes.includes(address.protocol)) return address
-  throw refusal(part, `url must be an absolute address with one of ${schemes.join(', ')}`)
+function checkedUrl(url: unknown, part: ImagePart | FilePart): URL {
+  const parsed = URL.canParse(String(url)) ? new URL(String(url)) : undefined
+  if (parsed !== undefined && schemes.includes(parsed.protocol)) return parsed
+  throw refusal(part, `url must be an absolute URL with one of the schemes ${schemes.join(', ')}`)
 }
 
 function refusal({ type, mediaType }: ImagePart | FilePart, problem: string): Error {

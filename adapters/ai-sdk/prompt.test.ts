@@ -17,7 +17,7 @@ const done = (toolCallId: string, output: string | { ok: boolean }): ToolResultP
 })
 
 describe('the prompt of a call', () => {
-  test('begins with the system prompt, where there is one', () => {
+  test('begins with the system prompt if there is one', () => {
     expect(promptOf('Be kind.', [say('user', text('Hi'))])).toEqual([
       { role: 'system', content: 'Be kind.' },
       { role: 'user', content: [{ type: 'text', text: 'Hi' }] },
@@ -25,7 +25,7 @@ describe('the prompt of a call', () => {
     expect(promptOf(undefined, [])).toEqual([])
   })
 
-  test('has what hangs on a part beside it, and nothing where nothing hangs', () => {
+  test('has the provider data of a part as its provider options', () => {
     const providerData = { own: { signature: 'signed' } }
     const parts: MessagePart[] = [
       { type: 'reasoning', text: 'Hm.', providerData },
@@ -47,7 +47,7 @@ describe('the prompt of a call', () => {
     ])
   })
 
-  test('has the results of one reply in one message, as text or JSON, failed or not', () => {
+  test('has the results of the calls of one answer in one message, as text or JSON, failed or not', () => {
     const failed: ToolResultPart = { ...done('3', 'No.'), isError: true }
     const failedHard: ToolResultPart = { ...done('4', { ok: false }), isError: true }
     const messages = [
@@ -71,14 +71,14 @@ describe('the prompt of a call', () => {
     ])
   })
 
-  test('has no empty block of the model, unless something hangs on it, and no message without one', () => {
+  test('has an empty part of the model only if it has provider data, and no message without content', () => {
     const signed: MessagePart = { type: 'reasoning', text: '', providerData: { own: { redacted: 'x' } } }
     expect(promptOf(undefined, [say('assistant', text('')), say('assistant', signed, text(''))])).toEqual([
       { role: 'assistant', content: [{ type: 'reasoning', text: '', providerOptions: { own: { redacted: 'x' } } }] },
     ])
   })
 
-  test('has nothing blank: providers refuse white space as they do nothing at all', () => {
+  test('has no blank text: providers reject white space like an empty text', () => {
     const image: MessagePart = { type: 'image', mediaType: 'image/png', data: 'iVBORw0KGgo=' }
     const messages = [
       say('user', text('')),
@@ -93,7 +93,7 @@ describe('the prompt of a call', () => {
     ])
   })
 
-  test('passes over what does not belong to a role', () => {
+  test('ignores parts that do not belong to the role of a message', () => {
     expect(promptOf(undefined, [say('user', call('1'), text('Hi')), say('assistant', done('1', 'No.'))])).toEqual([
       { role: 'user', content: [{ type: 'text', text: 'Hi' }] },
     ])

@@ -1,6 +1,6 @@
 /**
- * From the engine's messages to the prompt of a call. It reshapes; nothing is added, cut or explained, but for what is
- * blank: Anthropic and Google refuse a text without words, and with it the whole call.
+ * Translates the engine's messages into the prompt of a call. Content is neither added nor removed, except for blank texts:
+ * Anthropic and Google reject a call that has one.
  */
 import type { JsonObject, Message, MessagePart, ToolResultPart } from '../../src/index.js'
 import type {
@@ -13,13 +13,13 @@ import type {
 } from './language-model.js'
 import { fileContent } from './media.js'
 
-/** What stands for a user who said nothing: a turn may begin that way, and is to be answered. */
-const nothingSaid: UserContent = { type: 'text', text: '(no text)' }
+/** Sent for a user message without content: a turn can begin with an empty message, and the model has to answer it. */
+const emptyMessage: UserContent = { type: 'text', text: '(no text)' }
 
 /**
- * The prompt of a call: the system prompt first, where there is one.
+ * The prompt of a call, which begins with the system prompt if there is one.
  *
- * @throws `InvalidInputError` for an image or a file that has neither base64 nor an address.
+ * @throws `InvalidInputError` for an image or a file that has neither base64 nor a URL.
  */
 export function promptOf(
   system: string | undefined,
@@ -28,18 +28,22 @@ export function promptOf(
 ): PromptMessage[] {
   const prompt: PromptMessage[] = system === undefined || isBlank(system) ? [] : [{ role: 'system', content: system }]
   for (const { role, parts } of messages) {
-    if (role === 'user') {
-      const content = parts.flatMap((part) => userContent(part, version))
-      prompt.push({ role, content: content.length > 0 ? content : [nothingSaid] })
-    } else if (role === 'assistant') {
-      const content = parts.flatMap(assistantContent)
-      // Providers refuse a message without content.
-      if (content.length > 0) prompt.push({ role, content })
-    } else {
-      addResults(prompt, parts)
-    }
+    if (role === 'user') addUserMessage(prompt, parts, version)
+    else if (role === 'assistant') addAssistantMessage(prompt, parts)
+    else addResults(prompt, parts)
   }
   return prompt
+}
+
+function addUserMessage(prompt: PromptMessage[], parts: readonly MessagePart[], version: SpecificationVersion): void {
+  const content = parts.flatMap((part) => userContent(part, version))
+  prompt.push({ role: 'user', content: content.length > 0 ? content : [emptyMessage] })
+}
+
+function addAssistantMessage(prompt: PromptMessage[], parts: readonly MessagePart[]): void {
+  const content = parts.flatMap(assistantContent)
+  // Providers reject a message without content.
+  if (content.length > 0) prompt.push({ role: 'assistant', content })
 }
 
 function userContent(part: MessagePart, version: SpecificationVersion): UserContent[] {
@@ -52,12 +56,12 @@ function assistantContent(part: MessagePart): AssistantContent[] {
     case 'text':
     case 'reasoning': {
       const { type, text, providerData } = part
-      // A blank block is refused too, unless a signature hangs on it.
-      return isBlank(text) && providerData === undefined ? [] : [{ type, text, ...optionsOf(providerData) }]
+      // Providers reject a blank text as well, unless it has provider data such as a signature.
+      return isBlank(text) && providerData === undefined ? [] : [{ type, text, ...providerOptionsOf(providerData) }]
     }
     case 'tool-call': {
       const { type, toolCallId, toolName, input, providerData } = part
-      return [{ type, toolCallId, toolName, input, ...optionsOf(providerData) }]
+      return [{ type, toolCallId, toolName, input, ...providerOptionsOf(providerData) }]
     }
     default:
       return []
@@ -68,11 +72,11 @@ function isBlank(text: string): boolean {
   return text.trim() === ''
 }
 
-function optionsOf(providerData: JsonObject | undefined): { readonly providerOptions?: ProviderOptions } {
+function providerOptionsOf(providerData: JsonObject | undefined): { readonly providerOptions?: ProviderOptions } {
   return providerData === undefined ? {} : { providerOptions: providerData as ProviderOptions }
 }
 
-/** Results of one reply's calls belong in one message: there are providers that count them. */
+/** The results of the calls in one answer go into one message: some providers compare their number with that of the calls. */
 function addResults(prompt: PromptMessage[], parts: readonly MessagePart[]): void {
   const results = parts.flatMap((part) => (part.type === 'tool-result' ? [resultContent(part)] : []))
   const last = prompt.at(-1)

@@ -1,13 +1,13 @@
-/** One model of a provider: joins the pieces of a call, with a stream and without. It decides nothing by itself. */
+/** The engine's model over an AI SDK language model: translates a request, calls the model, and translates the answer. */
 import type { ModelRequest, ModelResponse, ResolvedModelSelection, RuntimeModel } from '../../src/index.js'
 import { responseOf } from './answer.js'
 import { answerStream } from './answer-stream.js'
 import type { CallSettings } from './call-settings.js'
-import { failureOf } from './failure.js'
+import { callError } from './failure.js'
 import type { CallOptions, SupportedModel } from './language-model.js'
 import { promptOf } from './prompt.js'
 
-/** The engine's model over `model`. It has no `stream` where `model` has none. */
+/** Wraps `model`. The result has no `stream` if `model` has no `doStream`. */
 export function runtimeModel(
   model: SupportedModel,
   settings: CallSettings,
@@ -19,7 +19,7 @@ export function runtimeModel(
       return responseOf(await model.doGenerate(optionsOf(request, request.signal)), selection)
     } catch (error) {
       request.signal.throwIfAborted()
-      throw failureOf(error, selection)
+      throw callError(error, selection)
     }
   }
   const { doStream } = model
@@ -30,7 +30,7 @@ export function runtimeModel(
     generate,
     stream: (request) =>
       answerStream(
-        // Only what was sent tells of a chat completion's refusal.
+        // Raw chunks are needed to find the refusal of a chat completion: see `hasRefusal` in answer.ts.
         (signal) => doStream.call(model, { ...optionsOf(request, signal), includeRawChunks: true }),
         selection,
         () => request.signal,

@@ -1,23 +1,23 @@
 /**
- * An answer that comes piece by piece: what is told of each piece, and the whole at the end, which is made as that of a
- * call without a stream. It reads no stream.
+ * Collects the parts of a streamed answer: returns the engine's stream part for each of them, and at the end the whole answer,
+ * which `answer.ts` translates as for a call without a stream. The stream itself is read in `answer-stream.ts`.
  */
 import type { JsonObject, ModelStreamPart, ResolvedModelSelection } from '../../src/index.js'
 import { hasRefusal, responseOf, usageOf } from './answer.js'
-import { brokenOff, cutOff } from './failure.js'
+import { cutOffError, streamError } from './failure.js'
 import type { AnswerContent, StopReason, StreamPart } from './language-model.js'
 
-/** A text or a thought that is not over yet. */
+/** A text or a reasoning that has begun and not ended. */
 interface Block {
   readonly type: 'text' | 'reasoning'
   text: string
   providerMetadata?: JsonObject
 }
 
-/** What is told of arguments that are being made: that the model is not silent. They come with the whole. */
-const atWork: ModelStreamPart = Object.freeze({ type: 'reasoning-delta', text: '' })
+/** Sent while the model writes the arguments of a call, which the engine gets as a whole: it shows that the model is working. */
+const stillWorking: ModelStreamPart = Object.freeze({ type: 'reasoning-delta', text: '' })
 
-/** What has come of one answer. */
+/** What was received of one answer. */
 export class StreamedAnswer {
   readonly #selection: ResolvedModelSelection
   readonly #content: AnswerContent[] = []
@@ -29,26 +29,26 @@ export class StreamedAnswer {
   }
 
   /**
-   * Takes the next piece, and gives what is told of it: `undefined` for nothing.
+   * Adds the next part. Returns the engine's stream part for it; `undefined` if there is none.
    *
-   * @throws What the model failed with; an error with `isRetryable` where the answer was cut.
+   * @throws The error that the stream reported; an error with `isRetryable` if the answer was cut off.
    */
-  take(part: StreamPart): ModelStreamPart | undefined {
+  add(part: StreamPart): ModelStreamPart | undefined {
     switch (part.type) {
       case 'text-start':
         return this.#begin('text', part)
       case 'reasoning-start':
         return this.#begin('reasoning', part)
       case 'text-delta':
-        return this.#add('text', part)
+        return this.#append('text', part)
       case 'reasoning-delta':
-        return this.#add('reasoning', part)
+        return this.#append('reasoning', part)
       case 'text-end':
         return this.#end('text', part)
       case 'reasoning-end':
         return this.#end('reasoning', part)
       case 'tool-input-delta':
-        return atWork
+        return stillWorking
       case 'tool-call':
         this.#content.push(part)
         return undefined
@@ -56,7 +56,7 @@ export class StreamedAnswer {
         this.#refused ||= hasRefusal(part.rawValue)
         return undefined
       case 'error':
-        throw brokenOff(part.error, this.#selection)
+        throw streamError(part.error, this.#selection)
       case 'finish':
         return this.#finish(part)
       default:
@@ -66,56 +66,59 @@ export class StreamedAnswer {
 
   #begin(type: Block['type'], part: StreamPart): undefined {
     const block: Block = { type, text: '' }
-    // Its place is where it begins: tools are called while a text is still open.
+    // Blocks are ordered by their beginning: a tool can be called while a text is still open.
     this.#content.push(block)
-    this.#open.set(key(type, part), block)
-    note(block, part)
+    this.#open.set(keyOf(type, part), block)
+    mergeMetadata(block, part)
   }
 
-  #add(type: Block['type'], part: StreamPart): ModelStreamPart | undefined {
-    if (!this.#open.has(key(type, part))) this.#begin(type, part)
-    const block = this.#open.get(key(type, part)) as Block
+  #append(type: Block['type'], part: StreamPart): ModelStreamPart | undefined {
+    const key = keyOf(type, part)
+    if (!this.#open.has(key)) this.#begin(type, part)
+    const block = this.#open.get(key) as Block
     const { delta: text = '' } = part
     block.text += text
-    note(block, part)
+    mergeMetadata(block, part)
     return text === '' ? undefined : { type: `${type}-delta`, text }
   }
 
   #end(type: Block['type'], part: StreamPart): undefined {
-    const block = this.#open.get(key(type, part))
+    const key = keyOf(type, part)
+    const block = this.#open.get(key)
     if (block === undefined) return
-    note(block, part)
-    this.#open.delete(key(type, part))
+    mergeMetadata(block, part)
+    this.#open.delete(key)
   }
 
   #finish({ finishReason = '', usage = {} }: StreamPart): ModelStreamPart {
-    if (!this.#refused && isUntold(finishReason)) {
-      throw Object.assign(cutOff(this.#selection), { usage: usageOf(usage) })
+    if (!this.#refused && hasNoReason(finishReason)) {
+      throw Object.assign(cutOffError(this.#selection), { usage: usageOf(usage) })
     }
     const response = responseOf({ content: this.#content, finishReason, usage }, this.#selection)
     return { type: 'finish', response: this.#refused ? { ...response, finishReason: 'content-filter' } : response }
   }
 }
 
-function key(type: Block['type'], { id = '' }: StreamPart): string {
+function keyOf(type: Block['type'], { id = '' }: StreamPart): string {
   return `${type} ${id}`
 }
 
-/** What hangs on a block comes with any of its pieces, and later ones say what earlier ones did not know. */
-function note(block: Block, { providerMetadata }: StreamPart): void {
+/** Adds the metadata of a part to its block. Any part can have some; later parts complete and replace what earlier ones had. */
+function mergeMetadata(block: Block, { providerMetadata }: StreamPart): void {
   if (providerMetadata === undefined || providerMetadata === null) return
-  const known = { ...block.providerMetadata }
+  const merged = { ...block.providerMetadata }
   for (const [provider, data] of Object.entries(providerMetadata)) {
-    known[provider] = { ...(known[provider] as JsonObject | undefined), ...(data as JsonObject) }
+    merged[provider] = { ...(merged[provider] as JsonObject | undefined), ...(data as JsonObject) }
   }
-  block.providerMetadata = known
+  block.providerMetadata = merged
 }
 
 /**
- * Whether the provider never said why it stops: packages end a stream as well where the connection was closed in the
- * middle of the answer.
+ * Whether the provider gave no reason for the end of the answer. Packages also finish a stream without one if the connection was
+ * closed in the middle of the answer.
  */
-function isUntold(reason: StopReason | null): boolean {
+function hasNoReason(reason: StopReason | null): boolean {
+  if (reason === null) return true
   if (typeof reason === 'string') return reason === 'unknown' || reason === ''
-  return reason === null || (reason.unified === 'other' && (reason.raw ?? '') === '')
+  return reason.unified === 'other' && (reason.raw ?? '') === ''
 }

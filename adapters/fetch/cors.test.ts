@@ -29,7 +29,7 @@ describe('the headers of a reply', () => {
     ['an empty list', []],
     ['a function', () => false],
     ['a function that answers no boolean', (() => 'https://evil.example') as never],
-  ])('another origin gets no CORS header, and caches are told why: %s', (_name, origin) => {
+  ])('another origin gets no CORS header, and a Vary header for caches: %s', (_name, origin) => {
     expect(headersFor({ origin }, 'https://evil.example')).toEqual({ Vary: 'Origin' })
   })
 

@@ -1,12 +1,12 @@
-// Cross-origin requests from browsers: who may make them, and with which headers. Off unless the option is set. Whoever
-// is not allowed gets no CORS header and so is kept out by the browser; the request itself is no one's to refuse here.
-import { DASHED_SESSION_HEADER, SESSION_HEADER } from './request/session-header.js'
+// Cross-origin requests from browsers: which origins may make them, and with which headers. Off unless the option is set.
+// An origin that is not allowed gets no CORS header, and the browser then keeps its pages out; the request is not refused.
+import { DASHED_SESSION_HEADER, type HeaderRecord, SESSION_HEADER } from './header-names.js'
 
 /** The option `cors`. */
 export interface CorsOptions {
   /**
-   * The origins whose pages may call: one, a list, `'*'` for all, or a function that is given the `Origin` header and
-   * says yes (`true`) or no. An origin is scheme, host and port as a browser writes them, in lower case and with no
+   * The origins whose pages may call: one, a list, `'*'` for all, or a function that receives the `Origin` header and
+   * returns whether it is allowed. An origin is scheme, host and port as a browser writes them, in lower case and with no
    * slash at the end: `https://shop.example`.
    */
   readonly origin: string | readonly string[] | ((origin: string) => boolean)
@@ -17,9 +17,6 @@ export interface CorsOptions {
    */
   readonly credentials?: boolean
 }
-
-/** Header lines by name. */
-export type HeaderRecord = Record<string, string>
 
 /** The CORS headers for the replies to one request, and for a preflight. */
 export interface Cors {
@@ -71,7 +68,7 @@ function checkOrigin(origin: unknown, caller: string): void {
 }
 
 /**
- * @param onError - is told what the application's `origin` function threw; that origin is then not allowed
+ * @param onError - receives what the application's `origin` function threw; that origin is then not allowed
  */
 export function createCors(options: CorsOptions, onError: (error: unknown) => void): Cors {
   const { origin: allowed, credentials = false } = options
@@ -90,7 +87,7 @@ export function createCors(options: CorsOptions, onError: (error: unknown) => vo
   function originHeaders(request: Request): HeaderRecord {
     if (allowed === '*') return { 'Access-Control-Allow-Origin': '*' }
     const origin = request.headers.get('origin')
-    // The reply differs by origin even where it has no CORS header, so a cache must be told each time.
+    // The reply differs by origin even where it has no CORS header, so each reply says so to caches.
     if (origin === null || !allows(origin)) return { Vary: 'Origin' }
     return {
       Vary: 'Origin',

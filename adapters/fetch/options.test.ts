@@ -12,7 +12,7 @@ describe('wrong options fail at creation', () => {
     [null, 'the options must be an object.'],
     [
       { maxBodySize: 1 },
-      "there is no option 'maxBodySize'. The options are basePath, maxBodyBytes, cors, authorize, statuses, rawHeaders, heartbeatMs, onError.",
+      "there is no option 'maxBodySize'. The options are basePath, maxBodyBytes, cors, authorize, requirePrincipal, statuses, rawHeaders, heartbeatMs, onError.",
     ],
     [{ maxBodyBytes: 0 }, 'maxBodyBytes must be a positive whole number of bytes, or Infinity.'],
     [{ maxBodyBytes: 1.5 }, 'maxBodyBytes must be a positive whole number of bytes, or Infinity.'],
@@ -24,6 +24,8 @@ describe('wrong options fail at creation', () => {
       'heartbeatMs must be from 1 to 2147483647 milliseconds, or Infinity.',
     ]),
     [{ authorize: true }, 'authorize must be a function.'],
+    [{ requirePrincipal: 'yes', authorize: () => undefined }, 'requirePrincipal must be true or false.'],
+    [{ requirePrincipal: true }, 'requirePrincipal needs authorize, which says who the principal is.'],
     [{ onError: 'log' }, 'onError must be a function.'],
     [{ basePath: 'ai' }, "basePath must be '/' or a path such as '/ai', with no slash at its end."],
     [{ basePath: '/ai/' }, "basePath must be '/' or a path such as '/ai', with no slash at its end."],
@@ -84,7 +86,7 @@ describe('wrong options fail at creation', () => {
     expect(create(options)).toThrow(new TypeError(`createFetchHandler: ${problem}`))
   })
 
-  test('an engine that is none', () => {
+  test('what is not an engine', () => {
     expect(() => createFetchHandler(undefined as never)).toThrow(
       new TypeError('createFetchHandler: the first argument must be a FlowEngine.'),
     )
@@ -94,7 +96,7 @@ describe('wrong options fail at creation', () => {
   test('the Hono app names its own options, and takes no basePath', () => {
     expect(() => flowRoutes(createFakeEngine(), { basePath: '/ai' } as never)).toThrow(
       new TypeError(
-        "flowRoutes: there is no option 'basePath'. The options are maxBodyBytes, cors, authorize, statuses, rawHeaders, heartbeatMs, onError.",
+        "flowRoutes: there is no option 'basePath'. The options are maxBodyBytes, cors, authorize, requirePrincipal, statuses, rawHeaders, heartbeatMs, onError.",
       ),
     )
   })
@@ -116,6 +118,8 @@ describe('good options', () => {
     [{ heartbeatMs: 1 }],
     [{ heartbeatMs: 2_147_483_647 }],
     [{ heartbeatMs: Number.POSITIVE_INFINITY }],
+    [{ requirePrincipal: false }],
+    [{ requirePrincipal: true, authorize: () => undefined }],
     [{ statuses: 'precise', authorize: () => undefined, onError: () => undefined }],
   ])('%j', (options) => {
     expect(create(options)).not.toThrow()

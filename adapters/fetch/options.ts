@@ -2,7 +2,7 @@
 
 import type { CorsOptions } from './cors.js'
 import { checkCors } from './cors.js'
-import { checkRawHeaders } from './reply/raw-headers.js'
+import { checkRawHeaders } from './reply/raw.js'
 import type { StatusMode } from './reply/statuses.js'
 import type { Authorize } from './request/authorize.js'
 
@@ -36,8 +36,9 @@ export interface FlowRoutesOptions {
   readonly cors?: CorsOptions
 
   /**
-   * Says who calls, before a body is read and before anything is run. It is asked on each of the three routes, but not
-   * on a preflight. Without it everyone may call, and a session ID alone continues its session.
+   * Says who calls, before a body is read and before anything is run. It is called on each of the three routes, but not
+   * on a preflight. Without it everyone may call, and a session ID alone continues its session. **If it returns nothing,
+   * or an object without `principal`, the caller is let in without an owner**: see `requirePrincipal`.
    *
    * @defaultValue everyone may call, and sessions have no owner
    *
@@ -55,7 +56,20 @@ export interface FlowRoutesOptions {
   readonly authorize?: Authorize
 
   /**
-   * How a failure is told by its status. `'contract'`: every failure of run and end is 400. `'precise'`: by error code
+   * Whether every caller must have a principal. With `true` a request is refused, as if `authorize` had thrown, where
+   * `authorize` returns nothing or an object without `principal`. Needs `authorize`.
+   *
+   * @defaultValue `false`
+   *
+   * @example
+   * ```ts
+   * createFetchHandler(engine, { authorize: (request) => ({ principal: userOf(request) }), requirePrincipal: true })
+   * ```
+   */
+  readonly requirePrincipal?: boolean
+
+  /**
+   * Which status a failure has. `'contract'`: every failure of run and end is 400. `'precise'`: by error code
    * 404, 409, 413, 415, 422, 429, 499, 500, 502, 503 or 504, and 400 for the rest of the bad requests. The body is the
    * same envelope either way. An unknown path is 404 and a wrong method 405 in both.
    *
@@ -97,7 +111,7 @@ export interface FlowRoutesOptions {
   readonly heartbeatMs?: number
 
   /**
-   * Is told what `authorize` or `cors.origin` threw, and any other error the adapter did not expect. The client gets a
+   * Receives what `authorize` or `cors.origin` threw, and any other error the adapter did not expect. The client gets a
    * fixed sentence, never this error. What it throws itself is dropped.
    *
    * @defaultValue `console.error`
@@ -130,6 +144,7 @@ const SHARED_OPTIONS: readonly string[] = [
   'maxBodyBytes',
   'cors',
   'authorize',
+  'requirePrincipal',
   'statuses',
   'rawHeaders',
   'heartbeatMs',
@@ -147,7 +162,7 @@ export function checkOptions(options: FlowRoutesOptions, caller: string, ownOpti
     if (!known.includes(name))
       throw new TypeError(`${caller}: there is no option '${name}'. The options are ${known.join(', ')}.`)
   }
-  const { maxBodyBytes, cors, authorize, statuses, rawHeaders, heartbeatMs, onError } = options
+  const { maxBodyBytes, cors, authorize, requirePrincipal, statuses, rawHeaders, heartbeatMs, onError } = options
   if (
     maxBodyBytes !== undefined &&
     maxBodyBytes !== Infinity &&
@@ -163,6 +178,12 @@ export function checkOptions(options: FlowRoutesOptions, caller: string, ownOpti
   }
   if (authorize !== undefined && typeof authorize !== 'function') {
     throw new TypeError(`${caller}: authorize must be a function.`)
+  }
+  if (requirePrincipal !== undefined && typeof requirePrincipal !== 'boolean') {
+    throw new TypeError(`${caller}: requirePrincipal must be true or false.`)
+  }
+  if (requirePrincipal === true && authorize === undefined) {
+    throw new TypeError(`${caller}: requirePrincipal needs authorize, which says who the principal is.`)
   }
   if (onError !== undefined && typeof onError !== 'function')
     throw new TypeError(`${caller}: onError must be a function.`)

@@ -1,4 +1,4 @@
-// How the handler opens a stream, over an engine that is none. What a real engine streams is tested over every way of
+// How the handler opens a stream, over a fake engine. What a real engine streams is tested over every way of
 // serving, in testing/contract/http.
 import { describe, expect, test } from 'vitest'
 import { FlowNotFoundError, type FlowStreamEvent, SessionConflictError } from '../../src/index.js'
@@ -110,7 +110,7 @@ describe('a streamed reply', () => {
   })
 })
 
-describe('who does not ask for a stream', () => {
+describe('a request that does not ask for a stream', () => {
   test.each(['*/*', 'application/json', 'application/json, text/event-stream;q=0.5'])(
     '%j gets none',
     async (accept) => {
@@ -120,7 +120,7 @@ describe('who does not ask for a stream', () => {
     },
   )
 
-  test('and who asks an engine that cannot stream gets none', async () => {
+  test('to an engine that cannot stream is answered without one', async () => {
     const { stream: _, ...engine } = createFakeEngine()
     const reply = await createFetchHandler(engine)(
       new Request('http://chat.example/ai/run', {
@@ -151,7 +151,7 @@ describe('a turn that fails before its session is open', () => {
   test.each<[FetchHandlerOptions, number, number]>([
     [{}, 400, 400],
     [{ statuses: 'precise' }, 404, 409],
-  ])('is told by the status, and by the envelope: %j', async (options, notFound, conflict) => {
+  ])('has its status, and the envelope: %j', async (options, notFound, conflict) => {
     for (const [error, status] of [
       [new FlowNotFoundError({ flowName: 'A' }), notFound],
       [new SessionConflictError({ sessionId: 's1' }), conflict],
@@ -170,7 +170,7 @@ describe('a turn that fails before its session is open', () => {
   test.each<[string, (stream: FakeStream) => void]>([
     ['throws', (stream) => stream.fail(new Error('secret'))],
     ['ends', (stream) => stream.end()],
-  ])('of an engine that is none, whose stream %s, is the fixed sentence', async (_name, finish) => {
+  ])('of an engine whose stream %s is the fixed sentence', async (_name, finish) => {
     const reported: unknown[] = []
     const stream = new FakeStream()
     finish(stream)

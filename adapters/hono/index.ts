@@ -1,5 +1,5 @@
 // The entry point `turnkeeper/hono`: the three routes as a Hono app. Hono finds the route, so that the app answers where it
-// is mounted; all else is the Fetch adapter's.
+// is mounted; the Fetch adapter does the rest.
 import { type Context, Hono } from 'hono'
 import { matchedRoutes } from 'hono/route'
 import type { FlowRoutesOptions } from '../fetch/options.js'
@@ -9,8 +9,8 @@ import type { ServedEngine } from '../fetch/served-engine.js'
 /**
  * The three routes as a Hono app. Mount it with `app.route`, at any path; not with `app.mount`.
  *
- * Any other path below it is 404 with a JSON envelope, but for routes of your own app: those are asked first,
- * whether you add them before or after.
+ * Any other path below it is 404 with a JSON envelope, except for routes of your own app: those come first, whether you
+ * add them before or after.
  *
  * @param engine - the engine, or an object that stands in front of one
  * @param options - see {@link FlowRoutesOptions}; all have defaults

@@ -1,4 +1,4 @@
 /**
- * The public subpath `turnkeeper/memory`: a hand-kept list of names, and nothing else. The types of policies are the root's.
+ * The entry point `turnkeeper/compaction`: the list of what it exports, kept by hand. The types of policies are exported by the root.
  */
 export { rollingSummary, slidingWindow } from './policies.js'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Message, MessagePart } from '../index.js'
-import { cutOf } from './message-cut.js'
+import { removableCount } from './message-cut.js'
 
 function said(role: Message['role'], turn: number, ...parts: MessagePart[]): Message {
   return { role, turn, parts: parts.length > 0 ? parts : [{ type: 'text', text: `${role} ${turn}` }] }
@@ -28,7 +28,7 @@ const talk: readonly Message[] = [
   said('assistant', 3),
 ]
 
-describe('the place of a cut', () => {
+describe('the cut', () => {
   test.each([
     [1, 4],
     [4, 4],
@@ -38,22 +38,22 @@ describe('the place of a cut', () => {
     [8, 0],
     [9, 0],
     [100, 0],
-  ])('with %i to keep, %i messages go', (keep, gone) => {
-    expect(cutOf(talk, keep)).toBe(gone)
+  ])('with %i messages to keep removes %i', (keep, removed) => {
+    expect(removableCount(talk, keep)).toBe(removed)
   })
 
-  test('is the beginning of a turn, before a message of the user within one', () => {
+  test('is before the beginning of a turn, rather than before a message of the user inside one', () => {
     const retried = [said('user', 1), said('assistant', 1), said('user', 2), said('assistant', 2), said('user', 2)]
-    expect(cutOf([...retried, said('assistant', 2)], 1)).toBe(2)
+    expect(removableCount([...retried, said('assistant', 2)], 1)).toBe(2)
   })
 
-  test('is a message of the user within a turn where there is nothing else', () => {
+  test('is before a message of the user inside a turn if there is no other place', () => {
     const once = [said('user', 1), said('assistant', 1), said('user', 1), said('assistant', 1), said('user', 1)]
-    expect(cutOf(once, 1)).toBe(4)
-    expect(cutOf(once, 2)).toBe(2)
+    expect(removableCount(once, 1)).toBe(4)
+    expect(removableCount(once, 2)).toBe(2)
   })
 
-  test('is not between a call and a result that the user spoke between', () => {
+  test('is not between a call and its result, even if a message of the user is between them', () => {
     const interrupted = [
       said('user', 1),
       said('assistant', 1, call('a')),
@@ -61,11 +61,11 @@ describe('the place of a cut', () => {
       said('tool', 2, result('a')),
       said('user', 3),
     ]
-    expect(cutOf(interrupted, 1)).toBe(4)
-    expect(cutOf(interrupted, 2)).toBe(0)
+    expect(removableCount(interrupted, 1)).toBe(4)
+    expect(removableCount(interrupted, 2)).toBe(0)
   })
 
-  test('is found where IDs of calls are used again in each turn', () => {
+  test('is found if IDs of calls are used again in each turn', () => {
     const turns = [1, 2, 3].flatMap((turn) => [
       said('user', turn),
       said('assistant', turn, call('call_0'), call('call_0')),
@@ -73,21 +73,21 @@ describe('the place of a cut', () => {
       said('tool', turn, result('call_0')),
       said('assistant', turn),
     ])
-    expect(cutOf(turns, 1)).toBe(10)
-    expect(cutOf(turns, 6)).toBe(5)
+    expect(removableCount(turns, 1)).toBe(10)
+    expect(removableCount(turns, 6)).toBe(5)
   })
 
   test.each([
-    ['nothing', []],
+    ['an empty list', []],
     ['one message', [said('user', 1)]],
     ['no message of the user', [said('assistant', 1), said('assistant', 2), said('assistant', 3)]],
     ['a result without a call', [said('user', 1), said('user', 2), said('tool', 2, result('lost'))]],
   ])('is nowhere in %s', (_what, messages) => {
-    expect(cutOf(messages, 1)).toBe(0)
+    expect(removableCount(messages, 1)).toBe(0)
   })
 })
 
-/** Conversations as an engine makes them, and others: results may come late, IDs may be used again. */
+/** Conversations as an engine creates them, and others: results may come late, and IDs may be used again. */
 const conversations = fc
   .array(
     fc.record({
@@ -124,10 +124,10 @@ function hasWholePairs(messages: readonly Message[]): boolean {
   return open.size === 0
 }
 
-test('a cut splits no pair, keeps enough, begins with the user, and is where the fewest stay', () => {
+test('the cut separates no call from its result, keeps enough messages, is before a message of the user, and removes as many as possible', () => {
   fc.assert(
     fc.property(conversations, fc.integer({ min: 1, max: 30 }), (messages, keep) => {
-      const cut = cutOf(messages, keep)
+      const cut = removableCount(messages, keep)
       const isPossible = (index: number): boolean =>
         messages[index]?.role === 'user' &&
         messages.length - index >= keep &&

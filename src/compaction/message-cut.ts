@@ -1,25 +1,31 @@
 /**
- * Where a list of messages may be cut in two: at what the user said, and never between a tool call and its result, which
- * a provider would refuse. When it is cut, and what becomes of the first part, is decided elsewhere.
+ * Finds where a list of messages can be cut in two: before a message of the user, and never between a tool call and its result,
+ * because providers reject a result without its call. When a memory is cut is decided in `policy-compactor.ts`.
  */
-import type { Message } from '../model/message.js'
+import type { Message, MessagePart } from '../model/message.js'
 
 /**
- * How many messages from the start may go, so that at least `keep` stay: as many as can be, up to the beginning of a
- * turn, or else to another message of the user. 0 where there is no such place.
+ * How many messages can be removed from the start if at least `keep` must stay. As many as possible, so that the rest begins with
+ * the first message of a turn; if there is no such place, with another message of the user. 0 if there is none either.
  */
-export function cutOf(messages: readonly Message[], keep: number): number {
-  /** Results in what stays, whose calls were not come across yet: reading backwards. */
-  const open = new Set<string>()
-  let inTurn = 0
+export function removableCount(messages: readonly Message[], keep: number): number {
+  /** The list is read backwards: results that were seen, and whose calls were not. */
+  const unmatched = new Set<string>()
+  let insideTurn = 0
   for (let index = messages.length - 1; index > 0; index--) {
     const { role, parts, turn } = messages[index] as Message
-    for (const part of parts) if (part.type === 'tool-result') open.add(part.toolCallId)
-    for (const part of parts) if (part.type === 'tool-call') open.delete(part.toolCallId)
-    if (role !== 'user' || open.size > 0 || index > messages.length - keep) continue
-    if (turn !== messages[index - 1]?.turn) return index
-    // In the middle of a turn the user's part is what the engine asked for: it stands for itself less well.
-    if (inTurn === 0) inTurn = index
+    matchBackwards(parts, unmatched)
+    if (role !== 'user' || unmatched.size > 0 || index > messages.length - keep) continue
+    const isBeginningOfTurn = turn !== messages[index - 1]?.turn
+    if (isBeginningOfTurn) return index
+    // Inside a turn, a message of the user is the engine's request to correct an answer: less useful without that answer.
+    if (insideTurn === 0) insideTurn = index
   }
-  return inTurn
+  return insideTurn
+}
+
+/** Adds the results in `parts` to `unmatched`, and removes those whose calls are in `parts`. */
+function matchBackwards(parts: readonly MessagePart[], unmatched: Set<string>): void {
+  for (const part of parts) if (part.type === 'tool-result') unmatched.add(part.toolCallId)
+  for (const part of parts) if (part.type === 'tool-call') unmatched.delete(part.toolCallId)
 }

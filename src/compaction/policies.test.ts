@@ -9,7 +9,7 @@ const model = { provider: 'p', name: 'm' }
 const bounded = "compaction['Ask']"
 const whole = 'compaction must be { namespace: slidingWindow({ ... }) or rollingSummary({ ... }) }'
 
-/** What a registration says of a flow with this compaction. */
+/** The error message of registering a flow with this compaction. */
 function refusal(compaction: unknown): unknown {
   const flow = flowOf(place('Ask'))
   Object.defineProperty(flow, 'compaction', { value: compaction })
@@ -22,7 +22,7 @@ function refusal(compaction: unknown): unknown {
   return 'nothing was refused'
 }
 
-test('policies are made by their builders', () => {
+test('the functions create policies', () => {
   expect(slidingWindow({ above: 60, keep: 40 })).toMatchObject({ kind: 'window', above: 60, keep: 40 })
   expect(rollingSummary({ ...bounds, model, prompt: 'Sum up.', timeoutMs: 5, maxSummaryCharacters: 9 })).toMatchObject({
     kind: 'summary',
@@ -35,7 +35,7 @@ test('policies are made by their builders', () => {
   })
 })
 
-test('a flow has none, unless it says so', () => {
+test('a flow has no policies by default', () => {
   expect(flowOf(place('Ask')).compaction).toEqual({})
   class Assigned extends flowOf(place('Ask')) {}
   Assigned.compaction = { Ask: slidingWindow(bounds) }
@@ -43,7 +43,7 @@ test('a flow has none, unless it says so', () => {
   expect(flowOf(place('Ask')).compaction).toEqual({})
 })
 
-test('what is checked is read once, and cannot be changed', () => {
+test('policies are copied when they are checked, and frozen', () => {
   const given = { Ask: { ...slidingWindow(bounds) } }
   const policies = checkPolicies(given, () => new Error() as never)
   given.Ask = slidingWindow({ above: 1, keep: 0 })
@@ -54,21 +54,21 @@ test('what is checked is read once, and cannot be changed', () => {
 describe('a registration refuses', () => {
   test.each<[string, unknown, string]>([
     ['a list', [], whole],
-    ['nothing', null, whole],
+    ['null', null, whole],
     [
       'a namespace without a name',
       { '': slidingWindow(bounds) },
-      "compaction[''] must be named like a memory namespace",
+      "compaction[''] must be the name of a memory namespace",
     ],
     [
       'a namespace __proto__',
       { ['__proto__']: slidingWindow(bounds) },
-      "compaction['__proto__'] must be named like a memory namespace",
+      "compaction['__proto__'] must be the name of a memory namespace",
     ],
     ['a number', { Ask: 40 }, whole],
-    ['what no builder made', { Ask: { ...bounds, kind: 'window' } }, whole],
+    ['an object that was written by hand', { Ask: { ...bounds, kind: 'window' } }, whole],
     [
-      'what no builder made, among others',
+      'an object that was written by hand beside a policy',
       { Other: slidingWindow(bounds), Ask: { ...bounds, kind: 'window' } },
       `${bounded} must be slidingWindow({ ... }) or rollingSummary({ ... })`,
     ],
@@ -98,29 +98,29 @@ describe('a registration refuses', () => {
       `${bounded}.above must be a whole number above keep`,
     ],
     [
-      'no bound',
+      'an infinite bound',
       { Ask: slidingWindow({ above: Number.POSITIVE_INFINITY, keep: 2 }) },
       `${bounded}.above must be a whole number above keep`,
     ],
     [
-      'as much to keep',
+      'a bound equal to keep',
       { Ask: slidingWindow({ above: 6, keep: 6 }) },
       `${bounded}.above must be a whole number above keep`,
     ],
     [
       'an unknown member',
       { Ask: slidingWindow({ ...bounds, messages: 40 } as never) },
-      `${bounded} must be made of keep, above; got 'messages'`,
+      `${bounded} must be an object with only keep, above; got 'messages'`,
     ],
     [
       'a model for a window',
       { Ask: slidingWindow({ ...bounds, model } as never) },
-      `${bounded} must be made of keep, above; got 'model'`,
+      `${bounded} must be an object with only keep, above; got 'model'`,
     ],
     [
       'an unknown member of a summary',
       { Ask: rollingSummary({ ...bounds, model, timeout: 5 } as never) },
-      `${bounded} must be made of keep, above, model, prompt, timeoutMs, maxSummaryCharacters; got 'timeout'`,
+      `${bounded} must be an object with only keep, above, model, prompt, timeoutMs, maxSummaryCharacters; got 'timeout'`,
     ],
     ...[
       undefined,
@@ -133,7 +133,7 @@ describe('a registration refuses', () => {
     ].map((wrong): [string, unknown, string] => [
       `the model ${JSON.stringify(wrong)}`,
       { Ask: rollingSummary({ ...bounds, model: wrong as never }) },
-      `${bounded}.model must be { provider, name, params? } with two strings, or a list of such`,
+      `${bounded}.model must be { provider, name, params? } with two strings, or an array of these`,
     ]),
     [
       'a prompt that is a function',
@@ -163,7 +163,7 @@ describe('a registration refuses', () => {
   })
 })
 
-test('no time limit is a time limit', () => {
+test('an infinite timeoutMs is accepted', () => {
   const compaction = { Ask: rollingSummary({ ...bounds, model, timeoutMs: Number.POSITIVE_INFINITY }) }
   expect(refusal(compaction)).toBe('nothing was refused')
 })

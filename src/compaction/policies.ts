@@ -1,24 +1,24 @@
 /**
- * The policies that keep memories short, and the check of them when a flow is registered. What they do is decided next door.
+ * Creates the policies that keep memories short, and checks them when a flow is registered. They are applied in
+ * `policy-compactor.ts`.
  */
-
 import type { Compactor } from '../engine/compactor.js'
 import { type FlowRegistrationError, registrationError } from '../errors/engine-errors.js'
 import {
   type CompactionBounds,
   type CompactionPolicy,
+  type CompactorFactory,
+  compactorFactory,
   type FlowCompaction,
-  type KeeperOf,
-  keeperOf,
   type RollingSummary,
   type RollingSummaryOptions,
   type SlidingWindow,
 } from '../flow/compaction.js'
 import { isPlainObject } from '../util/json.js'
-import { PolicyKeeper } from './compact-memory.js'
+import { PolicyCompactor } from './policy-compactor.js'
 
 /**
- * Forgets the oldest messages of a memory, in the commit of the turn that made it too long.
+ * Removes the oldest messages of a memory, in the commit of the turn that made it too long.
  *
  * @example
  * ```ts
@@ -28,12 +28,12 @@ import { PolicyKeeper } from './compact-memory.js'
  * ```
  */
 export function slidingWindow(bounds: CompactionBounds): SlidingWindow {
-  return made({ ...bounds, kind: 'window' })
+  return withFactory({ ...bounds, kind: 'window' })
 }
 
 /**
- * Puts a summary, written by a model, in the place of the oldest messages of a memory: after the reply of the turn that
- * made it too long, under the session's lock. The next summary is made of this one and of what came after it.
+ * Has a model write a summary that replaces the oldest messages of a memory. This happens after the reply of the turn that made
+ * the memory too long, under the session's lock. The next summary covers this one and the messages after it.
  *
  * @example
  * ```ts
@@ -45,77 +45,98 @@ export function slidingWindow(bounds: CompactionBounds): SlidingWindow {
  * ```
  */
 export function rollingSummary(options: RollingSummaryOptions): RollingSummary {
-  return made({ ...options, kind: 'summary' })
+  return withFactory({ ...options, kind: 'summary' })
 }
 
-/** A policy with what the engine needs to follow it, which a copy of it has as well. */
-function made<Policy extends CompactionPolicy>(policy: Policy): Policy {
-  const keeper: KeeperOf<Compactor> = (flowName, compaction) => {
+/** Adds the factory of the compactor to a policy. Copies of the policy by spreading have it as well. */
+function withFactory<Policy extends CompactionPolicy>(policy: Policy): Policy {
+  const factory: CompactorFactory<Compactor> = (flowName, compaction) => {
     const refuse: RefuseCompaction = (where, expected) =>
       registrationError(`Flow '${flowName}': compaction${where} must be ${expected}.`)
-    return new PolicyKeeper(flowName, checkPolicies(compaction, refuse))
+    return new PolicyCompactor(flowName, checkPolicies(compaction, refuse))
   }
-  return { ...policy, [keeperOf]: keeper }
+  return { ...policy, [compactorFactory]: factory }
 }
 
-/** Makes the error for a part of a flow's `compaction`. */
+/** Creates the error for a property of a flow's `compaction`. */
 type RefuseCompaction = (where: string, expected: string) => FlowRegistrationError
 
-type Test = (value: unknown) => boolean
+interface PolicyOption {
+  readonly accepts: (value: unknown) => boolean
+  /** What is accepted, for error messages. */
+  readonly expected: string
+}
 
-const isString: Test = (value) => typeof value === 'string'
-const isCount: Test = (value) => Number.isSafeInteger(value) && (value as number) > 0
-const orAbsent =
-  (test: Test): Test =>
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) > 0
+
+const isSelection = (value: unknown): boolean =>
+  isPlainObject(value) &&
+  typeof value.provider === 'string' &&
+  typeof value.name === 'string' &&
+  (value.params === undefined || isPlainObject(value.params))
+
+const isSelectionOrList = (value: unknown): boolean =>
+  Array.isArray(value) ? value.length > 0 && value.every(isSelection) : isSelection(value)
+
+const isPositiveNumber = (value: unknown): boolean => typeof value === 'number' && value > 0
+
+const optional =
+  (accepts: PolicyOption['accepts']): PolicyOption['accepts'] =>
   (value) =>
-    value === undefined || test(value)
+    value === undefined || accepts(value)
 
-const isSelection: Test = (model) =>
-  isPlainObject(model) && isString(model.provider) && isString(model.name) && orAbsent(isPlainObject)(model.params)
-
-/** What each member must be, in words. */
-const bounds: Readonly<Record<string, readonly [Test, string]>> = {
-  kind: [isString, ''],
-  keep: [isCount, 'a whole number above 0'],
-  above: [isCount, 'a whole number above keep'],
+const windowOptions: Readonly<Record<string, PolicyOption>> = {
+  keep: { accepts: isCount, expected: 'a whole number above 0' },
+  above: { accepts: isCount, expected: 'a whole number above keep' },
 }
-const ofKind: Readonly<Record<string, typeof bounds>> = {
-  window: bounds,
-  summary: {
-    ...bounds,
-    model: [
-      (model) => (Array.isArray(model) ? model.length > 0 && model.every(isSelection) : isSelection(model)),
-      '{ provider, name, params? } with two strings, or a list of such',
-    ],
-    prompt: [orAbsent(isString), 'a string'],
-    timeoutMs: [orAbsent((value) => typeof value === 'number' && value > 0), 'a number above 0'],
-    maxSummaryCharacters: [orAbsent(isCount), 'a whole number above 0'],
+
+const summaryOptions: Readonly<Record<string, PolicyOption>> = {
+  ...windowOptions,
+  model: {
+    accepts: isSelectionOrList,
+    expected: '{ provider, name, params? } with two strings, or an array of these',
   },
+  prompt: { accepts: optional((value) => typeof value === 'string'), expected: 'a string' },
+  timeoutMs: { accepts: optional(isPositiveNumber), expected: 'a number above 0' },
+  maxSummaryCharacters: { accepts: optional(isCount), expected: 'a whole number above 0' },
 }
 
-/** The policies of a flow, read once. */
+/** Checks the policies of a flow and returns frozen copies by namespace. */
 export function checkPolicies(
   compaction: FlowCompaction,
   refuse: RefuseCompaction,
 ): ReadonlyMap<string, CompactionPolicy> {
   const policies = new Map<string, CompactionPolicy>()
-  for (const [namespace, given] of Object.entries(compaction)) {
+  for (const [namespace, policy] of Object.entries(compaction)) {
     const where = `['${namespace}']`
-    if (namespace === '' || namespace === '__proto__') throw refuse(where, 'named like a memory namespace')
-    const policy: Record<PropertyKey, unknown> = isPlainObject(given) ? { ...given } : {}
-    const kind = String(policy.kind)
-    const tests = Object.hasOwn(ofKind, kind) && keeperOf in policy ? ofKind[kind] : undefined
-    if (tests === undefined) throw refuse(where, 'slidingWindow({ ... }) or rollingSummary({ ... })')
-    for (const key of Object.keys(policy)) {
-      if (!Object.hasOwn(tests, key)) {
-        throw refuse(where, `made of ${Object.keys(tests).slice(1).join(', ')}; got '${key}'`)
-      }
-    }
-    for (const [key, [test, expected]] of Object.entries(tests)) {
-      if (!test(policy[key])) throw refuse(`${where}.${key}`, expected)
-    }
-    if ((policy.above as number) <= (policy.keep as number)) throw refuse(`${where}.above`, 'a whole number above keep')
-    policies.set(namespace, Object.freeze(policy) as unknown as CompactionPolicy)
+    if (namespace === '' || namespace === '__proto__') throw refuse(where, 'the name of a memory namespace')
+    policies.set(namespace, checkPolicy(policy, where, refuse))
   }
   return policies
+}
+
+function checkPolicy(given: unknown, where: string, refuse: RefuseCompaction): CompactionPolicy {
+  const policy: Record<PropertyKey, unknown> = isPlainObject(given) ? { ...given } : {}
+  const options = compactorFactory in policy ? optionsOfKind(policy.kind) : undefined
+  if (options === undefined) throw refuse(where, 'slidingWindow({ ... }) or rollingSummary({ ... })')
+  for (const key of Object.keys(policy)) {
+    if (key === 'kind' || Object.hasOwn(options, key)) continue
+    throw refuse(where, `an object with only ${Object.keys(options).join(', ')}; got '${key}'`)
+  }
+  for (const [key, { accepts, expected }] of Object.entries(options)) {
+    if (!accepts(policy[key])) throw refuse(`${where}.${key}`, expected)
+  }
+  if ((policy.above as number) <= (policy.keep as number)) throw refuse(`${where}.above`, 'a whole number above keep')
+  return Object.freeze(policy) as unknown as CompactionPolicy
+}
+
+function optionsOfKind(kind: unknown): Readonly<Record<string, PolicyOption>> | undefined {
+  switch (kind) {
+    case 'window':
+      return windowOptions
+    case 'summary':
+      return summaryOptions
+    default:
+      return undefined
+  }
 }

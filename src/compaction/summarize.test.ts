@@ -8,7 +8,7 @@ function said(role: Message['role'], ...parts: MessagePart[]): Message {
 
 const text = (words: string): MessagePart => ({ type: 'text', text: words })
 
-test('a transcript says who said what, and tells of everything else in words', () => {
+test('a transcript has the speakers and their texts, and describes everything else', () => {
   const call = { toolCallId: 'a', toolName: 'look_up' }
   const messages: Message[] = [
     { ...said('user', text('Summary so far.')), summary: true },

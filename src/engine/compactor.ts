@@ -1,4 +1,4 @@
-/** What the engine asks of a compactor, which keeps memories short. A flow brings one with its policies (`src/compaction`). */
+/** What the engine asks of a compactor, which keeps memories short. It comes with the policies of a flow (`src/compaction`). */
 import type { FlowRegistry } from '../flow/flow-registry.js'
 import type { ModelBudgets } from '../model/model-budget.js'
 import type { SessionDocument } from '../session/session-document.js'
@@ -26,5 +26,5 @@ export interface Compaction {
 
 /** The compactor of a flow; `undefined` where it has no policies. The registry keeps compactors without knowing their type. */
 export function compactorOf(flows: FlowRegistry, flowName: string): Compactor | undefined {
-  return flows.keeperOf(flowName) as Compactor | undefined
+  return flows.compactorOf(flowName) as Compactor | undefined
 }

@@ -14,6 +14,7 @@ import { EngineEvents } from './engine-events.js'
 import { type EngineLimits, resolveLimits } from './engine-limits.js'
 import type { FlowEngineOptions, IdKind } from './engine-options.js'
 import { createGenerateId } from './ids.js'
+import { LoopMonitor } from './loop-monitor.js'
 import { type ModelSettings, resolveModelOptions } from './model-call/model-options.js'
 
 /** A turn under way, as far as an engine that closes has to know it. */
@@ -38,6 +39,7 @@ export interface EngineContext extends ModelSettings {
   readonly logger: FlowLogger
   readonly unknownSession: 'new' | 'reject'
   readonly turns: Set<RunningTurn>
+  readonly loopMonitor: LoopMonitor
 }
 
 /**
@@ -53,12 +55,14 @@ export function createEngineContext(options: FlowEngineOptions): EngineContext {
   if (unknownSession !== 'new' && unknownSession !== 'reject') {
     throw invalidInput("The engine option unknownSession must be 'new' or 'reject'.")
   }
+  const events = new EngineEvents(options.onListenerError ?? reportToConsole)
+  const turns = new Set<RunningTurn>()
   return {
     clock,
     deadlines: new Deadlines(clock),
     limits,
     generateId: createGenerateId(options.generateId),
-    events: new EngineEvents(options.onListenerError ?? reportToConsole),
+    events,
     flows: new FlowRegistry(),
     models: new ModelRegistry(),
     session: new FlowSession(new StoreAccess({ store, clock, storeTimeoutMs: limits.storeTimeoutMs })),
@@ -66,7 +70,8 @@ export function createEngineContext(options: FlowEngineOptions): EngineContext {
     logger: options.logger ?? console,
     ...resolveModelOptions(options),
     unknownSession,
-    turns: new Set<RunningTurn>(),
+    turns,
+    loopMonitor: new LoopMonitor(clock, events, turns),
   }
 }
 

@@ -16,15 +16,15 @@ describe('EngineEvents', () => {
   test('knows whether anybody listens', () => {
     const { events: made } = events()
     const listener = (): void => undefined
-    expect(made.has('session:deleted')).toBe(false)
+    expect(made.hasListeners('session:deleted')).toBe(false)
     made.on('session:deleted', listener)
-    expect(made.has('session:deleted')).toBe(true)
-    expect(made.has('session:evicted')).toBe(false)
+    expect(made.hasListeners('session:deleted')).toBe(true)
+    expect(made.hasListeners('session:evicted')).toBe(false)
     made.off('session:deleted', listener)
-    expect(made.has('session:deleted')).toBe(false)
+    expect(made.hasListeners('session:deleted')).toBe(false)
     made.once('session:deleted', listener)
     made.emit('session:deleted', payload())
-    expect(made.has('session:deleted')).toBe(false)
+    expect(made.hasListeners('session:deleted')).toBe(false)
   })
 
   test('freezes the payload and hands it to each listener, in the order they were added', () => {
@@ -150,7 +150,7 @@ describe('EngineEvents', () => {
       )
       expect(() => made.once('session:deleted', listener as never)).toThrow('must be a function')
     }
-    expect(made.has('session:deleted')).toBe(false)
+    expect(made.hasListeners('session:deleted')).toBe(false)
   })
 
   test.each(['__proto__', 'constructor', 'toString'])('an event named %s is one that nobody emits', (name) => {

@@ -1,7 +1,8 @@
 /**
- * What an engine tells its listeners, and the wall between them and the turns: a listener that throws or rejects
- * touches neither a turn nor another listener. Payloads are frozen and carry no text of a conversation.
+ * The events of an engine, and the wall between listeners and turns: a listener that throws or rejects affects neither a
+ * turn nor another listener. Payloads are frozen and carry no text of a conversation.
  */
+import { EventEmitter } from 'eventemitter3'
 import { invalidInput } from '../errors/engine-errors.js'
 import type { FlowErrorCode } from '../errors/flow-error.js'
 
@@ -56,7 +57,7 @@ export interface EngineEventMap {
   'session:under-replicated': SessionEvent & { readonly replicas: number; readonly wanted: number }
   /** The turn has its session's lock. `sessionId` is the one asked for; empty where a new session was. */
   'turn:start': TurnEvent
-  /** The turn is over, whichever way. `durationMs` counts from `turn:start`. */
+  /** The turn has ended, in success or failure. `durationMs` counts from `turn:start`. */
   'turn:end': TurnEvent & { readonly durationMs: number; readonly success: boolean; readonly completed: boolean }
   'turn:error': TurnEvent & { readonly code: FlowErrorCode }
   /** The turn waits for earlier ones; `queued` of them were waiting already. */
@@ -78,8 +79,8 @@ export interface EngineEventMap {
     readonly reasoningTokens?: number
   }
   /**
-   * The model is asked once more: the attempt failed in a way that may pass, the answer was not of the form of `output`,
-   * or `onReply` wants another. `delayMs`: how long that is waited for.
+   * The model is asked once more: the attempt failed with a transient error, the answer did not have the form of `output`,
+   * or `onReply` asked for another. `delayMs`: how long the engine waits before it.
    */
   'model:retry': ModelEvent & {
     readonly callNumber: number
@@ -88,9 +89,9 @@ export interface EngineEventMap {
   }
   /** A model failed for good, and the next one of the list is asked. */
   'model:fallback': ModelEvent & { readonly toProvider: string; readonly toModel: string }
-  /** A provider failed too often: no model of it is called for some time. */
+  /** A provider failed too often: none of its models is called for some time. */
   'circuit:opened': ProviderEvent
-  /** A provider that was left alone answered. */
+  /** A provider whose circuit was open answered. */
   'circuit:closed': ProviderEvent
   /** A memory was cut down. `durationMs` counts from the end of the turn; 0 for a window, which goes with the turn's commit. */
   'memory:compacted': TurnEvent & {
@@ -101,71 +102,81 @@ export interface EngineEventMap {
     readonly kept: number
     readonly durationMs: number
   }
-  /** A memory was to be summed up, and stayed as it was. It is tried again when it has grown on. */
+  /** A memory was to be summed up, and stayed as it was. The engine tries again when the memory has grown further. */
   'memory:compaction-failed': TurnEvent & { readonly namespace: string; readonly code: FlowErrorCode }
   'tool:start': ToolEvent
   'tool:end': ToolEvent & { readonly durationMs: number; readonly success: boolean }
+  /** While turns ran, the event loop was blocked: for so long no turn, timer or request of this process went on. */
+  'loop:blocked': {
+    readonly blockedMs: number
+    /** When it was noticed. Milliseconds since the epoch. */
+    readonly at: number
+  }
 }
 
 /** The name of an event. */
 export type EngineEventName = keyof EngineEventMap
 
-/** What `engine.on` takes. What it returns is not waited for. */
+/** What `engine.on` takes. The engine does not wait for what it returns. */
 export type EngineListener<Name extends EngineEventName> = (payload: Readonly<EngineEventMap[Name]>) => unknown
 
 type AnyListener = (payload: never) => unknown
 
+/** What the emitter calls in place of a listener: it never throws. */
+type Guard = (payload: unknown, name: EngineEventName) => void
+
 /** The events of one engine. */
 export class EngineEvents {
-  /** By event: each listener, and whether it wants only the next one. No entry where nobody listens. */
-  readonly #listeners = new Map<string, Map<AnyListener, boolean>>()
+  readonly #emitter = new EventEmitter<Record<EngineEventName, Guard>>()
+  /** One for each listener, whatever it listens to, so that `off` finds it. */
+  readonly #guards = new WeakMap<AnyListener, Guard>()
   readonly #onListenerError: (error: unknown, event: string) => void
 
   constructor(onListenerError: (error: unknown, event: string) => void) {
     this.#onListenerError = onListenerError
   }
 
-  /** Whether anybody listens: a payload that nobody gets need not be made. */
-  has(name: EngineEventName): boolean {
-    return this.#listeners.has(name)
+  /** Whether an event has listeners: a payload that nobody gets need not be made. */
+  hasListeners(name: EngineEventName): boolean {
+    return this.#emitter.listenerCount(name) > 0
   }
 
+  /** Calls those that listen now; a listener that is added or removed meanwhile does not change this round. */
   emit<Name extends EngineEventName>(name: Name, payload: EngineEventMap[Name]): void {
-    const listeners = this.#listeners.get(name)
-    if (listeners === undefined) return
-    Object.freeze(payload)
-    // A copy: who is added or taken back by a listener does not change this round.
-    for (const [listener, once] of [...listeners]) {
-      if (once) this.off(name, listener)
-      this.#call(name, listener as EngineListener<Name>, payload)
-    }
+    if (this.hasListeners(name)) this.#emitter.emit(name, Object.freeze(payload), name)
   }
 
+  /** Adds a listener; in place of itself, where it listens to the event already. */
   on<Name extends EngineEventName>(name: Name, listener: EngineListener<Name>): void {
-    this.#add(name, listener, false)
+    const guard = this.#guardOf(name, listener)
+    this.#emitter.off(name, guard).on(name, guard)
   }
 
+  /** Adds a listener for the next event alone; in place of itself, where it listens to the event already. */
   once<Name extends EngineEventName>(name: Name, listener: EngineListener<Name>): void {
-    this.#add(name, listener, true)
+    const guard = this.#guardOf(name, listener)
+    this.#emitter.off(name, guard).once(name, guard)
   }
 
   off(name: EngineEventName, listener: AnyListener): void {
-    const listeners = this.#listeners.get(name)
-    if (listeners?.delete(listener) === true && listeners.size === 0) this.#listeners.delete(name)
+    const guard = this.#guards.get(listener)
+    // Without a function the emitter would remove every listener of the event.
+    if (guard !== undefined) this.#emitter.off(name, guard)
   }
 
-  #add(name: EngineEventName, listener: AnyListener, once: boolean): void {
-    if (typeof listener !== 'function') {
-      throw invalidInput(`A listener of '${name}' must be a function.`)
+  #guardOf(name: EngineEventName, listener: AnyListener): Guard {
+    if (typeof listener !== 'function') throw invalidInput(`A listener of '${name}' must be a function.`)
+    let guard = this.#guards.get(listener)
+    if (guard === undefined) {
+      guard = (payload, event) => this.#call(listener, payload, event)
+      this.#guards.set(listener, guard)
     }
-    const listeners = this.#listeners.get(name)
-    if (listeners === undefined) this.#listeners.set(name, new Map([[listener, once]]))
-    else listeners.set(listener, once)
+    return guard
   }
 
-  #call<Name extends EngineEventName>(name: Name, listener: EngineListener<Name>, payload: EngineEventMap[Name]): void {
+  #call(listener: AnyListener, payload: unknown, name: EngineEventName): void {
     try {
-      const returned = listener(payload)
+      const returned = listener(payload as never)
       if (returned instanceof Promise) returned.catch((error: unknown) => this.#report(error, name))
     } catch (error) {
       this.#report(error, name)
@@ -174,7 +185,7 @@ export class EngineEvents {
 
   #report(error: unknown, name: string): void {
     const report = async (): Promise<void> => this.#onListenerError(error, name)
-    // Where that fails too, there is nobody left to tell.
+    // An error of the report itself has nowhere to go.
     report().catch(() => undefined)
   }
 }

@@ -4,6 +4,7 @@
  */
 import { flowCodeError } from '../errors/engine-errors.js'
 import { FlowError } from '../errors/flow-error.js'
+import { redactCredentials } from '../util/patterns.js'
 
 /** Characters of a text that is not the engine's own. */
 const maxTextLength = 500
@@ -11,16 +12,9 @@ const maxTextLength = 500
 /** Characters that are looked at: enough that what the cut leaves is clean, and no more, for time grows with them. */
 const maxRawLength = 4000
 
-const credentials: readonly (readonly [RegExp, string])[] = [
-  [/\b([a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/]+@/gi, '$1[redacted]@'],
-  [/\bBearer\s+[\w.~+/=-]+/gi, 'Bearer [redacted]'],
-  [/\b(?:sk|pk|rk)[-_][\w-]{8,}/gi, '[redacted]'],
-]
-
 /** What was thrown, as a text that may go out. Never throws itself. */
 export function thrownText(thrown: unknown): string {
-  let text = firstWords(rawText(thrown))
-  for (const [pattern, replacement] of credentials) text = text.replace(pattern, replacement)
+  const text = redactCredentials(firstWords(rawText(thrown)))
   return text.length > maxTextLength ? `${text.slice(0, maxTextLength - 1)}…` : text
 }
 

@@ -4,11 +4,12 @@
  */
 import { isSessionConflict } from '../errors/session-errors.js'
 import { revisionOf, type StoreAccess } from '../session/store-access.js'
+import { isSessionId } from '../util/patterns.js'
 import type { EngineContext } from './engine-context.js'
 import type { DeleteOptions, ExecuteDeleteResult } from './engine-options.js'
 import { asFlowError } from './error-text.js'
 import { deleteWait } from './execute-turn.js'
-import { checkSessionId, isSessionId } from './input/check-input.js'
+import { checkSessionId } from './input/check-input.js'
 import { deleteFailure, deleteSuccess } from './turn/run-envelope.js'
 
 /** Removes a session under its lock. A missing one, or an empty ID, is a success. Never rejects. */
@@ -26,7 +27,9 @@ export async function executeDelete(
       () => removeSession(session.access, checkedId, options),
       () => deleteWait(engine),
     )
-    if (removed && events.has('session:deleted')) events.emit('session:deleted', { sessionId, at: clock.now() })
+    if (removed && events.hasListeners('session:deleted')) {
+      events.emit('session:deleted', { sessionId, at: clock.now() })
+    }
     return deleteSuccess(sessionId)
   } catch (error) {
     return deleteFailure(typeof sessionId === 'string' && isSessionId(sessionId) ? sessionId : '', asFlowError(error))

@@ -15,7 +15,7 @@ describe('the ID of a step', () => {
     expect(Bare.aliases).toEqual([])
   })
 
-  test('is a static field, or a static accessor, where there is one', () => {
+  test('is a static field or a static accessor of the class, if it has one', () => {
     class WithField extends Bare {
       static override readonly id = 'ask-name'
     }
@@ -28,8 +28,8 @@ describe('the ID of a step', () => {
     expect(WithAccessor.id).toBe('ask-age')
   })
 
-  // What a compiler makes of `static id = ...` below ES2022.
-  test('can be assigned, for one class alone', () => {
+  // The output of compilers for `static id = ...` with a target below ES2022.
+  test('can be assigned to one class without changing others', () => {
     class First extends Bare {}
     class Second extends Bare {}
     First.id = 'first'
@@ -39,7 +39,7 @@ describe('the ID of a step', () => {
     expect([Bare.id, LogicStep.id]).toEqual(['Bare', 'LogicStep'])
   })
 
-  test('is inherited, and can be given anew', () => {
+  test('is inherited, and can be overridden', () => {
     class Base extends Bare {}
     Base.id = 'base'
     class Inheriting extends Base {}
@@ -48,12 +48,12 @@ describe('the ID of a step', () => {
     expect([Base.id, Inheriting.id, Own.id]).toEqual(['base', 'base', 'own'])
   })
 
-  test('of the ready-made end step is End', () => {
+  test('of the default end step is End', () => {
     expect(End.id).toBe('End')
     expect(new End()).toBeInstanceOf(EndStep)
   })
 
-  test('that was assigned is where a session is stored', async () => {
+  test('that was assigned is stored in sessions', async () => {
     class Ask extends LogicStep<{ asked?: boolean }> {
       override run() {
         this.state.asked = true
@@ -71,7 +71,7 @@ describe('the ID of a step', () => {
 })
 
 describe('the state of a step', () => {
-  test('is there only inside a turn', () => {
+  test('exists only inside a turn', () => {
     const message = 'A step has state only inside a turn, not in a constructor.'
     expect(() => new Bare().state).toThrow(expect.objectContaining({ code: 'FLOW_ERROR', message }))
     expect(() => {
@@ -84,7 +84,7 @@ describe('the state of a step', () => {
       static override readonly id = 'Ask'
       constructor() {
         super()
-        // What \`state = { name: 'Ada' }\` comes to in JavaScript; TypeScript refuses it.
+        // The effect of \`state = { name: 'Ada' }\` in JavaScript; TypeScript refuses it.
         Object.defineProperty(this, 'state', { value: { name: 'Ada' } })
       }
       override run() {
@@ -97,16 +97,16 @@ describe('the state of a step', () => {
   })
 })
 
-describe('what a step does unless told otherwise', () => {
+describe('the defaults of', () => {
   const turn = {} as Turn
 
-  test('a step of any kind: empty state, no hooks', () => {
+  test('any step: an empty state, hooks that do nothing', () => {
     const step = new Bare()
     expect(step.initialState()).toEqual({})
     expect([step.onEnter(turn), step.onExit(turn), step.onRestore(turn)]).toEqual([undefined, undefined, undefined])
   })
 
-  test('a model step: no prompt, no tools, no model or memory of its own, and the answer as it is', () => {
+  test('a model step: no prompt, no tools, no model or memory of its own, and the answer unchanged', () => {
     const step = new (class extends Step {})()
     expect([step.prompt(turn), step.tools(turn), step.model(), step.memory]).toEqual(['', [], undefined, undefined])
     expect(step.onReply('Hello.', turn)).toBe('Hello.')

@@ -1,6 +1,6 @@
 /**
- * What all steps have in common: identity, persisted state and hooks. A step is constructed with no arguments for
- * each turn; the engine ties it to the turn afterwards.
+ * What all steps have in common: identity, persisted state and hooks. For each turn the engine constructs the steps without
+ * arguments and then attaches them to the turn.
  */
 import { flowCodeError } from '../errors/engine-errors.js'
 import { defineOwn } from '../util/json.js'
@@ -10,7 +10,7 @@ import type { Turn } from './turn.js'
 /** A value, or a promise of it. */
 export type Awaitable<T> = T | Promise<T>
 
-/** What a step asks of its turn. @internal */
+/** Where an attached step reads and writes its state. @internal */
 export interface StepRuntime {
   readState(stepId: string): object
   writeState(stepId: string, state: object): unknown
@@ -21,9 +21,9 @@ export interface StepConstructor<State extends object = object> {
   new (): BaseStep<State>
   /** The step's name in stored sessions. Default: the class name. */
   readonly id: string
-  /** Former IDs: sessions stored under one go on here. */
+  /** Former IDs: sessions stored in a step with one of them continue in this step. */
   readonly aliases: readonly string[]
-  /** The steps that a conversation may move to from here: classes or IDs. Tests read it; the engine does not. */
+  /** The steps that a conversation may move to from here: classes or IDs. Only tests read it, not the engine. */
   readonly next?: readonly (StepConstructor | string)[] | undefined
 }
 
@@ -48,12 +48,12 @@ export abstract class BaseStep<State extends object = object> {
     return this.name
   }
 
-  /** Code compiled below ES2022 assigns statics; the assignment has to make an own property. */
+  /** Code that is compiled to a target below ES2022 assigns static members; the assignment must define an own property. */
   static set id(id: string) {
     defineOwn(this, 'id', id)
   }
 
-  /** Former IDs of this step: sessions stored under one go on here. Default: none. */
+  /** Former IDs of this step: sessions stored in a step with one of them continue here. Default: none. */
   static get aliases(): readonly string[] {
     return []
   }
@@ -63,9 +63,9 @@ export abstract class BaseStep<State extends object = object> {
   }
 
   /**
-   * The steps that a conversation may move to from here, the end step among them: classes or IDs. A promise to the
-   * reader that `coverageOf` of `turnkeeper/testing` holds the conversations to; the engine does not read it. Write a
-   * getter, so that classes further down can be named. Default: nothing is promised.
+   * The steps that a conversation may move to from here, including the end step: classes or IDs. `coverageOf` of
+   * `turnkeeper/testing` compares conversations with it; the engine does not read it. Write a getter, so that it can name
+   * classes that are declared further down. Default: not declared.
    *
    * @example
    * ```ts
@@ -80,7 +80,7 @@ export abstract class BaseStep<State extends object = object> {
     defineOwn(this, 'next', next)
   }
 
-  /** Ties a step to its turn. @internal */
+  /** Attaches a step to its turn. @internal */
   static attach(step: BaseStep, runtime: StepRuntime, id: string): void {
     if (Object.hasOwn(step, 'state')) {
       throw flowCodeError(`Step '${id}' declares a field named state; use initialState() instead.`)
@@ -90,8 +90,8 @@ export abstract class BaseStep<State extends object = object> {
   }
 
   /**
-   * What the session keeps of this step: live, typed, plain JSON. A value that JSON cannot carry fails the turn and
-   * names the path.
+   * The persisted data of this step: plain JSON, stored with the session when the turn commits. A value that JSON cannot carry
+   * fails the turn with an error that names its path.
    */
   get state(): State {
     return this.#attached().readState(this.#id) as State
@@ -106,7 +106,7 @@ export abstract class BaseStep<State extends object = object> {
     throw flowCodeError('A step has state only inside a turn, not in a constructor.')
   }
 
-  /** The first value of `state`. Default: `{}`; override it where a property is required. */
+  /** The first value of `state`. Default: `{}`; override it if a property is required. */
   initialState(): State {
     return {} as State
   }
@@ -117,6 +117,6 @@ export abstract class BaseStep<State extends object = object> {
   /** Called each time the step is left. May not return a transition. */
   onExit(_turn: Turn): Awaitable<void> {}
 
-  /** Called when a turn goes on in this step after the session was loaded. May not return a transition. */
+  /** Called when a turn continues in this step after the session was loaded. May not return a transition. */
   onRestore(_turn: Turn): Awaitable<void> {}
 }

@@ -1,31 +1,35 @@
 /**
- * What a flow says of the length of its memory: policies by namespace, and who sees to them. The policies bring that along
- * (`turnkeeper/memory`), so that an application without any is not made heavier by it.
+ * The types of compaction policies, and how a flow's policies become a compactor. Each policy carries the factory of its
+ * compactor under a symbol, so that the code in `src/compaction` is loaded only by applications that import
+ * `turnkeeper/compaction`.
  */
 import { FlowRegistrationError, registrationError } from '../errors/engine-errors.js'
 import type { ModelChoice } from '../model/model-provider.js'
 import { isPlainObject } from '../util/json.js'
 
-/** When a memory is cut down, and how far. */
+/** When a memory is shortened, and to what length. */
 export interface CompactionBounds {
-  /** Messages beyond which the memory is cut down, after a turn that passed it. A whole number above `keep`. */
+  /** The memory is shortened after a turn that leaves more messages than this. A whole number above `keep`. */
   readonly above: number
   /**
-   * The newest messages, which stay: at least so many, and as many more as it takes to begin with what the user said at
-   * the beginning of a turn. A whole number above 0. The further below `above`, the rarer it happens.
+   * How many of the newest messages stay, at least. More stay if needed, so that the memory begins with the user's message at
+   * the beginning of a turn. A whole number above 0. The further it is below `above`, the less often the memory is shortened.
    */
   readonly keep: number
 }
 
-/** What `rollingSummary` takes. */
+/** The options of `rollingSummary`. */
 export interface RollingSummaryOptions extends CompactionBounds {
-  /** The model that writes the summary, or several: each stands in for the one before it. */
+  /** The model that writes the summary, or a list: the first one, then its fallbacks in order. */
   readonly model: ModelChoice
-  /** The system prompt of its call; the transcript is its one message. Default: the engine's own. */
+  /** The system prompt of the call; its only message is the transcript. Default: a prompt of the package. */
   readonly prompt?: string
-  /** Milliseconds for the call, with all its attempts; the next turn of the session waits for it. Default 30 000. `Infinity`: as long as it takes. */
+  /**
+   * Milliseconds for the call with all its attempts; the next turn of the session waits for it. Default 30 000. `Infinity`: no
+   * limit.
+   */
   readonly timeoutMs?: number
-  /** Characters (UTF-16 units) of a summary; a longer one is refused. Default 8 000. */
+  /** The most characters (UTF-16 units) of a summary; a longer one is refused. Default 8 000. */
   readonly maxSummaryCharacters?: number
 }
 
@@ -39,33 +43,37 @@ export interface RollingSummary extends RollingSummaryOptions {
   readonly kind: 'summary'
 }
 
-/** How the memory of a namespace is kept short. */
+/** How the memory of one namespace is kept short. */
 export type CompactionPolicy = SlidingWindow | RollingSummary
 
 /** Policies by memory namespace. */
 export type FlowCompaction = Readonly<Record<string, CompactionPolicy>>
 
-/** Where a policy has what sees to the policies of a flow. */
-export const keeperOf: unique symbol = Symbol.for('turnkeeper.keeperOf')
+/** The property of a policy that holds its {@link CompactorFactory}. */
+export const compactorFactory: unique symbol = Symbol.for('turnkeeper.compactorFactory')
 
-/** Checks the policies of a flow, all of them, and returns who sees to them. */
-export type KeeperOf<Keeper> = (flowName: string, compaction: FlowCompaction) => Keeper
+/** Validates all the policies of a flow and returns its compactor. */
+export type CompactorFactory<Compactor> = (flowName: string, compaction: FlowCompaction) => Compactor
 
 /**
- * Who sees to the memories of a flow; `undefined` where it has no policies.
+ * Creates the compactor of a flow with the factory of its first policy. Returns `undefined` if the flow has no policies.
  *
  * @throws {@link FlowRegistrationError} that names the flow, what is wrong and what was expected.
  */
-export function readCompaction<Keeper>(flowName: string, compaction: unknown): Keeper | undefined {
+export function createCompactor<Compactor>(flowName: string, compaction: unknown): Compactor | undefined {
   if (isPlainObject(compaction)) {
     const policies = Object.values(compaction)
     if (policies.length === 0) return undefined
     for (const policy of policies) {
-      const make = (policy as { readonly [keeperOf]?: KeeperOf<Keeper> } | null | undefined)?.[keeperOf]
-      if (make !== undefined) return make(flowName, compaction as FlowCompaction)
+      const factory = (policy as PolicyWithFactory<Compactor> | null | undefined)?.[compactorFactory]
+      if (factory !== undefined) return factory(flowName, compaction as FlowCompaction)
     }
   }
   throw registrationError(
     `Flow '${flowName}': compaction must be { namespace: slidingWindow({ ... }) or rollingSummary({ ... }) }.`,
   )
+}
+
+interface PolicyWithFactory<Compactor> {
+  readonly [compactorFactory]?: CompactorFactory<Compactor>
 }

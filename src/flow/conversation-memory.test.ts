@@ -18,14 +18,14 @@ describe('a message', () => {
 })
 
 describe('the memory of a turn', () => {
-  test('shows what is stored, and nothing for a namespace that is not', () => {
+  test('returns the stored messages, and an empty list for a namespace that is not stored', () => {
     const memory = new ConversationMemory(stored)
     expect(lines(memory.messages('Ask'))).toEqual(['user: Hello', 'assistant: Your name?'])
     expect(memory.messages('New')).toEqual([])
     expect(memory.messages('constructor')).toEqual([])
   })
 
-  test('grows in the turn, and leaves the stored list alone', () => {
+  test('grows during the turn, and does not change the stored list', () => {
     const memory = new ConversationMemory(stored)
     const before = memory.messages('Ask')
     memory.append('Ask', textMessage('user', 'Ada', 2))
@@ -34,7 +34,7 @@ describe('the memory of a turn', () => {
     expect(before).toHaveLength(2)
   })
 
-  test('what was handed out can be kept, and not be changed', () => {
+  test('returns frozen lists that do not grow later', () => {
     const memory = new ConversationMemory(stored)
     memory.append('Ask', textMessage('user', 'Ada', 2))
     const seen = memory.messages('Ask') as Message[]
@@ -44,54 +44,54 @@ describe('the memory of a turn', () => {
     expect(lines(seen).at(-1)).toBe('user: Ada')
   })
 
-  test("takes the user's message once for each namespace", () => {
+  test("appends the user's message once for each namespace", () => {
     const memory = new ConversationMemory(stored)
-    memory.hear('Ask', 'Ada', 2)
-    memory.hear('Ask', 'Ada', 2)
-    memory.hear('Other', 'Ada', 2)
+    memory.appendUserMessage('Ask', 'Ada', 2)
+    memory.appendUserMessage('Ask', 'Ada', 2)
+    memory.appendUserMessage('Other', 'Ada', 2)
     expect(lines(memory.messages('Ask')).slice(2)).toEqual(['user: Ada'])
     expect(lines(memory.messages('Other'))).toEqual(['user: Ada'])
   })
 
-  test('takes what came with the message once for each namespace, with the first text', () => {
+  test('appends attachments once for each namespace, with the first text', () => {
     const memory = new ConversationMemory(stored)
     const photo = Object.freeze({ type: 'image', mediaType: 'image/png', data: 'aGk=' } as const)
     const attachments = Object.freeze([photo])
-    memory.hear('Ask', 'Look', 2, attachments)
-    memory.hear('Ask', 'Look', 2, attachments)
-    memory.hear('Ask', 'Read it', 2, attachments)
-    memory.hear('Other', '', 2, attachments)
+    memory.appendUserMessage('Ask', 'Look', 2, attachments)
+    memory.appendUserMessage('Ask', 'Look', 2, attachments)
+    memory.appendUserMessage('Ask', 'Read it', 2, attachments)
+    memory.appendUserMessage('Other', '', 2, attachments)
     expect(lines(memory.messages('Ask')).slice(2)).toEqual(['user: Look + image/png', 'user: Read it'])
     expect(memory.messages('Other')).toEqual([{ role: 'user', parts: [photo], turn: 2 }])
     expect(memory.messages('Other')[0]?.parts[0]).toBe(photo)
     expect(attachments).toEqual([photo])
   })
 
-  test('tells how many messages each namespace gained, and about how many bytes', () => {
+  test('counts the messages that each namespace gained, and about how many bytes', () => {
     const memory = new ConversationMemory(stored)
     memory.messages('Other')
     expect(memory.addedBytes).toBe(0)
-    memory.hear('Ask', 'Ada', 2)
+    memory.appendUserMessage('Ask', 'Ada', 2)
     memory.append('Ask', textMessage('assistant', 'Hello, Ada.', 2))
     expect(memory.appended()).toEqual([
       ['Other', 0],
       ['Ask', 2],
     ])
-    // Two messages as JSON, give or take a comma.
+    // Two messages as JSON; commas may be counted or not.
     const json = JSON.stringify(memory.messages('Ask').slice(2)).length
     expect(Math.abs(memory.addedBytes - json)).toBeLessThan(30)
   })
 })
 
 describe('the memory to be stored', () => {
-  test('is the stored one itself, where nothing was touched', () => {
+  test('is the stored memory itself if no namespace was used', () => {
     expect(new ConversationMemory(stored).toStored()).toBe(stored)
   })
 
-  test('shares the lists that did not grow, and freezes the ones that did', () => {
+  test('shares the lists that did not grow, and freezes those that did', () => {
     const memory = new ConversationMemory(stored)
     memory.messages('Other')
-    memory.hear('Ask', 'Ada', 2)
+    memory.appendUserMessage('Ask', 'Ada', 2)
     const next = memory.toStored()
     expect(next.Other).toBe(stored.Other)
     expect(lines(next.Ask?.messages)).toEqual(['user: Hello', 'assistant: Your name?', 'user: Ada'])
@@ -99,7 +99,7 @@ describe('the memory to be stored', () => {
     expect(next.Ask?.messages[0]).toBe(stored.Ask.messages[0])
   })
 
-  test('has no namespace that was only looked at', () => {
+  test('has no namespace that was only read', () => {
     const memory = new ConversationMemory(stored)
     memory.messages('New')
     expect(Object.keys(memory.toStored())).toEqual(['Ask', 'Other'])

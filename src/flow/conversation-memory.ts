@@ -1,6 +1,6 @@
 /**
- * The messages of a session during one turn: the shared, frozen lists, and what the turn adds to them. What is said to
- * the model is read from here and nowhere else.
+ * The messages of a session during one turn: the stored lists, which are frozen and shared, and what the turn adds to them.
+ * Model requests are built from here.
  */
 import { flowCodeError } from '../errors/engine-errors.js'
 import type { FilePart, ImagePart, Message, MessagePart, MessageRole } from '../model/message.js'
@@ -14,22 +14,20 @@ type StoredMemory = Readonly<Record<string, SessionMemory>>
 
 const noMessages: readonly Message[] = shareList<Message>([])
 
-/** A namespace that this turn touched. */
+/** A namespace that this turn used. */
 interface Namespace {
   messages: GrowingList<Message>
-  /** Messages that it gained; `undefined` where it no longer begins with what is stored. */
+  /** How many messages were appended; `undefined` if the list no longer begins with the stored one. */
   added: number | undefined
-  /** What the user said to it in this turn: more than one text where `withMessage` put another in its place. */
-  readonly heard: string[]
+  /** The user's texts that were appended in this turn: more than one if `withMessage` replaced the message. */
+  readonly userTexts: string[]
 }
 
-/** Where the messages of a model step are kept. */
+/** The memory namespace of a model step. */
 export function namespaceOf(step: Step, stepId: string): string {
   const namespace: unknown = step.memory ?? stepId
   if (typeof namespace === 'string' && namespace !== '' && namespace !== '__proto__') return namespace
-  throw flowCodeError(
-    `The memory namespace of step '${stepId}' must be a string that is not empty, and not '__proto__'.`,
-  )
+  throw flowCodeError(`The memory namespace of step '${stepId}' must be a non-empty string other than '__proto__'.`)
 }
 
 /** A text as a frozen message. */
@@ -45,9 +43,9 @@ export function message(role: MessageRole, parts: readonly MessagePart[], turn: 
 /** The memory of one session during one turn. */
 export class ConversationMemory {
   readonly #stored: StoredMemory
-  /** The namespaces that this turn touched, for who cuts them. */
+  /** The namespaces that this turn used. `src/compaction` shortens them. */
   readonly touched: Map<string, Namespace> = new Map()
-  /** What was added, as JSON bytes, less what was cut off. */
+  /** JSON bytes that were appended, minus those that were removed. */
   addedBytes = 0
 
   constructor(stored: StoredMemory) {
@@ -72,24 +70,32 @@ export class ConversationMemory {
   }
 
   /**
-   * Appends what the user said, unless this turn did already. What came with it is heard once, with the first text; a
-   * message of attachments alone has no text.
+   * Appends the user's message, unless this turn has appended the same text already. Attachments are appended once, with the
+   * first text. A message that consists of attachments alone gets no text part.
    */
-  hear(namespace: string, text: string, turn: number, attachments: readonly (ImagePart | FilePart)[] = []): void {
-    const { heard } = this.#open(namespace)
-    if (heard.includes(text)) return
-    const parts: readonly MessagePart[] = heard.length === 0 ? attachments : []
-    heard.push(text)
-    const withText = text !== '' || parts.length === 0
-    this.append(namespace, message('user', withText ? [Object.freeze({ type: 'text', text }), ...parts] : parts, turn))
+  appendUserMessage(
+    namespace: string,
+    text: string,
+    turn: number,
+    attachments: readonly (ImagePart | FilePart)[] = [],
+  ): void {
+    const { userTexts } = this.#open(namespace)
+    if (userTexts.includes(text)) return
+    const media: readonly MessagePart[] = userTexts.length === 0 ? attachments : []
+    userTexts.push(text)
+    const isMediaAlone = text === '' && media.length > 0
+    this.append(
+      namespace,
+      message('user', isMediaAlone ? media : [Object.freeze({ type: 'text', text }), ...media], turn),
+    )
   }
 
-  /** How many messages each namespace gained; `undefined` for one that was cut. */
+  /** How many messages each namespace gained; `undefined` for one that was shortened. */
   appended(): readonly (readonly [namespace: string, count: number | undefined])[] {
     return [...this.touched].map(([namespace, { added }]) => [namespace, added] as const)
   }
 
-  /** The memory as the document stores it: lists nothing was added to are the stored ones. */
+  /** The memory as the document stores it. Lists to which nothing was added are the stored ones. */
   toStored(): StoredMemory {
     if (this.touched.size === 0) return this.#stored
     const stored: Record<string, SessionMemory> = { ...this.#stored }
@@ -103,7 +109,7 @@ export class ConversationMemory {
     let open = this.touched.get(namespace)
     if (open === undefined) {
       const stored = Object.hasOwn(this.#stored, namespace) ? this.#stored[namespace]?.messages : undefined
-      open = { messages: new GrowingList(stored ?? noMessages), added: 0, heard: [] }
+      open = { messages: new GrowingList(stored ?? noMessages), added: 0, userTexts: [] }
       this.touched.set(namespace, open)
     }
     return open

@@ -37,7 +37,7 @@ describe('a batch of flows', () => {
     expect(registry.names()).toEqual([])
   })
 
-  test('[4.4-4] with a fault anywhere registers nothing', () => {
+  test('[4.4-4] with an error in any flow registers nothing', () => {
     const registry = new FlowRegistry()
     registry.register([Booking])
     expect(() => registry.register([Support, Booking])).toThrow("Flow 'Booking' is already registered.")
@@ -61,21 +61,21 @@ describe('a flow is refused', () => {
   }
 
   test.each([
-    ['no class', [undefined]],
+    ['undefined', [undefined]],
     ['an object', [new (flowOf())()]],
     ['an arrow function', [() => new (flowOf())()]],
-    ['a class that is no flow', [class Booking {}]],
+    ['a class that does not extend Flow', [class Booking {}]],
     ['the base class itself', [Flow]],
     ['a hole in the list', new Array(1)],
     ['a blank ID', [named(' ')]],
-    ['an ID that is no text', [named(7 as never)]],
+    ['an ID that is not a string', [named(7 as never)]],
     ['a blank key', { ' ': Booking }],
     ['an empty key', { '': Booking }],
-    ['no class in a map', { Booking: 'Booking' }],
-    ['a text in place of the batch', 'Booking'],
-    ['a class in place of the batch', Booking],
-    ['a Map in place of the batch', new Map([['Booking', Booking]])],
-    ['nothing in place of the batch', undefined],
+    ['a string in a map', { Booking: 'Booking' }],
+    ['a string as the batch', 'Booking'],
+    ['a class as the batch', Booking],
+    ['a Map as the batch', new Map([['Booking', Booking]])],
+    ['undefined as the batch', undefined],
   ])('[4.7-1] for %s', (_what, registration) => {
     expect(refusal(registration)).toBe(incomplete)
   })
@@ -84,7 +84,7 @@ describe('a flow is refused', () => {
     expect(refusal({ booking: Booking })).toBe("Flow registration 'booking' must match Flow ID 'Booking'.")
   })
 
-  test('[4.7-3] for a name that is there already, or twice in the batch', () => {
+  test('[4.7-3] for a name that is registered already, or twice in the batch', () => {
     expect(refusal([Booking, named('Booking')])).toBe("Flow 'Booking' is already registered.")
   })
 })

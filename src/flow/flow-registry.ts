@@ -1,9 +1,7 @@
-/**
- * Which flows an engine knows, by name. A batch is checked whole before any of it is written.
- */
+/** The flows of an engine, by name. A batch is registered as a whole or not at all. */
 import { type FlowRegistrationError, registrationError } from '../errors/engine-errors.js'
 import { isPlainObject } from '../util/json.js'
-import { type FlowCompaction, readCompaction } from './compaction.js'
+import { createCompactor, type FlowCompaction } from './compaction.js'
 import { Flow } from './flow.js'
 
 /** A class of flows: constructible with no arguments. */
@@ -13,7 +11,7 @@ export interface FlowConstructor {
   readonly id: string
   /** Former names. */
   readonly aliases: readonly string[]
-  /** The version of the flow, part of each stored session. */
+  /** The version of the flow, stored with each session. */
   readonly version: number
   /** How memories are kept short, by namespace. */
   readonly compaction: FlowCompaction
@@ -25,18 +23,23 @@ export type FlowConstructorMap = Readonly<Record<string, FlowConstructor>>
 /** What `registerFlows` takes: a list, or a map by name. */
 export type FlowRegistration = readonly FlowConstructor[] | FlowConstructorMap
 
-interface Registered<Keeper> {
+interface RegisteredFlow<Compactor> {
   readonly flow: FlowConstructor
-  readonly keeper: Keeper | undefined
+  readonly compactor: Compactor | undefined
 }
 
-/** The flows of one engine. `Keeper` is what sees to their memories, which the engine knows. */
-export class FlowRegistry<Keeper = unknown> {
-  readonly #flows = new Map<string, Registered<Keeper>>()
+/**
+ * The flows of one engine.
+ *
+ * @typeParam Compactor - What keeps the memories of a flow short: `Compactor` of `src/engine/compactor.ts`, which this folder
+ *   may not import.
+ */
+export class FlowRegistry<Compactor = unknown> {
+  readonly #flows = new Map<string, RegisteredFlow<Compactor>>()
 
-  /** Who keeps the memories of a flow short; `undefined` where they grow. */
-  keeperOf(flowName: string): Keeper | undefined {
-    return this.#flows.get(flowName)?.keeper
+  /** The compactor of a flow; `undefined` if the flow has no compaction policies. */
+  compactorOf(flowName: string): Compactor | undefined {
+    return this.#flows.get(flowName)?.compactor
   }
 
   get(flowName: string): FlowConstructor | undefined {
@@ -48,35 +51,38 @@ export class FlowRegistry<Keeper = unknown> {
   }
 
   /**
-   * Registers a batch, whole or not at all.
+   * Registers a batch, as a whole or not at all.
    *
    * @throws {@link FlowRegistrationError} (contract 4.7).
    */
   register(registration: FlowRegistration): void {
-    const batch = new Map<string, Registered<Keeper>>()
+    const batch = new Map<string, RegisteredFlow<Compactor>>()
     for (const [name, flow] of entriesOf(registration)) {
       if (!isFlowConstructor(flow)) throw incomplete()
-      const id = flow.id
-      if (typeof id !== 'string' || id.trim() === '') throw incomplete()
-      if (name !== undefined && name !== id) {
-        throw registrationError(`Flow registration '${name}' must match Flow ID '${id}'.`)
-      }
-      if (this.#flows.has(id) || batch.has(id)) {
-        throw registrationError(`Flow '${id}' is already registered.`)
-      }
-      batch.set(id, { flow, keeper: readCompaction(id, flow.compaction) })
+      const id = idOf(flow, name)
+      if (this.#flows.has(id) || batch.has(id)) throw registrationError(`Flow '${id}' is already registered.`)
+      batch.set(id, { flow, compactor: createCompactor(id, flow.compaction) })
     }
     for (const [name, registered] of batch) this.#flows.set(name, registered)
   }
 }
 
-/** Names and classes; a list gives no names. */
+/** The classes to register, with their keys if the registration is a map. */
 function entriesOf(registration: FlowRegistration): readonly (readonly [string | undefined, unknown])[] {
   if (Array.isArray(registration)) return Array.from(registration, (flow: unknown) => [undefined, flow] as const)
   if (!isPlainObject(registration)) throw incomplete()
   const entries = Object.entries(registration)
   if (entries.some(([name]) => name.trim() === '')) throw incomplete()
   return entries
+}
+
+/** The ID of a flow, which must match its key if it was registered with one. */
+function idOf({ id }: FlowConstructor, name: string | undefined): string {
+  if (typeof id !== 'string' || id.trim() === '') throw incomplete()
+  if (name !== undefined && name !== id) {
+    throw registrationError(`Flow registration '${name}' must match Flow ID '${id}'.`)
+  }
+  return id
 }
 
 function isFlowConstructor(value: unknown): value is FlowConstructor {

@@ -1,4 +1,4 @@
-// An application types its services by augmenting the package. Optional here, because every file of the program sees it.
+// An application types its services by augmenting the package. Optional here, because this declaration applies to every file.
 import { expectTypeOf, test } from 'vitest'
 import { FlowEngine, type FlowServices, type Turn } from '../index.js'
 
@@ -17,7 +17,7 @@ test('the services of a turn are those of the application', () => {
   expectTypeOf<Turn['services']['mailerOfTypeTests']>().toEqualTypeOf<Mailer | undefined>()
 })
 
-test('the engine takes no others', () => {
+test('the engine accepts no others', () => {
   const mailer: Mailer = { send: async () => undefined }
   new FlowEngine({ services: { mailerOfTypeTests: mailer } })
   // @ts-expect-error not a mailer

@@ -16,7 +16,7 @@ import {
   tool,
 } from '../index.js'
 
-// The example of the documentation, as it is written there.
+// The example of the documentation.
 
 const Name = z.object({ name: z.string().min(1) }) // schemas are module constants: built once
 

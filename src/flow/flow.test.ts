@@ -16,7 +16,7 @@ describe('the name of a flow', () => {
     expect([Plain.id, Plain.aliases, Plain.version]).toEqual(['Plain', [], 1])
   })
 
-  test('[4.7-5] is what the class overrides it with', () => {
+  test('[4.7-5] can be overridden by the class', () => {
     class WithField extends Plain {
       static override readonly id = 'with-field'
       static override readonly aliases = ['old']
@@ -31,8 +31,8 @@ describe('the name of a flow', () => {
     expect(WithAccessor.id).toBe('with-accessor')
   })
 
-  // What a compiler makes of `static id = ...` below ES2022.
-  test('can be assigned, for one class alone', () => {
+  // The output of compilers for `static id = ...` with a target below ES2022.
+  test('can be assigned to one class without changing others', () => {
     class First extends Plain {}
     class Second extends Plain {}
     First.id = 'first'
@@ -43,7 +43,7 @@ describe('the name of a flow', () => {
     expect([Plain.id, Flow.id]).toEqual(['Plain', 'Flow'])
   })
 
-  test('[4.7-6] that was assigned is the one that is registered and stored', async () => {
+  test('[4.7-6] that was assigned is registered and stored', async () => {
     class Assigned extends Plain {}
     Assigned.id = 'stable-name'
     Assigned.version = 2
@@ -55,8 +55,8 @@ describe('the name of a flow', () => {
   })
 })
 
-describe('what a flow does unless told otherwise', () => {
-  test('no model, no shared tools, no batch, the first step first, the session as it is', () => {
+describe('the defaults of a flow', () => {
+  test('no model, no shared tools, no batch, the first step as the initial one, the session unchanged', () => {
     const flow = new Plain()
     expect([flow.model(), flow.tools({} as Turn), flow.isBatch(), flow.initialStep()]).toEqual([
       undefined,
@@ -67,14 +67,14 @@ describe('what a flow does unless told otherwise', () => {
     expect([flow.init(), flow.onRestore({} as never)]).toEqual([undefined, undefined])
   })
 
-  test('outside of a turn it has no services and no context', () => {
+  test('outside a turn: no services and no context', () => {
     const flow = new Plain()
     expect([flow.services, flow.context]).toEqual([{}, {}])
   })
 })
 
 describe('the context of a flow', () => {
-  test('grows with addContext, and a later value wins', () => {
+  test('gains the values of addContext, of which later ones win', () => {
     const flow = new Plain()
     flow.addContext({ a: 1, b: 1 })
     flow.addContext({ b: 2 })
@@ -92,7 +92,7 @@ describe('the context of a flow', () => {
     expect((await conversation.document()).flow.context).toEqual({ config: { user: 'Ada' }, greeting: 'Hello, Ada.' })
   })
 
-  test('[4.5-2] of a restored session is the stored one, whole', async () => {
+  test('[4.5-2] of a restored session is replaced by the stored one', async () => {
     let started = 0
     class Counting extends Plain {
       override init() {
@@ -132,7 +132,7 @@ describe('the context of a flow', () => {
     expect((await conversation.document()).flow.context).toEqual({ one: 1, two: 2 })
   })
 
-  test('that flow code changed in place is as it was before, where the turn fails', async () => {
+  test('that flow code changed in place is unchanged after a turn that fails', async () => {
     class Counting extends Flow {
       static override readonly id = 'Counting'
       static current: Flow
@@ -157,7 +157,7 @@ describe('the context of a flow', () => {
     expect((await conversation.document()).flow.context).toEqual({ config: { count: 0 } })
   })
 
-  test('must be plain JSON: the path is named, and nothing is stored', async () => {
+  test('must be plain JSON: the error names the path, and nothing is stored', async () => {
     class Broken extends Plain {
       override init() {
         this.addContext({ rates: { today: new Map() } })
@@ -169,7 +169,7 @@ describe('the context of a flow', () => {
     expect(conversation.store.operations).toEqual([])
   })
 
-  test('may hold a config of the deepest kind, and nothing deeper', async () => {
+  test('can hold a config as deep as maxJsonDepth allows, and no deeper', async () => {
     class Deep extends Plain {
       override init() {
         if (this.context.deeper === undefined) return
@@ -185,7 +185,7 @@ describe('the context of a flow', () => {
     expect(message).toBe('context.deeper.than.that is nested deeper than the limit maxJsonDepth (3).')
   })
 
-  test('that a turn made unfit for JSON fails that turn, and the session keeps the old one', async () => {
+  test('that JSON cannot carry fails the turn, and the session keeps the old one', async () => {
     class Noting extends Flow {
       static override readonly id = 'Noting'
       override steps() {

@@ -1,5 +1,5 @@
 /**
- * A flow: the steps of one kind of conversation, and what they have in common. A flow object is made for each turn.
+ * Flows: the steps of one kind of conversation, and what they have in common. The engine creates a flow object for each turn.
  */
 import type { BudgetExceededError, ModelError } from '../errors/engine-errors.js'
 import type { ModelBudgets } from '../model/model-budget.js'
@@ -12,7 +12,7 @@ import type { Tool } from './tool.js'
 import type { Transition } from './transition.js'
 import type { FlowServices, ModelBlockedDetails, Turn } from './turn.js'
 
-/** What the engine gives a flow object. @internal */
+/** What the engine attaches to a flow object. @internal */
 export interface FlowRuntime {
   readonly services: FlowServices
 }
@@ -41,12 +41,12 @@ export abstract class Flow {
     return this.name
   }
 
-  /** Code compiled below ES2022 assigns statics; the assignment has to make an own property. */
+  /** Code that is compiled to a target below ES2022 assigns static members; the assignment must define an own property. */
   static set id(id: string) {
     defineOwn(this, 'id', id)
   }
 
-  /** Former names: sessions bound to one are still this flow's. Default: none. */
+  /** Former names: sessions stored under one of them belong to this flow. Default: none. */
   static get aliases(): readonly string[] {
     return []
   }
@@ -55,7 +55,7 @@ export abstract class Flow {
     defineOwn(this, 'aliases', aliases)
   }
 
-  /** Part of every stored session; a session of another version is refused and left as it is. Default: 1. */
+  /** Stored with every session. A session of another version is refused and not changed. Default: 1. */
   static get version(): number {
     return 1
   }
@@ -66,7 +66,7 @@ export abstract class Flow {
 
   /**
    * How memories are kept short, by namespace: `slidingWindow` or `rollingSummary`. Read once, when the flow is registered;
-   * each namespace must be that of a model step. Default: they grow.
+   * each namespace must be that of a model step. Default: memories are not shortened.
    *
    * @example
    * ```ts
@@ -81,20 +81,20 @@ export abstract class Flow {
     defineOwn(this, 'compaction', compaction)
   }
 
-  /** Ties a flow to its turn. @internal */
+  /** Attaches a flow to its turn. @internal */
   static attach(flow: Flow, runtime: FlowRuntime): void {
     flow.#runtime = runtime
   }
 
   /**
-   * Puts the session's context in place of whatever was added, and freezes it: a change has to go through
-   * `addContext`, or it could outlive a turn that fails. @internal
+   * Replaces the context with the session's, and freezes it: a flow that changed the session's own object could change a
+   * session whose turn fails. @internal
    */
   static setContext(flow: Flow, context: JsonObject): void {
     flow.#context = deepFreeze(context)
   }
 
-  /** The steps of this flow. A session starts in the first one, unless `initialStep()` says otherwise. */
+  /** The steps of this flow. A session starts in the first one, unless `initialStep()` returns another. */
   abstract steps(): readonly StepConstructor[]
 
   /** Where a session starts: a class or a step ID. Default: the first of `steps()`. */
@@ -103,24 +103,24 @@ export abstract class Flow {
   }
 
   /**
-   * The model of every model step that names none, or a list of which each stands in for the one before it. A flow of
-   * logic steps needs none. Default: none.
+   * The model of every model step that has no model of its own, or a list: the first one, then its fallbacks in order. A flow
+   * of logic steps needs none. Default: none.
    */
   model(): ModelChoice | undefined {
     return undefined
   }
 
-  /** What turns and sessions of this flow may spend on models, beside the engine's `budgets`. Default: not bounded. */
+  /** What turns and sessions of this flow may spend on models. The engine's `budgets` apply as well. Default: no limit. */
   budgets(): ModelBudgets | undefined {
     return undefined
   }
 
-  /** Tools that every model step offers. Default: none. */
+  /** Tools that the model may call in every model step. Default: none. */
   tools(_turn: Turn): Awaitable<readonly Tool[]> {
     return []
   }
 
-  /** Called once for each turn, before anything is loaded. Add to the context of a new session here. */
+  /** Called once for each turn, before the session is loaded. Call `addContext` here for new sessions. */
   init(): Awaitable<void> {}
 
   /** Whether the session is saved once more before each turn runs. Default: no. */
@@ -129,29 +129,32 @@ export abstract class Flow {
   }
 
   /**
-   * Called when a session was loaded, before its turn. May return a changed document (it is checked again; `id`,
-   * `revision` and `flow.name` may not change), or `null` to start a new session and leave this one as it is. What is
-   * changed is saved with the turn. Default: the session goes on as it is.
+   * Called when a session was loaded, before its turn. May return a changed document (it is checked again; `id`, `revision` and
+   * `flow.name` may not change), or `null` to start a new session and keep this one unchanged. Changes are saved when the turn
+   * commits. Default: the session continues unchanged.
    */
   onRestore(_document: SessionDocument): Awaitable<SessionDocument | null | void> {}
 
-  /** As `Step.onModelError`, for every model step whose own hook returned nothing. */
+  /** Like `Step.onModelError`. Called for every model step whose own hook returned nothing. */
   onModelError(_error: ModelError | BudgetExceededError, _turn: Turn): Awaitable<Transition | void> {}
 
-  /** As `Step.onModelBlocked`, for every model step whose own hook returned nothing. */
+  /** Like `Step.onModelBlocked`. Called for every model step whose own hook returned nothing. */
   onModelBlocked(_details: ModelBlockedDetails, _turn: Turn): Awaitable<Transition | void> {}
 
-  /** The session's context: `{ config }` where the first turn came with one, and what `addContext` added. Frozen once the session is open. */
+  /**
+   * The session's context: `{ config }` if the first turn had a config, and what `addContext` added. Frozen once the session is
+   * loaded or created.
+   */
   get context(): Readonly<Record<string, unknown>> {
     return this.#context
   }
 
-  /** What the application passed to the engine as `services`. */
+  /** The engine option `services`. */
   get services(): FlowServices {
     return this.#runtime?.services ?? ({} as FlowServices)
   }
 
-  /** Merges `value` into the context: plain JSON, stored with the session. */
+  /** Merges `value`, which must be plain JSON, into the context. It is stored with the session. */
   addContext(value: Readonly<Record<string, unknown>>): void {
     this.#context = { ...this.#context, ...value }
   }

@@ -1,18 +1,21 @@
-/** The JSON Schema of a Standard Schema, as a model is told of it. */
+/** The JSON Schema of a Standard Schema, as it is sent to models. */
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
-import { FlowCodeError, flowCodeError } from '../errors/engine-errors.js'
+import { type FlowCodeError, flowCodeError } from '../errors/engine-errors.js'
 import { copyJson, deepFreeze, isPlainObject, type JsonObject } from '../util/json.js'
 
-/** By schema object: what holds a schema is made anew in each turn, the schema is not. */
+/** Converted once for each schema object: tools are created in each turn, their schemas are not. */
 const jsonSchemas = new WeakMap<StandardSchemaV1, JsonObject>()
 
+/** Nesting of a JSON Schema that is copied. */
+const maxDepth = 1000
+
 /**
- * What a schema takes, as JSON Schema.
+ * The JSON Schema of the values that a schema accepts.
  *
- * @param kind - What the schema is for.
- * @param owner - Whose it is, for messages.
- * @param given - What the flow says it is. Default: the schema is asked.
- * @throws {@link FlowCodeError} for what is no Standard Schema, and for one that cannot give its JSON Schema.
+ * @param kind - What the schema describes.
+ * @param owner - The tool or step of the schema, for error messages.
+ * @param given - A JSON Schema from the flow, which is used instead of converting the schema.
+ * @throws {@link FlowCodeError} for a value that is not a Standard Schema, and for a schema that cannot be converted.
  */
 export function jsonSchemaOf(
   schema: StandardSchemaV1,
@@ -24,24 +27,28 @@ export function jsonSchemaOf(
   if (typeof standard?.validate !== 'function') {
     throw flowCodeError(`The ${kind} of ${owner} must be a Standard Schema (Zod, Valibot, ArkType).`)
   }
-  const cached = jsonSchemas.get(schema)
-  if (given === undefined && cached !== undefined) return cached
-  const refuse = (problem: string, cause?: unknown): Error =>
+  const refuse = (problem: string, cause?: unknown): FlowCodeError =>
     flowCodeError(`The ${kind} schema of ${owner} ${problem}`, cause)
-  if (given === undefined && standard.jsonSchema === undefined) {
+  if (given !== undefined) {
+    if (!isPlainObject(given)) throw refuse('has a JSON Schema that is not an object.')
+    return given
+  }
+  const cached = jsonSchemas.get(schema)
+  if (cached !== undefined) return cached
+  if (standard.jsonSchema === undefined) {
     throw refuse(
-      `(${standard.vendor}) cannot give its JSON Schema. Wrap it (Valibot: toStandardJsonSchema), or pass ${kind}JsonSchema.`,
+      `(${standard.vendor}) cannot be converted to JSON Schema. Wrap it (Valibot: toStandardJsonSchema), or pass ${kind}JsonSchema.`,
     )
   }
-  let found: unknown = given
+  let converted: unknown
   try {
-    if (given === undefined) found = standard.jsonSchema?.input({ target: 'draft-2020-12' })
+    converted = standard.jsonSchema.input({ target: 'draft-2020-12' })
   } catch (cause) {
-    throw refuse(`has no JSON Schema: ${cause instanceof Error ? cause.message : String(cause)}`, cause)
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw refuse(`cannot be converted to JSON Schema: ${reason}`, cause)
   }
-  if (!isPlainObject(found)) throw refuse('has a JSON Schema that is no object.')
-  if (given !== undefined) return given
-  const jsonSchema = deepFreeze(copyJson(found, 'schema', 1000)) as JsonObject
+  if (!isPlainObject(converted)) throw refuse('has a JSON Schema that is not an object.')
+  const jsonSchema = deepFreeze(copyJson(converted, 'schema', maxDepth)) as JsonObject
   jsonSchemas.set(schema, jsonSchema)
   return jsonSchema
 }

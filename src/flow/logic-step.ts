@@ -1,10 +1,10 @@
-/** A step of plain code: it calls no model, and may answer the user itself. */
+/** Logic steps: plain code that calls no model and can answer the user itself. */
 import { type Awaitable, BaseStep } from './base-step.js'
 import type { Transition } from './transition.js'
 import type { Turn } from './turn.js'
 
 /**
- * A step of plain code.
+ * A step that runs code of the flow instead of a model.
  *
  * @typeParam State - The shape of `state`: plain JSON. Default: no properties.
  * @example
@@ -22,6 +22,6 @@ import type { Turn } from './turn.js'
  * ```
  */
 export abstract class LogicStep<State extends object = object> extends BaseStep<State> {
-  /** What happens in this step: must return a transition. */
+  /** Handles the user's message. Must return a transition. */
   abstract run(turn: Turn): Awaitable<Transition>
 }

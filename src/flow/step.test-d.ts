@@ -16,7 +16,7 @@ import {
 
 const Order = z.object({ item: z.string(), at: z.string().transform((text) => new Date(text)) })
 
-test('onReply of a step with output gets what its schema gives', () => {
+test('onReply of a step with output receives what its schema returns', () => {
   class Ordering extends Step<object, z.infer<typeof Order>> {
     override readonly output = Order
     override onReply(order: z.infer<typeof Order>) {
@@ -29,7 +29,7 @@ test('onReply of a step with output gets what its schema gives', () => {
   expectTypeOf<Step<object, { count: number }>['onReply']>().parameter(0).toEqualTypeOf<{ count: number }>()
 })
 
-test('Valibot and ArkType do as well', () => {
+test('schemas of Valibot and ArkType are accepted as well', () => {
   const Named = v.object({ name: v.string() })
   class OverValibot extends Step<object, v.InferOutput<typeof Named>> {
     override readonly output = Named
@@ -42,9 +42,9 @@ test('Valibot and ArkType do as well', () => {
   expectTypeOf<OverArkType['onReply']>().parameter(0).toEqualTypeOf<{ age: number }>()
 })
 
-test('a schema of another type than the step says is refused', () => {
+test('a schema of another type than that of the step is refused', () => {
   class Wrong extends Step<object, { name: string }> {
-    // @ts-expect-error The schema gives an item and a date.
+    // @ts-expect-error The schema returns an item and a date.
     override readonly output = Order
   }
   class Forgotten extends Step {
@@ -59,7 +59,7 @@ test('without output the answer is a text', () => {
   expectTypeOf<Step['onReply']>().parameter(0).not.toBeAny()
 })
 
-test('hooks get what happened, and return a transition, nothing, or a promise of either', () => {
+test('hooks receive what happened, and return a transition, nothing, or a promise of either', () => {
   expectTypeOf<Step['onModelError']>().parameter(0).toEqualTypeOf<ModelError | BudgetExceededError>()
   expectTypeOf<Step['onModelBlocked']>().parameter(0).toEqualTypeOf<ModelBlockedDetails>()
   expectTypeOf<Transition>().toExtend<ReturnType<Step['onModelError']>>()
@@ -68,7 +68,7 @@ test('hooks get what happened, and return a transition, nothing, or a promise of
     override async onModelError(error: ModelError | BudgetExceededError) {
       return error.code === 'BUDGET_EXCEEDED' ? reply('That is all.') : undefined
     }
-    // @ts-expect-error A text is no transition.
+    // @ts-expect-error A text is not a transition.
     override onModelBlocked() {
       return 'No.'
     }
@@ -76,16 +76,16 @@ test('hooks get what happened, and return a transition, nothing, or a promise of
   expectTypeOf<Kind>().not.toBeAny()
 })
 
-test('a model is one, or a list', () => {
+test('model() returns a selection or a list', () => {
   expectTypeOf<{ provider: 'a'; name: 'b' }>().toExtend<ModelChoice>()
   expectTypeOf<{ provider: 'a'; name: 'b' }[]>().toExtend<ModelChoice>()
   expectTypeOf<string>().not.toExtend<ModelChoice>()
 })
 
-test('budgets name amounts that there are', () => {
+test('budgets have known amounts only', () => {
   expectTypeOf<{ turn: { tokens: 5 }; session: { cost: 0.5 } }>().toExtend<ModelBudgets>()
   expectTypeOf<{ turn: { tokens: '5' } }>().not.toExtend<ModelBudgets>()
-  // @ts-expect-error There is no amount `token`.
+  // @ts-expect-error `token` is not an amount.
   const wrong: FlowEngineOptions = { budgets: { turn: { token: 5 } } }
   expectTypeOf(wrong).not.toBeAny()
 })

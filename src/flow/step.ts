@@ -1,6 +1,6 @@
 /**
- * A step that a model runs: it says what the model is told and may do, and what becomes of the answer. The loop around
- * the model is the engine's.
+ * Model steps: the prompt and the tools of a model, and what happens with its answer. The loop that calls the model and its
+ * tools is in `src/engine/turn/run-model-step.ts`.
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { BudgetExceededError, ModelError } from '../errors/engine-errors.js'
@@ -12,10 +12,10 @@ import type { Transition } from './transition.js'
 import type { ModelBlockedDetails, Turn } from './turn.js'
 
 /**
- * A step that a model runs.
+ * A step that calls a model.
  *
  * @typeParam State - The shape of `state`: plain JSON. Default: no properties.
- * @typeParam Output - What the schema in `output` gives. Default: text, without one.
+ * @typeParam Output - The type that the schema in `output` returns. Default: text.
  * @example
  * ```ts
  * class AskName extends Step<{ name?: string }> {
@@ -30,23 +30,23 @@ export abstract class Step<State extends object = object, Output = string> exten
   readonly memory: string | undefined = undefined
 
   /**
-   * Whether the text of the answer is sent while it is made, where somebody reads the stream of the turn. Default: where
-   * nothing can become of it but the reply, that is without `onReply` and `output`.
+   * Whether the text of the answer is streamed while the model writes it, if the turn is streamed. Default: yes if the step has
+   * neither `onReply` nor `output`, so that the answer is certain to be the reply.
    */
   readonly stream: boolean | undefined = undefined
 
   /**
-   * The form that the answer must have: a Standard Schema (Zod, Valibot, ArkType), made once, outside the step. The model
-   * is told its JSON Schema and answers in JSON; `onReply` gets what the schema makes of it. Default: any text.
+   * The structure that the answer must have: a Standard Schema (Zod, Valibot, ArkType), created once, outside the step. The
+   * model receives its JSON Schema and answers in JSON; `onReply` receives what the schema returns for it. Default: any text.
    */
   readonly output: StandardSchemaV1<unknown, Output> | undefined = undefined
 
-  /** JSON Schema of `output`, for a schema that cannot give its own. */
+  /** JSON Schema of `output`, for a schema library that cannot generate one. */
   readonly outputJsonSchema: JsonObject | undefined = undefined
 
   /**
-   * How often, each time the step runs, an answer that is not of the form of `output` goes back to the model, with the
-   * reason. The next one fails the turn with `MODEL_ERROR`. A whole number; default 2; 0: none goes back.
+   * How many answers that do not match `output` the model may correct each time the step runs; it receives what is wrong. One
+   * more such answer fails the turn with `MODEL_ERROR`. A whole number; default 2; 0: the first one fails the turn.
    */
   readonly maxRepairs: number = 2
 
@@ -55,33 +55,33 @@ export abstract class Step<State extends object = object, Output = string> exten
     return ''
   }
 
-  /** The tools the model may call in this step, beside the flow's own. Default: none. */
+  /** The tools that the model may call in this step, in addition to the flow's. Default: none. */
   tools(_turn: Turn): Awaitable<readonly Tool[]> {
     return []
   }
 
   /**
-   * This step's own model, or a list of which each stands in for the one before it. Parameters are merged with the flow's
-   * where both name the same one. Default: the flow's.
+   * This step's own model, or a list: the first one, then its fallbacks in order. If the flow selects the same model, the
+   * parameters are merged over the flow's. Default: the flow's model.
    */
   model(): ModelChoice | undefined {
     return undefined
   }
 
   /**
-   * What becomes of the model's answer: the text to send, `retry(reason)` to have it answer again, or a transition.
-   * Default: a text as it is, anything else as JSON.
+   * Decides what happens with the model's answer: return the text to send, `retry(reason)` to have the model answer again, or
+   * another transition. Default: a text is sent as it is, anything else as JSON.
    */
   onReply(answer: Output, _turn: Turn): Awaitable<string | Transition> {
     return typeof answer === 'string' ? answer : JSON.stringify(answer)
   }
 
   /**
-   * Called where no model answered, after all attempts, or a budget is used up. A transition saves the turn. Default: the
-   * flow's hook is asked, and then the turn fails.
+   * Called if no model answered, after all attempts, or if a budget is used up. If it returns a transition, the turn does not
+   * fail. Default: the flow's hook is called; if that returns nothing either, the turn fails.
    */
   onModelError(_error: ModelError | BudgetExceededError, _turn: Turn): Awaitable<Transition | void> {}
 
-  /** Called where a model refused, or its provider's filter stopped it. As {@link Step.onModelError}. */
+  /** Called if a model refused to answer, or a content filter of its provider did. Like {@link Step.onModelError}. */
   onModelBlocked(_details: ModelBlockedDetails, _turn: Turn): Awaitable<Transition | void> {}
 }

@@ -53,7 +53,7 @@ test('the arguments of execute come from a schema of ArkType', () => {
   })
 })
 
-test('they are what the schema gives out, not what it takes in', () => {
+test('they have the output type of the schema, not its input type', () => {
   const input = z.object({ day: z.string().transform((text) => new Date(text)), table: z.string().default('window') })
   tool({
     ...named,
@@ -77,7 +77,7 @@ test('a tool without input has no arguments', () => {
 
 test('wrong arguments, and wrong options, do not compile', () => {
   const input = z.object({ guests: z.number() })
-  // @ts-expect-error there is no such argument
+  // @ts-expect-error an unknown argument
   tool({ ...named, input, execute: ({ seats }) => seats })
   // @ts-expect-error guests is a number
   tool({ ...named, input, execute: ({ guests }) => guests.toUpperCase() })
@@ -89,7 +89,7 @@ test('wrong arguments, and wrong options, do not compile', () => {
   tool({ ...named, input: { type: 'object' }, execute: () => 1 })
 })
 
-test('what a tool is made into is a Tool, whose JSON Schema can be read', () => {
+test('tool() returns a Tool, whose JSON Schema can be read', () => {
   const made = tool({ ...named, execute: () => 1 })
   expectTypeOf(made).toEqualTypeOf<Tool>()
   expectTypeOf(made.inputSchema).toEqualTypeOf<JsonObject>()

@@ -8,7 +8,7 @@ import { ToolError, type ToolOptions, tool } from '../index.js'
 const execute = (): undefined => undefined
 const named = { name: 'book', description: 'Book a table.', execute }
 
-/** A Standard Schema that accepts anything, with this way to give its JSON Schema. */
+/** A Standard Schema that accepts anything, with this function as its conversion to JSON Schema. */
 function schemaThatGives(input: () => unknown): NonNullable<ToolOptions['input']> {
   const jsonSchema = { input, output: input }
   return { '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value }), jsonSchema } } as never
@@ -34,18 +34,18 @@ describe('the JSON Schema of a tool', () => {
     expect(inputSchema.properties).toMatchObject(expected.properties)
   })
 
-  test('allows no arguments where the tool has no input', () => {
+  test('allows no arguments if the tool has no input', () => {
     const { inputSchema } = tool(named)
     expect(inputSchema).toEqual({ type: 'object', properties: {}, additionalProperties: false })
     expect(Object.isFrozen(inputSchema.properties)).toBe(true)
   })
 
-  test('describes what the model writes, not what a transform makes of it', () => {
+  test('describes what the model writes, not what a transform returns', () => {
     const input = z.object({ day: z.string().transform((text) => new Date(text)) })
     expect(tool({ ...named, input }).inputSchema.properties).toEqual({ day: { type: 'string' } })
   })
 
-  test('is asked for once for each schema object, and frozen', () => {
+  test('is converted once for each schema object, and frozen', () => {
     let asked = 0
     const input = schemaThatGives(() => ({ type: 'object', title: `Asked ${++asked} times` }))
     const first = tool({ ...named, input }).inputSchema
@@ -55,13 +55,13 @@ describe('the JSON Schema of a tool', () => {
     expect(Object.isFrozen(first)).toBe(true)
   })
 
-  test("leaves the library's own object alone", () => {
+  test("is a copy: the library's object is not frozen", () => {
     const own = { type: 'object', properties: {} }
     tool({ ...named, input: schemaThatGives(() => own) })
     expect(Object.isFrozen(own)).toBe(false)
   })
 
-  test('is asked for in the dialect draft-2020-12', () => {
+  test('is requested in the dialect draft-2020-12', () => {
     const asked: unknown[] = []
     const input = schemaThatGives(((options: unknown) => {
       asked.push(options)
@@ -71,7 +71,7 @@ describe('the JSON Schema of a tool', () => {
     expect(asked).toEqual([{ target: 'draft-2020-12' }])
   })
 
-  test('can be given, for a schema that has none', () => {
+  test('can be passed, for a schema that cannot be converted', () => {
     const inputJsonSchema = { type: 'object', properties: { guests: { type: 'number' } } }
     expect(tool({ ...named, input: v.object({ guests: v.number() }), inputJsonSchema }).inputSchema).toBe(
       inputJsonSchema,
@@ -79,7 +79,7 @@ describe('the JSON Schema of a tool', () => {
   })
 })
 
-describe('tool refuses, where it is called,', () => {
+describe('tool refuses, when it is called,', () => {
   const message = (options: Record<string, unknown>): string => {
     try {
       tool({ ...named, ...options } as unknown as ToolOptions)
@@ -91,7 +91,9 @@ describe('tool refuses, where it is called,', () => {
   }
 
   test.each(['', 'two words', 'café', 'x'.repeat(65), undefined])('the name %j', (name) => {
-    expect(message({ name })).toBe(`A tool's name is 1 to 64 letters, digits, '_' or '-', and not '${String(name)}'.`)
+    expect(message({ name })).toBe(
+      `The name of a tool must be 1 to 64 letters, digits, '_' or '-'; got '${String(name)}'.`,
+    )
   })
 
   test.each(['a', 'look_up-2', 'x'.repeat(64)])('but not the name %j', (name) => {
@@ -99,24 +101,24 @@ describe('tool refuses, where it is called,', () => {
   })
 
   test('a tool without execute', () => {
-    expect(message({ execute: undefined })).toBe("Tool 'book' needs a function execute.")
+    expect(message({ execute: undefined })).toBe("Tool 'book' must have a function execute.")
   })
 
-  test('a schema that cannot give its JSON Schema, and tells what to do', () => {
+  test('a schema that cannot be converted to JSON Schema, and says what to do', () => {
     expect(message({ input: v.object({ guests: v.number() }) })).toBe(
-      "The input schema of tool 'book' (valibot) cannot give its JSON Schema. Wrap it (Valibot: toStandardJsonSchema), or pass inputJsonSchema.",
+      "The input schema of tool 'book' (valibot) cannot be converted to JSON Schema. Wrap it (Valibot: toStandardJsonSchema), or pass inputJsonSchema.",
     )
   })
 
-  test('what is no Standard Schema', () => {
+  test('an input that is not a Standard Schema', () => {
     const expected = "The input of tool 'book' must be a Standard Schema (Zod, Valibot, ArkType)."
     expect(message({ input: { type: 'object' } })).toBe(expected)
     expect(message({ input: { '~standard': { jsonSchema: { input: () => ({}) } } } })).toBe(expected)
   })
 
-  test('a schema with something in it that JSON Schema cannot say', () => {
+  test('a schema with a type that JSON Schema does not have', () => {
     expect(message({ input: z.object({ day: z.date() }) })).toBe(
-      "The input schema of tool 'book' has no JSON Schema: Date cannot be represented in JSON Schema",
+      "The input schema of tool 'book' cannot be converted to JSON Schema: Date cannot be represented in JSON Schema",
     )
   })
 
@@ -128,22 +130,22 @@ describe('tool refuses, where it is called,', () => {
     expect(() => tool({ ...named, input })).toThrow(expect.objectContaining({ cause }))
   })
 
-  test('a schema whose conversion throws what is no error', () => {
+  test('a schema whose conversion throws a value that is not an error', () => {
     const input = schemaThatGives(() => {
       throw 'not today'
     })
-    expect(message({ input })).toBe("The input schema of tool 'book' has no JSON Schema: not today")
+    expect(message({ input })).toBe("The input schema of tool 'book' cannot be converted to JSON Schema: not today")
   })
 
-  test('a JSON Schema that is no object', () => {
+  test('a JSON Schema that is not an object', () => {
     expect(message({ input: schemaThatGives(() => true) })).toBe(
-      "The input schema of tool 'book' has a JSON Schema that is no object.",
+      "The input schema of tool 'book' has a JSON Schema that is not an object.",
     )
   })
 })
 
 describe('ToolError', () => {
-  test('is recognised by its mark', () => {
+  test('is recognised by its symbol', () => {
     expect(ToolError.isInstance(new ToolError('No such order.'))).toBe(true)
     expect(ToolError.isInstance(new Error('No such order.'))).toBe(false)
     expect(ToolError.isInstance('No such order.')).toBe(false)

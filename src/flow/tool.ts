@@ -1,6 +1,6 @@
 /**
- * Tools: what a model may call, with arguments that are validated before any code of the flow sees them. Running one
- * is the engine's business.
+ * Tools: functions of a flow that a model may call, with arguments that are validated before the function receives them.
+ * Calls are executed in `src/engine/turn/run-tool.ts`.
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { flowCodeError } from '../errors/engine-errors.js'
@@ -8,41 +8,41 @@ import { deepFreeze, type JsonObject } from '../util/json.js'
 import { jsonSchemaOf } from './json-schema.js'
 import type { Turn } from './turn.js'
 
-/** The call that a tool is run for. */
+/** The call that a tool is executed for. */
 export interface ToolCall {
-  /** The model's ID of this call. */
+  /** The ID that the model gave to this call. */
   readonly id: string
   /** The tool's name. */
   readonly name: string
-  /** Fires when the turn is given up, or the tool's own time is over. */
+  /** Aborts when the turn is aborted, or when the call has taken `limits.toolTimeoutMs`. */
   readonly signal: AbortSignal
 }
 
-/** What {@link tool} takes. */
+/** The options of {@link tool}. */
 export interface ToolOptions<Schema extends StandardSchemaV1 = StandardSchemaV1> {
-  /** What the model calls it by: letters, digits, `_` and `-`, at most 64. */
+  /** The name that the model uses: 1 to 64 letters, digits, `_` or `-`. */
   readonly name: string
-  /** Tells the model what it does and when to call it. */
+  /** Explains to the model what the tool does and when to call it. */
   readonly description: string
-  /** The arguments: a Standard Schema (Zod, Valibot, ArkType). Make it once, outside the step. Default: no arguments. */
+  /** The arguments: a Standard Schema (Zod, Valibot, ArkType). Create it once, outside the step. Default: no arguments. */
   readonly input?: Schema
-  /** JSON Schema of the arguments, for a schema that cannot give its own. */
+  /** JSON Schema of the arguments, for a schema library that cannot generate one. */
   readonly inputJsonSchema?: JsonObject
   /**
-   * Does the work. A value is the tool's result (plain JSON); a transition moves the conversation. A thrown
-   * {@link ToolError} goes to the model; anything else thrown fails the turn.
+   * Executes a call. A returned value (plain JSON) is the result that the model receives; a transition moves the conversation.
+   * The model receives the message of a thrown {@link ToolError}; any other error fails the turn.
    */
   execute(args: StandardSchemaV1.InferOutput<Schema>, turn: Turn, call: ToolCall): unknown
 }
 
-/** A tool, ready for a step's or a flow's `tools()`. */
+/** A tool for the `tools()` of a step or a flow. Create it with {@link tool}. */
 export interface Tool {
   readonly name: string
   readonly description: string
   readonly input: StandardSchemaV1 | undefined
-  /** JSON Schema of the arguments, as the model gets it. */
+  /** JSON Schema of the arguments, as the model receives it. */
   readonly inputSchema: JsonObject
-  /** Does the work; called with arguments that were validated. */
+  /** Executes a call. The engine passes validated arguments. */
   // biome-ignore lint/suspicious/noExplicitAny: the arguments were validated against `input`, whose type is erased here
   execute(args: any, turn: Turn, call: ToolCall): unknown
 }
@@ -50,7 +50,7 @@ export interface Tool {
 const marker = Symbol.for('turnkeeper.ToolError')
 
 /**
- * Throw it from a tool to tell the model that the call did not work, and let it try something else.
+ * Throw it from a tool to send the message to the model as a failed result, so that the model can try something else.
  *
  * @example
  * ```ts
@@ -69,14 +69,15 @@ export class ToolError extends Error {
   }
 }
 
+/** The names that providers accept. */
 const namePattern = /^[\w-]{1,64}$/
 
 const noArguments: JsonObject = deepFreeze({ type: 'object', properties: {}, additionalProperties: false })
 
 /**
- * Makes a tool. The arguments of `execute` take their type from `input`.
+ * Creates a tool. The type of the arguments of `execute` is inferred from `input`.
  *
- * @throws `FlowCodeError` where the name is not usable, or the schema cannot give its JSON Schema.
+ * @throws `FlowCodeError` if the name is not valid, or the schema has no JSON Schema.
  * @example
  * ```ts
  * const Order = z.object({ orderNumber: z.string() })
@@ -94,9 +95,9 @@ export function tool<Schema extends StandardSchemaV1 = StandardSchemaV1<unknown,
 ): Tool {
   const { name, description, input } = options
   if (typeof name !== 'string' || !namePattern.test(name)) {
-    throw flowCodeError(`A tool's name is 1 to 64 letters, digits, '_' or '-', and not '${String(name)}'.`)
+    throw flowCodeError(`The name of a tool must be 1 to 64 letters, digits, '_' or '-'; got '${String(name)}'.`)
   }
-  if (typeof options.execute !== 'function') throw flowCodeError(`Tool '${name}' needs a function execute.`)
+  if (typeof options.execute !== 'function') throw flowCodeError(`Tool '${name}' must have a function execute.`)
   return {
     name,
     description,

@@ -8,7 +8,7 @@ class Bare extends LogicStep {
   }
 }
 
-test('withState takes a part of the state of the destination', () => {
+test('withState takes a partial state of the destination', () => {
   go(Confirm).withState({ name: 'Ada' })
   go(Confirm).withState({})
   go(Confirm)
@@ -29,7 +29,7 @@ test('withState takes a part of the state of the destination', () => {
   modified.withState({ nickname: 'Ada' })
 })
 
-test('withState takes the whole state, also where initialState() returns less', () => {
+test('withState takes the whole state, even if initialState() returns less', () => {
   class Counting extends Step<{ count: number; note?: string }> {
     override initialState() {
       return { count: 0 }
@@ -40,20 +40,20 @@ test('withState takes the whole state, also where initialState() returns less', 
   go(Counting).withState({ notes: 'a' })
 })
 
-test('withState of a step known by its ID takes any state', () => {
+test('withState for a step ID takes any state', () => {
   go('Confirm').withState({ anything: ['goes'] })
   // @ts-expect-error a state is an object
   go('Confirm').withState('Ada')
 })
 
-test('every transition may be returned where a transition may', () => {
+test('every builder returns what hooks may return', () => {
   expectTypeOf(go(Confirm)).toExtend<Transition>()
   expectTypeOf(go('Confirm').withState({ a: 1 })).toExtend<Transition>()
   expectTypeOf([reply('a'), stay(), retry('a'), finish()] as const).toExtend<readonly Transition[]>()
   expectTypeOf(go(Confirm)).not.toBeAny()
 })
 
-test('a content type is one of the enumeration, or any media type', () => {
+test('a content type is a member of HttpContentType or any media type', () => {
   reply('a').withContentType(HttpContentType.Csv)
   reply('a').withContentType('application/vnd.example+json', { encoding: 'base64' })
   // @ts-expect-error not an encoding
@@ -67,7 +67,7 @@ test('a wrong target or content does not compile', () => {
   go(Date)
   // @ts-expect-error an object of a step
   go(new Bare())
-  // @ts-expect-error a number is no reply
+  // @ts-expect-error a number is not a reply
   reply(36)
   // @ts-expect-error retry needs a reason
   retry()

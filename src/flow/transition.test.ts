@@ -9,7 +9,7 @@ class Confirm extends LogicStep<{ name?: string; tags?: string[] }> {
   }
 }
 
-/** Calls a builder as code without types would. */
+/** Calls a builder as untyped code can. */
 function untyped(builder: unknown): (...values: unknown[]) => Transition {
   return builder as (...values: unknown[]) => Transition
 }
@@ -29,10 +29,10 @@ describe('a builder', () => {
     expect(reply({ total: 2, note: undefined }).fields.reply).toBe('{"total":2}')
   })
 
-  test('stay takes a text or none; retry is stay with a reason', () => {
+  test('stay takes a text or none; retry takes a reason', () => {
     expect(stay().fields).toEqual({ kind: 'stay' })
     expect(stay('Once more, please.').fields).toEqual({ kind: 'stay', feedback: 'Once more, please.' })
-    expect(retry('Answer in one word.').fields).toEqual(stay('Answer in one word.').fields)
+    expect(retry('Answer in one word.').fields).toEqual({ kind: 'retry', feedback: 'Answer in one word.' })
   })
 
   test('finish takes a closing text, an object, or nothing', () => {
@@ -42,27 +42,27 @@ describe('a builder', () => {
   })
 
   test.each([
-    ['go', go, undefined, 'go needs a step class or a step ID, and got undefined.'],
-    ['go', go, { id: 'Confirm' }, 'go needs a step class or a step ID, and got an object.'],
-    ['reply', reply, undefined, 'reply needs a text or an object, and got undefined.'],
-    ['reply', reply, null, 'reply needs a text or an object, and got null.'],
-    ['reply', reply, 36, 'reply needs a text or an object, and got 36.'],
+    ['go', go, undefined, 'go needs a step class or a step ID; got undefined.'],
+    ['go', go, { id: 'Confirm' }, 'go needs a step class or a step ID; got an object.'],
+    ['reply', reply, undefined, 'reply needs a text or an object; got undefined.'],
+    ['reply', reply, null, 'reply needs a text or an object; got null.'],
+    ['reply', reply, 36, 'reply needs a text or an object; got 36.'],
     [
       'reply',
       reply,
       { at: new Date(0) },
       'reply cannot send this: content.at is an instance of Date, which JSON cannot carry.',
     ],
-    ['finish', finish, 36, 'finish needs a text or an object, and got 36.'],
+    ['finish', finish, 36, 'finish needs a text or an object; got 36.'],
     [
       'finish',
       finish,
       { total: Number.NaN },
       'finish cannot send this: content.total is NaN, which JSON cannot carry.',
     ],
-    ['stay', stay, 36, 'stay needs a text, and got 36.'],
-    ['retry', retry, undefined, 'retry needs a text, and got undefined.'],
-  ])('%s refuses what it cannot use: %#', (_name, builder, value, message) => {
+    ['stay', stay, 36, 'stay needs a text; got 36.'],
+    ['retry', retry, undefined, 'retry needs a text; got undefined.'],
+  ])('%s refuses invalid arguments: %#', (_name, builder, value, message) => {
     expect(() => untyped(builder)(value)).toThrow(expect.objectContaining({ code: 'FLOW_ERROR', message }))
   })
 })
@@ -74,7 +74,7 @@ describe('a transition', () => {
     expect(Object.isFrozen(transition.fields)).toBe(true)
   })
 
-  test('is left alone by a modifier, which returns another', () => {
+  test('is not changed by a modifier, which returns another', () => {
     const first = go(Confirm)
     const second = first
       .withReply('Done.')
@@ -96,13 +96,13 @@ describe('a transition', () => {
     })
   })
 
-  test('takes each modifier in any order, and the last one counts', () => {
+  test('takes modifiers in any order, and the last one of a kind counts', () => {
     expect(go(Confirm).withPrompt('a').withReply('b').withPrompt('c').fields).toEqual(
       go(Confirm).withReply('b').withPrompt('c').fields,
     )
   })
 
-  test('is recognised by its mark, so that another copy of the package is understood', () => {
+  test('is recognised by its symbol, so that another copy of the package recognises it', () => {
     expect(Transition.isInstance(stay())).toBe(true)
     expect(Transition.isInstance(Object.create({ [Symbol.for('turnkeeper.Transition')]: true }))).toBe(true)
     for (const other of [undefined, null, 'go', go, { fields: { kind: 'go' } }]) {
@@ -117,11 +117,11 @@ describe('withReply, withPrompt, withMessage and withFeedback', () => {
   })
 
   test.each([
-    ['withReply', 'withReply needs a text or an object, and got 7.'],
-    ['withPrompt', 'withPrompt needs a text, and got 7.'],
-    ['withMessage', 'withMessage needs a text, and got 7.'],
-    ['withFeedback', 'withFeedback needs a text, and got 7.'],
-  ] as const)('%s refuses what is no text', (modifier, message) => {
+    ['withReply', 'withReply needs a text or an object; got 7.'],
+    ['withPrompt', 'withPrompt needs a text; got 7.'],
+    ['withMessage', 'withMessage needs a text; got 7.'],
+    ['withFeedback', 'withFeedback needs a text; got 7.'],
+  ] as const)('%s refuses a number', (modifier, message) => {
     const transition = go(Confirm)
     expect(() => untyped(transition[modifier]).call(transition, 7)).toThrow(
       expect.objectContaining({ code: 'FLOW_ERROR', message }),
@@ -130,7 +130,7 @@ describe('withReply, withPrompt, withMessage and withFeedback', () => {
 })
 
 describe('withState', () => {
-  test('copies what it is given, so that a later change does not reach it', () => {
+  test('copies its argument, so that later changes do not affect it', () => {
     const given = { tags: ['new'] }
     const transition = go(Confirm).withState(given)
     given.tags.push('changed')
@@ -142,9 +142,9 @@ describe('withState', () => {
   })
 
   test.each([
-    ['a text', 'Ada', "withState needs an object, and got 'Ada'."],
-    ['a list', ['Ada'], 'withState needs an object, and got an object.'],
-    ['null', null, 'withState needs an object, and got null.'],
+    ['a text', 'Ada', "withState needs an object; got 'Ada'."],
+    ['a list', ['Ada'], 'withState needs an object; got an object.'],
+    ['null', null, 'withState needs an object; got null.'],
     [
       'a function',
       { name: () => 'Ada' },
@@ -155,7 +155,7 @@ describe('withState', () => {
       { names: [new Map()] },
       'withState cannot store this: state.names[0] is an instance of Map, which JSON cannot carry.',
     ],
-  ])('refuses %s, where it is called', (_what, value, message) => {
+  ])('refuses %s, when it is called', (_what, value, message) => {
     const transition = go('Confirm')
     expect(() => untyped(transition.withState).call(transition, value)).toThrow(
       expect.objectContaining({ code: 'FLOW_ERROR', message }),
@@ -163,7 +163,7 @@ describe('withState', () => {
   })
 })
 
-test('what a getter of the content throws passes as it is', () => {
+test('an error that a getter of the content throws is not wrapped', () => {
   const content = Object.defineProperty({}, 'total', {
     enumerable: true,
     get() {
@@ -197,24 +197,24 @@ describe('withContentType', () => {
     'text/csv;',
     'text /csv',
     'téxt/csv',
-  ])('refuses %j, where it is called', (type) => {
+  ])('refuses %j, when it is called', (type) => {
     expect(() => reply('a').withContentType(type)).toThrow(
       expect.objectContaining({
         code: 'FLOW_ERROR',
-        message: `withContentType needs a media type like 'text/csv', and got '${type}'.`,
+        message: `withContentType needs a media type like 'text/csv'; got '${type}'.`,
       }),
     )
   })
 
-  test('refuses what is no text', () => {
+  test('refuses a number', () => {
     const transition = reply('a')
     expect(() => untyped(transition.withContentType).call(transition, 7)).toThrow(
-      "withContentType needs a media type like 'text/csv', and got 7.",
+      "withContentType needs a media type like 'text/csv'; got 7.",
     )
   })
 
-  test('names only the beginning of a long one', () => {
-    expect(() => reply('a').withContentType('x'.repeat(70))).toThrow(`and got '${'x'.repeat(60)}'.`)
+  test('shows only the beginning of a long text in its error', () => {
+    expect(() => reply('a').withContentType('x'.repeat(70))).toThrow(`; got '${'x'.repeat(60)}'.`)
   })
 })
 
@@ -226,35 +226,35 @@ describe('withContentType with base64', () => {
     expect(fields).toMatchObject({ reply: bytes, contentType: 'image/png', encoding: 'base64' })
   })
 
-  test.each(['AAECAw', 'AAE', 'A===', '-_-_', 'AAEC\nAAE', 'hello world'])('refuses %j, where it is called', (text) => {
+  test.each(['AAECAw', 'AAE', 'A===', '-_-_', 'AAEC\nAAE', 'hello world'])('refuses %j, when it is called', (text) => {
     expect(() => reply(text).withContentType(HttpContentType.Png, { encoding: 'base64' })).toThrow(
       expect.objectContaining({ code: 'FLOW_ERROR', message: notBase64 }),
     )
   })
 
-  test('accepts bytes by the megabyte', () => {
+  test('accepts megabytes', () => {
     const bytes = 'AAEC'.repeat(3_000_000)
     const { fields } = reply(bytes).withContentType(HttpContentType.Png, { encoding: 'base64' })
     expect(fields.reply === bytes).toBe(true)
   })
 
-  test('checks a reply that is added after it', () => {
+  test('checks a reply that is set later', () => {
     const move = go(Confirm).withContentType(HttpContentType.Png, { encoding: 'base64' })
     expect(move.withReply('AAEC').fields.reply).toBe('AAEC')
     expect(() => move.withReply('not base64!')).toThrow(notBase64)
   })
 
-  test('is taken back by a later content type without it', () => {
+  test('is removed by a later content type without it', () => {
     const text = reply('AAEC')
       .withContentType(HttpContentType.Png, { encoding: 'base64' })
       .withContentType(HttpContentType.Svg)
     expect(text.fields).toEqual({ kind: 'reply', reply: 'AAEC', contentType: 'image/svg+xml' })
   })
 
-  test('knows no other encoding', () => {
+  test('refuses any other encoding', () => {
     const transition = reply('AAEC')
     expect(() => untyped(transition.withContentType).call(transition, 'image/png', { encoding: 'hex' })).toThrow(
-      "withContentType needs the encoding 'base64', and got 'hex'.",
+      "withContentType needs the encoding 'base64'; got 'hex'.",
     )
   })
 })

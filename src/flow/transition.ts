@@ -1,23 +1,24 @@
 /**
- * Where a turn goes next, as an immutable value: builders make one, modifiers return another. It checks what it is
- * given on the spot; applying it is the engine's business.
+ * Transitions: immutable values that say what happens next in a turn. Builders such as `go` create one, modifiers such as
+ * `withReply` return a changed copy. Both check their arguments at once; `src/engine/turn/run-steps.ts` applies transitions.
  */
 import { flowCodeError } from '../errors/engine-errors.js'
 import type { HttpContentType } from '../http-content-type.js'
 import { copyJson, isPlainObject, type JsonObject } from '../util/json.js'
+import { isBase64, isContentType } from '../util/patterns.js'
 import type { StepConstructor } from './base-step.js'
 
-/** What can be sent to the user: a text, or an object or list that goes out as JSON text. */
+/** A reply to the user: a text, or an object or array that is sent as JSON text. */
 export type ReplyContent = string | object
 
-/** How `withContentType` tells bytes from text. */
+/** The options of `withContentType`. */
 export interface ContentTypeOptions {
-  /** The reply is bytes in base64 (RFC 4648, section 4) and HTTP sends the bytes. Default: it is text. */
+  /** Set if the reply is bytes in base64 (RFC 4648, section 4), which HTTP sends as bytes. Default: the reply is text. */
   readonly encoding?: 'base64'
 }
 
 /** What a transition does. */
-export type TransitionKind = 'go' | 'reply' | 'stay' | 'finish'
+export type TransitionKind = 'go' | 'reply' | 'stay' | 'retry' | 'finish'
 
 /** @internal */
 export interface TransitionFields {
@@ -32,18 +33,13 @@ export interface TransitionFields {
   readonly message?: string
 }
 
-/** Deep enough for any state; the engine's own limit is applied when the turn is committed. */
+/** Deep enough for any state; the limit `maxJsonDepth` is checked when the turn commits. */
 const maxStateDepth = 1000
-
-const contentTypePattern =
-  /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:[ \t]*;[ \t]*[\w!#$&^.+-]+=(?:[\w!#$&^.+-]+|"[\w !#-~]*"))*$/
-/** With the length a multiple of four. Without groups that repeat: those run out of stack on megabytes. */
-const base64Pattern = /^[A-Za-z0-9+/]*={0,2}$/
 
 const marker: unique symbol = Symbol.for('turnkeeper.Transition')
 
 /**
- * What `run`, `onEnter`, `onReply` and a tool's `execute` return to say what happens next. Make one with
+ * What `run`, `onEnter`, `onReply` and a tool's `execute` return to say what happens next. Create one with
  * {@link go}, {@link reply}, {@link stay}, {@link retry} or {@link finish}.
  *
  * @typeParam State - The state of the destination, for `withState`.
@@ -59,7 +55,7 @@ export class Transition<State = unknown> {
   }
 
   static {
-    // `this`, not the name: tsc gives a class with private methods and static blocks its name only afterwards.
+    // `this`, not the class name: where tsc has to transform the private methods, it assigns the name only afterwards.
     Object.defineProperty(this.prototype, marker, { value: true })
   }
 
@@ -71,25 +67,25 @@ export class Transition<State = unknown> {
   /**
    * Answers the user now: the turn ends after the move.
    *
-   * @param content - A text, or an object that goes out as JSON text.
+   * @param content - A text, or an object that is sent as JSON text.
    */
   withReply(content: ReplyContent): Transition<State> {
     return this.#with({ reply: replyText(content, 'withReply') })
   }
 
   /**
-   * Sets the content type of the reply. Anything but `HttpContentType.Plain` goes out raw over HTTP.
+   * Sets the content type of the reply. Over HTTP, any other type than `HttpContentType.Plain` is sent raw.
    *
    * @param contentType - A media type, `type/subtype`, parameters allowed.
-   * @throws `FlowCodeError` for what is no media type, or a reply that is no base64 where `encoding` says so.
+   * @throws `FlowCodeError` for an invalid media type, and for a reply that is not valid base64 if `encoding` is set.
    */
   withContentType(contentType: HttpContentType | (string & {}), options: ContentTypeOptions = {}): Transition<State> {
-    if (typeof contentType !== 'string' || !contentTypePattern.test(contentType)) {
-      throw flowCodeError(`withContentType needs a media type like 'text/csv', and got ${show(contentType)}.`)
+    if (typeof contentType !== 'string' || !isContentType(contentType)) {
+      throw flowCodeError(`withContentType needs a media type like 'text/csv'; got ${show(contentType)}.`)
     }
     const { encoding } = options
     if (encoding !== undefined && encoding !== 'base64') {
-      throw flowCodeError(`withContentType needs the encoding 'base64', and got ${show(encoding)}.`)
+      throw flowCodeError(`withContentType needs the encoding 'base64'; got ${show(encoding)}.`)
     }
     const { encoding: _previous, ...fields } = this.fields
     return new Transition({ ...fields, contentType, ...(encoding === undefined ? {} : { encoding }) }).#checked()
@@ -97,7 +93,7 @@ export class Transition<State = unknown> {
 
   /** Merges `state` into the destination's state, before its `onEnter` runs. */
   withState(state: Partial<State>): Transition<State> {
-    if (!isPlainObject(state)) throw flowCodeError(`withState needs an object, and got ${show(state)}.`)
+    if (!isPlainObject(state)) throw flowCodeError(`withState needs an object; got ${show(state)}.`)
     return this.#with({
       state: copyJson(state, 'state', maxStateDepth, refuse('withState cannot store this')) as JsonObject,
     })
@@ -113,7 +109,7 @@ export class Transition<State = unknown> {
     return this.#with({ message: requireText(text, 'withMessage') })
   }
 
-  /** From a tool: what the model is told the tool answered. Default `'Done.'`. */
+  /** From a tool: the result that the model receives for its call. Default `'Done.'`. */
   withFeedback(text: string): Transition<State> {
     return this.#with({ feedback: requireText(text, 'withFeedback') })
   }
@@ -130,7 +126,7 @@ export class Transition<State = unknown> {
 }
 
 /**
- * Refuses a reply that is no base64: what HTTP could not send must not be committed.
+ * Refuses a reply that is not valid base64: a turn must not commit a reply that HTTP cannot send.
  *
  * @internal
  */
@@ -139,22 +135,13 @@ export function checkBase64(reply: string): void {
   throw flowCodeError('The reply must be bytes in base64: the standard alphabet, padded, without line breaks.')
 }
 
-/**
- * Whether `text` is base64 of the standard alphabet, padded, on one line.
- *
- * @internal
- */
-export function isBase64(text: string): boolean {
-  return text.length % 4 === 0 && base64Pattern.test(text)
-}
-
-/** The state of the step that a target names. */
+/** The state of the step that `go` is called with. */
 export type StateOf<Target> = Target extends new () => { state: infer State } ? State : Record<string, unknown>
 
 /**
- * Moves to a step and carries on there in this turn; with `withReply`, answers now and waits there.
+ * Moves to a step, which runs in this turn. With `withReply` it answers now instead, and the next turn runs the step.
  *
- * @param target - A class or the ID of a step of this flow.
+ * @param target - A step of this flow: its class or its ID.
  * @example
  * ```ts
  * return go(Confirm).withState({ name: 'Ada Lovelace' })
@@ -162,7 +149,7 @@ export type StateOf<Target> = Target extends new () => { state: infer State } ? 
  */
 export function go<Target extends StepConstructor | string>(target: Target): Transition<StateOf<Target>> {
   if (typeof target !== 'function' && typeof target !== 'string') {
-    throw flowCodeError(`go needs a step class or a step ID, and got ${show(target)}.`)
+    throw flowCodeError(`go needs a step class or a step ID; got ${show(target)}.`)
   }
   return new Transition({ kind: 'go', target })
 }
@@ -170,7 +157,7 @@ export function go<Target extends StepConstructor | string>(target: Target): Tra
 /**
  * Answers from the current step, without calling a model. The turn ends.
  *
- * @param content - A text, or an object that goes out as JSON text (its content type stays Plain unless set).
+ * @param content - A text, or an object that is sent as JSON text (with the content type Plain, unless it is set).
  * @example
  * ```ts
  * return reply('name,age\nAda,36').withContentType(HttpContentType.Csv)
@@ -181,8 +168,8 @@ export function reply(content: ReplyContent): Transition {
 }
 
 /**
- * Stays in the step. In a tool, `feedback` is the tool's result and the model goes on; in `onReply` the model tries
- * again with `feedback` as the reason; in `run` and `onEnter` it is the reply.
+ * The conversation remains in the step. From a tool, the model reads `feedback` as the tool's result and goes on. From
+ * `run` and `onEnter`, `feedback` is the reply to the user and the turn ends. From `onReply` it does what {@link retry} does.
  *
  * @param feedback - Required in `run`, `onEnter` and `onReply`. In a tool the default is `'Done.'`.
  */
@@ -192,16 +179,32 @@ export function stay(feedback?: string): Transition {
 }
 
 /**
- * From `onReply`: has the model answer again, and tells it why. The same as `stay(reason)`.
+ * The model answers again, in this turn. From `onReply` it reads `reason` as the next message; from a tool, as the tool's
+ * result. From `run`, `onEnter` and the hooks for a model's failure it is an error: there is no answer to repeat there.
  *
- * @param reason - What was wrong with the answer; the model reads it.
+ * @param reason - What to do differently. Only the model reads it.
+ * @example
+ * ```ts
+ * override onReply(text: string) {
+ *   return text.length > 600 ? retry('That was too long. Two sentences.') : text
+ * }
+ * ```
  */
 export function retry(reason: string): Transition {
-  return new Transition({ kind: 'stay', feedback: requireText(reason, 'retry') })
+  return new Transition({ kind: 'retry', feedback: requireText(reason, 'retry') })
 }
 
 /**
- * Goes to the first end step of the flow, else to the ready-made one. The turn ends and the session is completed.
+ * Whether a tool or `onReply` that returned this transition leaves the turn to the model.
+ *
+ * @internal
+ */
+export function returnsToModel({ fields }: Transition): boolean {
+  return fields.kind === 'stay' || fields.kind === 'retry'
+}
+
+/**
+ * Goes to the first end step of the flow, or else to {@link End}. The turn ends and the session is completed.
  *
  * @param content - The closing reply. Default: the end step's `message(turn)`.
  */
@@ -214,7 +217,7 @@ export function finish(content?: ReplyContent): Transition {
 function replyText(content: unknown, builder: string): string {
   if (typeof content === 'string') return content
   if (typeof content !== 'object' || content === null) {
-    throw flowCodeError(`${builder} needs a text or an object, and got ${show(content)}.`)
+    throw flowCodeError(`${builder} needs a text or an object; got ${show(content)}.`)
   }
   return JSON.stringify(copyJson(content, 'content', maxStateDepth, refuse(`${builder} cannot send this`)))
 }
@@ -225,7 +228,7 @@ function refuse(what: string): (problem: string, cause: Error) => Error {
 
 function requireText(text: unknown, builder: string): string {
   if (typeof text === 'string') return text
-  throw flowCodeError(`${builder} needs a text, and got ${show(text)}.`)
+  throw flowCodeError(`${builder} needs a text; got ${show(text)}.`)
 }
 
 function show(value: unknown): string {

@@ -1,13 +1,11 @@
-/**
- * What the code of a flow sees of the turn under way. The engine makes one for each turn; nothing in it outlives it.
- */
+/** The current turn, as the code of a flow sees it. The engine creates one object for each turn. */
 import type { ModelBlockedError } from '../errors/engine-errors.js'
 import type { FilePart, ImagePart } from '../model/message.js'
 import type { JsonObject } from '../util/json.js'
 import type { StepConstructor } from './base-step.js'
 
 /**
- * What flows need from the application: a database, a mailer. Augment it to type `turn.services`:
+ * What flows need from the application, such as a database or a mailer. Augment it to type `turn.services`:
  *
  * @example
  * ```ts
@@ -21,58 +19,58 @@ export interface FlowServices {}
 
 /** The session of a turn, read-only. */
 export interface TurnSession {
-  /** For a new session, the ID it will be stored under. */
+  /** The session's ID. A new session is stored under it when the turn commits. */
   readonly id: string
   readonly flowName: string
   /** Whether this turn is the session's first. */
   readonly isNew: boolean
-  /** The principal that the session belongs to, where there is one. */
+  /** The principal that the session belongs to, if there is one. */
   readonly owner?: string
   /** ISO 8601, UTC. */
   readonly createdAt: string
 }
 
-/** Where `turn.log` writes to: the engine option `logger`. `console` is one. */
+/** The engine option `logger`, to which `turn.log` writes. `console` is one. */
 export interface FlowLogger {
-  /** What only its author looks at. `fields` holds facts beside the text: the session, the flow, the turn, the step. */
+  /** For the flow's author. `fields` holds the session, the flow, the turn and the step, and what the flow passed. */
   debug(text: string, fields?: Readonly<Record<string, unknown>>): void
-  /** What an operator may want to know. */
+  /** For operators. */
   info(text: string, fields?: Readonly<Record<string, unknown>>): void
-  /** What somebody should look into. */
+  /** For something that should be investigated. */
   warn(text: string, fields?: Readonly<Record<string, unknown>>): void
-  /** What went wrong. */
+  /** For a failure. */
   error(text: string, fields?: Readonly<Record<string, unknown>>): void
 }
 
-/** The turn under way. */
+/** The current turn. */
 export interface Turn {
-  /** The user's message, or what `withMessage` put in its place for this step. */
+  /** The user's message, or the text of `withMessage` that replaced it for this step. */
   readonly message: string
-  /** The images and files that came with the message, in every step of the turn; `[]` where none did. Frozen. */
+  /** The images and files that the user sent with the message; `[]` if there are none. The same in every step. Frozen. */
   readonly attachments: readonly (ImagePart | FilePart)[]
-  /** Counted from 1. */
+  /** The number of this turn in its session, counted from 1. */
   readonly number: number
-  /** Whether the current step was entered in this pass: tells asking from answering. */
+  /** Whether the current step was entered in this turn: a step asks its question then, and reads the answer in later turns. */
   readonly entered: boolean
-  /** Fires when the turn is given up: at its deadline, or when the caller went away. Pass it to what can be cancelled. */
+  /** Aborts when the turn is aborted: at its deadline, or when the caller cancelled it. Pass it to what can be cancelled. */
   readonly signal: AbortSignal
-  /** The flow's context, with what the server laid over it for this turn. Frozen. */
+  /** The flow's context, with the server's context of this turn merged over it. Frozen. */
   readonly context: JsonObject
   readonly services: FlowServices
   readonly session: TurnSession
-  /** For what the steps of one turn hand to each other. Gone at its end. */
+  /** For values that the steps of one turn share. Discarded at the end of the turn. */
   readonly transient: Map<string, unknown>
-  /** Writes to the engine's logger, with the session, the flow, the turn and the step beside the text. */
+  /** Writes to the engine's logger. The session, the flow, the turn and the step are added as fields. */
   readonly log: FlowLogger
-  /** The state of another step of this flow, live: what is written to it is stored with the turn. */
+  /** The state of another step of this flow. Changes are stored when the turn commits. */
   stateOf<Target extends StepConstructor>(step: Target): InstanceType<Target>['state']
 }
 
-/** What a model that refused is known by. */
+/** Which model refused to answer, and where. */
 export interface ModelBlockedDetails {
   readonly provider: string
   readonly model: string
-  /** The step that asked. */
+  /** The ID of the step that called it. */
   readonly step: string
   readonly error: ModelBlockedError
 }

@@ -11,7 +11,7 @@ function opened(): CircuitBreaker {
 }
 
 describe('a breaker', () => {
-  test('lets all calls pass until as many failed in a row as the threshold says', () => {
+  test('allows all calls until as many failures in a row as the threshold', () => {
     const breaker = new CircuitBreaker(options)
     expect([breaker.failed(0), breaker.failed(0)]).toEqual([false, false])
     expect(breaker.waitFor(0)).toBe(0)
@@ -20,7 +20,7 @@ describe('a breaker', () => {
     expect(breaker.waitFor(60)).toBe(40)
   })
 
-  test('counts anew after an answer', () => {
+  test('starts counting again after an answer', () => {
     const breaker = new CircuitBreaker(options)
     breaker.failed(0)
     breaker.failed(0)
@@ -29,14 +29,14 @@ describe('a breaker', () => {
     expect(breaker.waitFor(0)).toBe(0)
   })
 
-  test('lets one call pass after its time, and turns the others away meanwhile', () => {
+  test('allows one trial call after the reset timeout, and rejects the others meanwhile', () => {
     const breaker = opened()
     expect(breaker.waitFor(100)).toBe(0)
     expect(breaker.waitFor(100)).toBe(100)
     expect(breaker.waitFor(150)).toBe(50)
   })
 
-  test('closes when that one answers, and says so once', () => {
+  test('closes when the trial call answers, and reports that once', () => {
     const breaker = opened()
     breaker.waitFor(100)
     expect(breaker.succeeded()).toBe(true)
@@ -45,7 +45,7 @@ describe('a breaker', () => {
     expect([breaker.failed(101), breaker.failed(101)]).toEqual([false, false])
   })
 
-  test('stays open for as long again when that one fails, and says nothing new', () => {
+  test('stays open for another reset timeout when the trial call fails, and does not report that it opened', () => {
     const breaker = opened()
     breaker.waitFor(100)
     expect(breaker.failed(130)).toBe(false)
@@ -53,18 +53,18 @@ describe('a breaker', () => {
     expect(breaker.waitFor(230)).toBe(0)
   })
 
-  test('lets another one pass when nothing was heard of that one', () => {
+  test('allows another trial call if the outcome of the first was never reported', () => {
     const breaker = opened()
     breaker.waitFor(100)
     expect(breaker.waitFor(199)).toBe(1)
     expect(breaker.waitFor(200)).toBe(0)
   })
 
-  test('tells when it is shut, without letting anything through', () => {
+  test('can be asked whether it is open, without that counting as the trial call', () => {
     const breaker = opened()
-    expect([breaker.isShutAt(99), breaker.isShutAt(100), breaker.isShutAt(100)]).toEqual([true, false, false])
+    expect([breaker.isOpenAt(99), breaker.isOpenAt(100), breaker.isOpenAt(100)]).toEqual([true, false, false])
     expect(breaker.waitFor(100)).toBe(0)
-    expect(new CircuitBreaker(options).isShutAt(0)).toBe(false)
+    expect(new CircuitBreaker(options).isOpenAt(0)).toBe(false)
   })
 
   test('never opens with a threshold of Infinity', () => {

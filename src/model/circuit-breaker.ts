@@ -1,22 +1,23 @@
 /**
- * Keeps calls away from a provider that fails again and again, so that it can recover and nobody waits for it in vain.
- * It counts and decides; what becomes of a call that it turns away is decided elsewhere.
+ * A circuit breaker for each model provider: after many failures in a row the engine stops calling the provider for a
+ * while, so that the provider can recover and users do not wait for calls that would fail. It counts and decides; what
+ * happens to a call that it rejects is up to `src/engine/model-call/call-model.ts`.
  */
 
-/** When a provider is left alone, and for how long. */
+/** When the engine stops calling a provider, and for how long. */
 export interface CircuitBreakerOptions {
-  /** Attempts in a row that failed in a way that may pass, over all sessions. Default 10. `Infinity`: never. */
+  /** Transient failures in a row, over all sessions, that open the breaker. Default 10. `Infinity`: it never opens. */
   readonly failureThreshold?: number
-  /** Milliseconds until one attempt is let through, to see. Default 30 000. */
+  /** Milliseconds until one trial call is let through. Default 30 000. */
   readonly resetTimeoutMs?: number
 }
 
-/** The breaker of one provider. Closed: all calls pass. Open: none. Then one passes, and decides. */
+/** The breaker of one provider. Closed: all calls are allowed. Open: none is, until a trial call closes it again. */
 export class CircuitBreaker {
   readonly #failureThreshold: number
   readonly #resetTimeoutMs: number
   #failures = 0
-  /** When the next call may pass; `undefined` while it is closed. */
+  /** When the next trial call is allowed; `undefined` while the breaker is closed. */
   #openUntil: number | undefined
 
   constructor({ failureThreshold, resetTimeoutMs }: Required<CircuitBreakerOptions>) {
@@ -24,16 +25,17 @@ export class CircuitBreaker {
     this.#resetTimeoutMs = resetTimeoutMs
   }
 
-  /** Whether a call at this time would be turned away. Unlike {@link waitFor} it lets none through. */
-  isShutAt(time: number): boolean {
+  /** Whether a call at this time would be rejected. Unlike {@link waitFor} it does not let a trial call through. */
+  isOpenAt(time: number): boolean {
     return this.#openUntil !== undefined && time < this.#openUntil
   }
 
-  /** Milliseconds until a call may pass; 0 where this one may. */
+  /** Milliseconds until a call is allowed; 0 if the caller may call now. While open, only one caller gets 0. */
   waitFor(now: number): number {
     if (this.#openUntil === undefined) return 0
     if (now < this.#openUntil) return this.#openUntil - now
-    // One passes. Where nothing is heard of it (its turn was cancelled), another one does after the same time.
+    // This caller makes the trial call. If it never reports an outcome (its turn was cancelled), the next trial is
+    // allowed after another reset timeout.
     this.#openUntil = now + this.#resetTimeoutMs
     return 0
   }

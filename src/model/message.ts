@@ -1,11 +1,11 @@
 /**
- * The neutral form of a conversation between a step and a model. Providers translate from it and to it; the session
- * document stores it as it is: `docs/message-format.md` is the page for whoever reads it there. Every message is frozen when
- * it is made.
+ * The messages of a conversation between a step and a model, in a form that is the same for every provider. Provider
+ * adapters translate to and from it. Session documents store it; `docs/message-format.md` describes what is stored. Every
+ * message is frozen when it is created.
  */
 import type { JsonObject, JsonValue } from '../util/json.js'
 
-/** Words. */
+/** Text. */
 export interface TextPart {
   readonly type: 'text'
   readonly text: string
@@ -13,19 +13,19 @@ export interface TextPart {
   readonly providerData?: JsonObject
 }
 
-/** What a model thought on its way to an answer. It is never sent to the user. */
+/** The reasoning of a model before its answer. It is never sent to the user. */
 export interface ReasoningPart {
   readonly type: 'reasoning'
-  /** The thought, or its summary; empty where the provider keeps it to itself. */
+  /** The reasoning, or a summary of it; empty if the provider does not disclose it. */
   readonly text: string
   /**
-   * What the provider needs back to go on from this part: a signature, an ID, an encrypted thought. Only the provider
-   * reads it. Memory keeps it, and reasoning, only in messages that call tools. Default: nothing.
+   * What the provider needs to receive again to continue after this part: a signature, an ID, encrypted reasoning. Only the
+   * provider reads it. Memory keeps it, and reasoning, only in messages that call tools. Default: nothing.
    */
   readonly providerData?: JsonObject
 }
 
-/** A tool that the model wants called. */
+/** The model's request to call a tool. */
 export interface ToolCallPart {
   readonly type: 'tool-call'
   /** Ties the result to the call; unique within one answer. */
@@ -37,55 +37,58 @@ export interface ToolCallPart {
   readonly providerData?: JsonObject
 }
 
-/** What a tool answered. Every {@link ToolCallPart} in memory has one. */
+/** The result of a tool call. Every {@link ToolCallPart} in memory has one. */
 export interface ToolResultPart {
   readonly type: 'tool-result'
   readonly toolCallId: string
   readonly toolName: string
   readonly output: JsonValue
-  /** Set where the call was refused or failed, and the model should try something else. */
+  /** Set if the call was refused or failed, so that the model can try something else. */
   readonly isError?: true
 }
 
-/** Where the bytes of an {@link ImagePart} or a {@link FilePart} are: here, in base64, or at an address. */
+/** The bytes of an {@link ImagePart} or a {@link FilePart}: in base64, or a URL to fetch them from. */
 export type MediaSource =
   | { readonly data: string; readonly url?: undefined }
-  /** Fetched by the provider, or by its package; the engine never fetches it. */
+  /** The provider, or its client package, fetches the URL; the engine never does. */
   | { readonly url: string; readonly data?: undefined }
 
-/** A picture that the user sent. */
+/** An image that the user sent. */
 export type ImagePart = MediaSource & {
   readonly type: 'image'
-  /** As in `image/png`. */
+  /** For example `image/png`. */
   readonly mediaType: string
 }
 
 /** A document, a recording or another file that the user sent. */
 export type FilePart = MediaSource & {
   readonly type: 'file'
-  /** As in `application/pdf`. */
+  /** For example `application/pdf`. */
   readonly mediaType: string
-  /** Its name, as the user knows it. */
+  /** The name of the file, as the user knows it. */
   readonly name?: string
 }
 
 /** A piece of a {@link Message}. */
 export type MessagePart = TextPart | ReasoningPart | ToolCallPart | ToolResultPart | ImagePart | FilePart
 
-/** Who speaks. A system prompt is no message: it is made anew for each call and never stored. */
+/** Who wrote a message. System prompts are not messages: they are created for each call and never stored. */
 export type MessageRole = 'user' | 'assistant' | 'tool'
 
 /** One message of a memory namespace. */
 export interface Message {
   readonly role: MessageRole
   readonly parts: readonly MessagePart[]
-  /** The number of the turn it came from, counted from 1. */
+  /** The number of the turn in which it was added, counted from 1. */
   readonly turn: number
-  /** Set on the first message of a memory that was summed up: it stands for all that came before. Its turn is the last of those. */
+  /**
+   * Set on the first message of a memory if it is a summary that replaces all earlier messages. Its `turn` is that of the last
+   * message it replaces.
+   */
   readonly summary?: true
 }
 
-/** What a model is told of a tool. */
+/** A tool as it is described to a model. */
 export interface ToolDefinition {
   readonly name: string
   readonly description: string
@@ -93,17 +96,17 @@ export interface ToolDefinition {
   readonly inputSchema: JsonObject
 }
 
-/** Tokens that were really spent. */
+/** Tokens that a provider counted. */
 export interface TokenUsage {
-  /** All that went in, what a cache had among it. */
+  /** All input, including what came from a cache. */
   readonly inputTokens: number
-  /** All that came out, reasoning among it. */
+  /** All output, including reasoning. */
   readonly outputTokens: number
-  /** Input that came from the provider's cache. Absent where the provider does not say. */
+  /** Input that came from the provider's cache. Absent if the provider does not report it. */
   readonly cachedInputTokens?: number
-  /** Output that was reasoning. Absent where the provider does not say. */
+  /** Output that was reasoning. Absent if the provider does not report it. */
   readonly reasoningTokens?: number
 }
 
-/** Why a model stopped. */
+/** Why a model stopped generating. */
 export type FinishReason = 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'error' | 'other'

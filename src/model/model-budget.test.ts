@@ -46,10 +46,10 @@ describe('budgets are refused', () => {
 
 test.each<[string, object | undefined]>([
   ['undefined', undefined],
-  ['none', {}],
-  ['undefined within', { turn: undefined, session: { tokens: undefined } }],
+  ['an empty object', {}],
+  ['undefined members', { turn: undefined, session: { tokens: undefined } }],
   ['Infinity', { turn: { tokens: Number.POSITIVE_INFINITY } }],
-  ['parts of a number', { session: { cost: 0.01 } }],
+  ['a fraction', { session: { cost: 0.01 } }],
 ])('budgets are taken: %s', (_name, budgets) => {
   expect(checkBudgets(budgets as never, 'budgets')).toBe(budgets)
 })
@@ -57,17 +57,17 @@ test.each<[string, object | undefined]>([
 describe('the cost of a call', () => {
   const prices = { input: 2, output: 10, cachedInput: 0.5 }
 
-  test('is the prices for a million tokens', () => {
+  test('uses prices per million tokens', () => {
     expect(costOf({ inputTokens: 1_000_000, outputTokens: 500_000 }, prices)).toBe(7)
   })
 
-  test('takes what came from the cache at its own price', () => {
+  test('uses the price of cached input for input from the cache', () => {
     const usage = { inputTokens: 1_000_000, cachedInputTokens: 400_000, outputTokens: 0 }
     expect(costOf(usage, prices)).toBe(1.4)
     expect(costOf(usage, { input: 2, output: 10 })).toBe(2)
   })
 
-  test('is never less than nothing, whatever a provider says of its cache', () => {
+  test('is never negative, whatever a provider reports about its cache', () => {
     expect(costOf({ inputTokens: 1_000_000, cachedInputTokens: 9_000_000, outputTokens: 0 }, prices)).toBe(0.5)
   })
 })

@@ -1,36 +1,39 @@
-/** What may be spent on models, checked when it is set; what a call cost. The check before a call is the engine's. */
+/**
+ * Budgets for model calls: their types, the validation of what an application passes, and the cost of a call. Whether a call
+ * still fits the budget is checked in `src/engine/model-call/budget-check.ts`.
+ */
 import { invalidInput } from '../errors/engine-errors.js'
 import { checkNumber, settingsOf } from '../util/options.js'
 import type { TokenUsage } from './message.js'
 import type { ModelPrices, ModelSelection } from './model-provider.js'
 
-/** Amounts that may be spent. What is absent is not bounded. */
+/** How much may be spent. Amounts that are absent are not limited. */
 export interface ModelBudget {
-  /** Attempts at calls of models. */
+  /** Attempts at model calls. */
   readonly modelCalls?: number
-  /** Tokens, in and out together. */
+  /** Input and output tokens together. */
   readonly tokens?: number
-  /** In the currency of the catalog's prices. Every model that is used must have prices then. */
+  /** In the currency of the catalog's prices. Every model that is used must then have prices. */
   readonly cost?: number
-  /** Milliseconds: of a turn, since it began; of a session, the sum over its turns. */
+  /** Milliseconds: for a turn, since it began; for a session, the sum over its turns. */
   readonly wallTimeMs?: number
 }
 
-/** Budgets; each holds by itself. */
+/** Budgets of a turn and of a session. Each applies independently of the other. */
 export interface ModelBudgets {
-  /** What one turn may spend. Default: not bounded. */
+  /** What one turn may spend. Default: no limit. */
   readonly turn?: ModelBudget
-  /** What one session may spend in all its turns, failed ones included. Default: not bounded. */
+  /** What one session may spend in all its turns, including failed ones. Default: no limit. */
   readonly session?: ModelBudget
 }
 
-/** The amounts of a budget. */
+/** The names of the amounts in a {@link ModelBudget}. */
 export const amounts = ['modelCalls', 'tokens', 'cost', 'wallTimeMs'] as const
 
 /**
- * Checks budgets that came from outside.
+ * Validates budgets that an application passed.
  *
- * @param source - How messages name them.
+ * @param source - How error messages name them.
  * @throws {@link InvalidInputError}
  */
 export function checkBudgets(budgets: ModelBudgets | undefined, source: string): ModelBudgets | undefined {
@@ -43,7 +46,7 @@ export function checkBudgets(budgets: ModelBudgets | undefined, source: string):
 }
 
 /**
- * Checks that what a model costs can be told, where a budget asks for it.
+ * Checks that a model has prices if a budget limits the cost.
  *
  * @throws {@link InvalidInputError}
  */
@@ -54,11 +57,11 @@ export function checkPrices(
   const needsPrices = budgets.some(({ turn, session }) => turn?.cost !== undefined || session?.cost !== undefined)
   if (!needsPrices || prices !== undefined) return
   throw invalidInput(
-    `Model '${selection.name}' of provider '${selection.provider}' has no prices in the catalog, and a budget of cost is set.`,
+    `Model '${selection.name}' of provider '${selection.provider}' has no prices in the catalog, which a budget with cost needs.`,
   )
 }
 
-/** What a call cost, by the prices of its model. */
+/** The cost of a call, by the prices of its model. */
 export function costOf({ inputTokens, outputTokens, cachedInputTokens = 0 }: TokenUsage, prices: ModelPrices): number {
   const { input, output, cachedInput = input } = prices
   const cached = Math.min(cachedInputTokens, inputTokens)

@@ -1,7 +1,7 @@
-// The failures of every client and runtime that was looked at, as they come; and those that lie.
+// Errors as real clients and runtimes throw them, and errors that look like them.
 import { describe, expect, test } from 'vitest'
 import { ModelBlockedError, ModelError } from '../index.js'
-import { readFailure } from './model-failure.js'
+import { retryAdvice } from './model-failure.js'
 
 const now = Date.UTC(2026, 0, 1, 12, 0, 0)
 
@@ -22,7 +22,7 @@ function apiCallError(statusCode: number | undefined, isRetryable: boolean, caus
   return error('The call failed.', { name: 'AI_APICallError', statusCode, isRetryable, cause })
 }
 
-describe('is tried again', () => {
+describe('is retryable', () => {
   test.each<[string, unknown]>([
     ...[408, 409, 429, 500, 502, 503, 504, 529, 599].map((statusCode): [string, unknown] => [
       `status ${statusCode}`,
@@ -32,7 +32,7 @@ describe('is tried again', () => {
     ['`status` where statusCode is null', error('no', { statusCode: null, status: 503 })],
     ['APICallError 429', apiCallError(429, true)],
     ['APICallError without a status: no connection', apiCallError(undefined, true, typeError('fetch failed'))],
-    ['isRetryable over a status that says no', error('no', { statusCode: 400, isRetryable: true })],
+    ['isRetryable true over a lasting status', error('no', { statusCode: 400, isRetryable: true })],
     ['an answer that broke off: status 200', apiCallError(200, false, typeError('terminated'))],
     [
       'ModelError over a status',
@@ -56,6 +56,8 @@ describe('is tried again', () => {
     ['Chrome, in a body', typeError('network error')],
     ['Firefox', typeError('NetworkError when attempting to fetch resource.')],
     ['Safari', typeError('Load failed')],
+    ['Safari, offline', typeError('The Internet connection appears to be offline.')],
+    ['Safari, no server', typeError('Could not connect to the server.')],
     ['Safari, lost', typeError('The network connection was lost.')],
     ['React Native', typeError('Network request failed')],
     ['workerd', error('Network connection lost.')],
@@ -63,17 +65,20 @@ describe('is tried again', () => {
     ['Deno, in a body', typeError('error reading a body from connection')],
     ['Deno.errors.ConnectionRefused', named('ConnectionRefused')],
     ['Deno.errors.TimedOut', named('TimedOut')],
+    ['Deno.errors.BrokenPipe', named('BrokenPipe')],
+    ['Deno.errors.UnexpectedEof', named('UnexpectedEof')],
+    ['Deno, before a connection', typeError('error trying to connect: tcp connect error')],
     ['Bun', error('Unable to connect. Is the computer able to access the url?', { code: 'ConnectionRefused' })],
     ['Bun, in a body', error('The socket connection was closed unexpectedly.', { code: 'ConnectionClosed' })],
     ['OpenAI: APIConnectionError', error('Connection error.')],
     ['OpenAI: APIConnectionTimeoutError', error('Request timed out.')],
     ['axios', error('Network Error', { code: 'ERR_NETWORK' })],
   ])('%s', (_name, thrown) => {
-    expect(readFailure(thrown, now).isRetryable).toBe(true)
+    expect(retryAdvice(thrown, now).isRetryable).toBe(true)
   })
 })
 
-describe('is not tried again', () => {
+describe('is not retryable', () => {
   const circle = error('round')
   Object.assign(circle, { cause: error('and round', { cause: circle }) })
   let deep: Error = error('no', { statusCode: 503 })
@@ -85,17 +90,20 @@ describe('is not tried again', () => {
       error('no', { statusCode, cause: error('no', { code: 'ECONNRESET' }) }),
     ]),
     ['APICallError 400', apiCallError(400, false, error('no', { code: 'ECONNRESET' }))],
-    ['isRetryable false over a status that says yes', error('no', { statusCode: 503, isRetryable: false })],
-    ['an answer that is no JSON: status 200', apiCallError(200, false, new SyntaxError('Unexpected token <'))],
+    ['isRetryable false over a transient status', error('no', { statusCode: 503, isRetryable: false })],
+    ['an answer that is not valid JSON: status 200', apiCallError(200, false, new SyntaxError('Unexpected token <'))],
     ['ModelError', new ModelError({ provider: 'p', model: 'm', detail: 'network error' })],
     ['ModelBlockedError', new ModelBlockedError({ provider: 'p', model: 'm' })],
-    ['a mistake: no function', typeError('fetch is not a function')],
-    ['a mistake: a property', typeError("Cannot read properties of undefined (reading 'connection')")],
-    ['a mistake: a URL', typeError('Failed to parse URL from /chat')],
+    ['a programming error: not a function', typeError('fetch is not a function')],
+    [
+      'a programming error: a property of undefined',
+      typeError("Cannot read properties of undefined (reading 'connection')"),
+    ],
+    ['a programming error: a URL', typeError('Failed to parse URL from /chat')],
     ['a wrong argument', error('invalid', { code: 'UND_ERR_INVALID_ARG' })],
     ['an abort', new DOMException('This operation was aborted', 'AbortError')],
-    ['an error that says nothing', new Error('It failed.')],
-    ['a text that is no status', error('no', { status: '503' })],
+    ['an error without a known code, name or message', new Error('It failed.')],
+    ['a status that is a text', error('no', { status: '503' })],
     ['undefined', undefined],
     ['null', null],
     ['a string', 'fetch failed'],
@@ -124,17 +132,17 @@ describe('is not tried again', () => {
       ),
     ],
   ])('%s', (_name, thrown) => {
-    expect(readFailure(thrown, now)).toEqual({ isRetryable: false, retryAfterMs: 0 })
+    expect(retryAdvice(thrown, now)).toEqual({ isRetryable: false, retryAfterMs: 0 })
   })
 })
 
-describe('the time a provider wants', () => {
+describe('the time that a provider asks for', () => {
   const waits = (headers: unknown): number =>
-    readFailure(error('no', { statusCode: 429, responseHeaders: headers }), now).retryAfterMs
+    retryAdvice(error('no', { statusCode: 429, responseHeaders: headers }), now).retryAfterMs
 
   test.each<[string, unknown, number]>([
     ['seconds', { 'retry-after': '20' }, 20_000],
-    ['parts of a second', { 'retry-after': '1.5' }, 1_500],
+    ['fractions of a second', { 'retry-after': '1.5' }, 1_500],
     ['a number', { 'retry-after': 2 }, 2_000],
     ['any case', { 'Retry-After': '20' }, 20_000],
     ['Headers', new Headers({ 'Retry-After': '20' }), 20_000],
@@ -142,13 +150,13 @@ describe('the time a provider wants', () => {
     ['a date that has passed', { 'retry-after': 'Thu, 01 Jan 2026 11:00:00 GMT' }, 0],
     ['milliseconds', { 'retry-after-ms': '250' }, 250],
     ['milliseconds before seconds', { 'retry-after': '1', 'retry-after-ms': '250' }, 250],
-    ['seconds where milliseconds are garbage', { 'retry-after': '1', 'retry-after-ms': 'soon' }, 1_000],
-    ['more than a number holds', { 'retry-after': '9'.repeat(400) }, Number.POSITIVE_INFINITY],
+    ['seconds if the milliseconds are garbage', { 'retry-after': '1', 'retry-after-ms': 'soon' }, 1_000],
+    ['more than a number can hold', { 'retry-after': '9'.repeat(400) }, Number.POSITIVE_INFINITY],
     ['nothing', {}, 0],
     ['an empty text', { 'retry-after': '' }, 0],
     ['a negative number', { 'retry-after': '-5' }, 0],
-    ['a number in words', { 'retry-after': 'Infinity' }, 0],
-    ['another notation', { 'retry-after': '0x10' }, 0],
+    ['the word Infinity', { 'retry-after': 'Infinity' }, 0],
+    ['hexadecimal', { 'retry-after': '0x10' }, 0],
     ['garbage', { 'retry-after': 'later 2099' }, 0],
     ['garbage that ends like a date', { 'retry-after': 'later GMT' }, 0],
     ['null', null, 0],
@@ -165,21 +173,21 @@ describe('the time a provider wants', () => {
     ],
   ])('%s', (_name, headers, expected) => {
     expect(waits(headers)).toBe(expected)
-    expect(readFailure(error('no', { statusCode: 429, responseHeaders: headers }), now).isRetryable).toBe(true)
+    expect(retryAdvice(error('no', { statusCode: 429, responseHeaders: headers }), now).isRetryable).toBe(true)
   })
 
-  test('is read of `headers` as well, and of a cause', () => {
+  test('is read from `headers` as well, and from a cause', () => {
     const cause = error('no', { status: 429, headers: new Headers({ 'Retry-After': '3' }) })
-    expect(readFailure(new Error('above', { cause }), now).retryAfterMs).toBe(3_000)
+    expect(retryAdvice(new Error('above', { cause }), now).retryAfterMs).toBe(3_000)
   })
 
-  test('is nothing where nothing is tried again', () => {
+  test('is 0 if the failure is not retryable', () => {
     const thrown = error('no', { statusCode: 400, responseHeaders: { 'retry-after': '3' } })
-    expect(readFailure(thrown, now).retryAfterMs).toBe(0)
+    expect(retryAdvice(thrown, now).retryAfterMs).toBe(0)
   })
 })
 
-test('a text of any length is read at once', () => {
+test('only the beginning of a long text is read', () => {
   const thrown = error(`${'socket'.repeat(100_000)}!`)
-  expect(readFailure(thrown, now).isRetryable).toBe(true)
+  expect(retryAdvice(thrown, now).isRetryable).toBe(true)
 })

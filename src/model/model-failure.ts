@@ -1,69 +1,116 @@
 /**
- * What the thing that a call of a model failed with says about another attempt. It reads; whether there is another
- * attempt, and when, is decided elsewhere.
+ * Reads the error of a failed model call: is another attempt worth it, and how long does the provider want the caller to
+ * wait? Whether and when there is another attempt is decided in `src/engine/model-call/call-model.ts`.
  */
 import { FlowError } from '../errors/flow-error.js'
 import type { ModelFailure } from './model-provider.js'
 
-/** A failure, as far as it matters for another attempt. */
-export interface ReadFailure {
+/** What an error says about another attempt. */
+export interface RetryAdvice {
   readonly isRetryable: boolean
-  /** Milliseconds that the provider wants to be left alone; 0 where it does not say. */
+  /** Milliseconds that the provider asks the caller to wait; 0 if it does not say. */
   readonly retryAfterMs: number
 }
 
-/** Links of a chain of causes that are looked at. It may be a circle. */
-const longestChain = 6
+/** How many errors of a chain of causes are read: a chain may be a circle. */
+const maxCauses = 6
 
-/**
- * Broken connections: codes of Node, names and codes of its fetch, of Bun, Deno and the clients of services; then what
- * `fetch` says in Node, Deno, Bun, workerd, browsers and those clients.
- */
-const broken =
-  /^((E(CONN|HOST|NET|PIPE|NOTFOUND|AI_A)|\w*(connect|timed?out|network|socket|brokenpipe|unexpectedeof))\w*|terminated|fetch failed|load failed|failed to fetch)$|^((the )?(network(error)?|internet|socket) |(unable to|could not) connect|connection |request timed out|error (sending|reading|trying))/i
+/** How many characters of a code, name or message are read: a message may be as long as an answer. */
+const maxTextLength = 200
 
-/** Reads what was thrown. Never throws, whatever it is. */
-export function readFailure(thrown: unknown, now: number): ReadFailure {
+/** Error codes of Node for connections, DNS and pipes begin like this, in lower case. */
+const nodeCodePrefixes = ['econn', 'ehost', 'enet', 'epipe', 'enotfound', 'eai_a']
+
+/** A code or class name of a connection error contains one of these: undici, Deno, Bun and the clients of services. */
+const connectionWords = ['connect', 'timeout', 'timedout', 'network', 'socket', 'brokenpipe', 'unexpectedeof']
+
+/** Whole messages of `fetch` when a connection fails: Node, Safari, Chrome. */
+const fetchMessages = ['terminated', 'fetch failed', 'load failed', 'failed to fetch']
+
+/** How messages about a failed connection begin in browsers, workerd, Bun, Deno and the clients of services. */
+const messagePrefixes = [
+  'network ',
+  'networkerror ',
+  'internet ',
+  'socket ',
+  'the network ',
+  'the internet ',
+  'the socket ',
+  'unable to connect',
+  'could not connect',
+  'connection ',
+  'request timed out',
+  'error sending',
+  'error reading',
+  'error trying',
+]
+
+/** Reads what a model call failed with. Never throws, whatever was thrown. */
+export function retryAdvice(thrown: unknown, now: number): RetryAdvice {
   try {
-    let link = thrown as Foreign | null | undefined
-    for (let depth = 0; depth < longestChain && typeof link === 'object' && link !== null; depth++) {
-      // Of the engine's own errors only the cause is the provider's.
-      const isRetryable = FlowError.isInstance(link) ? undefined : isPassing(link)
-      if (isRetryable !== undefined) return { isRetryable, retryAfterMs: isRetryable ? waitOf(link, now) : 0 }
-      link = link.cause as Foreign | null | undefined
+    let error = thrown as ForeignError | null | undefined
+    for (let depth = 0; depth < maxCauses && typeof error === 'object' && error !== null; depth++) {
+      // An error of the engine says nothing itself: its cause is what the provider threw.
+      const isRetryable = FlowError.isInstance(error) ? undefined : isTransient(error)
+      if (isRetryable !== undefined) return { isRetryable, retryAfterMs: isRetryable ? retryAfterOf(error, now) : 0 }
+      error = error.cause as ForeignError | null | undefined
     }
   } catch {
-    // Nothing can be read of it.
+    // A getter of the error threw: nothing is known about it.
   }
   return { isRetryable: false, retryAfterMs: 0 }
 }
 
-/** What errors of other clients have. */
-type Foreign = { readonly [Name in keyof ModelFailure | keyof Error | 'status' | 'headers' | 'code']?: unknown }
+/** The properties that errors of clients and runtimes have. */
+type ForeignError = { readonly [Name in keyof ModelFailure | keyof Error | 'status' | 'headers' | 'code']?: unknown }
 
-/** Whether a failure may pass by itself; `undefined` where it does not say. */
-function isPassing({ isRetryable, statusCode, status, name, code, message }: Foreign): boolean | undefined {
-  const answered = statusCode ?? status
-  const isSuccess = typeof answered === 'number' && answered >= 200 && answered < 300
-  // A connection that breaks in the middle of an answer has its status already.
-  if (typeof isRetryable === 'boolean' && (isRetryable || !isSuccess)) return isRetryable
-  if (typeof answered === 'number' && !isSuccess) {
-    return answered === 408 || answered === 409 || answered === 429 || (answered >= 500 && answered < 600)
-  }
-  return [code, name, message].some((text) => typeof text === 'string' && broken.test(text.slice(0, 200))) || undefined
+/** Whether a failure is transient; `undefined` if this error does not say, and its cause should be read. */
+function isTransient(error: ForeignError): boolean | undefined {
+  const { isRetryable } = error
+  const status = error.statusCode ?? error.status
+  // If the connection breaks while the answer is read, the error carries a successful status and its client marks it
+  // as not retryable. Then only its code, name and message, or its cause, say what happened.
+  const isSuccess = typeof status === 'number' && status >= 200 && status < 300
+  if (isRetryable === true) return true
+  if (isRetryable === false && !isSuccess) return false
+  if (typeof status === 'number' && !isSuccess) return isTransientStatus(status)
+  return [error.code, error.name, error.message].some(isConnectionFailure) || undefined
 }
 
-/** `Retry-After`: seconds or a date (RFC 9110, 10.2.3); `retry-after-ms` is more exact where it is sent. */
-function waitOf({ responseHeaders, headers }: Foreign, now: number): number {
+function isTransientStatus(status: number): boolean {
+  return status === 408 || status === 409 || status === 429 || (status >= 500 && status < 600)
+}
+
+/** Whether a code, a name or a message is that of a failed connection. */
+function isConnectionFailure(given: unknown): boolean {
+  if (typeof given !== 'string') return false
+  const text = given.slice(0, maxTextLength).toLowerCase()
+  const isCodeOrName = /^\w+$/.test(text)
+  return (
+    (isCodeOrName && nodeCodePrefixes.some((prefix) => text.startsWith(prefix))) ||
+    (isCodeOrName && connectionWords.some((word) => text.includes(word))) ||
+    fetchMessages.includes(text) ||
+    messagePrefixes.some((prefix) => text.startsWith(prefix))
+  )
+}
+
+/** Milliseconds in `retry-after-ms`, or else in `Retry-After`: seconds or a date (RFC 9110, 10.2.3). */
+function retryAfterOf({ responseHeaders, headers }: ForeignError, now: number): number {
   try {
     const read = new Headers((responseHeaders ?? headers ?? {}) as HeadersInit)
-    const isNumber = /^\d+(\.\d+)?$/
-    const exact = read.get('retry-after-ms') ?? ''
-    if (isNumber.test(exact)) return Number(exact)
+    const milliseconds = read.get('retry-after-ms') ?? ''
+    if (isDecimal(milliseconds)) return Number(milliseconds)
     const after = read.get('retry-after') ?? ''
-    if (isNumber.test(after)) return Number(after) * 1_000
-    return after.endsWith('GMT') ? Math.max(0, Date.parse(after) - now) || 0 : 0
+    if (isDecimal(after)) return Number(after) * 1_000
+    if (!after.endsWith('GMT')) return 0
+    const date = Date.parse(after)
+    return Number.isNaN(date) ? 0 : Math.max(0, date - now)
   } catch {
+    // Headers that cannot be read.
     return 0
   }
+}
+
+function isDecimal(text: string): boolean {
+  return /^\d+(\.\d+)?$/.test(text)
 }

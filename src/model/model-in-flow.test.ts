@@ -11,7 +11,7 @@ import {
   Step,
 } from '../index.js'
 
-/** A flow of a step that wants this model. */
+/** A flow with a step that selects this model. */
 function flowWanting(selection: ModelSelection): FlowConstructor {
   class Talk extends Step {
     static override readonly id = 'Talk'
@@ -22,7 +22,7 @@ function flowWanting(selection: ModelSelection): FlowConstructor {
   return flowOf(Talk)
 }
 
-/** A conversation with a step that wants this model. */
+/** A conversation with a step that selects this model. */
 function wanting(selection: ModelSelection, options: ConversationOptions = {}): Conversation {
   return new Conversation(flowWanting(selection), { script: ['Hello.'], ...options })
 }
@@ -40,7 +40,7 @@ describe('a model is checked at session start, before the store is touched', () 
     [
       'a parameter that the catalog does not know',
       { provider: 'scripted', name: 'small', params: { temperature: 'hot' } },
-      "Parameters of model 'small' of provider 'scripted' are not supported: temperature: Invalid input: expected number, received string.",
+      "The parameters of model 'small' of provider 'scripted' are not valid: temperature: Invalid input: expected number, received string.",
     ],
     ['a selection that its provider refuses', { provider: 'picky', name: 'small' }, 'Only large models.'],
     [
@@ -55,7 +55,7 @@ describe('a model is checked at session start, before the store is touched', () 
         throw new InvalidInputError({ message: 'Only large models.' })
       },
     }
-    // In a conversation the script would stand in for the provider that is missing.
+    // Not a Conversation: it would register a scripted provider in place of the missing one.
     const sessionStore = new FakeSessionStore()
     const providers = [scriptedProvider(['Hello.']), picky]
     const engine = new FlowEngine({ flows: [flowWanting(selection)], providers, models: catalog, sessionStore })
@@ -65,7 +65,7 @@ describe('a model is checked at session start, before the store is touched', () 
     expect(sessionStore.journal).toEqual([])
   })
 
-  test("[4.4-18] the flow's own selection too", async () => {
+  test("[4.4-18] the flow's own model is checked as well", async () => {
     class Nameless extends flowOf(class Talk extends Step {}) {
       override model() {
         return { provider: 'scripted' } as ModelSelection
@@ -79,7 +79,7 @@ describe('a model is checked at session start, before the store is touched', () 
     )
   })
 
-  test('and a session that exists already stays as it was', async () => {
+  test('an existing session is not changed', async () => {
     const store = new MemorySessionStore()
     const options = { models: catalog, createStore: () => store }
     await using good = wanting({ provider: 'scripted', name: 'small', params: { temperature: 0 } }, options)
@@ -94,7 +94,7 @@ describe('a model is checked at session start, before the store is touched', () 
 })
 
 describe('a model of the catalog', () => {
-  test('is called with the parameters as its schema made them', async () => {
+  test('is called with the parameters that its schema returned', async () => {
     const params = z.object({
       temperature: z.number().default(0.2),
       style: z.string().transform((style) => style.toUpperCase()),
@@ -107,7 +107,7 @@ describe('a model of the catalog', () => {
     expect(conversation.model.requests[0]?.params).toEqual({ temperature: 0.2, style: 'DRY' })
   })
 
-  test('may make its model itself', async () => {
+  test('may create its model itself', async () => {
     const models = [
       {
         provider: 'local',
@@ -119,7 +119,7 @@ describe('a model of the catalog', () => {
         }),
       },
     ]
-    // In a conversation the script would answer in its place.
+    // Not a Conversation: its script would answer instead.
     const flow = flowWanting({ provider: 'local', name: 'parrot' })
     const engine = new FlowEngine({ flows: [flow], providers: [scriptedProvider([])], models })
     expect((await engine.run({ flowName: 'Test', userMessage: 'Hi' })).message).toBe('Polly.')
@@ -127,7 +127,7 @@ describe('a model of the catalog', () => {
 })
 
 describe('the providers and models of an engine', () => {
-  test('[4.4-3] that were passed to it replace, so that a later one without replace does not', async () => {
+  test('[4.4-3] that were passed to it are kept when others are registered later without replace', async () => {
     const first = scriptedProvider(['First.'])
     const second = scriptedProvider(['Second.'])
     class Talk extends Step {
@@ -141,7 +141,7 @@ describe('the providers and models of an engine', () => {
     expect(await said()).toBe('Second.')
   })
 
-  test('are its own: another engine knows nothing of them', () => {
+  test('are not shared with other engines', () => {
     const selection = { provider: 'scripted', name: 'small', params: {} }
     expect(() => new FlowEngine({ providers: [scriptedProvider([])] }).validateModel(selection)).not.toThrow()
     expect(() => new FlowEngine().validateModel(selection)).toThrow(
@@ -149,7 +149,7 @@ describe('the providers and models of an engine', () => {
     )
   })
 
-  test('[4.4-16] resolveModel makes the model that a flow would get', async () => {
+  test('[4.4-16] resolveModel returns the model that a flow would get', async () => {
     const provider = scriptedProvider(['Hello.'])
     const resolved = new FlowEngine({ providers: [provider] }).resolveModel({
       provider: 'scripted',
@@ -159,7 +159,7 @@ describe('the providers and models of an engine', () => {
     expect(resolved).toBe(provider.model)
   })
 
-  test('[5-3] get their credentials from the application: none reaches a document', async () => {
+  test('[5-3] get their credentials from the application, and no document contains them', async () => {
     const withKey = { ...scriptedProvider(['Hello.'], { provider: 'cloud' }), apiKey: 'hidden-key' }
     await using conversation = wanting({ provider: 'cloud', name: 'small' }, { providers: [withKey], script: [] })
     await conversation.say('Hi')

@@ -20,7 +20,7 @@ import {
   type ToolResultPart,
 } from '../index.js'
 
-test('a provider is a name and a way to make a model', () => {
+test('a provider is a name and a function that creates a model', () => {
   const provider = {
     provider: 'cloud',
     resolve: ({ provider, name }: ResolvedModelSelection) => ({
@@ -33,9 +33,9 @@ test('a provider is a name and a way to make a model', () => {
   }
   expectTypeOf(provider).toExtend<ModelProviderAdapter>()
   new FlowEngine({ providers: [provider] }).registerProvider(provider, true).registerProviders([provider])
-  // @ts-expect-error it cannot make a model
+  // @ts-expect-error it has no resolve
   const useless: ModelProviderAdapter = { provider: 'cloud' }
-  // @ts-expect-error a model answers later
+  // @ts-expect-error generate must return a promise
   const hasty: RuntimeModel = { provider: 'cloud', name: 'small', generate: () => ({ parts: [] }) }
   void [useless, hasty]
 })
@@ -55,7 +55,7 @@ test('a selection needs a provider and a name; a resolved one has its parameters
   expectTypeOf<{ when: Date }>().not.toExtend<NonNullable<ModelSelection['params']>>()
 })
 
-test('the parts of a message are told apart by their type', () => {
+test('the type of a message part narrows it', () => {
   const read = (part: MessagePart): unknown => {
     expectTypeOf(part).not.toBeAny()
     if (part.type === 'text') expectTypeOf(part).toEqualTypeOf<TextPart>()

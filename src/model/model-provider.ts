@@ -1,14 +1,14 @@
 /**
- * What the engine expects of a model, and of whoever makes models. It names and validates; it never talks to a
- * network itself.
+ * The interfaces between the engine and models: how a flow selects one, how the engine calls it, and what a provider adapter
+ * implements. Types only; nothing here accesses the network.
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { JsonObject } from '../util/json.js'
 import type { FinishReason, Message, MessagePart, TokenUsage, ToolDefinition } from './message.js'
 
-/** Which model a flow or a step wants. */
+/** The model that a flow or a step selects. */
 export interface ModelSelection {
-  /** The name a provider is registered under. */
+  /** The name that the provider is registered under. */
   readonly provider: string
   /** The model's name, as the provider knows it. */
   readonly name: string
@@ -16,32 +16,32 @@ export interface ModelSelection {
   readonly params?: JsonObject
 }
 
-/** A model, or several: each stands in for the one before it where that one fails. */
+/** A model, or a list: the first one is called, the others are fallbacks, tried in this order when it fails. */
 export type ModelChoice = ModelSelection | readonly ModelSelection[]
 
-/** A {@link ModelSelection} with nothing left open. */
+/** A {@link ModelSelection} whose optional properties are filled in. */
 export interface ResolvedModelSelection {
   readonly provider: string
   readonly name: string
   readonly params: JsonObject
 }
 
-/** Where in a conversation a call comes from: for logs, and for tests that name the step at fault. */
+/** The place in a conversation that a call comes from: for logs, and for tests that report the step at fault. */
 export interface ModelCallOrigin {
   readonly flowName: string
   readonly stepId: string
   readonly sessionId: string
   /** Counted from 1. */
   readonly turnNumber: number
-  /** The calls of this turn, this one included. A call that is tried again keeps its number. */
+  /** The number of this call in its turn, counted from 1. A call that is retried keeps its number. */
   readonly callNumber: number
-  /** The attempts at this call, this one included: 1, until one failed. */
+  /** The number of this attempt at the call, counted from 1. */
   readonly attempt: number
 }
 
-/** The form that an answer must have. */
+/** The structure that an answer must have. */
 export interface ModelOutputSchema {
-  /** What the provider may call it by: letters, digits, `_` and `-`, at most 64. */
+  /** A name for the provider: 1 to 64 letters, digits, `_` or `-`. */
   readonly name: string
   /** JSON Schema of the answer. */
   readonly schema: JsonObject
@@ -49,35 +49,35 @@ export interface ModelOutputSchema {
 
 /** One call of a model. */
 export interface ModelRequest {
-  /** The step's prompt; absent where it has none. */
+  /** The step's prompt; absent if it has none. */
   readonly system?: string
   /**
-   * The memory of the step, oldest first, this turn's user message included. The list is the engine's own and grows
-   * after the call: copy it to keep it.
+   * The memory of the step, oldest first, including this turn's user message. Frozen: what the conversation adds later is
+   * not in it.
    */
   readonly messages: readonly Message[]
   readonly tools: readonly ToolDefinition[]
   readonly params: JsonObject
-  /** Set where the answer must be JSON of this form, as its text; tools may be called before. Default: any text. */
+  /** Set if the text of the answer must be JSON of this structure; tools may be called before. Default: any text. */
   readonly output?: ModelOutputSchema
   readonly origin: ModelCallOrigin
-  /** Fires when this attempt has no answer to wait for: the turn was given up, `modelTimeoutMs` is over, or it failed. */
+  /** Aborts when the engine no longer waits for this attempt: the turn was aborted, `modelTimeoutMs` is over, or it failed. */
   readonly signal: AbortSignal
 }
 
-/** What a model answered. */
+/** The answer of a model. */
 export interface ModelResponse {
   /** Text, reasoning and tool calls, in the model's order. */
   readonly parts: readonly MessagePart[]
-  /** Default: `'tool-calls'` where a part is one, else `'stop'`. */
+  /** Default: `'tool-calls'` if a part is a tool call, else `'stop'`. */
   readonly finishReason?: FinishReason
-  /** What the call cost. Default: nothing. */
+  /** The tokens of the call. Default: none. */
   readonly usage?: TokenUsage
 }
 
 /**
- * A piece of an answer that is still being made. The last one is `finish`, and holds all of it. An empty one says nothing but
- * that the model is at work: `modelTimeoutMs` counts from piece to piece.
+ * A part of a streamed answer. The last one is `finish`, with the whole answer. A delta with an empty text only shows that the
+ * model is still working: `modelTimeoutMs` is measured from part to part.
  */
 export type ModelStreamPart =
   | { readonly type: 'text-delta'; readonly text: string }
@@ -88,63 +88,63 @@ export type ModelStreamPart =
 export interface RuntimeModel {
   readonly provider: string
   readonly name: string
-  /** Answers once. What it rejects with becomes a `MODEL_ERROR`; see {@link ModelFailure} for what is tried again. */
+  /** Calls the model once. A rejection becomes a `MODEL_ERROR`; see {@link ModelFailure} for which ones are retried. */
   generate(request: ModelRequest): Promise<ModelResponse>
   /**
-   * Answers piece by piece, as fast as it is read. A stream that ends without `finish` was cut, and is tried again. Used
-   * where somebody reads the stream of a turn. Default: `generate`, whose text is one piece.
+   * Calls the model once and streams its answer, as fast as it is read. A stream that ends without `finish` counts as cut
+   * off, and the call is retried. Used if the turn itself is streamed. Default: `generate`, whose text is one delta.
    */
   stream?(request: ModelRequest): AsyncIterable<ModelStreamPart>
 }
 
 /**
- * What the engine reads of the thing that a call of a model failed with, where it has such properties; errors of the AI
- * SDK's packages and of most clients do. A call is tried again after the statuses 408, 409, 429 and 5xx, after its time is
- * over, and where the network failed.
+ * The properties that the engine reads from the error of a failed model call, if it has them. The errors of the AI SDK's
+ * packages and of most clients do. A call is retried after the statuses 408, 409, 429 and 5xx, after a timeout, and after a
+ * network failure.
  */
 export interface ModelFailure {
   /** The HTTP status. `status` is read as well. */
   readonly statusCode?: number
-  /** Overrules what the status says. */
+  /** Takes precedence over the status. */
   readonly isRetryable?: boolean
-  /** `retry-after` (seconds or a date) and `retry-after-ms` are read: no new attempt begins earlier. `headers` is read as well. */
+  /** No retry begins earlier than `retry-after` (seconds or a date) or `retry-after-ms` says. `headers` is read as well. */
   readonly responseHeaders?: Readonly<Record<string, string>> | Headers
-  /** What the attempt cost all the same, where that is known. Default: nothing. */
+  /** The tokens that the failed attempt cost, if known. Default: none. */
   readonly usage?: TokenUsage
 }
 
-/** Makes the models of one provider. Credentials are its own affair and reach neither engine nor document. */
+/** Creates the models of one provider. It keeps its credentials to itself: the engine and documents never see them. */
 export interface ModelProviderAdapter {
   /** The name that selections use. */
   readonly provider: string
   /**
-   * Throws where the provider knows that it cannot serve this selection. Throw an `InvalidInputError` to tell why; of
-   * anything else only the fact goes out. Called at session start, so keep it quick.
+   * Throws if the provider cannot serve this selection. The message of an `InvalidInputError` is sent to the client; for any
+   * other error a general message is sent instead. Called at the start of a session, so keep it fast.
    */
   validate?(selection: ResolvedModelSelection): void
-  /** Makes the model. Called once for each turn and selection, so keep it cheap. */
+  /** Creates the model. Called once for each turn and selection, so keep it fast. */
   resolve(selection: ResolvedModelSelection): RuntimeModel
 }
 
-/** Prices for a million tokens each, in one currency that is the application's to choose. */
+/** Prices per million tokens, all in one currency, which the application chooses. */
 export interface ModelPrices {
   readonly input: number
   readonly output: number
-  /** Of input that came from the provider's cache. Default: that of `input`. */
+  /** Price of input that came from the provider's cache. Default: that of `input`. */
   readonly cachedInput?: number
 }
 
-/** An entry of the model catalog: which parameters a model takes, and how to make it. */
+/** An entry of the model catalog: which parameters a model takes, and how to create it. */
 export interface Model {
   readonly provider: string
   readonly name: string
   /**
-   * A Standard Schema (Zod, Valibot, ArkType) of the parameters, which must validate synchronously. What it returns is
-   * what the model gets. Default: any parameters.
+   * A Standard Schema (Zod, Valibot, ArkType) of the parameters, which must validate synchronously. The model gets what it
+   * returns. Default: any parameters.
    */
   readonly params?: StandardSchemaV1
-  /** What its tokens cost. Default: nobody knows, and no budget of cost may be set where it is used. */
+  /** What its tokens cost. Default: unknown; flows with a budget of `cost` cannot use the model then. */
   readonly prices?: ModelPrices
-  /** Makes the model. Default: the registered provider does. */
+  /** Creates the model. Default: the registered provider does. */
   create?(selection: ResolvedModelSelection): RuntimeModel
 }

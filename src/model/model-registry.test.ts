@@ -6,7 +6,7 @@ import { LimitExceededError } from '../errors/engine-errors.js'
 import type { Model, ModelProviderAdapter, ResolvedModelSelection, RuntimeModel } from './model-provider.js'
 import { ModelRegistry } from './model-registry.js'
 
-/** A model that can be told from others by `made`. */
+/** A model that is identified by `made`. */
 function model(made: string, selection: ResolvedModelSelection): RuntimeModel {
   return { ...selection, generate: async () => ({ parts: [{ type: 'text', text: made }] }) }
 }
@@ -26,14 +26,14 @@ function registryOf(providers: readonly ModelProviderAdapter[], models: readonly
   return registry
 }
 
-/** What the model of a selection says: it names what made it. */
+/** The answer of the selected model, which names what created it. */
 async function madeBy(registry: ModelRegistry, selection: ResolvedModelSelection): Promise<unknown> {
   const { parts } = await registry.resolve(selection).model.generate({} as never)
   return parts[0]
 }
 
-describe('registering', () => {
-  test('[4.4-14] a provider again keeps the one in place, unless it replaces', async () => {
+describe('registration of', () => {
+  test('[4.4-14] a provider that is already registered keeps the first one, unless replace is set', async () => {
     const registry = registryOf([provider('cloud', 'first')])
     registry.registerProviders([provider('cloud', 'second')], false)
     expect(await madeBy(registry, select('small'))).toMatchObject({ text: 'first' })
@@ -41,7 +41,7 @@ describe('registering', () => {
     expect(await madeBy(registry, select('small'))).toMatchObject({ text: 'third' })
   })
 
-  test('[4.4-15] a model again keeps the one in place, unless it replaces', async () => {
+  test('[4.4-15] a model that is already registered keeps the first one, unless replace is set', async () => {
     const entry = (made: string): Model => ({
       provider: 'cloud',
       name: 'small',
@@ -54,7 +54,7 @@ describe('registering', () => {
     expect(await madeBy(registry, select('small'))).toMatchObject({ text: 'third' })
   })
 
-  test('models of one name with different providers are different models', async () => {
+  test('models with the same name and different providers keeps both', async () => {
     const create = (selection: ResolvedModelSelection): RuntimeModel => model(selection.provider, selection)
     const registry = registryOf(
       [],
@@ -86,7 +86,7 @@ describe('registering', () => {
     ['a model without a provider', [{ name: 'small' }], noModel],
     ['a model with a blank name', [{ provider: 'cloud', name: '' }], noModel],
     [
-      'parameters that are no schema',
+      'params that are not a schema',
       [{ provider: 'cloud', name: 'small', params: { temperature: 'number' } }],
       "The params of model 'small' of provider 'cloud' must be a Standard Schema (Zod, Valibot, ArkType).",
     ],
@@ -96,7 +96,7 @@ describe('registering', () => {
     )
   })
 
-  test('a bad batch registers nothing', () => {
+  test('a list with an invalid entry registers nothing', () => {
     const registry = new ModelRegistry()
     expect(() => registry.registerProviders([provider('cloud'), provider('')], false)).toThrow()
     expect(() => registry.validate(select('small'))).toThrow(
@@ -117,8 +117,7 @@ describe('registering', () => {
 })
 
 describe('a parameter schema that validates asynchronously', () => {
-  const message =
-    "The params schema of model 'small' of provider 'cloud' validates asynchronously; pass one that does not."
+  const message = "The params schema of model 'small' of provider 'cloud' must validate synchronously."
 
   test.each([
     ['Zod', z.object({}).refine(async () => true)],
@@ -129,7 +128,7 @@ describe('a parameter schema that validates asynchronously', () => {
     )
   })
 
-  test('may reject: nobody is left waiting for it', async () => {
+  test('may reject without an unhandled rejection', async () => {
     const params: Model['params'] = {
       '~standard': { version: 1, vendor: 'test', validate: () => Promise.reject(new Error('never seen')) },
     }
@@ -137,7 +136,7 @@ describe('a parameter schema that validates asynchronously', () => {
     await new VirtualClock().settle()
   })
 
-  // Registration can only try; a schema may be synchronous for what it was tried with.
+  // Registration validates `{}` only: a schema may be synchronous for that and asynchronous for other values.
   test.each([
     ['resolves', () => Promise.resolve({ value: {} })],
     ['rejects', () => Promise.reject(new Error('never seen'))],
@@ -156,7 +155,7 @@ describe('a parameter schema that validates asynchronously', () => {
 })
 
 describe('a selection', () => {
-  test('[4.4-17] of a provider that is not registered is refused, with those that are', () => {
+  test('[4.4-17] of a provider that is not registered is refused with a list of those that are', () => {
     const registry = registryOf([provider('cloud'), provider('local')])
     const unknown = { ...select('small'), provider: 'openai' }
     const message =
@@ -174,14 +173,14 @@ describe('a selection', () => {
     ).not.toThrow()
   })
 
-  test('of a model that is not in the catalog passes, where the provider agrees', () => {
+  test('of a model that is not in the catalog is accepted if the provider accepts it', () => {
     const asked: ResolvedModelSelection[] = []
     const registry = registryOf([provider('cloud', 'cloud', { validate: (selection) => void asked.push(selection) })])
     registry.validate(select('anything', { seed: 1 }))
     expect(asked).toEqual([select('anything', { seed: 1 })])
   })
 
-  test('that the provider refuses: only the fact goes out, the rest stays in the cause', () => {
+  test('that the provider refuses: the message is a general one, and the error is its cause', () => {
     const cause = new Error('401 from https://user:secret@cloud.example')
     const registry = registryOf([
       provider('cloud', 'cloud', {
@@ -199,7 +198,7 @@ describe('a selection', () => {
     expect(() => registry.resolve(select('small'))).toThrow(error)
   })
 
-  test('that the provider refuses with an error of the package: that one passes', () => {
+  test('that the provider refuses with a FlowError: that error is thrown', () => {
     const refusal = new LimitExceededError({ limit: 'calls', value: 1, problem: 'The number of calls' })
     const registry = registryOf([
       provider('cloud', 'cloud', {
@@ -230,19 +229,19 @@ describe('a selection', () => {
 describe('an entry of the catalog', () => {
   const params = z.object({ temperature: z.number().max(1).default(0.5) })
 
-  test('[4.4-17] says no to parameters that its schema does not take', () => {
+  test('[4.4-17] refuses parameters that its schema does not accept', () => {
     const registry = registryOf([provider('cloud')], [{ provider: 'cloud', name: 'small', params }])
     expect(() => registry.validate(select('small', { temperature: 2 }))).toThrow(
       expect.objectContaining({
         code: 'INVALID_INPUT',
         message:
-          "Parameters of model 'small' of provider 'cloud' are not supported: temperature: Too big: expected number to be <=1.",
+          "The parameters of model 'small' of provider 'cloud' are not valid: temperature: Too big: expected number to be <=1.",
       }),
     )
     expect(() => registry.validate(select('small', { temperature: 1 }))).not.toThrow()
   })
 
-  test('gives the model what its schema makes of the parameters, and shows that to the provider', () => {
+  test('passes the parameters that its schema returned to the model and to validate', () => {
     const validated: unknown[] = []
     const registry = registryOf(
       [provider('cloud', 'cloud', { validate: (selection) => void validated.push(selection.params) })],
@@ -255,15 +254,15 @@ describe('an entry of the catalog', () => {
     expect(validated).toEqual([{ temperature: 0.5 }])
   })
 
-  test('may not make of them what JSON cannot carry', () => {
+  test('refuses parameters from its schema that JSON cannot carry', () => {
     const dated = z.object({}).transform(() => ({ when: new Date(0) }))
     const registry = registryOf([provider('cloud')], [{ provider: 'cloud', name: 'small', params: dated }])
     expect(() => registry.validate(select('small'))).toThrow(
-      "model 'small' of provider 'cloud' gave parameters that cannot be used: params.when is an instance of Date, which JSON cannot carry.",
+      "model 'small' of provider 'cloud' returned parameters that are not valid: params.when is an instance of Date, which JSON cannot carry.",
     )
   })
 
-  test('may make the model itself, and then needs no provider', async () => {
+  test('may create the model itself, and then needs no provider', async () => {
     const create = (selection: ResolvedModelSelection): RuntimeModel => model('the catalog', selection)
     const registry = registryOf([], [{ provider: 'cloud', name: 'small', create, params }])
     expect(await madeBy(registry, select('small'))).toMatchObject({ text: 'the catalog' })
@@ -274,7 +273,7 @@ describe('an entry of the catalog', () => {
     expect(() => registry.validate(select('large'))).toThrow('is not registered')
   })
 
-  test('that makes the model itself does not ask the provider, even where there is one', () => {
+  test('that creates the model itself does not call the provider, even if one is registered', () => {
     const refusing = provider('cloud', 'cloud', {
       validate: () => {
         throw new Error('asked')
@@ -286,13 +285,13 @@ describe('an entry of the catalog', () => {
     ).not.toThrow()
   })
 
-  test('that makes no model needs its provider', () => {
+  test('without create needs its provider', () => {
     expect(() => registryOf([], [{ provider: 'cloud', name: 'small' }]).validate(select('small'))).toThrow(
       "Model provider 'cloud' is not registered. Registered: none.",
     )
   })
 
-  test('calls create as its own method', async () => {
+  test('calls create as a method of the entry', async () => {
     class Entry implements Model {
       readonly provider = 'cloud'
       readonly name = 'small'
@@ -305,11 +304,12 @@ describe('an entry of the catalog', () => {
   })
 })
 
-describe('making a model', () => {
-  test.each([undefined, null, {}, { generate: 'text' }])('fails where what was made cannot generate: %j', (made) => {
+describe('creating a model', () => {
+  test.each([undefined, null, {}, { generate: 'text' }])('fails if the provider returns %j', (made) => {
     const nothing = expect.objectContaining({
       code: 'MODEL_ERROR',
-      message: "Model 'small' of provider 'cloud' failed. What was made for it has no method generate(request).",
+      message:
+        "Model 'small' of provider 'cloud' failed. Its provider must return a model with a method generate(request).",
     })
     const resolve = (): never => made as never
     expect(() => registryOf([provider('cloud', '', { resolve })]).resolve(select('small'))).toThrow(nothing)
@@ -317,7 +317,7 @@ describe('making a model', () => {
     expect(() => registryOf([], [entry]).resolve(select('small'))).toThrow(nothing)
   })
 
-  test('fails where making it throws; what was thrown stays in the cause', () => {
+  test('fails if the provider throws, with what was thrown as the cause', () => {
     const cause = new Error('bad key sk-12345678')
     const resolve = (): never => {
       throw cause
@@ -325,13 +325,13 @@ describe('making a model', () => {
     expect(() => registryOf([provider('cloud', '', { resolve })]).resolve(select('small'))).toThrow(
       expect.objectContaining({
         code: 'MODEL_ERROR',
-        message: "Model 'small' of provider 'cloud' failed. It could not be made.",
+        message: "Model 'small' of provider 'cloud' failed. It could not be created.",
         cause,
       }),
     )
   })
 
-  test('passes on an error of the package', () => {
+  test('throws a FlowError of the provider as it is', () => {
     const thrown = new LimitExceededError({ limit: 'models', value: 1, problem: 'The number of models' })
     const resolve = (): never => {
       throw thrown

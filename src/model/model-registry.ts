@@ -1,6 +1,6 @@
 /**
- * Which providers and models an engine knows. It says no to a selection at session start, with what is wrong and
- * what would do; it never calls a model.
+ * The providers and models of an engine. It validates selections at the start of a session, with errors that name what is
+ * wrong and what is registered; it never calls a model.
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import {
@@ -21,11 +21,11 @@ import type {
 import { copyParams } from './model-selection.js'
 import { issueText } from './schema-issues.js'
 
-/** A model, and the selection it was made for. */
+/** A model, and the selection it was created for. */
 export interface ResolvedModel {
   readonly selection: ResolvedModelSelection
   readonly model: RuntimeModel
-  /** Of its catalog entry. */
+  /** The prices in its catalog entry, if any. */
   readonly prices: ModelPrices | undefined
 }
 
@@ -54,7 +54,7 @@ export class ModelRegistry {
   }
 
   /**
-   * Says whether a selection can be served.
+   * Checks that a selection can be used.
    *
    * @throws {@link InvalidInputError} that says what is wrong.
    */
@@ -62,7 +62,7 @@ export class ModelRegistry {
     this.#check(selection)
   }
 
-  /** Checks a selection and makes its model; its parameters are those that the catalog's schema returned. */
+  /** Checks a selection and creates its model, with the parameters that the catalog's schema returned. */
   resolve(selection: ResolvedModelSelection): ResolvedModel {
     const { checked, model } = this.#check(selection)
     const failed = (detail: string, cause?: unknown): ModelError =>
@@ -72,13 +72,14 @@ export class ModelRegistry {
       resolved = model?.create === undefined ? this.#provider(checked).resolve(checked) : model.create(checked)
     } catch (cause) {
       if (FlowError.isInstance(cause)) throw cause
-      throw failed('It could not be made.', cause)
+      throw failed('It could not be created.', cause)
     }
-    if (typeof resolved?.generate !== 'function') throw failed('What was made for it has no method generate(request).')
+    if (typeof resolved?.generate !== 'function')
+      throw failed('Its provider must return a model with a method generate(request).')
     return { selection: checked, model: resolved, prices: model?.prices }
   }
 
-  /** The selection as the model will get it, its parameters as their schema returns them; and its catalog entry. */
+  /** The selection with the parameters as their schema returns them, and the catalog entry of the model. */
   #check(selection: ResolvedModelSelection): { checked: ResolvedModelSelection; model: Model | undefined } {
     const model = this.#models.get(selection.provider)?.get(selection.name)
     const provider = model?.create === undefined ? this.#provider(selection) : undefined
@@ -87,7 +88,7 @@ export class ModelRegistry {
       provider?.validate?.(checked)
     } catch (cause) {
       if (FlowError.isInstance(cause)) throw cause
-      // What a provider throws may hold hosts and keys: it stays in the cause, unless it is an error made for people.
+      // The provider's own text may contain hosts and keys: it stays in the cause. A FlowError was written for clients.
       throw invalidInput(`The ${nameOf(selection)} was refused by its provider.`, cause)
     }
     return { checked, model }
@@ -111,7 +112,7 @@ function parseParams(selection: ResolvedModelSelection, schema: StandardSchemaV1
   }
   if (result.issues !== undefined) {
     const issues = issueText(result.issues)
-    throw invalidInput(`Parameters of ${nameOf(selection)} are not supported: ${issues}.`)
+    throw invalidInput(`The parameters of ${nameOf(selection)} are not valid: ${issues}.`)
   }
   return { ...selection, params: copyParams(result.value, nameOf(selection)) }
 }
@@ -136,7 +137,7 @@ function checkModel(model: Model): void {
     const message = `The params of ${nameOf(model)} must be a Standard Schema (Zod, Valibot, ArkType).`
     throw registrationError(message)
   }
-  // A probe: whether it is accepted does not matter, only that the answer comes at once.
+  // Only to find out whether the schema validates synchronously; the result does not matter.
   const probe = model.params['~standard'].validate({})
   if (!(probe instanceof Promise)) return
   probe.catch(() => undefined)
@@ -144,7 +145,7 @@ function checkModel(model: Model): void {
 }
 
 function asynchronousSchema(model: ModelName): FlowRegistrationError {
-  return registrationError(`The params schema of ${nameOf(model)} validates asynchronously; pass one that does not.`)
+  return registrationError(`The params schema of ${nameOf(model)} must validate synchronously.`)
 }
 
 function isPrice(value: unknown): boolean {

@@ -65,14 +65,14 @@ describe('completing a selection', () => {
       expect.objectContaining({
         code: 'INVALID_INPUT',
         message:
-          "model() of step 'Ask' gave parameters that cannot be used: params.when is an instance of Date, which JSON cannot carry.",
+          "model() of step 'Ask' returned parameters that are not valid: params.when is an instance of Date, which JSON cannot carry.",
       }),
     )
   })
 })
 
-describe('what a document may hold of a selection', () => {
-  test('leaves out, at any depth, what is named like a credential', () => {
+describe('a selection in a document', () => {
+  test('has no parameters that are named like a credential, at any depth', () => {
     const hidden = {
       apiKey: 'x',
       api_key: 'x',
@@ -100,12 +100,12 @@ describe('what a document may hold of a selection', () => {
     })
   })
 
-  test('has no params where there are none', () => {
+  test('has no params if there are none', () => {
     const selection = resolveSelection({ provider: 'cloud', name: 'small' }, [], 'model()')
     expect(withoutCredentials(selection)).toEqual({ provider: 'cloud', name: 'small' })
   })
 
-  test('leaves the selection itself alone', () => {
+  test('is a copy: the selection is not changed', () => {
     const selection = select('small', { apiKey: 'x' })
     withoutCredentials(selection)
     expect(selection.params).toEqual({ apiKey: 'x' })

@@ -1,22 +1,19 @@
-/** Selections of models: completed from what a flow and a step returned, and cleaned for the document. */
+/** Model selections: completed from what a flow and a step returned, and without credentials for the session document. */
 import { InvalidInputError, invalidInput } from '../errors/engine-errors.js'
 import { copyJson, isPlainObject, type JsonObject } from '../util/json.js'
+import { isCredentialName } from '../util/patterns.js'
 import type { ModelSelection, ResolvedModelSelection } from './model-provider.js'
 
-/** Parameters are a handful of settings; deeper ones are a mistake. */
+/** Parameters are a handful of settings: deeper nesting is a programming error. */
 const maxParameterDepth = 16
 
 const noParams: JsonObject = Object.freeze({})
 
-/** Keys under which a credential could have got among the parameters. */
-const credentialName = /(api|access|private)[-_]?key|token$|secret|passw|authorization|credential|bearer/i
-
 /**
- * Completes a selection: a step's parameters are laid over the flow's where both name the same model.
+ * Completes a selection. If a step selects a model that its flow selects too, the step's parameters are merged over the flow's.
  *
- * @param bases - Those of the flow.
- *
- * @param source - Who selected it, for error messages.
+ * @param bases - The selections of the flow.
+ * @param source - What returned the selection, for error messages.
  * @throws {@link InvalidInputError}
  */
 export function resolveSelection(
@@ -33,14 +30,14 @@ export function resolveSelection(
   return { provider, name, params: copyParams({ ...inherited, ...params }, source) }
 }
 
-/** A copy of parameters that came from outside. */
+/** A validated copy of parameters that an application passed. */
 export function copyParams(params: unknown, source: string): JsonObject {
   const refuse = (problem: string, cause: Error): Error =>
-    invalidInput(`${source} gave parameters that cannot be used: ${problem}.`, cause)
+    invalidInput(`${source} returned parameters that are not valid: ${problem}.`, cause)
   return copyJson(params, 'params', maxParameterDepth, refuse) as JsonObject
 }
 
-/** `selection` as a document may hold it: parameters named like credentials are left out, at any depth. */
+/** `selection` as a document stores it: without parameters that are named like credentials, at any depth. */
 export function withoutCredentials(selection: ResolvedModelSelection): ModelSelection {
   const { provider, name, params } = selection
   if (params === noParams) return { provider, name }
@@ -52,7 +49,7 @@ function strip(value: unknown): unknown {
   if (!isPlainObject(value)) return value
   return Object.fromEntries(
     Object.entries(value)
-      .filter(([key]) => !credentialName.test(key))
+      .filter(([key]) => !isCredentialName(key))
       .map(([key, item]) => [key, strip(item)]),
   )
 }

@@ -11,7 +11,7 @@ test('issues become one line of paths and reasons', () => {
   ).toBe('names.0.first: too long; closed; Symbol(kind): odd')
 })
 
-test('of a thousand issues twenty are told, and of a long text its beginning', () => {
+test('at most twenty issues are listed, and a long text is cut off', () => {
   const issues = Array.from({ length: 1_000 }, (_, index) => ({ message: 'no', path: [index] }))
   expect(issueText(issues)).toMatch(/^0: no; 1: no; .*; 19: no; and 980 more$/)
   expect(issueText([{ message: 'x'.repeat(5_000) }])).toBe(`${'x'.repeat(2_000)}…`)

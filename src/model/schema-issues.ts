@@ -1,7 +1,7 @@
-/** What a Standard Schema found wrong, as a line for people and for models. */
+/** The issues of a Standard Schema as one line, for error messages and for feedback to models. */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 
-/** A model that goes wrong may do so a thousand times in one answer. */
+/** One answer of a model can have thousands of issues. */
 const maxIssues = 20
 const maxLength = 2_000
 

@@ -1,5 +1,5 @@
 /**
- * The public subpath `turnkeeper/prompt`: a hand-kept list of names, and nothing else.
+ * The entry point `turnkeeper/prompt`: the list of what it exports, kept by hand.
  */
 export type { PromptTemplate, PromptValue, PromptVariableName, PromptVariables } from './prompt.js'
 export { joinPrompts, promptTemplate } from './prompt.js'

@@ -1,7 +1,7 @@
 import { expectTypeOf, test } from 'vitest'
 import { joinPrompts, type PromptValue, type PromptVariables, promptTemplate } from './index.js'
 
-test('the variables are told from the literal', () => {
+test('the variables are inferred from the literal', () => {
   expectTypeOf<PromptVariables<'You speak with {{name}} of {{ company }}.'>>().toEqualTypeOf<'name' | 'company'>()
   expectTypeOf<PromptVariables<'{{\n  name\n}}{{name}}'>>().toEqualTypeOf<'name'>()
   expectTypeOf<PromptVariables<'Be brief.'>>().toEqualTypeOf<never>()
@@ -11,7 +11,7 @@ test('the variables are told from the literal', () => {
   expectTypeOf<PromptVariables<'{{constructor}} {{__proto__}}'>>().toEqualTypeOf<'constructor' | '__proto__'>()
 })
 
-test('a template takes a value for each of them, and nothing else', () => {
+test('a template takes a value for each variable, and no others', () => {
   const greet = promptTemplate('You speak with {{name}}, {{age}} years old.')
   expectTypeOf(greet).not.toBeAny()
   expectTypeOf(greet).parameters.toEqualTypeOf<[values: Readonly<Record<'name' | 'age', PromptValue>>]>()
@@ -19,19 +19,19 @@ test('a template takes a value for each of them, and nothing else', () => {
   expectTypeOf(greet).toBeCallableWith({ name: 'Ada', age: 36 })
   // @ts-expect-error age is missing
   void (() => greet({ name: 'Ada' }))
-  // @ts-expect-error there is no such variable
+  // @ts-expect-error an unknown variable
   void (() => greet({ name: 'Ada', age: 36, city: 'London' }))
   // @ts-expect-error a typo
   void (() => greet({ nmae: 'Ada', age: 36 }))
-  // @ts-expect-error a value may be undefined
+  // @ts-expect-error a value that may be undefined
   void ((name?: string) => greet({ name, age: 36 }))
-  // @ts-expect-error an object is no text
+  // @ts-expect-error an object is not a prompt value
   void (() => greet({ name: { first: 'Ada' }, age: 36 }))
   // @ts-expect-error it needs values
   void (() => greet())
 })
 
-test('a template of several lines, as a literal, is told just so', () => {
+test('the variables of a multi-line literal are inferred as well', () => {
   const desk = promptTemplate(`
     You answer for {{shop}}.
     Today is {{today}}.
@@ -42,22 +42,22 @@ test('a template of several lines, as a literal, is told just so', () => {
 test('a template without variables takes nothing', () => {
   const brief = promptTemplate('Be brief.')
   expectTypeOf(brief).parameters.toEqualTypeOf<[]>()
-  // @ts-expect-error there is nothing to fill in
+  // @ts-expect-error it has no variables
   void (() => brief({ name: 'Ada' }))
 })
 
-test('of a text that is no literal any name may be given: the rest is seen at run time', () => {
+test('a template that is not a literal accepts any name; it is checked at run time', () => {
   const loose = promptTemplate('{{name}}' as string)
   expectTypeOf(loose).parameters.toEqualTypeOf<[values: Readonly<Record<string, PromptValue>>]>()
 })
 
-test('many variables are told as well', () => {
+test('many variables are inferred', () => {
   type Ten = '{{a}} {{b}} {{c}} {{d}} {{e}} {{f}} {{g}} {{h}} {{i}} {{j}} '
   type Hundred = `${Ten}${Ten}${Ten}${Ten}${Ten}${Ten}${Ten}${Ten}${Ten}${Ten}`
   expectTypeOf<PromptVariables<Hundred>>().toEqualTypeOf<'a' | 'b' | 'c' | 'd' | 'e' | 'f' | 'g' | 'h' | 'i' | 'j'>()
 })
 
-test('joinPrompts takes texts and what is no part', () => {
+test('joinPrompts takes strings, undefined and false', () => {
   expectTypeOf(joinPrompts('One.', undefined, false)).toEqualTypeOf<string>()
   // @ts-expect-error a template has to be filled in first
   void (() => joinPrompts('One.', promptTemplate('Two.')))

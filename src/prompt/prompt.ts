@@ -1,13 +1,13 @@
 /**
- * Prompts as text: templates that are filled in strictly, and parts that are joined. What a prompt says, and when a step
- * asks for it, is the step's. Nothing is read from files.
+ * Helpers for prompts: templates whose variables must all have values, and joining parts of a prompt. Nothing is read from
+ * files.
  */
 import { FlowCodeError } from '../errors/engine-errors.js'
 
-/** What may stand in a prompt. Of anything else its author makes a text. */
+/** A value of a variable. Convert any other value to a text before. */
 export type PromptValue = string | number | boolean
 
-/** The names in the double braces of a template, told from its literal; any name where the template is no literal. */
+/** The names in the double braces of a template literal type; `string` if the type of the template is not a literal. */
 export type PromptVariables<Text extends string, Found extends string = never> = string extends Text
   ? string
   : Text extends `${string}{{${infer Rest}`
@@ -25,25 +25,30 @@ export type PromptVariableName<Inner extends string> = Inner extends `${' ' | '\
     ? PromptVariableName<Rest>
     : Inner
 
-/** Fills a template in: takes a value for each of its variables, and nothing else. */
+/** A function that fills in a template. It takes a value for each of the variables, and no others. */
 export type PromptTemplate<Variable extends string> = (
   ...values: [Variable] extends [never] ? [] : [values: Readonly<Record<Variable, PromptValue>>]
 ) => string
 
+/** Four braces stand for two; a pair of double braces is a variable; other double braces have no match. */
 const tokens = /\{{4}|\}{4}|\{\{(.*?)\}\}|\{\{|\}\}/gs
+/** The names of JavaScript variables. */
 const namePattern = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u
 
+/** More shared indentation than this is not removed. */
+const maxIndentation = 99
+
 /**
- * Makes a function that fills in a prompt. `{{name}}` is a variable, with or without spaces in the braces. Values are put in
- * as they are: braces in them mean nothing. Single braces are text; `{{{{` and `}}}}` stand for double ones.
+ * Creates a function that fills in a prompt. `{{name}}` is a variable, with or without spaces in the braces. Values are inserted
+ * as they are, including braces in them. Single braces are text; `{{{{` and `}}}}` stand for literal double braces.
  *
- * A template of several lines loses the indentation that they share, and a blank line at its beginning and at its end. Text
- * on the line of the opening backtick has no part in that.
+ * The indentation that all lines of a template share is removed, and so are a blank first line and a blank last line. The line
+ * of the opening backtick does not count for the indentation.
  *
- * @param text - The template. Of a literal the compiler knows the names, and finds one that is missing or misspelt.
- * @returns The function. It throws a `FlowCodeError` that names the variable where a value is missing, `undefined` or
- *   `null`, where it is no string, boolean or finite number, and where the template has no such variable.
- * @throws `FlowCodeError` for braces that are empty or have no other end, and where no name is between them.
+ * @param text - The template. If it is a literal, the compiler checks that the names of the values match.
+ * @returns The function. It throws a `FlowCodeError` that names the variable if a value is missing, `undefined`, `null`, or
+ *   anything else than a string, a boolean or a finite number, and if the template has no such variable.
+ * @throws `FlowCodeError` for double braces without a match, and for double braces around something that is not a name.
  * @example
  * ```ts
  * const greet = promptTemplate('You speak with {{name}} of {{company}}.')
@@ -51,44 +56,37 @@ const namePattern = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u
  * ```
  */
 export function promptTemplate<const Text extends string>(text: Text): PromptTemplate<PromptVariables<Text>> {
-  if (typeof text !== 'string') throw new FlowCodeError({ message: 'promptTemplate needs a text.' })
+  if (typeof text !== 'string') throw new FlowCodeError({ message: 'promptTemplate needs a string.' })
   const template = withoutIndentation(text)
   const refuse = (problem: string): Error => {
     const start = template.length > 40 ? `${template.slice(0, 40)}...` : template
     return new FlowCodeError({ message: `The prompt template '${start}' ${problem}.` })
   }
-  const fillIn = (put: (name: string) => string): string =>
+  const fillIn = (replacementFor: (name: string) => string): string =>
     template.replace(tokens, (token: string, inner: string | undefined) => {
-      if (inner !== undefined) return put(inner.trim())
+      if (inner !== undefined) return replacementFor(inner.trim())
       if (token.length === 4) return token.slice(2)
-      throw refuse(`has ${token} without its other end. Braces that are no variable are written ${token}${token}`)
+      const match = token === '{{' ? '}}' : '{{'
+      throw refuse(`has ${token} without ${match}. Write ${token}${token} for literal braces`)
     })
   const names = new Set<string>()
   fillIn((name) => {
-    if (!namePattern.test(name)) throw refuse(`has '${name.slice(0, 40)}' in double braces, and that is no name`)
+    if (!namePattern.test(name)) throw refuse(`has '${name.slice(0, 40)}' in double braces, which is not a valid name`)
     names.add(name)
     return ''
   })
   return function prompt(given?: unknown) {
     const values = (given ?? {}) as Readonly<Record<string, unknown>>
-    const problems: string[] = []
-    for (const name of names) {
-      const value = Object.hasOwn(values, name) ? values[name] : undefined
-      if (value === undefined || value === null) problems.push(`has no value for '${name}'`)
-      else if (typeof value !== 'string' && typeof value !== 'boolean' && !Number.isFinite(value)) {
-        problems.push(`needs a text, a boolean or a finite number for '${name}'`)
-      }
-    }
-    for (const name of Object.keys(values)) if (!names.has(name)) problems.push(`has no variable '${name}'`)
+    const problems = problemsOf(values, names)
     if (problems.length > 0) throw refuse(problems.join(', and '))
     return fillIn((name) => String(values[name]))
   }
 }
 
 /**
- * Joins the parts of a prompt with a blank line between them. Those that are `undefined`, `false` or empty are left out.
+ * Joins the parts of a prompt with blank lines between them. Parts that are `undefined`, `false` or empty are left out.
  *
- * @throws `FlowCodeError` for a part that is no text.
+ * @throws `FlowCodeError` for a part of any other type.
  * @example
  * ```ts
  * joinPrompts('You answer for a shop.', isLate && 'The parcel is late: say so first.')
@@ -98,11 +96,33 @@ export function joinPrompts(...parts: readonly (string | false | undefined)[]): 
   const wrong = parts.findIndex((part) => typeof part !== 'string' && part !== undefined && part !== false)
   if (wrong < 0) return parts.filter(Boolean).join('\n\n')
   throw new FlowCodeError({
-    message: `joinPrompts takes texts, undefined and false; part ${wrong + 1} is none of them.`,
+    message: `joinPrompts takes strings, undefined and false; part ${wrong + 1} is something else.`,
   })
 }
 
+/** What is wrong with the values for these variables. */
+function problemsOf(values: Readonly<Record<string, unknown>>, names: ReadonlySet<string>): string[] {
+  const problems: string[] = []
+  for (const name of names) {
+    const value = Object.hasOwn(values, name) ? values[name] : undefined
+    if (value === undefined || value === null) problems.push(`has no value for '${name}'`)
+    else if (!isPromptValue(value)) problems.push(`needs a string, a boolean or a finite number for '${name}'`)
+  }
+  for (const name of Object.keys(values)) if (!names.has(name)) problems.push(`has no variable '${name}'`)
+  return problems
+}
+
+function isPromptValue(value: unknown): value is PromptValue {
+  return typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value)
+}
+
 function withoutIndentation(text: string): string {
-  const shared = Math.min(99, ...Array.from(text.matchAll(/\n([ \t]*)\S/g), ([, space = '']) => space.length))
-  return text.replace(new RegExp(`\n[ \t]{0,${shared}}`, 'g'), '\n').replace(/^[ \t\r]*\n|\n[ \t]*$/g, '')
+  const indentations = Array.from(text.matchAll(/\n([ \t]*)\S/g), ([, space = '']) => space.length)
+  const shared = Math.min(maxIndentation, ...indentations)
+  const firstLineIfBlank = /^[ \t\r]*\n/
+  const lastLineIfBlank = /\n[ \t]*$/
+  return text
+    .replace(new RegExp(`\n[ \t]{0,${shared}}`, 'g'), '\n')
+    .replace(firstLineIfBlank, '')
+    .replace(lastLineIfBlank, '')
 }

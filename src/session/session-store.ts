@@ -45,9 +45,10 @@ export interface SessionStore {
   /**
    * Stores a new document. Succeeds without a change where it is stored already under the document's own revision.
    *
+   * @param stateBytes - As in {@link SessionStore.save}.
    * @throws `SessionConflictError` where the ID exists under another revision.
    */
-  create(document: SessionDocument): Promise<void>
+  create(document: SessionDocument, stateBytes?: number): Promise<void>
   /**
    * Replaces the stored document if its revision equals `expectedRevision`. Succeeds without a change where the stored
    * revision equals the document's own.
@@ -55,9 +56,11 @@ export interface SessionStore {
    * @param hint - What was only appended; a store may ignore it. It is given only where every list, but for those that it
    * names as `rewritten`, begins with what is stored under `expectedRevision`: where a flow rewrote history or messages in
    * `onRestore`, there is none.
+   * @param stateBytes - About how many bytes the context and the states of the steps take as JSON, for a store that counts what
+   * it keeps; `document.bytes` counts the rest. A store may ignore it. It is given where the engine has measured them.
    * @throws `SessionConflictError` where another revision is stored, or none.
    */
-  save(document: SessionDocument, expectedRevision: string, hint?: SessionSaveHint): Promise<void>
+  save(document: SessionDocument, expectedRevision: string, hint?: SessionSaveHint, stateBytes?: number): Promise<void>
   /**
    * Removes a document. It is not an error where there is none.
    *

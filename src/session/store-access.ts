@@ -79,6 +79,7 @@ export class StoreAccess {
    * @param hint - For the store: see {@link SessionStore.save}.
    * @param addsTurn - Whether the last entry of `history` is new: then that entry shows that the write took effect. Default
    * `false`.
+   * @param stateBytes - For the store: see {@link SessionStore.save}.
    * @throws {@link SessionConflictError} where another document is stored, or none where one was expected.
    * @throws {@link SessionStoreError} where the store failed. It is an {@link OutcomeUnknownError} where nobody knows whether
    * the write took effect.
@@ -88,6 +89,7 @@ export class StoreAccess {
     expectedRevision: string | undefined,
     hint?: SessionSaveHint,
     addsTurn = false,
+    stateBytes?: number,
   ): Promise<void> {
     const { store } = this
     const sessionId = document.id
@@ -95,7 +97,7 @@ export class StoreAccess {
       return this.#write({
         operation: 'create',
         sessionId,
-        attempt: () => store.create(document),
+        attempt: () => store.create(document, stateBytes),
         judge(found) {
           if (found === 'missing') return 'again'
           return tookEffect(found, document, addsTurn) ? 'done' : 'conflict'
@@ -105,7 +107,7 @@ export class StoreAccess {
     return this.#write({
       operation: 'save',
       sessionId,
-      attempt: () => store.save(document, expectedRevision, hint),
+      attempt: () => store.save(document, expectedRevision, hint, stateBytes),
       judge(found) {
         if (found === 'missing') return 'conflict'
         if (found.revision === expectedRevision) return 'again'

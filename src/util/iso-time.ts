@@ -1,9 +1,9 @@
-/** Times as a document stores them. Which moment that is, the caller's clock says. */
+/** Times as session documents store them. */
 
 let lastTime: number | undefined
 let lastText = ''
 
-/** Milliseconds since the epoch as ISO 8601, UTC. Turns of one millisecond share one text: writing it takes longer. */
+/** Milliseconds since the epoch as ISO 8601, UTC. The last text is kept: concurrent turns often ask for the same millisecond. */
 export function isoTime(time: number): string {
   if (time !== lastTime) {
     lastText = new Date(time).toISOString()

@@ -3,13 +3,13 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { copyJson, deepFreeze, isPlainObject, JsonError, jsonSize, utf8Length } from './json.js'
 
-/** JSON values without what copyJson treats in its own way: negative zero, and keys named __proto__. */
+/** JSON values without those that copyJson handles differently from JSON: negative zero, and keys named __proto__. */
 const jsonValues = fc
   .jsonValue({ stringUnit: 'binary' })
   .filter((value) => !JSON.stringify(value).includes('__proto__'))
   .map((value) => JSON.parse(JSON.stringify(value)))
 
-/** Any text a string can hold, halves of surrogate pairs included. */
+/** Any string, including lone surrogates. */
 const anyUnit = fc.oneof(
   fc.integer({ min: 0, max: 0xffff }),
   fc.constantFrom(0x61, 0xe9, 0x20ac, 0xd83d, 0xdbff, 0xdc00, 0xde00, 0xe000),
@@ -39,7 +39,7 @@ class Price {
 }
 
 describe('copyJson', () => {
-  test('gives what a round trip through JSON text gives', () => {
+  test('returns what a round trip through JSON text returns', () => {
     fc.assert(
       fc.property(jsonValues, (value) => {
         expect(copyJson(value, 'value', 64)).toStrictEqual(JSON.parse(JSON.stringify(value)))
@@ -60,11 +60,11 @@ describe('copyJson', () => {
     )
   })
 
-  test('makes a negative zero a plain zero, as JSON does: a state is the same before and after it was stored', () => {
+  test('turns negative zero into zero, as JSON does, so that a state is the same before and after it was stored', () => {
     expect(copyJson({ balance: -0 }, 'value', 64)).toStrictEqual({ balance: 0 })
   })
 
-  test('shares nothing with what it copied', () => {
+  test('shares no object with the original', () => {
     const original = { list: [{ name: 'first' }] }
     const copy = copyJson(original, 'value', 64)
     original.list.push({ name: 'second' })
@@ -72,24 +72,24 @@ describe('copyJson', () => {
     expect(copy).toEqual({ list: [{ name: 'first' }] })
   })
 
-  test('leaves out symbols and what is not enumerable', () => {
+  test('leaves out symbols and properties that are not enumerable', () => {
     const value = Object.defineProperty({ kept: 1, [Symbol('left out')]: 2 }, 'hidden', { value: 3 })
     expect(Reflect.ownKeys(copyJson(value, 'value', 64) as object)).toEqual(['kept'])
   })
 
-  test('takes names that mean something to JavaScript as data', () => {
+  test('copies properties with names of Object.prototype', () => {
     const names = ['toJSON', 'then', 'valueOf', 'constructor', 'hasOwnProperty', 'toString']
     const value = Object.fromEntries(names.map((name) => [name, 'data']))
     expect(copyJson(value, 'value', 64)).toEqual(value)
   })
 
-  test('takes objects without a prototype, and those of another realm', () => {
+  test('copies objects without a prototype, and objects of another realm', () => {
     const bare = Object.assign(Object.create(null), { a: 1 })
     expect(copyJson(bare, 'value', 64)).toStrictEqual({ a: 1 })
     expect(copyJson(runInNewContext('({ a: [1, { b: 2 }] })'), 'value', 64)).toStrictEqual({ a: [1, { b: 2 }] })
   })
 
-  test('takes one object in two places: that is no cycle', () => {
+  test('copies an object that occurs twice, which is not a cycle', () => {
     const shared = { a: 1 }
     expect(copyJson([shared, { shared }], 'value', 64)).toEqual([{ a: 1 }, { shared: { a: 1 } }])
   })
@@ -102,7 +102,7 @@ describe('copyJson', () => {
     ['a function', { run: () => 1 }, 'value.run is a function, which JSON cannot carry'],
     ['toJSON as a function', { toJSON: () => 1 }, 'value.toJSON is a function, which JSON cannot carry'],
     ['a symbol', { kind: Symbol('kind') }, 'value.kind is a symbol, which JSON cannot carry'],
-    ['undefined itself', undefined, 'value is undefined, which JSON cannot carry'],
+    ['undefined', undefined, 'value is undefined, which JSON cannot carry'],
     ['undefined in a list', [1, undefined], 'value[1] is undefined, which JSON cannot carry'],
     ['a hole in a list', Array(2), 'value[0] is undefined, which JSON cannot carry'],
     ['a Date', { at: new Date(0) }, 'value.at is an instance of Date, which JSON cannot carry'],
@@ -139,13 +139,13 @@ describe('copyJson', () => {
     expect(() => copyJson(value, 'value', 64)).toThrow(new JsonError(message.split(' ')[0] as string, rest(message)))
   })
 
-  test('writes the path like code', () => {
+  test('writes the path as code does', () => {
     const value = { items: [{}, { price: { 'in euro': Number.NaN } }] }
     expect(() => copyJson(value, 'state', 64)).toThrow('state.items[1].price["in euro"] is NaN')
     expect(() => copyJson({ '': { $a_1: 1n } }, 'state', 64)).toThrow('state[""].$a_1 is a bigint')
   })
 
-  test('keeps the path in a field', () => {
+  test('has the path in a field of the error', () => {
     const error = thrownBy(() => copyJson({ a: [1n] }, 'state', 64))
     expect(error).toBeInstanceOf(JsonError)
     expect((error as JsonError).path).toBe('state.a[0]')
@@ -166,13 +166,13 @@ describe('copyJson', () => {
     )
   })
 
-  test('with the limit off, says that 50 000 nested lists are too deep for the runtime', () => {
+  test('without a limit reports that 50 000 nested lists are too deep for the runtime', () => {
     expect(() => copyJson(nested(50_000), 'value', Number.POSITIVE_INFINITY)).toThrow(
       new JsonError('value', 'is nested too deep for this runtime'),
     )
   })
 
-  test('lets through what a getter throws', () => {
+  test('does not catch what a getter throws', () => {
     const value = {
       get broken(): never {
         throw new TypeError('from the getter')
@@ -208,7 +208,7 @@ describe('isPlainObject', () => {
 })
 
 describe('utf8Length', () => {
-  test('is the length that TextEncoder gives, also of halved surrogate pairs', () => {
+  test('is the length of what TextEncoder returns, also for lone surrogates', () => {
     const encoder = new TextEncoder()
     fc.assert(
       fc.property(fc.oneof(anyText, fc.string({ unit: 'binary' }), fc.string({ unit: 'grapheme' })), (text) => {
@@ -250,7 +250,7 @@ describe('jsonSize', () => {
     expect(jsonSize(value)).toBe(new TextEncoder().encode(JSON.stringify(value)).length)
   })
 
-  test('is exact for any value whose text has no escapes', () => {
+  test('is exact for any value whose JSON text has no escapes', () => {
     fc.assert(
       fc.property(jsonValues, (value) => {
         const text = JSON.stringify(value)
@@ -260,14 +260,14 @@ describe('jsonSize', () => {
     )
   })
 
-  test('counts a character that JSON escapes as itself', () => {
+  test('counts a character that JSON escapes without its escape', () => {
     expect(jsonSize('"')).toBe(3)
     expect(jsonSize({ 'a\n': 1 })).toBe(JSON.stringify({ an: 1 }).length)
   })
 })
 
 describe('deepFreeze', () => {
-  test('freezes a value down to its last object and returns it', () => {
+  test('freezes a value and everything in it, and returns it', () => {
     const value = { list: [{ name: 'first' }], nothing: null, text: 'x' }
     expect(deepFreeze(value)).toBe(value)
     expect(() => value.list.push({ name: 'second' })).toThrow(TypeError)
@@ -275,13 +275,13 @@ describe('deepFreeze', () => {
     expect(() => Object.assign(value, { text: 'changed' })).toThrow(TypeError)
   })
 
-  test('freezes below an object that is frozen already', () => {
+  test('freezes what is in an object that is already frozen', () => {
     const value = Object.freeze({ inner: { name: 'first' } })
     deepFreeze(value)
     expect(Object.isFrozen(value.inner)).toBe(true)
   })
 
-  test('returns what is no object as it is', () => {
+  test('returns a value that is not an object as it is', () => {
     expect(deepFreeze('text')).toBe('text')
     expect(deepFreeze(null)).toBe(null)
   })

@@ -1,6 +1,6 @@
 /**
- * JSON values: their types, and the one walk that decides what this package may persist. It copies what it accepts,
- * so that a value checked here cannot change afterwards. What to do about a refusal is left to the caller.
+ * JSON values: their types, and `copyJson`, which decides what this package persists. It returns a copy, so that a value cannot
+ * change after it was checked. The caller decides which error is thrown for a value that JSON cannot carry.
  */
 
 /** A value that JSON carries without loss. */
@@ -9,7 +9,7 @@ export type JsonValue = string | number | boolean | null | readonly JsonValue[] 
 /** A plain object that JSON carries without loss. */
 export type JsonObject = { readonly [key: string]: JsonValue }
 
-/** Why a value is no JSON, and where in it. `path` reads like code: `state.items[2].price`. */
+/** Why JSON cannot carry a value. `path` names the part at fault as code does: `state.items[2].price`. */
 export class JsonError extends Error {
   readonly path: string
 
@@ -19,21 +19,21 @@ export class JsonError extends Error {
   }
 }
 
-/** Whether `value` is an object written as a literal, made by `JSON.parse`, or without a prototype. */
+/** Whether `value` is an object literal, an object from `JSON.parse`, or an object without a prototype. */
 export function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (typeof value !== 'object' || value === null) return false
   const prototype: unknown = Object.getPrototypeOf(value)
-  // A literal of another realm has another Object.prototype, whose own prototype is null all the same.
+  // An object of another realm has another Object.prototype, whose prototype is null as well.
   return prototype === null || prototype === Object.prototype || Object.getPrototypeOf(prototype) === null
 }
 
 /**
- * Copies `value` as JSON would carry it: own enumerable properties, those that are `undefined` left out.
+ * Copies `value` as JSON carries it: own enumerable properties, without those that are `undefined`.
  *
  * @param path - How error messages name `value`.
  * @param maxDepth - Levels of nesting allowed; the outermost object or array is level 1.
- * @param refuse - Makes the error to throw from what is wrong: a clause that begins with the path. Default: a JsonError.
- * @throws What `refuse` makes; it names the path of the first thing JSON cannot carry.
+ * @param refuse - Creates the error to throw. `problem` is a clause that begins with the path. Default: a JsonError.
+ * @throws What `refuse` returns, for the first value that JSON cannot carry.
  */
 export function copyJson(
   value: unknown,
@@ -44,13 +44,13 @@ export function copyJson(
   try {
     return copy(value, { root: path, maxDepth, ancestors: [], keys: [] })
   } catch (error) {
-    // A RangeError only with the limit off: the stack ends before the nesting does.
+    // A RangeError can only come from a stack overflow, if the caller set no limit to the nesting.
     const cause = error instanceof RangeError ? new JsonError(path, 'is nested too deep for this runtime') : error
     throw cause instanceof JsonError && refuse !== undefined ? refuse(cause.message, cause) : cause
   }
 }
 
-/** Where the walk is: a path in words is made only for an error. */
+/** The position in the value that is copied. The text of the path is only built for an error. */
 interface Walk {
   readonly root: string
   readonly maxDepth: number
@@ -65,7 +65,7 @@ function copy(value: unknown, walk: Walk): JsonValue {
       return value
     case 'number':
       if (!Number.isFinite(value)) throw refusal(walk, `is ${value}, which JSON cannot carry`)
-      // JSON has no negative zero: a state must be the same before and after it was stored.
+      // JSON has no negative zero, and a state must be the same before and after it was stored.
       return value === 0 ? 0 : value
     case 'object':
       return value === null ? null : copyNested(value, walk)
@@ -100,7 +100,7 @@ function copyObject(value: object, walk: Walk): JsonValue {
   }
   const result: Record<string, JsonValue> = {}
   for (const key of Object.keys(value)) {
-    // Assigning it would change the prototype, and the key would be lost.
+    // An assignment would change the prototype instead, and the key would be lost.
     if (key === '__proto__') throw refusal(walk, 'has a key named __proto__, which is reserved')
     const property = value[key]
     if (property === undefined) continue
@@ -113,43 +113,47 @@ function copyObject(value: object, walk: Walk): JsonValue {
 
 function refusal({ root, keys }: Walk, problem: string): JsonError {
   let path = root
-  for (const key of keys) path += /^[A-Za-z_$][\w$]*$/.test(String(key)) ? `.${key}` : `[${JSON.stringify(key)}]`
+  for (const key of keys) path += isIdentifier(key) ? `.${key}` : `[${JSON.stringify(key)}]`
   return new JsonError(path, problem)
+}
+
+function isIdentifier(key: string | number): boolean {
+  return /^[A-Za-z_$][\w$]*$/.test(String(key))
 }
 
 function nameOfClass(value: object): string {
   return String(Object.getPrototypeOf(value).constructor?.name || 'a class')
 }
 
-/** Sets an own property; also one named `__proto__`, which an assignment would take for the prototype. */
+/** Sets an own property, also one named `__proto__`, for which an assignment would change the prototype. */
 export function setOwn(object: object, key: string, value: unknown): void {
   if (key === '__proto__') defineOwn(object, key, value)
   else (object as Record<string, unknown>)[key] = value
 }
 
-/** Makes an own property, whatever the prototype has under that name. */
+/** Defines an own property, even if the prototype has an accessor or a read-only property of that name. */
 export function defineOwn(object: object, key: string, value: unknown): void {
   Object.defineProperty(object, key, { value, enumerable: true, writable: true, configurable: true })
 }
 
-/** Bytes of `text` in UTF-8. A lone surrogate counts as the three bytes of its replacement character. */
+/** The length of `text` in UTF-8 bytes. A lone surrogate counts as the three bytes of its replacement character. */
 export function utf8Length(text: string): number {
   let bytes = text.length
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index)
     if (unit < 0x80) continue
     bytes += unit < 0x800 ? 1 : 2
-    // A pair takes four bytes: two of its units were counted already, and two are added for the first one.
+    // A surrogate pair takes four bytes: its two units counted as two, and two were added for the first one.
     if (unit >= 0xd800 && unit < 0xdc00 && (text.charCodeAt(index + 1) & 0xfc00) === 0xdc00) index++
   }
   return bytes
 }
 
-/** How many bytes `value` takes as JSON in UTF-8; a character that JSON escapes counts as itself. */
+/** The length of `value` as JSON in UTF-8 bytes. A character that JSON escapes counts without its escape. */
 export function jsonSize(value: unknown): number {
   if (typeof value === 'string') return utf8Length(value) + 2
   if (typeof value !== 'object' || value === null) return String(value).length
-  // The brackets and the commas between: one more than there are entries, but at least two.
+  // Brackets and commas: one more than there are entries, but at least two.
   if (Array.isArray(value)) {
     let size = Math.max(2, value.length + 1)
     for (const item of value) size += jsonSize(item)
@@ -160,7 +164,7 @@ export function jsonSize(value: unknown): number {
   return Math.max(2, size)
 }
 
-/** Freezes `value` and all that it holds, and returns it. Expects a tree, as {@link copyJson} makes it. */
+/** Freezes `value` and everything in it, and returns it. Expects a tree, as {@link copyJson} returns it. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) for (const item of value) deepFreeze(item)

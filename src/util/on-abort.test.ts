@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events'
 import { expect, test } from 'vitest'
 import { onAbort } from './on-abort.js'
 
-test('calls the listener when the signal fires', () => {
+test('calls the listener when the signal aborts', () => {
   const controller = new AbortController()
   let calls = 0
   onAbort(controller.signal, () => calls++)
@@ -11,7 +11,7 @@ test('calls the listener when the signal fires', () => {
   expect(calls).toBe(1)
 })
 
-test('stops listening', () => {
+test('the returned function removes the listener', () => {
   const controller = new AbortController()
   let calls = 0
   const stop = onAbort(controller.signal, () => calls++)
@@ -26,7 +26,7 @@ test('without a signal, does nothing', () => {
   expect(onAbort(undefined, () => undefined)).not.toThrow()
 })
 
-test('stopping never throws, even where the signal does', () => {
+test('removing the listener never throws, even if the signal does', () => {
   const signal = Object.assign(new EventTarget(), {
     removeEventListener: () => {
       throw new Error('stumbled')

@@ -1,8 +1,8 @@
 /**
- * Listens to a caller's signal.
+ * Calls `listener` when a signal aborts.
  *
- * @returns A function that stops listening. It never throws: what was settled must not change because a signal of the
- * caller's own making stumbles.
+ * @returns A function that removes the listener. It never throws, even if the signal is the caller's own implementation whose
+ * `removeEventListener` does: by then the outcome of the call is settled.
  */
 export function onAbort(signal: AbortSignal | undefined, listener: () => void): () => void {
   signal?.addEventListener('abort', listener)
@@ -10,7 +10,7 @@ export function onAbort(signal: AbortSignal | undefined, listener: () => void): 
     try {
       signal?.removeEventListener('abort', listener)
     } catch {
-      // Nobody is left to tell.
+      // The outcome is settled already.
     }
   }
 }

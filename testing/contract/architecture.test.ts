@@ -1,72 +1,16 @@
 /**
- * Checks that the source tree follows its import table: which area may import which, and in which way. The table
- * distinguishes types from values, and the check itself is tested on planted violations.
+ * Checks that the source tree follows the list of `.config/import-rules.ts`: which area may import which, and in which
+ * way. The list distinguishes types from values, and the check itself is tested on planted violations. No file may
+ * import itself by way of others, not even for types.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
+import { importRules, layersTable } from '../../.config/import-rules.js'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-
-interface Rule {
-  /** Areas that may be imported, in any way. The own area always may. */
-  readonly areas: readonly string[]
-  /** Areas of which only types may be imported. */
-  readonly typesOnly?: readonly string[]
-  /** Packages that may be imported; `*` is any, Node's own modules included. */
-  readonly packages: readonly string[]
-}
-
-const leaf = ['src/(leaf)', 'src/util', 'src/errors', 'src/config']
-const rules: Readonly<Record<string, Rule>> = {
-  'src/(leaf)': { areas: leaf, packages: [] },
-  'src/util': { areas: leaf, packages: [] },
-  'src/errors': { areas: leaf, packages: [] },
-  'src/config': { areas: leaf, packages: [] },
-  'src/model': { areas: ['src/(leaf)', 'src/util', 'src/errors'], packages: ['@standard-schema/spec'] },
-  'src/session': {
-    areas: ['src/(leaf)', 'src/util', 'src/errors', 'src/config'],
-    typesOnly: ['src/model'],
-    packages: [],
-  },
-  'src/flow': {
-    areas: ['src/(leaf)', 'src/util', 'src/errors', 'src/model', 'src/session'],
-    packages: ['@standard-schema/spec'],
-  },
-  // Computed: the late import of the Keyv store, which bundlers must not follow.
-  'src/stores': {
-    areas: ['src/(leaf)', 'src/util', 'src/errors', 'src/config', 'src/session'],
-    packages: ['(computed)'],
-  },
-  'src/stores/keyv': {
-    areas: ['src/(leaf)', 'src/util', 'src/errors', 'src/config', 'src/session', 'src/stores'],
-    packages: ['keyv', '@keyv/redis', '@keyv/sqlite', '@keyv/postgres', 'pg', 'lru-cache'],
-  },
-  'src/engine': {
-    areas: ['src/(leaf)', 'src/util', 'src/errors', 'src/config', 'src/model', 'src/session', 'src/flow', 'src/stores'],
-    packages: ['@standard-schema/spec'],
-  },
-  'src/compaction': {
-    areas: ['src/(leaf)', 'src/util', 'src/errors', 'src/config', 'src/model', 'src/session', 'src/flow', 'src/engine'],
-    packages: [],
-  },
-  'src/prompt': { areas: ['src/errors'], packages: [] },
-  'src/(root)': {
-    areas: [...leaf, 'src/model', 'src/session', 'src/flow', 'src/stores', 'src/engine'],
-    packages: [],
-  },
-  'adapters/fetch': { areas: ['src/(root)'], packages: [] },
-  'adapters/hono': { areas: ['src/(root)', 'adapters/fetch'], packages: ['hono'] },
-  // No package of the AI SDK, not even for types: what is needed of its specification is written down here.
-  'adapters/ai-sdk': { areas: ['src/(root)'], packages: [] },
-  // Loaded late, where `simulate` is used.
-  testing: { areas: ['src/(root)', 'src/compaction'], packages: ['fast-check'] },
-  'testing/msw': { areas: ['src/(root)', 'testing', 'adapters/fetch'], packages: ['msw'] },
-  'testing/vitest': { areas: ['src/(root)', 'testing'], packages: ['vitest'] },
-  examples: { areas: [], packages: ['*'] },
-}
 
 function areaOf(file: string): string {
   if (file === 'src/index.ts') return 'src/(root)'
@@ -75,7 +19,7 @@ function areaOf(file: string): string {
   if (top === 'src') return file.split('/').length === 2 ? 'src/(leaf)' : `src/${second}`
   // Folders of testing are part of it, but for those that are entry points.
   const area = `${top}/${second}`
-  return top === 'adapters' || Object.hasOwn(rules, area) ? area : top
+  return top === 'adapters' || Object.hasOwn(importRules, area) ? area : top
 }
 
 interface Import {
@@ -107,18 +51,25 @@ function importsOf(source: string): Import[] {
   return found
 }
 
+/** The file that a relative import names. */
+function targetOf(file: string, specifier: string): string {
+  return posix.join(posix.dirname(file), specifier).replace(/\.js$/, '.ts')
+}
+
 function violation(file: string, { specifier, typesOnly }: Import): string | undefined {
   const area = areaOf(file)
-  const rule = rules[area]
+  const rule = importRules[area]
   if (rule === undefined) return `${file}: no rule for ${area}`
   const refuse = (reason: string): string => `${file}: '${specifier}' ${reason}`
   if (!specifier.startsWith('.')) {
     const name = specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/')
-    return rule.packages.includes('*') || rule.packages.includes(name) ? undefined : refuse('is no package for here')
+    return rule.packages.includes('*') || rule.packages.includes(name)
+      ? undefined
+      : refuse('is not a package that it may import')
   }
-  const target = posix.join(posix.dirname(file), specifier).replace(/\.js$/, '.ts')
+  const target = targetOf(file, specifier)
   const targetArea = areaOf(target)
-  if (targetArea === area || rule.areas.includes(targetArea)) return undefined
+  if (targetArea === area || rule.areas.includes(targetArea) || rule.files?.includes(target)) return undefined
   if (rule.typesOnly?.includes(targetArea))
     return typesOnly ? undefined : refuse('may only be imported as `import type`')
   return refuse(`is in ${targetArea}, which ${area} may not import`)
@@ -145,7 +96,7 @@ describe('the import table', () => {
   })
 
   test('has a row for every area, and files in every area', () => {
-    expect([...new Set(governed.map(areaOf))].sort()).toEqual(Object.keys(rules).sort())
+    expect([...new Set(governed.map(areaOf))].sort()).toEqual(Object.keys(importRules).sort())
   })
 
   test.each([
@@ -180,6 +131,7 @@ describe('the import table', () => {
     ['src/compaction/a.ts', "import { a } from '../stores/a.js'"],
     ['src/unheard-of/a.ts', "import { a } from '../errors/a.js'"],
     ['adapters/fetch/a.ts', "import { a } from '../../src/engine/a.js'"],
+    ['adapters/fetch/a.ts', "import { a } from '../../src/util/json.js'"],
     ['adapters/fetch/a.ts', "import { Hono } from 'hono'"],
     ['adapters/fetch/a.ts', "import { a } from '../hono/index.js'"],
     ['adapters/hono/a.ts', "import { a } from '../../src/engine/a.js'"],
@@ -210,6 +162,8 @@ describe('the import table', () => {
     ['src/stores/a.ts', 'const a = await import(name)'],
     ['src/stores/keyv/drivers/a.ts', "import { a } from '../../../session/a.js'"],
     ['src/stores/keyv/a.ts', "import type { Keyv } from 'keyv'"],
+    ['adapters/fetch/sub/a.ts', "import { isBase64 } from '../../../src/util/patterns.js'"],
+    ['testing/a/a.ts', "import { isBase64 } from '../../src/util/patterns.js'"],
     ['adapters/hono/a.ts', "import { a } from '../fetch/a.js'"],
     ['adapters/hono/a.ts', "import { cors } from 'hono/cors'"],
     ['adapters/ai-sdk/a.ts', "import { a } from '../../src/index.js'"],
@@ -219,6 +173,68 @@ describe('the import table', () => {
     ['examples/a/a.ts', "import { a } from 'turnkeeper/testing'"],
   ])('%s accepts: %s', (file, source) => {
     expect(violations(file, source)).toEqual([])
+  })
+})
+
+test('docs/architecture.md has the table of the layers as the list says it', () => {
+  const [table] = /^\| folder \|(?:.+\n)+/m.exec(read('docs/architecture.md')) ?? []
+  expect(table?.trim()).toBe(layersTable())
+})
+
+/** One way round for each set of files that import each other, types included, in the order of the imports. */
+function circles(sources: ReadonlyMap<string, string>): string[] {
+  const found: string[] = []
+  const done = new Set<string>()
+  const path: string[] = []
+  const follow = (file: string): void => {
+    if (path.includes(file)) {
+      found.push([...path.slice(path.indexOf(file)), file].join(' > '))
+      return
+    }
+    if (done.has(file)) return
+    done.add(file)
+    path.push(file)
+    const imports = importsOf(sources.get(file) ?? '').filter(({ specifier }) => specifier.startsWith('.'))
+    for (const { specifier } of imports) follow(targetOf(file, specifier))
+    path.pop()
+  }
+  for (const file of sources.keys()) follow(file)
+  return found
+}
+
+/** Those that are still there. Take out what you have parted; add nothing. */
+const openCircles: readonly string[] = [
+  'src/flow/base-step.ts > src/flow/transition.ts > src/flow/base-step.ts',
+  'src/flow/base-step.ts > src/flow/turn.ts > src/flow/base-step.ts',
+  'testing/fake-session-store/faults.ts > testing/fake-session-store/journal.ts > testing/fake-session-store/faults.ts',
+  'testing/msw/broken-answer.ts > testing/msw/scripted-service.ts > testing/msw/broken-answer.ts',
+]
+
+describe('circles of imports', () => {
+  test('are in no other file, those of types included', () => {
+    expect(circles(new Map(everyFile.map((file) => [file, read(file)])))).toEqual(openCircles)
+  })
+
+  test.each([
+    ["import type { B } from './b.js'", "import type { A } from './a.js'"],
+    ["export { b } from './b.js'", "const a = await import('./a.js')"],
+    ["type B = import('./b.js').B", "import '../src/a.js'"],
+  ])('are seen: %s and %s', (a, b) => {
+    const sources = new Map([
+      ['src/a.ts', a],
+      ['src/b.ts', b],
+      ['src/c.ts', "import './b.js'"],
+    ])
+    expect(circles(sources)).toEqual(['src/a.ts > src/b.ts > src/a.ts'])
+  })
+
+  test('are not what two files import that import nothing', () => {
+    const sources = new Map([
+      ['src/a.ts', "import './b.js'\nimport './c.js'"],
+      ['src/b.ts', "import './c.js'"],
+      ['src/c.ts', ''],
+    ])
+    expect(circles(sources)).toEqual([])
   })
 })
 

@@ -1,11 +1,10 @@
 // Conversations whose memory is kept short, for the tests of that: one model step with a tool, a model that repeats what
-// it is told, and another one that writes summaries as the test wants them.
+// it receives, and another one that writes summaries as the test wants them.
 import {
   Flow,
   type FlowCompaction,
   type FlowConstructor,
   type FlowEngineOptions,
-  type MemorySessionRecord,
   type Message,
   type ModelProviderAdapter,
   type ModelRequest,
@@ -56,21 +55,21 @@ function chatFlow(compaction: FlowCompaction, steps: readonly StepConstructor[] 
 /** A conversation under way. */
 export interface Talk extends Harness {
   readonly events: RecordedEvent[]
-  /** What the step's model was told in each call, in short. */
-  readonly heard: string[][]
+  /** What the step's model received in each call, in short. */
+  readonly received: string[][]
   /** The requests for summaries. */
   readonly asked: ModelRequest[]
   /** How the next summaries are answered. Default: `sum 1`, `sum 2` and so on. */
   answer: SummaryAnswer
   /** The session, once a turn has answered. */
   sessionId: string
-  /** One turn; fails where it does. Resolves when it is answered, whatever goes on then. */
+  /** One turn; fails if it does. Resolves when it is answered, whatever goes on then. */
   say(text: string): Promise<void>
   /** The turns `1` to `count`, or from another one on, each after the one before is wholly done. */
   sayTurns(count: number, from?: number): Promise<void>
   /** The messages of `Chat`, in short. */
   memory(): Promise<string[]>
-  /** What was told of memories, oldest first: without what every event carries. */
+  /** The events about memories, oldest first, without the fields that every event has. */
   told(): readonly (readonly [string, object])[]
 }
 
@@ -90,13 +89,13 @@ function talk({ messages }: ModelRequest): ModelResponse {
 export function startTalk(
   compaction: FlowCompaction,
   options: FlowEngineOptions & {
-    readonly backing?: Map<string, MemorySessionRecord>
+    readonly backing?: Map<string, SessionDocument>
     readonly steps?: readonly StepConstructor[]
   } = {},
 ): Talk {
   const { steps, ...more } = options
   const asked: ModelRequest[] = []
-  const heard: string[][] = []
+  const received: string[][] = []
   const provider: ModelProviderAdapter = {
     provider: 'talk',
     resolve: ({ provider: ofProvider, name }) => ({
@@ -104,7 +103,7 @@ export function startTalk(
       name,
       async generate(request) {
         if (!name.startsWith('summarist')) {
-          heard.push(lines(request.messages))
+          received.push(lines(request.messages))
           return talk(request)
         }
         asked.push(request)
@@ -119,7 +118,7 @@ export function startTalk(
     ...underneath,
     events,
     asked,
-    heard,
+    received,
     sessionId: '',
     answer: () => answerOf(`sum ${asked.length}`),
     async say(userMessage) {

@@ -9,7 +9,6 @@ import {
   type FlowEngineOptions,
   type JsonObject,
   LogicStep,
-  type MemorySessionRecord,
   MemorySessionStore,
   reply,
   type SessionDocument,
@@ -136,7 +135,7 @@ export interface Harness {
   readonly clock: VirtualClock
   readonly store: FakeSessionStore
   /** The data underneath: hand it to another engine's store. */
-  readonly backing: Map<string, MemorySessionRecord>
+  readonly backing: Map<string, SessionDocument>
   /** The stored document as one text, for "byte for byte"; empty where nothing is stored. */
   stored(sessionId: string): Promise<string>
   /** The stored document, read past the engine and past every fault. */
@@ -151,9 +150,9 @@ const made: Harness[] = []
 
 /** Makes an engine on a store with a journal and faults, and a clock that stands still. */
 export function harness(
-  options: FlowEngineOptions & { readonly backing?: Map<string, MemorySessionRecord> } = {},
+  options: FlowEngineOptions & { readonly backing?: Map<string, SessionDocument> } = {},
 ): Harness {
-  const { backing = new Map<string, MemorySessionRecord>(), ...engineOptions } = options
+  const { backing = new Map<string, SessionDocument>(), ...engineOptions } = options
   const clock = new VirtualClock()
   const store = new FakeSessionStore({ inner: new MemorySessionStore({ backing, clock }), clock })
   const engine = new FlowEngine({ clock, sessionStore: store, ...engineOptions })
@@ -199,4 +198,9 @@ export function expectNothingLeft(): void {
     if (clock.pending !== 0) throw new Error(`${clock.pending} timers are still set.`)
     if (locked !== 0) throw new Error(`${locked} sessions are still locked.`)
   }
+}
+
+/** Forgets the engines made so far. For the start of a test file that shares its process with others. */
+export function forgetHarnesses(): void {
+  made.length = 0
 }

@@ -7,7 +7,6 @@ import {
   FlowEngine,
   type FlowEngineOptions,
   type IdKind,
-  type MemorySessionRecord,
   MemorySessionStore,
   type ModelProviderAdapter,
   type ModelSelection,
@@ -88,7 +87,7 @@ export class ConversationWorld {
     const clock = this.#waiting
     this.model = from?.model.fork(options.script, { clock }) ?? new ScriptedModel(options.script ?? [], { clock })
     this.tools = options.tools === undefined && from ? from.tools.fork() : new ToolDoubles(options.tools ?? {})
-    const data = new Map<string, MemorySessionRecord>()
+    const data = new Map<string, SessionDocument>()
     const inherited = from === undefined ? undefined : { createStore: from.#createStore, ids: from.#ids }
     this.#createStore =
       options.createStore ??

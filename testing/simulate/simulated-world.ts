@@ -8,7 +8,6 @@ import {
   FlowEngine,
   type FlowErrorCode,
   type FlowServices,
-  type MemorySessionRecord,
   MemorySessionStore,
   type ModelRequest,
   type SessionDocument,
@@ -54,7 +53,7 @@ export class SimulatedWorld {
     this.#options = options
     this.#promises = new Promises(options.mayFail)
     this.#flow = instrumentFlow(flow, { onModel: ({ provider }) => void this.providers.add(provider) })
-    const backing = new Map<string, MemorySessionRecord>()
+    const backing = new Map<string, SessionDocument>()
     const clock = new VirtualClock()
     const { services } = options
     this.#services = services === undefined ? {} : { services: services() }

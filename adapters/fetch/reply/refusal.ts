@@ -1,11 +1,15 @@
-// A request that this adapter refuses before the engine sees it. Whoever finds the fault throws one; the route handler
-// turns it into a reply. The sentences are fixed, but for numbers from the options: nothing of a request is echoed.
+// A request that this adapter refuses before the engine sees it. The function that finds the fault throws a Refusal; the
+// route handler turns it into a reply: an envelope with all five fields, as if the engine had failed it. The sentences are
+// fixed, but for numbers from the options: nothing of a request is echoed.
+import type { RunResponseType } from '../../../src/index.js'
+import type { HeaderRecord } from '../header-names.js'
+import type { StatusMode } from './statuses.js'
 
 /** Why a request is refused: the sentence for the client, and the status that `statuses: 'precise'` gives it. */
 export class Refusal extends Error {
   /** The status under `statuses: 'precise'`. Under `'contract'` it is 400, but for 404 and 405. */
   readonly preciseStatus: number
-  /** Whether body bytes may be on their way that nobody has read. */
+  /** The reader of a body that was not read to its end, or `'untouched'`; `undefined` where no bytes are left. */
   readonly unreadBody: ReadableStreamDefaultReader<Uint8Array> | 'untouched' | undefined
 
   constructor(
@@ -17,4 +21,84 @@ export class Refusal extends Error {
     this.preciseStatus = preciseStatus
     this.unreadBody = unreadBody
   }
+}
+
+/** Makes the reply to a refused request; `extraHeaders` go on top. */
+export type RefusalReply = (request: Request, refusal: Refusal, extraHeaders: HeaderRecord | undefined) => Response
+
+/**
+ * @param statuses - see the option of that name; 404 and 405 are the same in both modes
+ * @param maxDrainBytes - how much of a body that is too long is read and thrown away
+ */
+export function createRefusalReply(statuses: StatusMode, maxDrainBytes: number): RefusalReply {
+  return function replyToRefused(request, { message, preciseStatus, unreadBody }, extraHeaders) {
+    const response: RunResponseType = {
+      success: false,
+      completed: true,
+      message,
+      session: '',
+      contentType: 'text/plain',
+    }
+    const text = JSON.stringify(response)
+    const isAboutRoute = preciseStatus === 404 || preciseStatus === 405
+    const status = statuses === 'precise' || isAboutRoute ? preciseStatus : 400
+    const headers: HeaderRecord = {
+      'Content-Type': 'application/json',
+      'Chat-Reply': 'envelope',
+      'Chat-Completed': 'true',
+      ...extraHeaders,
+    }
+    if (unreadBody === undefined) return new Response(request.method === 'HEAD' ? null : text, { status, headers })
+    const draining = createDrainingBody(request, unreadBody, text, maxDrainBytes)
+    return new Response(draining.body, { status, headers: { ...headers, ...draining.headers } })
+  }
+}
+
+/**
+ * The body and the extra headers of a reply to a request whose body was too long to read. Closing the connection on unread
+ * bytes makes the operating system drop the reply as well. So the reply is sent at once and left open while a bounded rest of
+ * the body is read and thrown away, and only then ends, together with the connection.
+ *
+ * @param text - the reply
+ * @param maxDrainBytes - how much of the rest is read
+ */
+export function createDrainingBody(
+  request: Request,
+  unreadBody: NonNullable<Refusal['unreadBody']>,
+  text: string,
+  maxDrainBytes: number,
+): { readonly body: ReadableStream<Uint8Array>; readonly headers: Record<string, string> } {
+  const bytes = new TextEncoder().encode(text)
+  const reader = unreadBody === 'untouched' ? openReader(request) : unreadBody
+
+  async function drain(): Promise<void> {
+    let drained = 0
+    while (reader !== undefined && drained < maxDrainBytes) {
+      const { done, value } = await reader.read()
+      if (done) return
+      drained += value.byteLength
+    }
+    await reader?.cancel()
+  }
+
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      controller.enqueue(bytes)
+      const close = (): void => {
+        // Throws where the client went away first and the reply is closed already.
+        try {
+          controller.close()
+        } catch {}
+      }
+      drain().then(close, close)
+    },
+    cancel() {
+      reader?.cancel().catch(() => {})
+    },
+  })
+  return { body, headers: { 'Content-Length': String(bytes.byteLength), Connection: 'close' } }
+}
+
+function openReader(request: Request): ReadableStreamDefaultReader<Uint8Array> | undefined {
+  return request.body === null || request.body.locked ? undefined : request.body.getReader()
 }

@@ -39,7 +39,7 @@ describe('statusOf', () => {
     expect(passed('maxMessageBytes')).toBe(422)
   })
 
-  test('a failure without an error, or with a code from elsewhere, is 500', () => {
+  test('a failure without an error, or with an unknown code, is 500', () => {
     expect([statusOf(undefined, 'precise'), statusOf(errorOf('toString' as never), 'precise')]).toEqual([500, 500])
     expect(statusOf(undefined, 'contract')).toBe(400)
   })

@@ -2,7 +2,7 @@
 // gets the table here, by error code.
 import type { FlowError, FlowErrorCode } from '../../../src/index.js'
 
-/** How failures are told by status: see the option `statuses`. */
+/** Which status a failure has: see the option `statuses`. */
 export type StatusMode = 'contract' | 'precise'
 
 const PRECISE: ReadonlyMap<FlowErrorCode, number> = new Map([

@@ -1,15 +1,16 @@
-// Asks the application who calls. This module decides what counts as an answer, and that anything else, an error
-// included, refuses the request; what a principal may do with a session is the engine's to decide.
+// Asks the application who sent a request. This module decides what counts as an answer; anything else, an error included,
+// refuses the request. What a principal may do with a session is decided in `src/engine`.
 import type { JsonObject } from '../../../src/index.js'
 import { Refusal } from '../reply/refusal.js'
 
-/** Who calls, as `authorize` says. */
+/** Who calls, as `authorize` says. An object with any other key is refused. */
 export interface AuthorizedCaller {
   /**
    * The caller's stable name, such as a user ID; not empty. It becomes the owner of the sessions the caller starts. The
-   * session of another owner is treated as an unknown one. Without it the caller can reach only sessions without owner.
+   * session of another owner is treated as an unknown one. Leave the key out to let the caller in without an owner: then
+   * only sessions without an owner can be reached. A key whose value is `undefined` is refused.
    */
-  readonly principal?: string | undefined
+  readonly principal?: string
   /**
    * Facts about the caller for flows to read in `turn.context`, as plain JSON. They are never stored, and no `config` of
    * a client can override them. A key named `config` is not allowed.
@@ -18,43 +19,78 @@ export interface AuthorizedCaller {
 }
 
 /**
- * The option `authorize`: nothing lets the caller in without a name, a `Response` is sent as it is and refuses the
- * request, an object says who calls. If it throws, or returns anything else, nothing is run and the client gets a
- * fixed sentence. To read the body, read `request.clone()`.
+ * The option `authorize`. An object says who calls; a `Response` refuses the request and is sent as it is. **Nothing, and
+ * an object without `principal`, let the caller in without an owner**, unless `requirePrincipal` is set. If it throws, or
+ * returns anything else, nothing is run and the client gets a fixed sentence. To read the body, read `request.clone()`.
  */
 export type Authorize = (
   request: Request,
 ) => AuthorizedCaller | Response | undefined | void | Promise<AuthorizedCaller | Response | undefined | void>
 
-/** Asks `authorize`; throws a {@link Refusal} where it threw or gave no proper answer. */
+/** Asks `authorize`; throws a {@link Refusal} where it threw or did not return a valid answer. */
 export async function askAuthorize(
   authorize: Authorize,
+  requirePrincipal: boolean,
   request: Request,
   onError: (error: unknown) => void,
 ): Promise<AuthorizedCaller | Response> {
   try {
-    const answer = await authorize(request)
-    if (answer === undefined) return {}
-    if (isResponse(answer) || isCaller(answer)) return answer
-    throw new TypeError('authorize must return nothing, a Response, or { principal?: string, context?: object }.')
+    const answer: unknown = await authorize(request)
+    if (isResponse(answer)) return answer
+    const caller = answer === undefined ? {} : callerFrom(answer)
+    if (requirePrincipal && caller.principal === undefined) {
+      throw new TypeError(
+        'authorize returned no principal, which requirePrincipal asks for. To refuse a caller, return a Response.',
+      )
+    }
+    return caller
   } catch (error) {
     onError(error)
     throw new Refusal('The request could not be authorized.', 500)
   }
 }
 
-/** By its shape: some servers replace the global `Response`, and then `instanceof` misses the platform's own. */
+/** Not by `instanceof`: some servers replace the global `Response`, and the platform's own is then of another class. */
 export function isResponse(value: unknown): value is Response {
-  if (typeof value !== 'object' || value === null) return false
-  const { status, headers } = value as Partial<Response>
-  return typeof status === 'number' && typeof headers?.get === 'function'
+  return Object.prototype.toString.call(value) === '[object Response]'
 }
 
-function isCaller(value: unknown): value is AuthorizedCaller {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
-  const { principal, context } = value as { principal?: unknown; context?: unknown }
-  const isNamed = principal === undefined || (typeof principal === 'string' && principal !== '')
-  return (
-    isNamed && (context === undefined || (typeof context === 'object' && context !== null && !Array.isArray(context)))
-  )
+const FORM = 'It must return nothing, a Response, or { principal?: string, context?: object }.'
+
+/**
+ * Refuses every object that could be meant to name a caller and does not: without a principal the caller would get into
+ * the sessions of everyone else without one.
+ */
+function callerFrom(answer: unknown): AuthorizedCaller {
+  if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) {
+    throw new TypeError(`authorize returned ${nameOf(answer)}. ${FORM}`)
+  }
+  const unknown = Reflect.ownKeys(answer).find((key) => key !== 'principal' && key !== 'context')
+  if (unknown !== undefined) throw new TypeError(`authorize returned the unknown key '${String(unknown)}'. ${FORM}`)
+  const { principal, context } = answer as { readonly principal?: unknown; readonly context?: unknown }
+  const isNamed = Object.hasOwn(answer, 'principal')
+  if (isNamed && (typeof principal !== 'string' || principal === '')) {
+    throw new TypeError(
+      'authorize returned a principal that is not a non-empty string. Leave the key out to let the caller in without an owner.',
+    )
+  }
+  // Such as a Map, or a user whose fields are private: it has no keys, and would pass for an empty object.
+  if (!isNamed && !isPlain(answer)) throw new TypeError(`authorize returned an object of a class. ${FORM}`)
+  if (context !== undefined && (typeof context !== 'object' || context === null || Array.isArray(context))) {
+    throw new TypeError(`authorize returned a context that is not an object. ${FORM}`)
+  }
+  return {
+    ...(isNamed ? { principal: principal as string } : {}),
+    ...(context === undefined ? {} : { context: context as JsonObject }),
+  }
+}
+
+function nameOf(answer: unknown): string {
+  if (Array.isArray(answer)) return 'a list'
+  return answer === null ? 'null' : `a ${typeof answer}`
+}
+
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === null || Object.getPrototypeOf(prototype) === null
 }

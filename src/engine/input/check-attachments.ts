@@ -3,13 +3,11 @@
  * decides whether the model can read them; nothing is fetched or decoded here.
  */
 import { InvalidInputError, invalidInput } from '../../errors/engine-errors.js'
-import { isBase64 } from '../../flow/transition.js'
 import type { FilePart, ImagePart } from '../../model/message.js'
 import { isPlainObject, jsonSize } from '../../util/json.js'
+import { isBase64, isMediaType } from '../../util/patterns.js'
 import { type EngineLimits, limitExceeded } from '../engine-limits.js'
 
-/** Without parameters: providers compare it word for word. */
-const mediaTypes = { image: /^image\/[\w!#$&^.+-]+$/i, file: /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/ }
 /** No `@` in the authority: an address with a password would be stored with it. */
 const addressPattern = /^https?:\/\/[^\s\p{Cc}/?#\\@]+(?:[/?#\\][^\s\p{Cc}]*)?$/iu
 
@@ -38,7 +36,8 @@ function checkAttachment(given: unknown, index: number): ImagePart | FilePart {
   if (type !== 'image' && type !== 'file') throw refuse(".type must be 'image' or 'file'")
   const unknown = type === 'image' && name !== undefined ? 'name' : Object.keys(others)[0]
   if (unknown !== undefined) throw refuse(` of type '${type}' has an unknown field '${unknown}'`)
-  if (typeof mediaType !== 'string' || !mediaTypes[type].test(mediaType)) {
+  // Without parameters: providers compare it word for word.
+  if (typeof mediaType !== 'string' || !isMediaType(mediaType) || (type === 'image' && !/^image\//i.test(mediaType))) {
     const example = type === 'image' ? 'image/png' : 'application/pdf'
     throw refuse(`.mediaType must be a media type like '${example}', without parameters`)
   }

@@ -1,32 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../index.js'
 import { resolveLimits } from '../engine-limits.js'
-import { checkConfig, checkSessionId, checkTurnInput, isSessionId } from './check-input.js'
+import { checkConfig, checkSessionId, checkTurnInput } from './check-input.js'
 
 const limits = resolveLimits()
 const turn = { flowName: 'Talk', userMessage: 'hello', sessionId: undefined }
-
-describe('isSessionId', () => {
-  test('takes every visible ASCII character but the comma, and nothing else', () => {
-    const taken = Array.from({ length: 512 }, (_, code) => String.fromCharCode(code)).filter(isSessionId)
-    const expected = Array.from({ length: 94 }, (_, index) => String.fromCharCode(33 + index)).filter((c) => c !== ',')
-    expect(taken).toEqual(expected)
-    expect(taken).toHaveLength(93)
-  })
-
-  test.each([
-    [0, false],
-    [1, true],
-    [256, true],
-    [257, false],
-  ])('a length of %d: %s', (length, expected) => {
-    expect(isSessionId('x'.repeat(length))).toBe(expected)
-  })
-
-  test.each(['abc\n', '\nabc', 'abc\r\n', 'abc '])('has no line end or space at its edge: %j', (sessionId) => {
-    expect(isSessionId(sessionId)).toBe(false)
-  })
-})
 
 describe('checkSessionId', () => {
   test('[2.1-5] absent and empty ask for a new session', () => {

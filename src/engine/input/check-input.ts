@@ -5,6 +5,7 @@
 import { InvalidInputError, invalidInput } from '../../errors/engine-errors.js'
 import type { FilePart, ImagePart } from '../../model/message.js'
 import { copyJson, deepFreeze, isPlainObject, type JsonObject, jsonSize, utf8Length } from '../../util/json.js'
+import { isSessionId } from '../../util/patterns.js'
 import { type EngineLimits, limitExceeded } from '../engine-limits.js'
 import { checkAttachments } from './check-attachments.js'
 
@@ -21,14 +22,6 @@ export interface TurnInput {
   readonly signal: AbortSignal | undefined
   readonly owner: string | undefined
   readonly serverContext: JsonObject | undefined
-}
-
-/** Visible ASCII without the comma, which joins two HTTP headers into one. */
-const sessionIdPattern = /^[!-+\--~]{1,256}$/
-
-/** Whether `sessionId` could be a session's ID. */
-export function isSessionId(sessionId: string): boolean {
-  return sessionIdPattern.test(sessionId)
 }
 
 /**

@@ -282,7 +282,7 @@ describe('a budget of cost', () => {
     const { error } = await engine.execute(hello)
     expect([error?.code, error?.message]).toEqual([
       'INVALID_INPUT',
-      "Model 'large' of provider 'own' has no prices in the catalog, and a budget of cost is set.",
+      "Model 'large' of provider 'own' has no prices in the catalog, which a budget with cost needs.",
     ])
     expect(asked).toEqual([])
   })

@@ -6,7 +6,7 @@ import { FlowError } from '../../errors/flow-error.js'
 import type { CircuitBreaker } from '../../model/circuit-breaker.js'
 import type { TokenUsage } from '../../model/message.js'
 import { costOf } from '../../model/model-budget.js'
-import { readFailure } from '../../model/model-failure.js'
+import { retryAdvice } from '../../model/model-failure.js'
 import type { ModelFailure, ModelResponse, RuntimeModel } from '../../model/model-provider.js'
 import type { ResolvedModel } from '../../model/model-registry.js'
 import type { TurnControl } from '../turn/turn-control.js'
@@ -119,7 +119,7 @@ function delayAfter(
 ): number | undefined {
   const { clock, modelRetry, random, events } = control.engine
   const now = clock.now()
-  const { isRetryable, retryAfterMs } = readFailure(thrown, now)
+  const { isRetryable, retryAfterMs } = retryAdvice(thrown, now)
   if (!isRetryable || (FlowError.isInstance(thrown) && thrown.code !== 'MODEL_ERROR')) {
     // A provider that refuses a request works.
     if (breaker.succeeded()) events.emit('circuit:closed', { provider, at: now })
@@ -130,7 +130,7 @@ function delayAfter(
   const longest = Math.min(modelRetry.maxDelayMs, modelRetry.baseDelayMs * 2 ** (attempt - 1))
   const delayMs = Math.max(retryAfterMs, Math.floor(random() * longest) || 0)
   // There is no waiting for an attempt that would come after the deadline, or find the circuit open.
-  if (now + delayMs >= control.deadlineAt || breaker.isShutAt(now + delayMs)) return undefined
+  if (now + delayMs >= control.deadlineAt || breaker.isOpenAt(now + delayMs)) return undefined
   draft.budget?.check(draft.usage, now + delayMs)
   return delayMs
 }

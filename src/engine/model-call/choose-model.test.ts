@@ -150,7 +150,7 @@ describe('at session start', () => {
     ]
     const strict = { provider: 'own', name: 'strict', params: z.strictObject({}) }
     expect(await refused(params, { models: [strict] })).toBe(
-      "Parameters of model 'strict' of provider 'own' are not supported: Unrecognized key: \"heat\".",
+      "The parameters of model 'strict' of provider 'own' are not valid: Unrecognized key: \"heat\".",
     )
   })
 })

@@ -131,7 +131,7 @@ describe('a memory namespace', () => {
     await conversation.say('Hi')
     conversation.expectError(
       'FLOW_ERROR',
-      "The memory namespace of step 'Broken' must be a string that is not empty, and not '__proto__'.",
+      "The memory namespace of step 'Broken' must be a non-empty string other than '__proto__'.",
     )
   })
 

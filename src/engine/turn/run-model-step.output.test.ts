@@ -264,9 +264,9 @@ describe('a schema that cannot be used fails before anything is loaded', () => {
       'without JSON Schema',
       v.object({}),
       {},
-      "The output schema of step 'Talk' (valibot) cannot give its JSON Schema. Wrap it (Valibot: toStandardJsonSchema), or pass outputJsonSchema.",
+      "The output schema of step 'Talk' (valibot) cannot be converted to JSON Schema. Wrap it (Valibot: toStandardJsonSchema), or pass outputJsonSchema.",
     ],
-    ['that has none', z.date(), {}, "The output schema of step 'Talk' has no JSON Schema:"],
+    ['that has none', z.date(), {}, "The output schema of step 'Talk' cannot be converted to JSON Schema:"],
     ['null', null, {}, "The output of step 'Talk' must be a Standard Schema (Zod, Valibot, ArkType)."],
     ['a text', 'string', {}, "The output of step 'Talk' must be a Standard Schema (Zod, Valibot, ArkType)."],
     [
@@ -279,7 +279,7 @@ describe('a schema that cannot be used fails before anything is loaded', () => {
       'with something that is not a JSON Schema',
       z.any(),
       { outputJsonSchema: 'object' },
-      "The output schema of step 'Talk' has a JSON Schema that is no object.",
+      "The output schema of step 'Talk' has a JSON Schema that is not an object.",
     ],
     ...[-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '2', null].map(
       (maxRepairs): [string, unknown, object, string] => [

@@ -6,7 +6,7 @@ import { flowCodeError } from '../../errors/engine-errors.js'
 import { message, namespaceOf, textMessage } from '../../flow/conversation-memory.js'
 import { Step } from '../../flow/step.js'
 import type { Tool } from '../../flow/tool.js'
-import { Transition } from '../../flow/transition.js'
+import { returnsToModel, Transition } from '../../flow/transition.js'
 import type { TextPart, ToolCallPart, ToolDefinition } from '../../model/message.js'
 import type { ResolvedModel } from '../../model/model-registry.js'
 import { chooseModel } from '../model-call/choose-model.js'
@@ -43,7 +43,7 @@ export async function runModelStep(
   const namespace = namespaceOf(step, stepId)
   const output = outputOf(step, stepId)
   let repairs = 0
-  memory.hear(namespace, turn.message, turn.number, turn.attachments)
+  memory.appendUserMessage(namespace, turn.message, turn.number, turn.attachments)
   for (;;) {
     const tools = await toolsOf(control, draft, turn, step)
     const system = await systemPrompt(control, draft, turn, step)
@@ -155,7 +155,7 @@ async function takeAnswer(
   if (!Transition.isInstance(reply)) {
     throw flowCodeError(`onReply of step '${stepId}' must return a text, retry(...) or a transition.`)
   }
-  if (reply.fields.kind === 'stay') return { reason: 'reply', problem: retryReason(reply, stepId) }
+  if (returnsToModel(reply)) return { reason: 'reply', problem: retryReason(reply, stepId) }
   memory.append(namespace, message('assistant', said, turn.number))
   return { transition: reply }
 }

@@ -118,7 +118,7 @@ describe('stay', () => {
     conversation.expectError('FLOW_ERROR', `Step 'Start' returned stay() without a text from ${name}.`)
   })
 
-  test('from onReply lets the model answer again, as retry does', async () => {
+  test('from onReply has the model answer again, as retry does', async () => {
     await using staying = await returning('onReply', stay('Better, please.'))
     staying.expectReply('Second.')
     await using retrying = await returning('onReply', retry('Better, please.'))
@@ -133,6 +133,38 @@ describe('stay', () => {
   test.each([stay(), stay('Noted.'), retry('Noted.')])('from a tool lets the model go on (%#)', async (transition) => {
     await using conversation = await returning('tool', transition)
     conversation.expectReply('Second.')
+  })
+})
+
+describe('retry', () => {
+  /** A step whose model always fails, and which returns the transition for that. */
+  const failing = (transition: Transition): Conversation => {
+    class Start extends Step {
+      static override readonly id = 'Start'
+      override onModelError() {
+        return transition
+      }
+    }
+    return new Conversation(flowOf(Start, Next), { script: upTo({ error: new Error('down') }) })
+  }
+
+  test.each(['run', 'onEnter'])('is an error from %s, where no model answers', async (name) => {
+    const { flow, script } = (places[name] as (typeof places)[string])(retry('Better, please.'))
+    await using conversation = new Conversation(flow, { script })
+    await conversation.say('Hello')
+    conversation.expectError(
+      'FLOW_ERROR',
+      `Step 'Start' returned retry() from ${name}. Only onReply and tools may: return reply(text) to answer the user.`,
+    )
+  })
+
+  test('is an error from onModelError, where no model answered', async () => {
+    await using conversation = failing(retry('Once more.'))
+    await conversation.say('Hello')
+    conversation.expectError(
+      'FLOW_ERROR',
+      "Step 'Start' returned retry() from onModelError or onModelBlocked. Only onReply and tools may: return reply(text) to answer the user.",
+    )
   })
 })
 

@@ -36,7 +36,7 @@ export async function runSteps(control: TurnControl, input: TurnInput, draft: Tu
       const outcome = await runModelStep(control, draft, turn, step)
       if ('text' in outcome) draft.answer = { text: outcome.text, from: stepId, remembered: true }
       else {
-        const target = applyTransition(draft, outcome.transition, stepId, 'a tool, onReply or a hook')
+        const target = applyTransition(draft, outcome.transition, stepId, 'onModelError or onModelBlocked')
         if (target !== undefined) await move(control, draft, turn, target, outcome.transition)
       }
     }
@@ -78,6 +78,11 @@ function applyTransition(draft: TurnDraft, { fields }: Transition, from: string,
   if (kind === 'go' || kind === 'finish') {
     if (reply !== undefined) draft.answer = { text: reply, from, remembered: false }
     return kind === 'finish' ? draft.steps.end : draft.steps.idOf(target ?? '')
+  }
+  if (kind === 'retry') {
+    throw flowCodeError(
+      `Step '${from}' returned retry() from ${place}. Only onReply and tools may: return reply(text) to answer the user.`,
+    )
   }
   const text = kind === 'reply' ? reply : feedback
   if (text === undefined) {
@@ -175,7 +180,7 @@ function remember(draft: TurnDraft, turn: TurnView): void {
   const namespace = namespaceOf(step, stepId)
   // A model cannot read bytes in base64.
   const text = reply.encoding === undefined ? reply.text : `[${reply.contentType}]`
-  memory.hear(namespace, turn.message, turn.number, turn.attachments)
+  memory.appendUserMessage(namespace, turn.message, turn.number, turn.attachments)
   // Where a transition sent the very text that the model had said, it is in memory already.
   const last = memory.last(namespace)
   const part = last?.parts[0]

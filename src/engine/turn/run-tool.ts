@@ -5,7 +5,7 @@
 import { ToolExecutionError } from '../../errors/engine-errors.js'
 import { FlowError } from '../../errors/flow-error.js'
 import { type Tool, type ToolCall, ToolError } from '../../flow/tool.js'
-import { Transition } from '../../flow/transition.js'
+import { returnsToModel, Transition } from '../../flow/transition.js'
 import type { Turn } from '../../flow/turn.js'
 import type { ToolCallPart, ToolResultPart } from '../../model/message.js'
 import { issueText } from '../../model/schema-issues.js'
@@ -85,9 +85,8 @@ async function validateAndExecute(
   }
   control.check()
   if (!Transition.isInstance(returned)) return { result: toolResult(call, resultOf(tool, returned, control)) }
-  const { kind, feedback } = returned.fields
-  const result = toolResult(call, feedback ?? done)
-  return kind === 'stay' ? { result } : { result, transition: returned }
+  const result = toolResult(call, returned.fields.feedback ?? done)
+  return returnsToModel(returned) ? { result } : { result, transition: returned }
 }
 
 function asToolError(tool: Tool, thrown: unknown): FlowError {

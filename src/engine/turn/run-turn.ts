@@ -37,7 +37,7 @@ export async function runTurn(control: TurnControl, input: TurnInput): Promise<E
     control.end()
   }
   const { engine, startedAt } = control
-  if (engine.events.has('turn:end')) {
+  if (engine.events.hasListeners('turn:end')) {
     const { success, completed } = result.response
     control.report('turn:end', { durationMs: engine.clock.now() - startedAt, success, completed })
   }
@@ -85,7 +85,7 @@ async function commit(control: TurnControl, input: TurnInput, draft: TurnDraft):
   const document = draft.toDocument(revision, clock.now(), input.userMessage)
   // From now on the turn waits only for the store, whose operations have their own deadlines.
   control.finishWork()
-  await session.access.write(document, storedRevision, draft.hint(), true)
+  await session.access.write(document, storedRevision, draft.hint(), true, draft.stateBytes)
   control.report(storedRevision === undefined ? 'session:created' : 'session:saved', {})
   if (completed) control.report('session:completed', {})
   compaction?.committed(document)

@@ -161,7 +161,7 @@ export class TurnControl implements RunningTurn {
 
   /** Whether anybody receives what {@link emit} emits. Where nobody does, the payload need not be made. */
   hasListeners(name: EngineEventName): boolean {
-    return this.#aborted === undefined && this.engine.events.has(name)
+    return this.#aborted === undefined && this.engine.events.hasListeners(name)
   }
 
   /** Emits an event of the work, unless the turn was aborted. */
@@ -172,7 +172,7 @@ export class TurnControl implements RunningTurn {
   /** Emits an event in any case: how the turn began and how it was settled. */
   report<Name extends EngineEventName>(name: Name, extra: Extra<Name>): void {
     const { events, clock } = this.engine
-    if (!events.has(name)) return
+    if (!events.hasListeners(name)) return
     const { sessionId, flowName, turnId } = this
     events.emit(name, { sessionId, flowName, turnId, at: clock.now(), ...extra } as unknown as EngineEventMap[Name])
   }

@@ -63,6 +63,8 @@ export class TurnDraft implements StepRuntime {
   addedPrompt: string | undefined
   contentType: string | undefined
   encoding: 'base64' | undefined
+  /** About how many bytes context and states take as JSON, as {@link toDocument} measured them. */
+  stateBytes: number | undefined
   /** `undefined` until the turn has a reply. */
   answer: Answer | undefined
   readonly #limits: EngineLimits
@@ -190,7 +192,8 @@ export class TurnDraft implements StepRuntime {
     const steps = this.#storedSteps()
     const isContextChanged = this.flow.context !== base.flow.context
     const context = isContextChanged ? storableContext(this.flow.context, limits) : base.flow.context
-    if (bytes + sizeOfSteps(steps) + sizeOf(context) > limits.maxSessionBytes) {
+    this.stateBytes = sizeOfSteps(steps) + sizeOf(context)
+    if (bytes + this.stateBytes > limits.maxSessionBytes) {
       throw limitExceeded(limits, 'maxSessionBytes', 'The session')
     }
     return {

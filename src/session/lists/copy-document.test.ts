@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { documentOf } from '../../../testing/contract/session-bench.js'
 import { decodeSession } from '../session-codec.js'
 import type { SessionDocument } from '../session-document.js'
-import { copyDocument, freezeLists } from './copy-document.js'
-import { isFrozenList, isSharedList, shareList } from './shared-lists.js'
+import { copyDocument, frozenCopy } from './copy-document.js'
+import { shareList } from './shared-lists.js'
 
 const throughJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
 
@@ -28,6 +28,12 @@ describe('the copy of a document', () => {
         const document = { ...base, ...head, error, flow: { ...base.flow, ...flow } } as unknown as SessionDocument
         expect(JSON.stringify(copyDocument(document))).toBe(JSON.stringify(document))
         expect(copyDocument(document)).toEqual(throughJson(document))
+        const frozen = frozenCopy(document)
+        expect(JSON.stringify(frozen)).toBe(JSON.stringify(document))
+        expectFrozen(frozen)
+        const next = frozenCopy({ ...frozen, flow: { ...frozen.flow, steps: {} } }, frozen)
+        expect(JSON.stringify(next)).toBe(JSON.stringify({ ...frozen, flow: { ...frozen.flow, steps: {} } }))
+        expectFrozen(next)
       }),
       { numRuns: 300 },
     )
@@ -41,7 +47,7 @@ describe('the copy of a document', () => {
   ])('takes a document with %s as JSON does', (_name, change) => {
     const document = { ...documentOf('s', '1-a'), ...change } as unknown as SessionDocument
     expect(copyDocument(document)).toEqual(throughJson(document))
-    expect(() => freezeLists(copyDocument(document))).not.toThrow()
+    expect(frozenCopy(document)).toEqual(throughJson(document))
   })
 
   test('keeps a key named __proto__', () => {
@@ -62,25 +68,39 @@ describe('the copy of a document', () => {
   })
 })
 
-describe('freezing the lists', () => {
-  test('freezes history, messages and sequence down to the last value, and vouches for none', () => {
-    const document = freezeLists(copyDocument(documentOf('s', '1-a')))
-    const lists = [document.history, document.flow.sequence, document.flow.memory.Ask?.messages ?? []]
-    for (const list of lists) {
-      expect(isFrozenList(list)).toBe(true)
-      expect(isSharedList(list)).toBe(false)
-      expect(Object.isFrozen(list[0])).toBe(true)
+describe('the frozen copy of a document', () => {
+  test('shares nothing with the document but frozen lists, and leaves it as it was', () => {
+    const document = documentOf('s', '1-a', { history: shareList([]) })
+    const copy = frozenCopy(document)
+    expect(copy.history).toBe(document.history)
+    for (const part of [document, document.error, document.usage, document.flow, document.flow.context]) {
+      expect(Object.isFrozen(part)).toBe(false)
     }
-    expect(Object.isFrozen(document.flow.memory.Ask?.messages[0]?.parts[0])).toBe(true)
-    expect(Object.isFrozen(document)).toBe(false)
+    ;(document.flow.context as { config: { language: string } }).config.language = 'de'
+    expect(copy.flow.context).toEqual({ config: { language: 'en' } })
   })
 
-  test.each(['history', 'flow.sequence', 'flow.memory', 'flow.memory.Ask'])('stands a document with no %s', (path) => {
-    const document = throughJson(documentOf('s', '1-a')) as Record<string, unknown>
-    const keys = path.split('.')
-    const owner = keys.slice(0, -1).reduce((value, key) => value[key] as Record<string, unknown>, document)
-    owner[keys.at(-1) as string] = null
-    expect(() => freezeLists(document as unknown as SessionDocument)).not.toThrow()
+  test('shares what is the very same object in the copy before it, at each level', () => {
+    const first = frozenCopy(documentOf('s', '1-a'))
+    const { flow } = first
+    const steps = { ...flow.steps, Pay: { state: {} } }
+    const second = frozenCopy({ ...first, usage: { ...first.usage }, flow: { ...flow, steps } }, first)
+    expect(second.error).toBe(first.error)
+    expect(second.history).toBe(first.history)
+    expect(second.flow.context).toBe(flow.context)
+    expect(second.flow.memory).toBe(flow.memory)
+    expect(second.flow.steps.Ask).toBe(flow.steps.Ask)
+    expect(second.usage).not.toBe(first.usage)
+    expect(second.flow.steps.Pay).not.toBe(steps.Pay)
+    expectFrozen(second)
+  })
+
+  test('does not take what objects inherit for what the copy before it had', () => {
+    const first = frozenCopy(documentOf('s', '1-a'))
+    const context = JSON.parse('{"constructor":{"a":1},"__proto__":{"b":2}}')
+    const second = frozenCopy({ ...first, flow: { ...first.flow, context } }, first)
+    expect(JSON.stringify(second.flow.context)).toBe(JSON.stringify(context))
+    expectFrozen(second)
   })
 })
 
@@ -121,3 +141,10 @@ describe('the copy that a hook may change', () => {
     expect(Object.keys(copy.flow.steps)).toEqual(['__proto__'])
   })
 })
+
+/** Expects a value, and all that it holds, to be frozen. */
+function expectFrozen(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return
+  expect(Object.isFrozen(value)).toBe(true)
+  for (const inner of Object.values(value)) expectFrozen(inner)
+}

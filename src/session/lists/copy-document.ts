@@ -1,42 +1,50 @@
 /**
- * A document's copy, as a store that writes JSON would give it back, in less time: what is frozen all the way down
- * need not be copied.
+ * A document's copy, as a store that writes JSON would give it back, in less time: lists that are known to be frozen all
+ * the way down are shared, and a frozen copy shares what it has in common with the copy before it.
  */
 import { isPlainObject, setOwn } from '../../util/json.js'
 import type { SessionDocument } from '../session-document.js'
-import { freezeList, isFrozenList } from './shared-lists.js'
+import { isFrozenList } from './shared-lists.js'
 
-/** A copy of `document` that shares with it nothing but frozen lists. */
+/** A copy of `document` that may be changed: it shares with it nothing but frozen lists. */
 export function copyDocument(document: SessionDocument): SessionDocument {
-  // The outer two levels are spread here, one shape each: faster than the walk below, which meets all shapes.
+  return copyOuterLevels(document, undefined, (value) => value)
+}
+
+/**
+ * A copy of `document`, frozen all the way down.
+ *
+ * @param previous - Such a copy, of the document that `document` goes on from: what is the very same object in both is
+ * shared. Default: nothing is.
+ */
+export function frozenCopy(document: SessionDocument, previous?: SessionDocument): SessionDocument {
+  return copyOuterLevels(document, previous, Object.freeze)
+}
+
+/** Makes a copy what it is to be: returns it as it is, or frozen. */
+type Finish = <T extends object>(copy: T) => T
+
+/** The outer two levels are spread, one shape each: faster than the walk below, which meets all shapes. */
+function copyOuterLevels(
+  document: SessionDocument,
+  previous: SessionDocument | undefined,
+  finish: Finish,
+): SessionDocument {
   const copy: { flow: unknown } = { ...document, flow: null }
-  copyFields(copy)
+  copyFields(copy, previous, finish)
   const { flow } = document
-  copy.flow = isPlainData(flow) ? copyFields({ ...flow }) : copyValue(flow)
-  return copy as SessionDocument
-}
-
-/** Freezes the lists of `document` that only grow, so that copies of it share them. */
-export function freezeLists(document: SessionDocument): SessionDocument {
-  // A store keeps what it is given; whether it is a document is for its reader to say.
-  const { history, flow } = document as { history?: unknown; flow?: { memory?: unknown; sequence?: unknown } }
-  freeze(history)
-  freeze(flow?.sequence)
-  for (const namespace of Object.values(flow?.memory ?? {}))
-    freeze((namespace as { messages?: unknown } | null)?.messages)
-  return document
-}
-
-function freeze(list: unknown): void {
-  if (Array.isArray(list)) freezeList(list)
+  copy.flow = isPlainData(flow)
+    ? finish(copyFields({ ...flow }, previous?.flow, finish))
+    : copyValue(flow, undefined, finish)
+  return finish(copy as SessionDocument)
 }
 
 /** Puts copies in place of the values of `object`, and returns it. */
-function copyFields(object: object): object {
+function copyFields(object: object, previous: unknown, finish: Finish): object {
   const fields = object as Record<string, unknown>
   for (const key in fields) {
     const value = fields[key]
-    const copy = copyValue(value)
+    const copy = copyValue(value, fieldOf(previous, key), finish)
     if (copy === undefined) delete fields[key]
     else if (!Object.is(copy, value)) fields[key] = copy
   }
@@ -44,30 +52,37 @@ function copyFields(object: object): object {
 }
 
 /** As JSON would carry it; `undefined` for what JSON leaves out. */
-function copyValue(value: unknown): unknown {
+function copyValue(value: unknown, previous: unknown, finish: Finish): unknown {
   if (typeof value === 'string' || typeof value === 'boolean' || value === null) return value
   if (typeof value === 'number') return Number.isFinite(value) ? value + 0 : null
-  if (Array.isArray(value)) return isFrozenList(value) ? value : copyList(value)
-  if (isPlainData(value)) return copyObject(value)
+  if (typeof value === 'object' && value === previous) return value
+  if (Array.isArray(value)) return isFrozenList(value) ? value : copyList(value, finish)
+  if (isPlainData(value)) return copyObject(value, previous, finish)
   const text: string | undefined = JSON.stringify(value)
-  return text === undefined ? undefined : JSON.parse(text)
+  return text === undefined ? undefined : copyValue(JSON.parse(text), undefined, finish)
 }
 
 function isPlainData(value: unknown): value is Record<string, unknown> {
   return isPlainObject(value) && typeof value.toJSON !== 'function'
 }
 
-function copyList(list: readonly unknown[]): unknown[] {
+function copyList(list: readonly unknown[], finish: Finish): readonly unknown[] {
   const copy: unknown[] = []
-  for (const item of list) copy.push(copyValue(item) ?? null)
-  return copy
+  for (const item of list) copy.push(copyValue(item, undefined, finish) ?? null)
+  return finish(copy)
 }
 
-function copyObject(object: Record<string, unknown>): Record<string, unknown> {
+function copyObject(object: Record<string, unknown>, previous: unknown, finish: Finish): Record<string, unknown> {
   const copy = {}
   for (const key in object) {
-    const value = copyValue(object[key])
+    const value = copyValue(object[key], fieldOf(previous, key), finish)
     if (value !== undefined) setOwn(copy, key, value)
   }
-  return copy
+  return finish(copy)
+}
+
+/** The own property of what may be an object. */
+function fieldOf(object: unknown, key: string): unknown {
+  if (typeof object !== 'object' || object === null || !Object.hasOwn(object, key)) return undefined
+  return (object as Record<string, unknown>)[key]
 }

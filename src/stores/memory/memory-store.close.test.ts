@@ -29,17 +29,17 @@ describe('close', () => {
     expect(await other.load('s')).toEqual(documentOf('s', '1-a'))
   })
 
-  test('a session may be let go after it', async () => {
+  test('a session may be released after it', async () => {
     const store = new MemorySessionStore({ maxSessions: 1 })
     await store.create(documentOf('s', '1-a'))
-    const letGo = store.hold('s')
+    const release = store.hold('s')
     await store.create(documentOf('t', '1-a'))
     await store.close()
-    expect(letGo).not.toThrow()
+    expect(release).not.toThrow()
     expect(store.hold('s')).not.toThrow()
   })
 
-  test('no listener hears of evictions after it', async () => {
+  test('no listener is called after it', async () => {
     const one = new MemorySessionStore({ maxSessions: 1 })
     const evicted: string[] = []
     one.onEvicted((id) => evicted.push(id))

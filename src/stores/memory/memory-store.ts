@@ -1,37 +1,36 @@
 /**
- * Sessions in this process: the default store, and the reference for what a store does. A document is copied on its
- * way in and out, so that nothing is shared but history and messages, which only grow and are frozen. What is lost with
- * the process is lost.
+ * Sessions in this process: the default store, and the reference for what a store does. A document is copied once, on its
+ * way in, and frozen; every load returns that copy. What is stored is lost with the process.
  */
 import { type Clock, systemClock } from '../../config/clock.js'
 import { SessionConflictError } from '../../errors/session-errors.js'
-import { copyDocument, freezeLists } from '../../session/lists/copy-document.js'
+import { frozenCopy } from '../../session/lists/copy-document.js'
 import type { SessionDocument } from '../../session/session-document.js'
-import type { SessionStore, SessionStoreGuarantees } from '../../session/session-store.js'
+import type { SessionSaveHint, SessionStore, SessionStoreGuarantees } from '../../session/session-store.js'
 import { withDefaults } from '../../util/options.js'
-import { BoundedSessions } from './bounded-sessions.js'
-import { type MemorySessionRecord, WarmSessions } from './warm-sessions.js'
+import { SessionCache } from './session-cache.js'
 
-export type { MemorySessionRecord } from './warm-sessions.js'
-
-/** Where a {@link MemorySessionStore} keeps its records: a bounded map of its own, or whatever behaves like a Map. */
+/** Where a {@link MemorySessionStore} keeps its documents: a bounded cache of its own, or whatever behaves like a Map. */
 export interface MemorySessionBacking {
-  /** The record of a session, if there is one. */
-  get(sessionId: string): MemorySessionRecord | undefined
-  /** Stores a record, in place of any other. */
-  set(sessionId: string, record: MemorySessionRecord): unknown
-  /** Removes a record, and says whether there was one. */
+  /** The document of a session, if there is one. */
+  get(sessionId: string): SessionDocument | undefined
+  /** Stores a document, in place of any other. It is frozen; `stateBytes` is that of {@link SessionStore.save}. */
+  set(sessionId: string, document: SessionDocument, stateBytes?: number): unknown
+  /** Removes a document, and says whether there was one. */
   delete(sessionId: string): boolean
-  /** Optional: how many records there are. One in 16 stays ready to use, and no fewer than 64; the others are packed. */
-  readonly size?: number
-  /** Optional, for one that drops sessions: keeps one until the returned function is called. */
+  /** Optional, for one that evicts sessions: keeps one until the returned function is called. */
   hold?(sessionId: string): () => void
 }
 
 /** What the constructor of {@link MemorySessionStore} takes. */
 export interface MemorySessionStoreOptions {
-  /** Sessions kept; beyond it the one used longest ago is dropped. `Infinity` keeps all. Default 10 000. */
+  /** Sessions kept; beyond it the one used longest ago is evicted. `Infinity` keeps all. Default 10 000. */
   readonly maxSessions?: number
+  /**
+   * About how many bytes of memory the sessions take together; beyond it those used longest ago are evicted. A single session
+   * that is larger is kept until another one needs its place. `Infinity`: no bound. Default 134 217 728 (128 MiB).
+   */
+  readonly maxBytes?: number
   /** Milliseconds that a session is kept after its last save. Default: for ever. */
   readonly ttlMs?: number
   /** The clock that `ttlMs` goes by. Default: the machine's. */
@@ -40,8 +39,10 @@ export interface MemorySessionStoreOptions {
   readonly backing?: MemorySessionBacking
 }
 
+const defaults = { maxSessions: 10_000, maxBytes: 128 * 1024 * 1024, ttlMs: Number.POSITIVE_INFINITY }
+
 /**
- * A store in memory, bounded, with compare-and-swap within this process.
+ * A store in memory, bounded, with compare-and-swap within this process. The documents that it returns are frozen.
  *
  * @example
  * ```ts
@@ -51,53 +52,64 @@ export interface MemorySessionStoreOptions {
 export class MemorySessionStore implements SessionStore {
   readonly guarantees: SessionStoreGuarantees = { compareAndSwap: 'process', durable: false }
   readonly #evictedListeners = new Set<(sessionId: string) => void>()
-  readonly #warm = new WarmSessions(() => this.#backing?.size ?? 0)
   #backing: MemorySessionBacking | undefined
 
-  /** @throws `InvalidInputError` for a `maxSessions` or `ttlMs` that is no number above 0. */
+  /** @throws `InvalidInputError` for a `maxSessions`, `maxBytes` or `ttlMs` that is not a number above 0. */
   constructor(options: MemorySessionStoreOptions = {}) {
-    this.#backing = options.backing ?? this.#createBacking(options)
+    const { maxSessions, maxBytes, ttlMs, clock = systemClock, backing } = options
+    this.#backing =
+      backing ??
+      new SessionCache({
+        ...withDefaults('MemorySessionStore', defaults, { maxSessions, maxBytes, ttlMs }),
+        clock,
+        onEvicted: (sessionId) => {
+          for (const listener of this.#evictedListeners) listener(sessionId)
+        },
+      })
   }
 
   /** The data, to hand to another store of the same process. */
   get backing(): MemorySessionBacking {
-    return this.#open()
+    if (this.#backing === undefined) throw new Error('The memory session store is closed.')
+    return this.#backing
   }
 
   async load(sessionId: string): Promise<SessionDocument | undefined> {
-    const record = this.#open().get(sessionId)
-    return record === undefined ? undefined : copyDocument(this.#warm.read(record))
+    return this.backing.get(sessionId)
   }
 
-  async create(document: SessionDocument): Promise<void> {
-    const stored = this.#open().get(document.id)
-    if (stored !== undefined && stored.revision !== document.revision) {
-      throw new SessionConflictError({ sessionId: document.id })
-    }
-    if (stored === undefined) this.#write(document)
+  async create(document: SessionDocument, stateBytes?: number): Promise<void> {
+    const { id, revision } = document
+    const stored = this.backing.get(id)
+    if (stored === undefined) this.backing.set(id, frozenCopy(document), stateBytes)
+    else if (stored.revision !== revision) throw new SessionConflictError({ sessionId: id })
   }
 
-  async save(document: SessionDocument, expectedRevision: string): Promise<void> {
-    const stored = this.#open().get(document.id)
-    if (stored?.revision === document.revision) return
-    if (stored?.revision !== expectedRevision) throw new SessionConflictError({ sessionId: document.id })
-    this.#write(document, stored)
+  async save(
+    document: SessionDocument,
+    expectedRevision: string,
+    _hint?: SessionSaveHint,
+    stateBytes?: number,
+  ): Promise<void> {
+    const { id, revision } = document
+    const stored = this.backing.get(id)
+    if (stored?.revision === revision) return
+    if (stored?.revision !== expectedRevision) throw new SessionConflictError({ sessionId: id })
+    this.backing.set(id, frozenCopy(document, stored), stateBytes)
   }
 
   async delete(sessionId: string, expectedRevision?: string): Promise<void> {
-    const stored = this.#open().get(sessionId)
+    const stored = this.backing.get(sessionId)
     if (stored === undefined) return
     if (expectedRevision !== undefined && stored.revision !== expectedRevision) {
       throw new SessionConflictError({ sessionId })
     }
-    this.#warm.forget(stored)
-    this.#open().delete(sessionId)
+    this.backing.delete(sessionId)
   }
 
   /** Drops this store's handle on its data; calls after it reject. */
   async close(): Promise<void> {
     this.#backing = undefined
-    this.#warm.clear()
     this.#evictedListeners.clear()
   }
 
@@ -108,31 +120,5 @@ export class MemorySessionStore implements SessionStore {
   onEvicted(listener: (sessionId: string) => void): () => void {
     this.#evictedListeners.add(listener)
     return () => this.#evictedListeners.delete(listener)
-  }
-
-  #createBacking(options: MemorySessionStoreOptions): MemorySessionBacking {
-    const { maxSessions, ttlMs, clock = systemClock } = options
-    return new BoundedSessions<MemorySessionRecord>({
-      ...withDefaults(
-        'MemorySessionStore',
-        { maxSessions: 10_000, ttlMs: Number.POSITIVE_INFINITY },
-        { maxSessions, ttlMs },
-      ),
-      clock,
-      onDropped: (sessionId, record) => {
-        this.#warm.forget(record)
-        for (const listener of this.#evictedListeners) listener(sessionId)
-      },
-    })
-  }
-
-  #open(): MemorySessionBacking {
-    if (this.#backing === undefined) throw new Error('The memory session store is closed.')
-    return this.#backing
-  }
-
-  #write(document: SessionDocument, replaced?: MemorySessionRecord): void {
-    const copy = freezeLists(copyDocument(document))
-    this.#open().set(document.id, this.#warm.record(copy, replaced))
   }
 }

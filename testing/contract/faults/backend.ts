@@ -4,7 +4,6 @@
  */
 import Keyv from 'keyv'
 import {
-  type MemorySessionRecord,
   MemorySessionStore,
   type SessionDocument,
   type SessionSaveHint,
@@ -130,7 +129,7 @@ class Recorder<Entry extends StoredRecord> {
 
 /** Sessions in memory. */
 export function memoryBackend(stage: Stage): Backend {
-  const data = new Map<string, MemorySessionRecord>()
+  const data = new Map<string, SessionDocument>()
   const recorder = new Recorder(data)
   const plainStore = (): SessionStore => new MemorySessionStore({ backing: data })
   return {

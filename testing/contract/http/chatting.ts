@@ -37,7 +37,7 @@ export interface StreamedTurn {
   readonly session: string
 }
 
-/** Asks for a turn as a stream. Resolves when the reply has begun; rejects where it is no stream. */
+/** Asks for a turn as a stream. Resolves when the reply has begun; rejects where it is not a stream. */
 export async function streamTurn(
   send: Send,
   body: Record<string, unknown>,

@@ -17,7 +17,7 @@ export class EventReader {
   constructor(reply: Response) {
     const type = reply.headers.get('content-type')
     if (type !== 'text/event-stream' || reply.body === null)
-      throw new Error(`The reply is no event stream but ${type}.`)
+      throw new Error(`The reply is ${type}, not an event stream.`)
     this.#reader = reply.body.getReader()
   }
 

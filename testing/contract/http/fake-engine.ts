@@ -1,4 +1,4 @@
-// An engine that is none: it answers what the test says and records what the adapter asked. For tests of how the
+// A fake engine: it answers what the test says and records what the adapter asked. For tests of how the
 // adapters read requests and write replies; the cases of the contract run on the real engine.
 import type { ServedEngine } from '../../../adapters/fetch/index.js'
 import type { FlowStream } from '../../../src/index.js'
@@ -22,7 +22,7 @@ export interface FakeAnswers {
   readonly maxJsonDepth?: number
 }
 
-/** A result of `execute`: a success with a plain text unless told otherwise. */
+/** A result of `execute`: by default a success with a plain text. */
 export function resultOf(response: Partial<Result['response']> = {}, more: Omit<Result, 'response'> = {}): Result {
   return {
     response: {

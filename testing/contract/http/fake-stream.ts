@@ -1,4 +1,4 @@
-// A stream of a turn that is told by the test: it gives what was pushed, waits for more, and records how it was read.
+// A stream of a turn in the hands of a test: it gives what was pushed, waits for more, and records how it was read.
 import type { FlowStream, FlowStreamEvent } from '../../../src/index.js'
 
 type Piece = IteratorResult<FlowStreamEvent, undefined>

@@ -74,7 +74,7 @@ export class Context extends Flow {
   }
 }
 
-/** Waits until its turn is cancelled, and tells the test when it waits and why it stopped. */
+/** Waits until its turn is cancelled, and reports to the test when it waits and why it stopped. */
 class Wait extends LogicStep {
   static override readonly id = 'Wait'
   override async run(turn: Turn): Promise<Transition> {

@@ -1,4 +1,4 @@
-// A model in the hands of a test: it says what the test lets it say, when the test lets it, and records who listens.
+// A model in the hands of a test: it says what the test lets it say, when the test lets it, and records its readers.
 import type { ModelProviderAdapter, ModelRequest, ModelStreamPart } from '../../../src/index.js'
 
 /** A call of the model that waits to be answered. */
@@ -58,7 +58,7 @@ export class GatedModel {
     const waiting = this.#waiting.shift()
     if (waiting === undefined) this.#calls.push(call)
     else waiting(call)
-    request.signal.addEventListener('abort', () => give(new Error('The turn was given up.')))
+    request.signal.addEventListener('abort', () => give(new Error('The turn was aborted.')))
     let text = ''
     try {
       while (true) {

@@ -1,5 +1,6 @@
 // Who may call and what a failure's status says: CORS, authorization, statuses, and a client that goes away.
 import { expect } from 'vitest'
+import type { ServedEngine } from '../../../adapters/fetch/index.js'
 import type { FlowServices } from '../../../src/index.js'
 import { FakeSessionStore } from '../../index.js'
 import type { WaitingServices } from './flows.js'
@@ -15,10 +16,11 @@ const corsNames = [
 ]
 const corsOf = ({ headers }: Response): (string | null)[] => corsNames.map((name) => headers.get(name))
 
-/** The user is whoever the header X-User names. */
-const byUser = (request: Request): { principal?: string | undefined } => ({
-  principal: request.headers.get('x-user') ?? undefined,
-})
+/** The user is whoever the header X-User names; without the header the caller has no name. */
+function byUser(request: Request): { principal?: string } {
+  const user = request.headers.get('x-user')
+  return user === null ? {} : { principal: user }
+}
 
 export function policyCases(test: TestFunction, serve: Serve): void {
   test('CORS is off unless asked for', async () => {
@@ -70,7 +72,7 @@ export function policyCases(test: TestFunction, serve: Serve): void {
     expect((await send('/nothing', { method: 'OPTIONS', headers: { Origin: page } })).status).toBe(404)
   })
 
-  test("[5-2] a session ID is no credential: with authorize, a session is its owner's alone", async () => {
+  test("[5-2] a session ID is not a credential: with authorize, a session is its owner's alone", async () => {
     const engine = createEngine()
     const send = await serve(engine, { authorize: byUser })
     const as = (user: string | undefined, session = ''): Record<string, string> => ({
@@ -91,6 +93,42 @@ export function policyCases(test: TestFunction, serve: Serve): void {
     expect(owned.envelope).toMatchObject({ message: 'Where do you live?', session: id })
     await send('/end', { method: 'POST', headers: as('ada', id) })
     expect(await engine.getSession(id)).toBeUndefined()
+  })
+
+  test('an authorize that names nobody by mistake lets nobody in: bob does not read the conversation of alice', async () => {
+    const mistakes: ((user: string) => unknown)[] = [
+      (user) => ({ sub: user }),
+      (user) => ({ user: { id: user } }),
+      (user) => ({ iss: 'https://sign-in.example', sub: user, exp: 4_102_444_800 }),
+      (user) => ({ userId: user, context: { plan: 'free' } }),
+      () => ({ principal: undefined }),
+    ]
+    for (const answerFor of mistakes) {
+      const engine = createEngine()
+      const { session } = await engine.run({ flowName: 'Greeting', userMessage: '' })
+      await engine.run({ flowName: 'Greeting', userMessage: 'Alice', sessionId: session })
+      const before = await engine.getSession(session)
+      const reported: unknown[] = []
+      const authorize = (request: Request): never => answerFor(request.headers.get('x-user') ?? '') as never
+      const send = await serve(engine, { authorize, onError: (error) => reported.push(error) })
+      const headers = { 'X-User': 'bob', CHAT_SESSION_ID: session }
+      const { reply, envelope } = await runTurn(send, { flowName: 'Greeting', message: 'Rome' }, headers)
+      expect([reply.status, envelope]).toEqual([400, failure('The request could not be authorized.')])
+      expect((await send('/end', { method: 'POST', headers })).status).toBe(400)
+      expect(await engine.getSession(session)).toEqual(before)
+      expect(reported).toEqual([expect.any(TypeError), expect.any(TypeError)])
+    }
+  })
+
+  test('a caller without a name is let in, unless a principal is required', async () => {
+    const engine = createEngine()
+    for (const authorize of [() => undefined, () => ({ context: { plan: 'free' } })]) {
+      const open = await serve(engine, { authorize })
+      expect((await runTurn(open, { flowName: 'Greeting' })).reply.status).toBe(200)
+      const closed = await serve(engine, { authorize, requirePrincipal: true, onError: () => {} })
+      const { reply, envelope } = await runTurn(closed, { flowName: 'Greeting' })
+      expect([reply.status, envelope]).toEqual([400, failure('The request could not be authorized.')])
+    }
   })
 
   test('the context of authorize reaches the turn, wins over config and is not stored', async () => {
@@ -124,7 +162,7 @@ export function policyCases(test: TestFunction, serve: Serve): void {
     expect(turns).toBe(0)
   })
 
-  test('when authorize throws nothing is run, and what it threw is not told', async () => {
+  test('when authorize throws nothing is run, and the client does not learn what it threw', async () => {
     const engine = createEngine()
     let turns = 0
     engine.on('turn:start', () => turns++)
@@ -204,6 +242,30 @@ export function policyCases(test: TestFunction, serve: Serve): void {
     const engine = createEngine({ services: services as FlowServices })
     const cancelled = new Promise<string>((resolve) => engine.on('turn:error', ({ code }) => resolve(code)))
     const send = await serve(engine)
+    const client = new AbortController()
+    const reply = send('/run', { ...runRequest({ flowName: 'Waiting' }), signal: client.signal }).catch(() => undefined)
+    const signal = await started.opened
+    client.abort()
+    expect(await cancelled).toBe('TURN_ABORTED')
+    expect(signal.aborted).toBe(true)
+    await reply
+  })
+
+  test('an object in front of the engine can combine the signal of a request with one of its own', async () => {
+    const started = gate<AbortSignal>()
+    const services: WaitingServices = { onWaiting: (signal) => started.open(signal) }
+    const engine = createEngine({ services: services as FlowServices })
+    const cancelled = new Promise<string>((resolve) => engine.on('turn:error', ({ code }) => resolve(code)))
+    const combining: ServedEngine = {
+      limits: engine.limits,
+      getFlowNames: () => engine.getFlowNames(),
+      executeDelete: (id, options) => engine.executeDelete(id, options),
+      execute({ signal, ...input }) {
+        const signals = [new AbortController().signal, ...(signal === undefined ? [] : [signal])]
+        return engine.execute({ ...input, signal: AbortSignal.any(signals) })
+      },
+    }
+    const send = await serve(combining)
     const client = new AbortController()
     const reply = send('/run', { ...runRequest({ flowName: 'Waiting' }), signal: client.signal }).catch(() => undefined)
     const signal = await started.opened

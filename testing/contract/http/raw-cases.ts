@@ -42,13 +42,27 @@ export function rawCases(test: TestFunction, serve: Serve): void {
     expect(new TextDecoder('utf-8', { fatal: true }).decode(await reply.arrayBuffer())).toBe('<p>Zürich 😀</p>')
   })
 
+  test('what withContentType accepts is sent with that type, and not in the envelope', async () => {
+    const send = await serve(createEngine())
+    for (const contentType of [
+      'application/pdf;name="a\\b.pdf"',
+      'application/pdf;name="a\\"b.pdf"',
+      "application/pdf;name=utf-8'en'a%20b.pdf",
+      'application/pdf;name=a|b',
+    ]) {
+      const reply = await typed(send, `${contentType} PDF`)
+      expect([reply.headers.get('Chat-Reply'), reply.headers.get('content-type')]).toEqual(['raw', contentType])
+      expect(await reply.text()).toBe('PDF')
+    }
+  })
+
   test('an empty raw reply has an empty body', async () => {
     const send = await serve(createEngine())
     const reply = await typed(send, 'text/csv ')
     expect([reply.status, await reply.text()]).toEqual([200, ''])
   })
 
-  test('browsers are told not to guess, not to keep, and not to execute', async () => {
+  test('headers forbid browsers to guess, to keep, and to execute', async () => {
     const send = await serve(createEngine())
     const headersOf = async (type: string): Promise<(string | null)[]> => {
       const { headers } = await typed(send, `${type} <x/>`)
@@ -94,7 +108,7 @@ export function rawCases(test: TestFunction, serve: Serve): void {
     expect(new Uint8Array(await reply.arrayBuffer())).toEqual(new Uint8Array([0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10]))
   })
 
-  test('?envelope=1 asks for the envelope always, and a header tells of base64', async () => {
+  test('?envelope=1 asks for the envelope always, and a header says that it is base64', async () => {
     const send = await serve(createEngine())
     const text = await typed(send, 'text/html <p>', '?envelope=1')
     expect([

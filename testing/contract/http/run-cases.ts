@@ -125,7 +125,7 @@ export function runCases(test: TestFunction, serve: Serve): void {
     expect(none.envelope.message).toBe('{}')
   })
 
-  test('the session header without underscores is accepted, and answered beside the other one', async () => {
+  test('the session header without underscores is accepted, and answered in both forms', async () => {
     const send = await serve(createEngine())
     const first = await runTurn(send, { flowName: 'Greeting' }, { 'Chat-Session-Id': '' })
     const id = first.envelope.session

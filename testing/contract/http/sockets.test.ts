@@ -80,7 +80,7 @@ describe('a body over the limit', () => {
 })
 
 describe('a Content-Length that lies', () => {
-  test('shorter than the body: what is left over is no request, and the connection is closed', async () => {
+  test('shorter than the body: what is left over is not a request, and the connection is closed', async () => {
     const { client, turns } = await setUp()
     client.write(head('Content-Length: 10') + good + megabytes(3))
     // Node may find the bytes that are no request before the refusal is written; it answers 400 as well.
@@ -106,7 +106,7 @@ describe('a Content-Length that lies', () => {
     'Content-Length: five',
     'Content-Length: 5\r\nContent-Length: 6',
     'Content-Length: 5\r\nTransfer-Encoding: chunked',
-  ])('that is none at all is refused by the server: %j', async (line) => {
+  ])('that is not valid is refused by the server: %j', async (line) => {
     const { client, turns } = await setUp()
     client.write(head(line) + good)
     expect((await client.readReply()).status).toBe(400)

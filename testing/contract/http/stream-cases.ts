@@ -75,7 +75,7 @@ export function streamCases(test: TestFunction, serve: Serve): void {
     expect(all.at(-1)?.data).toMatchObject({ message: text })
   })
 
-  test('a reply of another content type than plain text is told in the result, never raw', async () => {
+  test('a reply of another content type than plain text is in the result, never raw', async () => {
     const send = await serve(createEngine())
     const typed = await streamTurn(send, { flowName: 'Typed', message: 'text/csv a,b' })
     expect(await typed.events.dataOf('result')).toMatchObject({ message: 'a,b', contentType: 'text/csv' })

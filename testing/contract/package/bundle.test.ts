@@ -13,7 +13,7 @@ const targets: readonly (readonly [string, Platform, readonly string[]])[] = [
 ]
 const subpaths = [
   'turnkeeper',
-  'turnkeeper/memory',
+  'turnkeeper/compaction',
   'turnkeeper/prompt',
   'turnkeeper/fetch',
   'turnkeeper/ai-sdk',

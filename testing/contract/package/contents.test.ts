@@ -43,7 +43,7 @@ test('its exports are these, and each names files of the package', () => {
   expect(Object.keys(manifest.exports)).toEqual([
     '.',
     './keyv',
-    './memory',
+    './compaction',
     './prompt',
     './fetch',
     './hono',

@@ -28,7 +28,7 @@ const surroundings = { 'the DOM, without Node types': web, 'Node types, without 
 /** Every value is used, so that an entry point whose declarations fell to `any` is an error. */
 const subpaths = [
   'turnkeeper',
-  'turnkeeper/memory',
+  'turnkeeper/compaction',
   'turnkeeper/prompt',
   'turnkeeper/fetch',
   'turnkeeper/ai-sdk',

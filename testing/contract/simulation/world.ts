@@ -5,7 +5,6 @@
 import {
   FlowEngine,
   type FlowServices,
-  type MemorySessionRecord,
   MemorySessionStore,
   type SessionDocument,
   type SessionStore,
@@ -39,7 +38,7 @@ export interface WorldOptions {
 
 export class World {
   readonly clock: VirtualClock = new VirtualClock()
-  readonly backing: Map<string, MemorySessionRecord> = new Map()
+  readonly backing: Map<string, SessionDocument> = new Map()
   readonly outsider: SessionStore
   readonly seats: [Seat, Seat]
   /** Every session ID that was issued, in order. */

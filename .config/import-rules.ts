@@ -1,0 +1,120 @@
+/**
+ * Which part of the source tree may import which: the one list. `testing/contract/architecture.test.ts` checks every
+ * import against it, and the table of docs/architecture.md against {@link layersTable}.
+ */
+
+/** What one area decides, and what it may import. */
+export interface ImportRule {
+  /** What is decided there, as the table of the layers says it. */
+  readonly decides: string
+  /** Areas that may be imported, in any way. The own area always may. */
+  readonly areas: readonly string[]
+  /** Single files of other areas that may be imported. */
+  readonly files?: readonly string[]
+  /** Areas of which only types may be imported. */
+  readonly typesOnly?: readonly string[]
+  /** Packages that may be imported; `*` is any, Node's own modules included. */
+  readonly packages: readonly string[]
+}
+
+/** What a text must look like, for everything that checks it. */
+const patterns = ['src/util/patterns.ts']
+const leaf = ['src/(leaf)', 'src/util', 'src/errors', 'src/config']
+
+/** The rules by area. `src/(leaf)` is the files of `src` itself, `src/(root)` is `src/index.ts`. */
+export const importRules: Readonly<Record<string, ImportRule>> = {
+  'src/(leaf)': { decides: 'the names of content types', areas: leaf, packages: [] },
+  'src/util': { decides: 'what JSON may be stored, how options are checked', areas: leaf, packages: [] },
+  'src/errors': { decides: 'error classes, codes and sentences', areas: leaf, packages: [] },
+  'src/config': { decides: 'settings, the clock, deadlines', areas: leaf, packages: [] },
+  'src/model': {
+    decides: 'messages, selections, which models there are',
+    areas: ['src/(leaf)', 'src/util', 'src/errors'],
+    packages: ['@standard-schema/spec'],
+  },
+  'src/session': {
+    decides: 'the document, its codec, the lock, the way to the store',
+    areas: ['src/(leaf)', 'src/util', 'src/errors', 'src/config'],
+    typesOnly: ['src/model'],
+    packages: [],
+  },
+  'src/flow': {
+    decides: 'what flow authors write: flows, steps, tools, transitions, memory',
+    areas: ['src/(leaf)', 'src/util', 'src/errors', 'src/model', 'src/session'],
+    packages: ['@standard-schema/spec'],
+  },
+  'src/stores': {
+    decides: 'the memory store, and which store `SESSION_STORE` means',
+    areas: ['src/(leaf)', 'src/util', 'src/errors', 'src/config', 'src/session'],
+    // Computed: the late import of the Keyv store, which bundlers must not follow.
+    packages: ['(computed)', 'lru-cache'],
+  },
+  'src/stores/keyv': {
+    decides: 'sessions in Redis, SQLite, Postgres and other Keyvs: `turnkeeper/keyv`',
+    areas: ['src/(leaf)', 'src/util', 'src/errors', 'src/config', 'src/session', 'src/stores'],
+    packages: ['keyv', '@keyv/redis', '@keyv/sqlite', '@keyv/postgres', 'pg', 'lru-cache'],
+  },
+  'src/engine': {
+    decides: 'the turn: order, limits, commit, failure',
+    areas: ['src/(leaf)', 'src/util', 'src/errors', 'src/config', 'src/model', 'src/session', 'src/flow', 'src/stores'],
+    packages: ['@standard-schema/spec', 'eventemitter3'],
+  },
+  'src/compaction': {
+    decides: 'what keeps memories short: `turnkeeper/compaction`',
+    areas: ['src/(leaf)', 'src/util', 'src/errors', 'src/config', 'src/model', 'src/session', 'src/flow', 'src/engine'],
+    packages: [],
+  },
+  'src/prompt': {
+    decides: 'templates of prompts, and their parts: `turnkeeper/prompt`',
+    areas: ['src/errors'],
+    packages: [],
+  },
+  'src/(root)': {
+    decides: 'the public names',
+    areas: [...leaf, 'src/model', 'src/session', 'src/flow', 'src/stores', 'src/engine'],
+    packages: [],
+  },
+  'adapters/fetch': { decides: 'HTTP to engine calls and back', areas: ['src/(root)'], files: patterns, packages: [] },
+  'adapters/hono': { decides: 'the same as a Hono app', areas: ['src/(root)', 'adapters/fetch'], packages: ['hono'] },
+  'adapters/ai-sdk': {
+    decides: "models of the AI SDK's provider packages",
+    areas: ['src/(root)'],
+    files: patterns,
+    // No package of the AI SDK, not even for types: what is needed of its specification is written down there.
+    packages: [],
+  },
+  testing: {
+    decides: 'helpers for tests of flows and stores',
+    areas: ['src/(root)', 'src/compaction'],
+    files: patterns,
+    // Loaded late, where `simulate` is used.
+    packages: ['fast-check'],
+  },
+  'testing/msw': {
+    decides: 'a flow service as MSW handlers',
+    areas: ['src/(root)', 'testing', 'adapters/fetch'],
+    files: patterns,
+    packages: ['msw'],
+  },
+  'testing/vitest': { decides: 'matchers', areas: ['src/(root)', 'testing'], packages: ['vitest'] },
+  examples: { decides: 'what the pages show, run as an application would', areas: [], packages: ['*'] },
+}
+
+const paths: Readonly<Record<string, string>> = {
+  'src/(leaf)': 'src/*.ts',
+  'src/(root)': 'src/index.ts',
+  '(computed)': 'one that is named when it is needed',
+  '*': 'any package, this one by its name',
+}
+
+/** The table of the layers in docs/architecture.md. */
+export function layersTable(): string {
+  const list = (names: readonly string[]): string[] =>
+    names.map((name) => (/^[(*]/.test(name) ? (paths[name] ?? name) : `\`${paths[name] ?? name}\``))
+  const rows = Object.entries(importRules).map(([area, { decides, areas, files = [], typesOnly = [], packages }]) => {
+    const others = list(areas.filter((other) => other !== area))
+    const may = [...others, ...list(files), ...list(typesOnly).map((name) => `types of ${name}`), ...list(packages)]
+    return `| \`${paths[area] ?? `${area}/`}\` | ${decides} | ${may.join(', ') || 'nothing'} |`
+  })
+  return ['| folder | decides | may import |', '|---|---|---|', ...rows].join('\n')
+}

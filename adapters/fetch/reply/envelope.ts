@@ -1,0 +1,66 @@
+// The reply to a turn: its status, its headers, and whether it is the envelope or raw (`raw.ts`). What is in the result was
+// decided by the engine. Nothing that a flow returned may make a reply fail, so each string is checked before it becomes a
+// header.
+import type { ExecuteResult, RunResponseType } from '../../../src/index.js'
+import { isSessionId } from '../../../src/util/patterns.js'
+import { DASHED_SESSION_HEADER, type HeaderRecord, SESSION_HEADER } from '../header-names.js'
+import { rawBody, withCharset } from './raw.js'
+
+const PLAIN = 'text/plain'
+const JSON_TYPE = 'application/json'
+
+/** How one reply to `POST /run` is to be sent. */
+export interface RunReplyForm {
+  /** The status, should the result be a failure. */
+  readonly failureStatus: number
+  /** Whether the client used, and so gets, the session header with dashes. */
+  readonly dashed: boolean
+  /** Whether the client asked for the envelope whatever the content type. */
+  readonly envelopeAsked: boolean
+  /** The safety headers of a raw reply. */
+  readonly rawHeaders: (contentType: string) => Readonly<HeaderRecord>
+  readonly corsHeaders: HeaderRecord | undefined
+}
+
+/** The reply to `POST /run`. */
+export function replyToRun({ response, encoding }: ExecuteResult, form: RunReplyForm): Response {
+  const headers: HeaderRecord = {
+    'Content-Type': JSON_TYPE,
+    'Chat-Reply': 'envelope',
+    'Chat-Completed': response.completed ? 'true' : 'false',
+  }
+  addSessionHeaders(headers, response.session, form.dashed)
+  if (form.corsHeaders !== undefined) Object.assign(headers, form.corsHeaders)
+  if (!response.success) return envelope(asPlain(response), form.failureStatus, headers)
+  if (!form.envelopeAsked && response.contentType && response.contentType !== PLAIN) {
+    const body = rawBody(response, encoding)
+    if (body !== undefined) {
+      headers['Content-Type'] = withCharset(response.contentType)
+      headers['Chat-Reply'] = 'raw'
+      Object.assign(headers, form.rawHeaders(response.contentType))
+      return new Response(body, { status: 200, headers })
+    }
+  }
+  if (encoding === 'base64') headers['Chat-Encoding'] = 'base64'
+  return envelope(response, 200, headers)
+}
+
+/** A reply with a JSON body. */
+export function replyJson(value: unknown, status: number, corsHeaders: HeaderRecord | undefined): Response {
+  return new Response(JSON.stringify(value), { status, headers: { 'Content-Type': JSON_TYPE, ...corsHeaders } })
+}
+
+/** Adds the header of a session, in the forms that the client reads. An ID that cannot be a header is left out. */
+export function addSessionHeaders(headers: HeaderRecord, session: string, dashed: boolean): void {
+  if (!isSessionId(session)) return
+  headers[SESSION_HEADER] = session
+  if (dashed) headers[DASHED_SESSION_HEADER] = session
+}
+
+function envelope(response: RunResponseType, status: number, headers: HeaderRecord): Response {
+  return new Response(JSON.stringify(response), { status, headers })
+}
+
+function asPlain(response: RunResponseType): RunResponseType {
+  return response.contentType === PLAIN ? response : { ...response, contentType: PLAIN }
+}

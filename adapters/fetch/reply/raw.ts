@@ -1,0 +1,66 @@
+// Raw replies: the text or the bytes alone, and the headers that keep them harmless in a browser, as the option `rawHeaders`
+// changes them.
+import type { RunResponseType } from '../../../src/index.js'
+import { isContentType } from '../../../src/util/patterns.js'
+import type { HeaderRecord } from '../header-names.js'
+
+const OWN_HEADERS = /^(?:content-type|content-length|transfer-encoding|connection|chat[-_].*|access-control-.*)$/i
+
+/** Types that a browser would render with scripts: HTML, XHTML, SVG and whatever else is XML. */
+const EXECUTABLE =
+  /^(?:text\/html|text\/xsl|(?:text|application)\/xml|multipart\/x-mixed-replace|[^;\s]+\+xml)\s*(?:;|$)/i
+
+/** @throws TypeError for a name or value that cannot be a header, and for a header that the adapter sets itself. */
+export function checkRawHeaders(rawHeaders: Readonly<Record<string, string | null>>, caller: string): void {
+  if (typeof rawHeaders !== 'object' || rawHeaders === null)
+    throw new TypeError(`${caller}: rawHeaders must be an object.`)
+  for (const [name, value] of Object.entries(rawHeaders)) {
+    if (OWN_HEADERS.test(name)) throw new TypeError(`${caller}: rawHeaders cannot set '${name}'.`)
+    try {
+      if (value !== null && typeof value !== 'string') throw new TypeError('neither a string nor null')
+      new Headers([[name, value ?? '']])
+    } catch (cause) {
+      throw new TypeError(`${caller}: rawHeaders '${name}' is not a valid header.`, { cause })
+    }
+  }
+}
+
+/** The headers of raw replies, by content type. Made once: nothing is computed for a reply but the kind of its type. */
+export function createRawHeaders(
+  overrides: Readonly<Record<string, string | null>> = {},
+): (contentType: string) => Readonly<HeaderRecord> {
+  const safe = { 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store' }
+  const forAny = override(safe, overrides)
+  const forExecutable = override({ ...safe, 'Content-Security-Policy': 'sandbox' }, overrides)
+  return (contentType) => (EXECUTABLE.test(contentType) ? forExecutable : forAny)
+}
+
+function override(headers: HeaderRecord, overrides: Readonly<Record<string, string | null>>): HeaderRecord {
+  const result = { ...headers }
+  for (const [name, value] of Object.entries(overrides)) {
+    for (const present of Object.keys(result)) if (present.toLowerCase() === name.toLowerCase()) delete result[present]
+    if (value !== null) result[name] = value
+  }
+  return result
+}
+
+/** `undefined` where the type or the bytes cannot be sent; then the envelope carries what there is. */
+export function rawBody(
+  { contentType, message }: RunResponseType,
+  encoding: 'base64' | undefined,
+): string | Uint8Array<ArrayBuffer> | undefined {
+  if (!isContentType(contentType)) return undefined
+  if (encoding !== 'base64') return message
+  try {
+    return Uint8Array.from(atob(message), (character) => character.charCodeAt(0))
+  } catch {
+    return undefined
+  }
+}
+
+/** Text types are sent as UTF-8, unless they name another charset. */
+export function withCharset(contentType: string): string {
+  return /^text\//i.test(contentType) && !/;[ \t]*charset=/i.test(contentType)
+    ? `${contentType}; charset=utf-8`
+    : contentType
+}

@@ -1,0 +1,91 @@
+import { describe, expect, test } from 'vitest'
+import { createDrainingBody } from './refusal.js'
+
+const encoder = new TextEncoder()
+
+/** A request whose body gives a chunk of 10 bytes each time it is read, by default without end. */
+function endless(chunks = Number.POSITIVE_INFINITY): {
+  request: Request
+  state: { pulled: number; cancelled: boolean }
+} {
+  const state = { pulled: 0, cancelled: false }
+  const body = new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        if (state.pulled >= chunks) return controller.close()
+        state.pulled++
+        controller.enqueue(new Uint8Array(10))
+      },
+      cancel() {
+        state.cancelled = true
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  return {
+    request: new Request('http://chat.example/', { method: 'POST', body, duplex: 'half' } as RequestInit),
+    state,
+  }
+}
+
+describe('createDrainingBody', () => {
+  test('sends the whole reply, says how long it is, and asks for the connection to be closed', async () => {
+    const { body, headers } = createDrainingBody(endless(2).request, 'untouched', 'zwölf', 100)
+    expect(headers).toEqual({ 'Content-Length': '6', Connection: 'close' })
+    await expect(new Response(body).text()).resolves.toBe('zwölf')
+  })
+
+  test('the reply can be read before the rest of the body has come', async () => {
+    const never = new ReadableStream<Uint8Array>({})
+    const request = new Request('http://chat.example/', { method: 'POST', body: never, duplex: 'half' } as RequestInit)
+    const reader = createDrainingBody(request, 'untouched', 'too long', 100).body.getReader()
+    await expect(reader.read()).resolves.toEqual({ done: false, value: encoder.encode('too long') })
+    await reader.cancel()
+  })
+
+  test('reads a short rest to its end', async () => {
+    const { request, state } = endless(3)
+    await new Response(createDrainingBody(request, 'untouched', 'x', 100).body).text()
+    expect(state).toEqual({ pulled: 3, cancelled: false })
+  })
+
+  test('reads no more than the bound of a long rest, and gives the rest up', async () => {
+    const { request, state } = endless()
+    await new Response(createDrainingBody(request, 'untouched', 'x', 35).body).text()
+    expect(state).toEqual({ pulled: 4, cancelled: true })
+  })
+
+  test('goes on with a reader that has read some already', async () => {
+    const { request, state } = endless()
+    const reader = request.body?.getReader()
+    await reader?.read()
+    await new Response(createDrainingBody(request, reader ?? 'untouched', 'x', 20).body).text()
+    expect(state).toEqual({ pulled: 3, cancelled: true })
+  })
+
+  test('ends the reply when the body breaks off', async () => {
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        controller.error(new Error('reset'))
+      },
+    })
+    const request = new Request('http://chat.example/', { method: 'POST', body, duplex: 'half' } as RequestInit)
+    await expect(new Response(createDrainingBody(request, 'untouched', 'x', 20).body).text()).resolves.toBe('x')
+  })
+
+  test('gives the rest up when the client goes away', async () => {
+    const { request, state } = endless()
+    const reader = createDrainingBody(request, 'untouched', 'x', Number.POSITIVE_INFINITY).body.getReader()
+    await reader.cancel()
+    expect(state.cancelled).toBe(true)
+  })
+
+  test('does without a body, and without one that somebody else is reading', async () => {
+    const bodiless = new Request('http://chat.example/', { method: 'POST' })
+    const locked = endless().request
+    locked.body?.getReader()
+    for (const request of [bodiless, locked]) {
+      await expect(new Response(createDrainingBody(request, 'untouched', 'x', 20).body).text()).resolves.toBe('x')
+    }
+  })
+})

@@ -1,0 +1,118 @@
+// The streamed reply to a turn, and its body: it asks the engine for the next piece only when the reader wants more, sends a
+// comment now and then while there is nothing to send, and leaves the stream, which aborts the turn, when the reader goes away.
+import type { FlowStream, FlowStreamEvent } from '../../../src/index.js'
+import type { HeaderRecord } from '../header-names.js'
+import { addSessionHeaders, type RunReplyForm } from './envelope.js'
+import { encodeEvent, KEEP_ALIVE, type SentEvent } from './event-stream.js'
+
+/** What the body of one reply is made from. */
+export interface StreamSource {
+  /** The piece that was read already. */
+  readonly first: FlowStreamEvent
+  /** The rest. */
+  readonly events: FlowStream
+  readonly heartbeatMs: number
+  /** Is called with what the stream threw, which it should not. */
+  readonly report: (error: unknown) => void
+}
+
+/** The reply to `POST /run` as server-sent events. `first` is the piece that its headers are made from. */
+export function replyWithStream(source: StreamSource, form: Pick<RunReplyForm, 'dashed' | 'corsHeaders'>): Response {
+  const headers: HeaderRecord = {
+    // An event stream is UTF-8 always: its type needs no charset (WHATWG HTML, section 9.2.5).
+    'Content-Type': 'text/event-stream',
+    // A proxy that compresses would hold pieces back.
+    'Cache-Control': 'no-store, no-transform',
+    'X-Accel-Buffering': 'no',
+    'X-Content-Type-Options': 'nosniff',
+    'Chat-Reply': 'stream',
+  }
+  if (source.first.type === 'session') addSessionHeaders(headers, source.first.session, form.dashed)
+  return new Response(createStreamBody(source), { status: 200, headers: { ...headers, ...form.corsHeaders } })
+}
+
+/** The bytes of the event stream. Never fails: what goes wrong is its last event. */
+export function createStreamBody(source: StreamSource): ReadableStream<Uint8Array> {
+  // Nothing is read ahead.
+  return new ReadableStream(new StreamBody(source), { highWaterMark: 0 })
+}
+
+type Controller = ReadableStreamDefaultController<Uint8Array>
+
+class StreamBody implements UnderlyingDefaultSource<Uint8Array> {
+  readonly #source: StreamSource
+  readonly #encoder = new TextEncoder()
+  #sent = 0
+  #session = ''
+  #waiting = false
+  #ended = false
+  #heartbeat: ReturnType<typeof setInterval> | undefined
+
+  constructor(source: StreamSource) {
+    this.#source = source
+  }
+
+  start(controller: Controller): void {
+    this.#send(controller, this.#source.first)
+  }
+
+  async pull(controller: Controller): Promise<void> {
+    this.#waiting = true
+    this.#startHeartbeat(controller)
+    const event = await this.#next()
+    this.#waiting = false
+    if (this.#ended || event === undefined) return
+    this.#send(controller, event)
+    if (event.type !== 'result' && event.type !== 'error') return
+    controller.close()
+    await this.cancel()
+  }
+
+  async cancel(): Promise<void> {
+    this.#ended = true
+    this.#stopHeartbeat()
+    try {
+      await this.#source.events.return()
+    } catch (error) {
+      this.#source.report(error)
+    }
+  }
+
+  #send(controller: Controller, event: SentEvent): void {
+    if (event.type === 'session') this.#session = event.session
+    controller.enqueue(this.#encoder.encode(encodeEvent(event, ++this.#sent)))
+  }
+
+  async #next(): Promise<SentEvent | undefined> {
+    try {
+      const { value } = await this.#source.events.next()
+      if (value !== undefined || this.#ended) return value
+      throw new Error('The stream of a turn ended without a result.')
+    } catch (error) {
+      this.#source.report(error)
+      return brokenOff(this.#session)
+    }
+  }
+
+  // Only while the reader waits: a body that is not read any more keeps no timer for longer than one beat.
+  #startHeartbeat(controller: Controller): void {
+    const { heartbeatMs } = this.#source
+    if (this.#heartbeat !== undefined || heartbeatMs === Infinity) return
+    this.#heartbeat = setInterval(() => {
+      if (!this.#waiting) this.#stopHeartbeat()
+      else if (controller.desiredSize === 0) controller.enqueue(this.#encoder.encode(KEEP_ALIVE))
+    }, heartbeatMs)
+    // On Node a timer keeps the process alive, unless it is unreferenced.
+    ;(this.#heartbeat as { unref?(): void }).unref?.()
+  }
+
+  #stopHeartbeat(): void {
+    clearInterval(this.#heartbeat)
+    this.#heartbeat = undefined
+  }
+}
+
+function brokenOff(session: string): SentEvent {
+  const message = 'The request could not be handled.'
+  return { type: 'error', response: { success: false, completed: true, message, session, contentType: 'text/plain' } }
+}

@@ -1,0 +1,210 @@
+import { describe, expect, test } from 'vitest'
+import { Refusal } from '../reply/refusal.js'
+import { checkEndBody, createBodyReader, readRunBody } from './body.js'
+
+const bytesOf = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text)
+
+function post(body: BodyInit | null, headers: Record<string, string> = {}): Request {
+  return new Request('http://chat.example/ai/run', {
+    method: 'POST',
+    headers,
+    body,
+    ...(body instanceof ReadableStream ? { duplex: 'half' } : {}),
+  } as RequestInit)
+}
+
+/** A body that gives one chunk each time it is read, and counts how often that was. */
+function streamOf(chunks: readonly Uint8Array[]): { stream: ReadableStream<Uint8Array>; pulled: () => number } {
+  let next = 0
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        const chunk = chunks[next++]
+        if (chunk === undefined) controller.close()
+        else controller.enqueue(chunk)
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  return { stream, pulled: () => next }
+}
+
+const tooLarge = 'The request body is larger than 10 bytes (maxBodyBytes).'
+
+describe('with a Content-Length', () => {
+  test.each([
+    ['0123456789', '10'],
+    ['', '0'],
+    ['zwölf', '6'],
+  ])('reads %j', async (text, length) => {
+    await expect(createBodyReader(10)(post(text, { 'Content-Length': length }))).resolves.toBe(text)
+  })
+
+  test('over the limit: refused before a byte is read', async () => {
+    const { stream, pulled } = streamOf([bytesOf('x'.repeat(11))])
+    const request = post(stream, { 'Content-Length': '11' })
+    await expect(createBodyReader(10)(request)).rejects.toEqual(new Refusal(tooLarge, 413, 'untouched'))
+    expect([pulled(), request.bodyUsed]).toEqual([0, false])
+  })
+
+  test.each([
+    ['a longer body', '0123456', '4'],
+    ['a shorter body', '0123', '7'],
+  ])('a false length is refused: %s', async (_name, text, length) => {
+    await expect(createBodyReader(10)(post(text, { 'Content-Length': length }))).rejects.toThrow(
+      new Refusal('The request body does not have the length that Content-Length says.'),
+    )
+  })
+
+  test('a false length does not get a body over the limit through', async () => {
+    await expect(createBodyReader(10)(post('x'.repeat(11), { 'Content-Length': '5' }))).rejects.toThrow(
+      new Refusal(tooLarge, 413),
+    )
+  })
+
+  test('a length that is not a number is ignored: the bytes are counted', async () => {
+    await expect(createBodyReader(10)(post('0123', { 'Content-Length': '4, 4' }))).resolves.toBe('0123')
+    await expect(createBodyReader(10)(post('x'.repeat(11), { 'Content-Length': '-1' }))).rejects.toThrow(tooLarge)
+  })
+})
+
+describe('without a Content-Length', () => {
+  test('joins the chunks, also where one splits a character', async () => {
+    const [first, second, third] = [bytesOf('ab'), bytesOf('ö').slice(0, 1), bytesOf('ö').slice(1)]
+    await expect(createBodyReader(10)(post(streamOf([first, second, third]).stream))).resolves.toBe('abö')
+  })
+
+  test('an absent and an empty body are the empty text', async () => {
+    await expect(createBodyReader(10)(post(null))).resolves.toBe('')
+    await expect(createBodyReader(10)(post(streamOf([]).stream))).resolves.toBe('')
+  })
+
+  test('takes exactly as many bytes as the limit allows', async () => {
+    await expect(createBodyReader(10)(post(streamOf([bytesOf('01234'), bytesOf('56789')]).stream))).resolves.toBe(
+      '0123456789',
+    )
+  })
+
+  test('stops reading at the chunk that passes the limit', async () => {
+    const { stream, pulled } = streamOf(Array.from({ length: 100 }, () => bytesOf('01234')))
+    await expect(createBodyReader(10)(post(stream))).rejects.toThrow(tooLarge)
+    expect(pulled()).toBe(3)
+  })
+})
+
+describe('a body that cannot be read', () => {
+  test.each([
+    ['a lone continuation byte', [0x80]],
+    ['a cut-off character', [0x22, 0xe2, 0x82]],
+    ['an overlong form', [0xc0, 0xaf]],
+    ['a surrogate', [0xed, 0xa0, 0x80]],
+    ['another encoding', [0x22, 0xfc, 0x22]],
+  ])('invalid UTF-8 is refused: %s', async (_name, bytes) => {
+    const refusal = new Refusal('The request body is not valid UTF-8.')
+    const read = createBodyReader(10)
+    await expect(read(post(new Uint8Array(bytes)))).rejects.toThrow(refusal)
+    await expect(read(post(new Uint8Array(bytes), { 'Content-Length': String(bytes.length) }))).rejects.toThrow(refusal)
+    await expect(read(post('ok'))).resolves.toBe('ok')
+  })
+
+  test('a real replacement character is accepted, and a byte order mark is dropped', async () => {
+    await expect(createBodyReader(10)(post('\ufffd'))).resolves.toBe('\ufffd')
+    await expect(createBodyReader(10)(post(new Uint8Array([0xef, 0xbb, 0xbf, 0x7b])))).resolves.toBe('{')
+  })
+
+  test('one that was read already, and one that breaks off', async () => {
+    const used = post('0123')
+    await used.text()
+    const broken = new ReadableStream({
+      pull(controller) {
+        controller.error(new Error('connection reset by 10.0.0.7'))
+      },
+    })
+    for (const request of [used, post(broken)]) {
+      await expect(createBodyReader(10)(request)).rejects.toThrow(new Refusal('The request body could not be read.'))
+    }
+  })
+})
+
+const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels)
+
+describe('readRunBody', () => {
+  test.each([
+    ['{"flowName":"A"}', { flowName: 'A', message: '', config: undefined }],
+    ['{"flowName":"A","message":"hi"}', { flowName: 'A', message: 'hi', config: undefined }],
+    ['{"flowName":"A","message":"hi","config":{"a":1}}', { flowName: 'A', message: 'hi', config: { a: 1 } }],
+    ['{"flowName":"A","userMessage":"hi","session":"x"}', { flowName: 'A', message: '', config: undefined }],
+    ['{"flowName":"__proto__"}', { flowName: '__proto__', message: '', config: undefined }],
+    ['{"flowName":"A","__proto__":{"message":"inherited"}}', { flowName: 'A', message: '', config: undefined }],
+    [' {"flowName":"A"} ', { flowName: 'A', message: '', config: undefined }],
+  ])('%s', (text, expected) => {
+    expect(readRunBody(text, 64)).toEqual(expected)
+  })
+
+  test('passes an own __proto__ in config on as it is, for the engine to refuse', () => {
+    const { config } = readRunBody('{"flowName":"A","config":{"__proto__":{"admin":true}}}', 64)
+    expect(Object.keys(config ?? {})).toEqual(['__proto__'])
+  })
+
+  test.each([
+    ['', 'The request body is not valid JSON.'],
+    ['flowName=A', 'The request body is not valid JSON.'],
+    ['{"flowName":"A"', 'The request body is not valid JSON.'],
+    ["{'flowName':'A'}", 'The request body is not valid JSON.'],
+    ['null', 'The request body must be a JSON object.'],
+    ['"text"', 'The request body must be a JSON object.'],
+    ['5', 'The request body must be a JSON object.'],
+    ['[{"flowName":"A"}]', 'The request body must be a JSON object.'],
+    ['{}', "The field 'flowName' is required and must be a non-empty string."],
+    ['{"flowName":""}', "The field 'flowName' is required and must be a non-empty string."],
+    ['{"flowName":null}', "The field 'flowName' is required and must be a non-empty string."],
+    ['{"flowName":["A"]}', "The field 'flowName' is required and must be a non-empty string."],
+    ['{"flowName":"A","message":null}', "The field 'message' must be a string."],
+    ['{"flowName":"A","message":5}', "The field 'message' must be a string."],
+    ['{"flowName":"A","message":{"toString":"x"}}', "The field 'message' must be a string."],
+    ['{"flowName":"A","config":null}', "The field 'config' must be an object."],
+    ['{"flowName":"A","config":[]}', "The field 'config' must be an object."],
+    ['{"flowName":"A","config":"x"}', "The field 'config' must be an object."],
+  ])('%s is refused', (text, message) => {
+    expect(() => readRunBody(text, 64)).toThrow(new Refusal(message))
+  })
+
+  test('counts the body itself as the first level', () => {
+    const body = (levels: number): string => `{"flowName":"A","config":{"deep":${nested(levels)}}}`
+    expect(readRunBody(body(2), 4)).toMatchObject({ flowName: 'A' })
+    expect(() => readRunBody(body(3), 4)).toThrow(
+      new Refusal('The request body is nested deeper than 4 levels (maxJsonDepth).'),
+    )
+  })
+
+  test.each([
+    ['as the body', nested(50_000)],
+    ['in a field that nobody reads', `{"flowName":"A","extra":${nested(50_000)}}`],
+    ['in config', `{"flowName":"A","config":{"deep":${nested(50_000)}}}`],
+  ])('50 000 nested arrays are refused without a stack overflow: %s', (_name, text) => {
+    expect(() => readRunBody(text, 64)).toThrow(
+      new Refusal('The request body is nested deeper than 64 levels (maxJsonDepth).'),
+    )
+  })
+
+  test('a limit of Infinity lets any depth through', () => {
+    expect(readRunBody(`{"flowName":"A","extra":${nested(1_000)}}`, Number.POSITIVE_INFINITY)).toMatchObject({
+      flowName: 'A',
+    })
+  })
+})
+
+describe('checkEndBody', () => {
+  test.each([[''], ['{}'], [' { } ']])('takes %j', (text) => {
+    expect(() => checkEndBody(text, 64)).not.toThrow()
+  })
+
+  test.each([
+    ['{"session":"x"}', 'This route takes no request body. The session ID travels in the CHAT_SESSION_ID header.'],
+    ['[]', 'The request body must be a JSON object.'],
+    ['null', 'The request body must be a JSON object.'],
+    ['x', 'The request body is not valid JSON.'],
+  ])('refuses %j', (text, message) => {
+    expect(() => checkEndBody(text, 64)).toThrow(new Refusal(message))
+  })
+})

@@ -1,0 +1,129 @@
+// The body of a request: read as text, bounded in size, and refused where it is not valid UTF-8; then the fields of a run
+// request, their types, and how deep its JSON may be nested. Sizes and the rules for values inside `config` are the
+// engine's.
+import type { JsonObject } from '../../../src/index.js'
+import { Refusal } from '../reply/refusal.js'
+
+/** Reads one body; throws a {@link Refusal}. An absent body is the empty text. */
+export type BodyReader = (request: Request) => Promise<string>
+
+/** @param maxBodyBytes - the most bytes a body may have */
+export function createBodyReader(maxBodyBytes: number): BodyReader {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+
+  function tooLarge(unread?: ReadableStreamDefaultReader<Uint8Array> | 'untouched'): Refusal {
+    return new Refusal(`The request body is larger than ${maxBodyBytes} bytes (maxBodyBytes).`, 413, unread)
+  }
+
+  async function readCounted(request: Request): Promise<Uint8Array> {
+    if (request.body === null) return new Uint8Array()
+    const reader = request.body.getReader()
+    const chunks: Uint8Array[] = []
+    let length = 0
+    while (true) {
+      const { done, value } = await reader.read()
+      if (done) return join(chunks, length)
+      length += value.byteLength
+      if (length > maxBodyBytes) throw tooLarge(reader)
+      chunks.push(value)
+    }
+  }
+
+  return async function readBody(request) {
+    const header = request.headers.get('content-length')
+    const declared = header !== null && /^\d+$/.test(header) ? Number(header) : undefined
+    if (declared !== undefined && declared > maxBodyBytes) throw tooLarge('untouched')
+    let bytes: ArrayBuffer | Uint8Array
+    try {
+      // Reading any body as a stream costs several times the CPU, so a declared length takes the short way.
+      bytes = declared === undefined ? await readCounted(request) : await request.arrayBuffer()
+    } catch (error) {
+      if (error instanceof Refusal) throw error
+      // The client went away, or `authorize` has read the body.
+      throw new Refusal('The request body could not be read.')
+    }
+    if (bytes.byteLength > maxBodyBytes) throw tooLarge()
+    if (declared !== undefined && bytes.byteLength !== declared) {
+      throw new Refusal('The request body does not have the length that Content-Length says.')
+    }
+    try {
+      return decoder.decode(bytes)
+    } catch {
+      throw new Refusal('The request body is not valid UTF-8.')
+    }
+  }
+}
+
+function join(chunks: readonly Uint8Array[], length: number): Uint8Array {
+  const [first] = chunks
+  if (chunks.length === 1 && first !== undefined) return first
+  const bytes = new Uint8Array(length)
+  let offset = 0
+  for (const chunk of chunks) {
+    bytes.set(chunk, offset)
+    offset += chunk.byteLength
+  }
+  return bytes
+}
+
+/** The fields of `POST /run` that count. All others are ignored. */
+export interface RunBody {
+  readonly flowName: string
+  readonly message: string
+  readonly config: JsonObject | undefined
+}
+
+/** @throws Refusal that names what is wrong with the body. */
+export function readRunBody(text: string, maxJsonDepth: number): RunBody {
+  const { flowName, message = '', config } = parseObject(text, maxJsonDepth)
+  if (typeof flowName !== 'string' || flowName === '') {
+    throw new Refusal("The field 'flowName' is required and must be a non-empty string.")
+  }
+  if (typeof message !== 'string') throw new Refusal("The field 'message' must be a string.")
+  if (config !== undefined && !isObject(config)) throw new Refusal("The field 'config' must be an object.")
+  return { flowName, message, config }
+}
+
+/** @throws Refusal unless the body is empty or an empty object: `POST /end` takes nothing else. */
+export function checkEndBody(text: string, maxJsonDepth: number): void {
+  if (text === '') return
+  if (Object.keys(parseObject(text, maxJsonDepth)).length > 0) {
+    throw new Refusal('This route takes no request body. The session ID travels in the CHAT_SESSION_ID header.')
+  }
+}
+
+function parseObject(text: string, maxJsonDepth: number): JsonObject {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw new Refusal('The request body is not valid JSON.')
+  }
+  if (isDeeperThan(value, maxJsonDepth)) {
+    throw new Refusal(`The request body is nested deeper than ${maxJsonDepth} levels (maxJsonDepth).`)
+  }
+  if (!isObject(value)) throw new Refusal('The request body must be a JSON object.')
+  return value
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Level by level instead of by recursion, which tens of thousands of brackets would overflow. */
+function isDeeperThan(value: unknown, limit: number): boolean {
+  let level = isContainer(value) ? [value] : []
+  for (let depth = 1; level.length > 0; depth++) {
+    if (depth > limit) return true
+    const next: object[] = []
+    for (const container of level) {
+      for (const child of Object.values(container)) if (isContainer(child)) next.push(child)
+    }
+    level = next
+  }
+  return false
+}
+
+function isContainer(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}

@@ -1,0 +1,94 @@
+// What the headers of a request say: which session it names, that its body is JSON, and whether the reply is to be a
+// stream. Whether there is such a session is for the engine to say.
+import { isJsonMediaType, isSessionId } from '../../../src/util/patterns.js'
+import { DASHED_SESSION_HEADER, SESSION_HEADER } from '../header-names.js'
+import { Refusal } from '../reply/refusal.js'
+
+/** What a request says about its session. */
+export interface NamedSession {
+  /** The session ID; empty for a new session. */
+  readonly sessionId: string
+  /** Whether the form with dashes was used, even with an empty value; then the reply has it too. */
+  readonly dashed: boolean
+}
+
+const NO_SESSION: NamedSession = { sessionId: '', dashed: false }
+
+/** @throws Refusal for a value that cannot be a session ID, and for two headers that differ. */
+export function readSessionHeader(headers: Headers): NamedSession {
+  const underscored = headers.get(SESSION_HEADER)
+  const dashed = headers.get(DASHED_SESSION_HEADER)
+  if (underscored === null && dashed === null) return NO_SESSION
+  if (underscored !== null && dashed !== null && underscored !== dashed) {
+    throw new Refusal('The headers CHAT_SESSION_ID and Chat-Session-Id carry different session IDs.')
+  }
+  const sessionId = underscored ?? dashed ?? ''
+  if (sessionId !== '' && !isSessionId(sessionId)) {
+    throw new Refusal(
+      'The CHAT_SESSION_ID header must be at most 256 visible ASCII characters, without spaces and commas, and be sent once.',
+    )
+  }
+  return { sessionId, dashed: dashed !== null }
+}
+
+/**
+ * Refuses a body that is declared as something other than JSON when it comes from a web page: a form on a foreign site
+ * can send plain text without asking, but JSON only if CORS allows it.
+ */
+export function checkContentType(request: Request): void {
+  if (request.headers.get('origin') === null) return
+  const mediaType = (request.headers.get('content-type') ?? '').split(';', 1)[0]?.trim() ?? ''
+  if (isJsonMediaType(mediaType)) return
+  throw new Refusal('The request body must be sent as application/json.', 415)
+}
+
+const EVENT_STREAM = /text\/event-stream/i
+const WEIGHT = /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/
+
+/**
+ * Whether a request asks for its reply as server-sent events. Its Accept header decides (RFC 9110, section 12.5.1): the type
+ * has to be named, because a client without a preference sends any type; and JSON must not be wanted more.
+ */
+export function asksForStream(headers: Headers): boolean {
+  const accept = headers.get('accept')
+  // Most requests do not name an event stream, and their header is not parsed.
+  return accept !== null && EVENT_STREAM.test(accept) && prefersStream(accept)
+}
+
+function prefersStream(accept: string): boolean {
+  const weights = new Map<string, number>()
+  for (const range of split(accept, ',')) {
+    const [type = '', ...parameters] = split(range, ';')
+    const weight = weightOf(parameters)
+    if (weight !== undefined) weights.set(type, Math.max(weight, weights.get(type) ?? 0))
+  }
+  const stream = weights.get('text/event-stream') ?? 0
+  const json = weights.get('application/json') ?? weights.get('application/*') ?? weights.get('*/*') ?? 0
+  // If a client names both with the same weight, it gets the stream, which begins sooner.
+  return stream > 0 && stream >= json
+}
+
+/** 1 by default; `undefined` for a weight that is not valid, whose range is then ignored. */
+function weightOf(parameters: readonly string[]): number | undefined {
+  const parameter = parameters.find((text) => /^q\s*=/.test(text))
+  if (parameter === undefined) return 1
+  const value = parameter.slice(parameter.indexOf('=') + 1).trim()
+  return WEIGHT.test(value) ? Number(value) : undefined
+}
+
+/** The parts between separators, in lower case. A separator in a quoted string separates nothing. */
+function split(text: string, separator: string): string[] {
+  const parts: string[] = []
+  let start = 0
+  let quoted = false
+  for (let index = 0; index < text.length; index++) {
+    const character = text[index]
+    if (character === '"') quoted = !quoted
+    else if (character === '\\' && quoted) index++
+    else if (character === separator && !quoted) {
+      parts.push(text.slice(start, index))
+      start = index + 1
+    }
+  }
+  return [...parts, text.slice(start)].map((part) => part.trim().toLowerCase())
+}

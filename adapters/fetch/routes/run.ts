@@ -1,0 +1,65 @@
+// `POST run`: from the headers and the body of a request to one turn of the engine, and from its result to the reply.
+import type { ExecuteResult, FlowRunInput } from '../../../src/index.js'
+import { replyToRun } from '../reply/envelope.js'
+import { statusOf } from '../reply/statuses.js'
+import { replyWithStream } from '../reply/stream.js'
+import type { AuthorizedCaller } from '../request/authorize.js'
+import { type RunBody, readRunBody } from '../request/body.js'
+import { asksForStream, checkContentType, readSessionHeader } from '../request/headers.js'
+import type { RouteContext, RoutedRequest } from './route.js'
+
+/** Runs a turn. Throws a `Refusal` where the request is not valid. */
+export async function runTurn(context: RouteContext, routed: RoutedRequest): Promise<Response> {
+  const { engine, heartbeatMs, report } = context
+  const { request, corsHeaders } = routed
+  const { sessionId, dashed } = readSessionHeader(request.headers)
+  checkContentType(request)
+  const body = readRunBody(await context.readBody(request), engine.limits.maxJsonDepth)
+  const input = inputOf(request, sessionId, body, routed.caller)
+  if (engine.stream === undefined || !asksForStream(request.headers)) {
+    return replyTo(await engine.execute(input), dashed, context, routed)
+  }
+  const events = engine.stream(input)
+  const { value: first } = await events.next()
+  if (first === undefined) throw new Error('The stream of a turn ended before it began.')
+  // Nothing was sent yet, so the failure is sent as it is without a stream: with a status.
+  if (first.type === 'error') return replyTo(first, dashed, context, routed)
+  return replyWithStream({ first, events, heartbeatMs, report }, { dashed, corsHeaders })
+}
+
+/** What was not sent is absent from the input, not `undefined`. */
+function inputOf(
+  request: Request,
+  sessionId: string,
+  { flowName, message, config }: RunBody,
+  { principal, context }: AuthorizedCaller = {},
+): FlowRunInput {
+  const input: { -readonly [Key in keyof FlowRunInput]: FlowRunInput[Key] } = { flowName, userMessage: message }
+  // Some runtimes give a request no signal: then a client that goes away is not noticed.
+  if (request.signal) input.signal = request.signal
+  if (sessionId !== '') input.sessionId = sessionId
+  if (config !== undefined) input.config = config
+  if (principal !== undefined) input.owner = principal
+  if (context !== undefined) input.serverContext = context
+  return input
+}
+
+function replyTo(
+  result: ExecuteResult,
+  dashed: boolean,
+  { statuses, rawHeaders }: RouteContext,
+  { request, corsHeaders }: RoutedRequest,
+): Response {
+  return replyToRun(result, {
+    failureStatus: result.response.success ? 200 : statusOf(result.error, statuses),
+    dashed,
+    envelopeAsked: asksForEnvelope(request.url),
+    rawHeaders,
+    corsHeaders,
+  })
+}
+
+function asksForEnvelope(url: string): boolean {
+  // Most URLs have no query, and parsing one is not cheap.
+  return url.includes('?') && new URL(url).searchParams.get('envelope') === '1'
+}

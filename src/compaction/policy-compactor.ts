@@ -1,0 +1,125 @@
+/**
+ * The compactor of a flow: finds the memories that are too long after a turn. Those with a window are shortened in the commit of
+ * the turn. Summaries are written after the reply, under the same lock: see `store-summary.ts`.
+ */
+import type { Compaction, Compactor } from '../engine/compactor.js'
+import type { FlowSteps } from '../engine/turn/collect-steps.js'
+import type { TurnControl } from '../engine/turn/turn-control.js'
+import type { TurnDraft } from '../engine/turn/turn-draft.js'
+import { FlowRegistrationError } from '../errors/engine-errors.js'
+import type { CompactionPolicy, RollingSummary } from '../flow/compaction.js'
+import { namespaceOf } from '../flow/conversation-memory.js'
+import { Step } from '../flow/step.js'
+import { checkPrices, type ModelBudgets } from '../model/model-budget.js'
+import type { SessionDocument } from '../session/session-document.js'
+import { removableCount } from './message-cut.js'
+import { removeOldest } from './remove-messages.js'
+import { type DueSummary, storeSummaries } from './store-summary.js'
+import { selectionsOf } from './summarize.js'
+
+/** A memory that was shortened. */
+interface ShortenedMemory {
+  readonly namespace: string
+  readonly removed: number
+  readonly kept: number
+}
+
+/** Applies the policies of one flow. */
+export class PolicyCompactor implements Compactor {
+  readonly #flowName: string
+  readonly #policies: ReadonlyMap<string, CompactionPolicy>
+
+  constructor(flowName: string, policies: ReadonlyMap<string, CompactionPolicy>) {
+    this.#flowName = flowName
+    this.#policies = policies
+  }
+
+  check(control: TurnControl, steps: FlowSteps, budgets: readonly ModelBudgets[]): void {
+    const namespaces = namespacesOf(steps)
+    for (const [namespace, policy] of this.#policies) {
+      if (!namespaces.has(namespace)) {
+        const known = [...namespaces].join(', ') || 'none'
+        throw new FlowRegistrationError({
+          message: `Flow '${this.#flowName}': compaction['${namespace}'] names a memory that no model step uses. Memories: ${known}.`,
+        })
+      }
+      if (policy.kind === 'summary') checkModels(control, policy, namespace, budgets)
+    }
+  }
+
+  start(control: TurnControl, draft: TurnDraft): Compaction | undefined {
+    const { shortened, due } = this.#applyPolicies(draft)
+    if (shortened.length === 0 && due.length === 0) return undefined
+    const committed = (document: SessionDocument): void => {
+      for (const memory of shortened) control.report('memory:compacted', { ...memory, durationMs: 0 })
+      if (due.length === 0) return
+      const calls = document.usage.modelCalls - draft.base.usage.modelCalls
+      control.afterTurnTask = {
+        sessionId: document.id,
+        run: () => storeSummaries(control, document, due, calls, draft.budget),
+      }
+    }
+    return { committed }
+  }
+
+  /** Shortens the memories with a window, and finds the summaries that are due. */
+  #applyPolicies(draft: TurnDraft): { readonly shortened: ShortenedMemory[]; readonly due: DueSummary[] } {
+    const shortened: ShortenedMemory[] = []
+    const due: DueSummary[] = []
+    for (const [namespace, policy] of this.#policies) {
+      const length = draft.memory.touched.get(namespace)?.messages.length ?? 0
+      if (length <= policy.above) continue
+      const count = removableCount(draft.memory.messages(namespace), policy.keep)
+      if (policy.kind === 'summary') {
+        if (isSummaryDue(policy, draft, namespace, count)) due.push({ namespace, policy, count })
+      } else if (count > 0) {
+        removeOldest(draft.memory, namespace, count)
+        shortened.push({ namespace, removed: count, kept: length - count })
+      }
+    }
+    return { shortened, due }
+  }
+}
+
+/** The memory namespaces of the model steps. */
+function namespacesOf(steps: FlowSteps): ReadonlySet<string> {
+  const namespaces = new Set<string>()
+  for (const [stepId, step] of steps.all()) if (step instanceof Step) namespaces.add(namespaceOf(step, stepId))
+  return namespaces
+}
+
+function checkModels(
+  { engine }: TurnControl,
+  policy: RollingSummary,
+  namespace: string,
+  budgets: readonly ModelBudgets[],
+): void {
+  for (const selection of selectionsOf(policy, namespace)) {
+    // Only prices need the model itself, and only budgets need prices.
+    if (budgets.length === 0) engine.models.validate(selection)
+    else checkPrices(budgets, engine.models.resolve(selection))
+  }
+}
+
+/** Whether a turn should write a summary of a memory that is too long. */
+function isSummaryDue(policy: RollingSummary, { memory, base }: TurnDraft, namespace: string, count: number): boolean {
+  const messages = memory.messages(namespace)
+  // The summary of a summary alone would not make the memory shorter.
+  const isWorthIt = count > (messages[0]?.summary === true ? 1 : 0)
+  return isWorthIt && isTimeForSummary(policy, storedLength(base, namespace), messages.length)
+}
+
+/** How many messages of a namespace were stored before the turn. */
+function storedLength({ flow }: SessionDocument, namespace: string): number {
+  return Object.hasOwn(flow.memory, namespace) ? (flow.memory[namespace]?.messages.length ?? 0) : 0
+}
+
+/**
+ * Whether a turn that made a memory grow from `before` to `length` messages should write a summary: the memory has just become too
+ * long, or has grown by another quarter of what a summary removes. If the model fails, the next turns thus do not all wait for it.
+ */
+function isTimeForSummary({ above, keep }: CompactionPolicy, before: number, length: number): boolean {
+  const stride = Math.ceil((above - keep) / 4)
+  const stridesAt = (count: number): number => Math.ceil((count - above) / stride)
+  return before <= above || stridesAt(length) > stridesAt(before)
+}

@@ -1,0 +1,140 @@
+/**
+ * Writes the summaries that are due after a turn, and stores each in a commit of its own, under the session's lock and after the
+ * reply. If a summary fails, the messages stay, and only the usage of the failed calls is stored.
+ */
+import { setDeadline } from '../config/clock.js'
+import { asFlowError } from '../engine/error-text.js'
+import type { BudgetCheck } from '../engine/model-call/budget-check.js'
+import { TurnControl } from '../engine/turn/turn-control.js'
+import { EngineClosedError } from '../errors/engine-errors.js'
+import { FlowError } from '../errors/flow-error.js'
+import { leavesSessionAlone } from '../errors/session-errors.js'
+import type { RollingSummary } from '../flow/compaction.js'
+import type { Message } from '../model/message.js'
+import { shareList } from '../session/lists/shared-lists.js'
+import { nextRevision } from '../session/revision.js'
+import type { SessionDocument } from '../session/session-document.js'
+import { isoTime } from '../util/iso-time.js'
+import { sizeOfMessages } from './remove-messages.js'
+import { summarize } from './summarize.js'
+
+const defaultTimeoutMs = 30_000
+
+/** A summary that should be written. */
+export interface DueSummary {
+  readonly namespace: string
+  readonly policy: RollingSummary
+  /** How many of the oldest messages it replaces. */
+  readonly count: number
+}
+
+/**
+ * Writes and stores summaries, one after the other. Does not reject.
+ *
+ * @param committed - The document that the turn committed.
+ * @param modelCalls - How many model calls the turn made.
+ */
+export async function storeSummaries(
+  turn: TurnControl,
+  committed: SessionDocument,
+  due: readonly DueSummary[],
+  modelCalls: number,
+  budget: BudgetCheck | undefined,
+): Promise<void> {
+  let document = committed
+  for (const [index, summary] of due.entries()) {
+    const stored = await storeSummary(turn, document, summary, modelCalls + index, budget)
+    // Another process changed the session, or the outcome is unknown: a later turn writes the other summaries.
+    if (stored === undefined) return
+    document = stored
+  }
+}
+
+/** @returns The document that is stored now; `undefined` if that is not known. */
+async function storeSummary(
+  turn: TurnControl,
+  document: SessionDocument,
+  { namespace, policy, count }: DueSummary,
+  modelCalls: number,
+  budget: BudgetCheck | undefined,
+): Promise<SessionDocument | undefined> {
+  const { clock, session, turns } = turn.engine
+  const timeoutMs = policy.timeoutMs ?? defaultTimeoutMs
+  const control = controlOfSummary(turn, document.id, timeoutMs)
+  const startedAt = clock.now()
+  control.startedAt = startedAt
+  const stopDeadline = setDeadline(clock, timeoutMs, () => {
+    control.abort(new FlowError({ code: 'TURN_TIMEOUT', message: `The summary took longer than ${timeoutMs} ms.` }))
+  })
+  const usage = { ...document.usage }
+  turns.add(control)
+  try {
+    control.hold(document.id)
+    if (session.closing) throw new EngineClosedError()
+    const { messages } = document.flow.memory[namespace] as { readonly messages: readonly Message[] }
+    const oldest = messages.slice(0, count)
+    const summary = await summarize(control, { policy, namespace, messages: oldest, usage, budget, modelCalls })
+    // The write has deadlines of its own (session.access), and must not be aborted.
+    control.finishWork()
+    stopDeadline()
+    const changes = { ...replaceOldest(document, namespace, oldest, summary), usage }
+    const stored = await save(control, document, changes, [`memory:${namespace}`])
+    const durationMs = clock.now() - startedAt
+    control.report('memory:compacted', { namespace, removed: count, kept: messages.length - count + 1, durationMs })
+    return stored
+  } catch (thrown) {
+    control.finishWork()
+    stopDeadline()
+    const error = asFlowError(thrown)
+    control.report('memory:compaction-failed', { namespace, code: error.code })
+    if (leavesSessionAlone(error)) return undefined
+    if (usage.modelCalls === document.usage.modelCalls) return document
+    // The failed calls were paid for. If their usage cannot be stored either, only that count is lost.
+    return await save(control, document, { usage }).catch(() => undefined)
+  } finally {
+    stopDeadline()
+    turns.delete(control)
+    control.end()
+  }
+}
+
+/** The control of a summary has the turn's ID, the time limit of the policy, and no limit to the number of model calls. */
+function controlOfSummary(
+  { engine, flowName, turnId }: TurnControl,
+  sessionId: string,
+  timeoutMs: number,
+): TurnControl {
+  const limits = { ...engine.limits, turnTimeoutMs: timeoutMs, maxModelCallsPerTurn: Number.POSITIVE_INFINITY }
+  return new TurnControl({ ...engine, limits }, flowName, sessionId, undefined, turnId)
+}
+
+/** The changes to a document when a summary replaces the oldest messages of a namespace. */
+function replaceOldest(
+  { flow, bytes }: SessionDocument,
+  namespace: string,
+  oldest: readonly Message[],
+  summary: Message,
+): Pick<SessionDocument, 'bytes' | 'flow'> {
+  const messages = flow.memory[namespace]?.messages ?? []
+  const list = shareList([summary, ...messages.slice(oldest.length)])
+  const memory = { ...flow.memory, [namespace]: { messages: list } }
+  // Messages that the flow itself put into the document were never counted.
+  const remaining = Math.max(0, bytes - sizeOfMessages(oldest))
+  return { bytes: remaining + sizeOfMessages([summary]), flow: { ...flow, memory } }
+}
+
+/** Saves a document with changes under a new revision, and returns what was saved. */
+async function save(
+  control: TurnControl,
+  document: SessionDocument,
+  changes: Partial<SessionDocument>,
+  rewritten?: readonly string[],
+): Promise<SessionDocument> {
+  const { clock, session } = control.engine
+  const revision = nextRevision(document.revision, control.engine.generateId('revision'))
+  const saved = { ...document, ...changes, revision, savedAt: isoTime(clock.now()) }
+  const hint = rewritten === undefined ? { appended: {} } : { appended: {}, rewritten }
+  await session.access.write(saved, document.revision, hint)
+  control.report('session:saved', {})
+  return saved
+}

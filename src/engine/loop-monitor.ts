@@ -1,0 +1,41 @@
+/**
+ * Notices a blocked event loop, by a timer that is called late: code that computes for long holds up every turn of the
+ * process. The timer is set only while turns run and somebody listens to `loop:blocked`.
+ */
+import type { Clock } from '../config/clock.js'
+import type { EngineEvents } from './engine-events.js'
+
+/** How long the timer is set for, in milliseconds. */
+const interval = 20
+
+/** How late it must be called to be reported, in milliseconds. */
+const leastBlocked = 50
+
+/** Watches the event loop for one engine. */
+export class LoopMonitor {
+  readonly #clock: Clock
+  readonly #events: EngineEvents
+  readonly #turns: { readonly size: number }
+  #isWatching = false
+
+  /** @param turns - The turns under way. */
+  constructor(clock: Clock, events: EngineEvents, turns: { readonly size: number }) {
+    this.#clock = clock
+    this.#events = events
+    this.#turns = turns
+  }
+
+  /** To be called when a turn begins. Watches until no turn runs. */
+  watch(): void {
+    if (this.#isWatching || !this.#events.hasListeners('loop:blocked')) return
+    this.#isWatching = true
+    const dueAt = this.#clock.now() + interval
+    this.#clock.setTimer(() => {
+      this.#isWatching = false
+      const at = this.#clock.now()
+      const blockedMs = at - dueAt
+      if (blockedMs >= leastBlocked) this.#events.emit('loop:blocked', { blockedMs, at })
+      if (this.#turns.size > 0) this.watch()
+    }, interval)
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * The sessions of a memory store: so many, of so many bytes, for so long. Beyond a bound the session used longest ago is
+ * evicted. A session that a turn holds is kept beside the cache, where it is not counted, is not evicted and does not expire.
+ */
+import { LRUCache } from 'lru-cache'
+import type { Clock } from '../../config/clock.js'
+import type { SessionDocument } from '../../session/session-document.js'
+import { heapBytes } from './heap-bytes.js'
+
+/** What {@link SessionCache} needs. */
+export interface SessionCacheOptions {
+  readonly maxSessions: number
+  readonly maxBytes: number
+  /** Milliseconds since it was set last; `Infinity`: for ever. */
+  readonly ttlMs: number
+  readonly clock: Clock
+  /** Called with each session that was evicted, after it was. */
+  readonly onEvicted: (sessionId: string) => void
+}
+
+interface StoredSession {
+  readonly document: SessionDocument
+  /** About how many bytes of memory it takes. */
+  readonly bytes: number
+  readonly expiresAt: number
+}
+
+interface HeldSession {
+  /** `undefined` where nothing is stored under the ID. */
+  stored: StoredSession | undefined
+  holders: number
+}
+
+/** Sessions by ID, bounded. */
+export class SessionCache {
+  readonly #options: SessionCacheOptions
+  readonly #maxBytes: number
+  readonly #cache: LRUCache<string, StoredSession>
+  readonly #held = new Map<string, HeldSession>()
+
+  constructor(options: SessionCacheOptions) {
+    this.#options = options
+    this.#maxBytes = Math.min(Math.ceil(options.maxBytes), Number.MAX_SAFE_INTEGER)
+    // Without `max`, which would reserve room for so many sessions at once.
+    this.#cache = new LRUCache({
+      maxSize: this.#maxBytes,
+      disposeAfter: (_stored, sessionId, reason) => {
+        if (reason === 'evict') options.onEvicted(sessionId)
+      },
+    })
+  }
+
+  get(sessionId: string): SessionDocument | undefined {
+    const held = this.#held.get(sessionId)
+    return (held === undefined ? this.#unexpired(sessionId) : held.stored)?.document
+  }
+
+  /** @param stateBytes - About how many bytes the context and the states take as JSON. Default: they are measured. */
+  set(sessionId: string, document: SessionDocument, stateBytes?: number): void {
+    const { clock, ttlMs } = this.#options
+    const stored = { document, bytes: heapBytes(document, stateBytes), expiresAt: clock.now() + ttlMs }
+    const held = this.#held.get(sessionId)
+    if (held === undefined) this.#keep(sessionId, stored)
+    else held.stored = stored
+  }
+
+  delete(sessionId: string): boolean {
+    const held = this.#held.get(sessionId)
+    if (held === undefined) return this.#cache.delete(sessionId)
+    const wasStored = held.stored !== undefined
+    held.stored = undefined
+    return wasStored
+  }
+
+  /** Keeps a session, stored or not yet, until the returned function is called. */
+  hold(sessionId: string): () => void {
+    const held = this.#held.get(sessionId) ?? { stored: this.#unexpired(sessionId), holders: 0 }
+    if (held.holders === 0) {
+      this.#held.set(sessionId, held)
+      this.#cache.delete(sessionId)
+    }
+    held.holders++
+    let isReleased = false
+    return () => {
+      if (isReleased) return
+      isReleased = true
+      held.holders--
+      if (held.holders > 0) return
+      this.#held.delete(sessionId)
+      if (held.stored !== undefined) this.#keep(sessionId, held.stored)
+    }
+  }
+
+  #unexpired(sessionId: string): StoredSession | undefined {
+    const stored = this.#cache.get(sessionId)
+    if (stored === undefined || stored.expiresAt > this.#options.clock.now()) return stored
+    this.#cache.delete(sessionId)
+    return undefined
+  }
+
+  #keep(sessionId: string, stored: StoredSession): void {
+    // The cache silently drops what is larger than all of it: such a session counts as large as that, and stays until another comes.
+    const size = Math.min(stored.bytes, this.#maxBytes)
+    this.#cache.set(sessionId, stored, { size })
+    while (this.#cache.size > Math.max(1, this.#options.maxSessions)) this.#cache.pop()
+  }
+}

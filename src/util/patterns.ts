@@ -1,0 +1,61 @@
+/**
+ * What a text must look like to be a session ID, a media type, base64, or the name of a credential. Each is written here
+ * once, for the engine and for the adapters: what one of them accepts, the other must be able to send.
+ */
+
+/** Visible ASCII without the comma, which joins two HTTP headers into one. */
+const sessionId = /^[!-+\--~]{1,256}$/
+
+/** Two restricted names (RFC 6838, section 4.2). */
+const mediaType = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/
+/** The same, and parameters: tokens or quoted strings (RFC 9110, section 5.6). No line break can hide in one. */
+const contentType =
+  /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:[ \t]*;[ \t]*[\w!#$&^.+-]+=(?:[\w!#$%&'*^`|~.+-]+|"(?:[ !#-[\]-~]|\\[ -~])*"))*$/
+const jsonMediaType = /^application\/(?:json|[\w!#$&^.+-]+\+json)$/i
+
+/** For texts whose length is a multiple of four. Without groups that repeat: those run out of stack on megabytes. */
+const base64 = /^[A-Za-z0-9+/]*={0,2}$/
+
+const credentialName = /(api|access|private)[-_]?key|token$|secret|passw|authorization|credential|bearer/i
+
+/** Credentials inside a text, and what is put in their place. */
+const credentials: readonly (readonly [RegExp, string])[] = [
+  [/\b([a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/]+@/gi, '$1[redacted]@'],
+  [/\bBearer\s+[\w.~+/=-]+/gi, 'Bearer [redacted]'],
+  [/\b(?:sk|pk|rk)[-_][\w-]{8,}/gi, '[redacted]'],
+]
+
+/** Whether `text` could be a session's ID. */
+export function isSessionId(text: string): boolean {
+  return sessionId.test(text)
+}
+
+/** Whether `text` is a media type without parameters: `text/csv`. */
+export function isMediaType(text: string): boolean {
+  return mediaType.test(text)
+}
+
+/** Whether `text` is a media type, with parameters or without: `text/csv; header=present`. */
+export function isContentType(text: string): boolean {
+  return contentType.test(text)
+}
+
+/** Whether `text` is a media type for JSON: `application/json`, `application/problem+json`. */
+export function isJsonMediaType(text: string): boolean {
+  return jsonMediaType.test(text)
+}
+
+/** Whether `text` is base64 of the standard alphabet, padded, on one line. The empty text is. */
+export function isBase64(text: string): boolean {
+  return text.length % 4 === 0 && base64.test(text)
+}
+
+/** Whether a field of this name holds a credential: `apiKey`, `access_token`. */
+export function isCredentialName(text: string): boolean {
+  return credentialName.test(text)
+}
+
+/** `text` with `[redacted]` in place of credentials: users in addresses, bearer tokens, keys such as `sk-...`. */
+export function redactCredentials(text: string): string {
+  return credentials.reduce((redacted, [pattern, replacement]) => redacted.replace(pattern, replacement), text)
+}

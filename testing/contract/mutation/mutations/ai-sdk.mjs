@@ -1,0 +1,38 @@
+// Mutations of the adapter to the AI SDK: prompts, answers, failures, and what must not leave the process.
+
+/** @type {import('../apply-mutation.mjs').MutationGroups} */
+export const aiSdkMutations = [
+  {
+    file: 'adapters/ai-sdk/answer.ts',
+    tests: ['adapters/ai-sdk/answer.'],
+    rows: [
+      ['tool calls with one ID for all', 'withOwnIds', { piece: 'taken.has(part.toolCallId)', becomes: 'false' }],
+      ['refusal taken for an answer', 'responseOf', { piece: 'hasRefusal(result.response?.body)', becomes: 'false' }],
+      [
+        'cost of an answer that cannot be read forgotten',
+        'responseOf',
+        { statement: 'throw Object.assign', becomes: 'throw error' },
+      ],
+    ],
+  },
+  {
+    file: 'adapters/ai-sdk/prompt.ts',
+    tests: ['adapters/ai-sdk/prompt.'],
+    rows: [
+      ['result in a message of its own', 'addResults', { condition: "role === 'tool'", becomes: 'false' }],
+      ['empty message sent', 'promptOf', { piece: 'content.length > 0 ? content : [nothingSaid]', becomes: 'content' }],
+    ],
+  },
+  {
+    file: 'adapters/ai-sdk/without-secrets.ts',
+    tests: ['adapters/ai-sdk/failure.'],
+    rows: [
+      [
+        'credentials in the body of a failed call',
+        'withoutCredentials',
+        { piece: '!credentialName.test(key)', becomes: 'true' },
+      ],
+      ['credentials in an address', 'clean', { piece: 'error[key] = cleanText(address)', becomes: 'return' }],
+    ],
+  },
+]

@@ -1,0 +1,73 @@
+// Mutations of what the databases run: the scripts of Redis, the SQL, and the texts that are kept.
+
+/** @type {import('../apply-mutation.mjs').MutationGroups} */
+export const driverMutations = [
+  {
+    file: 'src/stores/keyv/drivers/redis/redis-scripts.ts',
+    tests: ['testing/contract/stores/redis.test'],
+    rows: [
+      [
+        'Redis: stale save wins',
+        'swapScript',
+        { piece: 'elseif @stored ~= ARGV[2] then', becomes: 'elseif false then' },
+      ],
+      [
+        'Redis: session created over one that is there',
+        'swapScript',
+        { piece: "if redis.call('EXISTS', key) == 1 then return 0 end", becomes: '' },
+      ],
+      ['Redis: stale delete wins', 'removeScript', { piece: 'if @stored ~= ARGV[1] then return 0 end', becomes: '' }],
+      [
+        'Redis: time to live not renewed by a save',
+        'swapScript',
+        { piece: "redis.call('PEXPIRE', key, ARGV[5])", becomes: '' },
+      ],
+    ],
+  },
+  {
+    file: 'src/stores/keyv/drivers/sqlite/sqlite-statements.ts',
+    tests: ['testing/contract/stores/sqlite.test'],
+    rows: [
+      ['SQLite: stale save wins', 'update', { piece: 'AND revision = ?6', becomes: 'AND (revision = ?6 OR 1)' }],
+      ['SQLite: stale delete wins', 'remove', { piece: 'revision = ?2 OR', becomes: '1 OR' }],
+      [
+        'SQLite: chunks of a deleted session stay',
+        'create',
+        { piece: 'WHERE session_id = OLD.id', becomes: 'WHERE 0' },
+      ],
+    ],
+  },
+  {
+    file: 'src/stores/keyv/drivers/postgres/postgres-statements.ts',
+    tests: ['testing/contract/stores/postgres.test'],
+    rows: [
+      [
+        'Postgres: stale save wins',
+        'update',
+        { piece: 'AND revision = $7 AND', becomes: 'AND (revision = $7 OR true) AND' },
+      ],
+      ['Postgres: stale delete wins', 'remove', { piece: 'revision = $2 OR', becomes: 'true OR' }],
+      ['Postgres: another session read', 'readHead', { piece: 'WHERE key = $1 AND', becomes: 'WHERE key = $1 OR' }],
+    ],
+  },
+  {
+    file: 'src/stores/keyv/layout/codec.ts',
+    tests: ['src/stores/keyv/layout/codec.'],
+    rows: [
+      ['hooks of a Keyv passed by', 'isPlain', { piece: 'keyv.serialize === undefined ||', becomes: 'true ||' }],
+      [
+        'value of a hook that is not a text stored',
+        'createTextCodec.encode',
+        { piece: "if (typeof text === 'string') return text", becomes: 'return text' },
+      ],
+    ],
+  },
+  {
+    file: 'src/stores/keyv/drivers/text-escapes.ts',
+    tests: ['src/stores/keyv/drivers/text-escapes.'],
+    rows: [
+      ['text that the database refuses kept as it is', 'encodeText', { piece: '|| hostile.test(text)', becomes: '' }],
+      ['text that looks escaped kept as it is', 'encodeText', { piece: `text.startsWith('"') ||`, becomes: '' }],
+    ],
+  },
+]

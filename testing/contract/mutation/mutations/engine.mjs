@@ -1,0 +1,426 @@
+// Mutations of the engine: a turn from the lock to the reply, what becomes of one that failed, and deletes.
+
+/** @type {import('../apply-mutation.mjs').MutationGroups} */
+export const engineMutations = [
+  {
+    file: 'src/compaction/compact-memory.ts',
+    tests: ['src/compaction/compact-memory.'],
+    rows: [
+      [
+        'summary begun by an engine that closes',
+        'storeSummary',
+        { piece: 'if (session.closing) throw new EngineClosedError()', becomes: '' },
+      ],
+      [
+        'model that is down asked for a summary in each turn',
+        'isTime',
+        { piece: 'before <= above || passed(length) > passed(before)', becomes: 'true' },
+      ],
+      [
+        'cost of a failed summary forgotten',
+        'storeSummary',
+        { piece: 'return await write().catch(() => undefined)', becomes: 'return document' },
+      ],
+    ],
+  },
+  {
+    file: 'src/compaction/summarize.ts',
+    tests: ['src/compaction/compact-memory.attempts.'],
+    rows: [
+      [
+        'summary that no budget bounds',
+        'summarize',
+        {
+          piece: 'const run = { scope, budget, modelCalls',
+          becomes: 'const run = { scope, budget: undefined, modelCalls',
+        },
+      ],
+    ],
+  },
+  {
+    file: 'src/compaction/message-cut.ts',
+    tests: ['src/compaction/message-cut.'],
+    rows: [
+      ['call and result parted', 'cutOf', { piece: "role !== 'user' || open.size > 0", becomes: "role !== 'user'" }],
+    ],
+  },
+  {
+    file: 'src/engine/turn/settle-turn-error.ts',
+    tests: [
+      'src/engine/turn/settle-turn-error.',
+      'src/engine/flow-engine.store-trouble.',
+      'src/engine/flow-engine.atomic.',
+    ],
+    rows: [
+      [
+        'failed session not marked as aborted',
+        'saveAborted',
+        { piece: "runStatus: 'aborted'", becomes: "runStatus: 'running'" },
+      ],
+      [
+        'cost of a failed turn forgotten',
+        'saveAborted',
+        { piece: 'usage: progress.usage ?? base.usage', becomes: 'usage: base.usage' },
+      ],
+    ],
+  },
+  {
+    file: 'src/errors/session-errors.ts',
+    tests: [
+      'src/engine/turn/settle-turn-error.',
+      'src/engine/flow-engine.store-trouble.',
+      'src/engine/flow-engine.atomic.',
+    ],
+    rows: [
+      [
+        'abort saved over the winner of a conflict',
+        'leavesSessionAlone',
+        { piece: 'isSessionConflict(error) ||', becomes: '' },
+      ],
+      [
+        'abort saved after an unknown outcome',
+        'leavesSessionAlone',
+        { piece: 'isOutcomeUnknown(error) ||', becomes: '' },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/turn/settle-turn-error.ts',
+    tests: ['src/engine/flow-engine.bad-code.'],
+    rows: [['list of errors without end', 'saveAborted', { piece: '.slice(-maxErrors)', becomes: '' }]],
+  },
+  {
+    file: 'src/engine/turn/turn-draft.ts',
+    tests: ['src/engine/turn/turn-draft.', 'testing/contract/simulation/'],
+    rows: [
+      [
+        'half a turn saved: state, though the turn failed',
+        'writeState',
+        { piece: 'const live = storable(state', becomes: 'const live = ((shared) => shared)(state' },
+      ],
+      [
+        'session size limit off',
+        'toDocument',
+        { piece: '> limits.maxSessionBytes', becomes: '> Number.POSITIVE_INFINITY' },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/turn/turn-control.ts',
+    tests: ['src/engine/turn/turn-control.', 'src/engine/flow-engine.deadlines.'],
+    rows: [
+      [
+        'late result of a turn that timed out committed',
+        'giveUp',
+        { piece: 'if (this.#givenUp !== undefined || this.#over) return', becomes: 'return' },
+      ],
+      [
+        'late events of a turn that was given up',
+        'emit',
+        { piece: 'if (this.#givenUp === undefined) this.announce', becomes: 'this.announce' },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/turn/prepare-turn.ts',
+    tests: [
+      'src/engine/turn/prepare-turn.',
+      'src/engine/flow-engine.binding.',
+      'src/engine/flow-engine.context.',
+      'src/engine/flow-engine.owner.',
+    ],
+    rows: [
+      [
+        'session ID chosen by the client',
+        'newSession',
+        {
+          piece: "scope.sessionId = parts.generateId('session')",
+          becomes: "scope.sessionId = input.sessionId ?? parts.generateId('session')",
+        },
+      ],
+      ["another owner's session continued", 'openSession', { piece: '&& loaded.owner === input.owner', becomes: '' }],
+      [
+        'flow mismatch checked after the restore hook',
+        'openSession',
+        {
+          piece: 'checkBinding(loaded, flowClass)',
+          becomes: 'await ready.flow.onRestore(loaded)\ncheckBinding(loaded, flowClass)',
+        },
+      ],
+      [
+        'flow mismatch ignored for finished sessions',
+        'openSession',
+        {
+          piece: 'checkBinding(loaded, flowClass)',
+          becomes: "if (loaded.runStatus === 'running') checkBinding(loaded, flowClass)",
+        },
+      ],
+      [
+        'finished session goes on',
+        'openSession',
+        { piece: "if (loaded.runStatus === 'running')", becomes: "if (loaded.runStatus !== 'aborted')" },
+      ],
+      [
+        'stored context disturbed by that of the turn',
+        'restore',
+        {
+          piece: 'Flow.setContext(flow, document.flow.context)',
+          becomes: 'Flow.setContext(flow, { ...document.flow.context, ...flow.context })',
+        },
+      ],
+      [
+        'owner not stored',
+        'newSession',
+        { piece: '...(input.owner === undefined ? {} : { owner: input.owner }),', becomes: '' },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/turn/run-turn.ts',
+    tests: ['src/engine/turn/run-turn.', 'testing/contract/simulation/'],
+    rows: [
+      [
+        'reply before the commit',
+        'runAndCommit',
+        {
+          piece:
+            'await parts.session.access.write(document, progress.storedRevision, draft.hint(prepared.loaded), true)',
+          becomes:
+            'parts.session.access.write(document, progress.storedRevision, draft.hint(prepared.loaded), true).catch(() => {})',
+        },
+      ],
+      [
+        'no checkpoint for batch flows',
+        'runAndCommit',
+        { piece: 'if (prepared.flow.isBatch())', becomes: 'if (false)' },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/turn/run-turn.ts',
+    tests: ['src/engine/flow-engine.stream.'],
+    rows: [
+      [
+        'result of a stream before the commit',
+        'runAndCommit',
+        {
+          piece:
+            'await parts.session.access.write(document, progress.storedRevision, draft.hint(prepared.loaded), true)',
+          becomes:
+            'parts.session.access.write(document, progress.storedRevision, draft.hint(prepared.loaded), true).catch(() => {})',
+        },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/turn/turn-stream.ts',
+    tests: ['src/engine/turn/turn-stream.', 'src/engine/flow-engine.stream.'],
+    rows: [
+      [
+        'streamed text of a failed attempt kept',
+        'reset',
+        { piece: "this.tell({ type: 'reset', reason })", becomes: '' },
+      ],
+      [
+        'streamed text that is not the reply kept',
+        '#run',
+        { piece: "if (this.#text !== response.message) this.reset('reply')", becomes: '' },
+      ],
+      [
+        'slow reader does not hold the turn back',
+        'room',
+        { piece: 'this.#waiting.length < maxWaiting', becomes: 'true' },
+      ],
+      [
+        'turn goes on without its reader',
+        'return',
+        { piece: 'this.#controller.abort() await this.#turn', becomes: 'await this.#turn' },
+      ],
+      [
+        'reader leaves before its turn is settled',
+        'return',
+        { piece: 'this.#controller.abort() await this.#turn', becomes: 'this.#controller.abort()' },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/model-call/model-attempt.ts',
+    tests: ['src/engine/model-call/model-attempt.'],
+    rows: [
+      ['timer of an attempt left behind', '#end', { piece: 'this.#stopTimer?.()', becomes: '' }],
+      [
+        'stream of a provider left open',
+        '#end',
+        { piece: 'if (this.#iterator !== undefined) this.#close()', becomes: '' },
+      ],
+      [
+        'provider that cannot be closed keeps the turn',
+        '#close',
+        {
+          piece:
+            'const close = async (): Promise<unknown> => this.#iterator?.return?.() close().catch(() => undefined)',
+          becomes: 'void this.#iterator?.return?.()',
+        },
+      ],
+      [
+        'time of a slow reader counted to the model',
+        '#run',
+        { piece: 'this.#isHeard || this.#isHeldBack ? 0', becomes: 'this.#isHeard ? 0' },
+      ],
+      [
+        'late piece of a provider heard',
+        '#read',
+        { piece: 'await iterator.next() if (this.#over) throw this.#reason', becomes: 'await iterator.next()' },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/turn/turn-control.ts',
+    tests: ['src/engine/flow-engine.stream-reader.'],
+    rows: [
+      [
+        'late pieces of a turn that was given up',
+        'stream',
+        { piece: 'return this.#givenUp === undefined ? this.#stream : undefined', becomes: 'return this.#stream' },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/model-call/call-model.ts',
+    tests: ['src/engine/flow-engine.stream-reader.'],
+    rows: [
+      [
+        'hook called after the deadline, for a reader that was slow',
+        'callModel',
+        {
+          piece: 'await scope.stream.sendText(textOf(parts)) scope.check()',
+          becomes: 'await scope.stream.sendText(textOf(parts))',
+        },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/turn/run-envelope.ts',
+    tests: ['src/engine/flow-engine.envelope.', 'src/engine/flow-engine.store-trouble.'],
+    rows: [
+      [
+        'envelope with a sixth field',
+        'successEnvelope',
+        {
+          piece: 'contentType: reply.contentType }',
+          becomes: 'contentType: reply.contentType, encoding: reply.encoding }',
+        },
+      ],
+      [
+        'failure not completed',
+        'failureEnvelope',
+        { piece: 'success: false, completed: true', becomes: 'success: false, completed: false' },
+      ],
+      [
+        'failure of the abort save not told',
+        'failureEnvelope',
+        { piece: 'secondFailure === undefined', becomes: 'true' },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/error-text.ts',
+    tests: ['src/engine/error-text.'],
+    rows: [
+      [
+        'redaction off',
+        'thrownText',
+        { piece: 'text = text.replace(pattern, replacement)', becomes: 'text = text.replace(pattern, "$&")' },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/engine-events.ts',
+    tests: ['src/engine/engine-events.', 'src/engine/flow-engine.listeners.'],
+    rows: [
+      [
+        'error of a listener reaches the turn',
+        '#call',
+        { piece: '} catch (error) { this.#report(error, name)', becomes: '} catch (error) {\nthrow error' },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/remove-session.ts',
+    tests: ['src/engine/remove-session.', 'src/engine/flow-engine.delete.'],
+    rows: [
+      [
+        'delete without the revision',
+        'removeSession',
+        {
+          piece: 'await access.remove(sessionId, revisionOf(stored))',
+          becomes: 'await access.remove(sessionId, undefined)',
+        },
+      ],
+      [
+        'delete of a missing session fails',
+        'removeSession',
+        {
+          piece: 'if (stored === undefined) return false',
+          becomes: "if (stored === undefined) throw new Error('There is no such session.')",
+        },
+      ],
+      [
+        "another owner's session deleted",
+        'removeSession',
+        {
+          piece: 'if (options !== undefined && (Object(stored) as { owner?: unknown }).owner !== options.owner)',
+          becomes: 'if (false)',
+        },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/flow-engine.ts',
+    tests: ['src/engine/flow-engine.context.', 'src/engine/flow-engine.waiting.', 'src/engine/flow-engine.limits.'],
+    rows: [
+      [
+        'config stored where none was given',
+        '#run',
+        { piece: 'config === undefined ? undefined : { config }', becomes: '{ config: config ?? null }' },
+      ],
+      [
+        'queue limit off',
+        '#turnWait',
+        { piece: 'if (queued < limits.maxQueuedTurnsPerSession) return', becomes: 'return' },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/flow-engine.ts',
+    tests: ['src/engine/flow-engine.lock.', 'src/engine/flow-engine.delete.', 'src/engine/flow-engine.envelope.'],
+    rows: [
+      [
+        'turns of one session not in line',
+        '#execute',
+        { piece: 'session.hold(sessionId, () => runTurn', becomes: 'session.hold(undefined, () => runTurn' },
+      ],
+      [
+        'delete does not wait for the turn',
+        'executeDelete',
+        { piece: 'session.hold(checkedId, () =>', becomes: 'session.hold(undefined, () =>' },
+      ],
+      [
+        'delete of an empty ID reaches the store',
+        'executeDelete',
+        { piece: "if (sessionId === '') return deleteSuccess('')", becomes: '' },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/flow-engine.ts',
+    tests: ['src/engine/flow-engine.bad-input.'],
+    rows: [
+      [
+        'refused input rejects the run',
+        '#execute',
+        { piece: 'return failureEnvelope(givenId, asFlowError(error))', becomes: 'throw error' },
+      ],
+    ],
+  },
+]

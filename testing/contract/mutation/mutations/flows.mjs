@@ -1,0 +1,125 @@
+// Mutations of what flows are made of: their registration, context, memory, transitions, tools and models.
+
+/** @type {import('../apply-mutation.mjs').MutationGroups} */
+export const flowMutations = [
+  {
+    file: 'src/flow/flow-registry.ts',
+    tests: ['src/flow/flow-registry.', 'src/engine/flow-engine.registration.'],
+    rows: [
+      [
+        'registration of a batch not atomic',
+        'register',
+        { piece: 'const batch = new Map<string, Registered<Keeper>>()', becomes: 'const batch = this.#flows' },
+      ],
+      [
+        'map key not compared with the ID',
+        'register',
+        { piece: 'if (name !== undefined && name !== id)', becomes: 'if (false)' },
+      ],
+      [
+        'one name twice in a batch',
+        'register',
+        { piece: 'if (this.#flows.has(id) || batch.has(id))', becomes: 'if (this.#flows.has(id))' },
+      ],
+      [
+        'registered name taken over',
+        'register',
+        { piece: 'if (this.#flows.has(id) || batch.has(id))', becomes: 'if (batch.has(id))' },
+      ],
+      [
+        'blank ID accepted',
+        'register',
+        { piece: "typeof id !== 'string' || id.trim() === ''", becomes: "typeof id !== 'string'" },
+      ],
+    ],
+  },
+  {
+    file: 'src/flow/conversation-memory.ts',
+    tests: ['src/flow/conversation-memory.', 'src/engine/turn/run-model-step.memory.'],
+    rows: [['user message appended twice', 'hear', { piece: 'if (heard.includes(text)) return', becomes: '' }]],
+  },
+  {
+    file: 'src/flow/transition.ts',
+    tests: ['src/flow/transition.'],
+    rows: [
+      [
+        'base64 not checked',
+        'isBase64',
+        { piece: 'return text.length % 4 === 0 && base64Pattern.test(text)', becomes: 'return true' },
+      ],
+      [
+        'content type not checked',
+        'withContentType',
+        { piece: '|| !contentTypePattern.test(contentType)', becomes: '' },
+      ],
+    ],
+  },
+  {
+    file: 'src/model/model-selection.ts',
+    tests: ['src/model/model-selection.'],
+    rows: [
+      [
+        'credentials stored with model parameters',
+        'strip',
+        { piece: '.filter(([key]) => !credentialName.test(key))', becomes: '' },
+      ],
+    ],
+  },
+  {
+    file: 'src/model/model-registry.ts',
+    tests: ['src/model/model-registry.'],
+    rows: [
+      [
+        'provider replaced without being told to',
+        'registerProviders',
+        { piece: 'if (replace || !this.#providers.has(provider.provider))', becomes: 'if (true)' },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/turn/run-tool.ts',
+    tests: ['src/engine/turn/run-tool.'],
+    rows: [
+      [
+        'tool arguments not validated',
+        'validateAndExecute',
+        { piece: 'if (validated.issues !== undefined)', becomes: 'if (false)' },
+      ],
+      [
+        'tool timeout off',
+        'withinTime',
+        { piece: 'limits.toolTimeoutMs, () => {', becomes: 'limits.toolTimeoutMs, () => {\nreturn' },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/turn/run-model-step.ts',
+    tests: ['src/engine/turn/run-model-step.', 'src/engine/turn/run-tool.'],
+    rows: [
+      [
+        'tool call left without a result',
+        'runCalls',
+        { piece: "draft.memory.append(namespace, message('tool', [skipped], turn.number))", becomes: '' },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/turn/run-steps.ts',
+    tests: ['src/engine/turn/run-steps.'],
+    rows: [
+      [
+        'completed never told',
+        'runSteps',
+        { piece: 'completed: steps.require(stepId) instanceof EndStep', becomes: 'completed: false' },
+      ],
+      [
+        'content type kept after a move',
+        'arrive',
+        {
+          piece: 'draft.contentType = fields?.contentType',
+          becomes: 'draft.contentType = fields?.contentType ?? draft.contentType',
+        },
+      ],
+    ],
+  },
+]

@@ -1,0 +1,23 @@
+// All mutations. To add one, add a row to the group of its file; `npm run mutate -- <a word of its name>` tries it alone.
+import { aiSdkMutations } from './ai-sdk.mjs'
+import { driverMutations } from './drivers.mjs'
+import { engineMutations } from './engine.mjs'
+import { flowMutations } from './flows.mjs'
+import { httpMutations } from './http.mjs'
+import { listMutations } from './lists.mjs'
+import { modelMutations } from './models.mjs'
+import { sessionMutations } from './sessions.mjs'
+import { storeMutations } from './stores.mjs'
+
+/** @type {readonly import('../apply-mutation.mjs').Mutation[]} */
+export const mutations = [
+  ...sessionMutations,
+  ...listMutations,
+  ...flowMutations,
+  ...modelMutations,
+  ...aiSdkMutations,
+  ...storeMutations,
+  ...driverMutations,
+  ...engineMutations,
+  ...httpMutations,
+].flatMap(({ file, tests, rows }) => rows.map(([name, symbol, edit]) => ({ name, file, symbol, edit, tests })))

@@ -1,0 +1,157 @@
+// Mutations of the calls of models: attempts, models that stand in, breakers, budgets, forms of answers, and recovery.
+
+/** @type {import('../apply-mutation.mjs').MutationGroups} */
+export const modelMutations = [
+  {
+    file: 'src/engine/model-call/call-model.ts',
+    tests: [
+      'src/engine/turn/run-model-step.test',
+      'src/engine/flow-engine.limits.',
+      'src/engine/model-call/call-model.retry.',
+    ],
+    rows: [
+      [
+        'endless loop of model calls',
+        'callModel',
+        { piece: 'if (run.modelCalls >= limits.maxModelCallsPerTurn)', becomes: 'if (run.modelCalls >= 200)' },
+      ],
+      [
+        'attempts without end',
+        'delayAfter',
+        {
+          piece: 'if (attempt >= modelRetry.maxAttempts) return undefined',
+          becomes: 'if (attempt >= 50) return undefined',
+        },
+      ],
+      [
+        'every attempt a call of its own',
+        'ask',
+        { piece: 'run.draft.usage.modelCalls++', becomes: 'run.draft.usage.modelCalls++\nrun.modelCalls++' },
+      ],
+      [
+        'attempt after the deadline of the turn',
+        'delayAfter',
+        { piece: 'now + delayMs >= scope.deadlineAt ||', becomes: '' },
+      ],
+      [
+        'delay that outlives its turn',
+        'pause',
+        {
+          piece: 'scope.pending = setDeadline(scope.parts.clock, delayMs, () => {\nscope.pending = undefined',
+          becomes: 'setDeadline(scope.parts.clock, delayMs, () => {',
+        },
+      ],
+      ['delay with no random part', 'delayAfter', { piece: 'Math.floor(random() * longest)', becomes: 'longest' }],
+    ],
+  },
+  {
+    file: 'src/model/model-failure.ts',
+    tests: ['src/model/model-failure.', 'src/engine/model-call/call-model.retry.'],
+    rows: [
+      [
+        '400 tried again',
+        'isPassing',
+        { piece: 'return answered === 408 ||', becomes: 'return answered === 400 || answered === 408 ||' },
+      ],
+      [
+        'Retry-After ignored',
+        'readFailure',
+        { piece: 'retryAfterMs: isRetryable ? waitOf(link, now) : 0', becomes: 'retryAfterMs: 0' },
+      ],
+      [
+        'circle of causes walked for ever',
+        'readFailure',
+        { piece: 'depth < longestChain &&', becomes: 'depth < 1e9 &&' },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/model-call/call-model.ts',
+    tests: [
+      'src/engine/model-call/call-model.fallback.',
+      'src/engine/model-call/call-model.circuit.',
+      'src/engine/model-call/call-model.budgets.',
+    ],
+    rows: [
+      ['refusal answered by another model', 'callModel', { piece: "failure.code !== 'MODEL_ERROR' ||", becomes: '' }],
+      [
+        'budget checked after the attempt',
+        'callModel',
+        { piece: 'run.budget?.check(draft.usage, startedAt)', becomes: '' },
+      ],
+      [
+        'cost forgotten',
+        'count',
+        { piece: 'spent.cost = (spent.cost ?? 0) + costOf(usage, prices)', becomes: 'spent.cost = 0' },
+      ],
+      [
+        'cost of a failed attempt forgotten',
+        'callModel',
+        { piece: 'if (usage === noUsage) usage = count(draft, resolved, thrown as ModelFailure)', becomes: '' },
+      ],
+      ['waited for a breaker that is shut', 'delayAfter', { piece: '|| breaker.isShutAt(now + delayMs)', becomes: '' }],
+    ],
+  },
+  {
+    file: 'src/model/circuit-breaker.ts',
+    tests: ['src/model/circuit-breaker.', 'src/engine/model-call/call-model.circuit.'],
+    rows: [
+      [
+        'breaker that never closes',
+        'succeeded',
+        { piece: 'this.#failures = 0\n    this.#openUntil = undefined', becomes: '' },
+      ],
+      [
+        'breaker that never opens',
+        'failed',
+        { piece: 'this.#openUntil = now + this.#resetTimeoutMs\n    return !wasOpen', becomes: 'return false' },
+      ],
+      [
+        'all calls let through at once to try a provider',
+        'waitFor',
+        { piece: 'this.#openUntil = now + this.#resetTimeoutMs\n    return 0', becomes: 'return 0' },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/model-call/budget-check.ts',
+    tests: ['src/engine/model-call/call-model.budgets.'],
+    rows: [
+      [
+        'budget that holds one call too late',
+        'checkAmounts',
+        { piece: 'spent[amount] >= value', becomes: 'spent[amount] > value' },
+      ],
+      [
+        'time of failed turns forgotten',
+        'keepTime',
+        { piece: '(this.#before.wallTimeMs ?? 0) + now - this.#startedAt', becomes: '0' },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/turn/run-model-step.ts',
+    tests: ['src/engine/turn/run-model-step.output.', 'src/engine/turn/run-model-step.recovery.'],
+    rows: [
+      [
+        'answers repaired without end',
+        'runModelStep',
+        { piece: 'if (repairs++ >= step.maxRepairs)', becomes: 'if (repairs++ >= 1000)' },
+      ],
+      [
+        'hook of the flow skipped',
+        'recover',
+        { piece: 'for (const asked of [step, flow])', becomes: 'for (const asked of [step])' },
+      ],
+      [
+        'hook asked for failures of tools',
+        'runModelStep',
+        {
+          piece: 'const transition = await runCalls(run, calls, tools, namespace, stepId)',
+          becomes:
+            'const transition = await runCalls(run, calls, tools, namespace, stepId).catch((error) => recover(run, step, stepId, error))',
+        },
+      ],
+    ],
+  },
+]

@@ -1,0 +1,157 @@
+// Mutations of what keeps sessions: the lock, the documents, the stores and the way to them.
+
+/** @type {import('../apply-mutation.mjs').MutationGroups} */
+export const sessionMutations = [
+  {
+    file: 'src/session/session-lock.ts',
+    tests: ['src/session/session-lock.'],
+    rows: [
+      [
+        'lock not first in, first out',
+        'release',
+        { piece: 'const waiter = queue?.first', becomes: 'const waiter = queue?.last' },
+      ],
+      [
+        'lock freed while others wait',
+        'release',
+        { piece: 'queue.remove(waiter) waiter.enter()', becomes: 'this.#queues.delete(sessionId)\nwaiter.enter()' },
+      ],
+    ],
+  },
+  {
+    file: 'src/session/flow-session.ts',
+    tests: ['src/session/flow-session.'],
+    rows: [
+      [
+        'lock kept after its holder is done',
+        '#leave',
+        { piece: 'if (sessionId !== undefined) this.#lock.release(sessionId)', becomes: '' },
+      ],
+    ],
+  },
+  {
+    file: 'src/session/revision.ts',
+    tests: ['src/session/revision.'],
+    rows: [['revision without a random part', 'nextRevision', { piece: 'random}`', becomes: "''}`" }]],
+  },
+  {
+    file: 'src/session/session-codec.ts',
+    tests: ['src/session/session-codec.'],
+    rows: [
+      [
+        "another session's document believed",
+        'problemOf',
+        { piece: 'return id === sessionId ?', becomes: 'return true ?' },
+      ],
+    ],
+  },
+  {
+    file: 'src/session/store-access.ts',
+    tests: ['src/session/store-access.'],
+    rows: [
+      [
+        'failed load taken for a missing session',
+        'loadUnchecked',
+        { piece: "throw asStoreError('load', sessionId, cause)", becomes: 'return undefined' },
+      ],
+      [
+        'conflict of a later attempt believed without a read-back',
+        '#settle',
+        { statement: 'cause = error', becomes: 'if (isSessionConflict(error)) throw error\ncause = error' },
+      ],
+      [
+        'conflict on the first attempt not believed',
+        '#makeSure',
+        { piece: 'if (isSessionConflict(error)) throw error return this.#settle(', becomes: 'return this.#settle(' },
+      ],
+      [
+        'save of a deleted session tried again',
+        'write',
+        { piece: "if (found === 'missing') return 'conflict'", becomes: "if (found === 'missing') return 'again'" },
+      ],
+      [
+        'save that took effect reported as failed',
+        'tookEffect',
+        { piece: 'if (found.revision === own.revision) return true', becomes: '' },
+      ],
+      [
+        'store timeout off',
+        '#bounded',
+        {
+          piece: 'setDeadline(this.#clock, this.#timeoutMs,',
+          becomes: 'setDeadline(this.#clock, Number.POSITIVE_INFINITY,',
+        },
+      ],
+    ],
+  },
+  {
+    file: 'src/stores/memory/memory-store.ts',
+    tests: ['src/stores/memory/memory-store.'],
+    rows: [
+      [
+        'stale save wins',
+        'save',
+        { piece: 'if (stored?.revision !== expectedRevision)', becomes: 'if (stored === undefined)' },
+      ],
+      [
+        'stale delete wins',
+        'delete',
+        { piece: 'if (expectedRevision !== undefined && stored.revision !== expectedRevision)', becomes: 'if (false)' },
+      ],
+      [
+        'store fails to delete what is missing',
+        'delete',
+        {
+          piece: 'if (stored === undefined) return if (expectedRevision',
+          becomes: 'if (stored === undefined) throw new SessionConflictError({ sessionId })\nif (expectedRevision',
+        },
+      ],
+    ],
+  },
+  {
+    file: 'src/stores/memory/bounded-sessions.ts',
+    tests: ['src/stores/memory/memory-store.'],
+    rows: [
+      [
+        'session evicted while a turn holds it',
+        'hold',
+        { piece: 'this.#droppable.remove(entry) entry.holders++', becomes: 'entry.holders++' },
+      ],
+    ],
+  },
+  {
+    file: 'src/session/lists/copy-document.ts',
+    tests: ['src/session/lists/copy-document.', 'src/stores/memory/memory-store.'],
+    rows: [
+      [
+        'store shares what can change with its caller',
+        'copyValue',
+        { piece: 'if (isPlainData(value)) return copyObject(value)', becomes: 'if (isPlainData(value)) return value' },
+      ],
+    ],
+  },
+  {
+    file: 'src/util/json.ts',
+    tests: ['src/util/json.'],
+    rows: [
+      [
+        'a key __proto__ allowed',
+        'copyObject',
+        { piece: "if (key === '__proto__') throw", becomes: 'if (false) throw' },
+      ],
+      ['maxJsonDepth off', 'copyNested', { piece: 'if (ancestors.length >= maxDepth)', becomes: 'if (false)' }],
+      [
+        'infinite numbers allowed',
+        'copy',
+        { piece: 'if (!Number.isFinite(value)) throw', becomes: 'if (false) throw' },
+      ],
+    ],
+  },
+  {
+    file: 'src/util/linked-list.ts',
+    tests: ['src/util/linked-list.', 'src/session/session-lock.'],
+    rows: [
+      ['an entry that forgets those behind it', 'remove', { piece: 'else next.previous = previous', becomes: '' }],
+    ],
+  },
+]
