@@ -73,25 +73,25 @@ test('text that is not the message is told with the transcript so far', async ()
 
 const events: Record<string, readonly [string, ...FlowStreamEvent[]]> = {
   'no end': [
-    'The stream ended without result and error. Its pieces: session, 2 text-delta.',
+    'The stream ended without result and error. Its events: session, 2 text-delta.',
     session,
     text('a'),
     text('b'),
   ],
-  'no piece at all': ['The stream ended without result and error. Its pieces: none.'],
+  'no piece at all': ['The stream ended without result and error. Its events: none.'],
   'two ends': ["The stream went on after 'result', with 'result'.", session, result, result],
   'a text after the end': ["The stream went on after 'result', with 'text-delta'.", session, result, text('a')],
   'a session in the middle': [
-    'The stream told of its session after other pieces: step, session.',
+    'The session was not the first event of the stream: step, session.',
     { type: 'step', step: 'A' },
     session,
   ],
   'another session': [
-    'The stream told of session "session-2", and its result is of "session-1".',
+    'The stream is of session "session-2", but its result is of session "session-1".',
     { type: 'session', session: 'session-2' },
     result,
   ],
-  'no session': ['The stream told of session "", and its result is of "session-1".', result],
+  'no session': ['The stream is of session "", but its result is of session "session-1".', result],
   'a text that a reset took back': [
     'The texts of the stream since its last reset, joined, are not the message of its result:\n  "o."\n  "Hello."',
     session,
@@ -127,7 +127,7 @@ test('text that was taken back, and a failure after some text, break nothing', a
 test('a piece that does not come is told with those that came', async () => {
   const conversation = new Conversation(Onboarding, { script: ['What is your name?'] })
   expect(await failureOf(conversation, () => conversation.stream('Hi').until('tool-end'))).toMatchInlineSnapshot(`
-    "ExpectationError: Expected a piece 'tool-end' in the stream of "Hi", and it ended without another one. Its pieces: session, step, 4 text-delta, result.
+    "ExpectationError: Expected an event 'tool-end' in the stream of "Hi", but the stream ended without another one. Its events: session, step, 4 text-delta, result.
 
     The conversation so far:
 
@@ -149,7 +149,7 @@ test('a piece that does not come is told with those that came', async () => {
 test('a piece that does not come is told with the failure of the turn', async () => {
   const conversation = new Conversation(Onboarding, { script: [new Error('overloaded')] })
   expect(await failureOf(conversation, () => conversation.stream('Hi').until('text-delta'))).toContain(
-    `Its pieces: session, step, error.\nThe turn failed with MODEL_ERROR: Model 'gpt-5-mini' of provider 'openai' failed.\n`,
+    `Its events: session, step, error.\nThe turn failed with MODEL_ERROR: Model 'gpt-5-mini' of provider 'openai' failed.\n`,
   )
 })
 
@@ -173,7 +173,7 @@ test('two pieces at once are one too many', async () => {
   const stream = conversation.stream('Hi')
   const first = stream.next()
   expect(await failureOf(conversation, () => stream.next())).toContain(
-    'A piece of the stream was asked for while another one is waited for: await each.',
+    'next() was called before the last call of next() resolved: await each call.',
   )
   expect(await first).toBeUndefined()
 })

@@ -98,12 +98,12 @@ describe('expectReply', () => {
   test('tells of a part that is not in it, and of a reply that is no JSON', async () => {
     const first = await afterHello()
     expect(await problemOf(first, () => first.expectReply(/who/i))).toMatchInlineSnapshot(`
-      "ExpectationError: Expected the reply one that matches /who/i
+      "ExpectationError: Expected a reply that matches /who/i
         but it was "What is your name?""
     `)
     const second = await afterHello()
     expect(await problemOf(second, () => second.expectReply(z.object({})))).toMatchInlineSnapshot(
-      `"ExpectationError: Expected a reply of JSON, and it was "What is your name?""`,
+      `"ExpectationError: Expected a JSON reply, but it was "What is your name?""`,
     )
   })
 
@@ -137,14 +137,14 @@ describe('expectStep', () => {
     const conversation = new Conversation(StuckOnboarding, { script: [capture('Ada Lovelace'), 'Hm.'] })
     await conversation.say('Ada Lovelace')
     expect(await problemOf(conversation, () => conversation.expectStep(Confirm))).toMatchInlineSnapshot(
-      `"ExpectationError: Expected the conversation to be at step 'Confirm', and the conversation is at 'AskName'."`,
+      `"ExpectationError: Expected the conversation to be at step 'Confirm', but it is at 'AskName'."`,
     )
   })
 
   test('tells of a step that the flow does not have', async () => {
     const conversation = await afterHello()
     expect(await problemOf(conversation, () => conversation.expectStep('AskNmae'))).toMatchInlineSnapshot(`
-      "ExpectationError: Expected the conversation to be at step 'AskNmae', and the conversation is at 'AskName'.
+      "ExpectationError: Expected the conversation to be at step 'AskNmae', but it is at 'AskName'.
         The flow has no step 'AskNmae'; its steps: AskName, Confirm, End."
     `)
   })
@@ -158,7 +158,7 @@ describe('expectStep', () => {
     await conversation.say('Hello')
     await conversation.say('Ada Lovelace')
     expect(await problemOf(conversation, () => conversation.expectStep('End'))).toMatchInlineSnapshot(
-      `"ExpectationError: Expected the conversation to be at step 'End', and the conversation is at 'AskName'."`,
+      `"ExpectationError: Expected the conversation to be at step 'End', but it is at 'AskName'."`,
     )
   })
 })
@@ -191,7 +191,7 @@ describe('expectState', () => {
   test('tells which steps have state', async () => {
     const conversation = await afterHello()
     expect(await problemOf(conversation, () => conversation.expectState(Confirm, {}))).toMatchInlineSnapshot(
-      `"ExpectationError: Expected state of step 'Confirm', and none is stored. Steps with state: AskName."`,
+      `"ExpectationError: Expected state of step 'Confirm', but none is stored. Steps with state: AskName."`,
     )
   })
 })
@@ -271,7 +271,7 @@ describe('expectAsked', () => {
     expect(
       await problemOf(conversation, () => conversation.expectAsked({ system: /phone number/ })),
     ).toMatchInlineSnapshot(`
-      "ExpectationError: The model was not told what was expected: flow 'Onboarding', step 'AskName', turn 1, call 1 of the turn.
+      "ExpectationError: The model did not receive what was expected: flow 'Onboarding', step 'AskName', turn 1, call 1 of the turn.
         system: expected /phone number/, got "Ask for the full name, then call capture_name.""
     `)
   })
@@ -281,7 +281,7 @@ describe('expectError', () => {
   test('tells of a turn that did not fail', async () => {
     const conversation = await afterHello()
     expect(await problemOf(conversation, () => conversation.expectError('TOOL_ERROR'))).toMatchInlineSnapshot(
-      `"ExpectationError: Expected the turn "Hello" to fail with TOOL_ERROR, and it did not."`,
+      `"ExpectationError: Expected the turn "Hello" to fail with TOOL_ERROR, but it succeeded."`,
     )
   })
 
@@ -289,12 +289,12 @@ describe('expectError', () => {
     const first = new Conversation(Crashing)
     await first.say('Hello')
     expect(await problemOf(first, () => first.expectError('TOOL_ERROR'))).toMatchInlineSnapshot(
-      `"ExpectationError: Expected the turn to fail with TOOL_ERROR, and it failed with FLOW_ERROR: out of paper"`,
+      `"ExpectationError: Expected the turn to fail with TOOL_ERROR, but it failed with FLOW_ERROR: out of paper"`,
     )
     const second = new Conversation(Crashing)
     await second.say('Hello')
     expect(await problemOf(second, () => second.expectError('FLOW_ERROR', 'out of ink'))).toMatchInlineSnapshot(`
-      "ExpectationError: The turn failed with FLOW_ERROR, as expected, and not with this text: "out of ink"
+      "ExpectationError: The turn failed with FLOW_ERROR, as expected, but not with this text: "out of ink"
         but "out of paper""
     `)
   })
@@ -410,7 +410,7 @@ describe('a broken engine', () => {
     await conversation.say('Hello')
     conversation.expectReply('Hello.')
     expect(await problemOf(conversation, () => conversation.expectStep(AskName))).toMatchInlineSnapshot(`
-      "ExpectationError: Expected the conversation to be at step 'AskName', and nothing is stored yet.
+      "ExpectationError: Expected the conversation to be at step 'AskName', but nothing is stored yet.
         The flow has no step 'AskName'; its steps: End."
     `)
   })

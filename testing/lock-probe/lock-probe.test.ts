@@ -162,7 +162,7 @@ describe('assertSerialized', () => {
     const made = await scene()
     await threeTurns(made)
     expect(() => made.probe.assertSerialized()).toThrowErrorMatchingInlineSnapshot(`
-      [ExpectationError: Two at a time were inside the lock of session 'session-1': #2 turn of flow 'Talk' entered before #1 turn of flow 'Talk' left.
+      [ExpectationError: Two holders had the lock of session 'session-1': #2 turn of flow 'Talk' entered before #1 turn of flow 'Talk' left.
       What happened at the lock of session 'session-1':
         #1 turn of flow 'Talk' asks and enters
         #2 turn of flow 'Talk' asks and enters

@@ -10,7 +10,7 @@ export function serialProblem(visits: Visits, sessionId: string | undefined): st
       .find((earlier) => earlier.sessionId === visit.sessionId && overlap(earlier, visit))
     if (other === undefined) continue
     return [
-      `Two at a time were inside the lock of session '${visit.sessionId}': ${nameOf(visit)} entered before ${nameOf(other)} left.`,
+      `Two holders had the lock of session '${visit.sessionId}': ${nameOf(visit)} entered before ${nameOf(other)} left.`,
       visits.record(visit.sessionId),
     ].join('\n')
   }

@@ -66,7 +66,7 @@ export class RecordedModel implements RuntimeModel {
     const namespace = this.#names.namespaceOf(stepId)
     const parts = this.#left.get(namespace)?.shift()
     if (parts !== undefined) return { parts }
-    const problem = `step '${stepId}' asks a model once more than was recorded for memory '${namespace}'\nit was told last: ${lastOf(request)}`
+    const problem = `step '${stepId}' asks a model once more than was recorded for memory '${namespace}'\nit last received: ${lastOf(request)}`
     this.#problems.push(problem)
     throw new ExpectationError(problem)
   }

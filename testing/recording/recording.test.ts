@@ -182,7 +182,7 @@ describe('recordingOf', () => {
     conversation.expectError('MODEL_ERROR')
     const document = await conversation.document()
     expect(() => recordingOf(document)).toThrowErrorMatchingInlineSnapshot(
-      `[ExpectationError: Session 'session-1' cannot be recorded: it was aborted (Model 'gpt-5-mini' of provider 'openai' failed.). Of the turn that failed nothing is stored, neither what was said nor what models answered.]`,
+      `[ExpectationError: Session 'session-1' cannot be recorded: it was aborted (Model 'gpt-5-mini' of provider 'openai' failed.). Nothing of the failed turn is stored: neither its message nor the answers of models.]`,
     )
   })
 
@@ -220,7 +220,7 @@ describe('recordingOf', () => {
       messages.splice(0, 2, { role: 'user', parts: [{ type: 'text', text: 'Summary' }], turn: 1, summary: true })
     })
     expect(failureOf(() => recordingOf(document))).toBe(
-      "Session 'session-1' cannot be recorded: its memory 'AskName' was summed up, and of what was said up to turn 1 only the summary is left.",
+      "Session 'session-1' cannot be recorded: its memory 'AskName' was summarized, so of the messages up to turn 1 only the summary is left.",
     )
   })
 
@@ -554,7 +554,7 @@ describe('replay', () => {
 
         model calls
           + step 'Second' asks a model once more than was recorded for memory 'other'
-          + it was told last: "Ada"
+          + it last received: "Ada"
 
         - as recorded, + as replayed
 
@@ -811,7 +811,7 @@ describe('replay', () => {
 
         model calls
           + step 'AskName' asks a model once more than was recorded for memory 'AskName'
-          + it was told last: capture_name = "Noted."
+          + it last received: capture_name = "Noted."
 
         - as recorded, + as replayed
 

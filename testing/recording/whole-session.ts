@@ -21,7 +21,7 @@ export function requireWhole(document: SessionDocument, groups: readonly TurnMes
   if (runStatus === 'aborted') {
     refuse(
       document,
-      `it was aborted (${list(error.slice(-1))}). Of the turn that failed nothing is stored, neither what was said nor what models answered.`,
+      `it was aborted (${list(error.slice(-1))}). Nothing of the failed turn is stored: neither its message nor the answers of models.`,
     )
   }
   if (history.length === 0) refuse(document, 'no turn of it is stored.')
@@ -50,7 +50,7 @@ export function requireWhole(document: SessionDocument, groups: readonly TurnMes
     if (group.messages[0]?.summary === true) {
       refuse(
         document,
-        `its memory '${group.namespace}' was summed up, and of what was said up to turn ${group.turn} only the summary is left.`,
+        `its memory '${group.namespace}' was summarized, so of the messages up to turn ${group.turn} only the summary is left.`,
       )
     }
     const problem = groupProblem(group.messages)
@@ -79,7 +79,7 @@ function groupProblem(messages: readonly Message[]): string | undefined {
   for (const { role, parts } of messages) {
     if (role === 'tool') {
       for (const part of parts) {
-        if (part.type !== 'tool-result') return 'a tool says what is no result'
+        if (part.type !== 'tool-result') return 'a tool message has a part that is not a result'
         const expected = open.shift()
         if (expected !== part.toolCallId) return `the result of '${part.toolName}' (${part.toolCallId}) has no call`
       }

@@ -32,13 +32,13 @@ export function checkAsked(requests: readonly RecordedRequest[], expected: Asked
   if (request === undefined) {
     const asked = requests.length === 0 ? 'it was not asked at all' : `it was asked ${requests.length} times`
     throw new ExpectationError(
-      `Expected the model to be asked${call === undefined ? '' : ` ${call} times`}, and ${asked}.`,
+      `Expected the model to be asked${call === undefined ? '' : ` ${call} times`}, but ${asked}.`,
     )
   }
   const problems = problemsOf(request, expected)
   if (problems.length === 0) return
   throw new ExpectationError(
-    `The model was not told what was expected: ${whereOf(request)}.\n${problems.map((problem) => `  ${problem}`).join('\n')}`,
+    `The model did not receive what was expected: ${whereOf(request)}.\n${problems.map((problem) => `  ${problem}`).join('\n')}`,
   )
 }
 

@@ -65,7 +65,7 @@ describe('a call of a tool that the step does not offer', () => {
       [ExpectationError: The script calls a tool that the step does not offer: 'notte' (flow 'Chat', step 'Talk', turn 3, call 1 of the turn).
         asked: user "Hello"
         tools offered: note
-      Mend the name, or write offered: false beside it if the model is meant to be wrong.]
+      Correct the name, or set offered: false if the model is meant to be wrong.]
     `)
     expect(model.complaint).toMatchObject({ name: 'ExpectationError' })
     expect(() => model.assertDone()).toThrow('does not offer')
@@ -84,10 +84,10 @@ test.each<[unknown, string]>([
   [null, 'null'],
   [7, '7'],
   [['Hello.'], '["Hello."]'],
-])('a reply that is none is told, and says nothing by mistake: %j', async (reply, shown) => {
+])('an invalid reply is reported, and is not played: %j', async (reply, shown) => {
   const model = new ScriptedModel([() => reply as never])
   await expect(model.generate(request())).rejects.toThrow(
-    `The script has a reply that is none: ${shown} (flow 'Chat', step 'Talk', turn 3, call 1 of the turn).`,
+    `The script has an invalid reply: ${shown} (flow 'Chat', step 'Talk', turn 3, call 1 of the turn).`,
   )
   expect(() => model.assertDone()).toThrow(
     'A reply is a text, an Error, or an object of text, chunks, output, reasoning,',
@@ -150,7 +150,7 @@ describe('expectAsked', () => {
     const model = await asked()
     const expected = { system: /rude/, user: 'Bye', tools: ['note', 'book'], params: { temperature: 1 }, step: 'Talk' }
     expect(() => model.expectAsked(expected)).toThrowErrorMatchingInlineSnapshot(`
-      [ExpectationError: The model was not told what was expected: flow 'Chat', step 'Confirm', turn 3, call 1 of the turn.
+      [ExpectationError: The model did not receive what was expected: flow 'Chat', step 'Confirm', turn 3, call 1 of the turn.
         system: expected /rude/, got "Be kind."
         user: expected "Bye", got "Hello"
         tools: expected book, note, got note
@@ -161,11 +161,11 @@ describe('expectAsked', () => {
 
   test('tells of a call that there was not', async () => {
     expect(() => new ScriptedModel([]).expectAsked({})).toThrow(
-      'Expected the model to be asked, and it was not asked at all.',
+      'Expected the model to be asked, but it was not asked at all.',
     )
     const model = await asked()
     expect(() => model.expectAsked({ call: 3 })).toThrow(
-      'Expected the model to be asked 3 times, and it was asked 2 times.',
+      'Expected the model to be asked 3 times, but it was asked 2 times.',
     )
   })
 

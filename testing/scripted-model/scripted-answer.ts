@@ -112,7 +112,7 @@ export function playedAnswer(reply: ScriptedReply, request: ModelRequest): Playe
     new ExpectationError(`${problem} (${whereOf(request)}).\n${askedOf(request)}\n${advice}`)
   if (!isAnswer(answer))
     throw mistake(
-      `The script has a reply that is none: ${show(answer, 100)}`,
+      `The script has an invalid reply: ${show(answer, 100)}`,
       `A reply is a text, an Error, or an object of ${Object.keys(known).join(', ')}.`,
     )
   const { chunks, output, reasoning = '', refusal, cutAfter, stallAfter, delayMs = 0, chunkDelayMs = 0 } = answer
@@ -124,7 +124,7 @@ export function playedAnswer(reply: ScriptedReply, request: ModelRequest): Playe
   if (chunks !== undefined && said !== undefined && text !== said)
     throw mistake(
       `The chunks in the script, joined, are not its text: ${show(text, 60)} for ${show(said, 60)}`,
-      'Leave the text out: the chunks say it.',
+      'Leave out the text: the chunks already have it.',
     )
   if (output !== undefined && request.output === undefined)
     throw mistake(
@@ -144,7 +144,7 @@ export function playedAnswer(reply: ScriptedReply, request: ModelRequest): Playe
   if (missing.length > 0)
     throw mistake(
       `The script calls a tool that the step does not offer: '${list(missing.map(({ name }) => name))}'`,
-      'Mend the name, or write offered: false beside it if the model is meant to be wrong.',
+      'Correct the name, or set offered: false if the model is meant to be wrong.',
     )
 
   const error = answer.error ?? (answer.failure === undefined ? undefined : errorOf(answer.failure))

@@ -296,7 +296,7 @@ describe('a flow that is wrong', () => {
         The script calls a tool that the step does not offer: 'note' (flow 'Onboarding', step 'Silent', turn 1, call 1 of the turn).
           asked: user "Ada"
           tools offered: none
-        Mend the name, or write offered: false beside it if the model is meant to be wrong.
+        Correct the name, or set offered: false if the model is meant to be wrong.
 
       Seed 1, made shorter 9 times. To repeat it alone: simulate(Chats, { ..., seeds: [1] })
 
@@ -307,7 +307,7 @@ describe('a flow that is wrong', () => {
       // Here it breaks: the model of the simulation fits the flow. The script calls a tool that the step does not offer: 'note' (flow 'Onboarding', step 'Silent', turn 1, call 1 of the turn).
       //   asked: user "Ada"
       //   tools offered: none
-      // Mend the name, or write offered: false beside it if the model is meant to be wrong."
+      // Correct the name, or set offered: false if the model is meant to be wrong."
     `)
   })
 
@@ -583,7 +583,7 @@ describe('what cannot be simulated', () => {
       throw new Error('Cannot find package')
     })
     await expect(simulate(Onboarding)).rejects.toThrowErrorMatchingInlineSnapshot(
-      `[ExpectationError: simulate() needs fast-check, which is not there: npm install --save-dev fast-check]`,
+      `[ExpectationError: simulate() needs fast-check, which is not installed: npm install --save-dev fast-check]`,
     )
     vi.doUnmock('fast-check')
   })

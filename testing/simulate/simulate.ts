@@ -102,9 +102,12 @@ async function fastCheck(): Promise<typeof import('fast-check')> {
   try {
     return await import('fast-check')
   } catch (cause) {
-    throw new ExpectationError('simulate() needs fast-check, which is not there: npm install --save-dev fast-check', {
-      cause,
-    })
+    throw new ExpectationError(
+      'simulate() needs fast-check, which is not installed: npm install --save-dev fast-check',
+      {
+        cause,
+      },
+    )
   }
 }
 

@@ -145,7 +145,7 @@ describe('assertDone', () => {
     expect(() => doubles.assertDone()).toThrowErrorMatchingInlineSnapshot(`
       [ExpectationError: No step offered a tool with the name of a double: find_ordr.
         tools offered: refund, find_order
-      Mend the name, or have the conversation reach the step that offers it.]
+      Correct the name, or have the conversation reach the step that offers it.]
     `)
     expect(doubles.notOffered).toEqual(['find_ordr'])
   })

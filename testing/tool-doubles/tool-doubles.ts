@@ -111,7 +111,7 @@ export class ToolDoubles {
     const { notOffered } = this
     if (notOffered.length > 0) {
       throw new ExpectationError(
-        `No step offered a tool with the name of a double: ${list(notOffered)}.\n  tools offered: ${list(this.#seen)}\nMend the name, or have the conversation reach the step that offers it.`,
+        `No step offered a tool with the name of a double: ${list(notOffered)}.\n  tools offered: ${list(this.#seen)}\nCorrect the name, or have the conversation reach the step that offers it.`,
       )
     }
     for (const [name, { double, used }] of this.#entries) {

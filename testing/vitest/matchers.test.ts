@@ -116,13 +116,16 @@ describe('a conversation that is not', () => {
   })
 
   test.each<[string, (conversation: Conversation) => void]>([
-    ['Expected the reply one that matches /seat/', (conversation) => expect(conversation).toHaveReplied(/seat/)],
+    ['Expected a reply that matches /seat/', (conversation) => expect(conversation).toHaveReplied(/seat/)],
     ["Expected the conversation to be at step 'End'", (conversation) => expect(conversation).toBeAtStep('End')],
     ['row: expected 3, got 0', (conversation) => expect(conversation).toHaveState(Book, { row: 3 })],
     ['Expected the conversation to be completed.', (conversation) => expect(conversation).toBeCompleted()],
     ['expected 1 call, got 0', (conversation) => expect(conversation).toHaveCalledTools(['book'])],
     ['user: expected "No"', (conversation) => expect(conversation).toHaveAskedModel({ user: 'No' })],
-    ['to fail with TOOL_ERROR, and it did not', (conversation) => expect(conversation).toHaveFailedWith('TOOL_ERROR')],
+    [
+      'to fail with TOOL_ERROR, but it succeeded',
+      (conversation) => expect(conversation).toHaveFailedWith('TOOL_ERROR'),
+    ],
   ])('%s', async (message, check) => {
     const conversation = await booked()
     const failure = failureOf(() => check(conversation))
