@@ -42,7 +42,7 @@ export function historyEntry(turn: number, reply: string): SessionDocument['hist
   return { turn, at: '2026-01-01T00:00:00.000Z', message: 'Hello', reply, contentType: 'text/plain', step: 'Ask' }
 }
 
-/** The revisions stored under some IDs; `undefined` where there is nothing. */
+/** The revisions stored under some IDs; `undefined` if there is nothing. */
 export async function revisions(store: SessionStore, ...ids: readonly string[]): Promise<(string | undefined)[]> {
   const found: (string | undefined)[] = []
   for (const id of ids) found.push((await store.load(id))?.revision)
@@ -67,7 +67,7 @@ export async function bench(revision?: string, storeTimeoutMs: number = storeTim
   return { clock, store, inner, access: new StoreAccess({ store, clock, storeTimeoutMs }) }
 }
 
-/** The error of the engine that a promise rejects with. Fails where it resolves, or rejects with anything else. */
+/** The error of the engine that a promise rejects with. Fails if it resolves, or rejects with anything else. */
 export async function errorOf(promise: Promise<unknown>): Promise<FlowError> {
   const error: unknown = await promise.then(
     () => 'none',

@@ -55,7 +55,7 @@ function inShort(part: MessagePart): string {
   return `${part.toolName} ${part.isError === true ? 'failed' : '='} ${JSON.stringify(part.output)}`
 }
 
-/** A script for a turn that may end before the model has said all of it. To be asked for more is a failure all the same. */
+/** A script for a turn that may end before the model has said all of it. To be asked for more is a failure nevertheless. */
 export function upTo(...replies: readonly ScriptedReply[]): ModelScript {
   return ({ origin }) => replies[origin.callNumber - 1] ?? new Error('The model was asked once too often.')
 }

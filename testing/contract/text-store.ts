@@ -103,7 +103,7 @@ export function optionsFor(Store: StoreClass, Down: StoreClass = DownStore): Ses
   }
 }
 
-/** What the case says about a store; `undefined` where the store passes. */
+/** What the case says about a store; `undefined` if the store passes. */
 export async function verdictOf(name: string, Store: StoreClass, Down?: StoreClass): Promise<string | undefined> {
   const bodies = new Map<string, () => Promise<void>>()
   sessionStoreSuite(

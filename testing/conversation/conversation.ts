@@ -292,7 +292,7 @@ export class Conversation implements AsyncDisposable {
   }
 
   /**
-   * Stops a stream that was not read to its end, closes the engine, and fails where something is left: a failed turn that
+   * Stops a stream that was not read to its end, closes the engine, and fails if something is left: a failed turn that
    * nobody expected, replies of the script, results of a double, a double that no step offered, a fault that never struck.
    *
    * @throws `ExpectationError` (rejects)
@@ -355,7 +355,7 @@ export class Conversation implements AsyncDisposable {
     this.#world.answerFreely()
   }
 
-  /** A turn is over: remembers it, and fails where the script or a double did not fit. */
+  /** A turn is over: remembers it, and fails if the script or a double did not fit. */
   async #settle(said: string, end: TurnEnd): Promise<void> {
     try {
       const turn = await this.#world.turnOf(said, end, this.sessionId)

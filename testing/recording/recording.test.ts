@@ -243,7 +243,7 @@ describe('recordingOf', () => {
       a tool call gone: Session 'session-1' cannot be recorded: the messages of turn 2 in namespace 'AskName' are not whole: the result of 'capture_name' (call-1) has no call.
       the result of a tool gone: Session 'session-1' cannot be recorded: the messages of turn 2 in namespace 'AskName' are not whole: the tool call call-1 has no result.
       the last result of a tool gone: Session 'session-1' cannot be recorded: the messages of turn 3 in namespace 'AskName' are not whole: the tool call call-2 has no result.
-      the answer to a retry gone: Session 'session-1' cannot be recorded: the messages of turn 3 in namespace 'AskColour' are not whole: they end with a question that nobody answered.
+      the answer to a retry gone: Session 'session-1' cannot be recorded: the messages of turn 3 in namespace 'AskColour' are not whole: they end with a message that has no answer.
       fewer model calls: Session 'session-1' cannot be recorded: it counts 4 model calls, its memory has 8 replies, and 1 to 3 of those can be the flow's own: messages are missing, or were changed."
     `)
   })
@@ -558,7 +558,7 @@ describe('replay', () => {
 
         - as recorded, + as replayed
 
-      Mend the flow, or record the session anew where the change is meant.]
+      Correct the flow, or record the session anew if the change is intended.]
     `)
   })
 
@@ -730,7 +730,7 @@ describe('replay', () => {
 
         - as recorded, + as replayed
 
-      Mend the flow, or record the session anew where the change is meant.
+      Correct the flow, or record the session anew if the change is intended.
 
       # the result of a tool
 
@@ -744,7 +744,7 @@ describe('replay', () => {
 
         - as recorded, + as replayed
 
-      Mend the flow, or record the session anew where the change is meant.
+      Correct the flow, or record the session anew if the change is intended.
 
       # one state at the end
 
@@ -758,7 +758,7 @@ describe('replay', () => {
 
         - as recorded, + as replayed
 
-      Mend the flow, or record the session anew where the change is meant.
+      Correct the flow, or record the session anew if the change is intended.
 
       # what an onReply makes of an answer
 
@@ -773,7 +773,7 @@ describe('replay', () => {
         - as recorded, + as replayed
 
       Step 'AskColour' has an onReply: the recording has what it sent, and not what the model said to it.
-      Mend the flow, or record the session anew where the change is meant.
+      Correct the flow, or record the session anew if the change is intended.
 
       # what the model is told of a mistake
 
@@ -787,7 +787,7 @@ describe('replay', () => {
 
         - as recorded, + as replayed
 
-      Mend the flow, or record the session anew where the change is meant.
+      Correct the flow, or record the session anew if the change is intended.
 
       # a content type
 
@@ -801,7 +801,7 @@ describe('replay', () => {
 
         - as recorded, + as replayed
 
-      Mend the flow, or record the session anew where the change is meant.
+      Correct the flow, or record the session anew if the change is intended.
 
       # one model call more
 
@@ -815,7 +815,7 @@ describe('replay', () => {
 
         - as recorded, + as replayed
 
-      Mend the flow, or record the session anew where the change is meant.
+      Correct the flow, or record the session anew if the change is intended.
 
       # a model call less
 
@@ -829,7 +829,7 @@ describe('replay', () => {
         - as recorded, + as replayed
 
       Step 'AskColour' has an onReply: the recording has what it sent, and not what the model said to it.
-      Mend the flow, or record the session anew where the change is meant.
+      Correct the flow, or record the session anew if the change is intended.
 
       # a turn that fails
 
@@ -843,7 +843,7 @@ describe('replay', () => {
 
         - as recorded, + as replayed
 
-      Mend the flow, or record the session anew where the change is meant.
+      Correct the flow, or record the session anew if the change is intended.
 
       # an end that comes early
 
@@ -863,7 +863,7 @@ describe('replay', () => {
         - as recorded, + as replayed
 
       Step 'AskColour' has an onReply: the recording has what it sent, and not what the model said to it.
-      Mend the flow, or record the session anew where the change is meant.
+      Correct the flow, or record the session anew if the change is intended.
 
       # the context
 
@@ -877,7 +877,7 @@ describe('replay', () => {
 
         - as recorded, + as replayed
 
-      Mend the flow, or record the session anew where the change is meant."
+      Correct the flow, or record the session anew if the change is intended."
     `)
   })
 })

@@ -15,7 +15,7 @@ export type ToolDoubleFunction = {
 /** One result: a value, a transition, an error to throw (a `ToolError` goes to the model), or a function. */
 export type ToolDoubleResult = JsonValue | Error | Transition | ToolDoubleFunction
 
-/** What stands in for a tool: results used up in order, or one for every call. */
+/** What stands in for a tool: results used in order, or one for every call. */
 export type ToolDouble = Exclude<ToolDoubleResult, JsonValue[]> | readonly ToolDoubleResult[]
 
 /** A call of a double. */
@@ -102,7 +102,7 @@ export class ToolDoubles {
   }
 
   /**
-   * Fails where a double has a name that no step offered, a call found no result, or results are left.
+   * Fails if a double has a name that no step offered, a call found no result, or results are left.
    *
    * @throws `ExpectationError`
    */

@@ -43,7 +43,7 @@ interface Call {
 
 const readable = ['CHAT_SESSION_ID', 'Chat-Session-Id', 'Chat-Reply', 'Chat-Completed', 'Content-Type']
 
-/** A request from the page, and what its scripts can see of the answer; `undefined` where the browser refused. */
+/** A request from the page, and what its scripts can see of the answer; `undefined` if the browser refused. */
 function call(page: Page, { path, method = 'POST', body, headers = {} }: Call): Promise<Answer | undefined> {
   const request = { url: `${server.origin}${path}`, method, body, headers, readable }
   return page.evaluate(async ({ url, method, body, headers, readable }) => {

@@ -16,7 +16,7 @@ export interface Place {
 
 export type Verdict = 'valid' | 'refused'
 
-/** Runs a turn in the session, and removes it then. Throws where neither may be called right. */
+/** Runs a turn in the session, and removes it then. Throws if neither may be called right. */
 export async function judge(place: Place): Promise<Verdict> {
   const before = place.bytes()
   const { response, error } = await goldenEngine(place.store()).execute({

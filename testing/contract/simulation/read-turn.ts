@@ -6,7 +6,7 @@ import type { ExecuteResult, FlowStream, FlowStreamEvent } from '../../../src/in
  * Reads a turn to its end.
  *
  * @param beforeRead - Awaited before each piece is asked for; returns whether the reader leaves instead.
- * @returns The answer; `undefined` where the reader left.
+ * @returns The answer; `undefined` if the reader left.
  */
 export async function readTurn(
   stream: FlowStream,

@@ -40,7 +40,7 @@ const allCases: readonly ModelSuiteCase[] = [
  * @param test - Registers one test: that of vitest, Jest, Bun or `node:test`, or `Deno.test`.
  * @param createProvider - Makes a provider with a model that gives `answers`, one for each request, in order.
  * @param options - The credential to look for, and what is left out.
- * @throws Error where `options.leaveOut` names no case, or gives no reason.
+ * @throws Error if `options.leaveOut` names no case, or gives no reason.
  *
  * @example
  * ```ts

@@ -4,7 +4,7 @@ import { ensure, fail } from '../stores/failure.js'
 import { inShort } from '../stores/same-json.js'
 import type { OpenStream, StreamedReply } from './suite-case.js'
 
-/** What the stream told. Fails where it does not end with one `finish`, or tells what is no piece. */
+/** What the stream told. Fails if it does not end with one `finish`, or tells what is no piece. */
 export async function readStream(stream: OpenStream): Promise<StreamedReply> {
   const texts: string[] = []
   const thoughts: string[] = []

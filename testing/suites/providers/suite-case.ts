@@ -9,7 +9,7 @@ export interface ModelSuiteCase {
   readonly rule: string
   /** The option without which the case cannot be run. */
   readonly needs?: 'secret'
-  /** Rejects where the provider breaks the rule. */
+  /** Rejects if the provider breaks the rule. */
   readonly run: (bench: ModelSuiteBench) => Promise<void>
 }
 

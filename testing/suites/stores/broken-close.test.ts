@@ -4,7 +4,7 @@ import { describe, test } from 'vitest'
 import { SessionConflictError, type SessionDocument, type SessionStoreGuarantees } from '../../../src/index.js'
 import { type BrokenStore, DownStore, expectCaught, type TextEntry, TextStore } from '../../contract/text-store.js'
 
-/** A store that is down, and answers all the same. */
+/** A store that is down, and answers nevertheless. */
 function downStore(parts: Partial<TextStore>): new () => TextStore {
   return class extends DownStore {
     constructor() {

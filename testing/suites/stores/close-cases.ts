@@ -91,7 +91,7 @@ export const closeCases: readonly SuiteCase[] = [
       const turn = nextTurn(document)
       const [saved] = await Promise.all([store.trySave(turn.document, turn.expectedRevision, turn.hint), store.close()])
       if (saved.kind === 'conflict') fail('the save to succeed, or to reject with no conflict', describeOutcome(saved))
-      // One that rejected may have happened all the same: its reply was cut off.
+      // One that rejected may have happened nevertheless: its reply was cut off.
       const { revision } = await other.load(document.id)
       const happened = saved.kind === 'done' || revision === turn.document.revision
       await other.holds(happened ? turn.document : document)

@@ -1,6 +1,6 @@
 /** Whether two values are the same JSON, and where they first differ. The order of keys does not count. */
 
-/** What differs: a path and two values in short. `undefined` where nothing does. */
+/** What differs: a path and two values in short. `undefined` if nothing does. */
 export function findDifference(got: unknown, expected: unknown, path = 'the document'): string | undefined {
   if (Array.isArray(expected)) return differenceOfLists(got, expected, path)
   if (isObject(expected)) return differenceOfObjects(got, expected, path)

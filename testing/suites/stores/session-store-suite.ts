@@ -22,7 +22,7 @@ const defaultDeadlineMs = 30_000
  * @param test - Registers one test: that of vitest, Jest, Bun or `node:test`, or `Deno.test`.
  * @param createStore - Makes a fresh handle. The suite closes every handle that it gets.
  * @param options - A second handle, trouble on request, and what is left out.
- * @throws Error where `options.leaveOut` names no case, or gives no reason.
+ * @throws Error if `options.leaveOut` names no case, or gives no reason.
  *
  * @example With vitest. A file store has two handles on the same data as soon as it is made twice.
  * ```ts

@@ -30,7 +30,7 @@ export interface SessionStoreSuiteOptions {
   readonly createUnreachable?: () => SessionStore | Promise<SessionStore>
   /**
    * Cases that this store does not pass, by name, each with the reason; what their names begin with, before the colon,
-   * leaves out all of them. They are registered all the same: by `test.skip` where there is one. Default: none.
+   * leaves out all of them. They are registered nevertheless: by `test.skip` where there is one. Default: none.
    */
   readonly leaveOut?: Readonly<Record<string, string>>
   /**
