@@ -170,7 +170,7 @@ describe('a flow that is wrong', () => {
       "A conversation with flow 'Onboarding' breaks a promise: nobody is asked more than twice.
         The invariant returned false.
 
-      Seed 1, made shorter 47 times. To repeat it alone: simulate(Onboarding, { ..., seeds: [1] })
+      Seed 1, shortened 47 times. To repeat it alone: simulate(Onboarding, { ..., seeds: [1] })
 
       The shortest conversation found, as a test:
 
@@ -194,7 +194,7 @@ describe('a flow that is wrong', () => {
       "A conversation with flow 'Onboarding' breaks a promise: a name is more than spaces.
         The name is empty.
 
-      Seed 1, made shorter 30 times. To repeat it alone: simulate(Onboarding, { ..., seeds: [1] })
+      Seed 1, shortened 30 times. To repeat it alone: simulate(Onboarding, { ..., seeds: [1] })
 
       The shortest conversation found, as a test:
 
@@ -222,17 +222,17 @@ describe('a flow that is wrong', () => {
       }
     }
     expect(await failureOf(Breaks)).toMatchInlineSnapshot(`
-      "A conversation with flow 'Onboarding' breaks a promise: a turn fails only where a fault struck.
-        The turn "no" failed with FLOW_ERROR, and no fault struck: Nobody is called no.
+      "A conversation with flow 'Onboarding' breaks a promise: a turn fails only because of a fault.
+        The turn "no" failed with FLOW_ERROR without a fault of the store: Nobody is called no.
         If that is meant: simulate(..., { mayFail: ['FLOW_ERROR'] }).
 
-      Seed 1, made shorter 19 times. To repeat it alone: simulate(Breaks, { ..., seeds: [1] })
+      Seed 1, shortened 19 times. To repeat it alone: simulate(Breaks, { ..., seeds: [1] })
 
       The shortest conversation found, as a test:
 
       const conversation = new Conversation(Breaks)
       await conversation.say('no')
-      // Here it breaks: a turn fails only where a fault struck. The turn "no" failed with FLOW_ERROR, and no fault struck: Nobody is called no.
+      // Here it breaks: a turn fails only because of a fault. The turn "no" failed with FLOW_ERROR without a fault of the store: Nobody is called no.
       // If that is meant: simulate(..., { mayFail: ['FLOW_ERROR'] })."
     `)
     await simulate(Breaks, { actors: polite, mayFail: ['FLOW_ERROR'] })
@@ -268,7 +268,7 @@ describe('a flow that is wrong', () => {
       "A conversation with flow 'Onboarding' breaks a promise: two notes at most.
         The invariant returned false.
 
-      Seed 1, made shorter 33 times. To repeat it alone: simulate(Chats, { ..., seeds: [1] })
+      Seed 1, shortened 33 times. To repeat it alone: simulate(Chats, { ..., seeds: [1] })
 
       The shortest conversation found, as a test:
 
@@ -298,7 +298,7 @@ describe('a flow that is wrong', () => {
           tools offered: none
         Correct the name, or set offered: false if the model is meant to be wrong.
 
-      Seed 1, made shorter 9 times. To repeat it alone: simulate(Chats, { ..., seeds: [1] })
+      Seed 1, shortened 9 times. To repeat it alone: simulate(Chats, { ..., seeds: [1] })
 
       The shortest conversation found, as a test:
 
@@ -323,7 +323,7 @@ describe('a flow that is wrong', () => {
       "A conversation with flow 'Onboarding' breaks a promise: what is stored is JSON.
         document.flow.steps.Old.state.since is of type Date, which JSON cannot carry.
 
-      Seed 1, made shorter 29 times. To repeat it alone: simulate(Dates, { ..., seeds: [1] })
+      Seed 1, shortened 29 times. To repeat it alone: simulate(Dates, { ..., seeds: [1] })
 
       The shortest conversation found, as a test:
 
@@ -416,10 +416,10 @@ describe('a store that is wrong', () => {
   test('is found where it forgets', async () => {
     const wrapStore = changing({ save: async () => undefined })
     expect(await failureOf(Onboarding, { wrapStore })).toMatchInlineSnapshot(`
-      "A conversation with flow 'Onboarding' breaks a promise: never a reply without a commit.
+      "A conversation with flow 'Onboarding' breaks a promise: every reply is committed.
         The turn "Ada" was answered with "Are you Ada?", and what is stored has 1 other turn (session 'session-2').
 
-      Seed 1, made shorter 29 times. To repeat it alone: simulate(Onboarding, { ..., seeds: [1] })
+      Seed 1, shortened 29 times. To repeat it alone: simulate(Onboarding, { ..., seeds: [1] })
 
       The shortest conversation found, as a test:
 
@@ -427,7 +427,7 @@ describe('a store that is wrong', () => {
       const conversation = new Conversation(Onboarding)
       await conversation.say('Ada')
       await conversation.say('Ada')
-      // Here it breaks: never a reply without a commit. The turn "Ada" was answered with "Are you Ada?", and what is stored has 1 other turn (session 'session-2')."
+      // Here it breaks: every reply is committed. The turn "Ada" was answered with "Are you Ada?", and what is stored has 1 other turn (session 'session-2')."
     `)
   })
 
@@ -440,10 +440,10 @@ describe('a store that is wrong', () => {
       },
     })
     expect(await failureOf(Onboarding, { wrapStore })).toMatchInlineSnapshot(`
-      "A conversation with flow 'Onboarding' breaks a promise: turns are never doubled.
-        "Ada" was said 2 times to session 'session-2', and is stored 3 times.
+      "A conversation with flow 'Onboarding' breaks a promise: no turn is stored twice.
+        "Ada" was sent 2 times to session 'session-2', and is stored 3 times.
 
-      Seed 3, made shorter 18 times. To repeat it alone: simulate(Onboarding, { ..., seeds: [3] })
+      Seed 3, shortened 18 times. To repeat it alone: simulate(Onboarding, { ..., seeds: [3] })
 
       The shortest conversation found, as a test:
 
@@ -451,7 +451,7 @@ describe('a store that is wrong', () => {
       const conversation = new Conversation(Onboarding)
       await conversation.say('Ada')
       await conversation.say('Ada')
-      // Here it breaks: turns are never doubled. "Ada" was said 2 times to session 'session-2', and is stored 3 times."
+      // Here it breaks: no turn is stored twice. "Ada" was sent 2 times to session 'session-2', and is stored 3 times."
     `)
   })
 
@@ -460,10 +460,10 @@ describe('a store that is wrong', () => {
       document: (document) => ({ ...document, history: document.history.map((entry) => ({ ...entry, turn: 1 })) }),
     })
     expect(await failureOf(Onboarding, { wrapStore })).toMatchInlineSnapshot(`
-      "A conversation with flow 'Onboarding' breaks a promise: turns are never doubled.
+      "A conversation with flow 'Onboarding' breaks a promise: no turn is stored twice.
         Entry 2 of the history of session 'session-2' is turn 1: "Ada".
 
-      Seed 1, made shorter 29 times. To repeat it alone: simulate(Onboarding, { ..., seeds: [1] })
+      Seed 1, shortened 29 times. To repeat it alone: simulate(Onboarding, { ..., seeds: [1] })
 
       The shortest conversation found, as a test:
 
@@ -471,17 +471,17 @@ describe('a store that is wrong', () => {
       const conversation = new Conversation(Onboarding)
       await conversation.say('Ada')
       await conversation.say('Ada')
-      // Here it breaks: turns are never doubled. Entry 2 of the history of session 'session-2' is turn 1: "Ada"."
+      // Here it breaks: no turn is stored twice. Entry 2 of the history of session 'session-2' is turn 1: "Ada"."
     `)
   })
 
   test('is found where it does not keep that a session was completed', async () => {
     const wrapStore = changing({ document: (document) => ({ ...document, runStatus: 'running' }) })
     expect(await failureOf(Onboarding, { wrapStore })).toMatchInlineSnapshot(`
-      "A conversation with flow 'Onboarding' breaks a promise: never a reply without a commit.
+      "A conversation with flow 'Onboarding' breaks a promise: every reply is committed.
         The turn "yes" was answered as the last one, and session 'session-2' is stored as 'running'.
 
-      Seed 3, made shorter 35 times. To repeat it alone: simulate(Onboarding, { ..., seeds: [3] })
+      Seed 3, shortened 35 times. To repeat it alone: simulate(Onboarding, { ..., seeds: [3] })
 
       The shortest conversation found, as a test:
 
@@ -490,7 +490,7 @@ describe('a store that is wrong', () => {
       await conversation.say('Ada')
       await conversation.say('Ada')
       await conversation.say('yes')
-      // Here it breaks: never a reply without a commit. The turn "yes" was answered as the last one, and session 'session-2' is stored as 'running'."
+      // Here it breaks: every reply is committed. The turn "yes" was answered as the last one, and session 'session-2' is stored as 'running'."
     `)
   })
 
@@ -526,7 +526,7 @@ describe('a store that is wrong', () => {
       "A conversation with flow 'Onboarding' breaks a promise: a completed session never continues.
         The turn "Ada" was answered in session 'session-2', which was completed in turn 2.
 
-      Seed 1, made shorter 24 times. To repeat it alone: simulate(Short, { ..., seeds: [1] })
+      Seed 1, shortened 24 times. To repeat it alone: simulate(Short, { ..., seeds: [1] })
 
       The shortest conversation found, as a test:
 
@@ -549,10 +549,10 @@ describe('a store that is wrong', () => {
     })
     const options = { faults: false, restarts: false, wrapStore: overwriting, seeds: 300 }
     expect(await failureOf(Onboarding, options)).toMatchInlineSnapshot(`
-      "A conversation with flow 'Onboarding' breaks a promise: never a reply without a commit.
+      "A conversation with flow 'Onboarding' breaks a promise: every reply is committed.
         The turn "no" was answered with "Are you no?", and what is stored has 2 other turns (session 'session-2').
 
-      Seed 25, made shorter 34 times. To repeat it alone: simulate(Onboarding, { ..., seeds: [25] })
+      Seed 25, shortened 34 times. To repeat it alone: simulate(Onboarding, { ..., seeds: [25] })
 
       The shortest conversation found, as a test:
 
@@ -568,7 +568,7 @@ describe('a store that is wrong', () => {
           elsewhere.execute({ flowName: Onboarding.id, userMessage: 'Ada', sessionId: conversation.sessionId }),
         ]),
       )
-      // Here it breaks: never a reply without a commit. The turn "no" was answered with "Are you no?", and what is stored has 2 other turns (session 'session-2')."
+      // Here it breaks: every reply is committed. The turn "no" was answered with "Are you no?", and what is stored has 2 other turns (session 'session-2')."
     `)
   })
 })

@@ -138,7 +138,7 @@ describe('a mistake in the test', () => {
   test('.not is refused, and leaves the conversation as it is', async () => {
     const conversation = await booked({ script: ['Which row?', 'left'] })
     expect(failureOf(() => expect(conversation).not.toBeCompleted())).toMatchInlineSnapshot(
-      `"A conversation has no .not.toBeCompleted: it would hold for a hundred wrong turns. Say what should be instead."`,
+      `"A conversation has no .not.toBeCompleted: many wrong turns would satisfy it. Expect what the turn should be."`,
     )
     await expect(conversation.close()).rejects.toThrow('1 reply of 2 left')
   })

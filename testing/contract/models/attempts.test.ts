@@ -37,7 +37,7 @@ describe.each(formats.map((format) => [format.name, format] as const))('over %j'
     await engine.close()
   })
 
-  test('an answer that is no JSON is not asked for again', async () => {
+  test('an answer that is not valid JSON is not asked for again', async () => {
     const { provider, sent } = wireSubject(server, format, [{ failure: 'malformed' }])
     const engine = new FlowEngine({ ...atOnce, flows, providers: [provider] })
     expect([(await engine.execute(hello)).error?.code, sent.length]).toEqual(['MODEL_ERROR', 1])

@@ -231,7 +231,7 @@ describe.each(formats)('over $name', (format) => {
     expect(error).toMatchObject({ code: 'MODEL_ERROR', cause: { statusCode } })
   })
 
-  test('an answer that is no JSON fails the turn', async () => {
+  test('an answer that is not valid JSON fails the turn', async () => {
     const { error } = await deskWith(format, [{ failure: 'malformed' }]).say('Hi')
     expect(error).toMatchObject({ code: 'MODEL_ERROR', cause: { name: 'AI_APICallError', statusCode: 200 } })
   })

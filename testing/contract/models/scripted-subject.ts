@@ -14,9 +14,9 @@ const noReasoning = 'A script has no reasoning.'
 /** What a scripted provider cannot be asked. */
 export const scriptedLeaveOut: Readonly<Record<string, string>> = {
   'answers: reasoning is kept apart from the text': noReasoning,
-  'failures: a tool call with arguments that are no JSON': notScripted,
+  'failures: a tool call with arguments that are not valid JSON': notScripted,
   'streams: reasoning is kept apart from the text': noReasoning,
-  'streams: a tool call with arguments that are no JSON': notScripted,
+  'streams: a tool call with arguments that are not valid JSON': notScripted,
 }
 
 /** The script for an answer of the suite. */

@@ -140,9 +140,7 @@ describe('a failure', () => {
     expect(text).toMatch(
       /^load gives what create stored: Expected load\("[0-9a-f]{32}"\) to give the stored document; /,
     )
-    expect(text).toMatch(
-      /got undefined\.\nThe rule: load gives the stored document, or undefined where there is none\.$/,
-    )
+    expect(text).toMatch(/got undefined\.\nThe rule: load gives the stored document, or undefined if there is none\.$/)
   })
 
   test('says where two documents differ', async () => {

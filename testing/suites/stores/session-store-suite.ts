@@ -63,7 +63,7 @@ async function runCase(
   const bench = createBench(createStore, options)
   const whatHung = (): string => [...bench.pending].slice(0, 3).join(' and ') || 'the case'
   const failure = await errorOf(withDeadline(run(bench), deadlineMs, whatHung))
-  // A store that cannot be closed is told of by the cases of close: here it only must not hang.
+  // A store that cannot be closed fails the cases of close: here it only must not hang.
   const hung = await errorOf(withDeadline(bench.clear(), deadlineMs, whatHung))
   const error = failure ?? hung
   if (error !== undefined) throw new Error(`${name}: ${error.message}\nThe rule: ${rule}`, { cause: error })

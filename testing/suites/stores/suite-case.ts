@@ -4,7 +4,7 @@ import type { CheckedStore } from './checked-store.js'
 /** One case. Its name is public: it is how a caller leaves it out. */
 export interface SuiteCase {
   readonly name: string
-  /** What the interface `SessionStore` promises, as the failure tells it. */
+  /** What the interface `SessionStore` promises, for the message of a failure. */
   readonly rule: string
   /** The option without which the case cannot be run. */
   readonly needs?: 'corrupt' | 'createUnreachable'
