@@ -57,7 +57,7 @@ export interface FlowHooks {
   readonly version?: number
 }
 
-/** Answers with what it was told. */
+/** Answers with the message that it received. */
 const echo: OnlyRun = (turn) => reply(`You said: ${turn.message}`)
 
 /** A flow of one logic step, `Only`, that does `run`. */

@@ -122,7 +122,7 @@ describe('the page', () => {
     }
   })
 
-  test('tells a turn in which everything holds that it says', () => {
+  test('describes a turn that follows all its rules', () => {
     const turns = examples.filter(Array.isArray)
     expect(turns.map(brokenRules)).toEqual([[]])
   })
@@ -168,11 +168,11 @@ describe('the schema', () => {
     ['a user who said nothing', { ...user, parts: [] }],
     ['a user who calls a tool', { ...user, parts: [{ type: 'tool-call', toolCallId: 'a', toolName: 'b', input: {} }] }],
     ['an image of no kind', { ...user, parts: [{ type: 'image', data: 'aGk=' }] }],
-    ['an image that is none', { ...user, parts: [{ ...image, mediaType: 'text/plain', data: 'aGk=' }] }],
+    ['an image of another media type', { ...user, parts: [{ ...image, mediaType: 'text/plain', data: 'aGk=' }] }],
     ['an image without bytes', { ...user, parts: [image] }],
     ['an image in two places', { ...user, parts: [{ ...image, data: 'aGk=', url: 'https://a.example' }] }],
-    ['bytes that are none', { ...user, parts: [{ ...image, data: 'a b' }] }],
-    ['an address that is none', { ...user, parts: [{ ...image, url: '/a.png' }] }],
+    ['bytes that are not base64', { ...user, parts: [{ ...image, data: 'a b' }] }],
+    ['an address that is not absolute', { ...user, parts: [{ ...image, url: '/a.png' }] }],
     ['half a turn', { ...user, parts: [{ type: 'text', text: 'a' }], turn: 0.5 }],
     [
       'a call without arguments',

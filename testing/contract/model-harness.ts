@@ -137,7 +137,7 @@ export function toolThat(name: string, execute: () => unknown): Tool {
   return tool({ name, description: `Does ${name}.`, execute })
 }
 
-/** What `Chat` is told. */
+/** What `Chat` receives. */
 export const hello: { readonly flowName: string; readonly userMessage: string } = {
   flowName: 'Chat',
   userMessage: 'Hello',

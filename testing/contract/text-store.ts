@@ -43,7 +43,7 @@ export class TextStore implements SessionStore {
     try {
       return JSON.parse(entry.text)
     } catch (cause) {
-      throw new SessionFlowInvariantError({ sessionId, problem: 'it is no JSON', cause })
+      throw new SessionFlowInvariantError({ sessionId, problem: 'it is not valid JSON', cause })
     }
   }
   find(sessionId: string): TextEntry | undefined {

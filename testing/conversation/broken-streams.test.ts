@@ -1,4 +1,4 @@
-/** What is told of a stream that breaks its promise, or is read wrongly: always with the transcript so far. */
+/** The failures of a stream that breaks its promise, or is read wrongly: always with the transcript so far. */
 import { expect, test } from 'vitest'
 import { FlowCodeError, type FlowStreamEvent, type RunResponseType } from '../../src/index.js'
 import { capture, Onboarding } from '../contract/onboarding.js'
@@ -51,7 +51,7 @@ async function failureOf(conversation: Conversation, act: () => unknown): Promis
   return message
 }
 
-test('text that is not the message is told with the transcript so far', async () => {
+test('text that is not the message is reported with the transcript so far', async () => {
   const conversation = conversationOf(session, text('Hell'), text('o!'), result)
   expect(await failureOf(conversation, () => conversation.stream('Hi').reply())).toMatchInlineSnapshot(`
     "ExpectationError: The texts of the stream since its last reset, joined, are not the message of its result:
@@ -124,7 +124,7 @@ test('text that was taken back, and a failure after some text, break nothing', a
   failing.expectError('FLOW_ERROR')
 })
 
-test('a piece that does not come is told with those that came', async () => {
+test('a missing event is reported with the events that came', async () => {
   const conversation = new Conversation(Onboarding, { script: ['What is your name?'] })
   expect(await failureOf(conversation, () => conversation.stream('Hi').until('tool-end'))).toMatchInlineSnapshot(`
     "ExpectationError: Expected an event 'tool-end' in the stream of "Hi", but the stream ended without another one. Its events: session, step, 4 text-delta, result.
@@ -146,14 +146,14 @@ test('a piece that does not come is told with those that came', async () => {
   `)
 })
 
-test('a piece that does not come is told with the failure of the turn', async () => {
+test('a missing event is reported with the failure of the turn', async () => {
   const conversation = new Conversation(Onboarding, { script: [new Error('overloaded')] })
   expect(await failureOf(conversation, () => conversation.stream('Hi').until('text-delta'))).toContain(
     `Its events: session, step, error.\nThe turn failed with MODEL_ERROR: Model 'gpt-5-mini' of provider 'openai' failed.\n`,
   )
 })
 
-test('a script that does not fit is told with the last piece', async () => {
+test('a script that does not fit is reported with the last event', async () => {
   const conversation = new Conversation(Onboarding, { script: [{ toolCalls: [{ name: 'capture' }] }] })
   const stream = conversation.stream('Hi')
   expect(await failureOf(conversation, () => stream.reply())).toContain(
@@ -162,7 +162,7 @@ test('a script that does not fit is told with the last piece', async () => {
   expect(stream.events.at(-1)?.type).toBe('error')
 })
 
-test('a turn that failed and was not expected is told before the next one, and at the end', async () => {
+test('a turn that failed unexpectedly is reported before the next one, and at the end', async () => {
   const conversation = new Conversation(Onboarding, { script: () => new Error('overloaded') })
   await conversation.stream('Hi').reply()
   expect(() => conversation.stream('Hi?')).toThrow("conversation.expectError('MODEL_ERROR')")
@@ -214,7 +214,7 @@ test('a stream that was not read to its end is stopped at the end, and leaves no
   expect(conversation.clock.pending).toBe(0)
 })
 
-test('a stream that was never read is told at the end', async () => {
+test('a stream that was never read is reported at the end', async () => {
   const conversation = new Conversation(Onboarding, { script: ['What is your name?'] })
   conversation.stream('Hello')
   await expect(conversation.close()).rejects.toThrow(

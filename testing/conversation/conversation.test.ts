@@ -1,4 +1,4 @@
-/** A conversation that goes as it should; what is told of one that does not is in `conversation/failures.test.ts`. */
+/** Conversations that succeed; `conversation/failures.test.ts` has those that fail. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { Flow, InvalidInputError, LogicStep, MemorySessionStore, reply, ToolError, type Turn } from '../../src/index.js'
@@ -76,14 +76,14 @@ test('the transcript is the same for the same conversation', async () => {
 })
 
 test('the transcript has no IDs and no times, and shows what is not plain text', async () => {
-  const tell = async (start: number): Promise<string> => {
+  const shown = async (start: number): Promise<string> => {
     const createStore = () => new MemorySessionStore()
     await using conversation = new Conversation(Clocks, { createStore, clock: new VirtualClock(start) })
     await conversation.say('2026-11-24T08:30:00+01:00')
     return conversation.transcript()
   }
-  expect(await tell(0)).toBe(await tell(1e12))
-  expect(await tell(0)).toContain('{"said":"<time>","createdAt":"<time>","id":"<session>"}')
+  expect(await shown(0)).toBe(await shown(1e12))
+  expect(await shown(0)).toContain('{"said":"<time>","createdAt":"<time>","id":"<session>"}')
 })
 
 test('a reply of JSON is checked by a schema', async () => {
@@ -92,7 +92,7 @@ test('a reply of JSON is checked by a schema', async () => {
   conversation.expectReply(z.object({ said: z.literal('Hi') }))
 })
 
-test('a failed turn that was expected is no failure of the test', async () => {
+test('a failed turn that was expected does not fail the test', async () => {
   await using conversation = new Conversation(Onboarding, { script: [new Error('overloaded')] })
   await conversation.say('Hello')
   conversation.expectError('MODEL_ERROR').expectError('MODEL_ERROR', /gpt-5-mini/)
@@ -270,7 +270,7 @@ describe('what surrounds a conversation', () => {
     expect(conversation.toolCalls).toEqual([{ name: 'capture_name', input: { name: 'Bo' }, output: 'Kept.' }])
   })
 
-  test('tells calls with one ID apart by their order', async () => {
+  test('distinguishes calls with one ID by their order', async () => {
     const call = (name: string) => ({ toolCalls: [{ name: 'capture_name', input: { name }, id: 'call-0' }] })
     await using conversation = new Conversation(Onboarding, {
       script: [call('Ada'), call('Bo'), 'Hello.'],

@@ -34,7 +34,7 @@ export type ExpectedToolCall =
       readonly name: string
       /** Some of the arguments, as the model wrote them. */
       readonly input?: unknown
-      /** Some of what the model was told; a text may be a RegExp. */
+      /** Part of the request that the model received; a text may be a RegExp. */
       readonly output?: unknown
       /** Whether the call was refused or failed. */
       readonly isError?: boolean

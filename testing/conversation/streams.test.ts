@@ -1,4 +1,4 @@
-/** A turn that is read piece by piece: what it tells, that it stands still between two pieces, and how it is stopped. */
+/** A turn that is read event by event: its events, that it stands still between two of them, and how it is stopped. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import {
@@ -87,7 +87,7 @@ describe('a streamed turn', () => {
     expect(streamed.transcript()).toBe(whole.transcript())
   })
 
-  test('is read by a loop, too, and tells of tools, and of text that does not count', async () => {
+  test('is read by a loop, too, with its tools, and with text that does not count', async () => {
     await using conversation = new Conversation(Onboarding, {
       script: [{ text: 'One moment.', ...capture('Ada') }, { text: 'And the', cutAfter: 1 }, 'And the last name?'],
     })

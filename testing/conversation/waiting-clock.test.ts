@@ -7,11 +7,11 @@ test('knows who goes on first, and forgets who went on or gave up', async () => 
   const waiting = new WaitingClock(clock)
   const rung: string[] = []
   expect(waiting.next).toBeUndefined()
-  const giveUp = waiting.setTimer(() => rung.push('given up'), 50)
+  const abandon = waiting.setTimer(() => rung.push('abandoned'), 50)
   waiting.setTimer(() => rung.push('late'), 300)
   waiting.setTimer(() => rung.push('soon'), 100)
   expect([waiting.next, waiting.now()]).toEqual([50, clock.now()])
-  giveUp()
+  abandon()
   expect(waiting.next).toBe(100)
   await clock.advance(100)
   expect([rung, waiting.next]).toEqual([['soon'], 200])

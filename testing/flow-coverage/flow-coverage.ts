@@ -35,7 +35,7 @@ export interface ExpectFullOptions {
  * const coverage = coverageOf([Onboarding])
  * const conversation = new Conversation(Onboarding, { onEngine: coverage.watch, script })
  * // ... every conversation of the suite, then, after all of them:
- * coverage.expectFull({ except: ['GiveUp'] })
+ * coverage.expectFull({ except: ['Leave'] })
  * ```
  */
 export function coverageOf(

@@ -95,10 +95,10 @@ export function turnMessagesOf(document: SessionDocument): TurnMessages[] {
 
 /** What the user sent with the message: each memory that got it has all of it, in its first message of the turn. */
 export function attachmentsOf(groups: readonly TurnMessages[]): readonly (ImagePart | FilePart)[] | undefined {
-  const heard = groups.map(({ messages }) =>
+  const attachments = groups.map(({ messages }) =>
     (messages[0]?.parts ?? []).filter((part) => part.type === 'image' || part.type === 'file'),
   )
-  return heard.find(({ length }) => length > 0)
+  return attachments.find(({ length }) => length > 0)
 }
 
 /** The text of a message that is one text and nothing else. */

@@ -145,7 +145,7 @@ describe('recordingOf', () => {
     })
   })
 
-  test('tells calls with one ID apart by their order: an ID counts within one answer', async () => {
+  test('distinguishes calls with one ID by their order: an ID is unique within one answer', async () => {
     const call = (name: string) => ({ toolCalls: [{ name: 'capture_name', input: { name }, id: 'call-0' }] })
     const document = await stored(
       Onboarding,
@@ -272,7 +272,7 @@ describe('replies that no model made', () => {
   const plans = (): Promise<SessionDocument> =>
     stored(Plans, ['Hello.', call('show_plans'), call('count_plans'), 'Three.'], ['Hi', 'plans?', 'how many?'])
 
-  test('are told from those of a model where the document knows, and asked for where it does not', async () => {
+  test('are distinguished from those of a model if the document allows it, and must be named if not', async () => {
     const document = await plans()
     expect(() => recordingOf(document)).toThrowErrorMatchingInlineSnapshot(`
       [ExpectationError: Session 'session-1' cannot be recorded: 1 reply of these 2 the flow made itself, without a model, and the document does not tell which:
@@ -470,7 +470,7 @@ describe('images and files that the user sent', () => {
     return conversation.document()
   }
 
-  test('are in the recording, once for the turn, whoever heard them', async () => {
+  test('are in the recording, once for the turn, however many memories have them', async () => {
     const { turns } = recordingOf(await withAttachments())
     expect(turns.map((turn) => turn.attachments)).toEqual([undefined, [photo, manual], undefined])
     expect(turns.map((turn) => 'attachments' in turn)).toEqual([false, true, false])
@@ -627,7 +627,7 @@ describe('replay', () => {
       ),
     ],
     [
-      'what the model is told of a mistake',
+      'what the model receives after a mistake',
       like(
         AskName,
         class extends AskColour {
@@ -775,7 +775,7 @@ describe('replay', () => {
       Step 'AskColour' has an onReply: the recording has what it sent, and not what the model said to it.
       Correct the flow, or record the session anew if the change is intended.
 
-      # what the model is told of a mistake
+      # what the model receives after a mistake
 
       Session 'session-1' of flow 'Onboarding', replayed, differs at turn 3 of 4.
 

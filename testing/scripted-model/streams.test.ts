@@ -107,7 +107,7 @@ describe('a stream that does not end well', () => {
     model.assertDone()
   })
 
-  test('fails as a broken network does where it is no stream', async () => {
+  test('fails as a broken network does if it is not a stream', async () => {
     const model = new ScriptedModel([{ text: 'Hello there.', cutAfter: 1 }])
     await expect(model.generate(request())).rejects.toMatchObject({ isRetryable: true })
     expect(model.requests[0]?.outcome).toBe('failed')

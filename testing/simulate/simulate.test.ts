@@ -66,7 +66,7 @@ async function failureOf(flow: FlowConstructor, options: SimulateOptions = {}): 
 const calm: SimulateOptions = { faults: false, restarts: false, together: false }
 
 describe('a flow that is right', () => {
-  test('passes, and the result tells how much was tried', async () => {
+  test('passes, and the result says how much was tried', async () => {
     const result = await simulate(Onboarding, { actors: polite, seeds: 150 })
     expect(result.conversations).toBe(150)
     for (const count of [result.turns, result.disturbed, result.together, result.completed]) {
@@ -311,7 +311,7 @@ describe('a flow that is wrong', () => {
     `)
   })
 
-  test('is found where it puts what is no JSON into a session that it restores', async () => {
+  test('is found if it puts something that is not JSON into a session that it restores', async () => {
     class Dates extends Onboarding {
       override onRestore(document: SessionDocument) {
         const { flow } = document
@@ -515,7 +515,7 @@ describe('a store that is wrong', () => {
         ...changing({})(store),
         async load(id) {
           const document = await store.load(id)
-          // The first one who asks is told the truth.
+          // The first caller gets the true answer.
           if (document?.runStatus !== 'completed' || reads++ === 0) return document
           return { ...document, runStatus: 'running' }
         },
@@ -574,11 +574,11 @@ describe('a store that is wrong', () => {
 })
 
 describe('what cannot be simulated', () => {
-  test('is told: without an actor', async () => {
+  test('is reported: without an actor', async () => {
     await expect(simulate(Onboarding, { actors: [] })).rejects.toThrow('simulate needs at least one actor.')
   })
 
-  test('is told: without fast-check', async () => {
+  test('is reported: without fast-check', async () => {
     vi.doMock('fast-check', () => {
       throw new Error('Cannot find package')
     })

@@ -43,7 +43,7 @@ function run(doubles: ToolDoubles, ...calls: readonly { name: string; input?: { 
 }
 const findOrder = { name: 'find_order', input: { orderNumber: ' A-1 ' as never } }
 
-/** What the model was told of its last call. */
+/** The result of the model's last call. */
 async function told(doubles: ToolDoubles, ...calls: readonly (typeof findOrder)[]): Promise<unknown> {
   const { result, provider } = run(doubles, ...calls)
   await result
@@ -124,7 +124,7 @@ describe('the flow with doubles', () => {
     expect(new replaced().steps()[0]).toBe(new replaced().steps()[0])
   })
 
-  test('leaves a list of steps that is none to the engine', async () => {
+  test('leaves a faulty list of steps to the engine', async () => {
     class Broken extends Support {
       override steps() {
         return [undefined] as never
@@ -139,7 +139,7 @@ describe('the flow with doubles', () => {
 })
 
 describe('assertDone', () => {
-  test('tells of a name that no step offers, with the names they offer', async () => {
+  test('reports a name that no step offers, with the names they offer', async () => {
     const doubles = new ToolDoubles({ find_ordr: 1, refund: 2 })
     await run(doubles).result
     expect(() => doubles.assertDone()).toThrowErrorMatchingInlineSnapshot(`
@@ -150,7 +150,7 @@ describe('assertDone', () => {
     expect(doubles.notOffered).toEqual(['find_ordr'])
   })
 
-  test('tells of a call that found no result', async () => {
+  test('reports a call that found no result', async () => {
     const doubles = new ToolDoubles({ find_order: [{ state: 'sent' }] })
     const { error } = await run(doubles, findOrder, findOrder).result
     expect(error?.code).toBe('TOOL_ERROR')
@@ -162,7 +162,7 @@ describe('assertDone', () => {
     expect(doubles.complaint).toBe(error?.cause)
   })
 
-  test('tells of results that are left', async () => {
+  test('reports results that are left', async () => {
     const doubles = new ToolDoubles({ find_order: ['one', () => 'two', 'three'] })
     await run(doubles, findOrder).result
     expect(() => doubles.assertDone()).toThrowErrorMatchingInlineSnapshot(

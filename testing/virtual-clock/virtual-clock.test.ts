@@ -11,7 +11,7 @@ describe('VirtualClock', () => {
     expect(clock.now()).toBe(1_767_225_600_250)
   })
 
-  test('starts when it is told to', () => {
+  test('starts at the given time', () => {
     expect(new VirtualClock(42).now()).toBe(42)
     expect(new VirtualClock(0).now()).toBe(0)
   })

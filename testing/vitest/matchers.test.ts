@@ -158,7 +158,7 @@ describe('a mistake in the test', () => {
     )
   })
 
-  test('what is no expectation goes through as it is', async () => {
+  test('another error is thrown unchanged', async () => {
     const conversation = await booked({ script: ['{}'] })
     const validate = (): never => {
       throw new RangeError('a broken schema')

@@ -63,7 +63,7 @@ class Check {
     const where = `${sessionId}, revision ${after?.revision ?? 'none'}`
     if (before?.revision !== expectedRevision) this.#fail(`${where} replaced what its writer had not read`)
     if (before === undefined && this.#everStored.has(sessionId)) {
-      // A message that arrives after everything else did cannot be told from a first one.
+      // A message that arrives after everything else did cannot be distinguished from a first one.
       if (isAgain && expectedRevision === undefined) this.#lateCreates++
       else this.#fail(`${where} came back after it was removed`)
     } else if (isAgain) this.#fail(`${where} was stored twice`)
@@ -84,7 +84,7 @@ class Check {
       if (taken.failed !== undefined || !same(session, taken.after))
         this.#fail(`${where} is not the whole of '${message}'`)
     } else if (session.status === 'running') {
-      if (session.flow !== 'Ledger' || !same(session, { ...base, saves })) this.#fail(`${where} is no checkpoint`)
+      if (session.flow !== 'Ledger' || !same(session, { ...base, saves })) this.#fail(`${where} is not a checkpoint`)
     } else {
       const { errors, usage } = session
       const left = { ...base, status: 'aborted', errors, usage, saves } as const
@@ -124,7 +124,7 @@ class Check {
     const { timeline } = this.#played.backend
     if (deleted?.success !== true) return
     if (!timeline.everBetween(launched, replied, String(asked), (session) => session === undefined)) {
-      this.#fail(`${name} was told that it is gone`)
+      this.#fail(`${name} was reported as deleted`)
     }
   }
 
@@ -248,7 +248,7 @@ function isInDoubt(message: string): boolean {
   return isUnknown(message) || message.includes(' Saving the aborted session failed: ')
 }
 
-/** Where a save took effect, its answer was lost, and the session was removed before it was read back, that is told. */
+/** Whether a save took effect, its answer was lost, and the session was removed before it was read back: that is reported. */
 function wasRemoved(others: readonly RecordedEffect[], commit: RecordedEffect, message: string): boolean {
   return isConflict(message) && others.some(({ after, tick }) => after === undefined && tick > commit.tick)
 }

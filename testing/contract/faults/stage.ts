@@ -223,10 +223,10 @@ function never(): Promise<never> {
 }
 
 function ignore(): void {
-  // Nobody is there to hear it.
+  // Nobody waits for it any more.
 }
 
-/** The answer of `run`, which begins at once; its failure waits to be heard. */
+/** The answer of `run`, which begins at once; its failure is handled later. */
 function settled<T>(run: () => T | Promise<T>): Promise<T> {
   const answer = new Promise<T>((resolve) => {
     resolve(run())

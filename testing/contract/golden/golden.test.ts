@@ -33,7 +33,7 @@ test('each layout that this release writes has a golden file', () => {
   expect(JSON.parse(readKeyvSession(storedLayoutVersion).head).layout).toBe(storedLayoutVersion)
 })
 
-test('messages with every type of part are loaded whole, and the model hears them again', async () => {
+test('messages with every type of part are loaded whole, and the model receives them again', async () => {
   const stored = JSON.parse(readDocumentOfParts(1)) as SessionDocument
   const store = textStoreOf(readDocumentOfParts(1), stored.revision)
   const asked: (readonly Message[])[] = []

@@ -47,7 +47,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Judges each, and tells how many ended how; fails with the names of those that ended otherwise. */
+/** Judges each, and counts how many ended how; fails with the names of those that ended otherwise. */
 async function judgeAll(poisons: Iterable<Poison>, place: (text: string) => Place): Promise<Record<Verdict, number>> {
   const counts = { valid: 0, refused: 0 }
   const problems: string[] = []
@@ -100,7 +100,7 @@ test.each(texts)(
 
 test.each<[string, Readonly<Record<string, unknown>>]>([
   ['of a future version', { version: 2 }],
-  ['of a version that is no number', { version: '1' }],
+  ['of a version that is not a number', { version: '1' }],
   ['of another ID', { id: 'another-session' }],
   ['of another ID in letters only', { id: goldenId.toUpperCase() }],
 ])('a document %s is refused', async (_name, values) => {
@@ -147,7 +147,7 @@ test.each(chunkNames)('a chunk %s of another session, or of another save, is ref
   }
 })
 
-test('chunks that no list has are left alone', async () => {
+test('chunks that no list has are not touched', async () => {
   const [first = ''] = chunkNames
   const chunks = { ...keyvSession.chunks, 'history#99': keyvSession.chunks[first] as string, 'memory:Nobody#0': '{' }
   expect(await judge(asKeyvSession({ chunks }))).toBe('valid')
@@ -160,7 +160,7 @@ test('counts that lie are refused', async () => {
       const head = withValues(keyvSession.head, { [`lists.${index}.chunks`]: lie })
       expect([index, 'chunks', lie, await judge(asKeyvSession({ head }))]).toEqual([index, 'chunks', lie, 'refused'])
     }
-    // Both at once, and alike: what one says of the other is no help.
+    // Both at once, and alike: they do not help each other.
     for (const lie of [1_000_000, 2 ** 33, 2 ** 53 - 1]) {
       const head = withValues(keyvSession.head, {
         [`lists.${index}.chunks`]: lie,

@@ -26,7 +26,7 @@ export async function judge(place: Place): Promise<Verdict> {
   })
   const verdict = response.success && response.session === goldenId ? 'valid' : 'refused'
   if (verdict === 'refused') {
-    // A session that names another flow is told so.
+    // A session that names another flow is refused for that.
     if (error?.code !== 'SESSION_FLOW_INVARIANT' && error?.code !== 'SESSION_FLOW_MISMATCH') {
       throw new Error(`The turn ended with ${error?.code ?? 'success'} in '${response.session}': ${response.message}`)
     }

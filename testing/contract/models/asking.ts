@@ -21,7 +21,7 @@ export function modelOf({ provider, model }: ModelSuiteSubject, params: ModelReq
   return provider.resolve(selection)
 }
 
-/** What a model tells, and what it fails with if it does. */
+/** What a model sends, and what it fails with if it does. */
 export interface Told {
   readonly pieces: readonly ModelStreamPart[]
   readonly response?: ModelResponse

@@ -67,7 +67,7 @@ function subjectOf(answers: readonly ModelSuiteAnswer[], change: (right: Voice) 
   return { provider: spoken, model: 'small', asked: () => asked, underWay: () => underWay.size }
 }
 
-/** Tells an answer word by word, and goes wrong after the second one where it shall. */
+/** Streams an answer word by word, and fails after the second word if it has to. */
 function byTheWord(
   answer: () => Promise<ModelResponse>,
   signal: AbortSignal,

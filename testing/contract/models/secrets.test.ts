@@ -47,7 +47,7 @@ const places: readonly (readonly [string, (format: WireFormat) => WireConnection
   ['a key that no request can have', () => ({ apiKey: `${canary}\nmore` })],
   ['a key with a character that no header can have', () => ({ apiKey: `${canary}\u2019` })],
   ['the user of the base URL', ({ baseURL }) => ({ apiKey: 'other', baseURL: user(baseURL) })],
-  ['a base URL that is none', ({ baseURL }) => ({ apiKey: 'other', baseURL: user(baseURL).replace('://', ' ://') })],
+  ['an invalid base URL', ({ baseURL }) => ({ apiKey: 'other', baseURL: user(baseURL).replace('://', ' ://') })],
 ]
 
 describe.each(formats)('over $name', (format) => {

@@ -51,7 +51,7 @@ describe.each(formats)('over $name', (format) => {
     expect((await streamFrom(subject)).response).toMatchObject({ parts: [{ type: 'text', text: 'Yes.' }] })
   })
 
-  test('an answer that ends anywhere before it is told why it stops is no answer', async () => {
+  test('an answer that ends before its finish reason is not an answer', async () => {
     const events = format.events({ text: 'It is on its way.' })
     // The last events are such that an answer can do without them.
     const needed = events.findIndex((event) => /"(stop|STOP|end_turn|response\.completed)"/.test(event))
@@ -63,7 +63,7 @@ describe.each(formats)('over $name', (format) => {
     expect(needed).toBeGreaterThan(0)
   })
 
-  test('an event that is cut in its middle is no event', async () => {
+  test('an event that is cut in its middle is not an event', async () => {
     const events = format.events({ text: 'It is on its way.' })
     const bytes = events.slice(0, -1).join('').length - 20
     const subject = wireSubject(server, format, [], { send: () => sse([events.join('').slice(0, bytes / 2)]) })
@@ -106,7 +106,7 @@ test('an overload of Anthropic has its status where it comes before all else', a
   })
 })
 
-test('a quota that is used up is no reason to ask again', async () => {
+test('a quota that is used up is not tried again', async () => {
   const quota = { error: { message: 'Pay.', type: 'insufficient_quota', param: null, code: 'insufficient_quota' } }
   const events = [...openaiChatWire.events({ text: 'It is' }).slice(0, 2), `data: ${JSON.stringify(quota)}\n\n`]
   const subject = wireSubject(server, openaiChatWire, [], { send: () => sse(events) })

@@ -80,7 +80,7 @@ describe.each([
   })
 })
 
-test.each(['gpt', 'openai:', 'toString:x'])('%s is no model of the desk', async (name) => {
+test.each(['gpt', 'openai:', 'toString:x'])('%s is not a model of the desk', async (name) => {
   vi.stubEnv('DESK_MODEL', name)
   await expect(createApplication()).rejects.toThrow(
     `DESK_MODEL must be <provider>:<model>, with one of local, openai, anthropic, google; got '${name}'.`,

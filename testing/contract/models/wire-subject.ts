@@ -18,7 +18,7 @@ export interface SentRequest {
   readonly body: Readonly<Record<string, unknown>>
 }
 
-/** A subject of the suite that tells more. */
+/** A subject of the suite that reports more. */
 export interface WireSubject extends ModelSuiteSubject {
   readonly sent: readonly SentRequest[]
   /** Resolves when a request that gets no answer, or no more of one, was received. */
@@ -43,9 +43,9 @@ export function wireSubject(
   { connection = { apiKey: canary }, chunking, send }: WireOptions = {},
 ): WireSubject {
   const sent: SentRequest[] = []
-  let heard!: () => void
+  let arrived!: () => void
   const silent = new Promise<void>((resolve) => {
-    heard = resolve
+    arrived = resolve
   })
   const base = connection.baseURL?.replace(/\/\/.*@/, '//') ?? format.baseURL
   server.use(
@@ -55,8 +55,8 @@ export function wireSubject(
       const isStream = asksForStream(url, body)
       const answer = send?.(isStream) ?? wireAnswer(format, answers[sent.length], isStream, chunking)
       sent.push({ url, headers, body })
-      if (answer !== undefined) return responseOf(answer, heard)
-      heard()
+      if (answer !== undefined) return responseOf(answer, arrived)
+      arrived()
       return new Promise<never>(() => undefined)
     }),
   )
@@ -72,7 +72,7 @@ export function wireSubject(
   }
 }
 
-function responseOf({ status, headers, chunks, ending }: WireAnswer, heard: () => void): Response {
+function responseOf({ status, headers, chunks, ending }: WireAnswer, arrived: () => void): Response {
   const left = [...chunks]
   const body = new ReadableStream<Uint8Array>(
     {
@@ -80,7 +80,7 @@ function responseOf({ status, headers, chunks, ending }: WireAnswer, heard: () =
         const chunk = left.shift()
         if (chunk !== undefined) return controller.enqueue(chunk)
         if (ending !== 'stall') return controller.close()
-        heard()
+        arrived()
         return new Promise<never>(() => undefined)
       },
     },

@@ -108,17 +108,17 @@ describe('a connection that is bad', () => {
   })
 })
 
-/** A clock that tells when somebody began to wait for it. */
+/** A clock that reports when a first timer is set. */
 function watchedClock(): { clock: Clock; waiting: Promise<void>; advance: (ms: number) => Promise<void> } {
   const virtual = new VirtualClock()
-  let tell = (): void => undefined
+  let begin = (): void => undefined
   const waiting = new Promise<void>((resolve) => {
-    tell = resolve
+    begin = resolve
   })
   const clock: Clock = {
     now: () => virtual.now(),
     setTimer(callback, ms) {
-      tell()
+      begin()
       return virtual.setTimer(callback, ms)
     },
   }
@@ -171,7 +171,7 @@ describe('a service that takes its time', () => {
 })
 
 describe('a test and a page that do not fit', () => {
-  /** What the page is told, what the application's log is told, and what the test is told at its end. */
+  /** What the page gets, what the application's log gets, and what the test gets at its end. */
   async function endOf(script: FlowServiceScript, messages: readonly string[]): Promise<string> {
     const errors: unknown[] = []
     const service = listen(flowServiceHandlers(script, { onError: (error) => errors.push(error) }))
@@ -236,7 +236,7 @@ describe('a test and a page that do not fit', () => {
     `)
   })
 
-  test('an entry is no turn', async () => {
+  test('an entry is not a turn', async () => {
     expect(await endOf([{ replay: 'Hello' } as never], ['Hi'])).toMatchInlineSnapshot(`
       "The script of the flow service has no turn for request 1, flow 'Words', a new session, message "Hi": it says {"replay":"Hello"}.
       A turn is a text, { reply }, { failure }, { networkError: true } or { body }."

@@ -183,7 +183,7 @@ describe('a scripted turn that is streamed', () => {
     service.assertDone()
   })
 
-  test('that the script has not is told as the whole one is', async () => {
+  test('that the script does not have is reported like a whole one', async () => {
     const told: unknown[] = []
     const service = scripted([], { onError: (error) => void told.push(error) })
     const answer = await stream('Hi')

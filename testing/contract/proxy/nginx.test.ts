@@ -66,7 +66,7 @@ describe.skipIf(isNginxMissing)('nginx', () => {
     expect(await events.next()).toBeUndefined()
   })
 
-  test('as documented tells the server that a client went away: the turn is aborted', async () => {
+  test('as documented closes the connection when a client disconnects: the turn is aborted', async () => {
     const { model, engine, through } = await setUp()
     const send = await through(documented)
     const aborted = new Promise<string>((resolve) => engine.on('turn:error', ({ code }) => resolve(code)))

@@ -92,7 +92,7 @@ class TurnCommand implements Command {
     const call = { flow, message, sessionId, owner, config, newId, unknownSession, interference, faults }
     const expected = model.run(call)
     expect(answer === undefined).toBe(left !== undefined)
-    // Who left is told nothing. What is stored must be right nevertheless.
+    // A client that disconnected gets no answer. What is stored must be right nevertheless.
     const { response, error } = answer ?? { response: expected, error: expected }
     expect({ ...response, code: error?.code }).toEqual(expected)
     if (answer !== undefined)

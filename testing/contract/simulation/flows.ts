@@ -1,6 +1,6 @@
 /**
  * The flows that the simulation runs, and the model they talk to. What a message does is its first word; its second is
- * a token that tells the turns apart. Each turn changes state before it can fail, so that half a turn would show.
+ * a token that identifies the turn. Each turn changes state before it can fail, so that half a turn would show.
  */
 import {
   EndStep,
@@ -148,5 +148,5 @@ async function count({ messages, origin }: ModelRequest): Promise<ModelResponse>
     const call = { type: 'tool-call', toolCallId: `call-${origin.turnNumber}`, toolName: 'note', input: {} } as const
     return { parts: [call], usage }
   }
-  return { parts: [{ type: 'text', text: `heard ${messages.length}` }], usage }
+  return { parts: [{ type: 'text', text: `heard ${messages.length}` }], usage } // vocabulary: golden files have it
 }

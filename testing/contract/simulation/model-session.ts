@@ -17,7 +17,7 @@ export interface ModelSession {
   readonly step: string | null
   readonly context: Readonly<Record<string, unknown>>
   readonly said: readonly string[]
-  /** What the model was told and what it said. */
+  /** The messages that the model received and answered. */
   readonly memory: readonly string[]
   readonly turns: readonly { message: string; reply: string; contentType: string; step: string }[]
   readonly errors: readonly string[]
@@ -85,7 +85,7 @@ function talk(session: ModelSession, verb: Verb, token: string): Taken {
     inputTokens += memory.length
     outputTokens++
     modelCalls++
-    return `heard ${memory.length}`
+    return `heard ${memory.length}` // vocabulary: the reply of simulation/flows.ts
   }
   if (verb === 'move') {
     ask()
@@ -97,7 +97,7 @@ function talk(session: ModelSession, verb: Verb, token: string): Taken {
   said.push(token)
   const usage = { inputTokens, outputTokens, modelCalls }
   if (verb === 'boom') return { failed: message, usage }
-  // Where code answered in place of the model, the model is told what was said.
+  // If code answered in place of the model, the model receives that answer.
   if (verb === 'end') memory.push('assistant: bye')
   const after = answered(
     { ...session, said, memory, usage },

@@ -71,7 +71,7 @@ function checkEffect(played: PlayedPlan, effect: Effect): void {
   }
 }
 
-/** Whether a write may take effect after its time was over. Who stays is told that this is unknown; who left is not. */
+/** Whether a write may take effect after its time was over. A client that stays gets that error; one that left gets none. */
 function mayTimeOut({ plan }: PlayedPlan): boolean {
   return plan.actions.some(({ kind }) => kind === 'wait')
 }
@@ -92,7 +92,7 @@ function checkTurn(played: PlayedPlan, index: number): void {
   const answer = turns.get(index)
   if (answer === undefined) {
     const settledAt = mayTimeOut(played) ? Number.POSITIVE_INFINITY : replied
-    expect(committed?.tick ?? 0, 'who left was let go before the turn was settled').toBeLessThan(settledAt)
+    expect(committed?.tick ?? 0, 'a cancelled turn was answered before it was settled').toBeLessThan(settledAt)
     return
   }
   const { response, error } = answer
@@ -114,7 +114,7 @@ function checkTurn(played: PlayedPlan, index: number): void {
   const others = timeline.effects.filter(
     ({ sessionId, tick }) => sessionId === asked && tick > launched && tick < replied,
   )
-  // Where a save took effect, its answer was lost, and the session was deleted before it was read back, that is told.
+  // If a save took effect, its answer was lost, and the session was deleted before it was read back, that is reported.
   const wasDeleted =
     error?.code === 'SESSION_CONFLICT' &&
     others.some(({ after, tick }) => after === undefined && tick > (committed?.tick ?? Number.POSITIVE_INFINITY))

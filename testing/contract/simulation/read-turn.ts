@@ -1,4 +1,4 @@
-/** A turn that is streamed, as one that is executed: its last piece is the answer, and what was told before must fit. */
+/** A turn that is streamed, as one that is executed: its last event is the answer, and the earlier events must fit. */
 import { expect } from 'vitest'
 import type { ExecuteResult, FlowStream, FlowStreamEvent } from '../../../src/index.js'
 

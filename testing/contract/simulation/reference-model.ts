@@ -1,6 +1,6 @@
 /**
  * The rules of sessions (contract 3, 4.5, 4.6, 7.3; design 2, 5, 13) over a map in memory: what a turn or a delete must
- * answer and leave behind, with everything that may happen to it on the way. It is told what goes wrong, never when.
+ * answer and leave behind, with everything that may happen to it on the way. It knows what fails, never when.
  */
 import { type FlowName, type ModelSession, newSession, take, type Usage } from './model-session.js'
 
@@ -54,7 +54,7 @@ export class ReferenceModel {
   readonly #onAnswer: (code: string | undefined) => void
   #faults: (Fault & { seen: number })[] = []
 
-  /** @param onAnswer - Is told the code of each answer to a turn. */
+  /** @param onAnswer - Receives the code of each answer to a turn. */
   constructor(onAnswer: (code: string | undefined) => void = () => undefined) {
     this.#onAnswer = onAnswer
   }

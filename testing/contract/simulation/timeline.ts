@@ -50,7 +50,7 @@ export class Timeline {
     return { launched: this.tick(), replied: Number.POSITIVE_INFINITY, entered: [], left: Number.POSITIVE_INFINITY }
   }
 
-  /** A store that tells of each change that took effect; `data` is where the store keeps its records. */
+  /** A store that reports each change that took effect; `data` is where the store keeps its records. */
   recording(store: SessionStore, data: ReadonlyMap<string, unknown>, by: Writer): SessionStore {
     const watch = <T>(
       sessionId: string,

@@ -25,7 +25,7 @@ export type SeatIndex = 0 | 1
 /** Who writes to the store: an engine, or the outsider. */
 export type Writer = SeatIndex | 'outsider'
 
-/** What a world may be told at its making. */
+/** The options of a world. */
 export interface WorldOptions {
   /** Puts a store around each engine's own. */
   readonly wrap?: (store: SessionStore, seat: SeatIndex) => SessionStore

@@ -293,12 +293,12 @@ const broken: readonly Broken[] = [
     caughtBy: ['media: an image leaves with the request, among the words', 'media: in a stream'],
   },
   {
-    what: 'its streams tell nothing before their end',
+    what: 'its streams send nothing before their end',
     stream: piece((part) => (part.type === 'finish' ? [part] : [])),
     caughtBy: ['streams: a text', 'streams: a text and a tool call', 'streams: a cut in the middle'],
   },
   {
-    what: 'its streams tell all at once',
+    what: 'its streams send everything at once',
     stream: async function* (request, right) {
       const parts: ModelStreamPart[] = []
       for await (const part of right(request)) parts.push(part)
@@ -312,7 +312,7 @@ const broken: readonly Broken[] = [
     ],
   },
   {
-    what: 'its streams tell everything twice',
+    what: 'its streams send everything twice',
     stream: piece((part) => (part.type === 'finish' ? [part] : [part, part])),
     caughtBy: ['streams: a text', 'streams: two at once do not mix'],
   },
@@ -322,7 +322,7 @@ const broken: readonly Broken[] = [
     caughtBy: ['streams: a text'],
   },
   {
-    what: 'its streams tell of thoughts that are none',
+    what: 'its streams send reasoning that the model did not have',
     stream: piece((part) => (part.type === 'finish' ? [{ type: 'reasoning-delta', text: 'Hm.' }, part] : [part])),
     caughtBy: ['streams: a text'],
   },
@@ -496,7 +496,7 @@ const broken: readonly Broken[] = [
     caughtBy: ['secrets: the credential is seen nowhere'],
   },
   {
-    what: 'its streams tell its key',
+    what: 'its streams send its key',
     stream: piece((part) => (part.type === 'finish' ? [{ type: 'text-delta', text: secret }, part] : [part])),
     caughtBy: ['secrets: the credential is seen nowhere'],
   },

@@ -117,7 +117,7 @@ describe('what is left out', () => {
     expect(registered).toEqual([])
   })
 
-  test('an inherited name is no case', () => {
+  test('an inherited name is not a case', () => {
     const leaveOutInherited = JSON.parse('{"__proto__":"reason"}') as Record<string, string>
     expect(() => register(makeStore, { leaveOut: leaveOutInherited })).toThrow("no case '__proto__'")
   })
@@ -166,7 +166,7 @@ describe('a failure', () => {
     expect(text).toContain('to succeed; got a rejection with Error: not even a promise.')
   })
 
-  test('tells of a store that could not be made', async () => {
+  test('reports a store that could not be made', async () => {
     const createStore = (): SessionStore => {
       throw new Error('no backend')
     }
