@@ -19,7 +19,7 @@ export interface ConversationReply extends RunResponseType {
 }
 
 /** A tool call that a model made. */
-export interface MadeToolCall {
+export interface ConversationToolCall {
   readonly name: string
   readonly input: JsonValue
   /** The result that the model received; absent if the turn failed before. */
@@ -63,7 +63,7 @@ export interface RunningTurn extends Pick<ConversationTurn, 'said' | 'events' | 
 }
 
 /** The tool calls of a turn, in order. */
-export function toolCallsOf({ events, results }: Pick<ConversationTurn, 'events' | 'results'>): MadeToolCall[] {
+export function toolCallsOf({ events, results }: Pick<ConversationTurn, 'events' | 'results'>): ConversationToolCall[] {
   const told = new Map<string, number>()
   return events.flatMap((event) => {
     if (event.kind !== 'tool-call') return []

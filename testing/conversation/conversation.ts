@@ -16,7 +16,7 @@ import type {
 } from '../../src/index.js'
 import { ExpectationError } from '../expectations/expectation-error.js'
 import type { FakeSessionStore } from '../fake-session-store/fake-session-store.js'
-import { type AskedExpectation, checkAsked } from '../scripted-model/asked.js'
+import { checkAsked, type ExpectedRequest } from '../scripted-model/expected-request.js'
 import type { RecordedRequest, ScriptedModel } from '../scripted-model/scripted-model.js'
 import type { ToolDoubles } from '../tool-doubles/tool-doubles.js'
 import type { VirtualClock } from '../virtual-clock/virtual-clock.js'
@@ -24,8 +24,8 @@ import { ConversationRecord, type Saying } from './conversation-record.js'
 import { ConversationStream } from './conversation-stream.js'
 import {
   type ConversationReply,
+  type ConversationToolCall,
   type ConversationTurn,
-  type MadeToolCall,
   type RunningTurn,
   type TurnEnd,
   toolCallsOf,
@@ -124,7 +124,7 @@ export class Conversation implements AsyncDisposable {
   }
 
   /** The tool calls that the model made in the last turn. */
-  get toolCalls(): readonly MadeToolCall[] {
+  get toolCalls(): readonly ConversationToolCall[] {
     return toolCallsOf(this.#record.last('toolCalls'))
   }
 
@@ -228,7 +228,7 @@ export class Conversation implements AsyncDisposable {
   }
 
   /** Expects the request that the model received in the turn: the last one, or the one that `call` selects. */
-  expectAsked(asked: AskedExpectation): this {
+  expectAsked(asked: ExpectedRequest): this {
     const requests = requestsOf(this.#record.last('expectAsked'))
     this.#record.checked(() => checkAsked(requests, asked))
     return this

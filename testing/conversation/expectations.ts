@@ -10,7 +10,7 @@ import {
   type ToolOptions,
 } from '../../src/index.js'
 import { count, differences, fits, list, show } from '../expectations/expectation-error.js'
-import { type ConversationTurn, type MadeToolCall, toolCallsOf } from './conversation-turn.js'
+import { type ConversationToolCall, type ConversationTurn, toolCallsOf } from './conversation-turn.js'
 
 /** A Standard Schema (Zod, Valibot, ArkType). */
 export type ReplySchema = NonNullable<ToolOptions['input']>
@@ -150,7 +150,7 @@ export function toolCallsProblem(turn: ConversationTurn, expected: readonly Expe
   const wanted = expected.map((call) => (typeof call === 'string' ? { name: call } : call))
   const differing =
     calls.length === wanted.length
-      ? wanted.flatMap((call, index) => callDifferences(call, calls[index] as MadeToolCall, index + 1))
+      ? wanted.flatMap((call, index) => callDifferences(call, calls[index] as ConversationToolCall, index + 1))
       : [`expected ${count(wanted.length, 'call')}, got ${calls.length}`]
   if (differing.length === 0) return undefined
   const made = calls.map((call, index) => `  ${index + 1}. ${shownCall(call)}`)
@@ -163,7 +163,7 @@ export function toolCallsProblem(turn: ConversationTurn, expected: readonly Expe
 
 function callDifferences(
   wanted: Exclude<ExpectedToolCall, string>,
-  { name, input, output, isError }: MadeToolCall,
+  { name, input, output, isError }: ConversationToolCall,
   number: number,
 ): string[] {
   const path = `call ${number}`
@@ -175,7 +175,7 @@ function callDifferences(
   ]
 }
 
-function shownCall({ name, input, output, isError }: MadeToolCall): string {
+function shownCall({ name, input, output, isError }: ConversationToolCall): string {
   return `${name} ${show(input)}${output === undefined ? '' : `${isError ? ' failed: ' : ' = '}${show(output)}`}`
 }
 

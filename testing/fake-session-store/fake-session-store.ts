@@ -13,7 +13,7 @@ import {
   type UnderReplicatedReport,
 } from '../../src/index.js'
 import { ExpectationError } from '../expectations/expectation-error.js'
-import { describeFault, type FakeStoreAim, type FakeStoreFault, FaultList } from './faults.js'
+import { describeFault, type FakeStoreFault, type FakeStoreMatch, FaultList } from './faults.js'
 import {
   type ExpectedStoreCall,
   type FakeStoreCall,
@@ -88,8 +88,8 @@ export class FakeSessionStore implements SessionStore {
   }
 
   /** The next call begins `ms` milliseconds late, by the store's clock. */
-  delayNext(operation: FakeStoreOperation, ms: number, aim: FakeStoreAim = {}): void {
-    this.inject({ operation, effect: 'latency', latencyMs: ms, ...aim })
+  delayNext(operation: FakeStoreOperation, ms: number, match: FakeStoreMatch = {}): void {
+    this.inject({ operation, effect: 'latency', latencyMs: ms, ...match })
   }
 
   /** Another process writes the session just before the next `save`: the engine's save meets another revision. */
@@ -105,13 +105,13 @@ export class FakeSessionStore implements SessionStore {
   }
 
   /** The next `load` answers the document before the last write, as a replica that lags behind does. */
-  staleRead(aim: FakeStoreAim = {}): void {
-    this.inject({ operation: 'load', effect: 'stale-read', ...aim })
+  staleRead(match: FakeStoreMatch = {}): void {
+    this.inject({ operation: 'load', effect: 'stale-read', ...match })
   }
 
   /** The next `load` answers this, whatever is stored: a truncated document, or none at all. */
-  answerNext(answer: unknown, aim: FakeStoreAim = {}): void {
-    this.inject({ operation: 'load', effect: 'answer', answer, ...aim })
+  answerNext(answer: unknown, match: FakeStoreMatch = {}): void {
+    this.inject({ operation: 'load', effect: 'answer', answer, ...match })
   }
 
   /** Every `load`, `create`, `save` and `delete` fails until {@link heal}. */

@@ -6,7 +6,7 @@ import type { SessionDocument } from '../../src/index.js'
 import type { FakeStoreCall, FakeStoreOperation } from './journal.js'
 
 /** Which calls a fault applies to. */
-export interface FakeStoreAim {
+export interface FakeStoreMatch {
   /** The first matching call that it applies to, counted from now. Default 1: the next one. */
   readonly nth?: number
   /** To how many calls in a row it applies; `Infinity` until the store is healed. Default 1. */
@@ -31,7 +31,7 @@ export type FakeStoreEffect =
   | 'answer'
 
 /** A fault as data: the methods of `FakeSessionStore` make one, and so can a generated test. */
-export interface FakeStoreFault extends FakeStoreAim {
+export interface FakeStoreFault extends FakeStoreMatch {
   /** Default: any of them but `close`. */
   readonly operation?: FakeStoreOperation
   readonly effect: FakeStoreEffect
@@ -74,7 +74,7 @@ export class FaultList {
   strike(call: FakeStoreCall): FakeStoreFault | undefined {
     let striking: Prepared | undefined
     for (const prepared of this.#prepared) {
-      if (prepared.healed || prepared.left <= 0 || !aimsAt(prepared.fault, call)) continue
+      if (prepared.healed || prepared.left <= 0 || !matches(prepared.fault, call)) continue
       prepared.seen++
       // Each fault counts its calls, also those to which another fault applied.
       if (prepared.skip > 0) prepared.skip--
@@ -99,7 +99,7 @@ function isUnused({ struck, left, healed }: Prepared): boolean {
   return struck === 0 || (!healed && Number.isFinite(left) && left > 0)
 }
 
-function aimsAt(fault: FakeStoreFault, call: FakeStoreCall): boolean {
+function matches(fault: FakeStoreFault, call: FakeStoreCall): boolean {
   const { operation, sessionId = call.sessionId, when } = fault
   if (operation === undefined ? call.operation === 'close' : call.operation !== operation) return false
   return sessionId === call.sessionId && (when === undefined || when(call))

@@ -1,6 +1,6 @@
 /** The options of `FakeSessionStore`, and of its methods that prepare a fault. Only types. */
 import type { Clock, SessionDocument, SessionStore } from '../../src/index.js'
-import type { FakeStoreAim } from './faults.js'
+import type { FakeStoreMatch } from './faults.js'
 
 /** The options of `FakeSessionStore`. */
 export interface FakeSessionStoreOptions {
@@ -11,7 +11,7 @@ export interface FakeSessionStoreOptions {
 }
 
 /** How `hangNext` hangs. */
-export interface HangOptions extends FakeStoreAim {
+export interface HangOptions extends FakeStoreMatch {
   /** Whether the call takes effect nevertheless. Default `false`. */
   readonly after?: boolean
   /** Milliseconds on the store's clock before that. Default 0. */
@@ -27,7 +27,7 @@ export interface FailOptions extends HangOptions {
 }
 
 /** How calls fail during an `outage`. */
-export interface OutageOptions extends Pick<FakeStoreAim, 'sessionId' | 'when'> {
+export interface OutageOptions extends Pick<FakeStoreMatch, 'sessionId' | 'when'> {
   /** Whether calls never settle, in place of failing. Default `false`. */
   readonly hang?: boolean
   /** What is thrown. Default: an `Error` that says it was injected. */
@@ -35,7 +35,7 @@ export interface OutageOptions extends Pick<FakeStoreAim, 'sessionId' | 'when'> 
 }
 
 /** How a rival deletes. */
-export interface RivalOptions extends FakeStoreAim {
+export interface RivalOptions extends FakeStoreMatch {
   /** The operation of the engine before which the rival deletes. Default `'save'`. */
   readonly before?: 'save' | 'delete'
 }

@@ -1,4 +1,4 @@
-/** A request to a model: kept for a test, and in words. The check of expectations is in `scripted-model/asked.ts`. */
+/** A request to a model: kept for a test, and in words. The check of expectations is in `scripted-model/expected-request.ts`. */
 import type { ModelRequest } from '../../src/index.js'
 import { list, show } from '../expectations/expectation-error.js'
 

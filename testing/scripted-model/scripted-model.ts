@@ -11,12 +11,12 @@ import {
   type RuntimeModel,
   systemClock,
 } from '../../src/index.js'
-import { type AskedExpectation, checkAsked } from './asked.js'
+import { checkAsked, type ExpectedRequest } from './expected-request.js'
 import { type ModelScript, ScriptReader } from './model-script.js'
 import { type RecordedRequest, recordedRequest } from './recorded-request.js'
 import { cutError, type PlayedAnswer, playedAnswer } from './scripted-answer.js'
 
-export type { AskedExpectation } from './asked.js'
+export type { ExpectedRequest } from './expected-request.js'
 export type { ModelScript, ScriptedReplies, ScriptedReplyFunction } from './model-script.js'
 export { type RecordedRequest, recordedRequest } from './recorded-request.js'
 export type {
@@ -108,7 +108,7 @@ export class ScriptedModel implements RuntimeModel {
    * model.expectAsked({ system: /full name/, user: 'Ada', tools: ['capture_name'] })
    * ```
    */
-  expectAsked(expected: AskedExpectation): void {
+  expectAsked(expected: ExpectedRequest): void {
     checkAsked(this.#requests, expected)
   }
 
@@ -205,7 +205,7 @@ export interface ScriptedProvider extends ModelProviderAdapter {
   /** Every request so far, as it was when it was made. */
   readonly requests: readonly RecordedRequest[]
   /** Fails if the model received another request: see {@link ScriptedModel.expectAsked}. */
-  expectAsked(expected: AskedExpectation): void
+  expectAsked(expected: ExpectedRequest): void
   /** Fails if script and conversation did not fit, or the script is not used up: see {@link ScriptedModel.assertDone}. */
   assertDone(): void
 }

@@ -5,7 +5,7 @@
 import type { FlowErrorCode, StateOf, StepConstructor } from '../../src/index.js'
 import { ExpectationError, show } from '../expectations/expectation-error.js'
 import type { ExpectedToolCall, PartOf, ReplySchema } from '../index.js'
-import { type AskedExpectation, Conversation } from '../index.js'
+import { Conversation, type ExpectedRequest } from '../index.js'
 
 /** A matcher that only a conversation has: `expect('text').toBeAtStep(...)` does not compile. */
 export type OfConversation<T, Matcher> = T extends Conversation ? Matcher : never
@@ -26,7 +26,7 @@ export interface ConversationMatchers<T = unknown> {
   /** The tool calls that the model made in the turn: all of them, in order. */
   readonly toHaveCalledTools: OfConversation<T, (calls: readonly ExpectedToolCall[]) => void>
   /** The request that the model received in the turn. */
-  readonly toHaveAskedModel: OfConversation<T, (asked: AskedExpectation) => void>
+  readonly toHaveAskedModel: OfConversation<T, (asked: ExpectedRequest) => void>
   /** The turn failed with this code, and with this text: the whole text, or a RegExp for a part. */
   readonly toHaveFailedWith: OfConversation<T, (code: FlowErrorCode, message?: string | RegExp) => void>
 }
@@ -59,7 +59,7 @@ export const matchers: {
   readonly toHaveState: Matcher<[step: StepConstructor, state: PartOf<object>]>
   readonly toBeCompleted: Matcher<[]>
   readonly toHaveCalledTools: Matcher<[calls: readonly ExpectedToolCall[]]>
-  readonly toHaveAskedModel: Matcher<[asked: AskedExpectation]>
+  readonly toHaveAskedModel: Matcher<[asked: ExpectedRequest]>
   readonly toHaveFailedWith: Matcher<[code: FlowErrorCode, message?: string | RegExp]>
 } = {
   toHaveReplied: matcher('toHaveReplied', (conversation, expected) => conversation.expectReply(expected)),

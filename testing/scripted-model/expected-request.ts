@@ -4,7 +4,7 @@ import { differences, ExpectationError, fits, list, show } from '../expectations
 import { type RecordedRequest, whereOf } from './recorded-request.js'
 
 /** The expected request to a model. What is left out may be anything. */
-export interface AskedExpectation {
+export interface ExpectedRequest {
   /** The system prompt: the whole text, or a RegExp for a part of it. */
   readonly system?: string | RegExp
   /** The last message of the user: the whole text, or a RegExp for a part of it. */
@@ -26,7 +26,7 @@ export interface AskedExpectation {
  *
  * @throws {@link ExpectationError} with all that differs.
  */
-export function checkAsked(requests: readonly RecordedRequest[], expected: AskedExpectation): void {
+export function checkAsked(requests: readonly RecordedRequest[], expected: ExpectedRequest): void {
   const { call } = expected
   const request = call === undefined ? requests.at(-1) : requests[call - 1]
   if (request === undefined) {
@@ -42,7 +42,7 @@ export function checkAsked(requests: readonly RecordedRequest[], expected: Asked
   )
 }
 
-function problemsOf(request: RecordedRequest, expected: AskedExpectation): string[] {
+function problemsOf(request: RecordedRequest, expected: ExpectedRequest): string[] {
   const { system, user, tools, params, output, step } = expected
   const problems: string[] = []
   const compare = (name: string, wanted: string | RegExp | undefined, text: string | undefined): void => {
