@@ -1,7 +1,7 @@
 /**
- * Holds the documentation to the code: its TypeScript compiles against the sources, its links and paths lead
+ * Checks the documentation against the code: its TypeScript compiles against the sources, its links and paths lead
  * somewhere, its tables have the values in force, and the headings of the troubleshooting page are messages that the
- * sources really make. What the pages should say beside that is not decided here.
+ * sources really make.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
@@ -40,7 +40,7 @@ function proseOf(page: string): string {
   return read(page).replaceAll(/^```[\s\S]*?^```$/gm, '')
 }
 
-/** What `blocks` have wrong, each a module of its own in one program over the sources. */
+/** The type errors of `blocks`, each a module of its own in one program over the sources. */
 function typeErrors(blocks: readonly Block[]): string[] {
   const config = ts.getParsedCommandLineOfConfigFile(
     join(root, 'tsconfig.json'),
@@ -240,7 +240,7 @@ describe('the troubleshooting page', () => {
   )
   const sentences = sources.flatMap(sentencesOf)
 
-  /** Whether `heading` is made by `sentence`, or for the most part: some messages are put together from two. */
+  /** Whether `sentence` makes `heading`, or most of it: some messages are put together from two. */
   function isMadeBy(heading: string, sentence: string): boolean {
     const literal = sentence.replaceAll('\0', '').length
     const own = heading.replaceAll(/<[^>]*>/g, '').length

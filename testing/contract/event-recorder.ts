@@ -8,7 +8,7 @@ import { type Harness, harness } from './engine-harness.js'
 /** An event as it was emitted. */
 export type RecordedEvent = readonly [EngineEventName, Readonly<Record<string, unknown>>]
 
-/** Every event there is, by hand: one that is missing here is missing in the tests. */
+/** Every event there is, listed by hand: an event that is missing here is missing in the tests. */
 const eventNames: readonly EngineEventName[] = [
   'session:created',
   'session:restored',

@@ -1,6 +1,6 @@
 /**
- * Holds the message format together: the page, the JSON Schema beside it, the types, what the engine wrote and what its
- * codec reads.
+ * Checks that the descriptions of the message format agree: the page, the JSON Schema, the types, what the engine wrote
+ * and what its codec reads.
  */
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
@@ -63,7 +63,7 @@ function messagesOf(example: MessagePart | Message | readonly Message[]): readon
   if (Array.isArray(example)) return example
   if ('role' in example) return [example]
   const part = example as MessagePart
-  // Signatures hang on answers alone.
+  // Only answers have signatures.
   const role = 'providerData' in part ? 'assistant' : parts[part.type].role
   return [{ role, parts: [part], turn: 1 }]
 }
@@ -83,7 +83,7 @@ function isRead(messages: unknown): boolean {
   }
 }
 
-/** What does not hold of the messages of a namespace. */
+/** The rules that the messages of a namespace violate. */
 function brokenRules(messages: readonly Message[]): string[] {
   const broken: string[] = []
   const open: string[] = []

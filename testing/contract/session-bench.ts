@@ -1,6 +1,6 @@
 /**
- * What the tests of sessions and stores share: documents, and a store whose faults and clock a test decides. It checks
- * nothing; what is expected is said by each test.
+ * Helpers of the tests of sessions and stores: documents, and a store whose faults and clock a test controls. It checks
+ * nothing; each test has its own expectations.
  */
 import { FlowError, MemorySessionStore, type SessionDocument, type SessionStore } from '../../src/index.js'
 import { StoreAccess } from '../../src/session/store-access.js'
@@ -10,7 +10,7 @@ import { VirtualClock } from '../virtual-clock/virtual-clock.js'
 /** The `storeTimeoutMs` of {@link bench}. */
 export const storeTimeout = 1_000
 
-/** A session with one turn behind it. */
+/** A session after one turn. */
 export function documentOf(id: string, revision: string, more: Partial<SessionDocument> = {}): SessionDocument {
   return {
     id,
@@ -54,7 +54,7 @@ export interface Bench {
   readonly clock: VirtualClock
   readonly store: FakeSessionStore
   readonly access: StoreAccess
-  /** The data behind the faults: what somebody else would see, or write. */
+  /** The data behind the faults: what another process would see, or write. */
   readonly inner: MemorySessionStore
 }
 

@@ -54,7 +54,7 @@ function inShort(part: MessagePart): string {
   return `${part.toolName} ${part.isError === true ? 'failed' : '='} ${JSON.stringify(part.output)}`
 }
 
-/** A script for a turn that may end before the model has said all of it. To be asked for more is a failure nevertheless. */
+/** A script for a turn that may end before it is used up. A request beyond its end is a failure nevertheless. */
 export function upTo(...replies: readonly ScriptedReply[]): ModelScript {
   return ({ origin }) => replies[origin.callNumber - 1] ?? new Error('The model was asked once too often.')
 }

@@ -23,7 +23,7 @@ afterEach(async () => {
   await Promise.all([allowed.close(), foreign.close(), server.close()])
 })
 
-/** Opens the page of an origin; ends the test where there is no browser to do it in. */
+/** Opens the page of an origin; ends the test if there is no browser. */
 function open(context: TestContext, { origin }: RunningServer): Promise<Page> {
   return openPage(context, origin)
 }
@@ -83,7 +83,7 @@ test('[1-6 2.1-2 4.1-4 4.1-10] a page on another origin holds a conversation', a
     contentType: 'text/plain',
   })
   expect(first?.headers).toMatchObject({ 'Chat-Reply': 'envelope', 'Chat-Completed': 'false' })
-  // A browser asks first where a request carries JSON or a header of its own.
+  // A browser sends a preflight if a request carries JSON or its own header.
   expect(server.requests).toEqual(['OPTIONS /ai/run', 'POST /ai/run'])
 
   const second = await run(page, 'two', { CHAT_SESSION_ID: session })

@@ -1,4 +1,4 @@
-/** The flow of the golden sessions. It is as old as they are: what it stores is not to be changed, only added to. */
+/** The flow of the golden sessions. It is as old as they are: what it stores must not change, only grow. */
 import {
   Flow,
   go,

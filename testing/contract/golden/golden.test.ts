@@ -1,6 +1,6 @@
-// Sessions that earlier releases stored are read, and gone on with, by this one.
+// Sessions that earlier releases stored are read, and continued, by this one.
 //
-// WRITE_GOLDEN=1  writes the files of this release, where it stores another layout than those that are there.
+// WRITE_GOLDEN=1  writes the files of this release, if it stores another layout than those that are there.
 import { expect, test } from 'vitest'
 import type { Message, ModelRequest, SessionDocument, SessionStore } from '../../../src/index.js'
 import { sessionLayoutVersion } from '../../../src/session/session-document.js'

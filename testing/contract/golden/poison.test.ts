@@ -1,5 +1,5 @@
-// Golden sessions, spoilt in every way that can be thought of: each is gone on with or refused, and none is taken for
-// missing.
+// Golden sessions, damaged in every conceivable way: each is continued or refused, and none is mistaken for a missing
+// one.
 import { expect, test } from 'vitest'
 import {
   backendOf,
@@ -20,7 +20,7 @@ const keyvSession = readKeyvSession(1)
 const chunkNames = Object.keys(keyvSession.chunks)
 
 function asDocument(text: string): Place {
-  // A store that keeps the revision beside the text keeps that of the document.
+  // A store that keeps the revision in a separate place keeps that of the document.
   const { revision } = isJson(text) ? (JSON.parse(text) as { revision?: unknown }) : {}
   const store = textStoreOf(text, typeof revision === 'string' && revision !== '' ? revision : 'unread')
   return {

@@ -1,4 +1,4 @@
-// Attempts over each real package: what the wire sees where a service fails and comes back, and where another stands in.
+// Attempts over each real package: the requests that are sent if a service fails and recovers, and if a fallback answers.
 import { setupServer } from 'msw/node'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { FlowEngine, type FlowEngineOptions } from '../../../src/index.js'

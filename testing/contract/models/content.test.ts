@@ -1,4 +1,4 @@
-// What leaves each real package where an answer must have a form, and where the user sent images and files.
+// The requests of each real package if an answer must match a schema, and if the user sent images and files.
 import { setupServer } from 'msw/node'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { Message, ModelOutputSchema } from '../../../src/index.js'

@@ -1,4 +1,4 @@
-// A whole conversation over each real package: what goes over the wire, what is stored, and what is kept from the user.
+// A whole conversation over each real package: what is sent, what is stored, and what the user does not see.
 import { setupServer } from 'msw/node'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -72,7 +72,7 @@ function deskWith(
       return [Ask]
     }
   }
-  // What is tried again is the engine's affair; here it is seen what one attempt comes to.
+  // The engine decides what is tried again; this checks the result of one attempt.
   const modelRetry = { maxAttempts: 1 }
   const engine = new FlowEngine({ modelRetry, ...options, flows: [DeskFlow], providers: [subject.provider] })
   let sessionId = ''

@@ -1,4 +1,4 @@
-// What the suite cannot ask of a format.
+// What the suite cannot test in a format.
 const asJson = 'The format carries arguments as JSON, not as text.'
 const noReasoning = 'Chat completions of OpenAI keep their thoughts to themselves.'
 

@@ -11,7 +11,7 @@ import { type ModelSuiteAnswer, type ModelSuiteSubject, type ScriptedAnswer, scr
 const notScripted = 'A script has no wire, and says a tool call as JSON.'
 const noReasoning = 'A script has no reasoning.'
 
-/** What a scripted provider cannot be asked. */
+/** What a scripted provider cannot do. */
 export const scriptedLeaveOut: Readonly<Record<string, string>> = {
   'answers: reasoning is kept apart from the text': noReasoning,
   'failures: a tool call with arguments that are not valid JSON': notScripted,
@@ -126,13 +126,13 @@ export function scriptedSubject(answers: readonly ModelSuiteAnswer[]): ModelSuit
   return subjectOf(answers, (right) => right)
 }
 
-/** What a broken model does instead of `generate`. */
+/** Replaces `generate` of a broken model. */
 export type BrokenGenerate = (
   request: ModelRequest,
   right: (request: ModelRequest) => Promise<unknown>,
 ) => Promise<unknown>
 
-/** What a broken model does instead of `stream`. */
+/** Replaces `stream` of a broken model. */
 export type BrokenStream = (request: ModelRequest, right: Voice['stream']) => AsyncIterable<unknown>
 
 /** The subject with its `generate`, or its `stream`, changed. */

@@ -1,4 +1,4 @@
-// The suite over real sockets, where it is seen that nothing is left open.
+// The suite over real sockets, which shows that no connection stays open.
 import { describe, expect, test } from 'vitest'
 import { modelProviderSuite } from '../../index.js'
 import { generateFrom, modelOf, request, streamFrom } from './asking.js'

@@ -1,4 +1,4 @@
-// Streams of the real packages on the wire: however the network cuts them, and whatever happens in their middle.
+// Streams of the real packages on the wire: however the network splits them, and whatever happens in the middle.
 import { setupServer } from 'msw/node'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { ModelSuiteReply } from '../../index.js'
@@ -15,7 +15,7 @@ beforeAll(() => server.listen({ onUnhandledRequest: 'error' }))
 afterEach(() => server.resetHandlers())
 afterAll(() => server.close())
 
-/** All that an answer can have, with characters of two, three and four bytes in each part. */
+/** Everything that an answer can have, with characters of two, three and four bytes in each part. */
 const everything: ModelSuiteReply = {
   reasoning: 'Größe egal: 本 📦?',
   text: 'Grüße! 本屋 sends it 📚 today.\n\ndata: no event\r\nagain',
@@ -53,7 +53,7 @@ describe.each(formats)('over $name', (format) => {
 
   test('an answer that ends before its finish reason is not an answer', async () => {
     const events = format.events({ text: 'It is on its way.' })
-    // The last events are such that an answer can do without them.
+    // An answer is complete without the last events.
     const needed = events.findIndex((event) => /"(stop|STOP|end_turn|response\.completed)"/.test(event))
     for (let count = 0; count <= needed; count++) {
       const subject = wireSubject(server, format, [], { send: () => sse(events.slice(0, count)) })

@@ -1,5 +1,5 @@
-// A real provider package whose requests really leave it, and are answered by MSW in the provider's published format. What
-// becomes of the connection is not seen here: MSW keeps a copy of each answer. See `served-subject.ts` for that.
+// A real provider package whose requests are really sent, and are answered by MSW in the provider's published format. The
+// connection cannot be observed here: MSW keeps a copy of each answer. See `served-subject.ts` for that.
 import { HttpResponse, http } from 'msw'
 import type { SetupServer } from 'msw/node'
 import { aiSdkProvider } from '../../../adapters/ai-sdk/index.js'
@@ -8,7 +8,7 @@ import type { Chunking } from './wire/server-sent-events.js'
 import { asksForStream, type WireAnswer, wireAnswer } from './wire/wire-answer.js'
 import type { WireConnection, WireFormat } from './wire/wire-format.js'
 
-/** A credential that is found nowhere else. */
+/** A credential that occurs nowhere else. */
 export const canary = 'canary-7f3a91c5-key-of-the-provider'
 
 /** A request as it left the package. */
@@ -21,11 +21,11 @@ export interface SentRequest {
 /** A subject of the suite that reports more. */
 export interface WireSubject extends ModelSuiteSubject {
   readonly sent: readonly SentRequest[]
-  /** Resolves when a request that gets no answer, or no more of one, was received. */
+  /** Resolves when a request was received that gets no answer, or no more of one. */
   readonly silent: Promise<void>
 }
 
-/** How a provider is reached, and what its network is like. */
+/** How a provider is reached, and how its network behaves. */
 export interface WireOptions {
   /** Default: the canary as the key. */
   readonly connection?: WireConnection

@@ -57,7 +57,7 @@ afterAll(async () => {
   })
 })
 
-/** Opens the page; ends the test where there is no browser to do it in. */
+/** Opens the page; ends the test if there is no browser. */
 async function open(context: TestContext): Promise<Page> {
   if (browser === undefined) {
     if (process.env.CI) throw new Error(`There is no Chromium at ${executablePath}. Set CHROMIUM_PATH.`)
@@ -79,7 +79,7 @@ interface Answer {
   readonly body: string
 }
 
-/** A turn, and what the page's scripts see of the answer; a text where `fetch` or the reading of the body failed. */
+/** A turn, and what the page's scripts see of the answer; a text if `fetch` or the reading of the body failed. */
 function run(page: Page, base: string, message: string, session = ''): Promise<Answer | string> {
   const sent = { url: `${base}/ai/run`, body: JSON.stringify({ flowName: 'Words', message }), session }
   return page.evaluate(async ({ url, body, session }) => {

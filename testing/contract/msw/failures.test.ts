@@ -1,4 +1,4 @@
-// What goes wrong in a front end's tests: on purpose, as the script says, and because test and page do not fit.
+// Failures in a front end's tests: on purpose, as the script says, and because test and page do not fit.
 import { describe, expect, test } from 'vitest'
 import { type Clock, type FlowErrorCode, LimitExceededError } from '../../../src/index.js'
 import { VirtualClock } from '../../index.js'
@@ -65,7 +65,7 @@ describe('a turn that is meant to fail', () => {
           session: 'session-1',
           contentType: 'text/plain',
         })
-        // A session that the engine would keep as aborted gives way to a new one.
+        // A session that the engine would keep as aborted is replaced by a new one.
         expect((await say('', 'session-1', { url })).session).toBe(nextSession)
       }
     },

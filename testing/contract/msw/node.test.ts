@@ -199,7 +199,7 @@ describe('over an engine', () => {
 })
 
 describe('where the service is', () => {
-  /** What MSW makes of a request that no handler takes, as `listen` has it. */
+  /** What MSW does with a request that no handler takes, as an option of `listen`. */
   const nobody = { message: expect.stringContaining('Nobody answers') }
 
   test('any origin, or one', async () => {

@@ -6,7 +6,7 @@ import { type FlowServiceScript, flowServiceHandlers, type ScriptedFlowServiceOp
 import { Onboarding } from '../onboarding.js'
 import { listen, type RunInit, run, say } from './service.js'
 
-/** Asks for a turn as a stream. */
+/** Requests a turn as a stream. */
 function stream(message: string, sessionId = '', init: RunInit = {}): Promise<Response> {
   const headers = {
     'Content-Type': 'application/json',

@@ -1,4 +1,4 @@
-/** Decides what importing the root may load and do: nothing of Node's, and nothing at all. */
+/** Checks what importing the root loads and does: nothing of Node's, and nothing at all. */
 import { createContext, Script } from 'node:vm'
 import { build } from 'esbuild'
 import { expect, inject, test } from 'vitest'
@@ -61,7 +61,7 @@ test('require() works', () => {
   expect(run(folder, '--no-warnings', 'use.cjs')).toEqual({ failed: false, output: 'function' })
 })
 
-/** Runs the bundled root in a realm whose every door is watched, and gives back the doors that were used. */
+/** Runs the bundled root in a realm whose globals are all watched, and returns those that were used. */
 async function doorsUsed(contents: string): Promise<string[]> {
   const { outputFiles } = await build({
     stdin: { contents, resolveDir: inject('consumer') },
@@ -70,7 +70,7 @@ async function doorsUsed(contents: string): Promise<string[]> {
     platform: 'neutral',
     mainFields: ['module', 'main'],
     conditions: ['node', 'import'],
-    // Nothing that would run may be dropped for being unused.
+    // Nothing that would run may be dropped as unused.
     treeShaking: false,
     ignoreAnnotations: true,
     write: false,

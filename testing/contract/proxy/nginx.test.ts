@@ -10,7 +10,7 @@ import type { Send } from '../http/serve.js'
 import { isNginxMissing, nginxBlockOf, startNginx } from '../servers/nginx.js'
 
 const documented = nginxBlockOf('docs/streaming.md')
-/** nginx as it comes, but for what a case adds. */
+/** nginx with its defaults, and what a case adds. */
 const plain = (...lines: readonly string[]): string =>
   `server { listen 8080; ${lines.join(' ')} location /ai/ { proxy_pass http://127.0.0.1:3000; } }`
 
@@ -54,7 +54,7 @@ describe.skipIf(isNginxMissing)('nginx', () => {
   ])('%s passes events on one by one', async (_name, block) => {
     const { model, through } = await setUp()
     const { events, reply } = await streamTurn(await through(block), { flowName: 'Chatting' })
-    // Whoever stands in front of nginx is not asked any more.
+    // A client in front of nginx gets no further answer.
     expect(reply.headers.get('X-Accel-Buffering')).toBeNull()
     const call = await model.called()
     for (const text of ['One, ', 'two, ', 'three.']) {

@@ -1,6 +1,6 @@
 /**
  * What must be true of any run, whatever was done at once and in whatever order: the promises of design 2 that time can
- * break. Each change of the store is held against the reference model, each answer against the changes.
+ * break. Each change of the store is compared with the reference model, each answer with the changes.
  */
 import { expect } from 'vitest'
 import { newSession, take } from './model-session.js'
@@ -61,7 +61,7 @@ function checkEffect(played: PlayedPlan, effect: Effect): void {
   } else if (session.status === 'running') {
     expect(session, 'a checkpoint is the state before the turn').toEqual({ ...base, saves })
   } else {
-    // Of a turn that fails only this stays.
+    // A turn that fails leaves only this.
     const { errors, usage } = session
     expect(session, 'an aborted session').toEqual({ ...base, status: 'aborted', errors, usage, saves })
     expect(errors.slice(0, -1)).toEqual(base.errors)
@@ -146,7 +146,7 @@ function checkDelete(played: PlayedPlan, index: number): void {
   expect(isGone, 'told that it was deleted').toBe(true)
 }
 
-/** In one engine, the turns of one session come in the order they were asked for, and never two at once. */
+/** In one engine, the turns of one session run in the order in which they were requested, and never two at once. */
 function checkLines(played: PlayedPlan): void {
   const { plan, timeline, turns, left, messages } = played
   const committedAt = (index: number): number =>
@@ -169,7 +169,7 @@ function checkLines(played: PlayedPlan): void {
       if (previous === undefined) return
       expect(previous.span.launched, 'first in, first out').toBeLessThan(span.launched)
       const { response, error } = turns.get(previous.index) ?? {}
-      // A turn that was given up may still run on; nobody listens to it.
+      // An aborted turn may still run on; its result is ignored.
       if (error?.code === 'TURN_TIMEOUT') return
       const wasLeft = left.has(previous.index)
       if (wasLeft && (mayTimeOut(played) || committedAt(previous.index) === Number.POSITIVE_INFINITY)) return

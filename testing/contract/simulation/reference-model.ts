@@ -59,7 +59,7 @@ export class ReferenceModel {
     this.#onAnswer = onAnswer
   }
 
-  /** What an outsider's write leaves; also the middle of a turn may bring one. */
+  /** What an outsider's write leaves; one may also come in the middle of a turn. */
   disturb(sessionId: string, how: Interference): void {
     const session = this.sessions.get(sessionId)
     if (session === undefined) return
@@ -109,7 +109,7 @@ export class ReferenceModel {
     const id = String(loaded === undefined ? call.newId : call.sessionId)
     let base = loaded ?? newSession(call.flow, call.owner, call.config)
     let stored = loaded
-    // The ID of a stored session; that of a session nobody stored is nobody's to know.
+    // The ID of a stored session; nobody can know the ID of a session that was not stored.
     const known = (): string => (loaded === undefined && stored === undefined ? '' : id)
 
     const fail = (code: string, message: string, usage: Usage): Answer => {
@@ -181,7 +181,7 @@ export class ReferenceModel {
     throw new Answer('SESSION_NOT_FOUND', text, sessionId)
   }
 
-  /** One write: three attempts, a read-back after each doubt, and no belief without one (design 5). */
+  /** One write: three attempts, a read-back after each unclear one, and no result without it (design 5). */
   #write(
     operation: 'create' | 'save' | 'delete',
     id: string,

@@ -19,9 +19,9 @@ export interface Effect {
   readonly sessionId: string
   readonly before: Stored | undefined
   readonly after: Stored | undefined
-  /** The revision that the writer said it replaces; absent for a new document. */
+  /** The revision that the writer says it replaces; absent for a new document. */
   readonly expectedRevision: string | undefined
-  /** What the writer said it only appended. */
+  /** What the writer says it only appended. */
   readonly hint: SessionSaveHint | undefined
 }
 
@@ -32,7 +32,7 @@ export interface Span {
   replied: number
   /** When its flow code ran: empty for a turn that was refused before. */
   readonly entered: number[]
-  /** When its flow code went on after it was held up. */
+  /** When its flow code continued after it was held up. */
   left: number
 }
 
