@@ -137,6 +137,20 @@ describe('links and paths', () => {
     expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([])
   })
 
+  test('the table of where to look names files, and what is in them', () => {
+    const rows = Array.from(
+      read('docs/architecture.md').matchAll(/^\| ([^|`]+) \| `([\w./-]+)` \| `(\w+)` \|$/gm),
+      ([, what = '', path = '', name = '']) => ({ what, path, name }),
+    )
+    const expected = ['begins', 'commits', 'fails', 'calls a model', 'reads a body']
+    expect(rows.map(({ what }) => what)).toEqual(expect.arrayContaining(expected))
+    const missing = rows.filter(({ path, name }) => {
+      if (!existsSync(join(root, path))) return true
+      return !new RegExp(`(?:function|class|async|const) ${name}\\b|^  ${name}\\(`, 'm').test(read(path))
+    })
+    expect(missing).toEqual([])
+  })
+
   test('every npm script that is named exists', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
     const named = pages.flatMap((page) =>
