@@ -77,7 +77,7 @@ describe('TypeScript in the pages', () => {
     expect(fragments.map(({ page, line }) => `${page}:${line}`)).toEqual([])
   })
 
-  test('compiles against the sources, and would be found where it does not', () => {
+  test('compiles against the sources, and a planted error is found', () => {
     const code = "import { reply } from 'turnkeeper'\nexport const answer: string = reply('yes')\n"
     expect(typeErrors([...blocks, { page: 'planted.md', line: 7, code }])).toEqual([
       "planted.md:9 Type 'Transition<unknown>' is not assignable to type 'string'.",

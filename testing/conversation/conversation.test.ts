@@ -176,7 +176,7 @@ describe('a fork', () => {
 })
 
 describe('time', () => {
-  test('passes by itself where only a delay of the script is waited for', async () => {
+  test('passes by itself if only a delay of the script is waited for', async () => {
     await using conversation = new Conversation(Onboarding, {
       script: [{ delayMs: 45_000, text: 'Sorry for the wait.' }],
     })
@@ -195,7 +195,7 @@ describe('time', () => {
     expect([conversation.clock.now() - start, conversation.clock.pending]).toEqual([120_000, 0])
   })
 
-  test('passes to the next attempt, and no further, where a model answers that did not', async () => {
+  test('passes to the next attempt, and no further, if a model did not answer', async () => {
     const script = [{ delayMs: Number.POSITIVE_INFINITY }, 'Sorry for the wait.']
     await using conversation = new Conversation(Onboarding, { script })
     const start = conversation.clock.now()
@@ -232,7 +232,7 @@ describe('time', () => {
     conversation.expectError('SESSION_STORE_ERROR')
   })
 
-  test('is the hand of the test where that moves it', async () => {
+  test('does not pass by itself if the test advances the clock', async () => {
     const script = [
       { delayMs: 1000, text: 'One.' },
       { delayMs: 1000, text: 'Two.' },
@@ -312,7 +312,7 @@ describe('what surrounds a conversation', () => {
     strict.expectError('INVALID_INPUT')
   })
 
-  test('config and owner go with every turn, and a turn may have its own', async () => {
+  test('config and owner are sent with every turn, and a turn may have others', async () => {
     await using conversation = new Conversation(Onboarding, {
       script: () => 'Hello.',
       config: { language: 'en' },

@@ -293,7 +293,7 @@ export class Conversation implements AsyncDisposable {
 
   /**
    * Stops a stream that was not read to its end, closes the engine, and fails if something is left: a failed turn that
-   * nobody expected, replies of the script, results of a double, a double that no step offered, a fault that never struck.
+   * was not expected, replies of the script, results of a double, a double that no step offered, a fault that never struck.
    *
    * @throws `ExpectationError` (rejects)
    */

@@ -1,6 +1,6 @@
 /**
  * Whether the last turn of a conversation is what a test expects. Each check answers with the problem in words, or
- * nothing; failing is the conversation's business.
+ * nothing; the conversation throws.
  */
 import {
   End,

@@ -229,7 +229,7 @@ describe('expectToolCalls', () => {
     return conversation
   }
 
-  test('lists the calls where there are more or fewer', async () => {
+  test('lists the calls if there are more or fewer', async () => {
     const conversation = await afterCalls()
     expect(await problemOf(conversation, () => conversation.expectToolCalls([]))).toMatchInlineSnapshot(`
       "ExpectationError: The tool calls of the turn are not what was expected:
@@ -240,7 +240,7 @@ describe('expectToolCalls', () => {
     `)
   })
 
-  test('lists the calls where one is another', async () => {
+  test('lists the calls if one differs', async () => {
     const conversation = await afterCalls()
     const expected = [{ name: 'capture_name', input: { name: 'Bo' } }, 'forget_name']
     expect(await problemOf(conversation, () => conversation.expectToolCalls(expected))).toMatchInlineSnapshot(`
@@ -300,7 +300,7 @@ describe('expectError', () => {
   })
 })
 
-describe('a failed turn that nobody expected', () => {
+describe('a failed turn that was not expected', () => {
   test('is reported at the next say', async () => {
     const conversation = new Conversation(Crashing)
     await conversation.say('Hello')
@@ -367,7 +367,7 @@ describe('a script that does not fit', () => {
     await expect(conversation.close()).rejects.toThrow('The script of the model was not used up: 1 reply of 2 left')
   })
 
-  test('fails the say with what a function of it threw, as it is', async () => {
+  test('fails the say with what a function of it threw, unchanged', async () => {
     const failed = new Error('expected the prompt to be short')
     const conversation = new Conversation(Onboarding, {
       script: () => {
@@ -499,7 +499,7 @@ describe('out of turn', () => {
     },
   )
 
-  test('a document that nobody stored is reported', async () => {
+  test('a missing document is reported', async () => {
     const conversation = new Conversation(Onboarding)
     await expect(conversation.document()).rejects.toThrow("Nothing is stored under the session ID ''.")
     await conversation.close()

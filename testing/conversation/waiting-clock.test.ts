@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { VirtualClock } from '../virtual-clock/virtual-clock.js'
 import { WaitingClock } from './waiting-clock.js'
 
-test('knows who goes on first, and forgets who went on or gave up', async () => {
+test('knows which wait ends first, and forgets those that ended or were cancelled', async () => {
   const clock = new VirtualClock()
   const waiting = new WaitingClock(clock)
   const rung: string[] = []

@@ -67,7 +67,7 @@ describe('failNext', () => {
 })
 
 describe('failNext, atOnce', () => {
-  test('throws where a promise should reject, and the engine bears it', async () => {
+  test('throws in place of a promise that rejects, and the engine handles it', async () => {
     const { store } = await written()
     store.failNext('load', { atOnce: true, error: 'a text' })
     expect(() => store.load('a')).toThrow('a text')

@@ -151,7 +151,7 @@ describe('FakeSessionStore', () => {
     expect(await inner.load('b')).toBeUndefined()
   })
 
-  test('has a memory store of its own where it is given none', async () => {
+  test('makes a memory store if it is given no store', async () => {
     const store = new FakeSessionStore()
     await store.create(documentOf('a', '1-a'))
     expect((await store.load('a'))?.revision).toBe('1-a')

@@ -265,7 +265,7 @@ describe('what a flow says of itself', () => {
     ])
   })
 
-  test('does not name what is called all the same: that is listed too', async () => {
+  test('does not name a tool that is called nevertheless: it is listed too', async () => {
     const coverage = coverageOf(Wrong, { tools: { AskName: [] } })
     await happyPath(coverage, Wrong)
     expect(coverage.report().flows[0]?.tools).toContainEqual({
@@ -276,7 +276,7 @@ describe('what a flow says of itself', () => {
     })
   })
 
-  test('is not known where it has to be waited for, and waiting fails', () => {
+  test('is not known if it is asynchronous and rejects', () => {
     class Slow extends Step {
       static override readonly id = 'Slow'
       override async tools(turn: Turn) {
@@ -292,7 +292,7 @@ describe('what a flow says of itself', () => {
     expect(flow?.gaps.map(({ name }) => name)).toEqual(['Slow', 'End'])
   })
 
-  test('counts for nothing where every call is refused', async () => {
+  test('does not count if every call is refused', async () => {
     class Refusing extends Step {
       static override readonly id = 'Refusing'
       override tools() {

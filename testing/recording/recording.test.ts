@@ -79,7 +79,7 @@ async function stored(
   return conversation.document()
 }
 
-/** Three turns: a refused name, a name and a move, an answer that is asked for again, and the end. */
+/** Three turns: a refused name, a name and a move, an answer that is requested again, and the end. */
 const onboarding = (): Promise<SessionDocument> =>
   stored(
     Onboarding,
@@ -297,7 +297,7 @@ describe('replies that no model made', () => {
     `)
   })
 
-  test('are all those that can be, where so many were made', async () => {
+  test('are all possible ones, if that many were made', async () => {
     const document = await stored(Plans, [call('show_plans'), call('show_plans')], ['plans?', 'again?'])
     expect(recordingOf(document).script.AskPlan).toHaveLength(2)
   })
@@ -371,7 +371,7 @@ describe('a model that failed', () => {
     expect((await replay(Onboarding, recording)).usage.modelCalls).toBe(3)
   })
 
-  test('is one reason more why a document does not tell who answered', async () => {
+  test('is one more reason why a document does not show who answered', async () => {
     const document = await stored(Plans, [busy, 'Hello.', call('show_plans')], ['Hi', 'plans?'])
     await expect(replay(Plans, recordingOf(document))).rejects.toThrow('1 reply for memory')
     const ownReplies = [2]
@@ -384,7 +384,7 @@ describe('a model that failed', () => {
     await replay(Plans, recordingOf(document, { ownReplies, failedAttempts: 1 }))
   })
 
-  test('for good is replayed where the flow had an answer of its own', async () => {
+  test('that is permanent is replayed if the flow had its own answer', async () => {
     class Careful extends AskName {
       override onModelError() {
         return reply('Later, please.')
@@ -476,7 +476,7 @@ describe('images and files that the user sent', () => {
     expect(turns.map((turn) => 'attachments' in turn)).toEqual([false, true, false])
   })
 
-  test('come again when it is replayed, also where their message had no text', async () => {
+  test('are sent again when it is replayed, also if their message had no text', async () => {
     const document = await withAttachments()
     const recording = JSON.parse(JSON.stringify(recordingOf(document)))
     const { flow } = await replay(Desk, recording)

@@ -71,7 +71,7 @@ describe('a call of a tool that the step does not offer', () => {
     expect(() => model.assertDone()).toThrow('does not offer')
   })
 
-  test('is played where it is meant', async () => {
+  test('is used if it is intended', async () => {
     const model = new ScriptedModel([{ toolCalls: [{ name: 'notte', offered: false }] }])
     expect((await model.generate(request())).parts).toMatchObject([{ toolName: 'notte' }])
     model.assertDone()

@@ -64,7 +64,7 @@ describe('an output', () => {
     ])
   })
 
-  test('where none is asked for is a mistake in the script, and a text where one is asked for is none', async () => {
+  test('is a mistake in the script if the step has no output; a text is not a mistake if it has one', async () => {
     const model = new ScriptedModel([{ output: { guests: 4 } }, 'Four.'])
     await expect(model.generate(request())).rejects.toThrowErrorMatchingInlineSnapshot(`
       [ExpectationError: The script answers with output, and the step asks for none (flow 'Chat', step 'Talk', turn 3, call 1 of the turn).

@@ -108,7 +108,7 @@ describe('a flow that is right', () => {
     }
   })
 
-  test('passes the same way where its model fails and answers at another attempt', async () => {
+  test('passes the same way if its model fails and answers at another attempt', async () => {
     class Talk extends Step {
       static override readonly id = 'Talk'
     }
@@ -209,7 +209,7 @@ describe('a flow that is wrong', () => {
     conversation.expectState(AskName, { name: '' })
   })
 
-  test('is found where it throws', async () => {
+  test('is found if it throws', async () => {
     class Fragile extends AskName {
       override run(turn: Turn) {
         if (turn.message === 'no') throw new Error('Nobody is called no.')
@@ -238,7 +238,7 @@ describe('a flow that is wrong', () => {
     await simulate(Breaks, { actors: polite, mayFail: ['FLOW_ERROR'] })
   })
 
-  test('is found where a model and a tool bring it there', async () => {
+  test('is found if a model and a tool bring it there', async () => {
     class Chat extends Step<{ notes: number }> {
       static override readonly id = 'Chat'
       override initialState() {
@@ -279,7 +279,7 @@ describe('a flow that is wrong', () => {
     `)
   })
 
-  test('is found where its model says what no step offers', async () => {
+  test('is found if its model says what no step offers', async () => {
     class Silent extends Step {}
     class Chats extends Onboarding {
       override model() {
@@ -413,7 +413,7 @@ describe('the code that is printed', () => {
 })
 
 describe('a store that is wrong', () => {
-  test('is found where it forgets', async () => {
+  test('is found if it forgets', async () => {
     const wrapStore = changing({ save: async () => undefined })
     expect(await failureOf(Onboarding, { wrapStore })).toMatchInlineSnapshot(`
       "A conversation with flow 'Onboarding' breaks a promise: every reply is committed.
@@ -431,7 +431,7 @@ describe('a store that is wrong', () => {
     `)
   })
 
-  test('is found where it keeps a turn twice', async () => {
+  test('is found if it keeps a turn twice', async () => {
     const wrapStore = changing({
       document: (document) => {
         const last = document.history.at(-1)
@@ -455,7 +455,7 @@ describe('a store that is wrong', () => {
     `)
   })
 
-  test('is found where it numbers turns anew', async () => {
+  test('is found if it numbers turns anew', async () => {
     const wrapStore = changing({
       document: (document) => ({ ...document, history: document.history.map((entry) => ({ ...entry, turn: 1 })) }),
     })
@@ -475,7 +475,7 @@ describe('a store that is wrong', () => {
     `)
   })
 
-  test('is found where it does not keep that a session was completed', async () => {
+  test('is found if it does not keep that a session was completed', async () => {
     const wrapStore = changing({ document: (document) => ({ ...document, runStatus: 'running' }) })
     expect(await failureOf(Onboarding, { wrapStore })).toMatchInlineSnapshot(`
       "A conversation with flow 'Onboarding' breaks a promise: every reply is committed.
@@ -494,7 +494,7 @@ describe('a store that is wrong', () => {
     `)
   })
 
-  test('is found where it opens a completed session again', async () => {
+  test('is found if it opens a completed session again', async () => {
     class Ends extends EndStep {
       static override readonly id = 'Ends'
     }
@@ -539,7 +539,7 @@ describe('a store that is wrong', () => {
     `)
   })
 
-  test('is found where it lets a late writer win', async () => {
+  test('is found if it lets a late writer win', async () => {
     const overwriting = (store: SessionStore): SessionStore => ({
       ...changing({})(store),
       async save(document) {

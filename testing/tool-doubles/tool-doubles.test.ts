@@ -51,7 +51,7 @@ async function told(doubles: ToolDoubles, ...calls: readonly (typeof findOrder)[
 }
 
 describe('a double', () => {
-  test('stands in for a tool of a step, with validated arguments, and is recorded', async () => {
+  test('replaces a tool of a step, with validated arguments, and is recorded', async () => {
     const doubles = new ToolDoubles({ find_order: { state: 'lost' } })
     expect(await told(doubles, findOrder)).toMatchObject({ output: { state: 'lost' } })
     expect(doubles.calls('find_order')).toEqual([
@@ -71,7 +71,7 @@ describe('a double', () => {
     expect(doubles.calls()).toEqual([])
   })
 
-  test('stands in for a tool of the flow; the others do their own work', async () => {
+  test('replaces a tool of the flow; the other tools run themselves', async () => {
     const doubles = new ToolDoubles({ refund: null })
     expect((await run(doubles, { name: 'refund' }).result).response.message).toBe('Done.')
     expect((await run(doubles, findOrder).result).response.message).toBe('The real tool was called.')
@@ -171,7 +171,7 @@ describe('assertDone', () => {
   })
 })
 
-test('a fork goes on where the doubles stand', async () => {
+test('a fork continues with the remaining results', async () => {
   const doubles = new ToolDoubles({ find_order: ['one', 'two'], refund: 'always' })
   await run(doubles, findOrder).result
   const fork = doubles.fork()

@@ -95,7 +95,7 @@ test('[1-6 2.1-2 4.1-4 4.1-10] a page on another origin holds a conversation', a
   expect(last?.headers['Chat-Completed']).toBe('true')
 })
 
-test('[4.1-6 4.1-7 4.1-8] the page reads a raw reply, and the session beside it', async (context) => {
+test('[4.1-6 4.1-7 4.1-8] the page reads a raw reply, and the session ID in the header', async (context) => {
   const page = await open(context, allowed)
   const first = await run(page, 'one')
   const session = first?.headers.CHAT_SESSION_ID ?? ''

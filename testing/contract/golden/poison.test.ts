@@ -112,7 +112,7 @@ test.each<[string, Readonly<Record<string, unknown>>]>([
 test.each(['null', '[]', '0', '""', 'true', '{}', ' ', 'undefined', '<html></html>', `[${document}]`])(
   'the text %s in place of a document, a head or a chunk is refused',
   async (text) => {
-    // A store that answers null says that nothing is stored: only a store can tell that text from a document.
+    // A store that answers null says that nothing is stored: only a store can distinguish that text from a document.
     for (const [, , place] of text === 'null' ? keyvTexts : texts) expect(await judge(place(text))).toBe('refused')
   },
 )

@@ -144,7 +144,7 @@ describe('images and files', () => {
 })
 
 describe.each(formats)('over $name', (format) => {
-  test('a stream is asked for with the same body', async () => {
+  test('a stream is requested with the same body', async () => {
     const whole = await bodyFor(format, { output, messages })
     const subject = wireSubject(server, format, [{ text: '{"place":"Oldenburg"}' }])
     const { response } = await streamFrom(subject, { output, messages })
@@ -163,7 +163,7 @@ describe.each(formats)('over $name', (format) => {
     expect(subject.sent).toHaveLength(0)
   })
 
-  test('an address that nobody can fetch from is refused before anything is sent', async () => {
+  test('an address that cannot be fetched is refused before anything is sent', async () => {
     const image = { type: 'image', mediaType: 'image/png', url: 'file:///etc/passwd' } as const
     const subject = wireSubject(server, format, [])
     const asked = { messages: [{ role: 'user', parts: [image], turn: 1 }] } as const

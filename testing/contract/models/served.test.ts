@@ -15,7 +15,7 @@ describe.each(formats)('$name over sockets', (format) => {
     leaveOut: leftOut[format.name] ?? {},
   })
 
-  test('nobody there: both ways of asking fail, and may be tried again', async () => {
+  test('no server: a call fails with a stream and without, and may be tried again', async () => {
     const subject = await servedSubject(format, [])
     await subject.close()
     const refused = { name: 'AI_APICallError', isRetryable: true, message: /^Cannot connect to API/ }

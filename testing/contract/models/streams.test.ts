@@ -97,7 +97,7 @@ describe.each(formats)('over $name', (format) => {
   })
 })
 
-test('an overload of Anthropic has its status where it comes before all else', async () => {
+test('an overload of Anthropic has its status if it comes before everything else', async () => {
   const subject = wireSubject(server, anthropicWire, [], { send: () => sse([anthropicWire.overloadedEvent]) })
   expect((await streamFrom(subject)).failure).toMatchObject({
     statusCode: 529,

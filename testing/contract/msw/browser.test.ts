@@ -158,7 +158,7 @@ test('a page talks to a script, failures included', async (context) => {
   expect(mistake).toContain('request 8, flow \'Words\', a new session, message "more"')
 })
 
-test('a page talks to an engine in its own memory', async (context) => {
+test('a page talks to an engine in the same page', async (context) => {
   const page = await open(context)
   const first = await run(page, origin, 'one')
   const session = (first as Answer).session ?? ''

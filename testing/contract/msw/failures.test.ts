@@ -81,7 +81,7 @@ describe('a turn that is meant to fail', () => {
 })
 
 describe('a connection that is bad', () => {
-  test('an address that nobody answers, and the session stays', async () => {
+  test('an address that does not answer, and the session stays', async () => {
     const service = listen(flowServiceHandlers(['a', { networkError: true }, 'b']))
     await say('')
     await expect(run('', 'session-1')).rejects.toThrow(TypeError)
@@ -141,7 +141,7 @@ describe('a service that takes its time', () => {
     expect(await answer).toMatchObject({ message: 'a' })
   })
 
-  test('never answers, and the page gives up: the session stays, and the next turn is run', async () => {
+  test('never answers, and the page stops waiting: the session stays, and the next turn is run', async () => {
     listen(flowServiceHandlers(['a', { reply: 'never', delayMs: Number.POSITIVE_INFINITY }, 'b']))
     await say('')
     const controller = new AbortController()
@@ -187,7 +187,7 @@ describe('a test and a page that do not fit', () => {
     return 'nothing'
   }
 
-  test('more is asked than the script says', async () => {
+  test('more turns are requested than the script has', async () => {
     expect(await endOf(['Hello', { reply: 'Bye', completed: true }], ['Hi', 'Ada', 'More'])).toMatchInlineSnapshot(`
       "The flow service was asked once more than its script says: request 3, flow 'Words', a new session, message "More".
         script: 1. "Hello" (used)  2. {"reply":"Bye","completed":true} (used)
@@ -203,7 +203,7 @@ describe('a test and a page that do not fit', () => {
     `)
   })
 
-  test('less is asked than the script says', async () => {
+  test('fewer turns are requested than the script has', async () => {
     const script = ['a', 'b', 'c', { failure: 'TOOL_ERROR' as const }, () => 'e', 'f', 'g', 'h']
     expect(await endOf(script, ['Hi', 'Ada', 'More'])).toMatchInlineSnapshot(`
       "The script of the flow service was not used up: 5 turns of 8 left.
@@ -213,7 +213,7 @@ describe('a test and a page that do not fit', () => {
     `)
   })
 
-  test('nothing is asked at all', async () => {
+  test('no turn is requested', async () => {
     expect(await endOf(['Hello'], [])).toMatchInlineSnapshot(`
       "The script of the flow service was not used up: 1 turn of 1 left.
         script: 1. "Hello"

@@ -66,7 +66,7 @@ describe('a scripted turn that is streamed', () => {
     service.assertDone()
   })
 
-  test('is whole where the page asks for no stream', async () => {
+  test('is whole if the page does not ask for a stream', async () => {
     const service = scripted([{ reply: ['Hel', 'lo.'], takenBack: 'Hm.', chunkDelayMs: Number.POSITIVE_INFINITY }])
     expect((await say('Hi')).message).toBe('Hello.')
     expect(service.runs[0]).not.toHaveProperty('streamed')

@@ -35,7 +35,7 @@ await import('turnkeeper')
   expect(packages.has('turnkeeper')).toBe(true)
 })
 
-test('no file of that graph asks for a module of Node, under any condition', async () => {
+test('no file of that graph imports a module of Node, under any condition', async () => {
   for (const condition of ['node', 'browser', 'workerd', 'deno', 'bun', 'default']) {
     const { metafile } = await build({
       stdin: { contents: "export * from 'turnkeeper'", resolveDir: inject('consumer') },

@@ -121,7 +121,7 @@ describe('with msw and vitest installed', () => {
     })
   })
 
-  test('turnkeeper/testing/vitest keeps its work when a bundler drops what nobody names', () => {
+  test('turnkeeper/testing/vitest keeps its side effect when a bundler drops unused code', () => {
     const { sideEffects } = createRequire(join(folder, 'node_modules/turnkeeper/package.json'))('./package.json') as {
       sideEffects: string[]
     }

@@ -122,7 +122,7 @@ describe.skipIf(isNginxMissing)('nginx', () => {
     expect(await (await held).events.dataOf('result')).toMatchObject({ message: 'Held.' })
   })
 
-  test('as documented cuts the reply where the server has gone; over HTTP/1.0 it would seem to have ended', async () => {
+  test('as documented cuts the reply if the server has gone; over HTTP/1.0 it would seem to have ended', async () => {
     for (const [block, isCut] of [
       [documented, true],
       [plain('proxy_http_version 1.0;'), false],

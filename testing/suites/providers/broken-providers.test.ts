@@ -1,4 +1,4 @@
-// Providers that do not do what they should: each fails the cases that are named beside it.
+// Providers that do not do what they should: each fails the cases that are listed with it.
 import { describe, expect, test } from 'vitest'
 import type { MessagePart, ModelRequest, ModelResponse, ModelStreamPart } from '../../../src/index.js'
 import { type BrokenGenerate, type BrokenStream, brokenSubject } from '../../contract/models/scripted-subject.js'

@@ -104,7 +104,7 @@ describe('a case', () => {
   const bodyOf = (name: string, registered: readonly Registered[]): Promise<void> =>
     registered.find((entry) => entry.name === name)?.body() ?? Promise.reject(new Error('There is no such case.'))
 
-  test('closes what it opened, also where it fails', async () => {
+  test('closes what it opened, also if it fails', async () => {
     let open = 0
     const cases = register({}, () => {
       open++
@@ -114,7 +114,7 @@ describe('a case', () => {
     expect(open).toBe(0)
   })
 
-  test('of streams says what to do where a model has none', async () => {
+  test('of streams says what to do if a model has no stream', async () => {
     const cases = register({}, (answers) => {
       const { provider, ...subject } = scriptedSubject(answers)
       const resolve: typeof provider.resolve = (selection) => {
