@@ -359,9 +359,9 @@ describe('watch', () => {
     const other = sessions.withSessionLock(session, () => 'other')
     await expect(clock.runUntil(probe.watch(work))).rejects.toThrowErrorMatchingInlineSnapshot(`
       [ExpectationError: The lock of session 'session-1' made no progress for 10000 ms.
-        holding  #1 application, for 11000 ms
+        holding  #1 work, for 11000 ms
         waiting  #2 delete, for 11000 ms
-        waiting  #3 application, for 10000 ms
+        waiting  #3 work, for 10000 ms
       If the holder waits for a waiting request, it waits for itself: for example flow code, or work under withSessionLock,
       that runs the engine on its own session and awaits it. Do that after the turn, or on another session.]
     `)

@@ -168,8 +168,8 @@ export class LockProbe {
   }
 
   #note(event: LockEvent): void {
-    if (this.#isChecking && event.kind === 'requested') this.#checks.add(event.request)
-    if (this.#checks.has(event.request)) return
+    if (this.#isChecking && event.kind === 'asked') this.#checks.add(event.visit)
+    if (this.#checks.has(event.visit)) return
     this.#requests.note(event, this.#clock.now())
     this.#arm()
   }

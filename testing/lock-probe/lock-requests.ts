@@ -7,7 +7,7 @@ import type { LockEvent } from '../../src/index.js'
 /** One request for the lock of a session. `requested`, `acquired` and `released` count the events of all requests. */
 export interface LockRequest {
   readonly sessionId: string
-  readonly holder: LockEvent['holder']
+  readonly holder: LockEvent['visitor'] // vocabulary: the event's own field
   readonly turnId: string | undefined
   /** From 1, over all sessions. */
   readonly number: number
@@ -30,9 +30,9 @@ interface Line {
 }
 
 const deeds: Readonly<Record<LockEvent['kind'], string>> = {
-  requested: 'requests the lock',
-  acquired: 'acquires it',
-  released: 'releases it',
+  asked: 'requests the lock',
+  entered: 'acquires it',
+  left: 'releases it',
   refused: 'is refused',
 }
 
@@ -45,16 +45,16 @@ export class LockRequests {
   #moments = 0
 
   /** Notes an event at a lock. */
-  note({ kind, sessionId, request: key, holder, turnId }: LockEvent, at: number): void {
+  note({ kind, sessionId, visit: key, visitor: holder, turnId }: LockEvent, at: number): void {
     const request = this.#byNumber.get(key) ?? this.#begin(key, sessionId, holder, turnId, at)
     const moment = ++this.#moments
     request.movedAt = at
-    if (kind === 'acquired') request.acquired = moment
-    if (kind === 'released') request.released = moment
+    if (kind === 'entered') request.acquired = moment
+    if (kind === 'left') request.released = moment
     if (kind === 'refused') request.refused = true
-    if (turnId !== undefined && (kind === 'released' || kind === 'refused')) this.#byTurn.delete(turnId)
+    if (turnId !== undefined && (kind === 'left' || kind === 'refused')) this.#byTurn.delete(turnId)
     const last = this.#lines.at(-1)
-    if (kind === 'acquired' && last?.request === request) last.text = 'requests and acquires the lock'
+    if (kind === 'entered' && last?.request === request) last.text = 'requests and acquires the lock'
     else this.#lines.push({ request, text: deeds[kind] })
   }
 
