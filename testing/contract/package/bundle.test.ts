@@ -1,4 +1,4 @@
-/** Decides what the root may weigh and need when an application bundles it, with no peer installed. */
+/** Checks the size and the needs of the root when an application bundles it, with no peer installed. */
 import { gzipSync } from 'node:zlib'
 import { type BuildResult, build } from 'esbuild'
 import { describe, expect, inject, test } from 'vitest'
@@ -21,7 +21,7 @@ const subpaths = [
 ]
 /** For an application: what a bundler keeps of the root for a program that runs flows with model and logic steps. */
 const maximumBytes = 26 * 1024
-/** For all that the root exports, the media types and every error class among it. */
+/** For all exports of the root, including the media types and every error class. */
 const maximumBytesWhole = 27.5 * 1024
 
 const wholeRoot = "export * from 'turnkeeper'"
@@ -50,7 +50,7 @@ describe.each(targets)('for %s', (name, platform, conditions) => {
     const left = Object.values(metafile.outputs).flatMap(({ imports }) =>
       imports.map(({ kind, path }) => `${kind} ${path}`),
     )
-    // An optional package that is loaded late, where `simulate` is called.
+    // An optional package that `simulate` loads late.
     expect(left).toEqual(subpath === 'turnkeeper/testing' ? ['dynamic-import fast-check'] : [])
     expect(outputFiles[0]?.text).not.toMatch(/["'`]node:/)
   })

@@ -1,4 +1,4 @@
-/** Decides in which consumers the published declarations must compile: strict, libraries checked, no peer installed. */
+/** Checks that the published declarations compile in these consumers: strict, libraries checked, no peer installed. */
 
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
