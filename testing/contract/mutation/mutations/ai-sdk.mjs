@@ -24,13 +24,13 @@ export const aiSdkMutations = [
     ],
   },
   {
-    file: 'adapters/ai-sdk/without-secrets.ts',
+    file: 'adapters/ai-sdk/remove-secrets.ts',
     tests: ['adapters/ai-sdk/failure.'],
     rows: [
       [
         'credentials in the body of a failed call',
         'withoutCredentials',
-        { piece: '!credentialName.test(key)', becomes: 'true' },
+        { piece: '!isCredentialName(key)', becomes: 'true' },
       ],
       ['credentials in an address', 'clean', { piece: 'error[key] = cleanText(address)', becomes: 'return' }],
     ],

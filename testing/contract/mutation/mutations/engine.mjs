@@ -330,7 +330,7 @@ export const engineMutations = [
       [
         'redaction off',
         'thrownText',
-        { piece: 'text = text.replace(pattern, replacement)', becomes: 'text = text.replace(pattern, "$&")' },
+        { piece: 'redactCredentials(firstWords(rawText(thrown)))', becomes: 'firstWords(rawText(thrown))' },
       ],
     ],
   },

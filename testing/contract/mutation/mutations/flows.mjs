@@ -42,16 +42,8 @@ export const flowMutations = [
     file: 'src/flow/transition.ts',
     tests: ['src/flow/transition.'],
     rows: [
-      [
-        'base64 not checked',
-        'isBase64',
-        { piece: 'return text.length % 4 === 0 && base64Pattern.test(text)', becomes: 'return true' },
-      ],
-      [
-        'content type not checked',
-        'withContentType',
-        { piece: '|| !contentTypePattern.test(contentType)', becomes: '' },
-      ],
+      ['base64 not checked', 'checkBase64', { piece: 'if (isBase64(reply)) return', becomes: 'return' }],
+      ['content type not checked', 'withContentType', { piece: '|| !isContentType(contentType)', becomes: '' }],
     ],
   },
   {
@@ -61,7 +53,7 @@ export const flowMutations = [
       [
         'credentials stored with model parameters',
         'strip',
-        { piece: '.filter(([key]) => !credentialName.test(key))', becomes: '' },
+        { piece: '.filter(([key]) => !isCredentialName(key))', becomes: '' },
       ],
     ],
   },
