@@ -27,7 +27,15 @@ interface Import {
   readonly typesOnly: boolean
 }
 
-function importsOf(source: string): Import[] {
+const known = new Map<string, readonly Import[]>()
+
+function importsOf(source: string): readonly Import[] {
+  const found = known.get(source) ?? parseImports(source)
+  known.set(source, found)
+  return found
+}
+
+function parseImports(source: string): readonly Import[] {
   const found: Import[] = []
   const add = (node: ts.Node | undefined, typesOnly: boolean): void => {
     if (node === undefined) return
