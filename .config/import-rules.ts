@@ -33,7 +33,7 @@ export const importRules: Readonly<Record<string, ImportRule>> = {
     packages: ['@standard-schema/spec'],
   },
   'src/session': {
-    decides: 'the document, its codec, the lock, the way to the store',
+    decides: 'the document, its codec, the lock, the access to the store',
     areas: ['src/(leaf)', 'src/util', 'src/errors', 'src/config'],
     typesOnly: ['src/model'],
     packages: [],
@@ -60,12 +60,12 @@ export const importRules: Readonly<Record<string, ImportRule>> = {
     packages: ['@standard-schema/spec', 'eventemitter3'],
   },
   'src/compaction': {
-    decides: 'what keeps memories short: `turnkeeper/compaction`',
+    decides: 'how memories are kept short: `turnkeeper/compaction`',
     areas: ['src/(leaf)', 'src/util', 'src/errors', 'src/config', 'src/model', 'src/session', 'src/flow', 'src/engine'],
     packages: [],
   },
   'src/prompt': {
-    decides: 'templates of prompts, and their parts: `turnkeeper/prompt`',
+    decides: 'prompt templates: `turnkeeper/prompt`',
     areas: ['src/errors'],
     packages: [],
   },

@@ -2,7 +2,9 @@
  * Writes the JavaScript of the package: one file for each entry point, one for all that the root is made of, and chunks for
  * what else they share. A module costs a runtime a third of a millisecond to find and load, so sixty of them would cost
  * more than all that is in them; and what the root is made of is compressed best as one text, in the order of
- * `src/index.ts`. The types stay one file for each source; tsc writes those, after it has checked everything.
+ * `src/index.ts`. The two packages that the root needs at run time are in that file, too: as imports they cost twice the time
+ * (docs/decisions/0029-two-packages-at-run-time.md). The types stay one file for each source; tsc writes those, after it has
+ * checked everything.
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
@@ -13,10 +15,16 @@ import { entryPoints } from './entry-points.mjs'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const core = join(root, 'dist/chunks/core.js')
 
+/** The packages that become a part of the core file: what our sources take of them, and where their licences are. */
+const bundled = {
+  'lru-cache': { name: 'LRUCache', licence: 'LICENSE.md' },
+  eventemitter3: { name: 'EventEmitter', licence: 'LICENSE' },
+}
+const packageName = /^[^./]/
+
 const options = {
   absWorkingDir: root,
   bundle: true,
-  packages: 'external',
   format: 'esm',
   platform: 'neutral',
   target: 'es2022',
@@ -26,14 +34,21 @@ const options = {
 }
 
 const modules = await modulesOfRoot()
+const contents = [
+  ...modules.map((file) => `export * from './${file}'`),
+  ...Object.entries(bundled).map(([path, { name }]) => `export { ${name} } from '${path}'`),
+]
 await build({
   ...options,
-  stdin: { contents: modules.map((file) => `export * from './${file}'`).join('\n'), resolveDir: root, loader: 'ts' },
+  stdin: { contents: contents.join('\n'), resolveDir: root, loader: 'ts' },
   outfile: core,
+  banner: { js: Object.keys(bundled).map(licenceOf).join('\n') },
+  plugins: [{ name: 'packages', setup: leaveOtherPackages }],
 })
 
 const { outputFiles } = await build({
   ...options,
+  packages: 'external',
   entryPoints,
   outdir: 'dist',
   outbase: '.',
@@ -49,13 +64,34 @@ for (const { path, text } of outputFiles) {
 
 /** The modules that the root is made of, in the order in which they run. */
 async function modulesOfRoot() {
-  const { metafile } = await build({ ...options, entryPoints: ['src/index.ts'], write: false, metafile: true })
+  const { metafile } = await build({
+    ...options,
+    packages: 'external',
+    entryPoints: ['src/index.ts'],
+    write: false,
+    metafile: true,
+  })
   const [{ inputs }] = Object.values(metafile.outputs).filter(({ entryPoint }) => entryPoint !== undefined)
   return Object.keys(inputs).filter((file) => file !== 'src/index.ts')
 }
 
+function leaveOtherPackages({ onResolve }) {
+  onResolve({ filter: packageName }, ({ path }) =>
+    Object.hasOwn(bundled, path) ? undefined : { path, external: true },
+  )
+}
+
+/** The licence of a package, as a comment that bundlers keep. */
+function licenceOf(path) {
+  const text = readFileSync(join(root, 'node_modules', path, bundled[path].licence), 'utf8')
+  return `/*! ${path}\n\n${text.trim()}\n*/`
+}
+
 function takeFromCore({ onResolve }) {
   const known = new Set(modules.map((file) => join(root, file)))
+  onResolve({ filter: packageName }, ({ path }) =>
+    Object.hasOwn(bundled, path) ? { path: 'turnkeeper:core', external: true, sideEffects: false } : undefined,
+  )
   onResolve({ filter: /^\./ }, ({ path, resolveDir }) => {
     const file = join(resolveDir, path).replace(/\.js$/, '.ts')
     return known.has(file) ? { path: 'turnkeeper:core', external: true, sideEffects: false } : undefined

@@ -1,7 +1,7 @@
 /**
- * Conversations of ten turns as a test tells them, with a tool, a refused argument, a restart and a lost save: how many a
- * second on one core, by the CPU time they take. Beside them the work alone, ten turns of F1 (Map, structuredClone), in
- * short batches that take turns.
+ * Conversations of ten turns as tests write them, with a tool, a refused argument, a restart and a lost save: how many a
+ * second on one core, by the CPU time they take. The work alone, ten turns of F1 (Map, structuredClone), is measured
+ * in between, in short batches.
  */
 import { Flow, finish, go, LogicStep, reply, Step, tool } from 'turnkeeper'
 import { Conversation } from 'turnkeeper/testing'

@@ -1,9 +1,11 @@
 /**
  * How a bench runs and what it prints. A bench measures in processes of its own, several times; what counts is the
- * median over the runs. It says whether a target was met, and fails only when asked to (`--strict`): a figure measured
+ * median over the runs. It reports whether a target was met, and fails only when asked to (`--strict`): a figure measured
  * on a busy machine must not break a build.
  */
 import { spawn } from 'node:child_process'
+import { appendFileSync } from 'node:fs'
+import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** The middle value; of an even number, the mean of the two in the middle. */
@@ -13,7 +15,7 @@ export function median(values) {
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
 }
 
-/** Bytes in use after everything that nobody holds is gone. Needs `--expose-gc`, which {@link bench} sees to. */
+/** Bytes in use after a full garbage collection. Needs `--expose-gc`, which {@link bench} passes to its processes. */
 export async function heapInUse() {
   for (let count = 0; count < 4; count++) {
     globalThis.gc()
@@ -29,33 +31,46 @@ export async function heapInUse() {
  *
  * @param options.url - `import.meta.url` of the file.
  * @param options.title - What is measured, in one line.
- * @param options.runs - How many processes measure. Default 5.
- * @param options.once - Measures once; returns figures by name.
+ * @param options.runs - How many times it is measured. Default 5.
+ * @param options.systems - Names of systems that are measured apart: in each run, one process for each of them. Default: one
+ *   process measures all.
+ * @param options.once - Measures once, one of the `systems` where there are any; returns figures by name. Those of a system
+ *   get its name before theirs: `f1` and `at256` make `f1.at256`.
+ * @param options.derive - Adds figures to those of one run: ratios. Default: none.
  * @param options.rows - What the table shows: `label`, `figure` (a name), `unit`, and `target` (at most that much) or none.
  */
-export function bench({ url, title, runs = 5, once, rows }) {
+export function bench({ url, title, runs = 5, systems = [''], once, derive, rows }) {
   const file = fileURLToPath(url)
   if (process.argv[1] !== file) return
-  if (process.argv.includes('--once')) {
-    void once().then((figures) => {
+  const flag = process.argv.indexOf('--once')
+  if (flag >= 0) {
+    void once(process.argv[flag + 1]).then((figures) => {
       process.stdout.write(`\n${JSON.stringify(figures)}\n`, () => process.exit(0))
     })
     return
   }
-  void measure(file, runs).then((results) => report(title, rows, results))
+  void measure(file, runs, systems, derive).then((results) => report(basename(file, '.mjs'), title, rows, results))
 }
 
-async function measure(file, runs) {
+async function measure(file, runs, systems, derive) {
   const results = []
   for (let run = 1; run <= runs; run++) {
     process.stderr.write(`run ${run} of ${runs}\r`)
-    results.push(await runOnce(file))
+    const figures = {}
+    for (const system of systems) {
+      for (const [name, value] of Object.entries(await runOnce(file, system))) {
+        figures[system === '' ? name : `${system}.${name}`] = value
+      }
+    }
+    results.push({ ...figures, ...derive?.(figures) })
   }
   return results
 }
 
-function runOnce(file) {
-  const child = spawn(process.execPath, ['--expose-gc', file, '--once'], { stdio: ['ignore', 'pipe', 'inherit'] })
+function runOnce(file, system) {
+  const child = spawn(process.execPath, ['--expose-gc', file, '--once', system], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   let output = ''
   child.stdout.setEncoding('utf8').on('data', (text) => {
     output += text
@@ -69,7 +84,7 @@ function runOnce(file) {
   })
 }
 
-function report(title, rows, results) {
+function report(name, title, rows, results) {
   let misses = 0
   const table = rows.map(({ label, figure, unit, target }) => {
     const values = results.map((result) => result[figure])
@@ -80,16 +95,26 @@ function report(title, rows, results) {
     const verdict = target === undefined ? '' : missed ? 'MISS' : 'pass'
     return [label, `${show(value)} ${unit}`, range, target === undefined ? '' : `at most ${target}`, verdict]
   })
-  print(`${title} (${results.length === 1 ? '1 run' : `median of ${results.length} runs`})`, table)
+  console.log(`\n${title} (${results.length === 1 ? '1 run' : `median of ${results.length} runs`})`)
+  printTable(['', ...columns], table)
+  // For the table of all benches, which bench.mjs prints.
+  const { BENCH_TABLE } = process.env
+  if (BENCH_TABLE !== undefined) {
+    appendFileSync(BENCH_TABLE, table.map((line) => `${JSON.stringify([name, ...line])}\n`).join(''))
+  }
   if (misses > 0 && process.argv.includes('--strict')) process.exitCode = 1
 }
 
-function print(title, table) {
-  const lines = [['', 'measured', 'lowest to highest', 'target', ''], ...table]
-  const widths = lines[0].map((_, column) => Math.max(...lines.map((line) => line[column].length)))
-  console.log(`\n${title}`)
-  for (const line of lines)
+/** What a table shows of a row, after its name. */
+export const columns = ['measured', 'lowest to highest', 'target', '']
+
+/** Prints lines of texts, in columns. */
+export function printTable(heads, lines) {
+  const all = [heads, ...lines]
+  const widths = heads.map((_, column) => Math.max(...all.map((line) => line[column].length)))
+  for (const line of all) {
     console.log(`  ${line.map((text, column) => text.padEnd(widths[column])).join('  ')}`.trimEnd())
+  }
 }
 
 function show(value) {

@@ -8,7 +8,7 @@ import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import { bench, median } from './harness.mjs'
 
-const pairs = 15
+const pairs = 21
 /** What a program with model and logic steps takes of the root. */
 const applicationNames = 'Flow, FlowEngine, LogicStep, Step, finish, go, reply, stay, tool'
 const here = fileURLToPath(new URL('.', import.meta.url))
@@ -36,8 +36,8 @@ bench({
   rows: [
     { label: 'import, over an empty module', figure: 'milliseconds', unit: 'ms', target: 15 },
     { label: 'modules of Node in the graph', figure: 'nodeModules', unit: '', target: 0 },
-    { label: 'an application, minified and gzipped', figure: 'application', unit: 'KiB', target: 26 },
-    { label: 'all that the root exports', figure: 'whole', unit: 'KiB' },
+    { label: 'an application, minified and gzipped', figure: 'application', unit: 'KiB' },
+    { label: 'all that the root exports', figure: 'whole', unit: 'KiB', target: 36 },
   ],
 })
 

@@ -1,6 +1,6 @@
 /**
- * Time of one turn in conversations of 20, against the floors. Short batches of each system take turns, so that what
- * else the machine does meets all of them.
+ * Time of one turn in conversations of 20, against the floors. Short batches of each system alternate, so that other
+ * work of the machine affects all of them alike.
  */
 import { createF1, createF2 } from './floors.mjs'
 import { bench, median } from './harness.mjs'
@@ -24,7 +24,7 @@ bench({
     { label: 'one tool call: Turnkeeper', figure: 'toolOurs', unit: 'us' },
     { label: 'one tool call: F1', figure: 'toolF1', unit: 'us' },
     { label: 'one tool call: F2', figure: 'toolF2', unit: 'us' },
-    { label: 'one tool call: Turnkeeper over F1', figure: 'toolRatio', unit: 'x', target: 0.8 },
+    { label: 'one tool call: Turnkeeper over F1', figure: 'toolRatio', unit: 'x', target: 0.7 },
   ],
 })
 

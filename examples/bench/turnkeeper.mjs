@@ -71,9 +71,9 @@ function provider(withTool) {
 
 /** An engine with the flow, and what the benches ask of a system. */
 export function createTurnkeeper(withTool = false, options = {}) {
-  const store = new MemorySessionStore()
+  const store = options.sessionStore ?? new MemorySessionStore()
   const flow = withTool ? SupportWithTool : Support
-  const engine = new FlowEngine({ flows: [flow], providers: [provider(withTool)], sessionStore: store, ...options })
+  const engine = new FlowEngine({ flows: [flow], providers: [provider(withTool)], ...options, sessionStore: store })
   return {
     engine,
     store,

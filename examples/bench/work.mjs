@@ -30,3 +30,9 @@ export async function converse(system, conversations) {
     for (let turn = 1; turn <= turnsPerConversation; turn++) await conversation(userMessage(turn))
   }
 }
+
+/** Keeps the processor busy for so many milliseconds. */
+export function burn(milliseconds) {
+  const end = performance.now() + milliseconds
+  while (performance.now() < end);
+}

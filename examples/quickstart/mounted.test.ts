@@ -1,4 +1,4 @@
-/** The program of the README, with the server taken out: what it would serve is asked directly. */
+/** The program of the README without its server: the test sends requests directly to what it would serve. */
 import { expect, test, vi } from 'vitest'
 
 const served: { fetch?: (request: Request) => Response | Promise<Response> } = {}

@@ -2,7 +2,7 @@
  * The smallest useful program: a flow of two steps in a terminal, without network, model or key.
  *
  *     npm run quickstart              talk to it
- *     npm run quickstart -- --check   it checks itself, and fails where something is wrong
+ *     npm run quickstart -- --check   it checks itself, and fails if something is wrong
  */
 import assert from 'node:assert/strict'
 import { createInterface } from 'node:readline/promises'
@@ -47,7 +47,7 @@ class CoffeeCounter extends Flow {
 
 const engine = await FlowEngine.create({ flows: [CoffeeCounter] })
 
-/** Says one thing in a session; an empty session starts a new one. */
+/** Sends one message in a session; an empty session starts a new one. */
 async function say(userMessage: string, sessionId: string) {
   return engine.run({ flowName: 'CoffeeCounter', userMessage, sessionId })
 }

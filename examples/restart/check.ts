@@ -1,7 +1,7 @@
 /**
- * The example server over each store: one environment variable changes it, and a conversation goes on after the server
- * was killed in the middle of it. Starts what it needs, and says by name what it left out; where `CI` is set that is a
- * failure. Exits with 1 where anything is not as it should be.
+ * The example server over each store: one environment variable selects the store, and a conversation continues after the
+ * server was killed in the middle of it. It starts what it needs, and names what it left out; if `CI` is set, leaving
+ * something out is a failure. Exits with 1 if anything fails.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -17,7 +17,7 @@ type Settings = Readonly<Record<string, string>>
 const folder = mkdtempSync(join(tmpdir(), 'turnkeeper-restart-'))
 const leftOut: string[] = []
 
-/** The same conversation with another server process, as a client holds it that noticed nothing. */
+/** The same conversation with another server process, as by a client that noticed nothing. */
 function goOn(talk: Conversation, { url }: ChildServer, flowName: string): Conversation {
   const next = new Conversation(url, flowName)
   next.session = talk.session
@@ -29,7 +29,7 @@ async function kill(server: ChildServer): Promise<void> {
   assert.equal(await server.ended, 'SIGKILL')
 }
 
-/** With memory a killed server has forgotten, and says so with a new session ID: what the other stores are for. */
+/** With the memory store a killed server has lost the session, and starts a new one. The other stores keep it. */
 async function checkMemory(): Promise<void> {
   console.log('\n=== SESSION_STORE=memory')
   let server = await startChildServer({ SESSION_STORE: 'memory' })
@@ -46,7 +46,7 @@ async function checkMemory(): Promise<void> {
   await kill(server)
 }
 
-/** @param betweenTurns - What befalls the backend while the server runs. */
+/** @param betweenTurns - What happens to the backend while the server runs. */
 async function checkDurable(settings: Settings, betweenTurns: () => Promise<void> = async () => {}): Promise<void> {
   console.log(`\n=== SESSION_STORE=${settings.SESSION_STORE}`)
   const carrier = await startCarrier()
@@ -76,7 +76,7 @@ async function checkDurable(settings: Settings, betweenTurns: () => Promise<void
     const parcel = desk.say('Where is FK-1057?')
     await carrier.hold()
     carrier.release()
-    assert.equal(await parcel, 'The parcel of FK-1057 is at the door.', 'the turn that was cut off can be said again')
+    assert.equal(await parcel, 'The parcel of FK-1057 is at the door.', 'the turn that was cut off can be sent again')
 
     await betweenTurns()
     assert.match(
@@ -99,7 +99,7 @@ async function checkDurable(settings: Settings, betweenTurns: () => Promise<void
 }
 
 async function checkRedis(): Promise<void> {
-  if (!isRedisInstalled) return void leftOut.push('Redis, for there is no redis-server on the PATH')
+  if (!isRedisInstalled) return void leftOut.push('Redis, because there is no redis-server on the PATH')
   const redis = await startRedis(folder)
   try {
     await checkDurable({ SESSION_STORE: 'redis', REDIS_URL: redis.url }, async () => {
@@ -114,7 +114,7 @@ async function checkRedis(): Promise<void> {
 
 async function checkSqlite(): Promise<void> {
   const options = sqliteOptions()
-  if (options === undefined) return void leftOut.push('SQLite, for the package @keyv/sqlite is not installed')
+  if (options === undefined) return void leftOut.push('SQLite, because the package @keyv/sqlite is not installed')
   await checkDurable({ SESSION_STORE: 'sqlite', SQLITE_PATH: join(folder, 'sessions.sqlite'), ...options })
 }
 
@@ -124,7 +124,7 @@ try {
   await checkSqlite()
   for (const name of leftOut) console.log(`\nLeft out: ${name}.`)
   if (leftOut.length > 0 && process.env.CI !== undefined) process.exitCode = 1
-  else console.log('\nA conversation goes on after a restart.')
+  else console.log('\nA conversation continues after a restart.')
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }

@@ -1,4 +1,4 @@
-/** A Redis server of one's own, set up as sessions need it, on a free port of this machine. */
+/** A Redis server for this check, configured for sessions, on a free port of this machine. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
@@ -14,14 +14,14 @@ export interface Redis {
   readonly url: string
   /** Starts it again after `kill`, on the same port and folder. Resolves when it answers. */
   start(): Promise<void>
-  /** SIGKILL: it can save nothing more. Resolves when the process is gone. */
+  /** SIGKILL: it can save nothing more. Resolves when the process has ended. */
   kill(): Promise<void>
 }
 
 /**
- * Starts a server whose acknowledged writes survive its end, and which never drops a session for want of memory.
+ * Starts a server whose acknowledged writes survive its end, and which never removes a session when memory is short.
  *
- * @param folder - Where it keeps its data.
+ * @param folder - The folder for its data.
  */
 export async function startRedis(folder: string): Promise<Redis> {
   const port = await freePort()

@@ -1,6 +1,6 @@
 /**
- * Where the server finds `@keyv/sqlite`. An application has it among its own packages. This repository has it apart, in
- * testing/contract/sqlite, because its native module is compiled on installation; loaded with `--import`, this module
+ * Where the server finds `@keyv/sqlite`. An application has it among its own packages. In this repository it is separate, in
+ * testing/contract/sqlite, because its native module is compiled on installation. Loaded with `--import`, this module
  * makes a process look there, too.
  */
 import { createRequire, type ResolveHook, register } from 'node:module'
@@ -9,7 +9,7 @@ import { isMainThread } from 'node:worker_threads'
 const name = '@keyv/sqlite'
 const apart = new URL('../../../testing/contract/sqlite/package.json', import.meta.url).href
 
-/** What a server's environment needs so that it finds the package; `undefined` where it is not installed. */
+/** The environment with which a server finds the package; `undefined` if it is not installed. */
 export function sqliteOptions(): Readonly<Record<string, string>> | undefined {
   if (isThere(import.meta.url)) return {}
   return isThere(apart) ? { NODE_OPTIONS: `--import=${import.meta.url}` } : undefined

@@ -1,4 +1,4 @@
-/** The example application: its flows, its model provider and its services in one engine. How it is served is not decided here. */
+/** The example application: its flows, its model provider and its services in one engine. `main.ts` serves it. */
 import { FlowEngine, type FlowServices } from 'turnkeeper'
 import { Appointment } from './flows/appointment.js'
 import { VisitReport } from './flows/report.js'
@@ -8,7 +8,7 @@ import { createCalendar } from './services/calendar.js'
 import { createOrders } from './services/orders.js'
 import { createLocalParcels } from './services/parcels.js'
 
-/** @param services - Services to put in the place of the ready ones. */
+/** @param services - Services in place of the ready-made ones. */
 export async function createApplication(services: Partial<FlowServices> = {}): Promise<FlowEngine> {
   const { selection, provider } = await chooseModel()
   return FlowEngine.create({

@@ -1,6 +1,6 @@
 /**
- * The example server checks itself: it is started as a process, holds a whole conversation with each flow over HTTP,
- * runs the lines it prints, and is ended in the middle of a turn. Exits with 1 where anything is not as it should be.
+ * The example server checks itself: it starts as a process, holds a whole conversation with each flow over HTTP, runs
+ * the lines that it prints, and is stopped in the middle of a turn. Exits with 1 if anything is wrong.
  */
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
@@ -27,7 +27,7 @@ async function checkAppointment({ url }: ChildServer): Promise<void> {
   assert.match(await talk.say('tune-up'), /^On which day\?/)
   assert.match(await talk.say('1'), /^At what time\?/)
   assert.match(await talk.say('9:00'), /^Your name and a phone number/)
-  assert.match(await talk.say('Noor Haddad, 12'), /^That is no phone number\./)
+  assert.match(await talk.say('Noor Haddad, 12'), /^That is not a phone number\./)
   assert.match(await talk.say('Noor Haddad, 0151 234567'), /^tune-up on .* at 09:00, for Noor Haddad, 0151234567\./)
   assert.match(await talk.say('change repair'), /^What does your bicycle need/)
   assert.match(await talk.say('brakes'), /^brakes on .* at 09:00, for Noor Haddad/)

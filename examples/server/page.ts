@@ -1,4 +1,4 @@
-/** The page of the example server: files as they lie in `page/`, without a build, and a policy that lets nothing else in. */
+/** The page of the example server: the files in `page/`, without a build, and a policy that allows nothing else. */
 import { readFile } from 'node:fs/promises'
 import { Hono } from 'hono'
 
@@ -12,7 +12,7 @@ const files: readonly (readonly [path: string, file: string, type: string])[] = 
   ['/read-events.js', 'read-events.js', 'text/javascript'],
 ]
 
-/** @param folder - Where the files are, with a slash at its end. */
+/** @param folder - The folder of the files, with a slash at its end. */
 export function pageRoutes(folder: URL): Hono {
   const app = new Hono()
   for (const [path, file, type] of files) {

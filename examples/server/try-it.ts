@@ -1,4 +1,4 @@
-/** The lines to try that the server prints when it starts. `check.ts` runs them as they are printed. */
+/** The lines to try that the server prints when it starts. `check.ts` runs them unchanged. */
 
 /** @param url - Where the server listens, without a slash at the end. */
 export function tryItLines(url: string): string {

@@ -1,4 +1,4 @@
-/** The encryption of the page: nothing that was said is stored as it was said, and another key reads nothing. */
+/** The encryption of the page: no text is stored readable, and another key reads nothing. */
 import { readFileSync } from 'node:fs'
 import { Keyv } from 'keyv'
 import { Flow, FlowEngine, LogicStep, reply, SessionFlowInvariantError, type Turn } from 'turnkeeper'
@@ -21,12 +21,12 @@ class Echo extends Flow {
   }
 }
 
-/** A store with a Keyv of its own over one Map, with one secret. */
+/** A store with its own Keyv over one Map, with one secret. */
 async function openStore(map: Map<string, unknown>, secret: Uint8Array<ArrayBuffer>): Promise<KeyvSessionStore> {
   return new KeyvSessionStore({ keyv: await encrypt(new Keyv({ store: map }), secret) })
 }
 
-/** All that is stored, as one text. */
+/** Everything that is stored, as one text. */
 function textOf(map: ReadonlyMap<string, unknown>): string {
   return JSON.stringify(Array.from(map), (_, value) => (value instanceof Map ? [...value] : value))
 }
@@ -37,7 +37,7 @@ describe('with the encryption of the page', () => {
   sessionStoreSuite(test, () => openStore(map, secret))
 })
 
-test('nothing that was said is stored as it was said', async () => {
+test('no text of the conversation is stored readable', async () => {
   const map = new Map<string, unknown>()
   const secret = crypto.getRandomValues(new Uint8Array(32))
   const engine = new FlowEngine({ flows: [Echo], sessionStore: await openStore(map, secret) })
@@ -49,7 +49,7 @@ test('nothing that was said is stored as it was said', async () => {
   expect(again).toMatchObject({ message: 'You said: and more', session })
 })
 
-test('another key reads nothing, and takes the session for no missing one', async () => {
+test('another key reads nothing, and does not mistake the session for a missing one', async () => {
   const map = new Map<string, unknown>()
   const [right, wrong] = [1, 2].map((byte) => new Uint8Array(32).fill(byte)) as [
     Uint8Array<ArrayBuffer>,

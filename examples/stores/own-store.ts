@@ -1,12 +1,12 @@
 import { SessionConflictError, type SessionDocument, SessionFlowInvariantError, type SessionStore } from 'turnkeeper'
 
-/** What the store keeps of a session: a row of a table, if it had one. */
+/** What the store keeps of a session, like the row of a table. */
 export interface Row {
   readonly revision: string
   readonly json: string
 }
 
-/** Sessions as JSON texts in a Map. Every rule of a store is here; a database changes where the rows are. */
+/** Sessions as JSON texts in a Map. It follows every rule of a store; with a database only the place of the rows differs. */
 export class OwnSessionStore implements SessionStore {
   readonly guarantees = { compareAndSwap: 'process', durable: false } as const
   readonly #rows: Map<string, Row>
@@ -22,7 +22,7 @@ export class OwnSessionStore implements SessionStore {
     try {
       return JSON.parse(row.json)
     } catch (cause) {
-      throw new SessionFlowInvariantError({ sessionId, problem: 'its text is no JSON', cause })
+      throw new SessionFlowInvariantError({ sessionId, problem: 'its text is not valid JSON', cause })
     }
   }
 
@@ -45,10 +45,10 @@ export class OwnSessionStore implements SessionStore {
     this.#isClosed = true
   }
 
-  /** Nothing may come between the comparison and the write: no await here, and one statement in a database. */
+  /** Nothing may happen between the comparison and the write: no await here, and one statement in a database. */
   #swap({ id, revision, ...rest }: SessionDocument, expected: string | undefined): void {
     const stored = this.#find(id)?.revision
-    // The same write, come twice: the first one took effect after all.
+    // The same write arrived twice: the first one took effect.
     if (stored === revision) return
     if (stored !== expected) throw new SessionConflictError({ sessionId: id })
     this.#rows.set(id, { revision, json: JSON.stringify({ id, revision, ...rest }) })

@@ -1,5 +1,5 @@
 /**
- * The support desk in a terminal, on the local model or, with `DESK_MODEL`, on one of a provider's:
+ * The support desk in a terminal, on the local model or, with `DESK_MODEL`, on a provider's:
  *
  *     npm run desk
  *     DESK_MODEL=openai:gpt-5-mini OPENAI_API_KEY=... npm run desk

@@ -7,7 +7,7 @@ const reply = (message: string, session: string) => ({
   response: { success: true, completed: false, message, session, contentType: 'text/plain' },
 })
 
-/** Talks over turns that are written down; answers with what the terminal showed, and what was asked. */
+/** Runs the prepared turns; returns what the terminal showed, and the inputs of the engine. */
 async function shown(turns: readonly (readonly FlowStreamEvent[])[]): Promise<{ text: string; sessions: unknown[] }> {
   const sessions: unknown[] = []
   let text = ''
@@ -28,7 +28,7 @@ async function shown(turns: readonly (readonly FlowStreamEvent[])[]): Promise<{ 
   return { text, sessions }
 }
 
-test('goes on in the session of a result: a turn that was stopped has left none', async () => {
+test('continues in the session of a result: a turn that was stopped has not stored one', async () => {
   const { sessions } = await shown([
     [{ type: 'session', session: 'never-stored' }],
     [{ type: 'session', session: 'a' }, reply('Hi.', 'a')],
@@ -37,7 +37,7 @@ test('goes on in the session of a result: a turn that was stopped has left none'
   expect(sessions).toEqual(['', '', 'a'])
 })
 
-test('shows what a model says as text, and none of the commands of a terminal', async () => {
+test('shows the text of a model as text, without any command of a terminal', async () => {
   const { text } = await shown([
     [
       { type: 'text-delta', text: 'One\n\u001b]0;title\u0007\u001b[2J' },

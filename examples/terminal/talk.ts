@@ -1,22 +1,22 @@
 /**
- * A streamed conversation in a terminal: the answer appears while it is made, and what does not count is taken back. It
- * needs lines to read and a place to write to, so that a test can stand in for the terminal. What to look at:
+ * A streamed conversation in a terminal: the answer appears while it is generated, and text that does not count is
+ * discarded. It takes lines to read and a place to write to, so that a test can replace the terminal. What to look at:
  *
- * - It goes on in the session of `result`: a first turn that was stopped has left none behind.
- * - Whoever wrote a text, it is shown as text: to a terminal some characters are commands.
+ * - It continues in the session of `result`: a first turn that was stopped has not stored its session.
+ * - Text is shown as text, whoever wrote it: to a terminal some characters are commands.
  */
 import type { FlowEngine } from 'turnkeeper'
 
-/** A terminal, or what stands in for one. */
+/** A terminal, or its replacement in a test. */
 export interface Terminal {
   /** What the user says, line by line. */
   readonly lines: AsyncIterable<string>
   write(text: string): void
-  /** Called with a function that stops the answer under way, and with nothing when it is over. */
+  /** Called with a function that stops the answer under way, and without one when it has ended. */
   whileAnswering?(stop: (() => void) | undefined): void
 }
 
-/** Talks until the conversation is completed, or no line is left. */
+/** Runs until the conversation is completed, or there are no more lines. */
 export async function talk(engine: FlowEngine, flowName: string, terminal: Terminal): Promise<void> {
   let sessionId = ''
   terminal.write('> ')
@@ -34,7 +34,7 @@ export async function talk(engine: FlowEngine, flowName: string, terminal: Termi
         hasText = false
         terminal.write(' (taken back)\n')
       } else if (event.type === 'result') {
-        // A reply that no model made comes whole.
+        // A reply without a model comes whole.
         if (!hasText) terminal.write(plain(event.response.message))
         sessionId = event.response.session
         isCompleted = event.response.completed
@@ -47,7 +47,7 @@ export async function talk(engine: FlowEngine, flowName: string, terminal: Termi
   }
 }
 
-/** A text without control characters, but for those that make lines and columns. */
+/** A text without control characters, except those that make lines and columns. */
 function plain(text: string): string {
   return text.replace(/[^\P{Cc}\n\t]/gu, '')
 }

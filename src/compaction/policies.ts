@@ -2,7 +2,7 @@
  * Creates the policies that keep memories short, and checks them when a flow is registered. They are applied in
  * `policy-compactor.ts`.
  */
-import type { MemoryKeeper } from '../engine/compactor.js'
+import type { Compactor } from '../engine/compactor.js'
 import { type InvalidInputError, invalidInput } from '../errors/engine-errors.js'
 import {
   type CompactionBounds,
@@ -50,7 +50,7 @@ export function rollingSummary(options: RollingSummaryOptions): RollingSummary {
 
 /** Adds the factory of the compactor to a policy. Copies of the policy by spreading have it as well. */
 function withFactory<Policy extends CompactionPolicy>(policy: Policy): Policy {
-  const factory: CompactorFactory<MemoryKeeper> = (flowName, compaction) => {
+  const factory: CompactorFactory<Compactor> = (flowName, compaction) => {
     const refuse: RefuseCompaction = (where, expected) =>
       invalidInput(`Flow '${flowName}': compaction${where} must be ${expected}.`)
     return new PolicyCompactor(flowName, checkPolicies(compaction, refuse))

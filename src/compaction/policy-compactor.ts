@@ -2,10 +2,9 @@
  * The compactor of a flow: finds the memories that are too long after a turn. Those with a window are shortened in the commit of
  * the turn. Summaries are written after the reply, under the same lock: see `store-summary.ts`.
  */
-import type { Compaction, MemoryKeeper } from '../engine/compactor.js'
-import type { BudgetCheck } from '../engine/model-call/budget-check.js'
+import type { Compaction, Compactor } from '../engine/compactor.js'
 import type { FlowSteps } from '../engine/turn/collect-steps.js'
-import type { TurnScope } from '../engine/turn/turn-control.js'
+import type { TurnControl } from '../engine/turn/turn-control.js'
 import type { TurnDraft } from '../engine/turn/turn-draft.js'
 import { FlowRegistrationError } from '../errors/engine-errors.js'
 import type { CompactionPolicy, RollingSummary } from '../flow/compaction.js'
@@ -26,7 +25,7 @@ interface ShortenedMemory {
 }
 
 /** Applies the policies of one flow. */
-export class PolicyCompactor implements MemoryKeeper {
+export class PolicyCompactor implements Compactor {
   readonly #flowName: string
   readonly #policies: ReadonlyMap<string, CompactionPolicy>
 
@@ -35,7 +34,7 @@ export class PolicyCompactor implements MemoryKeeper {
     this.#policies = policies
   }
 
-  check(scope: TurnScope, steps: FlowSteps, budgets: readonly ModelBudgets[]): void {
+  check(control: TurnControl, steps: FlowSteps, budgets: readonly ModelBudgets[]): void {
     const namespaces = namespacesOf(steps)
     for (const [namespace, policy] of this.#policies) {
       if (!namespaces.has(namespace)) {
@@ -44,18 +43,21 @@ export class PolicyCompactor implements MemoryKeeper {
           message: `Flow '${this.#flowName}': compaction['${namespace}'] names a memory that no model step uses. Memories: ${known}.`,
         })
       }
-      if (policy.kind === 'summary') checkModels(scope, policy, namespace, budgets)
+      if (policy.kind === 'summary') checkModels(control, policy, namespace, budgets)
     }
   }
 
-  start(scope: TurnScope, draft: TurnDraft, budget: BudgetCheck | undefined): Compaction | undefined {
+  start(control: TurnControl, draft: TurnDraft): Compaction | undefined {
     const { shortened, due } = this.#applyPolicies(draft)
     if (shortened.length === 0 && due.length === 0) return undefined
     const committed = (document: SessionDocument): void => {
-      for (const memory of shortened) scope.announce('memory:compacted', { ...memory, durationMs: 0 })
+      for (const memory of shortened) control.report('memory:compacted', { ...memory, durationMs: 0 })
       if (due.length === 0) return
       const calls = document.usage.modelCalls - draft.base.usage.modelCalls
-      scope.sequel = { sessionId: document.id, run: () => storeSummaries(scope, document, due, calls, budget) }
+      control.afterTurnTask = {
+        sessionId: document.id,
+        run: () => storeSummaries(control, document, due, calls, draft.budget),
+      }
     }
     return { committed }
   }
@@ -87,15 +89,15 @@ function namespacesOf(steps: FlowSteps): ReadonlySet<string> {
 }
 
 function checkModels(
-  { parts }: TurnScope,
+  { engine }: TurnControl,
   policy: RollingSummary,
   namespace: string,
   budgets: readonly ModelBudgets[],
 ): void {
   for (const selection of selectionsOf(policy, namespace)) {
     // Only prices need the model itself, and only budgets need prices.
-    if (budgets.length === 0) parts.models.validate(selection)
-    else checkPrices(budgets, parts.models.resolve(selection))
+    if (budgets.length === 0) engine.models.validate(selection)
+    else checkPrices(budgets, engine.models.resolve(selection))
   }
 }
 

@@ -5,7 +5,7 @@
 import { setDeadline } from '../config/clock.js'
 import { asFlowError } from '../engine/error-text.js'
 import type { BudgetCheck } from '../engine/model-call/budget-check.js'
-import { TurnScope } from '../engine/turn/turn-control.js'
+import { TurnControl } from '../engine/turn/turn-control.js'
 import { EngineClosedError } from '../errors/engine-errors.js'
 import { FlowError } from '../errors/flow-error.js'
 import { leavesSessionUnchanged } from '../errors/session-errors.js'
@@ -35,7 +35,7 @@ export interface DueSummary {
  * @param modelCalls - How many model calls the turn made.
  */
 export async function storeSummaries(
-  turn: TurnScope,
+  turn: TurnControl,
   committed: SessionDocument,
   due: readonly DueSummary[],
   modelCalls: number,
@@ -52,56 +52,60 @@ export async function storeSummaries(
 
 /** @returns The document that is stored now; `undefined` if that is not known. */
 async function storeSummary(
-  turn: TurnScope,
+  turn: TurnControl,
   document: SessionDocument,
   { namespace, policy, count }: DueSummary,
   modelCalls: number,
   budget: BudgetCheck | undefined,
 ): Promise<SessionDocument | undefined> {
-  const { clock, session, scopes } = turn.parts
+  const { clock, session, turns } = turn.engine
   const timeoutMs = policy.timeoutMs ?? defaultTimeoutMs
-  const scope = scopeOfSummary(turn, document.id, timeoutMs)
+  const control = controlOfSummary(turn, document.id, timeoutMs)
   const startedAt = clock.now()
-  scope.startedAt = startedAt
+  control.startedAt = startedAt
   const stopDeadline = setDeadline(clock, timeoutMs, () => {
-    scope.giveUp(new FlowError({ code: 'TURN_TIMEOUT', message: `The summary took longer than ${timeoutMs} ms.` }))
+    control.abort(new FlowError({ code: 'TURN_TIMEOUT', message: `The summary took longer than ${timeoutMs} ms.` }))
   })
   const usage = { ...document.usage }
-  scopes.add(scope)
+  turns.add(control)
   try {
-    scope.hold(document.id)
+    control.hold(document.id)
     if (session.closing) throw new EngineClosedError()
     const { messages } = document.flow.memory[namespace] as { readonly messages: readonly Message[] }
     const oldest = messages.slice(0, count)
-    const summary = await summarize(scope, { policy, namespace, messages: oldest, usage, budget, modelCalls })
+    const summary = await summarize(control, { policy, namespace, messages: oldest, usage, budget, modelCalls })
     // The write has deadlines of its own (session.access), and must not be aborted.
-    scope.finishWork()
+    control.finishWork()
     stopDeadline()
     const changes = { ...replaceOldest(document, namespace, oldest, summary), usage }
-    const stored = await save(scope, document, changes, [`memory:${namespace}`])
+    const stored = await save(control, document, changes, [`memory:${namespace}`])
     const durationMs = clock.now() - startedAt
-    scope.announce('memory:compacted', { namespace, removed: count, kept: messages.length - count + 1, durationMs })
+    control.report('memory:compacted', { namespace, removed: count, kept: messages.length - count + 1, durationMs })
     return stored
   } catch (thrown) {
-    scope.finishWork()
+    control.finishWork()
     stopDeadline()
     const error = asFlowError(thrown)
-    scope.announce('memory:compaction-failed', { namespace, code: error.code })
+    control.report('memory:compaction-failed', { namespace, code: error.code })
     if (leavesSessionUnchanged(error)) return undefined
     if (usage.modelCalls === document.usage.modelCalls) return document
     // The failed calls were paid for. If their usage cannot be stored either, only that count is lost.
-    return await save(scope, document, { usage }).catch(() => undefined)
+    return await save(control, document, { usage }).catch(() => undefined)
   } finally {
     stopDeadline()
-    scopes.delete(scope)
-    scope.end()
+    turns.delete(control)
+    control.end()
   }
 }
 
-/** The scope of a summary has the turn's ID, the time limit of the policy, and no limit to the number of model calls. */
-function scopeOfSummary({ parts, flowName, turnId }: TurnScope, sessionId: string, timeoutMs: number): TurnScope {
-  const limits = { ...parts.limits, turnTimeoutMs: timeoutMs, maxModelCallsPerTurn: Number.POSITIVE_INFINITY }
-  return new TurnScope({ ...parts, limits }, flowName, sessionId, undefined, turnId)
+/** The control of a summary has the turn's ID, the time limit of the policy, and no limit to the number of model calls. */
+function controlOfSummary(
+  { engine, flowName, turnId }: TurnControl,
+  sessionId: string,
+  timeoutMs: number,
+): TurnControl {
+  const limits = { ...engine.limits, turnTimeoutMs: timeoutMs, maxModelCallsPerTurn: Number.POSITIVE_INFINITY }
+  return new TurnControl({ ...engine, limits }, flowName, sessionId, undefined, turnId)
 }
 
 /** The changes to a document when a summary replaces the oldest messages of a namespace. */
@@ -121,16 +125,16 @@ function replaceOldest(
 
 /** Saves a document with changes under a new revision, and returns what was saved. */
 async function save(
-  scope: TurnScope,
+  control: TurnControl,
   document: SessionDocument,
   changes: Partial<SessionDocument>,
   rewritten?: readonly string[],
 ): Promise<SessionDocument> {
-  const { clock, session } = scope.parts
-  const revision = nextRevision(document.revision, scope.parts.generateId('revision'))
+  const { clock, session } = control.engine
+  const revision = nextRevision(document.revision, control.engine.generateId('revision'))
   const saved = { ...document, ...changes, revision, savedAt: isoTime(clock.now()) }
   const hint = rewritten === undefined ? { appended: {} } : { appended: {}, rewritten }
   await session.access.write(saved, document.revision, hint)
-  scope.announce('session:saved', {})
+  control.report('session:saved', {})
   return saved
 }

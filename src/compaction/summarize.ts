@@ -3,9 +3,9 @@
  * message: no provider then requires the tools that occur in it, and the model is less likely to take it for instructions.
  */
 import type { BudgetCheck } from '../engine/model-call/budget-check.js'
-import { callModel, textOf } from '../engine/model-call/call-model.js'
-import { modelError } from '../engine/model-call/model-answer.js'
-import type { TurnScope } from '../engine/turn/turn-control.js'
+import { chooseModel } from '../engine/model-call/choose-model.js'
+import { modelError, textOf } from '../engine/model-call/model-answer.js'
+import type { TurnControl } from '../engine/turn/turn-control.js'
 import type { TurnDraft } from '../engine/turn/turn-draft.js'
 import type { RollingSummary } from '../flow/compaction.js'
 import { textMessage } from '../flow/conversation-memory.js'
@@ -44,14 +44,14 @@ export interface SummaryTask {
  *
  * @throws {@link FlowError} if there is no usable summary.
  */
-export async function summarize(scope: TurnScope, task: SummaryTask): Promise<Message> {
+export async function summarize(control: TurnControl, task: SummaryTask): Promise<Message> {
   const { policy, namespace, messages, usage, budget, modelCalls } = task
-  const models = selectionsOf(policy, namespace).map((selection) => scope.parts.models.resolve(selection))
+  const models = selectionsOf(policy, namespace).map((selection) => control.engine.models.resolve(selection))
   const maxCharacters = policy.maxSummaryCharacters ?? 8_000
   const number = messages.at(-1)?.turn ?? 0
-  const run = { scope, budget, modelCalls, draft: { usage }, turn: { number } }
-  const { parts, resolved, finishReason } = await scope.race(() =>
-    callModel(run, {
+  const draft = { usage, budget, modelCalls, turnNumber: number }
+  const { parts, resolved, finishReason } = await control.race(() =>
+    chooseModel(control, draft, {
       stepId: `memory:${namespace}`,
       models,
       system: `${policy.prompt ?? defaultPrompt}\nAt most ${maxCharacters} characters.`,

@@ -11,7 +11,7 @@ describe('systemClock', () => {
     vi.useRealTimers()
   })
 
-  test('tells the time of the machine', () => {
+  test('is the time of the machine', () => {
     expect(systemClock.now()).toBe(1_767_225_600_000)
     vi.setSystemTime(1_767_225_600_001)
     expect(systemClock.now()).toBe(1_767_225_600_001)

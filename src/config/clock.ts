@@ -2,7 +2,7 @@
  * Time as the engine sees it. Everything timed goes through a {@link Clock}, so that tests decide what time it is.
  */
 
-/** Where the engine gets the time and its timers from. */
+/** The source of the time and of timers for an engine. */
 export interface Clock {
   /** Milliseconds since the epoch, as `Date.now()`. */
   now(): number
@@ -19,7 +19,7 @@ const longestDelay = 2 ** 31 - 1
 /**
  * Calls `callback` once, `ms` milliseconds from now; with `Infinity` never.
  *
- * @returns A function that takes it back; late or twice, it does nothing.
+ * @returns A function that cancels it; late or twice, it does nothing.
  */
 export function setDeadline(clock: Clock, ms: number, callback: () => void): () => void {
   return ms === Number.POSITIVE_INFINITY ? () => undefined : clock.setTimer(callback, ms)

@@ -1,33 +1,80 @@
-/** What the pieces of one engine share. Made once by the engine; nothing in it is global. */
-import type { Clock } from '../config/clock.js'
-import type { FlowRegistry } from '../flow/flow-registry.js'
+/** What the modules of one engine share. It is made once, by the constructor of the engine; nothing in it is global. */
+import { type Clock, systemClock } from '../config/clock.js'
+import { ConfigManager } from '../config/config-manager.js'
+import { Deadlines } from '../config/deadlines.js'
+import { invalidInput } from '../errors/engine-errors.js'
+import type { FlowError } from '../errors/flow-error.js'
+import { FlowRegistry } from '../flow/flow-registry.js'
 import type { FlowLogger, FlowServices } from '../flow/turn.js'
-import type { CircuitBreakers } from '../model/circuit-breaker.js'
-import type { ModelBudgets } from '../model/model-budget.js'
-import type { ModelRegistry } from '../model/model-registry.js'
-import type { FlowSession } from '../session/flow-session.js'
-import type { MemoryKeeper } from './compactor.js'
-import type { EngineEvents } from './engine-events.js'
-import type { EngineLimits } from './engine-limits.js'
-import type { IdKind, ModelRetryOptions } from './engine-options.js'
-import type { TurnScope } from './turn/turn-control.js'
+import { ModelRegistry } from '../model/model-registry.js'
+import { FlowSession } from '../session/flow-session.js'
+import { StoreAccess } from '../session/store-access.js'
+import { checkStore, createStore } from '../stores/create-store.js'
+import { EngineEvents } from './engine-events.js'
+import { type EngineLimits, resolveLimits } from './engine-limits.js'
+import type { FlowEngineOptions, IdKind } from './engine-options.js'
+import { createGenerateId } from './ids.js'
+import { LoopMonitor } from './loop-monitor.js'
+import { type ModelSettings, resolveModelOptions } from './model-call/model-options.js'
 
-/** The parts of an engine. */
-export interface EngineParts {
+/** A turn under way, as far as an engine that closes has to know it. */
+export interface RunningTurn {
+  /** Ends the turn with an error. */
+  abort(error: FlowError): void
+  /** Called when the turn is settled. */
+  onSettled: (() => void) | undefined
+}
+
+/** The shared context of one engine. */
+export interface EngineContext extends ModelSettings {
   readonly clock: Clock
+  readonly deadlines: Deadlines
   readonly limits: EngineLimits
   readonly generateId: (kind: IdKind) => string
   readonly events: EngineEvents
-  readonly flows: FlowRegistry<MemoryKeeper>
+  readonly flows: FlowRegistry
   readonly models: ModelRegistry
   readonly session: FlowSession
   readonly services: FlowServices
   readonly logger: FlowLogger
-  readonly random: () => number
-  readonly modelRetry: Required<ModelRetryOptions>
-  readonly circuitBreakers: CircuitBreakers
-  readonly budgets: ModelBudgets | undefined
   readonly unknownSession: 'new' | 'reject'
-  /** The turns under way. */
-  readonly scopes: Set<TurnScope>
+  readonly turns: Set<RunningTurn>
+  readonly loopMonitor: LoopMonitor
+}
+
+/**
+ * Makes the context from the options of an engine.
+ *
+ * @throws `InvalidInputError` for options that cannot be used.
+ */
+export function createEngineContext(options: FlowEngineOptions): EngineContext {
+  const clock = options.clock ?? systemClock
+  const limits = resolveLimits(options.limits)
+  const store = checkStore(options.sessionStore) ?? createStore(options.configManager ?? new ConfigManager(), clock)
+  const unknownSession = options.unknownSession ?? 'new'
+  if (unknownSession !== 'new' && unknownSession !== 'reject') {
+    throw invalidInput("FlowEngine: unknownSession must be 'new' or 'reject'.")
+  }
+  const events = new EngineEvents(options.onListenerError ?? reportToConsole)
+  const turns = new Set<RunningTurn>()
+  return {
+    clock,
+    deadlines: new Deadlines(clock),
+    limits,
+    generateId: createGenerateId(options.generateId),
+    events,
+    flows: new FlowRegistry(),
+    models: new ModelRegistry(),
+    session: new FlowSession(new StoreAccess({ store, clock, storeTimeoutMs: limits.storeTimeoutMs })),
+    services: options.services ?? ({} as FlowServices),
+    logger: options.logger ?? console,
+    ...resolveModelOptions(options),
+    unknownSession,
+    turns,
+    loopMonitor: new LoopMonitor(clock, events, turns),
+  }
+}
+
+function reportToConsole(error: unknown, event: string): void {
+  console.error(`A listener of '${event}' failed.`, error)
 }

@@ -13,7 +13,7 @@ function events() {
 const settled = (): Promise<void> => new VirtualClock().settle()
 
 describe('EngineEvents', () => {
-  test('knows whether anybody listens', () => {
+  test('knows whether an event has listeners', () => {
     const { events: made } = events()
     const listener = (): void => undefined
     expect(made.hasListeners('session:deleted')).toBe(false)
@@ -29,19 +29,19 @@ describe('EngineEvents', () => {
 
   test('freezes the payload and hands it to each listener, in the order they were added', () => {
     const { events: made } = events()
-    const heard: unknown[] = []
-    made.on('session:deleted', (given) => heard.push(['first', given]))
-    made.on('session:deleted', (given) => heard.push(['second', given]))
+    const received: unknown[] = []
+    made.on('session:deleted', (given) => received.push(['first', given]))
+    made.on('session:deleted', (given) => received.push(['second', given]))
     const given = payload()
     made.emit('session:deleted', given)
-    expect(heard).toEqual([
+    expect(received).toEqual([
       ['first', given],
       ['second', given],
     ])
     expect(Object.isFrozen(given)).toBe(true)
   })
 
-  test('an event that nobody hears goes nowhere', () => {
+  test('an event without listeners goes nowhere', () => {
     const { events: made, errors } = events()
     made.on('session:evicted', () => undefined)
     expect(() => made.emit('session:deleted', payload())).not.toThrow()
@@ -66,7 +66,7 @@ describe('EngineEvents', () => {
     expect(listener).toHaveBeenCalledTimes(4)
   })
 
-  test('one listener may hear several events, and is taken back from one of them', () => {
+  test('one listener may listen to several events, and is removed from one of them', () => {
     const { events: made } = events()
     const listener = vi.fn()
     made.on('session:deleted', listener)
@@ -77,7 +77,7 @@ describe('EngineEvents', () => {
     expect(listener).toHaveBeenCalledTimes(1)
   })
 
-  test('taking back what was never added does nothing', () => {
+  test('removing what was never added does nothing', () => {
     const { events: made } = events()
     const listener = vi.fn()
     made.off('session:deleted', listener)

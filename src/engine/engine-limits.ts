@@ -65,7 +65,7 @@ export function limitExceeded(limits: EngineLimits, limit: keyof EngineLimits, p
 }
 
 /**
- * The error for JSON that passed `maxJsonDepth`; `undefined` where something else is wrong with it.
+ * The error for JSON that exceeds `maxJsonDepth`; `undefined` where something else is wrong with it.
  *
  * @param owner - Words behind the path: whose value it is. Default: the path says so.
  */

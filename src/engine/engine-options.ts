@@ -1,4 +1,4 @@
-/** What an engine is made of, and what its operations take and return. Types only: checking them is done elsewhere. */
+/** The options of an engine, and what its operations take and return. Types only: `engine-context.ts` and `input/` check them. */
 import type { Clock } from '../config/clock.js'
 import type { ConfigReader } from '../config/config-manager.js'
 import type { FlowError } from '../errors/flow-error.js'
@@ -26,26 +26,26 @@ export interface FlowEngineOptions {
   /** Limits; see {@link EngineLimits} for each default. */
   readonly limits?: Partial<EngineLimits>
   /**
-   * How the engine repeats a call of a model that failed with a transient error. Before the attempt after the n-th it waits
-   * a random time up to `baseDelayMs` x 2^(n-1), but not more than `maxDelayMs`; longer if the provider asked for it. It does
-   * not wait for an attempt that could not begin before the turn's deadline.
+   * How a call of a model is repeated after a transient error. The delay after the n-th attempt is random, up to
+   * `baseDelayMs` x 2^(n-1) and at most `maxDelayMs`; longer where the provider asked for more. There is no further attempt
+   * where it could not begin before the turn's deadline.
    */
   readonly modelRetry?: {
-    /** Attempts at one model, the first one included. Default 3. 1: none is tried again. */
+    /** Attempts at one model, the first one included. Default 3. 1: no call is repeated. */
     readonly maxAttempts?: number
     /** Milliseconds. Default 500. */
     readonly baseDelayMs?: number
     /** Milliseconds. Default 8 000. */
     readonly maxDelayMs?: number
   }
-  /** When a provider that fails is not called any more, and for how long. */
+  /** When a provider that keeps failing is not called for some time. */
   readonly circuitBreaker?: {
-    /** Attempts in a row that failed with a transient error, over all sessions. Default 10. `Infinity`: never. */
+    /** Transient failures in a row, over all sessions, that open the breaker. Default 10. `Infinity`: it never opens. */
     readonly failureThreshold?: number
-    /** Milliseconds until one call is made again, to see whether the provider answers. Default 30 000. */
+    /** Milliseconds until one trial call is let through. Default 30 000. */
     readonly resetTimeoutMs?: number
   }
-  /** What turns and sessions may spend on models, beside the flow's own `budgets()`. Default: not bounded. */
+  /** What turns and sessions may spend on models, in addition to the flow's own `budgets()`. Default: not bounded. */
   readonly budgets?: ModelBudgets
   /** What flows need from the application: `turn.services`. Never stored. Default: `{}`. */
   readonly services?: FlowServices
@@ -78,7 +78,7 @@ export interface FlowRunInput {
   readonly sessionId?: string
   /** Stored as `{ config }` in the flow context, on the session's first turn. A plain object of plain JSON. */
   readonly config?: JsonObject
-  /** Cancels the turn: it is given up, and the session stays as it was. */
+  /** Cancels the turn: it is aborted, and the session stays as it was. */
   readonly signal?: AbortSignal
   /** The principal. It is stored with a new session; another principal's session is treated as unknown. */
   readonly owner?: string
@@ -125,12 +125,12 @@ export interface ExecuteDeleteResult {
 }
 
 /**
- * What `deleteSession` takes beside the ID.
+ * The options of `deleteSession`.
  *
  * @inline
  */
 export type DeleteOptions = {
-  /** The principal: another principal's session is left alone, and success is reported. */
+  /** The principal: another principal's session is not removed, and success is reported. */
   readonly owner?: string
 }
 

@@ -1,6 +1,6 @@
 /**
  * From anything thrown to a {@link FlowError} whose message may leave the process. Texts of flow code go out as they
- * are, cut and with credentials blacked out; the engine's own sentences are left alone.
+ * are, cut and with credentials blacked out; the engine's own sentences are not changed.
  */
 import { flowCodeError } from '../errors/engine-errors.js'
 import { FlowError } from '../errors/flow-error.js'
@@ -23,7 +23,7 @@ export function asFlowError(thrown: unknown): FlowError {
   return FlowError.isInstance(thrown) ? thrown : flowCodeError(thrownText(thrown), thrown)
 }
 
-/** Whole words only: half a credential looks like none. */
+/** Whole words only: half a credential would not be recognised as one. */
 function firstWords(text: string): string {
   if (text.length <= maxRawLength) return text
   const cut = text.slice(0, maxRawLength)

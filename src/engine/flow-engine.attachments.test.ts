@@ -21,11 +21,11 @@ describe('attachments', () => {
     await using conversation = new Conversation(flowOf(Look), { script: ['A kettle.', 'Yes, blue.'] })
     await conversation.say('What is this?', { attachments })
     await conversation.say('Is it blue?')
-    const heard = { role: 'user', parts: [{ type: 'text', text: 'What is this?' }, photo, manual], turn: 1 }
-    expect(conversation.model.requests.map(({ messages }) => messages[0])).toEqual([heard, heard])
+    const received = { role: 'user', parts: [{ type: 'text', text: 'What is this?' }, photo, manual], turn: 1 }
+    expect(conversation.model.requests.map(({ messages }) => messages[0])).toEqual([received, received])
     const { flow, history } = await conversation.document()
     expect(flow.memory.Look?.messages).toEqual([
-      heard,
+      received,
       { role: 'assistant', parts: [{ type: 'text', text: 'A kettle.' }], turn: 1 },
       { role: 'user', parts: [{ type: 'text', text: 'Is it blue?' }], turn: 2 },
       { role: 'assistant', parts: [{ type: 'text', text: 'Yes, blue.' }], turn: 2 },
@@ -55,7 +55,7 @@ describe('attachments', () => {
     expect(conversation.model.requests[0]?.messages[0]?.parts).toEqual([{ type: 'text', text: '' }])
   })
 
-  test('are heard once by each namespace, with the first text that it hears', async () => {
+  test('are stored once in each namespace, with the first text that it receives', async () => {
     class First extends Step {
       static override readonly id: string = 'First'
       override readonly memory = 'desk'
@@ -82,7 +82,7 @@ describe('attachments', () => {
     ])
   })
 
-  test('are heard beside a reply that no model made', async () => {
+  test('are stored with a reply that no model made', async () => {
     class Desk extends Step {
       static override readonly id: string = 'Desk'
       override onEnter() {

@@ -16,7 +16,7 @@ async function secondTurn(run: Parameters<typeof flowOf>[1]) {
   return { ...made, session, before, ...result }
 }
 
-describe('things thrown that are no errors', () => {
+describe('things thrown that are not errors', () => {
   const plain = (kind: string): string => `Something without a message was thrown: ${kind}.`
   const unreadable = new Proxy(
     {},
@@ -38,7 +38,7 @@ describe('things thrown that are no errors', () => {
     ['an empty text', '', plain('')],
     ['an object', { code: 7 }, plain('[object Object]')],
     ['an object with a message', { message: 'like an error' }, 'like an error'],
-    ['an object whose message is no text', { message: 5 }, plain('[object Object]')],
+    ['an object whose message is not a string', { message: 5 }, plain('[object Object]')],
     ['a symbol', Symbol('oops'), plain('Symbol(oops)')],
     ['a big integer', 12n, plain('12')],
     ['an error without a message', new TypeError(), 'Something without a message was thrown: TypeError.'],

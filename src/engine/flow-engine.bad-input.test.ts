@@ -127,12 +127,12 @@ const bad: readonly Bad[] = [
   ],
   ['a serverContext with a config', { serverContext: { config: {} } }, "serverContext may not have the key 'config'."],
   ['an owner that is empty', { owner: '' }, 'owner must be a string that is not empty.'],
-  ['a signal that is none', { signal: {} }, 'signal must be an AbortSignal.'],
+  ['something that is not a signal', { signal: {} }, 'signal must be an AbortSignal.'],
 ]
 
 describe('bad input', () => {
   test.each(bad)(
-    '[4.5-4 4.5-5] %s: its error is told, nothing is run, nothing is lost',
+    '[4.5-4 4.5-5] %s: its error is returned, nothing is run, nothing is lost',
     async (_what, change, message) => {
       const { engine, session, stored, ran, store, backing } = await started()
       const before = await stored(session)

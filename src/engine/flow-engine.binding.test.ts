@@ -6,7 +6,7 @@ afterEach(expectNothingLeft)
 
 const talk = (): FlowConstructor => flowOf('Talk')
 
-/** Finishes when it is told to. */
+/** Finishes when the test says so. */
 const untilDone = (): FlowConstructor =>
   flowOf('Talk', (turn) => (turn.message === 'done' ? finish('Goodbye.') : reply(`You said: ${turn.message}`)))
 
@@ -41,7 +41,7 @@ describe('which flow a session belongs to', () => {
     expect(response.session).toBe(session)
   })
 
-  test('[4.7-6 2.6-1] a former name of the flow is no mismatch, and stays in the document', async () => {
+  test('[4.7-6 2.6-1] a former name of the flow is accepted, and stays in the document', async () => {
     const first = harness({ flows: [talk()] })
     const session = await first.start('Talk')
     const { engine, document } = harness({

@@ -17,7 +17,7 @@ const hanging = (): FlowConstructor =>
   flowOf('Talk', (turn) => (turn.message === 'hang' ? never() : reply(turn.message)))
 
 describe('turns that do not end', () => {
-  test('are given up after closeTimeoutMs; their documents stay as they were', async () => {
+  test('are aborted after closeTimeoutMs; their documents stay as they were', async () => {
     const reasons = new Map<boolean, unknown>()
     const flow = flowOf('Talk', (turn) => {
       if (turn.message !== 'hang') return reply(turn.message)
@@ -103,7 +103,7 @@ describe('turns that do not end', () => {
     await working
   })
 
-  test('a turn that waits for the engine to close is given up like any other', async () => {
+  test('a turn that waits for the engine to close is aborted like any other', async () => {
     const flow = flowOf('Talk', async () => {
       await made.engine.close()
       return reply('closed')
@@ -134,7 +134,7 @@ describe('turns that do not end', () => {
 })
 
 describe('a store that does not close', () => {
-  test.each(['hang-before', 'hang-after'] as const)('is given up after storeTimeoutMs (%s)', async (effect) => {
+  test.each(['hang-before', 'hang-after'] as const)('ends after storeTimeoutMs (%s)', async (effect) => {
     const { engine, clock, store } = harness()
     store.inject({ operation: 'close', effect })
     const closing = engine.close()
@@ -152,7 +152,7 @@ describe('a store that does not close', () => {
     expect(store.operations).toEqual(['close'])
   })
 
-  test('is given up while turns are in flight, too', async () => {
+  test('ends while turns are in flight, too', async () => {
     const { engine, clock, store } = harness({ flows: [hanging()] })
     store.hangNext('close')
     const running = engine.run({ flowName: 'Talk', userMessage: 'hang' })
@@ -163,7 +163,7 @@ describe('a store that does not close', () => {
     await rejected
   })
 
-  test('that rejects or throws is told, with its error as the cause alone', async () => {
+  test('that rejects or throws is reported, with its error only as the cause', async () => {
     const { engine, store } = harness()
     const cause = new Error('redis://user:secret@host is down')
     store.failNext('close', { error: cause })

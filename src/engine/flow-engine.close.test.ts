@@ -52,7 +52,7 @@ describe('an idle engine', () => {
     expect(store.journal).toHaveLength(calls)
   })
 
-  test('bad input is told before that', async () => {
+  test('bad input is reported before that', async () => {
     const { engine } = harness()
     await engine.close()
     const { error } = await engine.execute({ flowName: '', userMessage: 'hello' })

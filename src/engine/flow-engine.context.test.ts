@@ -23,7 +23,7 @@ describe('config and context', () => {
     expect((await document(response.session)).flow.context).toEqual({ config: { colour: 'red' } })
   })
 
-  test('[4.5-1] what init adds is stored beside it', async () => {
+  test('[4.5-1] what init adds is stored with it', async () => {
     const { engine, document } = harness({ flows: [telling((flow) => flow.addContext({ greeting: 'Hi' }))] })
     const { session } = await engine.run({ flowName: 'Talk', userMessage: 'hello', config: {} })
     expect((await document(session)).flow.context).toEqual({ config: {}, greeting: 'Hi' })

@@ -98,7 +98,7 @@ const places = [
 ]
 
 describe('a turn that hangs', () => {
-  test.each(places)('in %s is given up at its deadline, and what comes later changes nothing', async (where) => {
+  test.each(places)('in %s is aborted at its deadline, and what comes later changes nothing', async (where) => {
     const late = gate()
     const journal: string[] = []
     const events: string[] = []
@@ -131,13 +131,13 @@ describe('a turn that hangs', () => {
     expect(response).toEqual(timedOut(session))
     expect(error).toMatchObject({ code: 'TURN_TIMEOUT', statusCode: 400, timeoutMs: 1000 })
     const after = await stored(session)
-    const heard = [...events]
+    const received = [...events]
     const toolRuns = journal.filter((entry) => entry === 'tool ran').length
     late.open()
     await clock.advance(10_000)
     expect(journal).toContain('comes back')
     expect(await stored(session)).toBe(after)
-    expect(events).toEqual(heard)
+    expect(events).toEqual(received)
     expect(backing.size).toBe(1)
     // A tool that hangs ends by itself, and no tool starts that had not.
     expect(journal.filter((entry) => entry === 'tool ran')).toHaveLength(where === 'tool' ? 1 : toolRuns)

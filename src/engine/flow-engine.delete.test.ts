@@ -84,7 +84,7 @@ describe('what can be deleted', () => {
   test('what the store calls unreadable', async () => {
     const { engine, store, backing, start } = harness({ flows: [talk()] })
     const session = await start('Talk')
-    const error = new SessionFlowInvariantError({ sessionId: session, problem: 'it is no JSON' })
+    const error = new SessionFlowInvariantError({ sessionId: session, problem: 'it is not valid JSON' })
     store.failNext('load', { error })
     expect(await engine.deleteSession(session)).toEqual({ success: true, session })
     expect(backing.size).toBe(0)
@@ -103,7 +103,7 @@ describe('what is refused', () => {
   const shape = 'sessionId must be 1 to 256 visible ASCII characters without a comma.'
 
   test.each([[undefined], [null], [0], [5], [true], [{}], [['id']], [Symbol('id')], [() => 'id']])(
-    '%s, which is no string',
+    '%s, which is not a string',
     async (sessionId) => {
       const { engine, store } = harness()
       const { result, error } = await engine.executeDelete(sessionId as unknown as string)
@@ -178,7 +178,7 @@ describe('a closed engine', () => {
     expect(await engine.deleteSession('')).toEqual({ success: true, session: '' })
   })
 
-  test('tells of a bad ID before it tells that it is closed', async () => {
+  test('reports a bad ID before it reports that it is closed', async () => {
     const { engine } = harness()
     await engine.close()
     expect((await engine.executeDelete('a b')).error?.code).toBe('INVALID_INPUT')

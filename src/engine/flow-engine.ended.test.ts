@@ -6,7 +6,7 @@ afterEach(expectNothingLeft)
 
 const talk = (): FlowConstructor => flowOf('Talk')
 
-/** Finishes when it is told to. */
+/** Finishes when the test says so. */
 const untilDone = (): FlowConstructor =>
   flowOf('Talk', (turn) => (turn.message === 'done' ? finish('Goodbye.') : reply(`You said: ${turn.message}`)))
 

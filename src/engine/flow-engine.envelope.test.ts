@@ -46,7 +46,7 @@ describe('the envelope', () => {
     expect(response).toMatchObject({ success: false, contentType: 'text/plain' })
   })
 
-  test('execute tells of bytes, and of nothing else beside the response', async () => {
+  test('execute reports the encoding of bytes, and nothing else besides the response', async () => {
     const bytes = flowOf('Bytes', () =>
       reply('AAEC').withContentType(HttpContentType.OctetStream, { encoding: 'base64' }),
     )
@@ -58,7 +58,7 @@ describe('the envelope', () => {
     expect(Object.keys(withText)).toEqual(['response'])
   })
 
-  test('[7.1-2 7.3-4] only execute tells the error; the envelope has its text alone', async () => {
+  test('[7.1-2 7.3-4] only execute returns the error; the envelope has its text alone', async () => {
     const conflict = flowOf('Talk', () => {
       throw new SessionConflictError({ sessionId: 'x' })
     })

@@ -23,7 +23,7 @@ describe('the events of sessions', () => {
     expect(Object.isFrozen(events[0]?.[1])).toBe(true)
   })
 
-  test('a delete that removed nothing, or failed, tells nothing', async () => {
+  test('a delete that removed nothing, or failed, emits nothing', async () => {
     const { engine, events, start, store } = recorded([talk()])
     const session = await start('Talk')
     events.length = 0
@@ -76,7 +76,7 @@ describe('the events of sessions', () => {
     expect(Object.isFrozen(events[0]?.[1])).toBe(true)
   })
 
-  test('a batch flow tells of its checkpoint: created first, then saved', async () => {
+  test('a batch flow reports its checkpoint: created first, then saved', async () => {
     const { engine, events } = recorded([flowOf('Batch', undefined, { isBatch: () => true })])
     const { session } = await engine.run({ flowName: 'Batch', userMessage: 'a' })
     await engine.run({ flowName: 'Batch', userMessage: 'b', sessionId: session })

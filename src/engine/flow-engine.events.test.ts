@@ -180,7 +180,7 @@ describe('the events of a turn', () => {
     expect(namesOf(events).filter((name) => name === 'turn:end')).toHaveLength(3)
   })
 
-  test('a turn that never got its lock tells only that it waited', async () => {
+  test('a turn that never got its lock reports only that it waited', async () => {
     const { engine, events, start } = recorded([talk()])
     const session = await start('Talk')
     const held = gate()
@@ -196,7 +196,7 @@ describe('the events of a turn', () => {
     await holding
   })
 
-  test('refused input tells nothing', async () => {
+  test('refused input emits nothing', async () => {
     const { engine, events } = recorded([talk()])
     await engine.run({ flowName: '', userMessage: 'hello' })
     await engine.run({ flowName: 'Talk', userMessage: 'hello', sessionId: 'a b' })

@@ -32,7 +32,7 @@ describe('getSession', () => {
     expect(await engine.getSession(sessionId)).toBeUndefined()
   })
 
-  test.each([undefined, null, 5, {}, []])('gives undefined for %j, which is no string', async (sessionId) => {
+  test.each([undefined, null, 5, {}, []])('gives undefined for %j, which is not a string', async (sessionId) => {
     const { engine, store } = harness()
     expect(await engine.getSession(sessionId as unknown as string)).toBeUndefined()
     expect(store.journal).toEqual([])

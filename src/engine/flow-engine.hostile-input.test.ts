@@ -163,7 +163,7 @@ describe('hostile objects', () => {
     },
   )
 
-  test('a signal that cannot be let go of: a committed turn stays a success', async () => {
+  test('a signal whose listener cannot be removed: a committed turn stays a success', async () => {
     const { engine, document } = await started()
     const { signal } = new AbortController()
     Object.defineProperty(signal, 'removeEventListener', { value: boom })

@@ -91,7 +91,7 @@ describe('maxJsonDepth', () => {
     expect((await run(nested(3))).response.success).toBe(true)
   })
 
-  test('a config is refused at the door, or stored: its depth is no surprise later on', async () => {
+  test('a config is refused at the door, or stored: its depth is checked once', async () => {
     let inits = 0
     const flow = flowOf('Talk', undefined, { init: () => void inits++ })
     const { engine, backing } = harness({ flows: [flow], limits: { maxJsonDepth: 4 } })

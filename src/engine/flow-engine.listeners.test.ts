@@ -20,7 +20,7 @@ describe('listeners', () => {
     expect(engine.off('session:saved', listener)).toBe(engine)
   })
 
-  test('on hears every event until it is taken back', async () => {
+  test('on receives every event until it is removed', async () => {
     const { engine } = harness({ flows: [talk()] })
     const listener = vi.fn()
     engine.on('turn:start', listener)
@@ -31,14 +31,14 @@ describe('listeners', () => {
     expect(listener).toHaveBeenCalledTimes(2)
   })
 
-  test('once hears one, and can be taken back before', async () => {
+  test('once receives one, and can be removed before', async () => {
     const { engine } = harness({ flows: [talk()] })
-    const [heard, takenBack] = [vi.fn(), vi.fn()]
-    engine.once('turn:start', heard).once('turn:start', takenBack).off('turn:start', takenBack)
+    const [received, removed] = [vi.fn(), vi.fn()]
+    engine.once('turn:start', received).once('turn:start', removed).off('turn:start', removed)
     await engine.run(run)
     await engine.run(run)
-    expect(heard).toHaveBeenCalledTimes(1)
-    expect(takenBack).not.toHaveBeenCalled()
+    expect(received).toHaveBeenCalledTimes(1)
+    expect(removed).not.toHaveBeenCalled()
   })
 
   test('are called in the order in which they were added, each for its own event', async () => {
@@ -72,23 +72,26 @@ describe('a listener that fails', () => {
     ['rejects later', () => Promise.resolve().then(() => Promise.reject(new Error('bad listener')))],
   ]
 
-  test.each(failing)('that %s touches neither the turn nor another listener, and is told', async (_how, listener) => {
-    const told: (readonly [unknown, string])[] = []
-    const onListenerError = (error: unknown, event: string): void => {
-      told.push([error, event])
-    }
-    const { engine, clock, document } = harness({ flows: [talk()], onListenerError })
-    const other = vi.fn()
-    const names: EngineEventName[] = ['turn:start', 'step:enter', 'session:created', 'turn:end']
-    for (const name of names) engine.on(name, listener).on(name, other)
-    const response = await engine.run(run)
-    expect(response).toMatchObject({ success: true, message: 'You said: hello' })
-    await clock.settle()
-    expect(other).toHaveBeenCalledTimes(4)
-    expect(told.map(([, event]) => event)).toEqual(names)
-    for (const [error] of told) expect(error).toMatchObject({ message: 'bad listener' })
-    expect(await document(response.session)).toMatchObject({ runStatus: 'running', error: [] })
-  })
+  test.each(failing)(
+    'that %s touches neither the turn nor another listener, and is reported',
+    async (_how, listener) => {
+      const told: (readonly [unknown, string])[] = []
+      const onListenerError = (error: unknown, event: string): void => {
+        told.push([error, event])
+      }
+      const { engine, clock, document } = harness({ flows: [talk()], onListenerError })
+      const other = vi.fn()
+      const names: EngineEventName[] = ['turn:start', 'step:enter', 'session:created', 'turn:end']
+      for (const name of names) engine.on(name, listener).on(name, other)
+      const response = await engine.run(run)
+      expect(response).toMatchObject({ success: true, message: 'You said: hello' })
+      await clock.settle()
+      expect(other).toHaveBeenCalledTimes(4)
+      expect(told.map(([, event]) => event)).toEqual(names)
+      for (const [error] of told) expect(error).toMatchObject({ message: 'bad listener' })
+      expect(await document(response.session)).toMatchObject({ runStatus: 'running', error: [] })
+    },
+  )
 
   test.each(failing)('that %s once is not asked again', async (_how, listener) => {
     const onListenerError = vi.fn()
@@ -172,7 +175,7 @@ describe('a listener that acts on the engine', () => {
   })
 })
 
-test('a listener that is no function is refused on the spot', () => {
+test('a listener that is not a function is refused at once', () => {
   const { engine } = harness()
   for (const listener of [undefined, null, {}, 'log']) {
     expect(() => engine.on('turn:start', listener as never)).toThrow("A listener of 'turn:start' must be a function.")

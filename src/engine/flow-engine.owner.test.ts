@@ -49,7 +49,7 @@ describe('the owner of a session', () => {
   })
 
   test.each(strangers)(
-    "of %s's session, %s hears that there is none, with unknownSession: 'reject'",
+    "of %s's session, %s gets the answer that there is none, with unknownSession: 'reject'",
     async (whose, owner) => {
       const made = await twoSessions('reject')
       const sessionId = made[whose]
@@ -69,7 +69,7 @@ describe('the owner of a session', () => {
     },
   )
 
-  test('another flow tells a stranger nothing either', async () => {
+  test('another flow shows a stranger nothing either', async () => {
     const { engine, ada } = await twoSessions()
     const response = await engine.run({ flowName: 'Other', userMessage: 'hello', sessionId: ada, owner: 'bob' })
     expect(response.success).toBe(true)
@@ -85,7 +85,7 @@ describe('the owner of a session', () => {
     expect(await stored(ada)).toBe(before)
   })
 
-  test.each(['', 5, null, {}, ['ada']])('%j is no owner', async (owner) => {
+  test.each(['', 5, null, {}, ['ada']])('%j is not an owner', async (owner) => {
     const { engine, store } = harness({ flows: [talk()] })
     const { response, error } = await engine.execute({
       flowName: 'Talk',

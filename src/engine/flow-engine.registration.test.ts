@@ -57,7 +57,7 @@ describe('what may be registered', () => {
     ['an instance', new Named()],
     ['a plain object', { id: 'Named' }],
     ['an arrow function', () => new Named()],
-    ['a class that is no flow', class Other {}],
+    ['a class that is not a flow', class Other {}],
     ['a step class', End],
     ['a class with an empty id', nameless],
     ['a class with a blank id', blank],
@@ -104,7 +104,7 @@ describe('what may be registered', () => {
     ['a flow class', Named],
     ['a hole in a list', new Array(1)],
     ['a map whose prototype is a flow', Object.create(Named)],
-  ])('[4.7-1] %s is no registration', (_what, specs) => {
+  ])('[4.7-1] %s is not a registration', (_what, specs) => {
     const { engine } = harness()
     expect(thrownBy(() => register(engine, specs)).message).toBe(incomplete)
   })
@@ -146,12 +146,12 @@ describe('what may be registered', () => {
 
 describe('a batch is written whole or not at all', () => {
   const faults: readonly (readonly [string, FlowRegistration, string])[] = [
-    ['something that is no flow', [flowOf('A'), flowOf('B'), undefined as never], incomplete],
+    ['something that is not a flow', [flowOf('A'), flowOf('B'), undefined as never], incomplete],
     ['a blank id', [flowOf('A'), blank, flowOf('B')], incomplete],
     ['a repeated name', [flowOf('A'), flowOf('B'), flowOf('A')], "Flow 'A' is already registered."],
     ['a registered name', [flowOf('A'), flowOf('B'), flowOf('Named')], "Flow 'Named' is already registered."],
     ['a key that differs', { A: flowOf('A'), B: flowOf('C') }, "Flow registration 'B' must match Flow ID 'C'."],
-    ['a map entry that is no flow', { A: flowOf('A'), B: {} as never }, incomplete],
+    ['a map entry that is not a flow', { A: flowOf('A'), B: {} as never }, incomplete],
   ]
 
   test.each(faults)('[4.4-4] %s at any place of it leaves the registry as it was', (_what, specs, sentence) => {

@@ -62,7 +62,7 @@ describe('a signal that fires', () => {
     expect((await document(session)).runStatus).toBe('running')
   })
 
-  test('in the turn: it is given up, and the document stays byte for byte', async () => {
+  test('in the turn: it is aborted, and the document stays byte for byte', async () => {
     const late = gate()
     const reasons: unknown[] = []
     const flow = flowOf('Talk', async (turn, step) => {
@@ -106,7 +106,7 @@ describe('a signal that fires', () => {
     expect(backing.size).toBe(0)
   })
 
-  test('while the session is loaded: no hook hears of it', async () => {
+  test('while the session is loaded: no hook is called', async () => {
     let restored = 0
     const flow = flowOf('Talk', undefined, { onRestore: () => void restored++ })
     const { engine, clock, store, start, stored } = harness({ flows: [flow] })
@@ -198,7 +198,7 @@ describe('a signal that fires', () => {
     expect(backing.size).toBe(0)
   })
 
-  test('when a listener hears that the turn waits, or starts', async () => {
+  test('in a listener, when the turn waits or starts', async () => {
     for (const name of ['turn:queued', 'turn:start'] as const) {
       const { flow, journal, open } = gatedFlow()
       const { engine, clock, start } = harness({ flows: [flow] })
@@ -243,7 +243,7 @@ test('a signal that is used for many turns collects no listeners', async () => {
   expect(listeners).toBe(0)
 })
 
-test('what is no AbortSignal is refused', async () => {
+test('what is not an AbortSignal is refused', async () => {
   const { engine, store } = harness({ flows: [hanging()] })
   const half = { aborted: false, addEventListener: () => undefined }
   for (const signal of [null, 5, 'abort', {}, { aborted: 'no' }, half, new AbortController()]) {

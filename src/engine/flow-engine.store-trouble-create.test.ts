@@ -61,7 +61,7 @@ describe('a first turn whose create fails', () => {
     expect(backing.size).toBe(1)
   })
 
-  test('three attempts that did not happen: the session is created as aborted, and its ID is told', async () => {
+  test('three attempts that did not happen: the session is created as aborted, and its ID is returned', async () => {
     const { engine, store, document } = fresh()
     store.failNext('create', { times: 3, error: secret })
     const { response, error } = await engine.execute(run)

@@ -88,7 +88,7 @@ describe('a delete that fails', () => {
     expect(await stored(session)).toBe(winner)
   })
 
-  test('[4.6-4 7.2-4] a store that cannot be read is no missing session', async () => {
+  test('[4.6-4 7.2-4] a store that cannot be read is not a missing session', async () => {
     const { engine, store, session, stored } = await started()
     const before = await stored(session)
     store.failNext('load', { error: secret })
@@ -118,7 +118,7 @@ describe('a delete that fails', () => {
 
   test('an unreadable document whose delete failed once is deleted all the same', async () => {
     const { engine, store, session, backing } = await started()
-    const error = new SessionFlowInvariantError({ sessionId: session, problem: 'it is no JSON' })
+    const error = new SessionFlowInvariantError({ sessionId: session, problem: 'it is not valid JSON' })
     store.failNext('load', { times: 2, error })
     store.failNext('delete')
     expect(await engine.deleteSession(session)).toEqual({ success: true, session })

@@ -53,7 +53,7 @@ describe('loading', () => {
     expect([backing.size, runs(), operations()]).toEqual([1, 0, ['load']])
   })
 
-  test('a store that throws at once is no different', async () => {
+  test('a store that throws synchronously fails in the same way', async () => {
     const { say, store, session, backing } = await started()
     store.failNext('load', { atOnce: true, error: secret })
     const { response } = await say()
@@ -61,40 +61,40 @@ describe('loading', () => {
     expect(backing.size).toBe(1)
   })
 
-  test.each([undefined, null, 'a text', 0])('things thrown that are no errors are no different: %s', async (thrown) => {
-    const { say, store, session, backing } = await started()
-    store.failNext('load', { error: thrown })
-    const { response, error } = await say()
-    expect(response).toEqual(failure(`Session store failed to load session '${session}'.`, session))
-    expect(error?.code).toBe('SESSION_STORE_ERROR')
-    expect(backing.size).toBe(1)
-  })
-
-  test.each(['hang-before', 'hang-after'] as const)(
-    'a store that hangs is given up after storeTimeoutMs',
-    async (effect) => {
-      const { say, store, clock, session, before, stored, backing, runs } = await started()
-      store.inject({ operation: 'load', effect })
-      const running = say()
-      await clock.advance(4_999)
-      let settled = false
-      void running.then(() => {
-        settled = true
-      })
-      await clock.settle()
-      expect(settled).toBe(false)
-      await clock.advance(1)
-      const { response, error } = await running
+  test.each([undefined, null, 'a text', 0])(
+    'things thrown that are not errors are handled alike: %s',
+    async (thrown) => {
+      const { say, store, session, backing } = await started()
+      store.failNext('load', { error: thrown })
+      const { response, error } = await say()
       expect(response).toEqual(failure(`Session store failed to load session '${session}'.`, session))
-      expect(error?.cause).toMatchObject({
-        code: 'LIMIT_EXCEEDED',
-        message:
-          'A store operation exceeds the limit storeTimeoutMs (5000). Raise it with the engine option limits: { storeTimeoutMs: ... }.',
-      })
-      expect(await stored(session)).toBe(before)
-      expect([backing.size, runs()]).toEqual([1, 0])
+      expect(error?.code).toBe('SESSION_STORE_ERROR')
+      expect(backing.size).toBe(1)
     },
   )
+
+  test.each(['hang-before', 'hang-after'] as const)('a store that hangs fails after storeTimeoutMs', async (effect) => {
+    const { say, store, clock, session, before, stored, backing, runs } = await started()
+    store.inject({ operation: 'load', effect })
+    const running = say()
+    await clock.advance(4_999)
+    let settled = false
+    void running.then(() => {
+      settled = true
+    })
+    await clock.settle()
+    expect(settled).toBe(false)
+    await clock.advance(1)
+    const { response, error } = await running
+    expect(response).toEqual(failure(`Session store failed to load session '${session}'.`, session))
+    expect(error?.cause).toMatchObject({
+      code: 'LIMIT_EXCEEDED',
+      message:
+        'A store operation exceeds the limit storeTimeoutMs (5000). Raise it with the engine option limits: { storeTimeoutMs: ... }.',
+    })
+    expect(await stored(session)).toBe(before)
+    expect([backing.size, runs()]).toEqual([1, 0])
+  })
 
   test('an answer that comes too late changes nothing', async () => {
     const { say, store, clock, session, before, stored, runs, operations } = await started()
@@ -120,7 +120,7 @@ describe('loading', () => {
   test.each([
     ['a text', 'the document is a string and not an object'],
     [[], 'the document is a list and not an object'],
-  ])('[7.2-3] something that is no document is malformed: %j', async (found, problem) => {
+  ])('[7.2-3] something that is not a document is malformed: %j', async (found, problem) => {
     const { say, store, session, backing } = await started()
     store.answerNext(found)
     const { response, error } = await say()

@@ -222,7 +222,7 @@ describe('a save that fails for good', () => {
     await expectOneTurnMore(made)
   })
 
-  test('a store that hangs altogether is given up after three times storeTimeoutMs', async () => {
+  test('a store that hangs altogether fails after three times storeTimeoutMs', async () => {
     const made = await started()
     const times = Number.POSITIVE_INFINITY
     made.store.hangNext('save', { times })

@@ -197,7 +197,7 @@ interface Played {
   /** By turn; of an execute, none. */
   readonly events: readonly (readonly FlowStreamEvent[])[]
   readonly results: readonly ExecuteResult[]
-  readonly heard: readonly RecordedEvent[]
+  readonly received: readonly RecordedEvent[]
   readonly documents: readonly unknown[]
 }
 
@@ -222,7 +222,7 @@ async function play(planned: Plan, isStreamed: boolean): Promise<Played> {
     generateId: (kind) => `${kind}-${++ids}`,
     random: () => 0.5,
   })
-  const heard = recordEvents(engine)
+  const received = recordEvents(engine)
   const events: FlowStreamEvent[][] = []
   const results: ExecuteResult[] = []
   let sessionId: string | undefined
@@ -248,7 +248,7 @@ async function play(planned: Plan, isStreamed: boolean): Promise<Played> {
     sessionId = results.at(-1)?.response.session
     expect([engine.getFlowSession().locked, clock.pending]).toEqual([0, 0])
   }
-  return { events, results, heard, documents: await Promise.all([...backing.keys()].sort().map(document)) }
+  return { events, results, received, documents: await Promise.all([...backing.keys()].sort().map(document)) }
 }
 
 function checkTurn(events: readonly FlowStreamEvent[]): void {

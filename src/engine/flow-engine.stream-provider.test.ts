@@ -107,7 +107,7 @@ describe('a provider', () => {
   })
 
   const broken = new Error('Broken.')
-  const garbage = 'It streamed a piece that is no text, no reasoning and no end.'
+  const garbage = 'It streamed a piece that is not a text, a reasoning or an end.'
   test.each<[string, Play, string]>([
     [
       'that throws',
@@ -137,14 +137,18 @@ describe('a provider', () => {
     ],
     ['that streams null', () => pieces(null), garbage],
     ['that streams what is unknown', () => pieces(delta('Hel'), { type: 'image' }), garbage],
-    ['that streams a text that is none', () => pieces({ type: 'text-delta', text: { toString: () => 'x' } }), garbage],
+    [
+      'that streams a text that is not a string',
+      () => pieces({ type: 'text-delta', text: { toString: () => 'x' } }),
+      garbage,
+    ],
     ['that ends without its answer', () => pieces({ type: 'finish' }), 'It answered without a list of parts.'],
     [
-      'that ends with a part that is none',
+      'that ends with a part that is malformed',
       () => pieces({ type: 'finish', response: { parts: [null] } }),
-      'It answered with a part that is no text, no reasoning and no tool call.',
+      'It answered with a part that is not a text, a reasoning or a tool call.',
     ],
-    ['that is no stream', () => 5 as never, ''],
+    ['that is not a stream', () => 5 as never, ''],
   ])('%s: MODEL_ERROR, at once, and the session is aborted', async (_name, play, detail) => {
     const { events, took, runStatus } = await secondTurn(play)
     expect(events.at(-1)).toMatchObject({ type: 'error', error: { code: 'MODEL_ERROR' } })
@@ -159,7 +163,7 @@ describe('a provider', () => {
     expect([took, runStatus]).toEqual([0, 'aborted'])
   })
 
-  test('whose return() throws, when the turn is given up: the lock is free all the same', async () => {
+  test('whose return() throws, when the turn is aborted: the lock is free all the same', async () => {
     const { events, took } = await secondTurn(() => ({
       [Symbol.asyncIterator]: () => ({
         next: () => never(),
@@ -172,7 +176,7 @@ describe('a provider', () => {
     expect(took).toBe(10_000)
   })
 
-  test('that goes on after it was given up is not heard', async () => {
+  test('that goes on after it was aborted is ignored', async () => {
     const late = gate()
     const { engine, clock, events, stored, sessionId } = await secondTurn(async function* () {
       yield delta('One')
@@ -189,7 +193,7 @@ describe('a provider', () => {
 })
 
 describe('on the clock of the machine', () => {
-  test('neither a timer nor a socket is left after a turn that was given up, and after one that was not', async () => {
+  test('neither a timer nor a socket is left after a turn that was aborted, and after one that was not', async () => {
     const requests: ModelRequest[] = []
     let calls = 0
     const provider = modelsOf({

@@ -142,7 +142,7 @@ describe('leaving the loop', () => {
     expect(backing.size).toBe(0)
   })
 
-  test('while the turn stands in line: the others go on', async () => {
+  test('while the turn waits in the queue: the others go on', async () => {
     const { flow, journal, open } = gatedFlow()
     const { engine, clock, start, document } = harness({ flows: [flow] })
     const sessionId = await start('Talk')
@@ -199,7 +199,7 @@ describe('leaving the loop', () => {
     await expectUntouched(begun)
   })
 
-  test('when a listener hears that it is tried again, or that a tool starts: neither happens', async () => {
+  test('in a listener, when a call is repeated or a tool starts: neither happens', async () => {
     for (const name of ['model:retry', 'tool:start', 'model:start'] as const) {
       const execute = vi.fn(() => 'done')
       const use = tool({ name: 'use', description: 'Used.', execute })
@@ -410,7 +410,7 @@ describe('a reader that is slow', () => {
     const timesBefore = onReply.mock.calls.length
     begun.store.delayNext('save', 1_000)
     await begun.clock.advance(5_000)
-    // The turn was given up, and is about to be stored as aborted: there is room now.
+    // The turn was aborted, and is about to be stored as aborted: there is room now.
     const rest: FlowStreamEvent[] = []
     for (let read = 0; read < 16; read++) rest.push((await stream.next()).value as FlowStreamEvent)
     await begun.clock.advance(1_000)
@@ -422,7 +422,7 @@ describe('a reader that is slow', () => {
     expect(rest.length).toBeLessThan(20)
   })
 
-  test('of a turn whose time is over is told nothing but that, whatever still runs', async () => {
+  test('of a turn whose time is over receives nothing but that, whatever still runs', async () => {
     const late = gate()
     const wait = tool({ name: 'wait', description: 'Waits.', execute: () => late.opened.then(() => 'late') })
     const begun = await begin(
@@ -433,7 +433,7 @@ describe('a reader that is slow', () => {
     const reading = readAll(begun.say())
     begun.store.delayNext('save', 1_000)
     await begun.clock.advance(5_000)
-    // The turn was given up, and is about to be stored as aborted.
+    // The turn was aborted, and is about to be stored as aborted.
     late.open()
     await begun.clock.advance(1_000)
     expect(shortly(await reading)).toEqual(['session', 'tool wait', 'error TURN_TIMEOUT'])
@@ -460,7 +460,7 @@ describe('a reader that is slow', () => {
 })
 
 describe("the caller's own signal", () => {
-  test('in the middle: the reader is told, and the session is as it was', async () => {
+  test('in the middle: the reader gets an error, and the session is as it was', async () => {
     const begun = await begin(() => stalling(delta('One')))
     const controller = new AbortController()
     const events: FlowStreamEvent[] = []
@@ -531,7 +531,7 @@ describe('a wrong input', () => {
     ['an unknown field', { flowName: 'Test', userMessage: 'Hi', user: 'ada' }, 'INVALID_INPUT'],
     ['a message that is a number', { flowName: 'Test', userMessage: 5 }, 'INVALID_INPUT'],
     ['a session ID that is an object', { flowName: 'Test', userMessage: 'Hi', sessionId: {} }, 'INVALID_INPUT'],
-    ['a signal that is none', { flowName: 'Test', userMessage: 'Hi', signal: 'abort' }, 'INVALID_INPUT'],
+    ['something that is not a signal', { flowName: 'Test', userMessage: 'Hi', signal: 'abort' }, 'INVALID_INPUT'],
     ['a getter that throws', throwing, 'FLOW_ERROR'],
   ])('%s is an error event, and the only one', async (_name, input, code) => {
     const { engine } = harness({ flows: [logicFlowOf('Test', () => reply('never'))] })

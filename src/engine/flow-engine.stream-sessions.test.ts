@@ -1,4 +1,4 @@
-// Streams beside runs, deletes and a closing engine; and a streamed turn against the same turn by execute.
+// Streams together with runs, deletes and a closing engine; and a streamed turn against the same turn by execute.
 import { afterEach, describe, expect, test } from 'vitest'
 import {
   expectNothingLeft,
@@ -129,7 +129,7 @@ describe('one session', () => {
     expect(await stored(sessionId)).toBe(before)
   })
 
-  test('that onRestore gives up: the stream tells the new one', async () => {
+  test('that onRestore replaces: the stream shows the new one', async () => {
     const { engine, start } = harness({ flows: [logicFlowOf('Talk', undefined, { onRestore: () => null })] })
     const sessionId = await start('Talk')
     const events = await readAll(engine.stream({ flowName: 'Talk', userMessage: 'Hi', sessionId }))
@@ -138,7 +138,7 @@ describe('one session', () => {
     expect(events.at(-1)).toMatchObject({ type: 'result', response: { session } })
   })
 
-  test('of a batch flow: it is told after the checkpoint; leaving keeps the checkpoint and no more', async () => {
+  test('of a batch flow: it is sent after the checkpoint; leaving keeps the checkpoint and no more', async () => {
     const late = gate()
     const flow = logicFlowOf(
       'Batch',
@@ -224,7 +224,7 @@ describe('a streamed turn and the same turn by execute', () => {
 
   interface Outcome {
     readonly result: unknown
-    readonly heard: readonly RecordedEvent[]
+    readonly received: readonly RecordedEvent[]
     readonly documents: readonly unknown[]
   }
 
@@ -236,7 +236,7 @@ describe('a streamed turn and the same turn by execute', () => {
     let ids = 0
     const made: Harness = harness({ ...options, generateId: (kind) => `${kind}-${++ids}`, random: () => 0.5 })
     const { engine, clock, backing, document } = made
-    const heard = recordEvents(engine)
+    const received = recordEvents(engine)
     let sessionId: string | undefined
     const results: unknown[] = []
     for (const userMessage of messages) {
@@ -251,7 +251,7 @@ describe('a streamed turn and the same turn by execute', () => {
         sessionId = last.response.session
       }
     }
-    return { result: results, heard, documents: await Promise.all([...backing.keys()].sort().map(document)) }
+    return { result: results, received, documents: await Promise.all([...backing.keys()].sort().map(document)) }
   }
 
   const busy = Object.assign(new Error('busy'), { statusCode: 503 })
@@ -269,9 +269,9 @@ describe('a streamed turn and the same turn by execute', () => {
       [{ ...calling('look', 'Let me look.'), usage }, calling('leave'), answer('Here.'), answer('Still.')],
     ],
     ['attempts that fail', [busy, busy, answer('Hello.'), busy, answer('Again.')]],
-    ['a model that gives up', [busy, busy, busy]],
+    ['a model that keeps failing', [busy, busy, busy]],
     ['a refusal', [answer('Hello.'), { ...answer('I may not say'), finishReason: 'content-filter' }]],
-    ['an answer that is none', [{} as ModelResponse, answer('Hello.')]],
+    ['an answer that is malformed', [{} as ModelResponse, answer('Hello.')]],
   ])('%s: the same reply, error, events and document', async (_name, answers) => {
     const look = tool({ name: 'look', description: 'Looks.', execute: () => ({ seen: 1 }) })
     const leave = tool({ name: 'leave', description: 'Leaves.', execute: () => go('Next') })
@@ -280,7 +280,7 @@ describe('a streamed turn and the same turn by execute', () => {
       outcomeOf(isStreamed, { flows, providers: [sayingBoth(...answers)] }, ['Hi', 'Go on'])
     const [streamed, executed] = [await run(true), await run(false)]
     expect(streamed).toEqual(executed)
-    expect(streamed.heard.length).toBeGreaterThan(6)
+    expect(streamed.received.length).toBeGreaterThan(6)
   })
 })
 

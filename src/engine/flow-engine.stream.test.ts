@@ -1,4 +1,4 @@
-// The stream of a turn, from its first piece to its last: what is told, in which order, and what counts.
+// The stream of a turn, from its first piece to its last: what is sent, in which order, and what counts.
 import { afterEach, describe, expect, test } from 'vitest'
 import { expectNothingLeft, harness, flowOf as logicFlowOf } from '../../testing/contract/engine-harness.js'
 import { namesOf, recordEvents } from '../../testing/contract/event-recorder.js'
@@ -54,7 +54,7 @@ const doing = (name: string, outcome: (turn: Turn) => unknown): ReturnType<typeo
   tool({ name, description: name, execute: (_args, turn) => outcome(turn) as Transition })
 
 describe('a streamed turn', () => {
-  test('tells the session, the step, the text as it comes and the result', async () => {
+  test('sends the session, the step, the text as it comes and the result', async () => {
     const events = await told([modelStep()], playing([delta('Hel'), delta('lo.'), finish('Hello.')]))
     const session = (events[0] as { session: string }).session
     expect(session).toMatch(/^.{32}$/)
@@ -70,7 +70,7 @@ describe('a streamed turn', () => {
     ])
   })
 
-  test('tells tools and moves in the order in which they happen, and takes back what was said before', async () => {
+  test('sends tools and moves in the order in which they happen, and takes back what was said before', async () => {
     const step = modelStep({
       tools: () => [doing('look', () => 'Found.'), doing('leave', () => go('Next'))],
     })
@@ -103,7 +103,7 @@ describe('a streamed turn', () => {
     ])
   })
 
-  test('of a session that goes on tells no step that was entered before, and the same session', async () => {
+  test('of a session that goes on sends no step that was entered before, and the same session', async () => {
     const { engine } = harness({
       flows: [flowOf(modelStep())],
       providers: [streaming(() => pieces(delta('Hello.'), finish('Hello.')))],
@@ -135,7 +135,7 @@ describe('a streamed turn', () => {
     })
   })
 
-  test('that fails before its session is open tells only that', async () => {
+  test('that fails before its session is open sends only that', async () => {
     const { engine } = harness()
     const events = await readAll(engine.stream({ flowName: 'Nothing', userMessage: 'Hi' }))
     expect(events).toMatchObject([
@@ -143,7 +143,7 @@ describe('a streamed turn', () => {
     ])
   })
 
-  test('tells bytes with their encoding', async () => {
+  test('sends bytes with their encoding', async () => {
     const flow = logicFlowOf('Bytes', () => reply('AAAA').withContentType('image/png', { encoding: 'base64' }))
     const { engine } = harness({ flows: [flow] })
     const events = await readAll(engine.stream({ flowName: 'Bytes', userMessage: 'Hi' }))
@@ -160,7 +160,7 @@ describe('which steps stream', () => {
   const outputJsonSchema = { type: 'object' } as const
   const output = anything as never
   test.each<[string, Parameters<typeof modelStep>[0], boolean]>([
-    ['one that says nothing about it', {}, true],
+    ['one without a setting', {}, true],
     ['one with onReply', { onReply: (text: string) => text }, false],
     ['one with onReply and stream = true', { onReply: (text: string) => text, stream: true }, true],
     ['one with output', { output, outputJsonSchema }, false],
@@ -366,15 +366,15 @@ describe('the result', () => {
     expect(shortly(events)).toEqual(['session', 'step Talk', '"Hello."', 'error SESSION_STORE_ERROR'])
   })
 
-  test('is told when the lock is free, and all listeners have heard', async () => {
+  test('is sent when the lock is free, and all listeners were called', async () => {
     const { engine } = harness({
       flows: [flowOf(modelStep())],
       providers: [streaming(() => pieces(finish('Hello.')))],
     })
-    const heard = recordEvents(engine)
+    const received = recordEvents(engine)
     let atResult: readonly unknown[] = []
     for await (const event of engine.stream({ flowName: 'Test', userMessage: 'Hi' })) {
-      if (event.type === 'result') atResult = [engine.getFlowSession().locked, namesOf(heard).at(-1)]
+      if (event.type === 'result') atResult = [engine.getFlowSession().locked, namesOf(received).at(-1)]
     }
     expect(atResult).toEqual([0, 'turn:end'])
   })

@@ -1,25 +1,21 @@
 /**
- * The one runtime object an application holds: it owns the registries, the sessions and the events, and hands the work
- * to the modules beside it.
+ * The engine: the object through which an application runs flows. It only delegates: `engine-context.ts` makes what it is
+ * made of, `execute-turn.ts` runs a turn, `remove-session.ts` removes a session, `close-engine.ts` closes it.
  */
-import { setDeadline, systemClock } from '../config/clock.js'
 import { ConfigManager } from '../config/config-manager.js'
-import { EngineClosedError, invalidInput, TurnAbortedError, TurnTimeoutError } from '../errors/engine-errors.js'
-import { type FlowConstructor, type FlowRegistration, FlowRegistry } from '../flow/flow-registry.js'
-import type { FlowServices } from '../flow/turn.js'
+import type { FlowConstructor, FlowRegistration } from '../flow/flow-registry.js'
 import type { Model, ModelProviderAdapter, ResolvedModelSelection, RuntimeModel } from '../model/model-provider.js'
-import { ModelRegistry } from '../model/model-registry.js'
-import { FlowSession, type LockWait } from '../session/flow-session.js'
+import type { FlowSession } from '../session/flow-session.js'
 import type { SessionDocument } from '../session/session-document.js'
 import type { SessionStore } from '../session/session-store.js'
-import { StoreAccess, writeAttempts } from '../session/store-access.js'
-import { checkStore, createStore, prepareStore } from '../stores/create-store.js'
+import { prepareStore } from '../stores/create-store.js'
 import { deepFreeze } from '../util/json.js'
 import { isSessionId } from '../util/patterns.js'
 import { checkEngineOptions } from './check-engine-options.js'
-import type { EngineParts } from './engine-context.js'
-import { type EngineEventName, EngineEvents, type EngineListener } from './engine-events.js'
-import { type EngineLimits, limitExceeded, resolveLimits } from './engine-limits.js'
+import { closeEngine } from './close-engine.js'
+import { createEngineContext, type EngineContext } from './engine-context.js'
+import type { EngineEventName, EngineListener } from './engine-events.js'
+import type { EngineLimits } from './engine-limits.js'
 import type {
   DeleteOptions,
   DeleteResult,
@@ -29,16 +25,9 @@ import type {
   FlowRunInput,
   RunResponseType,
 } from './engine-options.js'
-import { asFlowError } from './error-text.js'
-import { createGenerateId } from './generate-id.js'
-import { type CheckedInput, checkConfig, checkInputNames, checkSessionId, checkTurnInput } from './input/check-input.js'
-import { LoopMonitor } from './loop-monitor.js'
-import { resolveModelOptions } from './model-call/model-options.js'
-import { removeSession } from './remove-session.js'
+import { executeTurn } from './execute-turn.js'
+import { executeDelete } from './remove-session.js'
 import type { FlowStream } from './turn/flow-stream.js'
-import { deleteFailure, deleteSuccess, failureEnvelope } from './turn/run-envelope.js'
-import { runTurn } from './turn/run-turn.js'
-import { TurnScope } from './turn/turn-control.js'
 import { TurnStream } from './turn/turn-stream.js'
 
 /**
@@ -53,8 +42,7 @@ import { TurnStream } from './turn/turn-stream.js'
  * ```
  */
 export class FlowEngine {
-  readonly #parts: EngineParts
-  readonly #loopMonitor: LoopMonitor
+  readonly #context: EngineContext
   #closed: Promise<void> | undefined
 
   /**
@@ -66,32 +54,11 @@ export class FlowEngine {
    */
   constructor(options: FlowEngineOptions = {}) {
     checkEngineOptions(options)
-    const clock = options.clock ?? systemClock
-    const limits = resolveLimits(options.limits)
-    const store = checkStore(options.sessionStore) ?? createStore(options.configManager ?? new ConfigManager(), clock)
-    const unknownSession = options.unknownSession ?? 'new'
-    if (unknownSession !== 'new' && unknownSession !== 'reject') {
-      throw invalidInput("FlowEngine: unknownSession must be 'new' or 'reject'.")
-    }
-    this.#parts = {
-      clock,
-      limits,
-      generateId: createGenerateId(options.generateId),
-      events: new EngineEvents(options.onListenerError ?? reportToConsole),
-      flows: new FlowRegistry(),
-      models: new ModelRegistry(),
-      session: new FlowSession(new StoreAccess({ store, clock, storeTimeoutMs: limits.storeTimeoutMs })),
-      services: options.services ?? ({} as FlowServices),
-      logger: options.logger ?? console,
-      ...resolveModelOptions(options),
-      unknownSession,
-      scopes: new Set<TurnScope>(),
-    }
-    this.#loopMonitor = new LoopMonitor(clock, this.#parts.events, this.#parts.scopes)
-    this.#parts.models.registerProviders(options.providers ?? [], true)
-    this.#parts.models.registerModels(options.models ?? [], true)
+    this.#context = createEngineContext(options)
+    this.#context.models.registerProviders(options.providers ?? [], true)
+    this.#context.models.registerModels(options.models ?? [], true)
     if (options.flows !== undefined) this.registerFlows(options.flows)
-    this.#listenTo(store)
+    this.#listenTo(this.#context.session.access.store)
   }
 
   /**
@@ -109,18 +76,18 @@ export class FlowEngine {
 
   /** The limits in force. */
   get limits(): EngineLimits {
-    return this.#parts.limits
+    return this.#context.limits
   }
 
   /**
-   * Registers flows: a list, each under its `static id`, or a map whose keys equal those IDs. A batch with a fault in
-   * it registers nothing.
+   * Registers flows: a list, each under its `static id`, or a map whose keys equal those IDs. If one of them cannot be
+   * registered, none is.
    *
    * @returns This engine.
    * @throws `FlowRegistrationError`
    */
   registerFlows(flowSpecs: FlowRegistration): this {
-    this.#parts.flows.register(flowSpecs)
+    this.#context.flows.register(flowSpecs)
     return this
   }
 
@@ -131,21 +98,21 @@ export class FlowEngine {
 
   /** The class registered under a name. */
   getFlow(flowName: string): FlowConstructor | undefined {
-    return this.#parts.flows.get(flowName)
+    return this.#context.flows.get(flowName)
   }
 
   /** Every registered name, in the order of registration. */
   getFlowNames(): string[] {
-    return this.#parts.flows.names()
+    return this.#context.flows.names()
   }
 
   /**
    * Registers model providers.
    *
-   * @param replace - Whether one of the same name is replaced. Default: the one in place stays.
+   * @param replace - Whether a provider of the same name is replaced. Default: it stays.
    */
   registerProviders(providers: readonly ModelProviderAdapter[], replace = false): this {
-    this.#parts.models.registerProviders(providers, replace)
+    this.#context.models.registerProviders(providers, replace)
     return this
   }
 
@@ -157,11 +124,11 @@ export class FlowEngine {
   /**
    * Registers entries of the model catalog.
    *
-   * @param replace - Whether one of the same provider and name is replaced. Default: the one in place stays.
+   * @param replace - Whether a model of the same provider and name is replaced. Default: it stays.
    * @throws `FlowRegistrationError` for a parameter schema that validates asynchronously.
    */
   registerModels(models: readonly Model[], replace = false): this {
-    this.#parts.models.registerModels(models, replace)
+    this.#context.models.registerModels(models, replace)
     return this
   }
 
@@ -176,7 +143,7 @@ export class FlowEngine {
    * @throws `InvalidInputError` where the provider is not registered or a parameter is not supported.
    */
   resolveModel(selection: ResolvedModelSelection): RuntimeModel {
-    return this.#parts.models.resolve(selection).model
+    return this.#context.models.resolve(selection).model
   }
 
   /**
@@ -185,12 +152,12 @@ export class FlowEngine {
    * @throws `InvalidInputError` where the provider is not registered or a parameter is not supported.
    */
   validateModel(selection: ResolvedModelSelection): void {
-    this.#parts.models.validate(selection)
+    this.#context.models.validate(selection)
   }
 
   /** Runs one user turn. Never rejects: a failure is an envelope with `success: false`. */
-  async run(input: FlowRunInput): Promise<RunResponseType> {
-    return (await this.execute(input)).response
+  run(input: FlowRunInput): Promise<RunResponseType> {
+    return this.execute(input).then(({ response }) => response)
   }
 
   /**
@@ -204,22 +171,21 @@ export class FlowEngine {
     sessionId?: string,
     context?: Readonly<Record<string, unknown>>,
   ): Promise<RunResponseType> {
-    const result = await this.#execute(
-      () => sessionId,
-      (checkedId) => checkTurnInput({ flowName, userMessage, sessionId: checkedId, context }, this.#parts.limits),
-    )
+    // The types are the caller's promise. What was passed is checked.
+    const input = { flowName, userMessage, sessionId } as FlowRunInput
+    const result = await executeTurn(this.#context, input, context)
     return result.response
   }
 
-  /** Runs one user turn like {@link FlowEngine.run}, and tells the error. Never rejects. */
+  /** Runs one user turn like {@link FlowEngine.run}, and returns the error too. Never rejects. */
   execute(input: FlowRunInput): Promise<ExecuteResult> {
-    return this.#run(input, undefined)
+    return executeTurn(this.#context, input)
   }
 
   /**
-   * Runs one user turn like {@link FlowEngine.run}, and tells it piece by piece while it runs: the text of the reply, the
-   * steps and tools. All of it is provisional until the last piece, which is `result` after the commit, or `error`.
-   * The turn begins when the first piece is asked for, and waits for a slow reader, up to its deadline. Leaving the loop
+   * Runs one user turn like {@link FlowEngine.run}, and streams it piece by piece while it runs: the text of the reply, the
+   * steps and tools. All pieces are provisional until the last one, which is `result` after the commit, or `error`.
+   * The turn begins when the first piece is read, and waits for a slow reader, up to its deadline. Leaving the loop
    * early aborts it; the session stays as it was, unless the commit has begun.
    *
    * @returns The pieces, to be read once. Reading never rejects.
@@ -233,12 +199,12 @@ export class FlowEngine {
    * ```
    */
   stream(input: FlowRunInput): FlowStream {
-    return new TurnStream((stream) => this.#run(input, stream))
+    return new TurnStream((stream) => executeTurn(this.#context, input, undefined, stream))
   }
 
-  /** The sessions of this engine: their lock is the application's to use. */
+  /** The sessions of this engine. The application may use their locks. */
   getFlowSession(): FlowSession {
-    return this.#parts.session
+    return this.#context.session
   }
 
   /**
@@ -248,7 +214,7 @@ export class FlowEngine {
    */
   async getSession(sessionId: string): Promise<SessionDocument | undefined> {
     if (typeof sessionId !== 'string' || !isSessionId(sessionId)) return undefined
-    const document = await this.#parts.session.access.load(sessionId)
+    const document = await this.#context.session.access.load(sessionId)
     return document === undefined ? undefined : deepFreeze(document)
   }
 
@@ -257,23 +223,9 @@ export class FlowEngine {
     return (await this.executeDelete(sessionId, options)).result
   }
 
-  /** Removes a stored session like {@link FlowEngine.deleteSession}, and tells the error. Never rejects. */
-  async executeDelete(sessionId: string, options?: DeleteOptions): Promise<ExecuteDeleteResult> {
-    if (sessionId === '') return deleteSuccess('')
-    try {
-      const { session, events, clock } = this.#parts
-      const checkedId = checkSessionId(sessionId ?? null) as string
-      const removed = await session.hold(
-        checkedId,
-        () => removeSession(session.access, checkedId, options),
-        () => this.#deleteWait(),
-      )
-      if (removed && events.hasListeners('session:deleted'))
-        events.emit('session:deleted', { sessionId, at: clock.now() })
-      return deleteSuccess(sessionId)
-    } catch (error) {
-      return deleteFailure(typeof sessionId === 'string' && isSessionId(sessionId) ? sessionId : '', asFlowError(error))
-    }
+  /** Removes a stored session like {@link FlowEngine.deleteSession}, and returns the error too. Never rejects. */
+  executeDelete(sessionId: string, options?: DeleteOptions): Promise<ExecuteDeleteResult> {
+    return executeDelete(this.#context, sessionId, options)
   }
 
   /** @deprecated Use {@link FlowEngine.deleteSession}. */
@@ -282,24 +234,24 @@ export class FlowEngine {
   }
 
   /**
-   * Calls `listener` at each event of a name. What it throws or rejects with goes to `onListenerError`.
+   * Calls `listener` for each event of a name. What it throws or rejects with is passed to `onListenerError`.
    *
    * @returns This engine.
    */
   on<Name extends EngineEventName>(name: Name, listener: EngineListener<Name>): this {
-    this.#parts.events.on(name, listener)
+    this.#context.events.on(name, listener)
     return this
   }
 
-  /** Calls `listener` at the next event of a name, and not again. */
+  /** Calls `listener` for the next event of a name, and not again. */
   once<Name extends EngineEventName>(name: Name, listener: EngineListener<Name>): this {
-    this.#parts.events.once(name, listener)
+    this.#context.events.once(name, listener)
     return this
   }
 
-  /** Takes a listener back. */
+  /** Removes a listener. */
   off<Name extends EngineEventName>(name: Name, listener: EngineListener<Name>): this {
-    this.#parts.events.off(name, listener)
+    this.#context.events.off(name, listener)
     return this
   }
 
@@ -310,116 +262,16 @@ export class FlowEngine {
    * @throws `SessionStoreError` (rejects) where the store could not be closed.
    */
   close(): Promise<void> {
-    this.#closed ??= this.#close()
+    this.#closed ??= closeEngine(this.#context)
     return this.#closed
   }
 
-  async #close(): Promise<void> {
-    const { session, limits, scopes } = this.#parts
-    await this.#atMost(limits.closeTimeoutMs, session.close())
-    for (const scope of scopes) scope.giveUp(new EngineClosedError())
-    // Those given up settle at once; a commit under way has deadlines of its own.
-    await this.#atMost(limits.storeTimeoutMs * writeAttempts, Promise.all(Array.from(scopes, settlementOf)))
-    await session.access.close()
-  }
-
-  async #atMost(ms: number, work: Promise<unknown>): Promise<void> {
-    let cancel!: () => void
-    const timeout = new Promise<void>((resolve) => {
-      cancel = setDeadline(this.#parts.clock, ms, resolve)
-    })
-    await Promise.race([work, timeout])
-    cancel()
-  }
-
   #listenTo(store: SessionStore): void {
-    const { events, clock } = this.#parts
+    const { events, clock } = this.#context
     store.onEvicted?.((sessionId) => events.emit('session:evicted', { sessionId, at: clock.now() }))
     store.onUnderReplicated?.((report) => {
       const { sessionId, replicas, wanted } = report
       events.emit('session:under-replicated', { sessionId, replicas, wanted, at: clock.now() })
     })
   }
-
-  #run(input: FlowRunInput, stream: TurnStream | undefined): Promise<ExecuteResult> {
-    const { limits } = this.#parts
-    return this.#execute(
-      () => (input as FlowRunInput | null | undefined)?.sessionId,
-      (sessionId) => {
-        checkInputNames(input)
-        const { flowName, userMessage, attachments, signal, owner, serverContext } = input
-        const config = checkConfig(input.config, limits)
-        const context = config === undefined ? undefined : { config }
-        const unchecked = { flowName, userMessage, attachments, sessionId, context, signal, owner, serverContext }
-        const checked = checkTurnInput(unchecked, limits)
-        if (stream === undefined) return checked
-        stream.followSignal(checked.signal)
-        return { ...checked, signal: stream.signal }
-      },
-      stream,
-    )
-  }
-
-  /** The first two are called inside the guard: a caller's own object may throw where it is read. */
-  async #execute(
-    readSessionId: () => unknown,
-    check: (sessionId: string | undefined) => CheckedInput,
-    stream?: TurnStream,
-  ): Promise<ExecuteResult> {
-    let givenId = ''
-    try {
-      const sessionId = checkSessionId(readSessionId())
-      givenId = sessionId ?? ''
-      const input = check(sessionId)
-      if (input.signal?.aborted === true) throw new TurnAbortedError({ cause: input.signal.reason })
-      this.#loopMonitor.watch()
-      const scope = new TurnScope(this.#parts, input.flowName, givenId, stream)
-      return await this.#parts.session.hold(
-        sessionId,
-        () => runTurn(scope, input),
-        () => this.#turnWait(scope, input),
-        scope,
-      )
-    } catch (error) {
-      return failureEnvelope(givenId, asFlowError(error))
-    }
-  }
-
-  #turnWait(scope: TurnScope, { signal }: CheckedInput): LockWait {
-    const { limits } = this.#parts
-    return {
-      ...this.#deleteWait(),
-      visitor: 'turn',
-      turnId: scope.turnId,
-      counted: true,
-      signal,
-      onAbort: () => new TurnAbortedError({ cause: signal?.reason }),
-      onBlocked: (queued) => {
-        if (queued < limits.maxQueuedTurnsPerSession) return scope.announce('turn:queued', { queued })
-        throw limitExceeded(limits, 'maxQueuedTurnsPerSession', 'The number of turns that wait for this session')
-      },
-    }
-  }
-
-  #deleteWait(): LockWait {
-    const { clock, limits } = this.#parts
-    return {
-      visitor: 'delete',
-      counted: false,
-      atDeadline: (giveUp) =>
-        setDeadline(clock, limits.turnTimeoutMs, () =>
-          giveUp(new TurnTimeoutError({ timeoutMs: limits.turnTimeoutMs, phase: 'lock' })),
-        ),
-    }
-  }
-}
-
-function settlementOf(scope: TurnScope): Promise<void> {
-  return new Promise((resolve) => {
-    scope.onSettled = resolve
-  })
-}
-
-function reportToConsole(error: unknown, event: string): void {
-  console.error(`A listener of '${event}' failed.`, error)
 }

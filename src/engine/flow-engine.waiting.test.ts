@@ -59,7 +59,7 @@ describe('the length of the queue', () => {
     expect((await Promise.all([first, next])).map(({ success }) => success)).toEqual([true, true])
   })
 
-  test('deletes and the work of the application wait beside it', async () => {
+  test('deletes and the work of the application wait with it', async () => {
     const { flow, open } = gatedFlow()
     const { engine, start } = harness({ flows: [flow], limits: { maxQueuedTurnsPerSession: 1 } })
     const session = await start('Talk')
@@ -162,7 +162,7 @@ describe('how long a turn waits', () => {
   })
 })
 
-test('a turn that never ends is given up at its deadline, and its lock goes to the next one', async () => {
+test('a turn that never ends is aborted at its deadline, and its lock goes to the next one', async () => {
   const flow = flowOf('Talk', (turn) => (turn.message === 'hang' ? never() : reply(turn.message)))
   const { engine, clock, start } = harness({ flows: [flow], limits: { turnTimeoutMs: 1000 } })
   const session = await start('Talk')

@@ -19,7 +19,7 @@ function made(found: unknown) {
   }
 }
 
-const unreadable = new SessionFlowInvariantError({ sessionId: 'one', problem: 'it is no JSON' })
+const unreadable = new SessionFlowInvariantError({ sessionId: 'one', problem: 'it is not valid JSON' })
 
 describe('removeSession', () => {
   test('[4.6-1] removes by the revision that is stored, whatever else is in the document', async () => {
@@ -68,7 +68,7 @@ describe('removeSession', () => {
     expect(deletes()).toHaveLength(removed ? 1 : 0)
   })
 
-  test('[7.2-4] a store that fails to load, or to delete, is told', async () => {
+  test('[7.2-4] a store that fails to load, or to delete, is reported', async () => {
     const { access, store } = made({ revision: '1-a' })
     store.failNext('delete', { error: new SessionConflictError({ sessionId: 'one' }) })
     await expect(removeSession(access, 'one', undefined)).rejects.toMatchObject({ code: 'SESSION_CONFLICT' })

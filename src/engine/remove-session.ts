@@ -1,10 +1,40 @@
 /**
- * Removes one stored session: by its current revision, so that nobody's newer document goes with it, and without
- * looking inside, so that a malformed one can go too.
+ * Removes one stored session. It is removed by its current revision, so that a newer document is not lost, and without a
+ * check of its content, so that a malformed one can be removed too.
  */
 import { isSessionConflict } from '../errors/session-errors.js'
 import { revisionOf, type StoreAccess } from '../session/store-access.js'
-import type { DeleteOptions } from './engine-options.js'
+import { isSessionId } from '../util/patterns.js'
+import type { EngineContext } from './engine-context.js'
+import type { DeleteOptions, ExecuteDeleteResult } from './engine-options.js'
+import { asFlowError } from './error-text.js'
+import { deleteWait } from './execute-turn.js'
+import { checkSessionId } from './input/check-input.js'
+import { deleteFailure, deleteSuccess } from './turn/run-envelope.js'
+
+/** Removes a session under its lock. A missing one, or an empty ID, is a success. Never rejects. */
+export async function executeDelete(
+  engine: EngineContext,
+  sessionId: string,
+  options: DeleteOptions | undefined,
+): Promise<ExecuteDeleteResult> {
+  if (sessionId === '') return deleteSuccess('')
+  try {
+    const { session, events, clock } = engine
+    const checkedId = checkSessionId(sessionId ?? null) as string
+    const removed = await session.hold(
+      checkedId,
+      () => removeSession(session.access, checkedId, options),
+      () => deleteWait(engine),
+    )
+    if (removed && events.hasListeners('session:deleted')) {
+      events.emit('session:deleted', { sessionId, at: clock.now() })
+    }
+    return deleteSuccess(sessionId)
+  } catch (error) {
+    return deleteFailure(typeof sessionId === 'string' && isSessionId(sessionId) ? sessionId : '', asFlowError(error))
+  }
+}
 
 /**
  * Removes a session. The caller holds its lock.
@@ -21,7 +51,7 @@ export async function removeSession(
   try {
     stored = await access.loadUnchecked(sessionId)
   } catch (error) {
-    // A store says so where something is stored that it cannot read: there is no revision to go by, and no owner.
+    // A store throws this error where it cannot read what is stored: no revision is known then, and no owner.
     if (!isSessionConflict(error)) throw error
     if (options !== undefined) return false
     await access.remove(sessionId, undefined)

@@ -104,7 +104,7 @@ describe('FlowSession.withSessionLock', () => {
 })
 
 describe('FlowSession.hold', () => {
-  test('tells a caller that has to wait how many counted ones wait already', async () => {
+  test('passes the number of counted requests that wait already', async () => {
     const session = newSession()
     const held = gate()
     const seen: number[] = []
@@ -155,7 +155,7 @@ describe('FlowSession.hold', () => {
     const clock = new VirtualClock()
     const wait: LockWait = {
       counted: true,
-      atDeadline: (giveUp) => setDeadline(clock, 100, () => giveUp(new Error('too late'))),
+      atDeadline: (abort) => setDeadline(clock, 100, () => abort(new Error('too late'))),
     }
     const held = gate()
     const first = session.hold('a', held.work, () => turn)
@@ -185,7 +185,7 @@ describe('FlowSession.hold', () => {
     const first = session.hold('a', held.work, () => turn)
     const queued = session.hold('a', second.work, () => ({
       counted: true,
-      atDeadline: (giveUp) => setDeadline(clock, 100, () => giveUp('too late')),
+      atDeadline: (abort) => setDeadline(clock, 100, () => abort('too late')),
     }))
     held.open()
     await first
@@ -290,7 +290,7 @@ describe('FlowSession.hold', () => {
       onBlocked: () => {
         throw new Error('not blocked')
       },
-      atDeadline: (giveUp) => setDeadline(clock, 100, () => giveUp('too late')),
+      atDeadline: (abort) => setDeadline(clock, 100, () => abort('too late')),
       signal: AbortSignal.abort(),
     }
     expect(
@@ -369,48 +369,48 @@ describe('FlowSession.close', () => {
 })
 
 describe('FlowSession.watchLocks', () => {
-  /** What is told, in short: `asked 1 work a`. */
+  /** What is reported, in short: `asked 1 application a`. */
   function watched(session: FlowSession): string[] {
-    const told: string[] = []
-    session.watchLocks(({ kind, visit, visitor, turnId = '', sessionId }) => {
-      told.push(`${kind} ${visit} ${visitor}${turnId} ${sessionId}`)
+    const reported: string[] = []
+    session.watchLocks(({ kind, request, holder, turnId = '', sessionId }) => {
+      reported.push(`${kind} ${request} ${holder}${turnId} ${sessionId}`)
     })
-    return told
+    return reported
   }
 
-  test('tells of each visit: who asks, enters and leaves', async () => {
+  test('reports each request: requested, acquired and released', async () => {
     const session = newSession()
-    const told = watched(session)
+    const reported = watched(session)
     const { work, open } = gate()
     const first = session.withSessionLock('a', work)
     const second = session.hold(
       'a',
       () => 'second',
-      () => ({ ...turn, visitor: 'turn', turnId: '7' }),
+      () => ({ ...turn, holder: 'turn', turnId: '7' }),
     )
     await session.hold(
       'b',
       () => 'other',
-      () => ({ counted: false, visitor: 'delete' }),
+      () => ({ counted: false, holder: 'delete' }),
     )
     open()
     await Promise.all([first, second])
-    expect(told).toEqual([
-      'asked 1 work a',
-      'entered 1 work a',
-      'asked 2 turn7 a',
-      'asked 3 delete b',
-      'entered 3 delete b',
-      'left 3 delete b',
-      'left 1 work a',
-      'entered 2 turn7 a',
-      'left 2 turn7 a',
+    expect(reported).toEqual([
+      'requested 1 application a',
+      'acquired 1 application a',
+      'requested 2 turn7 a',
+      'requested 3 delete b',
+      'acquired 3 delete b',
+      'released 3 delete b',
+      'released 1 application a',
+      'acquired 2 turn7 a',
+      'released 2 turn7 a',
     ])
   })
 
-  test('tells of work that fails, and of one that is refused', async () => {
+  test('reports work that fails, and a request that is refused', async () => {
     const session = newSession()
-    const told = watched(session)
+    const reported = watched(session)
     const { work, open } = gate()
     await expect(session.withSessionLock('a', () => Promise.reject(new Error('no')))).rejects.toThrow('no')
     const first = session.withSessionLock('a', work)
@@ -419,26 +419,26 @@ describe('FlowSession.watchLocks', () => {
     await expect(second).rejects.toThrow(new EngineClosedError())
     open()
     await Promise.all([first, closing])
-    expect(told.slice(2)).toEqual([
-      'left 1 work a',
-      'asked 2 work a',
-      'entered 2 work a',
-      'asked 3 work a',
-      'refused 3 work a',
-      'left 2 work a',
+    expect(reported.slice(2)).toEqual([
+      'released 1 application a',
+      'requested 2 application a',
+      'acquired 2 application a',
+      'requested 3 application a',
+      'refused 3 application a',
+      'released 2 application a',
     ])
   })
 
-  test('tells nothing where no lock is taken, nor to who was taken back', async () => {
+  test('reports nothing where no lock is taken, nor to a listener that was removed', async () => {
     const session = newSession()
-    const told = watched(session)
+    const reported = watched(session)
     await session.withSessionLock('', () => 'done')
     await session.withSessionLock(undefined, () => 'done')
     const late: string[] = []
     const stop = session.watchLocks(({ kind }) => late.push(kind))
     stop()
     await session.withSessionLock('a', () => 'done')
-    expect([told.length, late]).toEqual([3, []])
+    expect([reported.length, late]).toEqual([3, []])
   })
 
   test('a listener that throws changes nothing', async () => {
@@ -446,8 +446,8 @@ describe('FlowSession.watchLocks', () => {
     session.watchLocks(() => {
       throw new Error('not today')
     })
-    const told = watched(session)
+    const reported = watched(session)
     expect(await session.withSessionLock('a', () => 'done')).toBe('done')
-    expect([session.locked, told.length]).toEqual([0, 3])
+    expect([session.locked, reported.length]).toEqual([0, 3])
   })
 })

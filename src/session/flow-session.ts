@@ -1,6 +1,6 @@
 /**
- * The sessions of one engine: who may touch a session now, and the way to its document. It decides nothing about
- * turns; it counts the work under way, so that a closing engine knows what to wait for.
+ * The sessions of one engine: who holds the lock of a session, and the access to its document. It decides nothing about
+ * turns. It counts the work under way, so that an engine that closes knows what to wait for.
  */
 import { EngineClosedError } from '../errors/engine-errors.js'
 import { onAbort } from '../util/on-abort.js'
@@ -9,20 +9,23 @@ import type { StoreAccess } from './store-access.js'
 
 /** Something that happened at the lock of a session. */
 export interface LockEvent {
-  /** In this order: it asked; then it entered and left, or was refused (its wait was too long, or cancelled). */
-  readonly kind: 'asked' | 'entered' | 'left' | 'refused'
+  /**
+   * In this order: the lock was requested; then it was acquired and released, or the request was refused (it waited too
+   * long, was cancelled, or the engine closed).
+   */
+  readonly kind: 'requested' | 'acquired' | 'released' | 'refused'
   readonly sessionId: string
-  /** The same in every event of one visit. Visits count up in the order in which they asked. */
-  readonly visit: number
+  /** The same number in every event of one request. Requests are numbered in the order in which they came. */
+  readonly request: number
   /** A turn, a delete, or work given to {@link FlowSession.withSessionLock}. */
-  readonly visitor: 'turn' | 'delete' | 'work'
+  readonly holder: 'turn' | 'delete' | 'application'
   /** Of a turn: as in the engine's events. */
   readonly turnId?: string
 }
 
-/** What goes on under a session's lock when the result of the work before it is out. */
-export interface Sequel {
-  /** Whose lock: the one that is held, or that of a session which the work began. */
+/** What runs under a session's lock after the caller of the work before it has its result. */
+export interface AfterTurnTask {
+  /** Whose lock: the one that is held, or that of a session which the work created. */
   readonly sessionId: string
   /** Must not reject. */
   run(): Promise<void>
@@ -30,15 +33,15 @@ export interface Sequel {
 
 /** How a caller waits for the lock. */
 export interface LockWait {
-  /** Who it is, for {@link FlowSession.watchLocks}. Default: work of the application. */
-  readonly visitor?: LockEvent['visitor']
+  /** Who requests it, for {@link FlowSession.watchLocks}. Default: the application. */
+  readonly holder?: LockEvent['holder']
   readonly turnId?: string
   /** Whether it is one of the turns that `maxQueuedTurnsPerSession` counts. */
   readonly counted: boolean
-  /** Called where the caller would have to wait, before it does; throws where it may not. */
+  /** Called before the caller has to wait; throws where it may not. */
   readonly onBlocked?: (queued: number) => void
-  /** Gives the place up with an error when it was waited long enough; returns a function that stops that. Default: never. */
-  readonly atDeadline?: (giveUp: (error: unknown) => void) => () => void
+  /** Sets the deadline of the wait: calls `abort` with an error then. Returns a function that cancels it. Default: none. */
+  readonly atDeadline?: (abort: (error: unknown) => void) => () => void
   /** Ends the wait. Default: nothing does. */
   readonly signal?: AbortSignal | undefined
   readonly onAbort?: () => unknown
@@ -46,8 +49,8 @@ export interface LockWait {
 
 const applicationWait: LockWait = { counted: false }
 
-/** Tells those who watch of one visit. */
-type Tell = (kind: LockEvent['kind']) => void
+/** Reports the events of one request to those who watch. */
+type Report = (kind: LockEvent['kind']) => void
 
 /**
  * The session facade of an engine; `engine.getFlowSession()` returns it.
@@ -64,7 +67,7 @@ export class FlowSession {
   readonly access: StoreAccess
   readonly #lock = new SessionLock()
   readonly #watchers = new Set<(event: LockEvent) => void>()
-  #visits = 0
+  #requests = 0
   #active = 0
   #closing = false
   #onIdle: (() => void) | undefined
@@ -76,8 +79,8 @@ export class FlowSession {
 
   /**
    * Runs `work` while no turn, delete or other work of this session runs in this engine: first come, first served.
-   * Different sessions run side by side. The lock is the process's own; across processes the store's compare-and-swap
-   * decides. Running a turn of the same session inside `work` and awaiting it would wait for itself.
+   * Different sessions run at the same time. The lock works within this process; across processes the compare-and-swap of
+   * the store decides. A turn of the same session that `work` runs and awaits would wait for itself.
    *
    * @param sessionId - Which session; `undefined` or empty takes no lock.
    * @returns What `work` returns or rejects with.
@@ -88,10 +91,10 @@ export class FlowSession {
   }
 
   /**
-   * Tells who asks for the lock of a session, enters, and leaves: for tests and diagnosis. Work without a session ID takes
-   * no lock, and is not told. What the listener throws is ignored.
+   * Reports each request for the lock of a session, and when the lock is acquired and released: for tests and diagnosis.
+   * Work without a session ID takes no lock, and is not reported. What the listener throws is ignored.
    *
-   * @returns A function that takes the listener back.
+   * @returns A function that removes the listener.
    */
   watchLocks(listener: (event: LockEvent) => void): () => void {
     this.#watchers.add(listener)
@@ -109,68 +112,40 @@ export class FlowSession {
   }
 
   /**
-   * As {@link withSessionLock}, with a say in the waiting, which is asked for where there is any. @internal
+   * As {@link withSessionLock}. `waitOf` says how to wait, and is called only where that matters. @internal
    *
-   * @param turn - Where the work leaves what is to follow it. Default: nothing follows.
+   * @param turn - Where the work puts the task that follows it. Default: nothing follows.
    */
   async hold<T>(
     sessionId: string | undefined,
     work: () => T | Promise<T>,
     waitOf: () => LockWait,
-    turn?: { readonly sequel: Sequel | undefined },
+    turn?: { readonly afterTurnTask: AfterTurnTask | undefined },
   ): Promise<T> {
     if (this.#closing) throw new EngineClosedError()
-    const locks = sessionId !== undefined && sessionId !== ''
-    const tell = locks && this.#watchers.size > 0 ? this.#visit(sessionId, waitOf()) : undefined
-    tell?.('asked')
-    if (locks && !this.#lock.tryAcquire(sessionId)) {
+    const locked = sessionId === '' ? undefined : sessionId
+    const report = locked === undefined ? undefined : this.#reportOf(locked, waitOf)
+    report?.('requested')
+    if (locked !== undefined && !this.#lock.tryAcquire(locked)) {
       try {
-        await this.#wait(sessionId, waitOf())
+        await this.#wait(locked, waitOf())
       } catch (error) {
-        tell?.('refused')
+        report?.('refused')
         throw error
       }
     }
     this.#active++
-    tell?.('entered')
+    report?.('acquired')
     try {
       return await work()
     } finally {
-      const sequel = turn?.sequel
-      if (sequel === undefined) this.#leave(locks ? sessionId : undefined, tell)
-      else this.#goOn(sequel, locks ? sessionId : undefined, tell, waitOf)
+      const task = turn?.afterTurnTask
+      if (task === undefined) this.#release(locked, report)
+      else this.#runAfterTurnTask(task, locked, report, waitOf)
     }
   }
 
-  #leave(sessionId: string | undefined, tell: Tell | undefined): void {
-    tell?.('left')
-    if (sessionId !== undefined) this.#lock.release(sessionId)
-    this.#active--
-    if (this.#idle) this.#onIdle?.()
-  }
-
-  /** Runs a sequel in the place of the work that left it: with its lock, or with that of the session that it began. */
-  #goOn(sequel: Sequel, held: string | undefined, tell: Tell | undefined, waitOf: () => LockWait): void {
-    const { sessionId } = sequel
-    if (sessionId === held) {
-      const leave = (): void => this.#leave(held, tell)
-      sequel.run().then(leave, leave)
-      return
-    }
-    // Who learned the ID during the turn may have been quicker: then there is a later turn to follow.
-    const isFree = this.#lock.tryAcquire(sessionId)
-    if (isFree) {
-      this.#active++
-      const tellNext = this.#watchers.size > 0 ? this.#visit(sessionId, waitOf()) : undefined
-      tellNext?.('asked')
-      tellNext?.('entered')
-      const leave = (): void => this.#leave(sessionId, tellNext)
-      sequel.run().then(leave, leave)
-    }
-    this.#leave(held, tell)
-  }
-
-  /** Refuses waiters and new work; resolves when the work under way has ended. @internal */
+  /** Refuses waiting and new work; resolves when the work under way has ended. @internal */
   close(): Promise<void> {
     this.#closing = true
     this.#lock.refuseWaiters(() => new EngineClosedError())
@@ -180,21 +155,55 @@ export class FlowSession {
     })
   }
 
-  /** Whether nothing runs. Who was just given a lock holds it already, but does not count as active yet. */
+  #release(sessionId: string | undefined, report: Report | undefined): void {
+    report?.('released')
+    if (sessionId !== undefined) this.#lock.release(sessionId)
+    this.#active--
+    if (this.#onIdle !== undefined && this.#idle) this.#onIdle()
+  }
+
+  /** Runs a task under the lock that its turn held, or under that of the session that its turn created. */
+  #runAfterTurnTask(
+    task: AfterTurnTask,
+    held: string | undefined,
+    report: Report | undefined,
+    waitOf: () => LockWait,
+  ): void {
+    const { sessionId } = task
+    if (sessionId === held) {
+      const release = (): void => this.#release(held, report)
+      task.run().then(release, release)
+      return
+    }
+    // A listener may have sent a turn to the new session already. Then the task is skipped: a later turn does its work.
+    if (this.#lock.tryAcquire(sessionId)) {
+      this.#active++
+      const reportTask = this.#reportOf(sessionId, waitOf)
+      reportTask?.('requested')
+      reportTask?.('acquired')
+      const release = (): void => this.#release(sessionId, reportTask)
+      task.run().then(release, release)
+    }
+    this.#release(held, report)
+  }
+
+  /** Whether nothing runs. A request that has just acquired a lock is not counted as active yet. */
   get #idle(): boolean {
     return this.#active === 0 && this.#lock.size === 0
   }
 
-  /** How one visit is told to those who watch. */
-  #visit(sessionId: string, { visitor = 'work', turnId }: LockWait): Tell {
-    const visit = ++this.#visits
-    const who = turnId === undefined ? { visitor } : { visitor, turnId }
+  /** Numbers a request, for those who watch; `undefined` where nobody does. */
+  #reportOf(sessionId: string, waitOf: () => LockWait): Report | undefined {
+    if (this.#watchers.size === 0) return undefined
+    const { holder = 'application', turnId } = waitOf()
+    const request = ++this.#requests
+    const who = turnId === undefined ? { holder } : { holder, turnId }
     return (kind) => {
       for (const watcher of this.#watchers) {
         try {
-          watcher(Object.freeze({ kind, sessionId, visit, ...who }))
+          watcher(Object.freeze({ kind, sessionId, request, ...who }))
         } catch {
-          // Who watches must not change what happens at the lock.
+          // A listener must not change what happens at the lock.
         }
       }
     }
@@ -202,15 +211,15 @@ export class FlowSession {
 
   async #wait(sessionId: string, wait: LockWait): Promise<void> {
     wait.onBlocked?.(this.#lock.queued(sessionId))
-    // A listener may have closed the engine just now; waiters were turned away already.
+    // A listener of `turn:queued` may have closed the engine just now, after it refused those who were waiting.
     if (this.#closing) throw new EngineClosedError()
     if (wait.signal?.aborted === true) throw wait.onAbort?.()
-    // A signal of the caller's own making may throw here: before there is a place in line to lose.
     let request: LockRequest | undefined
-    const stopListening = onAbort(wait.signal, () => request?.leave(wait.onAbort?.()))
+    // A signal that is not the platform's may throw here: before there is a place in the queue to lose.
+    const stopListening = onAbort(wait.signal, () => request?.cancel(wait.onAbort?.()))
     request = this.#lock.enqueue(sessionId, wait.counted)
-    const { held, leave } = request
-    const stopDeadline = wait.atDeadline?.(leave)
+    const { held, cancel } = request
+    const stopDeadline = wait.atDeadline?.(cancel)
     try {
       await held
     } finally {

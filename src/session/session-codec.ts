@@ -1,6 +1,6 @@
 /**
- * From whatever a store returned to a document the engine can trust. It says what is malformed and changes nothing.
- * The head is checked each time; lists that were checked before are known by identity.
+ * Checks what a store returned, so that the engine can use it as a document. An error says what is malformed; nothing is
+ * changed. The head is checked each time; a list that was checked before is recognised by its identity.
  */
 import { SessionFlowInvariantError } from '../errors/session-errors.js'
 import { isPlainObject } from '../util/json.js'

@@ -48,7 +48,7 @@ describe('SessionLock', () => {
     expect(lock.tryAcquire('a')).toBe(false)
   })
 
-  test('nobody can stand in line where nobody holds the lock', () => {
+  test('there is no queue where nobody holds the lock', () => {
     expect(() => new SessionLock().enqueue('a', true)).toThrow()
   })
 
@@ -77,7 +77,7 @@ describe('SessionLock', () => {
     void lock.enqueue('a', false)
     const last = lock.enqueue('a', true)
     expect(lock.queued('a')).toBe(2)
-    last.leave(new Error('gone'))
+    last.cancel(new Error('gone'))
     await expect(last.held).rejects.toThrow('gone')
     expect(lock.queued('a')).toBe(1)
     lock.release('a')
@@ -101,8 +101,8 @@ describe('SessionLock', () => {
       )
       return request
     })
-    requests[index]?.leave('tired')
-    requests[index]?.leave('very tired')
+    requests[index]?.cancel('tired')
+    requests[index]?.cancel('very tired')
     for (let count = 0; count < 3; count++) {
       lock.release('a')
       await settled()
@@ -117,7 +117,7 @@ describe('SessionLock', () => {
     const request = lock.enqueue('a', true)
     const next = lock.enqueue('a', true)
     lock.release('a')
-    request.leave(new Error('too late'))
+    request.cancel(new Error('too late'))
     await expect(request.held).resolves.toBeUndefined()
     expect(lock.queued('a')).toBe(1)
     lock.release('a')
@@ -143,7 +143,7 @@ describe('SessionLock', () => {
     expect(lock.size).toBe(0)
   })
 
-  test('whoever comes, leaves and lets go when, the lock does as a plain list would', async () => {
+  test('requests, cancels and releases in any order behave as with a plain list', async () => {
     const command = fc.record({
       action: fc.constantFrom('come', 'come', 'come', 'leave', 'release', 'release'),
       session: fc.constantFrom('a', 'b'),
@@ -166,7 +166,7 @@ describe('SessionLock', () => {
             if (lock.tryAcquire(session)) log.push(`${own} holds`)
             else {
               const request = lock.enqueue(session, counted)
-              requests.push({ id: own, session, leave: request.leave })
+              requests.push({ id: own, session, leave: request.cancel })
               request.held.then(
                 () => log.push(`${own} holds`),
                 (reason: unknown) => log.push(`${own} ${reason}`),

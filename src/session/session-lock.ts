@@ -1,17 +1,17 @@
 /**
- * One at a time, first in first out, for each session ID; different IDs never wait for each other. The lock knows
- * nothing of turns: who waits decides how long, and whether it counts as one of the turns in the queue.
+ * One holder at a time, first in first out, for each session ID; different IDs never wait for each other. The lock knows
+ * nothing about turns: `flow-session.ts` decides how long a request waits, and whether it counts as a queued turn.
  */
 import { type Linked, LinkedList } from '../util/linked-list.js'
 
-/** A place in line. */
+/** A request in the queue. */
 interface Waiter extends Linked<Waiter> {
   readonly counted: boolean
-  readonly enter: () => void
+  readonly acquire: () => void
   readonly refuse: (reason: unknown) => void
 }
 
-/** Who waits for one session, and how many of them count to `maxQueuedTurnsPerSession`. */
+/** The requests that wait for one session, and how many of them count towards `maxQueuedTurnsPerSession`. */
 class Queue extends LinkedList<Waiter> {
   counted = 0
 
@@ -21,21 +21,21 @@ class Queue extends LinkedList<Waiter> {
   }
 
   override remove(waiter: Waiter): boolean {
-    const waited = super.remove(waiter)
-    if (waited && waiter.counted) this.counted--
-    return waited
+    const removed = super.remove(waiter)
+    if (removed && waiter.counted) this.counted--
+    return removed
   }
 }
 
 /** A request for the lock that has to wait. */
 export interface LockRequest {
-  /** Resolves when the lock is held; rejects with what {@link LockRequest.leave} was given. */
+  /** Resolves when the lock is held; rejects with what {@link LockRequest.cancel} was given. */
   readonly held: Promise<void>
-  /** Gives the place up. Does nothing once the lock is held. */
-  leave(reason: unknown): void
+  /** Leaves the queue. Does nothing once the lock is held. */
+  cancel(reason: unknown): void
 }
 
-/** The locks of one engine. Holds an entry only for sessions that somebody holds. */
+/** The locks of one engine. There is an entry only for sessions that are locked. */
 export class SessionLock {
   readonly #queues = new Map<string, Queue>()
 
@@ -44,37 +44,37 @@ export class SessionLock {
     return this.#queues.size
   }
 
-  /** How many counted waiters stand in line for `sessionId`. */
+  /** How many counted requests wait for `sessionId`. */
   queued(sessionId: string): number {
     return this.#queues.get(sessionId)?.counted ?? 0
   }
 
-  /** Takes the lock if nobody holds it. */
+  /** Acquires the lock if nobody holds it. */
   tryAcquire(sessionId: string): boolean {
     if (this.#queues.has(sessionId)) return false
     this.#queues.set(sessionId, new Queue())
     return true
   }
 
-  /** Stands in line behind the holder, which there must be. */
+  /** Adds a request to the queue. The session must be locked. */
   enqueue(sessionId: string, counted: boolean): LockRequest {
     const queue = this.#queues.get(sessionId) as Queue
     let waiter!: Waiter
-    const held = new Promise<void>((enter, refuse) => {
-      waiter = { counted, enter, refuse, previous: undefined, next: undefined }
+    const held = new Promise<void>((acquire, refuse) => {
+      waiter = { counted, acquire, refuse, previous: undefined, next: undefined }
     })
     queue.append(waiter)
-    // Who has the lock already is in no line, and its promise is settled: removing and refusing it does nothing.
+    // Once the lock is held, the waiter is in no queue and its promise is settled: neither call does anything.
     return {
       held,
-      leave(reason) {
+      cancel(reason) {
         queue.remove(waiter)
         waiter.refuse(reason)
       },
     }
   }
 
-  /** Passes the lock on to the next waiter, or frees it. */
+  /** Passes the lock to the next request in the queue, or frees it. */
   release(sessionId: string): void {
     const queue = this.#queues.get(sessionId)
     const waiter = queue?.first
@@ -83,10 +83,10 @@ export class SessionLock {
       return
     }
     queue.remove(waiter)
-    waiter.enter()
+    waiter.acquire()
   }
 
-  /** Turns every waiter away. Holders keep their locks. */
+  /** Refuses every request that waits. Holders keep their locks. */
   refuseWaiters(reason: () => unknown): void {
     for (const queue of this.#queues.values()) {
       for (let waiter = queue.first; waiter !== undefined; waiter = queue.first) {

@@ -22,8 +22,8 @@ export interface UnderReplicatedReport {
 }
 
 /**
- * Where sessions live. Trouble of any kind but a conflict is thrown as it is; the engine makes it a
- * `SESSION_STORE_ERROR`. Nothing is ever merged.
+ * Where sessions are stored. Except for conflicts, a store throws errors of its backend as they are; the engine turns them
+ * into `SESSION_STORE_ERROR`. Documents are never merged.
  */
 export interface SessionStore {
   /** What the store can promise. */
@@ -34,8 +34,8 @@ export interface SessionStore {
     readonly durable: boolean
   }
   /**
-   * The stored document, or `undefined` where there is none. What it returns shares nothing that can change with the
-   * store. A backend that is down rejects: an outage is never a missing session.
+   * The stored document, or `undefined` where there is none. It must not change when the store changes what it keeps, nor
+   * the other way round. A backend that is down rejects: an outage is not a missing session.
    *
    * @throws `SessionFlowInvariantError` where something is stored that cannot be read as a document.
    */
@@ -60,24 +60,24 @@ export interface SessionStore {
    */
   save(document: SessionDocument, expectedRevision: string, hint?: SessionSaveHint, stateBytes?: number): Promise<void>
   /**
-   * Removes a document; a missing one is no error.
+   * Removes a document. It is not an error where there is none.
    *
    * @param expectedRevision - Default: whatever is stored.
    * @throws `SessionConflictError` where another revision is stored.
    */
   delete(sessionId: string, expectedRevision?: string): Promise<void>
-  /** Gives up connections and timers. Stored sessions stay. */
+  /** Closes connections and ends timers. Stored sessions stay. */
   close(): Promise<void>
   /**
-   * Optional, for a store that evicts: keeps a session until the returned function is called, so that none vanishes in
-   * the middle of its turn.
+   * Optional, for a store that evicts: keeps a session until the returned function is called, so that it is not
+   * evicted during its turn.
    */
   hold?(sessionId: string): () => void
-  /** Optional, for a store that evicts: calls `listener` for each session that it dropped. Returns an unsubscriber. */
+  /** Optional, for a store that evicts: calls `listener` for each session that it evicted. Returns a function that removes the listener. */
   onEvicted?(listener: (sessionId: string) => void): () => void
   /**
    * Optional, for a store whose backend replicates: calls `listener` for each save that took effect, but on too few
-   * replicas. Returns an unsubscriber.
+   * replicas. Returns a function that removes the listener.
    */
   onUnderReplicated?(listener: (report: UnderReplicatedReport) => void): () => void
 }

@@ -28,7 +28,7 @@ describe('load', () => {
     expect(await access.load('s-1')).toBeUndefined()
   })
 
-  test('a malformed document is no missing one', async () => {
+  test('a malformed document is not a missing one', async () => {
     const { access, store } = await bench()
     store.answerNext({ id: 's-1', version: 1 }, { times: 2 })
     const error = await errorOf(access.load('s-1'))
@@ -42,7 +42,7 @@ describe('load', () => {
     expect((await errorOf(access.load('s-1'))).code).toBe('SESSION_FLOW_INVARIANT')
   })
 
-  test('an outage is no missing session: it is an error that keeps its cause to itself', async () => {
+  test('an outage is not a missing session: it is an error that keeps its cause to itself', async () => {
     const { access, store } = await bench()
     const cause = new Error('connect ECONNREFUSED redis://user:secret@db.internal')
     store.failNext('load', { error: cause })
@@ -129,7 +129,7 @@ describe('remove', () => {
     expect(await revisions(place.inner, 's-1')).toEqual([undefined])
   })
 
-  test('a missing document is no error', async () => {
+  test('a missing document is not an error', async () => {
     const place = await bench()
     await place.access.remove('s-1', '1-a')
     expect(place.store.operations).toEqual(['delete'])
@@ -183,7 +183,7 @@ describe('remove', () => {
     expect(isOutcomeUnknown(error)).toBe(true)
   })
 
-  test('that hangs is given up, read back and tried again', async () => {
+  test('that hangs is ended, read back and tried again', async () => {
     const place = await bench('1-a')
     place.store.hangNext('delete')
     const removing = place.access.remove('s-1', '1-a')

@@ -22,7 +22,7 @@ const writes = [
 describe.each(writes)('write: $operation', ({ operation, before, own }) => {
   const write = ({ access }: Bench): Promise<void> => access.write(documentOf('s-1', own), before)
 
-  test('that hangs is given up, read back and tried again', async () => {
+  test('that hangs is ended, read back and tried again', async () => {
     const place = await bench(before)
     place.store.hangNext(operation)
     const writing = write(place)
@@ -54,7 +54,7 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
     expect(place.clock.pending).toBe(0)
   })
 
-  test('a late answer to an attempt that was given up changes nothing', async () => {
+  test('a late answer to an attempt that was ended changes nothing', async () => {
     const place = await bench(before)
     place.store.delayNext(operation, storeTimeout + 1)
     const writing = write(place)

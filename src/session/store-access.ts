@@ -1,9 +1,10 @@
 /**
- * The engine's way to its store: every operation under a deadline, every failure as a session error, and the protocol
- * for a write that failed but may have happened. A connection cut between request and reply looks like a failure to
- * the caller, though the write took effect; so after any doubt the document is read back before anything is believed.
+ * The engine's access to its store: every operation has a deadline, every failure becomes a session error, and a write
+ * that failed but may have taken effect is settled here. When a connection is cut between request and reply, the caller
+ * sees a failure although the document was written; so after a doubtful failure the document is read back.
  */
 import { type Clock, setDeadline } from '../config/clock.js'
+import { type Deadline, Deadlines } from '../config/deadlines.js'
 import { LimitExceededError } from '../errors/engine-errors.js'
 import { FlowError } from '../errors/flow-error.js'
 import {
@@ -16,14 +17,22 @@ import { decodeSession } from './session-codec.js'
 import type { SessionDocument } from './session-document.js'
 import type { SessionSaveHint, SessionStore } from './session-store.js'
 
-/** How often one write is tried, and how many times `storeTimeoutMs` it may take in all. */
+/** How often a write is attempted, and how many times `storeTimeoutMs` it may take in all. */
 export const writeAttempts = 3
 
 /** What a read-back found: a document, with its revision where one can be read, or nothing. */
 type Found = { readonly revision: string | undefined; readonly stored?: unknown } | 'missing'
 
-/** What a read-back tells of a write: it happened, it did not, or somebody else's did instead. */
+/** What a read-back shows: the write took effect, it did not, or another write did instead. */
 type Verdict = 'done' | 'again' | 'conflict'
+
+/** One write, and what a read-back shows about it. */
+interface Write {
+  readonly operation: 'create' | 'save' | 'delete'
+  readonly sessionId: string
+  attempt(): Promise<void>
+  judge(found: Found): Verdict
+}
 
 /** What {@link StoreAccess} needs. */
 export interface StoreAccessOptions {
@@ -37,11 +46,13 @@ export interface StoreAccessOptions {
 export class StoreAccess {
   readonly store: SessionStore
   readonly #clock: Clock
+  readonly #deadlines: Deadlines
   readonly #timeoutMs: number
 
   constructor(options: StoreAccessOptions) {
     this.store = options.store
     this.#clock = options.clock
+    this.#deadlines = new Deadlines(options.clock)
     this.#timeoutMs = options.storeTimeoutMs
   }
 
@@ -65,10 +76,12 @@ export class StoreAccess {
    * Writes a document: creates it (`expectedRevision` undefined) or swaps it in.
    *
    * @param hint - For the store: see {@link SessionStore.save}.
-   * @param addsTurn - Whether the last entry of `history` is new: then the write can be told by it. Default `false`.
+   * @param addsTurn - Whether the last entry of `history` is new: then that entry shows that the write took effect. Default
+   * `false`.
    * @param stateBytes - For the store: see {@link SessionStore.save}.
-   * @throws {@link SessionConflictError} where somebody else's document is stored, or none that was expected.
-   * @throws {@link SessionStoreError} where the store failed; `outcomeUnknown` of it is `true` where the write may have happened.
+   * @throws {@link SessionConflictError} where another document is stored, or none where one was expected.
+   * @throws {@link SessionStoreError} where the store failed. It is an {@link OutcomeUnknownError} where nobody knows whether
+   * the write took effect.
    */
   write(
     document: SessionDocument,
@@ -78,41 +91,41 @@ export class StoreAccess {
     stateBytes?: number,
   ): Promise<void> {
     const { store } = this
-    const { id } = document
+    const sessionId = document.id
     if (expectedRevision === undefined) {
-      return this.#makeSure(
-        'create',
-        id,
-        () => store.create(document, stateBytes),
-        (found) => {
+      return this.#write({
+        operation: 'create',
+        sessionId,
+        attempt: () => store.create(document, stateBytes),
+        judge(found) {
           if (found === 'missing') return 'again'
           return tookEffect(found, document, addsTurn) ? 'done' : 'conflict'
         },
-      )
+      })
     }
-    return this.#makeSure(
-      'save',
-      id,
-      () => store.save(document, expectedRevision, hint, stateBytes),
-      (found) => {
+    return this.#write({
+      operation: 'save',
+      sessionId,
+      attempt: () => store.save(document, expectedRevision, hint, stateBytes),
+      judge(found) {
         if (found === 'missing') return 'conflict'
         if (found.revision === expectedRevision) return 'again'
         return tookEffect(found, document, addsTurn) ? 'done' : 'conflict'
       },
-    )
+    })
   }
 
   /** Removes a document. `expectedRevision` undefined: whatever is stored, for a document whose revision cannot be read. */
   remove(sessionId: string, expectedRevision: string | undefined): Promise<void> {
-    return this.#makeSure(
-      'delete',
+    return this.#write({
+      operation: 'delete',
       sessionId,
-      () => this.store.delete(sessionId, expectedRevision),
-      (found) => {
+      attempt: () => this.store.delete(sessionId, expectedRevision),
+      judge(found) {
         if (found === 'missing') return 'done'
         return found.revision === expectedRevision ? 'again' : 'conflict'
       },
-    )
+    })
   }
 
   /** Closes the store, within the deadline of one operation. */
@@ -124,64 +137,52 @@ export class StoreAccess {
     }
   }
 
-  /** Tries a write, and where that failed in doubt, reads back and tries again what did not happen. */
-  async #makeSure(
-    operation: 'create' | 'save' | 'delete',
-    sessionId: string,
-    attempt: () => Promise<void>,
-    judge: (found: Found) => Verdict,
-  ): Promise<void> {
+  /** Attempts a write. Where it fails in doubt, {@link #settle} finds out what happened. */
+  async #write(write: Write): Promise<void> {
     const startedAt = this.#clock.now()
     try {
-      return await this.#bounded(attempt)
+      return await this.#bounded(write.attempt)
     } catch (error) {
       if (isSessionConflict(error)) throw error
-      return this.#settle(operation, sessionId, error, startedAt, attempt, judge)
+      return this.#settle(write, error, startedAt)
     }
   }
 
-  async #settle(
-    operation: 'create' | 'save' | 'delete',
-    sessionId: string,
-    firstCause: unknown,
-    startedAt: number,
-    attempt: () => Promise<void>,
-    judge: (found: Found) => Verdict,
-  ): Promise<void> {
+  /** Reads back what is stored, and repeats the write where it did not take effect. Has a deadline for all of it. */
+  #settle(write: Write, firstCause: unknown, startedAt: number): Promise<void> {
     const remaining = startedAt + writeAttempts * this.#timeoutMs - this.#clock.now()
-    const unknownOutcome = (cause: unknown): SessionStoreError =>
-      new OutcomeUnknownError({ operation, sessionId, detail: 'Whether it took effect is unknown.', cause })
-    let over = false
-    const settle = async (): Promise<void> => {
-      let cause = firstCause
-      for (let attempts = 1; ; attempts++) {
-        // Who waited has its answer: nothing more may be read or written behind its back.
-        if (over) return
-        let found: Found
-        try {
-          found = await this.#readBack(sessionId)
-        } catch (error) {
-          throw unknownOutcome(error)
-        }
-        const verdict = judge(found)
-        if (verdict === 'done' || over) return
-        if (verdict === 'conflict') throw new SessionConflictError({ sessionId, cause })
-        if (attempts === writeAttempts) throw asStoreError(operation, sessionId, cause)
-        try {
-          return await this.#bounded(attempt)
-        } catch (error) {
-          // Also a conflict is read back before it is believed: the earlier attempt may be what it met.
-          cause = error
-        }
-      }
-    }
+    const state = { isOver: false }
     return new Promise((resolve, reject) => {
       const stopDeadline = setDeadline(this.#clock, Math.max(0, remaining), () => {
-        over = true
-        reject(unknownOutcome(firstCause))
+        state.isOver = true
+        reject(outcomeUnknown(write, firstCause))
       })
-      settle().then(resolve, reject).finally(stopDeadline)
+      this.#repeat(write, firstCause, state).then(resolve, reject).finally(stopDeadline)
     })
+  }
+
+  /** @param state - Once it is over, nothing more may be read or written: the caller has its answer. */
+  async #repeat(write: Write, firstCause: unknown, state: { readonly isOver: boolean }): Promise<void> {
+    let cause = firstCause
+    for (let attempts = 1; ; attempts++) {
+      if (state.isOver) return
+      let found: Found
+      try {
+        found = await this.#readBack(write.sessionId)
+      } catch (error) {
+        throw outcomeUnknown(write, error)
+      }
+      const verdict = write.judge(found)
+      if (verdict === 'done' || state.isOver) return
+      if (verdict === 'conflict') throw new SessionConflictError({ sessionId: write.sessionId, cause })
+      if (attempts === writeAttempts) throw asStoreError(write.operation, write.sessionId, cause)
+      try {
+        return await this.#bounded(write.attempt)
+      } catch (error) {
+        // A conflict is read back too: what it met may be the write of the attempt before.
+        cause = error
+      }
+    }
   }
 
   async #readBack(sessionId: string): Promise<Found> {
@@ -189,46 +190,37 @@ export class StoreAccess {
       const stored: unknown = await this.#bounded(() => this.store.load(sessionId))
       return stored === undefined || stored === null ? 'missing' : { revision: revisionOf(stored), stored }
     } catch (error) {
-      // Something is there that the store cannot read.
+      // Something is stored that the store cannot read.
       if (isSessionConflict(error)) return { revision: undefined }
       throw error
     }
   }
 
-  /** One operation under its deadline. What answers later is not listened to. */
+  /** Runs one operation under its deadline. A result that comes later is ignored. */
   #bounded<T>(operation: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      let stopDeadline: (() => void) | undefined
-      let isSettled = false
-      const settle = (): void => {
-        isSettled = true
-        stopDeadline?.()
-      }
-      // What throws at once rejects, as all does that is thrown in here.
+      let deadline: Deadline | undefined
+      // What throws at once rejects, as all does that is thrown in here. A store may return something else than a promise.
       Promise.resolve(operation()).then(
         (value) => {
-          settle()
+          deadline?.cancel()
           resolve(value)
         },
         (error: unknown) => {
-          settle()
+          deadline?.cancel()
           reject(error)
         },
       )
-      // A store in memory has answered by then, and needs no timer.
-      void Promise.resolve().then(() => {
-        if (isSettled) return
-        stopDeadline = setDeadline(this.#clock, this.#timeoutMs, () => {
-          reject(
-            new LimitExceededError({ limit: 'storeTimeoutMs', value: this.#timeoutMs, problem: 'A store operation' }),
-          )
-        })
+      deadline = this.#deadlines.set(this.#timeoutMs, () => {
+        reject(
+          new LimitExceededError({ limit: 'storeTimeoutMs', value: this.#timeoutMs, problem: 'A store operation' }),
+        )
       })
     })
   }
 }
 
-/** The revision in whatever a store returned, where there is one to read. */
+/** The revision in whatever a store returned; `undefined` where it has none that can be read. */
 export function revisionOf(stored: unknown): string | undefined {
   const { revision } = Object(stored) as { revision?: unknown }
   return typeof revision === 'string' && revision !== '' ? revision : undefined
@@ -244,13 +236,17 @@ function asStoreError(
   return new SessionStoreError({ operation, sessionId, cause })
 }
 
+function outcomeUnknown({ operation, sessionId }: Write, cause: unknown): SessionStoreError {
+  return new OutcomeUnknownError({ operation, sessionId, detail: 'Whether it took effect is unknown.', cause })
+}
+
 /**
- * Whether a document that was found shows that the write of `own` happened: it is `own`, or one that goes on from it. The
- * next turn may have been stored before the read-back; then the turn just written stands in its history.
+ * Whether the document that was found shows that the write of `own` took effect: it is `own`, or a later one that was made
+ * from it. The next turn may have been stored before the read-back; then its history contains the turn of this write.
  */
 function tookEffect(found: Exclude<Found, 'missing'>, own: SessionDocument, addsTurn: boolean): boolean {
   if (found.revision === own.revision) return true
-  // Only a write that adds a turn can be told by one.
+  // A write without a turn of its own leaves no trace in the history.
   const turn = addsTurn ? own.history.length : 0
   const { history } = (found.stored ?? {}) as { readonly history?: readonly unknown[] }
   if (turn === 0 || !Array.isArray(history) || history.length < turn) return false

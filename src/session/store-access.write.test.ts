@@ -33,7 +33,7 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
     expect(place.clock.pending).toBe(0)
   })
 
-  test('[4.8-5] of two engines that write over one revision, one wins and the other is told so at once', async () => {
+  test('[4.8-5] of two engines that write over one revision, one wins and the other gets a conflict at once', async () => {
     const place = await bench(before)
     const other = new StoreAccess({
       store: new MemorySessionStore({ backing: place.inner.backing }),
@@ -102,8 +102,8 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
   test.each<[string, unknown]>([
     ['a document without a readable token', { id: 's-1' }],
     ['a document without a history', { id: 's-1', revision: '9-other' }],
-    ['a document whose history is no list', { id: 's-1', revision: '9-other', history: 'lost' }],
-    ['something that is no document', 'lost'],
+    ['a document whose history is not a list', { id: 's-1', revision: '9-other', history: 'lost' }],
+    ['something that is not a document', 'lost'],
   ])('that failed and finds %s is a conflict', async (_name, stored) => {
     const { access, store } = await bench(before)
     store.failNext(operation)

@@ -101,7 +101,7 @@ describe('prepareStore', () => {
 })
 
 describe('checkStore', () => {
-  test('takes a store, and none', () => {
+  test('takes a store, and no store', () => {
     const store = new FakeSessionStore()
     expect(checkStore(store)).toBe(store)
     expect(checkStore(undefined)).toBeUndefined()

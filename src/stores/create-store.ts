@@ -1,6 +1,6 @@
 /**
- * From the setting `SESSION_STORE`, or what the application passed, to a store. What needs a package beyond this one is
- * loaded late, so that nothing of it is in an application that does without.
+ * From the setting `SESSION_STORE`, or what the application passed, to a store. The stores that need another package are
+ * loaded late, so that an application without them has nothing of them.
  */
 import type { Clock } from '../config/clock.js'
 import type { ConfigReader } from '../config/config-manager.js'
@@ -10,10 +10,10 @@ import { MemorySessionStore } from './memory/memory-store.js'
 
 const allowed = ['memory', 'redis', 'sqlite', 'postgres']
 
-/** This package's own entry point. Joined when it is needed: a bundler would follow what it can read. */
+/** This package's own entry point, joined when it is needed: a bundler would follow an import that it can read. */
 const keyvModule = ['turnkeeper', 'keyv']
 
-/** What is used of it. */
+/** What this file uses of it. */
 interface KeyvModule {
   createStoreFromSettings(name: string, config: ConfigReader): Promise<SessionStore>
 }

@@ -17,7 +17,7 @@ function names(list: LinkedList<Node>): string[] {
   return found
 }
 
-test('keeps the order of an array, whoever leaves and comes back', () => {
+test('keeps the order of an array when nodes are removed and appended again', () => {
   const step = fc.record({ name: fc.integer({ min: 0, max: 5 }), adds: fc.boolean() })
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
@@ -37,7 +37,7 @@ test('keeps the order of an array, whoever leaves and comes back', () => {
   )
 })
 
-test('who left holds nobody: a node keeps no link to its former neighbours', () => {
+test('a removed node has no link to its former neighbours', () => {
   const list = new LinkedList<Node>()
   const [first, middle, last] = ['first', 'middle', 'last'].map(node) as [Node, Node, Node]
   for (const each of [first, middle, last]) list.append(each)

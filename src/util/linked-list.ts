@@ -1,7 +1,6 @@
 /**
- * A doubly linked list whose nodes are the caller's own objects: joining at the end and leaving from anywhere cost the
- * same however long it is, and leave nothing behind for the garbage collector. What is in line, and why, is not its
- * business.
+ * A doubly linked list whose nodes are the caller's own objects: appending a node and removing any node take the same time
+ * however long the list is, and create no garbage.
  */
 
 /** The links that a node must have; the list sets them. A node is in one list at most. */
@@ -22,7 +21,7 @@ export class LinkedList<Node extends Linked<Node>> {
     this.last = node
   }
 
-  /** Takes a node out. Returns `false`, and does nothing, where it is in no list. */
+  /** Removes a node. Returns `false`, and does nothing, if it is not in the list. */
   remove(node: Node): boolean {
     const { previous, next } = node
     if (previous === undefined && this.first !== node) return false

@@ -33,7 +33,7 @@ describe('checkOptionNames', () => {
   })
 })
 
-test.each(['toString', 'constructor', 'hasOwnProperty'])('%s, which every object has, is no known name', (name) => {
+test.each(['toString', 'constructor', 'hasOwnProperty'])('%s, which every object has, is not a known name', (name) => {
   expect(findUnknownName({ [name]: 1 }, known)).toBe(name)
   expect(findUnknownName({}, known)).toBeUndefined()
 })

@@ -27,7 +27,15 @@ interface Import {
   readonly typesOnly: boolean
 }
 
-function importsOf(source: string): Import[] {
+const known = new Map<string, readonly Import[]>()
+
+function importsOf(source: string): readonly Import[] {
+  const found = known.get(source) ?? parseImports(source)
+  known.set(source, found)
+  return found
+}
+
+function parseImports(source: string): readonly Import[] {
   const found: Import[] = []
   const add = (node: ts.Node | undefined, typesOnly: boolean): void => {
     if (node === undefined) return
@@ -206,9 +214,6 @@ function circles(sources: ReadonlyMap<string, string>): string[] {
 const openCircles: readonly string[] = [
   'src/flow/base-step.ts > src/flow/transition.ts > src/flow/base-step.ts',
   'src/flow/base-step.ts > src/flow/turn.ts > src/flow/base-step.ts',
-  'src/engine/engine-context.ts > src/engine/compactor.ts > src/engine/turn/turn-control.ts > src/engine/engine-context.ts',
-  'src/engine/turn/run-steps.ts > src/engine/turn/run-model-step.ts > src/engine/model-call/call-model.ts > src/engine/turn/run-steps.ts',
-  'src/engine/turn/run-steps.ts > src/engine/turn/run-model-step.ts > src/engine/turn/run-steps.ts',
   'testing/fake-session-store/faults.ts > testing/fake-session-store/journal.ts > testing/fake-session-store/faults.ts',
   'testing/msw/broken-answer.ts > testing/msw/scripted-service.ts > testing/msw/broken-answer.ts',
 ]

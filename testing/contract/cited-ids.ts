@@ -63,7 +63,7 @@ export function findCitedIds(source: string): string[] {
 
 /**
  * The relative imports of a test file that hold shared test bodies: files whose names end in `cases` or `suite`. They
- * are no test files themselves, so their titles count for the test files that run them.
+ * are not test files themselves, so their titles count for the test files that run them.
  */
 export function findSharedBodies(source: string): string[] {
   return ts

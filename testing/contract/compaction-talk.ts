@@ -1,4 +1,4 @@
-// Conversations whose memory is kept short, for the tests of that: one model step with a tool, a model that repeats what
+// Conversations with a flow that shortens its memory: one model step with a tool, a model that repeats what
 // it receives, and another one that writes summaries as the test wants them.
 import {
   Flow,
@@ -19,7 +19,7 @@ import { type Harness, harness } from './engine-harness.js'
 import { type RecordedEvent, recordEvents } from './event-recorder.js'
 import { lines } from './test-flows.js'
 
-/** What a summary is answered with. */
+/** The answer to a request for a summary. */
 export type SummaryAnswer = (request: ModelRequest) => ModelResponse | Promise<ModelResponse>
 
 /** A text as an answer. */
@@ -28,7 +28,7 @@ export function answerOf(text: string, finishReason?: NonNullable<ModelResponse[
   return { parts: [{ type: 'text', text }], usage, ...(finishReason === undefined ? {} : { finishReason }) }
 }
 
-/** The model that summaries are asked of. */
+/** The model that writes summaries. */
 export const summaryModel = { provider: 'talk', name: 'summarist' } as const
 
 class Chat extends Step {
@@ -59,13 +59,13 @@ export interface Talk extends Harness {
   readonly received: string[][]
   /** The requests for summaries. */
   readonly asked: ModelRequest[]
-  /** How the next summaries are answered. Default: `sum 1`, `sum 2` and so on. */
+  /** The next summaries. Default: `sum 1`, `sum 2` and so on. */
   answer: SummaryAnswer
   /** The session, once a turn has answered. */
   sessionId: string
-  /** One turn; fails if it does. Resolves when it is answered, whatever goes on then. */
+  /** One turn; fails if it does. Resolves when it is answered, before its after-turn tasks. */
   say(text: string): Promise<void>
-  /** The turns `1` to `count`, or from another one on, each after the one before is wholly done. */
+  /** The turns `1` to `count`, or from another one on, each after the one before and its after-turn tasks have ended. */
   sayTurns(count: number, from?: number): Promise<void>
   /** The messages of `Chat`, in short. */
   memory(): Promise<string[]>
@@ -73,7 +73,7 @@ export interface Talk extends Harness {
   told(): readonly (readonly [string, object])[]
 }
 
-/** Answers `Re: <message>`, after a call of the tool where the message begins with `note`. */
+/** Answers `Re: <message>`, after a call of the tool if the message begins with `note`. */
 function talk({ messages }: ModelRequest): ModelResponse {
   const last = messages.at(-1) as Message
   const usage = { inputTokens: 2, outputTokens: 1 }

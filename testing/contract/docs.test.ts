@@ -1,7 +1,7 @@
 /**
- * Holds the documentation to the code: its TypeScript compiles against the sources, its links and paths lead
+ * Checks the documentation against the code: its TypeScript compiles against the sources, its links and paths lead
  * somewhere, its tables have the values in force, and the headings of the troubleshooting page are messages that the
- * sources really make. What the pages should say beside that is not decided here.
+ * sources really make.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
@@ -40,7 +40,7 @@ function proseOf(page: string): string {
   return read(page).replaceAll(/^```[\s\S]*?^```$/gm, '')
 }
 
-/** What `blocks` have wrong, each a module of its own in one program over the sources. */
+/** The type errors of `blocks`, each a module of its own in one program over the sources. */
 function typeErrors(blocks: readonly Block[]): string[] {
   const config = ts.getParsedCommandLineOfConfigFile(
     join(root, 'tsconfig.json'),
@@ -77,7 +77,7 @@ describe('TypeScript in the pages', () => {
     expect(fragments.map(({ page, line }) => `${page}:${line}`)).toEqual([])
   })
 
-  test('compiles against the sources, and would be found where it does not', () => {
+  test('compiles against the sources, and a planted error is found', () => {
     const code = "import { reply } from 'turnkeeper'\nexport const answer: string = reply('yes')\n"
     expect(typeErrors([...blocks, { page: 'planted.md', line: 7, code }])).toEqual([
       "planted.md:9 Type 'Transition<unknown>' is not assignable to type 'string'.",
@@ -137,6 +137,20 @@ describe('links and paths', () => {
     )
     expect(named.length).toBeGreaterThan(20)
     expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([])
+  })
+
+  test('the table of where to look names files, and what is in them', () => {
+    const rows = Array.from(
+      read('docs/architecture.md').matchAll(/^\| ([^|`]+) \| `([\w./-]+)` \| `(\w+)` \|$/gm),
+      ([, what = '', path = '', name = '']) => ({ what, path, name }),
+    )
+    const expected = ['begins', 'commits', 'fails', 'calls a model', 'reads a body']
+    expect(rows.map(({ what }) => what)).toEqual(expect.arrayContaining(expected))
+    const missing = rows.filter(({ path, name }) => {
+      if (!existsSync(join(root, path))) return true
+      return !new RegExp(`(?:function|class|async|const) ${name}\\b|^  ${name}\\(`, 'm').test(read(path))
+    })
+    expect(missing).toEqual([])
   })
 
   test('every npm script that is named exists', () => {
@@ -242,7 +256,7 @@ describe('the troubleshooting page', () => {
   )
   const sentences = sources.flatMap(sentencesOf)
 
-  /** Whether `heading` is made by `sentence`, or for the most part: some messages are put together from two. */
+  /** Whether `sentence` makes `heading`, or most of it: some messages are put together from two. */
   function isMadeBy(heading: string, sentence: string): boolean {
     const literal = sentence.replaceAll('\0', '').length
     const own = heading.replaceAll(/<[^>]*>/g, '').length

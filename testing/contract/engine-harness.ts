@@ -57,7 +57,7 @@ export interface FlowHooks {
   readonly version?: number
 }
 
-/** Answers with what it was told. */
+/** Answers with the message that it received. */
 const echo: OnlyRun = (turn) => reply(`You said: ${turn.message}`)
 
 /** A flow of one logic step, `Only`, that does `run`. */
@@ -103,11 +103,11 @@ export interface GatedFlow {
   readonly flow: FlowConstructor
   /** `<message> begins` and `<message> ends`, in the order in which it happened. */
   readonly journal: string[]
-  /** Lets the turns with this message end. */
+  /** Opens the gate of the turns with this message. */
   open(message: string): void
 }
 
-/** A flow, `Talk`, whose turns wait for the gate of their message; `start` waits for none. */
+/** A flow, `Talk`, whose turns wait for the gate of their message; `start` does not wait. */
 export function gatedFlow(): GatedFlow {
   const journal: string[] = []
   const gates = new Map<string, Gate>()
@@ -126,19 +126,19 @@ export function gatedFlow(): GatedFlow {
   return { flow, journal, open: (message) => gateOf(message).open() }
 }
 
-/** A document as any JSON object, to be spoilt. */
+/** A document as any JSON object, so that a test can damage it. */
 export type LooseDocument = Record<string, unknown> & { flow: Record<string, unknown> }
 
-/** An engine and what stands around it. */
+/** An engine and its surroundings. */
 export interface Harness {
   readonly engine: FlowEngine
   readonly clock: VirtualClock
   readonly store: FakeSessionStore
-  /** The data underneath: hand it to another engine's store. */
+  /** The data underneath, for another engine's store. */
   readonly backing: Map<string, SessionDocument>
-  /** The stored document as one text, for "byte for byte"; empty where nothing is stored. */
+  /** The stored document as one text, for "byte for byte"; empty if nothing is stored. */
   stored(sessionId: string): Promise<string>
-  /** The stored document, read past the engine and past every fault. */
+  /** The stored document, read without the engine and without faults. */
   document(sessionId: string): Promise<SessionDocument>
   /** Changes a stored document in place, as another program might. */
   rewrite(sessionId: string, change: (document: LooseDocument) => void): Promise<void>
@@ -187,7 +187,7 @@ export function harness(
 }
 
 /**
- * Fails if an engine of the test that just ended holds a timer, a lock or a turn. For `afterEach`.
+ * Fails if an engine of the last test holds a timer, a lock or a turn. For `afterEach`.
  *
  * @throws Error that says what is left.
  */

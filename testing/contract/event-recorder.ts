@@ -1,14 +1,14 @@
 /**
- * Everything that an engine tells, in the order in which it tells it, and an engine whose IDs count up so that payloads
+ * All events of an engine, in the order in which it emits them, and an engine whose IDs count up so that payloads
  * can be written down. For tests of events.
  */
 import type { EngineEventName, FlowConstructor, FlowEngine } from '../../src/index.js'
 import { type Harness, harness } from './engine-harness.js'
 
-/** An event as it was told. */
+/** An event as it was emitted. */
 export type RecordedEvent = readonly [EngineEventName, Readonly<Record<string, unknown>>]
 
-/** Every event there is, by hand: one that is missing here is missing in the tests. */
+/** Every event there is, listed by hand: an event that is missing here is missing in the tests. */
 const eventNames: readonly EngineEventName[] = [
   'session:created',
   'session:restored',
@@ -37,7 +37,7 @@ const eventNames: readonly EngineEventName[] = [
   'tool:end',
 ]
 
-/** Everything that `engine` tells from now on. */
+/** All events that `engine` emits from now on. */
 export function recordEvents(engine: FlowEngine): RecordedEvent[] {
   const events: RecordedEvent[] = []
   for (const name of eventNames) engine.on(name, (payload: object) => events.push([name, payload as RecordedEvent[1]]))
@@ -49,7 +49,7 @@ export function namesOf(events: readonly RecordedEvent[]): readonly string[] {
   return events.map(([name]) => name)
 }
 
-/** An engine whose IDs are `session-1`, `turn-1` and so on, and what it tells. */
+/** An engine whose IDs are `session-1`, `turn-1` and so on, and its events. */
 export function recorded(flows: readonly FlowConstructor[]): Harness & { readonly events: RecordedEvent[] } {
   const counts: Record<string, number> = {}
   const generateId = (kind: string): string => {

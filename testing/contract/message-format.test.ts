@@ -1,6 +1,6 @@
 /**
- * Holds the message format together: the page, the JSON Schema beside it, the types, what the engine wrote and what its
- * codec reads.
+ * Checks that the descriptions of the message format agree: the page, the JSON Schema, the types, what the engine wrote
+ * and what its codec reads.
  */
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
@@ -63,7 +63,7 @@ function messagesOf(example: MessagePart | Message | readonly Message[]): readon
   if (Array.isArray(example)) return example
   if ('role' in example) return [example]
   const part = example as MessagePart
-  // Signatures hang on answers alone.
+  // Only answers have signatures.
   const role = 'providerData' in part ? 'assistant' : parts[part.type].role
   return [{ role, parts: [part], turn: 1 }]
 }
@@ -83,7 +83,7 @@ function isRead(messages: unknown): boolean {
   }
 }
 
-/** What does not hold of the messages of a namespace. */
+/** The rules that the messages of a namespace violate. */
 function brokenRules(messages: readonly Message[]): string[] {
   const broken: string[] = []
   const open: string[] = []
@@ -122,7 +122,7 @@ describe('the page', () => {
     }
   })
 
-  test('tells a turn in which everything holds that it says', () => {
+  test('describes a turn that follows all its rules', () => {
     const turns = examples.filter(Array.isArray)
     expect(turns.map(brokenRules)).toEqual([[]])
   })
@@ -168,11 +168,11 @@ describe('the schema', () => {
     ['a user who said nothing', { ...user, parts: [] }],
     ['a user who calls a tool', { ...user, parts: [{ type: 'tool-call', toolCallId: 'a', toolName: 'b', input: {} }] }],
     ['an image of no kind', { ...user, parts: [{ type: 'image', data: 'aGk=' }] }],
-    ['an image that is none', { ...user, parts: [{ ...image, mediaType: 'text/plain', data: 'aGk=' }] }],
+    ['an image of another media type', { ...user, parts: [{ ...image, mediaType: 'text/plain', data: 'aGk=' }] }],
     ['an image without bytes', { ...user, parts: [image] }],
     ['an image in two places', { ...user, parts: [{ ...image, data: 'aGk=', url: 'https://a.example' }] }],
-    ['bytes that are none', { ...user, parts: [{ ...image, data: 'a b' }] }],
-    ['an address that is none', { ...user, parts: [{ ...image, url: '/a.png' }] }],
+    ['bytes that are not base64', { ...user, parts: [{ ...image, data: 'a b' }] }],
+    ['an address that is not absolute', { ...user, parts: [{ ...image, url: '/a.png' }] }],
     ['half a turn', { ...user, parts: [{ type: 'text', text: 'a' }], turn: 0.5 }],
     [
       'a call without arguments',

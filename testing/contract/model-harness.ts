@@ -1,6 +1,6 @@
 /**
- * Models that do what a test says, call by call: answer, fail with anything at all, or stay silent. And the smallest flow
- * that asks one. It records what was asked, and when; it asserts nothing.
+ * Models that do what a test says, call by call: answer, fail with anything at all, or never answer. And the smallest flow
+ * that calls one. It records the calls and their times; it asserts nothing.
  */
 import {
   Flow,
@@ -55,7 +55,7 @@ export interface AskedModel {
   readonly request: ModelRequest
 }
 
-/** A harness with models, and what they were asked. */
+/** A harness with models, and their calls. */
 export interface ModelHarness extends Harness {
   readonly asked: AskedModel[]
   readonly events: RecordedEvent[]
@@ -137,7 +137,7 @@ export function toolThat(name: string, execute: () => unknown): Tool {
   return tool({ name, description: `Does ${name}.`, execute })
 }
 
-/** What `Chat` is told. */
+/** What `Chat` receives. */
 export const hello: { readonly flowName: string; readonly userMessage: string } = {
   flowName: 'Chat',
   userMessage: 'Hello',

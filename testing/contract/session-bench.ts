@@ -1,6 +1,6 @@
 /**
- * What the tests of sessions and stores share: documents, and a store whose faults and clock a test decides. It checks
- * nothing; what is expected is said by each test.
+ * Helpers of the tests of sessions and stores: documents, and a store whose faults and clock a test controls. It checks
+ * nothing; each test has its own expectations.
  */
 import { FlowError, MemorySessionStore, type SessionDocument, type SessionStore } from '../../src/index.js'
 import { StoreAccess } from '../../src/session/store-access.js'
@@ -10,7 +10,7 @@ import { VirtualClock } from '../virtual-clock/virtual-clock.js'
 /** The `storeTimeoutMs` of {@link bench}. */
 export const storeTimeout = 1_000
 
-/** A session with one turn behind it. */
+/** A session after one turn. */
 export function documentOf(id: string, revision: string, more: Partial<SessionDocument> = {}): SessionDocument {
   return {
     id,
@@ -42,7 +42,7 @@ export function historyEntry(turn: number, reply: string): SessionDocument['hist
   return { turn, at: '2026-01-01T00:00:00.000Z', message: 'Hello', reply, contentType: 'text/plain', step: 'Ask' }
 }
 
-/** The revisions stored under some IDs; `undefined` where there is nothing. */
+/** The revisions stored under some IDs; `undefined` if there is nothing. */
 export async function revisions(store: SessionStore, ...ids: readonly string[]): Promise<(string | undefined)[]> {
   const found: (string | undefined)[] = []
   for (const id of ids) found.push((await store.load(id))?.revision)
@@ -54,7 +54,7 @@ export interface Bench {
   readonly clock: VirtualClock
   readonly store: FakeSessionStore
   readonly access: StoreAccess
-  /** The data behind the faults: what somebody else would see, or write. */
+  /** The data behind the faults: what another process would see, or write. */
   readonly inner: MemorySessionStore
 }
 
@@ -67,7 +67,7 @@ export async function bench(revision?: string, storeTimeoutMs: number = storeTim
   return { clock, store, inner, access: new StoreAccess({ store, clock, storeTimeoutMs }) }
 }
 
-/** The error of the engine that a promise rejects with. Fails where it resolves, or rejects with anything else. */
+/** The error of the engine that a promise rejects with. Fails if it resolves, or rejects with anything else. */
 export async function errorOf(promise: Promise<unknown>): Promise<FlowError> {
   const error: unknown = await promise.then(
     () => 'none',

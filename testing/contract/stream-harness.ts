@@ -1,5 +1,5 @@
 /**
- * What the tests of streamed turns share: models that stream what a test says, steps made in one line, and streams in
+ * Helpers of the tests of streamed turns: models that stream what a test says, steps made in one line, and streams in
  * short. It asserts nothing.
  */
 import {
@@ -56,15 +56,15 @@ export function modelsOf(model: Omit<RuntimeModel, 'provider' | 'name'>): ModelP
   return { provider: 'scripted', resolve: () => ({ provider: 'scripted', name: 'scripted', ...model }) }
 }
 
-/** What happened to a stream that {@link watched} was given. */
+/** The use of a stream that {@link watched} was given. */
 export interface Watched extends AsyncIterable<ModelStreamPart> {
-  /** How often it was asked for a piece. */
+  /** How often a piece was read. */
   readonly pulls: number
   /** How often it was closed. */
   readonly closes: number
 }
 
-/** Counts what is done with a stream. */
+/** Counts the reads and closes of a stream. */
 export function watched(parts: AsyncIterable<ModelStreamPart>): Watched {
   const iterator = parts[Symbol.asyncIterator]()
   return {

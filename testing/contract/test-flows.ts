@@ -1,6 +1,5 @@
-// Flows for tests that need one and do not care which: made of a list of steps, over a scripted model. Messages in short,
-// for comparing, and a script that need not be used up. What is said to a flow, and what comes of it, is told with
-// `Conversation` of `turnkeeper/testing`.
+// Flows for tests that need any flow: made from a list of steps, over a scripted model. Messages in short, for comparing,
+// and a script that need not be used up. To test a whole conversation, use `Conversation` of `turnkeeper/testing`.
 import {
   Flow,
   LogicStep,
@@ -55,7 +54,7 @@ function inShort(part: MessagePart): string {
   return `${part.toolName} ${part.isError === true ? 'failed' : '='} ${JSON.stringify(part.output)}`
 }
 
-/** A script for a turn that may end before the model has said all of it. To be asked for more is a failure all the same. */
+/** A script for a turn that may end before it is used up. A request beyond its end is a failure nevertheless. */
 export function upTo(...replies: readonly ScriptedReply[]): ModelScript {
   return ({ origin }) => replies[origin.callNumber - 1] ?? new Error('The model was asked once too often.')
 }

@@ -1,5 +1,5 @@
-// What the tests of the conformance suite share: a store that is right and easily broken, and the verdict of one case
-// on a store. Which case must catch which fault is said by each test.
+// Helpers of the conformance suite's tests: a store that is right and easily broken, and the verdict of one case on a
+// store. Each test says which case must find which fault.
 import { expect } from 'vitest'
 import {
   SessionConflictError,
@@ -19,7 +19,7 @@ export interface TextEntry {
 /** What several handles share. */
 export type TextData = Map<string, TextEntry>
 
-/** A store that is right: JSON texts in a Map, each step of it a method that a broken one replaces. */
+/** A store that is right: JSON texts in a Map; a broken store replaces one of its methods. */
 export class TextStore implements SessionStore {
   readonly guarantees: SessionStore['guarantees'] = { compareAndSwap: 'process', durable: false }
   readonly data: TextData
@@ -42,7 +42,7 @@ export class TextStore implements SessionStore {
     try {
       return JSON.parse(entry.text)
     } catch (cause) {
-      throw new SessionFlowInvariantError({ sessionId, problem: 'it is no JSON', cause })
+      throw new SessionFlowInvariantError({ sessionId, problem: 'it is not valid JSON', cause })
     }
   }
   find(sessionId: string): TextEntry | undefined {
@@ -102,7 +102,7 @@ export function optionsFor(Store: StoreClass, Down: StoreClass = DownStore): Ses
   }
 }
 
-/** What the case says about a store; `undefined` where the store passes. */
+/** What the case reports about a store; `undefined` if the store passes. */
 export async function verdictOf(name: string, Store: StoreClass, Down?: StoreClass): Promise<string | undefined> {
   const bodies = new Map<string, () => Promise<void>>()
   sessionStoreSuite(
@@ -118,7 +118,7 @@ export async function verdictOf(name: string, Store: StoreClass, Down?: StoreCla
   )
 }
 
-/** A store with a fault, and the cases that must tell. */
+/** A store with a fault, and the cases that must find it. */
 export interface BrokenStore {
   readonly what: string
   readonly store: StoreClass
@@ -126,7 +126,7 @@ export interface BrokenStore {
   readonly caughtBy: readonly string[]
 }
 
-/** Fails unless the store does what is plain, and each case that should catch it does, by name and with a sentence. */
+/** Fails unless the store works, and each case that should find its fault does, by name and with a sentence. */
 export async function expectCaught({ store, down, caughtBy }: BrokenStore): Promise<void> {
   expect(await verdictOf('load gives what create stored', store, down)).toBeUndefined()
   for (const name of caughtBy) {

@@ -1,4 +1,4 @@
-/** Processes of a test: bundles a worker, starts it, and ends what it started. What a worker does is its own business. */
+/** Processes of a test: bundles a worker, starts it, and ends what it started. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -9,7 +9,7 @@ import { build, type Plugin } from 'esbuild'
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const sqlitePackage = fileURLToPath(new URL('./sqlite/package.json', import.meta.url))
 
-/** `@keyv/sqlite` is installed in a folder of its own, because its native module is compiled on installation. */
+/** `@keyv/sqlite` is installed in a separate folder, because its native module is compiled on installation. */
 const sqliteElsewhere: Plugin = {
   name: 'sqlite',
   setup({ onResolve, onLoad }) {

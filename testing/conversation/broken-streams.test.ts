@@ -1,4 +1,4 @@
-/** What is told of a stream that breaks its promise, or is read wrongly: always with the transcript so far. */
+/** The failures of a stream that breaks its promise, or is read wrongly: always with the transcript so far. */
 import { expect, test } from 'vitest'
 import { FlowCodeError, type FlowStreamEvent, type RunResponseType } from '../../src/index.js'
 import { capture, Onboarding } from '../contract/onboarding.js'
@@ -51,7 +51,7 @@ async function failureOf(conversation: Conversation, act: () => unknown): Promis
   return message
 }
 
-test('text that is not the message is told with the transcript so far', async () => {
+test('text that is not the message is reported with the transcript so far', async () => {
   const conversation = conversationOf(session, text('Hell'), text('o!'), result)
   expect(await failureOf(conversation, () => conversation.stream('Hi').reply())).toMatchInlineSnapshot(`
     "ExpectationError: The texts of the stream since its last reset, joined, are not the message of its result:
@@ -73,25 +73,25 @@ test('text that is not the message is told with the transcript so far', async ()
 
 const events: Record<string, readonly [string, ...FlowStreamEvent[]]> = {
   'no end': [
-    'The stream ended without result and error. Its pieces: session, 2 text-delta.',
+    'The stream ended without result and error. Its events: session, 2 text-delta.',
     session,
     text('a'),
     text('b'),
   ],
-  'no piece at all': ['The stream ended without result and error. Its pieces: none.'],
+  'no piece at all': ['The stream ended without result and error. Its events: none.'],
   'two ends': ["The stream went on after 'result', with 'result'.", session, result, result],
   'a text after the end': ["The stream went on after 'result', with 'text-delta'.", session, result, text('a')],
   'a session in the middle': [
-    'The stream told of its session after other pieces: step, session.',
+    'The session was not the first event of the stream: step, session.',
     { type: 'step', step: 'A' },
     session,
   ],
   'another session': [
-    'The stream told of session "session-2", and its result is of "session-1".',
+    'The stream is of session "session-2", but its result is of session "session-1".',
     { type: 'session', session: 'session-2' },
     result,
   ],
-  'no session': ['The stream told of session "", and its result is of "session-1".', result],
+  'no session': ['The stream is of session "", but its result is of session "session-1".', result],
   'a text that a reset took back': [
     'The texts of the stream since its last reset, joined, are not the message of its result:\n  "o."\n  "Hello."',
     session,
@@ -124,10 +124,10 @@ test('text that was taken back, and a failure after some text, break nothing', a
   failing.expectError('FLOW_ERROR')
 })
 
-test('a piece that does not come is told with those that came', async () => {
+test('a missing event is reported with the events that came', async () => {
   const conversation = new Conversation(Onboarding, { script: ['What is your name?'] })
   expect(await failureOf(conversation, () => conversation.stream('Hi').until('tool-end'))).toMatchInlineSnapshot(`
-    "ExpectationError: Expected a piece 'tool-end' in the stream of "Hi", and it ended without another one. Its pieces: session, step, 4 text-delta, result.
+    "ExpectationError: Expected an event 'tool-end' in the stream of "Hi", but the stream ended without another one. Its events: session, step, 4 text-delta, result.
 
     The conversation so far:
 
@@ -146,14 +146,14 @@ test('a piece that does not come is told with those that came', async () => {
   `)
 })
 
-test('a piece that does not come is told with the failure of the turn', async () => {
+test('a missing event is reported with the failure of the turn', async () => {
   const conversation = new Conversation(Onboarding, { script: [new Error('overloaded')] })
   expect(await failureOf(conversation, () => conversation.stream('Hi').until('text-delta'))).toContain(
-    `Its pieces: session, step, error.\nThe turn failed with MODEL_ERROR: Model 'gpt-5-mini' of provider 'openai' failed.\n`,
+    `Its events: session, step, error.\nThe turn failed with MODEL_ERROR: Model 'gpt-5-mini' of provider 'openai' failed.\n`,
   )
 })
 
-test('a script that does not fit is told with the last piece', async () => {
+test('a script that does not fit is reported with the last event', async () => {
   const conversation = new Conversation(Onboarding, { script: [{ toolCalls: [{ name: 'capture' }] }] })
   const stream = conversation.stream('Hi')
   expect(await failureOf(conversation, () => stream.reply())).toContain(
@@ -162,7 +162,7 @@ test('a script that does not fit is told with the last piece', async () => {
   expect(stream.events.at(-1)?.type).toBe('error')
 })
 
-test('a turn that failed and was not expected is told before the next one, and at the end', async () => {
+test('a turn that failed unexpectedly is reported before the next one, and at the end', async () => {
   const conversation = new Conversation(Onboarding, { script: () => new Error('overloaded') })
   await conversation.stream('Hi').reply()
   expect(() => conversation.stream('Hi?')).toThrow("conversation.expectError('MODEL_ERROR')")
@@ -173,7 +173,7 @@ test('two pieces at once are one too many', async () => {
   const stream = conversation.stream('Hi')
   const first = stream.next()
   expect(await failureOf(conversation, () => stream.next())).toContain(
-    'A piece of the stream was asked for while another one is waited for: await each.',
+    'next() was called before the last call of next() resolved: await each call.',
   )
   expect(await first).toBeUndefined()
 })
@@ -214,7 +214,7 @@ test('a stream that was not read to its end is stopped at the end, and leaves no
   expect(conversation.clock.pending).toBe(0)
 })
 
-test('a stream that was never read is told at the end', async () => {
+test('a stream that was never read is reported at the end', async () => {
   const conversation = new Conversation(Onboarding, { script: ['What is your name?'] })
   conversation.stream('Hello')
   await expect(conversation.close()).rejects.toThrow(

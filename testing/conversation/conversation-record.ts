@@ -1,6 +1,6 @@
 /**
- * What a conversation remembers: its turns, the one under way, and whether a failure is still to be expected. And how it
- * fails: with the transcript so far. What is expected of a turn is decided elsewhere.
+ * What a conversation keeps in memory: its turns, the turn under way, and whether the last turn's failure must still be
+ * expected. Its failures carry the transcript so far. The expectations are in `conversation/expectations.ts`.
  */
 import { ExpectationError, list, show } from '../expectations/expectation-error.js'
 import type { ToolDoubles } from '../tool-doubles/tool-doubles.js'
@@ -8,23 +8,23 @@ import type { ConversationTurn, RunningTurn } from './conversation-turn.js'
 import { failureOf, type Problem } from './expectations.js'
 import { transcriptOf } from './transcript.js'
 
-/** What is being said, and how. */
+/** The turn under way, and how it was started. */
 export interface Saying {
   readonly by: 'say' | 'stream'
   readonly text: string
-  /** What happened so far, where it is read piece by piece. */
+  /** What happened so far, if the turn is read event by event. */
   readonly soFar?: () => RunningTurn
 }
 
-/** The memory of one conversation. */
+/** The turns of one conversation. */
 export class ConversationRecord {
   readonly turns: ConversationTurn[] = []
-  /** What is being said, while it is. */
+  /** The turn under way, if there is one. */
   saying: Saying | undefined
-  /** Whether the last turn's failure is still to be expected. */
+  /** Whether the last turn failed and `expectError` was not called yet. */
   unexpected = false
   closed = false
-  /** Whether a failure was told already; the rest would only hide it. */
+  /** Whether a failure was reported already: a second one would only hide it. */
   told = false
   readonly #flowName: string
 
@@ -44,12 +44,12 @@ export class ConversationRecord {
     return turn
   }
 
-  /** Fails while something is being said. */
+  /** Fails while a turn is under way. */
   requireIdle(operation: string): void {
     if (this.saying !== undefined) this.fail({ text: this.busyText(operation, this.saying) })
   }
 
-  /** What is told of `operation` while something is being said. */
+  /** The message for calling `operation` while a turn is under way. */
   busyText(operation: string, { by, text }: Saying): string {
     const advice =
       by === 'say'
@@ -58,7 +58,7 @@ export class ConversationRecord {
     return `${operation}() was called while ${by}(${show(text, 60)}) is under way: ${advice}`
   }
 
-  /** Fails while something is being said, and after the end. */
+  /** Fails while a turn is under way, and after the end. */
   requireOpen(operation: string): void {
     this.requireIdle(operation)
     if (this.closed)
@@ -67,7 +67,7 @@ export class ConversationRecord {
       )
   }
 
-  /** Fails where the last turn failed and nobody expected it. */
+  /** Fails if the last turn failed and was not expected to. */
   requireExpected({ notOffered, offered }: ToolDoubles): void {
     if (!this.unexpected) return
     this.unexpected = false
@@ -84,17 +84,17 @@ export class ConversationRecord {
     if (complaint === undefined) return
     this.unexpected = false
     if (ExpectationError.isInstance(complaint)) this.fail({ text: complaint.message })
-    // What a test's own function threw is its runner's to show.
+    // What a test's own function threw is thrown unchanged, for the test runner to show.
     this.told = true
     throw complaint
   }
 
-  /** Fails where there is a problem. */
+  /** Fails if there is a problem. */
   check(problem: Problem | undefined): void {
     if (problem !== undefined) this.fail(problem)
   }
 
-  /** Fails where `act` does. */
+  /** Fails if `act` fails. */
   checked(act: () => void): void {
     try {
       act()

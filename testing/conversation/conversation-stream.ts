@@ -1,7 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
- * A turn of a conversation as a test reads it, piece by piece. It reads, and fails where the stream breaks its promise;
- * what surrounds the turn, and what becomes of it, is the conversation's business.
+ * A turn of a conversation that a test reads event by event. It reads, and fails if the stream breaks its promise. The
+ * conversation starts the turn and keeps its result: `conversation/conversation.ts`.
  */
 import type { FlowStream, FlowStreamEvent } from '../../src/index.js'
 import { show } from '../expectations/expectation-error.js'
@@ -9,26 +9,26 @@ import type { ConversationReply, TurnEnd } from './conversation-turn.js'
 import type { Problem } from './expectations.js'
 import { StreamCheck } from './stream-check.js'
 
-/** What a stream needs of its conversation. */
+/** What a stream needs from its conversation. */
 export interface StreamedTurn {
   readonly said: string
   /** Begins the turn. */
   open(): Promise<FlowStream>
-  /** Waits for something of the turn. The time moves where only a delay of the test is waited for. */
+  /** Waits for something of the turn. The clock advances while only a delay of the test is waited for. */
   drive<T>(something: Promise<T>): Promise<T>
-  /** The same for a piece; models answer meanwhile, and no longer. */
+  /** The same for one event; models answer only meanwhile. */
   read<T>(piece: Promise<T>): Promise<T>
-  /** Remembers the turn, which is over: its reply, or where it was stopped. Rejects where the test is at fault. */
+  /** Keeps the finished turn: its reply, or where it was stopped. Rejects if the test is at fault. */
   settle(end: TurnEnd): Promise<void>
-  /** Forgets the turn, which never began. */
+  /** Drops a turn that never began. */
   forget(): void
-  /** Gives up, with the transcript so far. */
+  /** Fails, with the transcript so far. */
   fail(problem: Problem): never
 }
 
 /**
- * One turn, read piece by piece: with {@link next} and {@link until}, in a `for await` loop, or all at once with
- * {@link reply}. Models answer only while it is read: between two pieces the turn stands still.
+ * One turn, read event by event: with {@link next} and {@link until}, in a `for await` loop, or all at once with
+ * {@link reply}. Models answer only while the test reads: between two events the turn stands still.
  *
  * @example
  * ```ts
@@ -43,7 +43,7 @@ export class ConversationStream implements AsyncIterable<FlowStreamEvent, undefi
   readonly #turn: StreamedTurn
   readonly #check = new StreamCheck()
   #stream: FlowStream | undefined
-  /** Settles when {@link next} has asked for the stream. */
+  /** Settles when {@link next} has opened the stream. */
   #opening: Promise<FlowStream> | undefined
   #isReading = false
   #isOver = false
@@ -54,7 +54,7 @@ export class ConversationStream implements AsyncIterable<FlowStreamEvent, undefi
     this.#turn = turn
   }
 
-  /** The pieces that were read so far. */
+  /** The events that were read so far. */
   get events(): readonly FlowStreamEvent[] {
     return this.#check.events
   }
@@ -65,15 +65,15 @@ export class ConversationStream implements AsyncIterable<FlowStreamEvent, undefi
   }
 
   /**
-   * Reads one piece; `undefined` after the last one. The first call begins the turn.
+   * Reads one event; `undefined` after the last one. The first call begins the turn.
    *
-   * @throws `ExpectationError` (rejects) where the stream breaks its promise, and, with the last piece, where the script
+   * @throws `ExpectationError` (rejects) if the stream breaks its promise, and, with the last event, if the script
    * or a double does not fit.
    */
   async next(): Promise<FlowStreamEvent | undefined> {
     if (this.#isOver) return undefined
     if (this.#isReading)
-      return this.#fail('A piece of the stream was asked for while another one is waited for: await each.')
+      return this.#fail('next() was called before the last call of next() resolved: await each call.')
     this.#isReading = true
     try {
       this.#opening ??= this.#open()
@@ -84,7 +84,7 @@ export class ConversationStream implements AsyncIterable<FlowStreamEvent, undefi
       // Stopped meanwhile.
       if (this.#isOver) return undefined
       if (done === true)
-        return await this.#fail(`The stream ended without result and error. Its pieces: ${this.#check.pieces}.`)
+        return await this.#fail(`The stream ended without result and error. Its events: ${this.#check.pieces}.`)
       const problem = this.#check.see(value)
       if (problem !== undefined) return await this.#fail(problem)
       if (value.type === 'result' || value.type === 'error') await this.#end(value)
@@ -95,9 +95,9 @@ export class ConversationStream implements AsyncIterable<FlowStreamEvent, undefi
   }
 
   /**
-   * Reads up to the next piece of this type.
+   * Reads up to the next event of this type.
    *
-   * @throws `ExpectationError` (rejects) where the stream ends before.
+   * @throws `ExpectationError` (rejects) if the stream ends before.
    * @example
    * ```ts
    * await stream.until('tool-end') // { type: 'tool-end', tool: 'capture_name', success: true, ... }
@@ -112,7 +112,7 @@ export class ConversationStream implements AsyncIterable<FlowStreamEvent, undefi
       const failure =
         last?.type === 'error' ? `\nThe turn failed with ${last.error.code}: ${last.response.message}` : ''
       return this.#fail(
-        `Expected a piece '${type}' in the stream of ${show(this.#turn.said, 60)}, and it ended without another one. Its pieces: ${this.#check.pieces}.${failure}`,
+        `Expected an event '${type}' in the stream of ${show(this.#turn.said, 60)}, but the stream ended without another one. Its events: ${this.#check.pieces}.${failure}`,
       )
     }
   }
@@ -120,7 +120,7 @@ export class ConversationStream implements AsyncIterable<FlowStreamEvent, undefi
   /**
    * Reads to the end, and resolves to the reply, as `say` does.
    *
-   * @throws `ExpectationError` (rejects) where the stream was stopped.
+   * @throws `ExpectationError` (rejects) if the stream was stopped.
    */
   async reply(): Promise<ConversationReply> {
     while (!this.#isOver) await this.next()
@@ -128,14 +128,14 @@ export class ConversationStream implements AsyncIterable<FlowStreamEvent, undefi
   }
 
   /**
-   * Leaves the turn, as a user does who presses stop, also while a piece is waited for. Resolves when the turn is over:
-   * nothing of it is stored, unless its commit had begun. After the last piece it does nothing.
+   * Stops the turn, as a user who presses stop does, also while the test waits for an event. Resolves when the turn has
+   * ended: nothing of it is stored, unless its commit had begun. After the last event it does nothing.
    */
   async stop(): Promise<void> {
     if (this.#isOver) return
     this.#isOver = true
     if (this.#opening === undefined) return this.#turn.forget()
-    // Or it would begin when nobody is there any more. What kept it from opening is told to who asked for a piece.
+    // Otherwise the turn would begin after the stop. If opening failed, the pending next() rejects with the reason.
     this.#stream = await this.#opening.catch(() => undefined)
     if (this.#stream === undefined) return
     await this.#leave()
@@ -158,7 +158,7 @@ export class ConversationStream implements AsyncIterable<FlowStreamEvent, undefi
   }
 
   async #end(last: Extract<FlowStreamEvent, { type: 'result' | 'error' }>): Promise<void> {
-    // Read like any other: whatever comes before the end may need a model.
+    // Read like any other event: what comes before the end may need a model.
     const after = await this.#turn.read((this.#stream as FlowStream).next())
     if (after.done !== true) await this.#fail(`The stream went on after '${last.type}', with '${after.value.type}'.`)
     this.#isOver = true

@@ -1,4 +1,4 @@
-/** What a conversation remembers of a turn. Types and reading of them; what is expected of a turn is not decided here. */
+/** What a conversation keeps of a turn: types, and functions that read them. */
 import {
   type FlowError,
   type JsonValue,
@@ -10,21 +10,21 @@ import {
 } from '../../src/index.js'
 import type { LoggedCall } from './model-log.js'
 
-/** What `say` resolves to: the engine's envelope, and the error where the turn failed. */
+/** What `say` resolves to: the engine's envelope, and the error if the turn failed. */
 export interface ConversationReply extends RunResponseType {
   /** The failure; absent on success. */
   readonly error?: FlowError
-  /** Set where `message` is bytes in base64. */
+  /** Set if `message` is bytes in base64. */
   readonly encoding?: 'base64'
 }
 
 /** A tool call that a model made. */
-export interface MadeToolCall {
+export interface ConversationToolCall {
   readonly name: string
   readonly input: JsonValue
-  /** What the model was told; absent where it was told nothing, because the turn failed. */
+  /** The result that the model received; absent if the turn failed before. */
   readonly output?: JsonValue
-  /** Set where the call was refused or failed. */
+  /** Set if the call was refused or failed. */
   readonly isError?: true
 }
 
@@ -40,20 +40,20 @@ export interface ConversationTurn {
   readonly said: string
   readonly reply: ConversationReply
   readonly events: readonly TurnEvent[]
-  /** The session as it was stored after the turn; absent where none was, or it could not be read. */
+  /** The session as it was stored after the turn; absent if nothing was stored, or it could not be read. */
   readonly document: SessionDocument | undefined
-  /** By the ID of the call: one counts within one answer, so there may be several, in their order. */
+  /** By the ID of the call. An ID is unique within one answer only, so there may be several, in their order. */
   readonly results: ReadonlyMap<string, readonly ToolResultPart[]>
   /** Whether the conversation was restarted before this turn. */
   readonly afterRestart: boolean
-  /** The text that was streamed before the turn was stopped; absent where it was not. */
+  /** The text that was streamed before the turn was stopped; absent if it was not stopped. */
   readonly stoppedAfter?: string
 }
 
 /** How a turn ended. */
 export type TurnEnd =
   | { readonly reply: ConversationReply }
-  /** The session that it was in, if it said so, and the text so far. */
+  /** The session of the turn, if the stream named it, and the text so far. */
   | { readonly reply?: never; readonly session: string; readonly stoppedAfter: string }
 
 /** The turn under way, as far as it is known. */
@@ -63,7 +63,7 @@ export interface RunningTurn extends Pick<ConversationTurn, 'said' | 'events' | 
 }
 
 /** The tool calls of a turn, in order. */
-export function toolCallsOf({ events, results }: Pick<ConversationTurn, 'events' | 'results'>): MadeToolCall[] {
+export function toolCallsOf({ events, results }: Pick<ConversationTurn, 'events' | 'results'>): ConversationToolCall[] {
   const told = new Map<string, number>()
   return events.flatMap((event) => {
     if (event.kind !== 'tool-call') return []
@@ -84,7 +84,7 @@ export function replyIn({ id, history, runStatus }: SessionDocument): Conversati
   return encoding === undefined ? reply : { ...reply, encoding }
 }
 
-/** What comes of a turn whose user left: the failure envelope of the engine, which nobody gets. */
+/** The result of a stopped turn: the failure envelope of the engine, which no client receives. */
 export function stoppedReply(session: string): ConversationReply {
   const error = new TurnAbortedError()
   return { success: false, completed: true, message: error.message, session, contentType: 'text/plain', error }

@@ -1,6 +1,6 @@
 /**
- * What a conversation runs in: the clock, the data, the engine over it and the models behind it. It makes them, makes
- * them anew at a restart, and moves the time where only a test's own delay is waited for. What is said is not its affair.
+ * The surroundings of a conversation: the clock, the data, the engine over it and the models behind it. It makes them,
+ * makes new ones at a restart, and advances the clock while only a test's own delay is waited for.
  */
 import {
   type FlowConstructor,
@@ -26,34 +26,34 @@ import { WaitingClock } from './waiting-clock.js'
 
 type IdKind = Parameters<NonNullable<FlowEngineOptions['generateId']>>[0]
 
-/** What a conversation is made of beside its flow. The engine's options, and: */
+/** The options of a conversation's surroundings: the engine's options, and more. */
 export interface ConversationWorldOptions extends Omit<FlowEngineOptions, 'flows' | 'sessionStore' | 'clock'> {
   /**
-   * What the models say, whichever provider the flow names, unless `providers` has it. Default: nothing, so that a call
-   * of a model fails.
+   * The replies of the models, for each provider that the flow names, unless `providers` has it. Default: none, so that a
+   * model call fails.
    */
   readonly script?: ModelScript
-  /** Stand-ins for tools, by name. Default: the tools do their own work. */
+  /** Doubles for tools, by name. Default: the tools run themselves. */
   readonly tools?: Readonly<Record<string, ToolDouble>>
   /**
-   * Makes a store over the data of this test: called for each engine, so at the beginning, at each `restart` and for
-   * each `fork`. Default: a memory store over data that belongs to the conversation and its forks.
+   * Makes a store over the data of this test. It is called for each engine: at the beginning, at each `restart` and for
+   * each `fork`. Default: a memory store over data that the conversation shares with its forks.
    */
   readonly createStore?: () => SessionStore | Promise<SessionStore>
-  /** The time of everything. Default: a clock of its own. */
+  /** The clock of everything. Default: a new one. */
   readonly clock?: VirtualClock
-  /** Called with each engine as it is made: to listen to its events. */
+  /** Called with each engine when it is made, for example to listen to its events. */
   readonly onEngine?: (engine: FlowEngine) => void
 }
 
-/** In the place of luck: half of each delay between two attempts, always. */
+/** In place of random numbers: each delay between two attempts is half of its maximum. */
 export const noLuck: () => number = () => 0.5
 
 /** An engine and the stores below it. */
 interface Running {
   readonly engine: FlowEngine
   readonly store: FakeSessionStore
-  /** Below the faults and the journal: for looking at what is stored. */
+  /** Below the faults and the journal: for reading what is stored. */
   readonly inner: SessionStore
 }
 
@@ -62,9 +62,9 @@ export class ConversationWorld {
   readonly clock: VirtualClock
   readonly model: ScriptedModel
   readonly tools: ToolDoubles
-  /** The IDs of the steps that the flow lists, once the engine has asked for them. */
+  /** The IDs of the steps that the flow lists, once the engine has called `steps()`. */
   steps: readonly string[] = []
-  /** What happens, in order; emptied at the beginning of each turn. */
+  /** What happened, in order; emptied at the beginning of each turn. */
   events: TurnEvent[] = []
   readonly #flow: FlowConstructor
   readonly #options: ConversationWorldOptions
@@ -73,12 +73,12 @@ export class ConversationWorld {
   readonly #ids: Map<IdKind, number> | undefined
   /** Models answer behind it. */
   readonly #gate = new ReadingGate()
-  /** Ends the waits for a further attempt. */
+  /** Ends the waits for another attempt. */
   readonly #stopWaits = new Set<() => void>()
   #running: Promise<Running> | undefined
   #current: Running | undefined
   #movedByHand = false
-  /** The providers that the script plays in the engine in use. */
+  /** The providers that the script answers for in the current engine. */
   readonly #scripted = new Set<string>()
 
   constructor(flow: FlowConstructor, options: ConversationWorldOptions, from?: ConversationWorld) {
@@ -94,7 +94,7 @@ export class ConversationWorld {
       options.createStore ??
       inherited?.createStore ??
       (() => new MemorySessionStore({ backing: data, clock: this.clock }))
-    // IDs can be counted where the data is this test's alone.
+    // IDs can be counted if the data belongs to this test alone.
     this.#ids = options.createStore === undefined ? (inherited?.ids ?? new Map()) : undefined
     this.#flow = instrumentFlow(flow, {
       onModel: (selection) => this.#scriptProviderOf(selection),
@@ -107,18 +107,18 @@ export class ConversationWorld {
     })
   }
 
-  /** The engine in use and its stores; `undefined` before the first turn. */
+  /** The current engine and its stores; `undefined` before the first turn. */
   get current(): Running | undefined {
     return this.#current
   }
 
-  /** The engine in use, made now if there is none. */
+  /** The current engine, made now if there is none. */
   open(): Promise<Running> {
     this.#running ??= this.#start()
     return this.#running
   }
 
-  /** What is stored, read past journal and faults. */
+  /** What is stored, read without the journal and the faults. */
   async load(sessionId: string): Promise<SessionDocument | undefined> {
     if (sessionId === '') return undefined
     const { inner } = await this.open()
@@ -126,14 +126,14 @@ export class ConversationWorld {
   }
 
   /**
-   * What is remembered of a turn that is over.
+   * What the conversation keeps of a turn that has ended.
    *
-   * @param sessionId - The session that it was said to; empty for a new one.
+   * @param sessionId - The session that the message was sent to; empty for a new one.
    */
   async turnOf(said: string, end: TurnEnd, sessionId: string): Promise<Omit<ConversationTurn, 'afterRestart'>> {
     const session = end.reply === undefined ? end.session : end.reply.session
     const events = session === '' ? this.events : this.events.filter((event) => event.sessionId === session)
-    // A store that is down is told of where the document is asked for.
+    // A store that is down is reported when the document is read.
     const document = await this.load(session === '' ? sessionId : session).catch(() => undefined)
     const turn = { said, events, document }
     if (end.reply !== undefined) {
@@ -157,22 +157,22 @@ export class ConversationWorld {
     await running?.engine.close()
   }
 
-  /** Moves the time on. A turn under way is from now on left to the caller's clock. */
+  /** Advances the clock. From now on a turn under way depends on the caller's clock. */
   async advance(ms: number): Promise<void> {
     this.#movedByHand = true
     await this.clock.advance(ms)
   }
 
-  /** Gets ready for a turn. */
+  /** Prepares a turn. */
   async begin(): Promise<Running> {
-    // Now, and not later: whoever moves the time after this has it.
+    // Now, and not later: after this a caller may advance the clock.
     this.#movedByHand = false
     const running = await this.open()
     this.events = []
     return running
   }
 
-  /** Waits for a turn, or for something of it. Where nothing but a delay of the test is waited for, the time moves by itself. */
+  /** Waits for a turn, or for something of it. While only a delay of the test is waited for, the clock advances by itself. */
   async drive<T>(something: Promise<T>): Promise<T> {
     let over = false
     const settled = something.finally(() => {
@@ -183,31 +183,31 @@ export class ConversationWorld {
     while (!over && !this.#movedByHand) {
       const delay = this.#nextDelay()
       if (delay?.isCertain === true) await this.clock.advance(delay.ms)
-      // No further than to the deadline that ends it, whichever that is.
+      // Only up to the deadline that ends it, whichever that is.
       else if (delay !== undefined) await this.clock.runUntil(settled, { withinMs: delay.ms }).catch(() => undefined)
       await nextTask(settled)
     }
     return settled
   }
 
-  /** Has models answer only while {@link read} waits, until {@link answerFreely} is called. */
+  /** Makes models answer only while {@link read} waits, until {@link answerFreely} is called. */
   answerWhileRead(): void {
     this.#gate.begin()
   }
 
-  /** {@link drive} for a piece of a stream: models answer until it is there. */
+  /** {@link drive} for one event of a stream: models answer until it is there. */
   read<T>(piece: Promise<T>): Promise<T> {
     return this.drive(this.#gate.read(piece))
   }
 
-  /** A turn is over: models answer whenever they are asked. */
+  /** The turn has ended: from now on models answer at once. */
   answerFreely(): void {
     this.#gate.end()
     for (const stop of this.#stopWaits) stop()
     this.#stopWaits.clear()
   }
 
-  /** What an engine beside the one of this world needs to keep its time, and to have no luck. */
+  /** What a second engine over the same data needs: the same clock, and no random numbers. */
   watch(engine: FlowEngine): void {
     engine.on('model:retry', ({ delayMs }) => {
       if (delayMs > 0) this.#stopWaits.add(this.#waiting.setTimer(() => undefined, delayMs))
@@ -262,7 +262,7 @@ export class ConversationWorld {
     return `${kind}-${number}`
   }
 
-  /** A provider that the flow names and nobody gave is played by the script. */
+  /** The script answers for a provider that the flow names and no option has. */
   #scriptProviderOf({ provider }: ModelSelection): void {
     if (typeof provider !== 'string' || this.#scripted.has(provider) || this.#isGiven(provider)) return
     this.#scripted.add(provider)
@@ -274,7 +274,7 @@ export class ConversationWorld {
       const { sessionId } = call.request.origin
       if (event === 'asked') this.events.push({ kind: 'asked', sessionId, call })
       else {
-        // What it answered may be anything: the engine has not looked at it yet.
+        // What it answered may be anything: the engine has not checked it yet.
         const parts: unknown = call.response?.parts
         const calls = (Array.isArray(parts) ? parts : []).filter(
           (part): part is ToolCallPart => part?.type === 'tool-call',
@@ -289,7 +289,7 @@ function isHanging(store: FakeSessionStore): boolean {
   return store.journal.at(-1)?.outcome === 'pending'
 }
 
-/** Waits for the next task of the event loop, or for a turn that is over before. */
+/** Waits for the next task of the event loop, or for a turn that ends before. */
 function nextTask(turn: Promise<unknown>): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, 0)

@@ -2,7 +2,7 @@ import { expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
 import type { FlowError, JsonValue, RunResponseType } from '../../src/index.js'
 import { AskName, Confirm, Onboarding } from '../contract/onboarding.js'
-import { Conversation, type ConversationReply, type MadeToolCall, type ToolDouble } from '../index.js'
+import { Conversation, type ConversationReply, type ConversationToolCall, type ToolDouble } from '../index.js'
 
 const conversation = new Conversation(Onboarding)
 
@@ -39,7 +39,7 @@ test('expectations chain, and what waits is a promise', () => {
   expectTypeOf(conversation.fork()).toEqualTypeOf<Promise<Conversation>>()
   expectTypeOf<ConversationReply>().toExtend<RunResponseType>()
   expectTypeOf<ConversationReply['error']>().toEqualTypeOf<FlowError | undefined>()
-  expectTypeOf<MadeToolCall['input']>().toEqualTypeOf<JsonValue>()
+  expectTypeOf<ConversationToolCall['input']>().toEqualTypeOf<JsonValue>()
 })
 
 test('options are those of the engine, and the ones a conversation takes over are not among them', () => {

@@ -1,4 +1,4 @@
-/** A conversation that goes as it should; what is told of one that does not is in `conversation/failures.test.ts`. */
+/** Conversations that succeed; `conversation/failures.test.ts` has those that fail. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { Flow, InvalidInputError, LogicStep, MemorySessionStore, reply, ToolError, type Turn } from '../../src/index.js'
@@ -76,14 +76,14 @@ test('the transcript is the same for the same conversation', async () => {
 })
 
 test('the transcript has no IDs and no times, and shows what is not plain text', async () => {
-  const tell = async (start: number): Promise<string> => {
+  const shown = async (start: number): Promise<string> => {
     const createStore = () => new MemorySessionStore()
     await using conversation = new Conversation(Clocks, { createStore, clock: new VirtualClock(start) })
     await conversation.say('2026-11-24T08:30:00+01:00')
     return conversation.transcript()
   }
-  expect(await tell(0)).toBe(await tell(1e12))
-  expect(await tell(0)).toContain('{"said":"<time>","createdAt":"<time>","id":"<session>"}')
+  expect(await shown(0)).toBe(await shown(1e12))
+  expect(await shown(0)).toContain('{"said":"<time>","createdAt":"<time>","id":"<session>"}')
 })
 
 test('a reply of JSON is checked by a schema', async () => {
@@ -92,7 +92,7 @@ test('a reply of JSON is checked by a schema', async () => {
   conversation.expectReply(z.object({ said: z.literal('Hi') }))
 })
 
-test('a failed turn that was expected is no failure of the test', async () => {
+test('a failed turn that was expected does not fail the test', async () => {
   await using conversation = new Conversation(Onboarding, { script: [new Error('overloaded')] })
   await conversation.say('Hello')
   conversation.expectError('MODEL_ERROR').expectError('MODEL_ERROR', /gpt-5-mini/)
@@ -176,7 +176,7 @@ describe('a fork', () => {
 })
 
 describe('time', () => {
-  test('passes by itself where only a delay of the script is waited for', async () => {
+  test('passes by itself if only a delay of the script is waited for', async () => {
     await using conversation = new Conversation(Onboarding, {
       script: [{ delayMs: 45_000, text: 'Sorry for the wait.' }],
     })
@@ -195,7 +195,7 @@ describe('time', () => {
     expect([conversation.clock.now() - start, conversation.clock.pending]).toEqual([120_000, 0])
   })
 
-  test('passes to the next attempt, and no further, where a model answers that did not', async () => {
+  test('passes to the next attempt, and no further, if a model did not answer', async () => {
     const script = [{ delayMs: Number.POSITIVE_INFINITY }, 'Sorry for the wait.']
     await using conversation = new Conversation(Onboarding, { script })
     const start = conversation.clock.now()
@@ -232,7 +232,7 @@ describe('time', () => {
     conversation.expectError('SESSION_STORE_ERROR')
   })
 
-  test('is the hand of the test where that moves it', async () => {
+  test('does not pass by itself if the test advances the clock', async () => {
     const script = [
       { delayMs: 1000, text: 'One.' },
       { delayMs: 1000, text: 'Two.' },
@@ -270,7 +270,7 @@ describe('what surrounds a conversation', () => {
     expect(conversation.toolCalls).toEqual([{ name: 'capture_name', input: { name: 'Bo' }, output: 'Kept.' }])
   })
 
-  test('tells calls with one ID apart by their order', async () => {
+  test('distinguishes calls with one ID by their order', async () => {
     const call = (name: string) => ({ toolCalls: [{ name: 'capture_name', input: { name }, id: 'call-0' }] })
     await using conversation = new Conversation(Onboarding, {
       script: [call('Ada'), call('Bo'), 'Hello.'],
@@ -312,7 +312,7 @@ describe('what surrounds a conversation', () => {
     strict.expectError('INVALID_INPUT')
   })
 
-  test('config and owner go with every turn, and a turn may have its own', async () => {
+  test('config and owner are sent with every turn, and a turn may have others', async () => {
     await using conversation = new Conversation(Onboarding, {
       script: () => 'Hello.',
       config: { language: 'en' },

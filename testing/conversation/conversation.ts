@@ -1,8 +1,8 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
- * A whole conversation with a flow, as a test tells it: say something, expect something. It keeps what was said and
- * what came of it, and fails with the transcript so far. What surrounds it (engine, data, time, models) is in
- * `conversation/conversation-world.ts`, what fits an expectation in `conversation/expectations.ts`.
+ * A whole conversation with a flow, as a test writes it: say something, expect something. It keeps the turns and their
+ * results, and fails with the transcript so far. Its surroundings (engine, data, clock, models) are in
+ * `conversation/conversation-world.ts`, the expectations in `conversation/expectations.ts`.
  */
 import type {
   FlowConstructor,
@@ -16,7 +16,7 @@ import type {
 } from '../../src/index.js'
 import { ExpectationError } from '../expectations/expectation-error.js'
 import type { FakeSessionStore } from '../fake-session-store/fake-session-store.js'
-import { type AskedExpectation, checkAsked } from '../scripted-model/asked.js'
+import { checkAsked, type ExpectedRequest } from '../scripted-model/expected-request.js'
 import type { RecordedRequest, ScriptedModel } from '../scripted-model/scripted-model.js'
 import type { ToolDoubles } from '../tool-doubles/tool-doubles.js'
 import type { VirtualClock } from '../virtual-clock/virtual-clock.js'
@@ -24,8 +24,8 @@ import { ConversationRecord, type Saying } from './conversation-record.js'
 import { ConversationStream } from './conversation-stream.js'
 import {
   type ConversationReply,
+  type ConversationToolCall,
   type ConversationTurn,
-  type MadeToolCall,
   type RunningTurn,
   type TurnEnd,
   toolCallsOf,
@@ -44,24 +44,24 @@ import {
   toolCallsProblem,
 } from './expectations.js'
 
-/** What the constructor of {@link Conversation} takes beside the flow: the engine's options among it. */
+/** The options of {@link Conversation}, including those of the engine. */
 export interface ConversationOptions extends ConversationWorldOptions {
   /** The `config` of the session's first turn. Default: none. */
   readonly config?: JsonObject
-  /** The principal that says everything. Default: none. */
+  /** The principal of every turn. Default: none. */
   readonly owner?: string
 }
 
-/** What `say` takes beside the text, for this turn alone. */
+/** What `say` takes with the text, for this turn only. */
 export type SayInput = Partial<Omit<FlowRunInput, 'flowName' | 'userMessage'>>
 
 /**
- * A conversation with one flow, over a model that plays a script, a clock that a test moves, and a store that fails on
- * request. `say` and `close` wait; everything that begins with `expect` looks at the last turn, answers at once and can
- * be chained.
+ * A conversation with one flow, over a model that follows a script, a clock that a test moves, and a store that fails on
+ * request. `say` and `close` are asynchronous; everything that begins with `expect` checks the last turn synchronously and
+ * can be chained.
  *
- * A turn that failed must be expected with `expectError` before the next `say` or `close`; a model or a tool that was
- * asked for what the test did not write down fails the `say` itself.
+ * A turn that failed must be expected with `expectError` before the next `say` or `close`. If a model or a tool is called
+ * in a way that the test did not prepare, the `say` itself fails.
  *
  * @example
  * ```ts
@@ -75,7 +75,7 @@ export type SayInput = Partial<Omit<FlowRunInput, 'flowName' | 'userMessage'>>
  * ```
  */
 export class Conversation implements AsyncDisposable {
-  /** The session that the next `say` goes on with; empty before the first. Set it to go on in another one. */
+  /** The session of the next `say`; empty before the first. Set it to continue in another one. */
   sessionId = ''
   readonly #flow: FlowConstructor
   readonly #options: ConversationOptions
@@ -89,31 +89,31 @@ export class Conversation implements AsyncDisposable {
   constructor(flow: FlowConstructor, options: ConversationOptions = {}) {
     this.#flow = flow
     this.#options = options
-    this.#world = new ConversationWorld(flow, options)
+    this.#world = new ConversationWorld(flow, worldOptions(options))
     this.#record = new ConversationRecord(flow.id)
   }
 
-  /** The model that plays the script. */
+  /** The model that follows the script. */
   get model(): ScriptedModel {
     return this.#world.model
   }
 
-  /** The stand-ins for tools, with their calls. */
+  /** The doubles for tools, with their calls. */
   get tools(): ToolDoubles {
     return this.#world.tools
   }
 
-  /** The time. */
+  /** The clock. */
   get clock(): VirtualClock {
     return this.#world.clock
   }
 
-  /** The store in use, for faults and the journal: a new one after each `restart`. Open the conversation first. */
+  /** The current store, for faults and the journal: a new one after each `restart`. Open the conversation first. */
   get store(): FakeSessionStore {
     return this.#opened().store
   }
 
-  /** The engine in use: a new one after each `restart`. Open the conversation first. */
+  /** The current engine: a new one after each `restart`. Open the conversation first. */
   get engine(): FlowEngine {
     return this.#opened().engine
   }
@@ -124,7 +124,7 @@ export class Conversation implements AsyncDisposable {
   }
 
   /** The tool calls that the model made in the last turn. */
-  get toolCalls(): readonly MadeToolCall[] {
+  get toolCalls(): readonly ConversationToolCall[] {
     return toolCallsOf(this.#record.last('toolCalls'))
   }
 
@@ -136,9 +136,9 @@ export class Conversation implements AsyncDisposable {
   }
 
   /**
-   * Says something, and waits for the reply. A turn that fails resolves too; expect it with {@link expectError}.
+   * Sends a message, and waits for the reply. A turn that fails resolves too; expect it with {@link expectError}.
    *
-   * @throws `ExpectationError` (rejects) where the script or a double does not fit, or an earlier turn failed unexpectedly.
+   * @throws `ExpectationError` (rejects) if the script or a double does not fit, or an earlier turn failed unexpectedly.
    */
   async say(text: string, input: SayInput = {}): Promise<ConversationReply> {
     this.#begin({ by: 'say', text })
@@ -154,10 +154,10 @@ export class Conversation implements AsyncDisposable {
   }
 
   /**
-   * Says something, and reads the turn piece by piece. It begins when the first piece is asked for. Models that stream,
-   * stream. After the last piece, expectations look at this turn as they do after {@link say}.
+   * Sends a message, and reads the turn event by event. The turn begins when the first event is read. Models that can
+   * stream do so. After the last event, expectations check this turn as they do after {@link say}.
    *
-   * @throws `ExpectationError` where an earlier turn failed unexpectedly, or is under way.
+   * @throws `ExpectationError` if an earlier turn failed unexpectedly, or is under way.
    * @example
    * ```ts
    * const stream = conversation.stream('Hello')
@@ -200,13 +200,13 @@ export class Conversation implements AsyncDisposable {
     return this.#expect(replyProblem(this.#record.last('expectReply'), expected))
   }
 
-  /** Expects the step that the next turn goes on in: a class or its ID. */
+  /** Expects the current step: a class or its ID. */
   expectStep(step: StepConstructor | string): this {
     return this.#expect(stepProblem(this.#record.last('expectStep').document, step, this.#world.steps))
   }
 
   /**
-   * Expects some of a step's stored state: `undefined` for what must not be there, a RegExp for a part of a text.
+   * Expects part of a step's stored state: `undefined` for a property that must be missing, a RegExp for a part of a text.
    *
    * @example
    * ```ts
@@ -227,29 +227,29 @@ export class Conversation implements AsyncDisposable {
     return this.#expect(toolCallsProblem(this.#record.last('expectToolCalls'), calls))
   }
 
-  /** Expects what the model was told in the turn, in the last request or the one that `call` names. */
-  expectAsked(asked: AskedExpectation): this {
+  /** Expects the request that the model received in the turn: the last one, or the one that `call` selects. */
+  expectAsked(asked: ExpectedRequest): this {
     const requests = requestsOf(this.#record.last('expectAsked'))
     this.#record.checked(() => checkAsked(requests, asked))
     return this
   }
 
-  /** Expects that the turn failed, with this code, and with this text: the whole one, or a RegExp for a part. */
+  /** Expects that the turn failed with this code, and with this text: the whole text, or a RegExp for a part. */
   expectError(code: FlowErrorCode, message?: string | RegExp): this {
     this.#record.check(errorProblem(this.#record.last('expectError'), code, message))
     this.#record.unexpected = false
     return this
   }
 
-  /** Moves the time on by `ms` milliseconds. A `say` that waits for no more than a delay of the script needs none. */
+  /** Advances the clock by `ms` milliseconds. A `say` that only waits for a delay of the script does not need it. */
   advance(ms: number): Promise<void> {
     return this.#world.advance(ms)
   }
 
-  /** Ends the engine and its connections, and makes new ones over the same data, as a new process would. */
+  /** Closes the engine and its connections, and makes new ones over the same data, as a new process would. */
   async restart(): Promise<this> {
     this.#record.requireOpen('restart')
-    // A process that ends does not ask whether its connections closed well.
+    // A process that ends does not check whether its connections closed well.
     await this.#world.stop().catch(() => undefined)
     await this.#world.open()
     this.#restarted = this.#record.turns.length > 0
@@ -257,9 +257,9 @@ export class Conversation implements AsyncDisposable {
   }
 
   /**
-   * Another conversation that goes on where this one stands, with a copy of the session: two endings of one beginning.
+   * Another conversation that continues from this point, with a copy of the session: to test two endings of one beginning.
    *
-   * @param options - What is different from now on. Default: nothing; scripts go on where they stand, the clock with
+   * @param options - What differs from now on. Default: nothing; scripts continue from their current reply, the clock from
    * the same time.
    */
   async fork(options: ConversationOptions = {}): Promise<Conversation> {
@@ -267,7 +267,7 @@ export class Conversation implements AsyncDisposable {
     const { script: _script, tools: _tools, clock: _clock, ...inherited } = this.#options
     const changed = { ...inherited, ...options }
     const fork = new Conversation(this.#flow, changed)
-    fork.#world = new ConversationWorld(this.#flow, changed, this.#world)
+    fork.#world = new ConversationWorld(this.#flow, worldOptions(changed), this.#world)
     fork.#record.turns.push(...this.#record.turns)
     const { inner } = await fork.#world.open()
     const document = await this.#world.load(this.sessionId)
@@ -277,7 +277,7 @@ export class Conversation implements AsyncDisposable {
     return fork
   }
 
-  /** The session as it is stored now. Reads past the faults and the journal of `store`. */
+  /** The session as it is stored now, read without the faults and the journal of `store`. */
   async document(): Promise<SessionDocument> {
     this.#record.requireOpen('document')
     const document = await this.#world.load(this.sessionId)
@@ -286,14 +286,14 @@ export class Conversation implements AsyncDisposable {
     return document
   }
 
-  /** The conversation so far as Markdown: the same for the same conversation, whatever its IDs and times were. */
+  /** The conversation so far as Markdown: the same for the same conversation, with any IDs and times. */
   transcript(): string {
     return this.#record.transcript()
   }
 
   /**
-   * Stops a stream that was not read to its end, closes the engine, and fails where something is left: a failed turn that
-   * nobody expected, replies of the script, results of a double, a double that no step offered, a fault that never struck.
+   * Stops a stream that was not read to its end, closes the engine, and fails if something is left: a failed turn that
+   * was not expected, replies of the script, results of a double, a double that no step offered, a fault that never struck.
    *
    * @throws `ExpectationError` (rejects)
    */
@@ -355,7 +355,7 @@ export class Conversation implements AsyncDisposable {
     this.#world.answerFreely()
   }
 
-  /** A turn is over: remembers it, and fails where the script or a double did not fit. */
+  /** A turn is over: remembers it, and fails if the script or a double did not fit. */
   async #settle(said: string, end: TurnEnd): Promise<void> {
     try {
       const turn = await this.#world.turnOf(said, end, this.sessionId)
@@ -385,4 +385,9 @@ export class Conversation implements AsyncDisposable {
 
 function requestsOf({ events }: ConversationTurn): RecordedRequest[] {
   return events.flatMap((event) => (event.kind === 'asked' ? [event.call.request] : []))
+}
+
+/** The options without those of the turns, which the engine would refuse. */
+function worldOptions({ config: _config, owner: _owner, ...options }: ConversationOptions): ConversationWorldOptions {
+  return options
 }

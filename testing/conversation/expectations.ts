@@ -1,6 +1,6 @@
 /**
  * Whether the last turn of a conversation is what a test expects. Each check answers with the problem in words, or
- * nothing; failing is the conversation's business.
+ * nothing; the conversation throws.
  */
 import {
   End,
@@ -10,7 +10,7 @@ import {
   type ToolOptions,
 } from '../../src/index.js'
 import { count, differences, fits, list, show } from '../expectations/expectation-error.js'
-import { type ConversationTurn, type MadeToolCall, toolCallsOf } from './conversation-turn.js'
+import { type ConversationToolCall, type ConversationTurn, toolCallsOf } from './conversation-turn.js'
 
 /** A Standard Schema (Zod, Valibot, ArkType). */
 export type ReplySchema = NonNullable<ToolOptions['input']>
@@ -34,7 +34,7 @@ export type ExpectedToolCall =
       readonly name: string
       /** Some of the arguments, as the model wrote them. */
       readonly input?: unknown
-      /** Some of what the model was told; a text may be a RegExp. */
+      /** Part of the request that the model received; a text may be a RegExp. */
       readonly output?: unknown
       /** Whether the call was refused or failed. */
       readonly isError?: boolean
@@ -47,12 +47,12 @@ export interface Problem {
   readonly actual?: unknown
 }
 
-/** The problem of a turn that failed and should not have. */
+/** The problem of a turn that failed unexpectedly. */
 export function failureOf({ said, reply }: ConversationTurn): Problem | undefined {
   if (reply.success) return undefined
   const cause: unknown = reply.error?.cause
-  const isTold = cause === undefined || (cause instanceof Error && cause.message === reply.message)
-  const why = isTold ? '' : `\n  cause: ${show(cause, 1000)}`
+  const isShown = cause === undefined || (cause instanceof Error && cause.message === reply.message)
+  const why = isShown ? '' : `\n  cause: ${show(cause, 1000)}`
   return {
     text: `The turn ${show(said, 60)} failed with ${reply.error?.code ?? 'no code'}: ${reply.message}${why}`,
   }
@@ -65,9 +65,9 @@ export function replyProblem(turn: ConversationTurn, expected: string | RegExp |
   const { message } = turn.reply
   if (typeof expected !== 'string' && !(expected instanceof RegExp)) return schemaProblem(expected, message)
   if (fits(expected, message)) return undefined
-  const wanted = typeof expected === 'string' ? show(expected, 1000) : `one that matches ${expected}`
+  const wanted = typeof expected === 'string' ? `the reply ${show(expected, 1000)}` : `a reply that matches ${expected}`
   return {
-    text: `Expected the reply ${wanted}\n  but it was ${show(message, 1000)}`,
+    text: `Expected ${wanted}\n  but it was ${show(message, 1000)}`,
     expected: typeof expected === 'string' ? expected : undefined,
     actual: message,
   }
@@ -78,11 +78,11 @@ function schemaProblem(schema: ReplySchema, message: string): Problem | undefine
   try {
     value = JSON.parse(message)
   } catch {
-    return { text: `Expected a reply of JSON, and it was ${show(message, 1000)}` }
+    return { text: `Expected a JSON reply, but it was ${show(message, 1000)}` }
   }
   const result = schema['~standard'].validate(value)
   if (result instanceof Promise) {
-    // What it rejects with is no error of anybody's.
+    // Its rejection must not become an unhandled one.
     result.catch(() => undefined)
     return { text: 'The schema of the reply validates asynchronously; use one that answers at once.' }
   }
@@ -94,7 +94,7 @@ function schemaProblem(schema: ReplySchema, message: string): Problem | undefine
   return { text: `The reply does not fit the schema:\n${issues.join('\n')}\n  it was ${show(message, 1000)}` }
 }
 
-/** The step that the next turn goes on in. */
+/** The current step. */
 export function stepProblem(
   document: SessionDocument | undefined,
   expected: StepConstructor | string,
@@ -105,8 +105,8 @@ export function stepProblem(
   if (actual === id) return undefined
   const steps = new Set([...known, End.id])
   const unknown = steps.has(id) ? '' : `\n  The flow has no step '${id}'; its steps: ${list(steps)}.`
-  const at = actual === undefined ? 'nothing is stored yet' : `the conversation is at '${actual}'`
-  return { text: `Expected the conversation to be at step '${id}', and ${at}.${unknown}`, expected: id, actual }
+  const at = actual === undefined ? 'nothing is stored yet' : `it is at '${actual}'`
+  return { text: `Expected the conversation to be at step '${id}', but ${at}.${unknown}`, expected: id, actual }
 }
 
 /** Some of a step's state. */
@@ -119,7 +119,7 @@ export function stateProblem(
   const state = Object.hasOwn(steps, step.id) ? steps[step.id]?.state : undefined
   if (state === undefined) {
     return {
-      text: `Expected state of step '${step.id}', and none is stored. Steps with state: ${list(Object.keys(steps))}.`,
+      text: `Expected state of step '${step.id}', but none is stored. Steps with state: ${list(Object.keys(steps))}.`,
     }
   }
   const differing = differences(expected, state)
@@ -131,7 +131,7 @@ export function stateProblem(
   }
 }
 
-/** Whether the conversation reached its end. */
+/** Whether the conversation is completed. */
 export function completedProblem(turn: ConversationTurn): Problem | undefined {
   const failure = failureOf(turn)
   if (failure !== undefined) return failure
@@ -150,7 +150,7 @@ export function toolCallsProblem(turn: ConversationTurn, expected: readonly Expe
   const wanted = expected.map((call) => (typeof call === 'string' ? { name: call } : call))
   const differing =
     calls.length === wanted.length
-      ? wanted.flatMap((call, index) => callDifferences(call, calls[index] as MadeToolCall, index + 1))
+      ? wanted.flatMap((call, index) => callDifferences(call, calls[index] as ConversationToolCall, index + 1))
       : [`expected ${count(wanted.length, 'call')}, got ${calls.length}`]
   if (differing.length === 0) return undefined
   const made = calls.map((call, index) => `  ${index + 1}. ${shownCall(call)}`)
@@ -163,7 +163,7 @@ export function toolCallsProblem(turn: ConversationTurn, expected: readonly Expe
 
 function callDifferences(
   wanted: Exclude<ExpectedToolCall, string>,
-  { name, input, output, isError }: MadeToolCall,
+  { name, input, output, isError }: ConversationToolCall,
   number: number,
 ): string[] {
   const path = `call ${number}`
@@ -175,7 +175,7 @@ function callDifferences(
   ]
 }
 
-function shownCall({ name, input, output, isError }: MadeToolCall): string {
+function shownCall({ name, input, output, isError }: ConversationToolCall): string {
   return `${name} ${show(input)}${output === undefined ? '' : `${isError ? ' failed: ' : ' = '}${show(output)}`}`
 }
 
@@ -187,18 +187,18 @@ export function errorProblem(
 ): Problem | undefined {
   const { error } = reply
   if (error === undefined) {
-    return { text: `Expected the turn ${show(said, 60)} to fail with ${code}, and it did not.` }
+    return { text: `Expected the turn ${show(said, 60)} to fail with ${code}, but it succeeded.` }
   }
   if (error.code !== code) {
     return {
-      text: `Expected the turn to fail with ${code}, and it failed with ${error.code}: ${reply.message}`,
+      text: `Expected the turn to fail with ${code}, but it failed with ${error.code}: ${reply.message}`,
       expected: code,
       actual: error.code,
     }
   }
   if (message === undefined || fits(message, reply.message)) return undefined
   return {
-    text: `The turn failed with ${code}, as expected, and not with this text: ${show(message)}\n  but ${show(reply.message, 1000)}`,
+    text: `The turn failed with ${code}, as expected, but not with this text: ${show(message)}\n  but ${show(reply.message, 1000)}`,
     expected: message,
     actual: reply.message,
   }

@@ -5,7 +5,7 @@ import { Flow, go, LogicStep, MemorySessionStore, type SessionDocument, stay, to
 import { AskName, Confirm, capture, Onboarding } from '../contract/onboarding.js'
 import { Conversation } from './conversation.js'
 
-/** A flow that forgets what it was told. */
+/** A flow that does not keep its state. */
 class Forgetful extends AskName {
   override tools() {
     const execute = () => go(Confirm)
@@ -17,7 +17,7 @@ class ForgetfulOnboarding extends Onboarding {
     return [Forgetful, Confirm]
   }
 }
-/** A flow whose tool never lets go. */
+/** A flow whose tool never ends. */
 class Stuck extends AskName {
   override tools() {
     const execute = () => stay('Again, please.')
@@ -95,19 +95,19 @@ describe('expectReply', () => {
     `)
   })
 
-  test('tells of a part that is not in it, and of a reply that is no JSON', async () => {
+  test('reports a part that is not in it, and a reply that is not valid JSON', async () => {
     const first = await afterHello()
     expect(await problemOf(first, () => first.expectReply(/who/i))).toMatchInlineSnapshot(`
-      "ExpectationError: Expected the reply one that matches /who/i
+      "ExpectationError: Expected a reply that matches /who/i
         but it was "What is your name?""
     `)
     const second = await afterHello()
     expect(await problemOf(second, () => second.expectReply(z.object({})))).toMatchInlineSnapshot(
-      `"ExpectationError: Expected a reply of JSON, and it was "What is your name?""`,
+      `"ExpectationError: Expected a JSON reply, but it was "What is your name?""`,
     )
   })
 
-  test('tells where JSON does not fit a schema', async () => {
+  test('names the place where JSON does not fit a schema', async () => {
     const conversation = await afterHello(['{"tables":[{"seats":"two"}]}'])
     const schema = z.object({ tables: z.array(z.object({ seats: z.number() })) })
     expect(await problemOf(conversation, () => conversation.expectReply(schema))).toMatchInlineSnapshot(`
@@ -123,7 +123,7 @@ describe('expectReply', () => {
     expect(await problemOf(conversation, () => conversation.expectReply(later))).toContain('answers at once')
   })
 
-  test('of a turn that failed tells why it failed', async () => {
+  test('reports why the turn failed', async () => {
     const conversation = new Conversation(Crashing)
     await conversation.say('Hello')
     expect(await problemOf(conversation, () => conversation.expectReply('Hello.'))).toMatchInlineSnapshot(`
@@ -137,14 +137,14 @@ describe('expectStep', () => {
     const conversation = new Conversation(StuckOnboarding, { script: [capture('Ada Lovelace'), 'Hm.'] })
     await conversation.say('Ada Lovelace')
     expect(await problemOf(conversation, () => conversation.expectStep(Confirm))).toMatchInlineSnapshot(
-      `"ExpectationError: Expected the conversation to be at step 'Confirm', and the conversation is at 'AskName'."`,
+      `"ExpectationError: Expected the conversation to be at step 'Confirm', but it is at 'AskName'."`,
     )
   })
 
-  test('tells of a step that the flow does not have', async () => {
+  test('reports a step that the flow does not have', async () => {
     const conversation = await afterHello()
     expect(await problemOf(conversation, () => conversation.expectStep('AskNmae'))).toMatchInlineSnapshot(`
-      "ExpectationError: Expected the conversation to be at step 'AskNmae', and the conversation is at 'AskName'.
+      "ExpectationError: Expected the conversation to be at step 'AskNmae', but it is at 'AskName'.
         The flow has no step 'AskNmae'; its steps: AskName, Confirm, End."
     `)
   })
@@ -158,7 +158,7 @@ describe('expectStep', () => {
     await conversation.say('Hello')
     await conversation.say('Ada Lovelace')
     expect(await problemOf(conversation, () => conversation.expectStep('End'))).toMatchInlineSnapshot(
-      `"ExpectationError: Expected the conversation to be at step 'End', and the conversation is at 'AskName'."`,
+      `"ExpectationError: Expected the conversation to be at step 'End', but it is at 'AskName'."`,
     )
   })
 })
@@ -176,7 +176,7 @@ describe('expectState', () => {
     `)
   })
 
-  test('tells of what should not be there, and of lists of another length', async () => {
+  test('reports unexpected properties, and lists of another length', async () => {
     const conversation = new Conversation(Onboarding, { script: [capture('Ada Lovelace')] })
     await conversation.say('Ada Lovelace')
     expect(
@@ -188,16 +188,16 @@ describe('expectState', () => {
     `)
   })
 
-  test('tells which steps have state', async () => {
+  test('lists the steps with state', async () => {
     const conversation = await afterHello()
     expect(await problemOf(conversation, () => conversation.expectState(Confirm, {}))).toMatchInlineSnapshot(
-      `"ExpectationError: Expected state of step 'Confirm', and none is stored. Steps with state: AskName."`,
+      `"ExpectationError: Expected state of step 'Confirm', but none is stored. Steps with state: AskName."`,
     )
   })
 })
 
 describe('expectCompleted', () => {
-  test('tells where the conversation is instead', async () => {
+  test('names the current step', async () => {
     const conversation = await afterHello()
     expect(await problemOf(conversation, () => conversation.expectCompleted())).toMatchInlineSnapshot(
       `"ExpectationError: Expected the conversation to be completed. The reply said completed: false, and the session is stored as 'running' at step 'AskName'."`,
@@ -215,7 +215,7 @@ describe('expectCompleted', () => {
     )
   })
 
-  test('of a turn that failed tells why, though a failure is "completed"', async () => {
+  test('reports why the turn failed, although a failure is "completed"', async () => {
     const conversation = new Conversation(Crashing)
     await conversation.say('Hello')
     expect(await problemOf(conversation, () => conversation.expectCompleted())).toContain('out of paper')
@@ -229,7 +229,7 @@ describe('expectToolCalls', () => {
     return conversation
   }
 
-  test('lists the calls where there are more or fewer', async () => {
+  test('lists the calls if there are more or fewer', async () => {
     const conversation = await afterCalls()
     expect(await problemOf(conversation, () => conversation.expectToolCalls([]))).toMatchInlineSnapshot(`
       "ExpectationError: The tool calls of the turn are not what was expected:
@@ -240,7 +240,7 @@ describe('expectToolCalls', () => {
     `)
   })
 
-  test('lists the calls where one is another', async () => {
+  test('lists the calls if one differs', async () => {
     const conversation = await afterCalls()
     const expected = [{ name: 'capture_name', input: { name: 'Bo' } }, 'forget_name']
     expect(await problemOf(conversation, () => conversation.expectToolCalls(expected))).toMatchInlineSnapshot(`
@@ -253,7 +253,7 @@ describe('expectToolCalls', () => {
     `)
   })
 
-  test('tells of a result that is another', async () => {
+  test('reports another result', async () => {
     const conversation = await afterCalls()
     const expected = [
       { name: 'capture_name', isError: true },
@@ -266,42 +266,42 @@ describe('expectToolCalls', () => {
 })
 
 describe('expectAsked', () => {
-  test('tells what the model was told', async () => {
+  test('shows the request that the model received', async () => {
     const conversation = await afterHello()
     expect(
       await problemOf(conversation, () => conversation.expectAsked({ system: /phone number/ })),
     ).toMatchInlineSnapshot(`
-      "ExpectationError: The model was not told what was expected: flow 'Onboarding', step 'AskName', turn 1, call 1 of the turn.
+      "ExpectationError: The model did not receive what was expected: flow 'Onboarding', step 'AskName', turn 1, call 1 of the turn.
         system: expected /phone number/, got "Ask for the full name, then call capture_name.""
     `)
   })
 })
 
 describe('expectError', () => {
-  test('tells of a turn that did not fail', async () => {
+  test('reports a turn that did not fail', async () => {
     const conversation = await afterHello()
     expect(await problemOf(conversation, () => conversation.expectError('TOOL_ERROR'))).toMatchInlineSnapshot(
-      `"ExpectationError: Expected the turn "Hello" to fail with TOOL_ERROR, and it did not."`,
+      `"ExpectationError: Expected the turn "Hello" to fail with TOOL_ERROR, but it succeeded."`,
     )
   })
 
-  test('tells of another failure, and of another text', async () => {
+  test('reports another failure, and another text', async () => {
     const first = new Conversation(Crashing)
     await first.say('Hello')
     expect(await problemOf(first, () => first.expectError('TOOL_ERROR'))).toMatchInlineSnapshot(
-      `"ExpectationError: Expected the turn to fail with TOOL_ERROR, and it failed with FLOW_ERROR: out of paper"`,
+      `"ExpectationError: Expected the turn to fail with TOOL_ERROR, but it failed with FLOW_ERROR: out of paper"`,
     )
     const second = new Conversation(Crashing)
     await second.say('Hello')
     expect(await problemOf(second, () => second.expectError('FLOW_ERROR', 'out of ink'))).toMatchInlineSnapshot(`
-      "ExpectationError: The turn failed with FLOW_ERROR, as expected, and not with this text: "out of ink"
+      "ExpectationError: The turn failed with FLOW_ERROR, as expected, but not with this text: "out of ink"
         but "out of paper""
     `)
   })
 })
 
-describe('a failed turn that nobody expected', () => {
-  test('is told at the next say', async () => {
+describe('a failed turn that was not expected', () => {
+  test('is reported at the next say', async () => {
     const conversation = new Conversation(Crashing)
     await conversation.say('Hello')
     expect(await problemOf(conversation, () => conversation.say('Hello?'))).toMatchInlineSnapshot(`
@@ -310,7 +310,7 @@ describe('a failed turn that nobody expected', () => {
     `)
   })
 
-  test('is told at close, with the doubles that no step offered', async () => {
+  test('is reported at close, with the doubles that no step offered', async () => {
     const conversation = new Conversation(Crashing, { tools: { print: 'Printed.' } })
     await conversation.say('Hello')
     await expect(conversation.close()).rejects.toThrow(
@@ -318,7 +318,7 @@ describe('a failed turn that nobody expected', () => {
     )
   })
 
-  test('tells the cause that the engine keeps to itself', async () => {
+  test('shows the cause that the engine does not send to clients', async () => {
     const conversation = new Conversation(Onboarding, { script: [new Error('overloaded')] })
     await conversation.say('Hello')
     expect(await problemOf(conversation, () => conversation.say('Hello?'))).toMatchInlineSnapshot(`
@@ -367,7 +367,7 @@ describe('a script that does not fit', () => {
     await expect(conversation.close()).rejects.toThrow('The script of the model was not used up: 1 reply of 2 left')
   })
 
-  test('fails the say with what a function of it threw, as it is', async () => {
+  test('fails the say with what a function of it threw, unchanged', async () => {
     const failed = new Error('expected the prompt to be short')
     const conversation = new Conversation(Onboarding, {
       script: () => {
@@ -387,7 +387,7 @@ describe('a script that does not fit', () => {
 })
 
 describe('a broken engine', () => {
-  test('that runs a turn twice is told of by the script', async () => {
+  test('that runs a turn twice is found by the script', async () => {
     const conversation = new Conversation(Onboarding, {
       script: ['What is your name?'],
       onEngine: (engine) => {
@@ -400,7 +400,7 @@ describe('a broken engine', () => {
     )
   })
 
-  test('that answers and stores nothing is told of by the step', async () => {
+  test('that answers and stores nothing is found by the step', async () => {
     const conversation = new Conversation(Onboarding, {
       onEngine: (engine) => {
         const response = { success: true, completed: false, message: 'Hello.', session: 'a', contentType: 'text/plain' }
@@ -410,12 +410,12 @@ describe('a broken engine', () => {
     await conversation.say('Hello')
     conversation.expectReply('Hello.')
     expect(await problemOf(conversation, () => conversation.expectStep(AskName))).toMatchInlineSnapshot(`
-      "ExpectationError: Expected the conversation to be at step 'AskName', and nothing is stored yet.
+      "ExpectationError: Expected the conversation to be at step 'AskName', but nothing is stored yet.
         The flow has no step 'AskName'; its steps: End."
     `)
   })
 
-  test('or flow, that asks the model without its prompt is told of by what the model was told', async () => {
+  test('or flow, that calls the model without its prompt is found by the request', async () => {
     class Silent extends AskName {
       override prompt() {
         return ''
@@ -434,7 +434,7 @@ describe('a broken engine', () => {
   })
 })
 
-describe('close tells of', () => {
+describe('close reports', () => {
   test('a double that no step offered', async () => {
     const conversation = new Conversation(Onboarding, { script: ['Hello.'], tools: { captur_name: 1 } })
     await conversation.say('Hello')
@@ -499,14 +499,14 @@ describe('out of turn', () => {
     },
   )
 
-  test('a document that nobody stored is told of', async () => {
+  test('a missing document is reported', async () => {
     const conversation = new Conversation(Onboarding)
     await expect(conversation.document()).rejects.toThrow("Nothing is stored under the session ID ''.")
     await conversation.close()
   })
 })
 
-test('a store that cannot be read after a turn is told of where the document is asked for', async () => {
+test('a store that cannot be read after a turn is reported when the document is read', async () => {
   const store = new MemorySessionStore()
   const conversation = new Conversation(Onboarding, { script: ['Hello.'], createStore: () => store })
   await conversation.open()

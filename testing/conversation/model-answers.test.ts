@@ -26,7 +26,7 @@ test.each([
   [
     'a part that is missing',
     { parts: [undefined] },
-    'It answered with a part that is no text, no reasoning and no tool call.',
+    'It answered with a part that is not a text, a reasoning or a tool call.',
   ],
   ['nothing', undefined, 'It answered without a list of parts.'],
 ])('%s fails with the sentence of the engine', async (_what, answer, sentence) => {

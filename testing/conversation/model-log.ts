@@ -1,6 +1,5 @@
 /**
- * What models were asked in a conversation, and what they answered: any provider, watched from outside. It changes
- * nothing.
+ * The requests that models received in a conversation, and their answers: it wraps any provider, and changes nothing.
  */
 import type {
   ModelProviderAdapter,
@@ -15,13 +14,13 @@ import type { ReadingGate } from './reading-gate.js'
 /** One call of a model. */
 export interface LoggedCall {
   readonly request: RecordedRequest
-  /** Absent where the call failed. */
+  /** Absent if the call failed. */
   response?: ModelResponse
 }
 
 /**
- * The same provider; `log` is told of each call when it begins, and again when it is answered. What it answers waits at
- * the gate.
+ * The same provider; `log` receives each call when it begins, and again when it has an answer. The answer waits at the
+ * gate.
  */
 export function watchProvider(
   provider: ModelProviderAdapter,
@@ -60,7 +59,7 @@ export function watchProvider(
           const { value: part, done } = await iterator.next()
           if (done === true) return
           if (part.type === 'finish') answered(call, part.response)
-          // Whoever reads has this piece, and has not asked for the next one yet.
+          // The reader has this event, and has not asked for the next one yet.
           if (part.type === 'text-delta' && part.text !== '') gate.shut()
           yield part
         }

@@ -29,7 +29,7 @@ function laterPiece(): { promise: Promise<string>; resolve(piece: string): void;
 
 const settle = () => new Promise<void>((resolve) => setTimeout(resolve, 0))
 
-test('stands open, unless a turn is read by hand', async () => {
+test('is open, unless a turn is read event by event', async () => {
   const gate = new ReadingGate()
   gate.shut()
   expect(gate.isOpen).toBe(true)
@@ -59,7 +59,7 @@ test('is open while a piece is waited for, until somebody answers', async () => 
   expect([second.passed, gate.isOpen]).toEqual([false, false])
 })
 
-test('closes when the piece is there, whoever made it, also one that failed', async () => {
+test('closes when the event is there, whatever made it, even a failure', async () => {
   const gate = new ReadingGate()
   gate.begin()
   const piece = laterPiece()
@@ -79,7 +79,7 @@ test('stays closed for a piece that is there already', async () => {
   expect(waiter.passed).toBe(false)
 })
 
-test('is left where the signal fires', async () => {
+test('rejects if the signal fires', async () => {
   const gate = new ReadingGate()
   gate.begin()
   const controller = new AbortController()

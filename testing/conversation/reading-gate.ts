@@ -1,10 +1,10 @@
 /**
- * Has models answer only while somebody reads. An engine runs ahead of its reader, as far as its buffer goes, so that a
- * short turn would be over before a test had read its first word; behind this gate nothing is said that was not asked
- * for. Who reads, and what, is decided elsewhere.
+ * Makes models answer only while a test reads. An engine runs ahead of its reader, as far as its buffer allows, so a
+ * short turn would end before a test had read its first word. Behind this gate a model says nothing that the test has
+ * not asked for. `conversation/conversation-world.ts` opens and shuts it.
  */
 
-/** A gate that stands open, unless a turn is read by hand. */
+/** A gate that is open, unless a turn is read event by event. */
 export class ReadingGate {
   #byHand = false
   #isOpen = true
@@ -14,21 +14,21 @@ export class ReadingGate {
     return this.#isOpen
   }
 
-  /** From now on the gate opens only while something is read. */
+  /** From now on the gate opens only while the test reads. */
   begin(): void {
     this.#byHand = true
     this.#isOpen = false
   }
 
-  /** From now on the gate stands open. */
+  /** From now on the gate is open. */
   end(): void {
     this.#byHand = false
     this.#open()
   }
 
   /**
-   * Waits for a piece that is read; the gate is open until it is there, or {@link shut} is called. Where a piece waits to
-   * be read already, it is there before anybody gets through.
+   * Waits for an event; the gate is open until it is there, or {@link shut} is called. If an event is buffered already, it
+   * arrives before any model passes.
    */
   read<T>(piece: Promise<T>): Promise<T> {
     const arrive = (): void => this.shut()
@@ -37,12 +37,12 @@ export class ReadingGate {
     return piece
   }
 
-  /** Closes the gate until the next piece is read. */
+  /** Closes the gate until the test reads the next event. */
   shut(): void {
     if (this.#byHand) this.#isOpen = false
   }
 
-  /** Waits until somebody reads; rejects where `signal` fires before. */
+  /** Waits until the test reads; rejects if `signal` fires before. */
   async pass(signal: AbortSignal): Promise<void> {
     while (!this.#isOpen) {
       signal.throwIfAborted()

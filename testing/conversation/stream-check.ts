@@ -1,22 +1,22 @@
-/** Holds the pieces of a streamed turn to what a stream promises. Reading them is done elsewhere. */
+/** Checks the events of a streamed turn against what a stream promises. */
 import type { FlowStreamEvent } from '../../src/index.js'
 import { show } from '../expectations/expectation-error.js'
 
-/** The pieces of one turn so far. */
+/** The events of one turn so far. */
 export class StreamCheck {
   readonly events: FlowStreamEvent[] = []
   /** The text since the last reset. */
   text = ''
-  /** The session that the stream told of; empty before. */
+  /** The session of the stream; empty before its event. */
   session = ''
 
-  /** Takes a piece; answers with what it breaks, in words. */
+  /** Takes an event; returns what is wrong with it, if anything is. */
   see(event: FlowStreamEvent): string | undefined {
     const isFirst = this.events.length === 0
     this.events.push(event)
     switch (event.type) {
       case 'session':
-        if (!isFirst) return `The stream told of its session after other pieces: ${this.pieces}.`
+        if (!isFirst) return `The session was not the first event of the stream: ${this.pieces}.`
         this.session = event.session
         return undefined
       case 'text-delta':
@@ -28,7 +28,7 @@ export class StreamCheck {
       case 'result': {
         const { message, session } = event.response
         if (this.session !== session)
-          return `The stream told of session ${show(this.session)}, and its result is of ${show(session)}.`
+          return `The stream is of session ${show(this.session)}, but its result is of session ${show(session)}.`
         if (this.text === '' || this.text === message) return undefined
         return `The texts of the stream since its last reset, joined, are not the message of its result:\n  ${show(this.text, 1000)}\n  ${show(message, 1000)}`
       }
@@ -37,7 +37,7 @@ export class StreamCheck {
     }
   }
 
-  /** The types of the pieces, in order; those of one type that came one after the other are counted. */
+  /** The types of the events, in order; equal types in a row are counted. */
   get pieces(): string {
     const runs: { readonly type: string; length: number }[] = []
     for (const { type } of this.events) {

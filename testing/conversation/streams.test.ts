@@ -1,4 +1,4 @@
-/** A turn that is read piece by piece: what it tells, that it stands still between two pieces, and how it is stopped. */
+/** A turn that is read event by event: its events, that it stands still between two of them, and how it is stopped. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import {
@@ -87,7 +87,7 @@ describe('a streamed turn', () => {
     expect(streamed.transcript()).toBe(whole.transcript())
   })
 
-  test('is read by a loop, too, and tells of tools, and of text that does not count', async () => {
+  test('is read by a loop, too, with its tools, and with text that does not count', async () => {
     await using conversation = new Conversation(Onboarding, {
       script: [{ text: 'One moment.', ...capture('Ada') }, { text: 'And the', cutAfter: 1 }, 'And the last name?'],
     })
@@ -146,7 +146,7 @@ describe('a streamed turn', () => {
     conversation.expectReply('For 4.').expectAsked({ output: { required: ['guests'] } })
   })
 
-  test('has input of its own', async () => {
+  test('has its own input', async () => {
     await using conversation = new Conversation(Parrot, { owner: 'ada' })
     await conversation.stream('Hi', { config: { language: 'en' } }).reply()
     const { owner, flow } = await conversation.document()
@@ -184,7 +184,7 @@ describe('between two pieces', () => {
     expect(conversation.clock.pending).toBe(0)
   })
 
-  test('a model that stands still is given up when its time is over, and asked again', async () => {
+  test('a model that stalls is aborted when its time is over, and tried again', async () => {
     await using conversation = new Conversation(Onboarding, {
       script: [{ text: 'What is', stallAfter: 1 }, 'What is your name?'],
     })
@@ -204,7 +204,7 @@ describe('between two pieces', () => {
     expect(conversation.clock.pending).toBe(0)
   })
 
-  test('the time is the hand of the test, where that moves it', async () => {
+  test('the time does not pass by itself if the test advances the clock', async () => {
     await using conversation = new Conversation(Onboarding, { script: [{ delayMs: 1000, text: 'One.' }] })
     const stream = conversation.stream('Hi')
     await stream.until('step')
@@ -333,7 +333,7 @@ describe('a turn that is stopped', () => {
     conversation.expectReply('You said Hi.').expectStep(Echo)
   })
 
-  test('before it began is none', async () => {
+  test('before it began leaves no turn', async () => {
     await using conversation = new Conversation(Parrot)
     await conversation.stream('Hi').stop()
     expect(conversation.transcript()).toBe('# Parrot\n')
@@ -342,7 +342,7 @@ describe('a turn that is stopped', () => {
   })
 })
 
-describe('beside a stream', () => {
+describe('during a stream', () => {
   test('coverage counts what it reached', async () => {
     const coverage = coverageOf([Onboarding])
     const script = ['What is your name?', capture('Ada Lovelace')]

@@ -1,6 +1,6 @@
 /**
- * A conversation as Markdown, for snapshots and for failures: the same text for the same conversation, whatever IDs and
- * times it had. What belongs to a turn is decided elsewhere.
+ * A conversation as Markdown, for snapshots and for failures: the same text for the same conversation, with any IDs and
+ * times. What belongs to a turn is in `conversation/conversation-turn.ts`.
  */
 import { HttpContentType } from '../../src/index.js'
 import { show } from '../expectations/expectation-error.js'
@@ -39,7 +39,7 @@ function notesOf({ afterRestart }: Pick<ConversationTurn, 'afterRestart'>): stri
   return afterRestart ? ['after a restart'] : []
 }
 
-/** What was said, and what happened. */
+/** The message, and what happened. */
 function beginningOf(turn: Pick<ConversationTurn, 'said' | 'events' | 'results'>): string[] {
   const calls = toolCallsOf(turn)
   let made = 0
@@ -63,7 +63,7 @@ function endOf({ reply, document, stoppedAfter }: ConversationTurn): string {
   return at === undefined || at === null ? textOf(reply) : `${textOf(reply)}\n\n${end}`
 }
 
-/** What the user gets to see. */
+/** What the user sees. */
 function textOf({ message, contentType, encoding }: ConversationReply): string {
   if (encoding !== undefined) return `Reply: ${contentType}, ${message.length} characters of ${encoding}`
   return contentType === HttpContentType.Plain
@@ -79,7 +79,7 @@ function stable(text: string, ids: readonly string[]): string {
   return result
 }
 
-/** A text whose further lines cannot be taken for lines of the transcript. */
+/** A text whose further lines cannot be mistaken for lines of the transcript. */
 function indented(text: string): string {
   return text.replaceAll(/\r?\n(?=.)/g, '\n  ')
 }

@@ -2,16 +2,16 @@ import { expect, test } from 'vitest'
 import { VirtualClock } from '../virtual-clock/virtual-clock.js'
 import { WaitingClock } from './waiting-clock.js'
 
-test('knows who goes on first, and forgets who went on or gave up', async () => {
+test('knows which wait ends first, and forgets those that ended or were cancelled', async () => {
   const clock = new VirtualClock()
   const waiting = new WaitingClock(clock)
   const rung: string[] = []
   expect(waiting.next).toBeUndefined()
-  const giveUp = waiting.setTimer(() => rung.push('given up'), 50)
+  const abandon = waiting.setTimer(() => rung.push('abandoned'), 50)
   waiting.setTimer(() => rung.push('late'), 300)
   waiting.setTimer(() => rung.push('soon'), 100)
   expect([waiting.next, waiting.now()]).toEqual([50, clock.now()])
-  giveUp()
+  abandon()
   expect(waiting.next).toBe(100)
   await clock.advance(100)
   expect([rung, waiting.next]).toEqual([['soon'], 200])

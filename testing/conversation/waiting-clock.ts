@@ -1,6 +1,6 @@
 /**
- * A view of a clock for those who only wait because a test said so: a scripted model, a slow store. It knows when the
- * next of them goes on, so that a conversation can move the time for it. Timers themselves are the clock's.
+ * A view of a clock for those who wait only because a test said so: a scripted model, a slow store. It knows when the
+ * next of these waits ends, so that a conversation can advance the clock to it. The clock itself keeps the timers.
  */
 import type { Clock } from '../../src/index.js'
 
@@ -21,7 +21,7 @@ export class WaitingClock implements Clock {
     const due = { at: this.now() + ms }
     this.#due.add(due)
     const forget = (): void => void this.#due.delete(due)
-    // What never comes must leave no timer behind.
+    // A timer that never ends must not be set.
     if (ms === Number.POSITIVE_INFINITY) return forget
     const stop = this.#clock.setTimer(() => {
       forget()
@@ -33,7 +33,7 @@ export class WaitingClock implements Clock {
     }
   }
 
-  /** Milliseconds until the next one goes on: `Infinity` where none ever does, `undefined` where none waits. */
+  /** Milliseconds until the next wait ends: `Infinity` if none ever ends, `undefined` if nothing waits. */
   get next(): number | undefined {
     if (this.#due.size === 0) return undefined
     return Math.min(...Array.from(this.#due, ({ at }) => at)) - this.now()

@@ -50,7 +50,7 @@ test('a RegExp finds the same each time, whatever its flags', () => {
   ])
 })
 
-test('a value is shown as JSON, cut where it is long', () => {
+test('a value is shown as JSON, cut if it is long', () => {
   const cycle: { self?: unknown } = {}
   cycle.self = cycle
   expect([show('a'), show(undefined), show(new Error('no')), show(cycle), show('abcdef', 4)]).toEqual([

@@ -1,6 +1,6 @@
 /**
- * What the helpers of this module throw where a test and a conversation disagree, and how they show values in it. It
- * decides the form of a failure, never whether there is one.
+ * What the helpers of this module throw if a test and a conversation disagree, and how they show values in it. The
+ * helpers decide whether there is a failure; this file decides its form.
  */
 
 /**
@@ -8,9 +8,9 @@
  * and `actual` on it.
  */
 export class ExpectationError extends Error {
-  /** What was expected, where one value was. */
+  /** The expected value, if there is one. */
   readonly expected: unknown
-  /** What there was instead. */
+  /** The actual value. */
   readonly actual: unknown
 
   constructor(
@@ -59,15 +59,15 @@ export function list(names: Iterable<string>): string {
 
 /** Whether a text is the expected one, or has the expected part. */
 export function fits(expected: string | RegExp, text: string): boolean {
-  // A RegExp with the flag g or y would remember where it found something last.
+  // A RegExp with the flag g or y would remember its last match.
   return typeof expected === 'string'
     ? text === expected
     : new RegExp(expected.source, expected.flags.replace(/[gy]/g, '')).test(text)
 }
 
 /**
- * Where `actual` differs from `expected`, one line for each place. Objects are compared by the properties that
- * `expected` has (`undefined`: it must not be there), lists entry by entry, texts also by RegExp.
+ * The differences of `actual` from `expected`, one line for each place. Objects are compared by the properties that
+ * `expected` has (`undefined`: it must be missing), lists entry by entry, texts also by RegExp.
  */
 export function differences(expected: unknown, actual: unknown, path = ''): string[] {
   const here = path === '' ? 'the value' : path

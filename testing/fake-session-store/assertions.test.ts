@@ -125,7 +125,7 @@ describe('expectJournal', () => {
     `)
   })
 
-  test('lines the calls up where there are ten or more', async () => {
+  test('aligns the calls if there are ten or more', async () => {
     const store = new FakeSessionStore()
     for (let index = 0; index < 10; index++) await store.load(`session-${index}`)
     expect(() => store.expectJournal(['save'])).toThrowErrorMatchingInlineSnapshot(`
@@ -150,7 +150,7 @@ describe('expectJournal', () => {
 })
 
 describe('assertFaultsUsed', () => {
-  test('is content with none, and with faults that struck', async () => {
+  test('passes without faults, and if all faults were used', async () => {
     const store = new FakeSessionStore()
     store.assertFaultsUsed()
     store.failNext('save', { times: 2 })

@@ -67,7 +67,7 @@ describe('failNext', () => {
 })
 
 describe('failNext, atOnce', () => {
-  test('throws where a promise should reject, and the engine bears it', async () => {
+  test('throws in place of a promise that rejects, and the engine handles it', async () => {
     const { store } = await written()
     store.failNext('load', { atOnce: true, error: 'a text' })
     expect(() => store.load('a')).toThrow('a text')
@@ -78,13 +78,13 @@ describe('failNext, atOnce', () => {
   })
 })
 
-test.each([undefined, null, 0])('failNext: throws even %s, where it is told to', async (error) => {
+test.each([undefined, null, 0])('failNext: throws even %s, if that is its error', async (error) => {
   const { store } = await written()
   store.failNext('load', { error })
   expect(await store.load('a').catch((reason: unknown) => ({ reason }))).toEqual({ reason: error })
 })
 
-test('answerNext: load answers what it is told to, whatever is stored', async () => {
+test('answerNext: load answers the given value, whatever is stored', async () => {
   const { store, session, say } = await started()
   store.answerNext('half a docu')
   expect((await say()).error?.code).toBe('SESSION_FLOW_INVARIANT')
@@ -223,7 +223,7 @@ describe('staleRead', () => {
 })
 
 describe('outage', () => {
-  test('fails everything until it is healed, but lets go', async () => {
+  test('fails everything until it is healed, but releases a hold', async () => {
     const { store } = await written()
     store.outage({ error: new Error('down') })
     await expect(store.load('a')).rejects.toThrow('down')

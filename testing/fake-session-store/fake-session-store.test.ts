@@ -151,7 +151,7 @@ describe('FakeSessionStore', () => {
     expect(await inner.load('b')).toBeUndefined()
   })
 
-  test('has a memory store of its own where it is given none', async () => {
+  test('makes a memory store if it is given no store', async () => {
     const store = new FakeSessionStore()
     await store.create(documentOf('a', '1-a'))
     expect((await store.load('a'))?.revision).toBe('1-a')
@@ -200,7 +200,7 @@ describe('FakeSessionStore', () => {
     expect(await loads(store, 4)).toEqual(['done', 'done', 'third', 'done'])
   })
 
-  test('strikes as often as it is told', async () => {
+  test('applies a fault as often as asked', async () => {
     const { store } = await bench()
     store.inject(failing('twice', { nth: 2, times: 2 }))
     expect(await loads(store, 4)).toEqual(['done', 'twice', 'twice', 'done'])
@@ -255,16 +255,16 @@ describe('FakeSessionStore', () => {
     ])
   })
 
-  test('holds sessions and tells of evictions as the store underneath does', async () => {
+  test('holds sessions and reports evictions as the store underneath does', async () => {
     const inner = new MemorySessionStore({ maxSessions: 1 })
     const store = new FakeSessionStore({ inner })
     const evicted: string[] = []
     const stop = store.onEvicted((id) => evicted.push(id))
     await store.create(documentOf('a', '1-a'))
-    const letGo = store.hold('a')
+    const release = store.hold('a')
     await store.create(documentOf('b', '1-b'))
     expect(evicted).toEqual([])
-    letGo()
+    release()
     expect(evicted).toEqual(['b'])
     stop()
     await store.create(documentOf('c', '1-c'))
@@ -272,7 +272,7 @@ describe('FakeSessionStore', () => {
     expect(store.operations).toEqual(['create', 'create', 'create'])
   })
 
-  test('tells of commits on too few replicas as the store underneath does', async () => {
+  test('reports commits on too few replicas as the store underneath does', async () => {
     const listeners = new Set<(report: UnderReplicatedReport) => void>()
     const inner = Object.assign(new MemorySessionStore(), {
       onUnderReplicated(listener: (report: UnderReplicatedReport) => void) {

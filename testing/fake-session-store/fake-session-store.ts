@@ -1,6 +1,6 @@
 /**
- * A session store that keeps a journal and fails on request: the engine's behaviour on a bad day, without a bad day.
- * What it stores, and how it compares and swaps, is the business of the store underneath.
+ * A session store that keeps a journal and fails on request, to test how an engine handles a bad store. Another store
+ * underneath stores the documents, and compares and swaps.
  */
 import {
   type Clock,
@@ -12,7 +12,7 @@ import {
   type UnderReplicatedReport,
 } from '../../src/index.js'
 import { ExpectationError } from '../expectations/expectation-error.js'
-import { describeFault, type FakeStoreAim, type FakeStoreFault, FaultList } from './faults.js'
+import { describeFault, type FakeStoreFault, type FakeStoreMatch, FaultList } from './faults.js'
 import {
   type ExpectedStoreCall,
   type FakeStoreCall,
@@ -33,8 +33,7 @@ import { PastDocuments, writeAsRival } from './past-documents.js'
 export type { FakeStoreFault } from './faults.js'
 
 /**
- * A store with a journal and faults. Each call is struck by the fault that was prepared first among those that aim at
- * it.
+ * A store with a journal and faults. If several faults match a call, the one that was prepared first applies.
  *
  * @example
  * ```ts
@@ -75,43 +74,43 @@ export class FakeSessionStore implements SessionStore {
     this.#journal = []
   }
 
-  /** The next call fails: before it took effect, or `after`, when nobody can know. */
+  /** The next call fails: before it took effect, or `after` it did, when its caller cannot know. */
   failNext(operation: FakeStoreOperation, options: FailOptions = {}): void {
     const { after = false, atOnce = false, ...more } = options
     this.inject({ operation, effect: atOnce ? 'throw' : after ? 'fail-after' : 'fail-before', ...more })
   }
 
-  /** The next call gets no answer, ever: it took no effect, or did so all the same, with `after`. */
+  /** The next call never settles: it took no effect, or with `after` it did. */
   hangNext(operation: FakeStoreOperation, options: HangOptions = {}): void {
     const { after = false, ...more } = options
     this.inject({ operation, effect: after ? 'hang-after' : 'hang-before', ...more })
   }
 
   /** The next call begins `ms` milliseconds late, by the store's clock. */
-  delayNext(operation: FakeStoreOperation, ms: number, aim: FakeStoreAim = {}): void {
-    this.inject({ operation, effect: 'latency', latencyMs: ms, ...aim })
+  delayNext(operation: FakeStoreOperation, ms: number, match: FakeStoreMatch = {}): void {
+    this.inject({ operation, effect: 'latency', latencyMs: ms, ...match })
   }
 
-  /** Somebody else writes the session just before the next `save`: the engine's save meets another revision. */
+  /** Another process writes the session just before the next `save`: the engine's save meets another revision. */
   rivalWrites(options: RivalWriteOptions = {}): void {
     const { before = 'save', ...more } = options
     this.inject({ operation: before, effect: 'rival-write', ...more })
   }
 
-  /** Somebody else deletes the session just before the next `save`. */
+  /** Another process deletes the session just before the next `save`. */
   rivalDeletes(options: RivalOptions = {}): void {
     const { before = 'save', ...more } = options
     this.inject({ operation: before, effect: 'rival-delete', ...more })
   }
 
-  /** The next `load` answers what was stored before the last write, as a replica that lags behind does. */
-  staleRead(aim: FakeStoreAim = {}): void {
-    this.inject({ operation: 'load', effect: 'stale-read', ...aim })
+  /** The next `load` answers the document before the last write, as a replica that lags behind does. */
+  staleRead(match: FakeStoreMatch = {}): void {
+    this.inject({ operation: 'load', effect: 'stale-read', ...match })
   }
 
-  /** The next `load` answers this, whatever is stored: a document cut short, or none at all. */
-  answerNext(answer: unknown, aim: FakeStoreAim = {}): void {
-    this.inject({ operation: 'load', effect: 'answer', answer, ...aim })
+  /** The next `load` answers this, whatever is stored: a truncated document, or none at all. */
+  answerNext(answer: unknown, match: FakeStoreMatch = {}): void {
+    this.inject({ operation: 'load', effect: 'answer', answer, ...match })
   }
 
   /** Every `load`, `create`, `save` and `delete` fails until {@link heal}. */
@@ -120,12 +119,12 @@ export class FakeSessionStore implements SessionStore {
     this.inject({ effect: hang ? 'hang-before' : 'fail-before', times: Number.POSITIVE_INFINITY, ...more })
   }
 
-  /** Ends an outage and every other fault. A call that hangs stays without an answer. */
+  /** Ends an outage and every other fault. A call that hangs still never settles. */
   heal(): void {
     this.#faults.heal()
   }
 
-  /** Prepares a fault that is given as data, for a generated test. By hand the methods above read better. */
+  /** Prepares a fault that is given as data, for a generated test. In a handwritten test use the methods above. */
   inject(fault: FakeStoreFault): void {
     this.#faults.add(fault)
   }
@@ -141,10 +140,10 @@ export class FakeSessionStore implements SessionStore {
   }
 
   /**
-   * Checks that each fault was met: one that nothing meets tests nothing. A fault with `times` must have struck as often,
-   * unless the store was healed; one that lasts until then, once.
+   * Checks that each fault was used: a fault that no call meets tests nothing. A fault with `times` must apply that often,
+   * unless the store was healed; a fault that lasts until the store is healed, once.
    *
-   * @throws {@link ExpectationError} that lists those that were not.
+   * @throws {@link ExpectationError} that lists the others.
    */
   assertFaultsUsed(): void {
     const problem = faultsProblem(this.#faults.unused(), this.#journal)
@@ -242,7 +241,7 @@ export class FakeSessionStore implements SessionStore {
   }
 }
 
-/** What a fault throws: whatever it was given, also nothing at all. */
+/** What a fault throws: whatever it was given, even `undefined`. */
 function errorOf(fault: FakeStoreFault, { operation }: FakeStoreCall): unknown {
   if ('error' in fault) return fault.error
   return new Error(`Injected: ${describeFault({ operation, effect: fault.effect })}.`)

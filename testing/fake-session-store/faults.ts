@@ -1,19 +1,19 @@
 /**
- * Which call of a store is struck by which fault, and which faults were never met. What a fault then does is the
- * store's business.
+ * Which fault applies to which call of a store, and which faults were never used. The store does what the fault says:
+ * `fake-session-store/fake-session-store.ts`.
  */
 import type { SessionDocument } from '../../src/index.js'
 import type { FakeStoreCall, FakeStoreOperation } from './journal.js'
 
-/** Which calls a fault strikes. */
-export interface FakeStoreAim {
-  /** Which matching call it strikes first, counted from now. Default 1: the next one. */
+/** Which calls a fault applies to. */
+export interface FakeStoreMatch {
+  /** The first matching call that it applies to, counted from now. Default 1: the next one. */
   readonly nth?: number
-  /** How many calls in a row it strikes; `Infinity` until the store is healed. Default 1. */
+  /** To how many calls in a row it applies; `Infinity` until the store is healed. Default 1. */
   readonly times?: number
   /** Only calls for this session. Default: any. */
   readonly sessionId?: string
-  /** Only calls for which it answers `true`. Default: any. */
+  /** Only calls for which it returns `true`. Default: any. */
   readonly when?: (call: FakeStoreCall) => boolean
 }
 
@@ -30,16 +30,16 @@ export type FakeStoreEffect =
   | 'stale-read'
   | 'answer'
 
-/** A fault as data: what the methods of `FakeSessionStore` make of a line, and what a generated test makes by itself. */
-export interface FakeStoreFault extends FakeStoreAim {
+/** A fault as data: the methods of `FakeSessionStore` make one, and so can a generated test. */
+export interface FakeStoreFault extends FakeStoreMatch {
   /** Default: any of them but `close`. */
   readonly operation?: FakeStoreOperation
   readonly effect: FakeStoreEffect
   /** What is thrown. Default: an `Error` that says it was injected. */
   readonly error?: unknown
-  /** Milliseconds on the store's clock before the call goes on. Default 0. */
+  /** Milliseconds on the store's clock before the call continues. Default 0. */
   readonly latencyMs?: number
-  /** Of a rival's write: makes its document of the stored one. Default: the same document under another revision. */
+  /** Of a rival's write: makes its document from the stored one. Default: the same document under another revision. */
   readonly change?: (stored: SessionDocument) => SessionDocument
   /** Of `answer`: what the call answers. */
   readonly answer?: unknown
@@ -47,10 +47,10 @@ export interface FakeStoreFault extends FakeStoreAim {
 
 interface Prepared {
   readonly fault: FakeStoreFault
-  /** Matching calls still to let pass. */
+  /** How many matching calls still pass before it applies. */
   skip: number
   left: number
-  /** Matching calls seen, and those struck. */
+  /** How many matching calls there were, and to how many it applied. */
   seen: number
   struck: number
   healed: boolean
@@ -65,18 +65,18 @@ export class FaultList {
     this.#prepared.push({ fault, skip: nth - 1, left: times, seen: 0, struck: 0, healed: false })
   }
 
-  /** Ends every fault. One that never struck is still told by {@link unused}. */
+  /** Ends every fault. {@link unused} still reports one that never applied. */
   heal(): void {
     for (const prepared of this.#prepared) prepared.healed = true
   }
 
-  /** The fault that strikes this call, if one does: the first that was prepared. */
+  /** The fault that applies to this call, if there is one: the first that was prepared. */
   strike(call: FakeStoreCall): FakeStoreFault | undefined {
     let striking: Prepared | undefined
     for (const prepared of this.#prepared) {
-      if (prepared.healed || prepared.left <= 0 || !aimsAt(prepared.fault, call)) continue
+      if (prepared.healed || prepared.left <= 0 || !matches(prepared.fault, call)) continue
       prepared.seen++
-      // Each fault counts the calls, also those that another one struck.
+      // Each fault counts its calls, also those to which another fault applied.
       if (prepared.skip > 0) prepared.skip--
       else striking ??= prepared
     }
@@ -86,7 +86,7 @@ export class FaultList {
     return striking.fault
   }
 
-  /** A line for each fault that did not strike as often as it was meant to. */
+  /** A line for each fault that did not apply as often as it was meant to. */
   unused(): string[] {
     return this.#prepared.filter(isUnused).map(({ fault, seen, struck }) => {
       const calls = seen === 1 ? '1 call matched' : `${seen} calls matched`
@@ -99,7 +99,7 @@ function isUnused({ struck, left, healed }: Prepared): boolean {
   return struck === 0 || (!healed && Number.isFinite(left) && left > 0)
 }
 
-function aimsAt(fault: FakeStoreFault, call: FakeStoreCall): boolean {
+function matches(fault: FakeStoreFault, call: FakeStoreCall): boolean {
   const { operation, sessionId = call.sessionId, when } = fault
   if (operation === undefined ? call.operation === 'close' : call.operation !== operation) return false
   return sessionId === call.sessionId && (when === undefined || when(call))

@@ -1,5 +1,5 @@
 /**
- * What a store was asked, in order, and how that is compared and shown. It decides nothing about what a store answers.
+ * The calls that a store received, in order, and how they are compared and shown. The store decides what it answers.
  */
 import type { SessionSaveHint } from '../../src/index.js'
 import { differences } from '../expectations/expectation-error.js'
@@ -16,16 +16,16 @@ export interface FakeStoreCall {
   /** Of the document that was to be stored. */
   readonly revision?: string
   readonly expectedRevision?: string
-  /** Of a `save`: what was only appended, as the engine told it. */
+  /** Of a `save`: the hint of what was only appended, as the engine passed it. */
   readonly hint?: SessionSaveHint
   /** `pending` until the call settles. */
   outcome: 'pending' | 'done' | 'failed'
-  /** What struck it, if anything did. */
+  /** The fault that applied to it, if one did. */
   fault?: FakeStoreEffect
 }
 
 /**
- * A call that is expected: `'save'` for one that went well, `'save failed'`, `'save pending'`, or some fields of
+ * An expected call: `'save'` for one that succeeded, `'save failed'`, `'save pending'`, or some fields of
  * {@link FakeStoreCall} (`undefined`: it has none).
  */
 export type ExpectedStoreCall =
@@ -34,7 +34,7 @@ export type ExpectedStoreCall =
   | `${FakeStoreOperation} pending`
   | { readonly [Field in keyof FakeStoreCall]?: FakeStoreCall[Field] | undefined }
 
-/** Says how `journal` differs from what was expected; `undefined` where it does not. */
+/** How `journal` differs from the expected one; `undefined` if it does not. */
 export function journalProblem(
   journal: readonly FakeStoreCall[],
   expected: readonly ExpectedStoreCall[],
@@ -55,7 +55,7 @@ export function journalProblem(
   return undefined
 }
 
-/** Says which faults did not strike as often as prepared, a line for each; `undefined` where all did. */
+/** Which faults did not apply as often as prepared, a line for each; `undefined` if all did. */
 export function faultsProblem(unused: readonly string[], journal: readonly FakeStoreCall[]): string | undefined {
   if (unused.length === 0) return undefined
   return [

@@ -1,8 +1,8 @@
-/** What the constructor of a `FakeSessionStore` takes, and its methods that prepare a fault. Only types. */
+/** The options of `FakeSessionStore`, and of its methods that prepare a fault. Only types. */
 import type { Clock, SessionDocument, SessionStore } from '../../src/index.js'
-import type { FakeStoreAim } from './faults.js'
+import type { FakeStoreMatch } from './faults.js'
 
-/** What the constructor of `FakeSessionStore` takes. */
+/** The options of `FakeSessionStore`. */
 export interface FakeSessionStoreOptions {
   /** The store underneath. Default: a new memory store. */
   readonly inner?: SessionStore
@@ -11,8 +11,8 @@ export interface FakeSessionStoreOptions {
 }
 
 /** How `hangNext` hangs. */
-export interface HangOptions extends FakeStoreAim {
-  /** Whether the call takes effect all the same. Default `false`. */
+export interface HangOptions extends FakeStoreMatch {
+  /** Whether the call takes effect nevertheless. Default `false`. */
   readonly after?: boolean
   /** Milliseconds on the store's clock before that. Default 0. */
   readonly latencyMs?: number
@@ -20,28 +20,28 @@ export interface HangOptions extends FakeStoreAim {
 
 /** How `failNext` fails. */
 export interface FailOptions extends HangOptions {
-  /** Whether the error is thrown, as a sloppy store does, in place of a promise that rejects. Default `false`. */
+  /** Whether the error is thrown synchronously, as a careless store does, in place of a promise that rejects. Default `false`. */
   readonly atOnce?: boolean
   /** What is thrown. Default: an `Error` that says it was injected. */
   readonly error?: unknown
 }
 
-/** How `outage` shows itself. */
-export interface OutageOptions extends Pick<FakeStoreAim, 'sessionId' | 'when'> {
-  /** Whether calls get no answer, in place of an error. Default `false`. */
+/** How calls fail during an `outage`. */
+export interface OutageOptions extends Pick<FakeStoreMatch, 'sessionId' | 'when'> {
+  /** Whether calls never settle, in place of failing. Default `false`. */
   readonly hang?: boolean
   /** What is thrown. Default: an `Error` that says it was injected. */
   readonly error?: unknown
 }
 
-/** When a rival deletes. */
-export interface RivalOptions extends FakeStoreAim {
-  /** The engine's operation that the rival is quicker than. Default `'save'`. */
+/** How a rival deletes. */
+export interface RivalOptions extends FakeStoreMatch {
+  /** The operation of the engine before which the rival deletes. Default `'save'`. */
   readonly before?: 'save' | 'delete'
 }
 
-/** When a rival writes, and what. */
+/** How a rival writes. */
 export interface RivalWriteOptions extends RivalOptions {
-  /** Makes the rival's document of the stored one. Default: the same document under another revision. */
+  /** Makes the rival's document from the stored one. Default: the same document under another revision. */
   readonly change?: (stored: SessionDocument) => SessionDocument
 }

@@ -1,6 +1,6 @@
 /**
- * What others do to a session behind an engine's back: the document as it was one write ago, and a rival's write. Knows
- * only what went through one store.
+ * What other processes do to a session without the engine's knowledge: the document as it was one write ago, and a rival's
+ * write. It knows only what went through one store.
  */
 import type { SessionDocument, SessionStore } from '../../src/index.js'
 
@@ -13,18 +13,18 @@ interface Past {
 export class PastDocuments {
   readonly #past = new Map<string, Past>()
 
-  /** Notes what is stored now; `undefined` where it was deleted. */
+  /** Notes what is stored now; `undefined` if it was deleted. */
   note(sessionId: string, document: SessionDocument | undefined): void {
     const current = this.#past.get(sessionId)?.current
-    // The same write once more changes nothing.
+    // The same write again changes nothing.
     if (current !== undefined && current.revision === document?.revision) return
     this.#past.set(sessionId, { current: document, before: current })
   }
 
   /**
-   * A copy of the document before the last write; `undefined` where there was none.
+   * A copy of the document before the last write; `undefined` if there was none.
    *
-   * @throws Error where no write of this session went through the store.
+   * @throws Error if no write of this session went through the store.
    */
   before(sessionId: string): SessionDocument | undefined {
     const past = this.#past.get(sessionId)
@@ -40,7 +40,7 @@ export class PastDocuments {
 /**
  * Stores another document in place of the one that is stored, as another process would.
  *
- * @throws Error where nothing is stored.
+ * @throws Error if nothing is stored.
  */
 export async function writeAsRival(
   store: SessionStore,

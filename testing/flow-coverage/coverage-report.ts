@@ -1,25 +1,25 @@
 /**
- * What the conversations of a suite reached of a flow, beside what the flow says of itself: as data, as gaps with names,
- * and as text. Counting is done elsewhere.
+ * What the conversations of a suite reached of a flow, compared with the flow's outline: as data, as named gaps, and as
+ * text. `flow-coverage/flow-coverage.ts` counts.
  */
 import { count, list } from '../expectations/expectation-error.js'
 import type { CoveredStepKind, FlowOutline } from './flow-outline.js'
 
-/** A step, and how often conversations came to it. */
+/** A step, and how often conversations reached it. */
 export interface CoveredStep {
   readonly id: string
   readonly kind: CoveredStepKind
-  /** How often it was seen: entered, or at work in a session that was in it already. */
+  /** How often it was seen: entered, or continued by a session that was in it already. */
   readonly seen: number
 }
 
 /** A tool, and how often models called it. */
 export interface CoveredTool {
-  /** The step that it was called in; `null` for a tool of the flow. */
+  /** The step in which it was called; `null` for a tool of the flow. */
   readonly step: string | null
   readonly name: string
   readonly calls: number
-  /** The calls that were neither refused nor failed. */
+  /** The calls that succeeded. */
   readonly succeeded: number
 }
 
@@ -28,11 +28,11 @@ export interface CoveredTransition {
   readonly from: string
   readonly to: string
   readonly seen: number
-  /** Whether it stands in the `static next` of the step; `null` where the step has none. */
+  /** Whether the `static next` of the step lists it; `null` if the step has none. */
   readonly declared: boolean | null
 }
 
-/** Something that no conversation reached, or that does not fit. */
+/** Something that no conversation reached, or that contradicts the flow. */
 export interface CoverageGap {
   readonly kind:
     | 'step'
@@ -42,7 +42,7 @@ export interface CoverageGap {
     | 'undeclared transition'
     | 'unknown step'
     | 'unknown tools'
-  /** What `expectFull({ except })` names it by: `AskName`, `AskName.capture_name`, `AskName -> Confirm`. */
+  /** Its name for `expectFull({ except })`: `AskName`, `AskName.capture_name`, `AskName -> Confirm`. */
   readonly name: string
   /** In words. */
   readonly text: string
@@ -51,7 +51,7 @@ export interface CoverageGap {
 /** The coverage of one flow. */
 export interface FlowCoverageOfFlow {
   readonly flow: string
-  /** Turns that conversations took. */
+  /** Turns of the conversations. */
   readonly turns: number
   readonly steps: readonly CoveredStep[]
   readonly tools: readonly CoveredTool[]
@@ -64,7 +64,7 @@ export interface FlowCoverageReport {
   readonly flows: readonly FlowCoverageOfFlow[]
 }
 
-/** What was counted of one flow, by name. */
+/** The counts of one flow, by name. */
 export interface FlowCounts {
   turns: number
   readonly steps: Map<string, number>
@@ -74,7 +74,7 @@ export interface FlowCounts {
   readonly transitions: Map<string, Map<string, number>>
 }
 
-/** Puts what was counted beside the outline. */
+/** Combines the counts with the outline. */
 export function reportOf(outline: FlowOutline, counts: FlowCounts): FlowCoverageOfFlow {
   const steps = outline.steps.map(({ id, kind }) => ({ id, kind, seen: counts.steps.get(id) ?? 0 }))
   const tools = toolsOf(outline, counts)
@@ -122,10 +122,10 @@ function transitionsOf(outline: FlowOutline, counts: FlowCounts): CoveredTransit
   return transitions
 }
 
-/** The gaps. Where a step was never reached, nothing more is said of what hangs on it. */
+/** The gaps. If a step was never reached, its tools and moves are left out. */
 function gapsOf(outline: FlowOutline, covered: Omit<FlowCoverageOfFlow, 'gaps'>): CoverageGap[] {
   const missed = new Set(covered.steps.filter(({ seen }) => seen === 0).map(({ id }) => id))
-  // A step that is entered without being listed is the ready-made end.
+  // A step that is entered without being listed is the ready-made end step.
   const known = new Set([...covered.steps.map(({ id }) => id), 'End'])
   const gaps: CoverageGap[] = []
   for (const { id, kind } of covered.steps) {

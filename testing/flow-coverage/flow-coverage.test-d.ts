@@ -16,7 +16,7 @@ class Second extends LogicStep {
     return finish()
   }
 }
-// @ts-expect-error a number is no step
+// @ts-expect-error a number is not a step
 export class NotSteps extends LogicStep {
   static override readonly next: readonly number[] = [1]
   override run(): Transition {
@@ -31,7 +31,7 @@ class Both extends Flow {
 
 export const coverage: FlowCoverage = coverageOf(Both, { tools: { First: ['a'] } })
 coverageOf([Both]).expectFull({ except: ['First -> Second'] })
-// @ts-expect-error a step is no flow
+// @ts-expect-error a step is not a flow
 coverageOf(First)
 // @ts-expect-error what may be missing is a list of names
 coverage.expectFull({ except: 'First' })

@@ -25,7 +25,7 @@ const Name = z.object({ name: z.string() })
 class AskName extends Step<{ name?: string }> {
   static override readonly id: string = 'AskName'
   static override get next(): readonly (StepConstructor | string)[] {
-    return [Confirm, GiveUp]
+    return [Confirm, Leave]
   }
   override tools() {
     return [
@@ -38,7 +38,7 @@ class AskName extends Step<{ name?: string }> {
           return go(Confirm)
         },
       }),
-      tool({ name: 'give_up', description: 'End it.', execute: () => go(GiveUp) }),
+      tool({ name: 'give_up', description: 'End it.', execute: () => go(Leave) }),
     ]
   }
 }
@@ -53,8 +53,8 @@ class Confirm extends LogicStep {
 class Done extends EndStep {
   static override readonly id = 'Done'
 }
-class GiveUp extends EndStep {
-  static override readonly id = 'GiveUp'
+class Leave extends EndStep {
+  static override readonly id = 'Leave'
 }
 class Onboarding extends Flow {
   static override readonly id: string = 'Onboarding'
@@ -65,7 +65,7 @@ class Onboarding extends Flow {
     return [tool({ name: 'call_human', description: 'Help.', execute: () => stay('Somebody comes.') })]
   }
   override steps(): StepConstructor[] {
-    return [AskName, Confirm, Done, GiveUp]
+    return [AskName, Confirm, Done, Leave]
   }
 }
 
@@ -90,7 +90,7 @@ async function otherPaths(coverage: ReturnType<typeof coverageOf>): Promise<void
 }
 
 describe('a suite', () => {
-  test('that reaches everything is told so, over several engines and conversations', async () => {
+  test('that reaches everything is complete, over several engines and conversations', async () => {
     const coverage = coverageOf(Onboarding)
     await happyPath(coverage)
     await otherPaths(coverage)
@@ -105,7 +105,7 @@ describe('a suite', () => {
     `)
   })
 
-  test('that leaves something out is told what', async () => {
+  test('that leaves something out lists it', async () => {
     const coverage = coverageOf([Onboarding])
     await happyPath(coverage)
     expect(() => coverage.expectFull()).toThrowErrorMatchingInlineSnapshot(`
@@ -117,27 +117,27 @@ describe('a suite', () => {
         tools       1 of 3
         transitions 2 of 4
         missing:
-        - end step GiveUp: no conversation ended there
+        - end step Leave: no conversation ended there
         - tool Onboarding.call_human: never called
         - tool AskName.give_up: never called
         - transition Confirm -> AskName: declared, and never seen
 
-      Add a conversation that goes there, or leave it out by name: expectFull({ except: ['GiveUp'] }).]
+      Add a conversation that goes there, or leave it out by name: expectFull({ except: ['Leave'] }).]
     `)
   })
 
-  test('that reaches nothing is told the steps, and not all that hangs on them', () => {
+  test('that reaches nothing lists the steps, without their tools and moves', () => {
     expect(
       coverageOf(Onboarding)
         .report()
         .flows[0]?.gaps.map(({ name }) => name),
-    ).toEqual(['AskName', 'Confirm', 'Done', 'GiveUp', 'Onboarding.call_human'])
+    ).toEqual(['AskName', 'Confirm', 'Done', 'Leave', 'Onboarding.call_human'])
   })
 
   test('may leave things out by name, as long as they are missing', async () => {
     const coverage = coverageOf([Onboarding])
     await happyPath(coverage)
-    const except = ['Onboarding/GiveUp', 'AskName.give_up', 'Onboarding.call_human', 'Confirm -> AskName']
+    const except = ['Onboarding/Leave', 'AskName.give_up', 'Onboarding.call_human', 'Confirm -> AskName']
     coverage.expectFull({ except })
     expect(() => coverage.expectFull({ except: [...except, 'Confirm'] })).toThrowErrorMatchingInlineSnapshot(
       `[ExpectationError: Left out by name, and not missing: Confirm. Take it out of except.]`,
@@ -174,7 +174,7 @@ describe('a report', () => {
         { id: 'AskName', kind: 'model', seen: 3 },
         { id: 'Confirm', kind: 'logic', seen: 2 },
         { id: 'Done', kind: 'end', seen: 1 },
-        { id: 'GiveUp', kind: 'end', seen: 1 },
+        { id: 'Leave', kind: 'end', seen: 1 },
       ],
       tools: [
         { step: null, name: 'call_human', calls: 1, succeeded: 1 },
@@ -183,7 +183,7 @@ describe('a report', () => {
       ],
       transitions: [
         { from: 'AskName', to: 'Confirm', seen: 2, declared: true },
-        { from: 'AskName', to: 'GiveUp', seen: 1, declared: true },
+        { from: 'AskName', to: 'Leave', seen: 1, declared: true },
         { from: 'Confirm', to: 'Done', seen: 1, declared: true },
         { from: 'Confirm', to: 'AskName', seen: 1, declared: true },
       ],
@@ -218,13 +218,13 @@ class Plain extends Flow {
 class Wrong extends Onboarding {
   static override readonly id: string = 'Wrong'
   override steps() {
-    return [AsksWrongly, Confirm, Done, GiveUp]
+    return [AsksWrongly, Confirm, Done, Leave]
   }
 }
 class AsksWrongly extends AskName {
   static override readonly id: string = 'AskName'
   static override get next(): readonly (StepConstructor | string)[] {
-    return ['Confrim', GiveUp, End]
+    return ['Confrim', Leave, End]
   }
   override tools(turn?: Turn) {
     // Depends on the turn: nobody can ask for these without one.
@@ -245,19 +245,19 @@ describe('what a flow says of itself', () => {
         tools       1 of 2
         transitions 1 of 5
         missing:
-        - end step GiveUp: no conversation ended there
+        - end step Leave: no conversation ended there
         - tool Wrong.call_human: never called
         - tools of AskName: not known, they depend on the turn; name them: coverageOf(..., { tools: { AskName: [...] } })
-        - next of AskName: the flow has no step 'Confrim' (its steps: AskName, Confirm, Done, GiveUp, End)
+        - next of AskName: the flow has no step 'Confrim' (its steps: AskName, Confirm, Done, Leave, End)
         - transition AskName -> End: declared, and never seen
         - transition AskName -> Confirm: seen 1 time, and not in the next of AskName
         - transition Confirm -> AskName: declared, and never seen
 
-      Add a conversation that goes there, or leave it out by name: expectFull({ except: ['GiveUp'] }).]
+      Add a conversation that goes there, or leave it out by name: expectFull({ except: ['Leave'] }).]
     `)
   })
 
-  test('may be told instead, where only a turn knows', async () => {
+  test('may be given, if only a turn knows them', async () => {
     const coverage = coverageOf(Wrong, { tools: { AskName: ['capture_name'], Wrong: [] } })
     await happyPath(coverage, Wrong)
     expect(coverage.report().flows[0]?.tools).toEqual([
@@ -265,7 +265,7 @@ describe('what a flow says of itself', () => {
     ])
   })
 
-  test('does not name what is called all the same: that is listed too', async () => {
+  test('does not name a tool that is called nevertheless: it is listed too', async () => {
     const coverage = coverageOf(Wrong, { tools: { AskName: [] } })
     await happyPath(coverage, Wrong)
     expect(coverage.report().flows[0]?.tools).toContainEqual({
@@ -276,7 +276,7 @@ describe('what a flow says of itself', () => {
     })
   })
 
-  test('is not known where it has to be waited for, and waiting fails', () => {
+  test('is not known if it is asynchronous and rejects', () => {
     class Slow extends Step {
       static override readonly id = 'Slow'
       override async tools(turn: Turn) {
@@ -292,7 +292,7 @@ describe('what a flow says of itself', () => {
     expect(flow?.gaps.map(({ name }) => name)).toEqual(['Slow', 'End'])
   })
 
-  test('counts for nothing where every call is refused', async () => {
+  test('does not count if every call is refused', async () => {
     class Refusing extends Step {
       static override readonly id = 'Refusing'
       override tools() {

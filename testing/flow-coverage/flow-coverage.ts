@@ -10,20 +10,20 @@ import { count, ExpectationError, list } from '../expectations/expectation-error
 import { type CoverageGap, type FlowCounts, type FlowCoverageReport, reportOf, textOf } from './coverage-report.js'
 import { type FlowOutline, outlineOf } from './flow-outline.js'
 
-/** What {@link coverageOf} takes beside the flows. */
+/** The options of {@link coverageOf}. */
 export interface FlowCoverageOptions {
   /**
-   * The names of tools by step ID, or by the flow's ID for its own: for a `tools()` that looks at the turn or the state,
-   * which nobody can ask without a conversation. Default: they are asked for.
+   * The names of tools by step ID, or by the flow's ID for its own tools: for a `tools()` that reads the turn or the state,
+   * which cannot be called without a conversation. Default: `tools()` is called.
    */
   readonly tools?: Readonly<Record<string, readonly string[]>>
 }
 
-/** What {@link FlowCoverage.expectFull} takes. */
+/** The options of {@link FlowCoverage.expectFull}. */
 export interface ExpectFullOptions {
   /**
-   * What may be missing, by the name in the report: `'Confirm'`, `'AskName.capture_name'`, `'AskName -> Confirm'`; with the
-   * flow before it where two flows have the same name: `'Onboarding/Confirm'`. One that is not missing is refused.
+   * What may be missing, by its name in the report: `'Confirm'`, `'AskName.capture_name'`, `'AskName -> Confirm'`; with the
+   * flow before it if two flows have the same name: `'Onboarding/Confirm'`. A name that is not missing is refused.
    * Default: nothing.
    */
   readonly except?: readonly string[]
@@ -37,7 +37,7 @@ export interface ExpectFullOptions {
  * const coverage = coverageOf([Onboarding])
  * const conversation = new Conversation(Onboarding, { onEngine: coverage.watch, script })
  * // ... every conversation of the suite, then, after all of them:
- * coverage.expectFull({ except: ['GiveUp'] })
+ * coverage.expectFull({ except: ['Leave'] })
  * ```
  */
 export function coverageOf(
@@ -52,7 +52,7 @@ export class FlowCoverage {
   readonly #flows = new Map<string, { readonly outline: FlowOutline; readonly counts: FlowCounts }>()
   readonly #watched = new WeakSet<FlowEngine>()
 
-  /** @throws `ExpectationError` where two flows have one ID. What the constructors of flows and steps throw. */
+  /** @throws `ExpectationError` if two flows have one ID. What the constructors of flows and steps throw. */
   constructor(flows: readonly FlowConstructor[], options: FlowCoverageOptions = {}) {
     for (const flow of flows) {
       if (this.#flows.has(flow.id)) throw invalidInput(`coverageOf: two flows have the ID '${flow.id}'.`)
@@ -62,7 +62,7 @@ export class FlowCoverage {
   }
 
   /**
-   * Counts what an engine's conversations reach from now on. An engine that is watched already is not counted twice.
+   * Counts what an engine's conversations reach from now on. An engine is counted once, however often it is watched.
    * Pass the method itself as `onEngine` of a conversation.
    *
    * @returns The engine.
@@ -70,7 +70,7 @@ export class FlowCoverage {
   readonly watch = (engine: FlowEngine): FlowEngine => {
     if (this.#watched.has(engine)) return engine
     this.#watched.add(engine)
-    // By turn: the step that was left last. The engine's own turns only, for another one may use the same IDs.
+    // By turn: the step that was left last. Only of this engine, because another one may use the same IDs.
     const left = new Map<string, string>()
     const see = ({ flowName, step }: EngineEventMap['step:enter']): FlowCounts | undefined => {
       const counts = this.#flows.get(flowName)?.counts
@@ -125,7 +125,7 @@ export class FlowCoverage {
     return textOf(this.report())
   }
 
-  /** Adds what was reached elsewhere: the report of another process. Flows that are not covered here are left out. */
+  /** Adds the report of another process. Flows that are not covered here are left out. */
   add({ flows }: FlowCoverageReport): this {
     for (const { flow, turns, steps, tools, transitions } of flows) {
       const known = this.#flows.get(flow)
@@ -135,7 +135,7 @@ export class FlowCoverage {
       for (const { id, seen } of steps) if (seen > 0) increase(counts.steps, id, seen)
       for (const { step, name, calls, succeeded } of tools) {
         if (calls === 0) continue
-        // A tool of the flow was called in some step; which one does not matter any more.
+        // A tool of the flow is counted without the step in which it was called.
         const called = entry(
           entry(counts.tools, step ?? '', () => new Map()),
           name,
@@ -157,7 +157,7 @@ export class FlowCoverage {
   }
 
   /**
-   * Fails where something is missing: a step, an end step or a tool that no conversation reached, a transition that was
+   * Fails if something is missing: a step, an end step or a tool that no conversation reached, a transition that was
    * declared and not seen, or seen and not declared.
    *
    * @throws `ExpectationError` with all of it.

@@ -1,6 +1,6 @@
 /**
- * What a flow says of itself, without a conversation: its steps, their tools, and where each may lead. It asks new
- * objects of the flow's classes and runs no step; what can only be known in a turn is told as not known.
+ * The outline of a flow, without a conversation: its steps, their tools, and where each may lead. It makes new objects of
+ * the flow's classes and runs no step; what is known only in a turn is reported as not known.
  */
 import {
   End,
@@ -13,37 +13,37 @@ import {
   type Turn,
 } from '../../src/index.js'
 
-/** What runs a step. `end` is one that finishes the session. */
+/** The kind of a step. `end` completes the session. */
 export type CoveredStepKind = 'model' | 'logic' | 'end'
 
-/** A step, as its class tells. */
+/** A step, as its class declares it. */
 export interface OutlinedStep {
   readonly id: string
   readonly kind: CoveredStepKind
-  /** The IDs in `static next`; absent where the class has none. */
+  /** The IDs in `static next`; absent if the class has none. */
   readonly next?: readonly string[]
 }
 
-/** A tool, as `tools()` tells. */
+/** A tool, as `tools()` returns it. */
 export interface OutlinedTool {
   /** The step that offers it; absent for a tool of the flow, which every model step offers. */
   readonly step?: string
   readonly name: string
 }
 
-/** Everything that a flow says of itself. */
+/** The outline of a flow. */
 export interface FlowOutline {
   readonly flow: string
   readonly steps: readonly OutlinedStep[]
   readonly tools: readonly OutlinedTool[]
-  /** Whose tools only a turn can tell: step IDs, or the flow's own. */
+  /** The IDs of those whose tools depend on the turn: steps, or the flow itself. */
   readonly toolsNotKnown: readonly string[]
 }
 
 /**
  * The outline of a flow.
  *
- * @param toolsGiven - Names of tools by step ID, or by the flow's for its own: in place of asking for them.
+ * @param toolsGiven - Names of tools by step ID, or by the flow's ID for its own: in place of calling `tools()`.
  */
 export function outlineOf(
   flowClass: FlowConstructor,
@@ -77,19 +77,19 @@ function outlineStep(stepClass: StepConstructor): OutlinedStep {
   return { id, kind, next: next.map((target) => (typeof target === 'string' ? target : target.id)) }
 }
 
-/** Stands where a turn would be. Whoever looks at it depends on the turn. */
+/** Stands in place of a turn. Code that reads it depends on the turn. */
 const noTurn: Turn = new Proxy({} as Turn, {
   get(_turn, key) {
     throw new Error(`There is no turn here: '${String(key)}' is not known.`)
   },
 })
 
-/** The names of the tools, where they are the same in every turn: `undefined` where `ask` needs one. */
+/** The names of the tools, if they are the same in every turn; `undefined` if `ask` needs a turn. */
 function toolNames(ask: () => unknown): string[] | undefined {
   try {
     const offered = ask()
     if (Array.isArray(offered)) return offered.map(({ name }: Tool) => name)
-    // What is waited for comes from somewhere: nobody listens to what becomes of it.
+    // Asynchronous tools depend on something else. Their rejection must not become an unhandled one.
     if (offered instanceof Promise) offered.catch(() => undefined)
     return undefined
   } catch {

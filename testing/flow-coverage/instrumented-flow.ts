@@ -1,7 +1,7 @@
 /**
- * A flow class that behaves like another one, and tells or changes what the engine gets from it: its models and tools.
- * The engine makes a flow object and its steps for each turn, so it is the making that is watched: the objects are
- * those of the flow's own classes. What is done with what is told is decided elsewhere.
+ * A flow class that behaves like another one, and reports or changes what the engine gets from it: its models and tools.
+ * The engine makes a flow object and its steps for each turn, so the constructors are wrapped: the objects are those of
+ * the flow's own classes. Conversations and tool doubles use it.
  */
 import {
   type Flow,
@@ -12,7 +12,7 @@ import {
   type Tool,
 } from '../../src/index.js'
 
-/** What is told, and what may be changed. */
+/** What is reported, and what may be changed. */
 export interface FlowInstruments {
   /** Called with each model that the flow or a step names, before the engine looks it up. */
   onModel?(selection: ModelSelection): void
@@ -38,7 +38,7 @@ export function instrumentFlow(flowClass: FlowConstructor, instruments: FlowInst
     const original = flow.steps
     flow.steps = () => {
       const listed = original.call(flow)
-      // What is no list is the engine's to refuse.
+      // The engine refuses what is not a list.
       if (!Array.isArray(listed)) return listed
       instruments.onSteps?.(listed.map((step: StepConstructor | undefined) => String(step?.id)))
       return listed.map(stepClass)
@@ -46,7 +46,7 @@ export function instrumentFlow(flowClass: FlowConstructor, instruments: FlowInst
   })
 }
 
-/** A stand-in for a class: `change` sees each new object. Everything else is the class's own. */
+/** Wraps a class: `change` gets each new object. Everything else is the class's own. */
 function whenMade<Class extends new () => object>(original: Class, change: (made: InstanceType<Class>) => void): Class {
   return new Proxy(original, {
     construct(target) {

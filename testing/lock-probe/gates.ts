@@ -1,12 +1,12 @@
-/** Gates: places where the code inside a session's lock waits until a test lets it on. */
+/** Gates: places where the code under a session's lock waits until a test opens them. */
 
-/** A gate inside a session's lock, closed until it is opened. */
+/** A gate for code under a session's lock, closed until it is opened. */
 export interface LockGate {
-  /** Resolves when somebody waits in it for the first time. */
+  /** Resolves when code waits at it for the first time. */
   readonly reached: Promise<void>
-  /** How many wait in it now. */
+  /** How many calls of `pass` wait at it now. */
   readonly waiting: number
-  /** Lets everybody on, now and later. */
+  /** Lets all code pass, now and later. */
   open(): void
 }
 
@@ -46,14 +46,14 @@ class Gate implements LockGate {
 export class Gates {
   readonly #gates: Gate[] = []
 
-  /** A new closed gate; of any session, where none is given. */
+  /** A new closed gate; of every session, if none is given. */
   add(sessionId: string | undefined): LockGate {
     const gate = new Gate(sessionId)
     this.#gates.push(gate)
     return gate
   }
 
-  /** The gates that a session stands in front of. */
+  /** The closed gates of a session. */
   closed(sessionId: string): readonly Gate[] {
     return this.#gates.filter((gate) => !gate.isOpen && (gate.sessionId ?? sessionId) === sessionId)
   }

@@ -1,4 +1,4 @@
-// The probe over the engine's own lock, and over locks that are wrong on purpose: each assertion must see its fault.
+// The probe over the engine's own lock, and over locks that are wrong on purpose: each assertion must find its fault.
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { Flow, type FlowEngine, reply, Step, type Turn, tool } from '../../src/index.js'
 import { type LockRequest, SessionLock } from '../../src/session/session-lock.js'
@@ -35,7 +35,7 @@ function useLock({ keyOf = (id) => id, next = (line) => line.shift(), isOpen, is
     const held = new Promise<void>((resolve) => {
       lines.get(keyOf(sessionId))?.push(resolve)
     })
-    return { held, leave: () => undefined }
+    return { held, cancel: () => undefined }
   })
   vi.spyOn(lock, 'release').mockImplementation((sessionId) => {
     if (!isReleased) return
@@ -71,7 +71,7 @@ async function scene() {
 
 type Scene = Awaited<ReturnType<typeof scene>>
 
-/** Three turns of one session that come while the first is kept inside. */
+/** Three turns of one session, made while the first keeps the lock. */
 async function threeTurns({ probe, clock, one, say }: Scene): Promise<void> {
   const gate = probe.gate(one)
   const turns = [say(one, 'a'), say(one, 'b'), say(one, 'c')]
@@ -81,7 +81,7 @@ async function threeTurns({ probe, clock, one, say }: Scene): Promise<void> {
   await Promise.all(turns)
 }
 
-/** A turn of each of two sessions; the first is kept inside until the second one is through, or cannot get on. */
+/** A turn of each of two sessions; the first keeps its lock until the second has ended, or cannot continue. */
 async function twoSessions({ probe, clock, one, other, say }: Scene): Promise<void> {
   const gate = probe.gate(one)
   const turns = [say(one)]
@@ -129,7 +129,7 @@ describe("over the engine's own lock", () => {
     await probe.assertReleased()
   })
 
-  test('sees streamed turns, also one that its reader leaves', async () => {
+  test('sees streamed turns, also one that its reader stops', async () => {
     const { engine, clock, probe, one, say } = await scene()
     const gate = probe.gate(one)
     const stream = engine.stream({ flowName: 'Talk', userMessage: 'a', sessionId: one })
@@ -145,7 +145,7 @@ describe("over the engine's own lock", () => {
     await probe.assertReleased()
   })
 
-  test('does not count its own look at a free lock, and takes a closed engine for free', async () => {
+  test('does not count its own request, and treats a closed engine as free', async () => {
     const { engine, probe, one, other, say } = await scene()
     await Promise.all([say(one), say(one)])
     await probe.assertReleased(one)
@@ -157,74 +157,74 @@ describe("over the engine's own lock", () => {
 })
 
 describe('assertSerialized', () => {
-  test('shows a lock that lets everybody in', async () => {
+  test('shows a lock that does not lock', async () => {
     useLock({ isOpen: true })
     const made = await scene()
     await threeTurns(made)
     expect(() => made.probe.assertSerialized()).toThrowErrorMatchingInlineSnapshot(`
-      [ExpectationError: Two at a time were inside the lock of session 'session-1': #2 turn of flow 'Talk' entered before #1 turn of flow 'Talk' left.
+      [ExpectationError: Two holders had the lock of session 'session-1': #2 turn of flow 'Talk' acquired it before #1 turn of flow 'Talk' released it.
       What happened at the lock of session 'session-1':
-        #1 turn of flow 'Talk' asks and enters
-        #2 turn of flow 'Talk' asks and enters
-        #3 turn of flow 'Talk' asks and enters
-        #1 turn of flow 'Talk' leaves
-        #2 turn of flow 'Talk' leaves
-        #3 turn of flow 'Talk' leaves]
+        #1 turn of flow 'Talk' requests and acquires the lock
+        #2 turn of flow 'Talk' requests and acquires the lock
+        #3 turn of flow 'Talk' requests and acquires the lock
+        #1 turn of flow 'Talk' releases it
+        #2 turn of flow 'Talk' releases it
+        #3 turn of flow 'Talk' releases it]
     `)
   })
 
-  test('is not content with one visitor, or none', async () => {
+  test('fails with one request, or none', async () => {
     const { probe, one, other, say } = await scene()
     expect(() => probe.assertSerialized()).toThrowErrorMatchingInlineSnapshot(`
-      [ExpectationError: There is nothing to judge by: fewer than two visitors entered the lock of a session.
-      Nobody came to the lock.
+      [ExpectationError: The test shows nothing about the lock: no session had two requests that acquired its lock.
+      There was no request for the lock.
       Let two turns of one session run at the same time.]
     `)
     await say(one)
     await say(other)
     expect(() => probe.assertSerialized()).toThrowErrorMatchingInlineSnapshot(`
-      [ExpectationError: There is nothing to judge by: fewer than two visitors entered the lock of a session.
+      [ExpectationError: The test shows nothing about the lock: no session had two requests that acquired its lock.
       What happened at the locks of session 'session-1' and session 'session-2':
-        #1 turn of flow 'Talk' asks and enters (session 'session-1')
-        #1 turn of flow 'Talk' leaves (session 'session-1')
-        #2 turn of flow 'Talk' asks and enters (session 'session-2')
-        #2 turn of flow 'Talk' leaves (session 'session-2')
+        #1 turn of flow 'Talk' requests and acquires the lock (session 'session-1')
+        #1 turn of flow 'Talk' releases it (session 'session-1')
+        #2 turn of flow 'Talk' requests and acquires the lock (session 'session-2')
+        #2 turn of flow 'Talk' releases it (session 'session-2')
       Let two turns of one session run at the same time.]
     `)
   })
 })
 
 describe('assertFirstInFirstOut', () => {
-  test('shows a lock that lets the last one in first', async () => {
+  test('shows a lock that serves the last request first', async () => {
     useLock({ next: (line) => line.pop() })
     const made = await scene()
     await threeTurns(made)
     made.probe.assertSerialized()
     expect(() => made.probe.assertFirstInFirstOut()).toThrowErrorMatchingInlineSnapshot(`
-      [ExpectationError: The lock of session 'session-1' let #3 turn of flow 'Talk' in before #2 turn of flow 'Talk', which had asked earlier.
+      [ExpectationError: The lock of session 'session-1' went to #3 turn of flow 'Talk' before #2 turn of flow 'Talk', which had requested it earlier.
       What happened at the lock of session 'session-1':
-        #1 turn of flow 'Talk' asks and enters
-        #2 turn of flow 'Talk' asks
-        #3 turn of flow 'Talk' asks
-        #1 turn of flow 'Talk' leaves
-        #3 turn of flow 'Talk' enters
-        #3 turn of flow 'Talk' leaves
-        #2 turn of flow 'Talk' enters
-        #2 turn of flow 'Talk' leaves]
+        #1 turn of flow 'Talk' requests and acquires the lock
+        #2 turn of flow 'Talk' requests the lock
+        #3 turn of flow 'Talk' requests the lock
+        #1 turn of flow 'Talk' releases it
+        #3 turn of flow 'Talk' acquires it
+        #3 turn of flow 'Talk' releases it
+        #2 turn of flow 'Talk' acquires it
+        #2 turn of flow 'Talk' releases it]
     `)
   })
 
-  test('is not content where nobody had to choose', async () => {
+  test('fails if two requests never waited at the same time', async () => {
     const { probe, one, say } = await scene()
     await Promise.all([say(one), say(one)])
     expect(() => probe.assertFirstInFirstOut(one)).toThrowErrorMatchingInlineSnapshot(`
-      [ExpectationError: There is nothing to judge by: there were never two waiting at the same time.
+      [ExpectationError: The test shows nothing about the lock: two requests never waited at the same time.
       What happened at the lock of session 'session-1':
-        #1 turn of flow 'Talk' asks and enters
-        #2 turn of flow 'Talk' asks
-        #1 turn of flow 'Talk' leaves
-        #2 turn of flow 'Talk' enters
-        #2 turn of flow 'Talk' leaves
+        #1 turn of flow 'Talk' requests and acquires the lock
+        #2 turn of flow 'Talk' requests the lock
+        #1 turn of flow 'Talk' releases it
+        #2 turn of flow 'Talk' acquires it
+        #2 turn of flow 'Talk' releases it
       Keep the lock with a gate, start two turns or more, then open the gate.]
     `)
   })
@@ -236,39 +236,39 @@ describe('assertOverlaps', () => {
     const made = await scene()
     await twoSessions(made)
     expect(() => made.probe.assertOverlaps(made.one, made.other)).toThrowErrorMatchingInlineSnapshot(`
-      [ExpectationError: Sessions 'session-1' and 'session-2' were never inside their locks at the same time. Different sessions must not wait for each other.
+      [ExpectationError: The locks of sessions 'session-1' and 'session-2' were never held at the same time. Different sessions must not wait for each other.
       What happened at the locks of session 'session-1' and session 'session-2':
-        #1 turn of flow 'Talk' asks and enters (session 'session-1')
-        #2 turn of flow 'Talk' asks (session 'session-2')
-        #1 turn of flow 'Talk' leaves (session 'session-1')
-        #2 turn of flow 'Talk' enters (session 'session-2')
-        #2 turn of flow 'Talk' leaves (session 'session-2')
-      If the test itself ran one after the other: keep one session inside with a gate while the other one runs.]
+        #1 turn of flow 'Talk' requests and acquires the lock (session 'session-1')
+        #2 turn of flow 'Talk' requests the lock (session 'session-2')
+        #1 turn of flow 'Talk' releases it (session 'session-1')
+        #2 turn of flow 'Talk' acquires it (session 'session-2')
+        #2 turn of flow 'Talk' releases it (session 'session-2')
+      If the test itself ran one after the other: keep the lock of one session with a gate while the other one runs.]
     `)
   })
 })
 
 describe('assertReleased', () => {
-  test('shows a lock that is not given back', async () => {
+  test('shows a lock that is not released', async () => {
     useLock({ isReleased: false })
     const made = await scene()
     await made.say(made.one)
     await expect(made.probe.assertReleased()).rejects.toThrowErrorMatchingInlineSnapshot(`
-      [ExpectationError: The lock of session 'session-1' was not given back: #1 turn of flow 'Talk' left last, and still a newcomer does not get in.
+      [ExpectationError: The lock of session 'session-1' was not released: #1 turn of flow 'Talk' had it last, and a new request does not acquire it.
       What happened at the lock of session 'session-1':
-        #1 turn of flow 'Talk' asks and enters
-        #1 turn of flow 'Talk' leaves]
+        #1 turn of flow 'Talk' requests and acquires the lock
+        #1 turn of flow 'Talk' releases it]
     `)
   })
 
-  test('shows who is inside and who waits', async () => {
+  test('shows who holds the lock and who waits', async () => {
     const { engine, probe, one, say } = await scene()
     const gate = probe.gate(one)
     const turns = [say(one), engine.deleteSession(one)]
     await gate.reached
     await expect(probe.assertReleased(one)).rejects.toThrowErrorMatchingInlineSnapshot(`
       [ExpectationError: The lock of session 'session-1' is not free.
-        inside   #1 turn of flow 'Talk'
+        holding  #1 turn of flow 'Talk'
         waiting  #2 delete
       Await what was started before this assertion, and open the gates.]
     `)
@@ -277,7 +277,7 @@ describe('assertReleased', () => {
     await probe.assertReleased(one)
   })
 
-  test('forgets who gave up waiting', async () => {
+  test('forgets a request that was cancelled', async () => {
     const { engine, clock, probe, one, say } = await scene()
     const gate = probe.gate(one)
     const first = say(one)
@@ -294,7 +294,7 @@ describe('assertReleased', () => {
     expect(() => probe.assertFirstInFirstOut(one)).toThrow("#2 turn of flow 'Talk' is refused")
   })
 
-  test('needs an engine to ask', async () => {
+  test('needs an engine', async () => {
     await expect(new LockProbe().assertReleased('a')).rejects.toThrow(
       'This LockProbe observes no engine. Call observe(engine) first.',
     )
@@ -340,18 +340,18 @@ describe('watch', () => {
     const watched = clock.runUntil(probe.watch(turn))
     await expect(watched).rejects.toThrowErrorMatchingInlineSnapshot(`
       [ExpectationError: The lock of session 'session-1' made no progress for 10000 ms.
-        inside   #1 turn of flow 'Nested', in step 'Ask', in tool 'ask_myself', for 10000 ms
+        holding  #1 turn of flow 'Nested', in step 'Ask', in tool 'ask_myself', for 10000 ms
         waiting  #2 turn of flow 'Nested', for 10000 ms
-      If the one inside waits for one of those waiting, it waits for itself: flow code that runs the engine on its own
-      session and awaits it, or work under withSessionLock that does. Do that after the turn, or on another session.]
+      If the holder waits for a waiting request, it waits for itself: for example flow code, or work under withSessionLock,
+      that runs the engine on its own session and awaits it. Do that after the turn, or on another session.]
     `)
-    // The engine helps itself in the end: the tool has a deadline.
+    // The engine ends it by itself: the tool has a deadline.
     await clock.runUntil(turn)
     await clock.advance(120_000)
     await probe.assertReleased()
   })
 
-  test("reports the application's own work that does so, and all who wait behind it", async () => {
+  test("reports the application's own work that does so, and all requests behind it", async () => {
     const { engine, clock, probe, session } = await nested()
     const sessions = engine.getFlowSession()
     const work = sessions.withSessionLock(session, () => engine.deleteSession(session))
@@ -359,11 +359,11 @@ describe('watch', () => {
     const other = sessions.withSessionLock(session, () => 'other')
     await expect(clock.runUntil(probe.watch(work))).rejects.toThrowErrorMatchingInlineSnapshot(`
       [ExpectationError: The lock of session 'session-1' made no progress for 10000 ms.
-        inside   #1 work, for 11000 ms
+        holding  #1 application, for 11000 ms
         waiting  #2 delete, for 11000 ms
-        waiting  #3 work, for 10000 ms
-      If the one inside waits for one of those waiting, it waits for itself: flow code that runs the engine on its own
-      session and awaits it, or work under withSessionLock that does. Do that after the turn, or on another session.]
+        waiting  #3 application, for 10000 ms
+      If the holder waits for a waiting request, it waits for itself: for example flow code, or work under withSessionLock,
+      that runs the engine on its own session and awaits it. Do that after the turn, or on another session.]
     `)
     await clock.runUntil(Promise.all([work, other]))
   })
@@ -375,7 +375,7 @@ describe('watch', () => {
     const turn = say(one)
     await expect(clock.runUntil(probe.watch(turn))).rejects.toThrowErrorMatchingInlineSnapshot(`
       [ExpectationError: The lock of session 'session-1' made no progress for 10000 ms.
-        inside   nobody: the lock was not passed on
+        holding  none: the lock was not passed on
         waiting  #2 turn of flow 'Talk', for 10000 ms]
     `)
   })
@@ -387,9 +387,9 @@ describe('watch', () => {
     await gate.reached
     await expect(clock.runUntil(probe.watch(Promise.all(turns)))).rejects.toThrowErrorMatchingInlineSnapshot(`
       [ExpectationError: The lock of session 'session-1' made no progress for 10000 ms.
-        inside   #1 turn of flow 'Talk', for 10000 ms
+        holding  #1 turn of flow 'Talk', for 10000 ms
         waiting  #2 turn of flow 'Talk', for 10000 ms
-      A gate of this session is closed: open it, and the lock goes on.]
+      A gate of this session is closed: open it, and the lock makes progress.]
     `)
     gate.open()
     await Promise.all(turns)
@@ -403,7 +403,7 @@ describe('watch', () => {
     expect(clock.pending).toBe(0)
   })
 
-  test('is patient as long as the lock gets on', async () => {
+  test('does not report a lock that makes progress', async () => {
     const { engine, probe, clock, one } = await scene()
     const work = () => new Promise<void>((resolve) => clock.setTimer(resolve, 9_000))
     const works = [1, 2, 3].map(() => engine.getFlowSession().withSessionLock(one, work))
@@ -411,7 +411,7 @@ describe('watch', () => {
     expect(clock.iso).toBe('2026-01-01T00:00:27.000Z')
   })
 
-  test('is as patient as it is told, and with a lock that nobody waits for, for ever', async () => {
+  test('waits for stuckAfterMs, and for ever for a lock without waiting requests', async () => {
     const { engine, clock, one } = await scene()
     const probe = new LockProbe({ clock, stuckAfterMs: 100 })
     probe.observe(engine)

@@ -1,6 +1,6 @@
 /**
- * A look at the locks of an engine: who asks, who enters, who leaves; gates to keep somebody inside; assertions on the
- * order; and a report where a lock is stuck. It changes nothing about how the engine locks.
+ * Observes the locks of an engine: when they are requested, acquired and released. It has gates that keep a lock held,
+ * assertions on the order, and a report of a lock that is stuck. It does not change how the engine locks.
  */
 import {
   type Clock,
@@ -13,22 +13,21 @@ import {
 import { ExpectationError } from '../expectations/expectation-error.js'
 import { VirtualClock } from '../virtual-clock/virtual-clock.js'
 import { Gates, type LockGate } from './gates.js'
+import { isWaiting, LockRequests } from './lock-requests.js'
 import { heldProblem, leakProblem, orderProblem, overlapProblem, serialProblem, stuckProblem } from './problems.js'
-import { isWaiting, Visits } from './visits.js'
 
 export type { LockGate } from './gates.js'
 
-/** What the constructor of {@link LockProbe} takes. */
+/** The options of {@link LockProbe}. */
 export interface LockProbeOptions {
   /** The engine's clock. Default: the machine's. */
   readonly clock?: Clock
-  /** Milliseconds without progress after which {@link LockProbe.watch} reports a lock for which somebody waits. Default 10 000. */
+  /** Milliseconds without progress after which {@link LockProbe.watch} reports a lock with waiting requests. Default 10 000. */
   readonly stuckAfterMs?: number
 }
 
 /**
- * Watches the locks of one engine: those of its turns and deletes, and those that the application takes with
- * `withSessionLock`.
+ * Observes the locks of one engine: of its turns, of its deletes, and of the application's `withSessionLock`.
  *
  * @example
  * ```ts
@@ -53,7 +52,7 @@ export interface LockProbeOptions {
 export class LockProbe {
   readonly #clock: Clock
   readonly #stuckAfterMs: number
-  readonly #visits = new Visits()
+  readonly #requests = new LockRequests()
   readonly #gates = new Gates()
   readonly #watchers = new Set<(error: Error) => void>()
   #session: FlowSession | undefined
@@ -67,10 +66,10 @@ export class LockProbe {
   }
 
   /**
-   * Begins to watch an engine.
+   * Begins to observe an engine.
    *
    * @returns That engine.
-   * @throws Error where this probe watches one already: engines have locks of their own.
+   * @throws Error if this probe observes an engine already: each engine has its own locks.
    */
   observe(engine: FlowEngine): FlowEngine {
     if (this.#session !== undefined)
@@ -78,7 +77,7 @@ export class LockProbe {
     this.#session = engine.getFlowSession()
     this.#session.watchLocks((event) => this.#note(event))
     const isIn = ({ turnId, flowName }: EngineEventMap['turn:start'], ...places: readonly string[]): void => {
-      this.#visits.locate(turnId, flowName, places, this.#clock.now())
+      this.#requests.locate(turnId, flowName, places, this.#clock.now())
     }
     engine.on('turn:queued', (event) => isIn(event))
     engine.on('turn:start', (event) => isIn(event))
@@ -91,7 +90,7 @@ export class LockProbe {
   }
 
   /**
-   * Makes a closed gate: whoever comes to {@link LockProbe.pass} for this session waits in it until it is opened.
+   * Makes a closed gate: a call of {@link LockProbe.pass} for this session waits until the gate is opened.
    *
    * @param sessionId - Default: every session.
    */
@@ -100,16 +99,16 @@ export class LockProbe {
   }
 
   /**
-   * What the code inside the lock calls: a step, a tool double, the function of a scripted model, the application's work
-   * under `withSessionLock`. Waits while a gate of the session is closed.
+   * Waits while a gate of the session is closed. Call it from code that runs under the lock: a step, a tool double, the
+   * function of a scripted model, the application's work under `withSessionLock`.
    */
   pass(sessionId: string): Promise<void> {
     return this.#gates.pass(sessionId)
   }
 
   /**
-   * Settles as `promise` does, or rejects as soon as a lock for which somebody waits made no progress for
-   * `stuckAfterMs`: so it is where a turn runs the engine on its own session. Names who is inside, where, and who waits.
+   * Settles as `promise` does, or rejects as soon as a lock with waiting requests made no progress for `stuckAfterMs`, for
+   * example because a turn runs the engine on its own session. The message names the holder, its place, and who waits.
    */
   async watch<T>(promise: Promise<T>): Promise<T> {
     let report!: (error: Error) => void
@@ -127,55 +126,55 @@ export class LockProbe {
   }
 
   /**
-   * Checks that turns, deletes and work of one session never were inside its lock together.
+   * Checks that the lock of a session never had two holders at the same time.
    *
-   * @param sessionId - Default: each session that was seen.
-   * @throws {@link ExpectationError} that shows what happened; also where too little did to tell.
+   * @param sessionId - Default: each session with a request.
+   * @throws {@link ExpectationError} that shows what happened; also if too little happened to show anything.
    */
   assertSerialized(sessionId?: string): void {
-    throwIf(serialProblem(this.#visits, sessionId))
+    throwIf(serialProblem(this.#requests, sessionId))
   }
 
   /**
-   * Checks that those who waited for the lock of a session got it in the order in which they asked.
+   * Checks that waiting requests acquired the lock of a session in the order in which they were made.
    *
-   * @param sessionId - Default: each session that was seen.
-   * @throws {@link ExpectationError} that shows what happened; also where there never were two to choose from.
+   * @param sessionId - Default: each session with a request.
+   * @throws {@link ExpectationError} that shows what happened; also if two requests never waited at the same time.
    */
   assertFirstInFirstOut(sessionId?: string): void {
-    throwIf(orderProblem(this.#visits, sessionId))
+    throwIf(orderProblem(this.#requests, sessionId))
   }
 
   /**
-   * Checks that two sessions were inside their locks at the same time.
+   * Checks that the locks of two sessions were held at the same time.
    *
    * @throws {@link ExpectationError} that shows what happened.
    */
   assertOverlaps(sessionId: string, otherSessionId: string): void {
-    throwIf(overlapProblem(this.#visits, sessionId, otherSessionId))
+    throwIf(overlapProblem(this.#requests, sessionId, otherSessionId))
   }
 
   /**
-   * Checks that nobody is inside the lock of a session or waits for it, and that a newcomer gets it at once.
+   * Checks that the lock of a session has no holder and no waiting request, and that a new request acquires it at once.
    *
-   * @param sessionId - Default: each session that was seen.
-   * @throws {@link ExpectationError} (rejects) that says who has it.
+   * @param sessionId - Default: each session with a request.
+   * @throws {@link ExpectationError} (rejects) that names the holder.
    */
   async assertReleased(sessionId?: string): Promise<void> {
-    for (const id of sessionId === undefined ? this.#visits.sessions() : [sessionId]) {
-      throwIf(heldProblem(this.#visits, id))
-      if (await this.#isLocked(id)) throw new ExpectationError(leakProblem(this.#visits, id))
+    for (const id of sessionId === undefined ? this.#requests.sessions() : [sessionId]) {
+      throwIf(heldProblem(this.#requests, id))
+      if (await this.#isLocked(id)) throw new ExpectationError(leakProblem(this.#requests, id))
     }
   }
 
   #note(event: LockEvent): void {
-    if (this.#isChecking && event.kind === 'asked') this.#checks.add(event.visit)
-    if (this.#checks.has(event.visit)) return
-    this.#visits.note(event, this.#clock.now())
+    if (this.#isChecking && event.kind === 'requested') this.#checks.add(event.request)
+    if (this.#checks.has(event.request)) return
+    this.#requests.note(event, this.#clock.now())
     this.#arm()
   }
 
-  /** Whether a newcomer has to wait. What it waits for then never comes, and it does nothing. */
+  /** Whether a new request has to wait. It does nothing with the lock, also if it acquires it later. */
   async #isLocked(sessionId: string): Promise<boolean> {
     if (this.#session === undefined) throw new Error('This LockProbe observes no engine. Call observe(engine) first.')
     let isLocked = true
@@ -183,14 +182,14 @@ export class LockProbe {
       isLocked = false
     }
     this.#isChecking = true
-    // A closed engine refuses: then nobody can be kept waiting.
+    // A closed engine refuses the request: then nothing can wait.
     this.#session.withSessionLock(sessionId, unlock).catch(unlock)
     this.#isChecking = false
     await new VirtualClock().settle()
     return isLocked
   }
 
-  /** Sets the timer for the first moment at which a lock may be stuck, while somebody watches. */
+  /** Sets the timer for the first moment at which a lock may be stuck, while `watch` is called. */
   #arm(): void {
     this.#cancelTimer?.()
     this.#cancelTimer = undefined
@@ -209,16 +208,18 @@ export class LockProbe {
       return
     }
     const [sessionId] = stuck
-    const error = new ExpectationError(stuckProblem(this.#visits, sessionId, now, this.#gates.closed(sessionId).length))
+    const error = new ExpectationError(
+      stuckProblem(this.#requests, sessionId, now, this.#gates.closed(sessionId).length),
+    )
     for (const report of this.#watchers) report(error)
   }
 
-  /** Each session for which somebody waits, and the moment at which it is stuck unless something happens. */
+  /** Each session with waiting requests, and the moment at which it is stuck unless it makes progress. */
   #contended(): (readonly [sessionId: string, moment: number])[] {
-    return this.#visits.sessions().flatMap((sessionId) => {
-      const visits = this.#visits.of(sessionId)
-      if (!visits.some(isWaiting)) return []
-      return [[sessionId, Math.max(...visits.map(({ movedAt }) => movedAt)) + this.#stuckAfterMs] as const]
+    return this.#requests.sessions().flatMap((sessionId) => {
+      const requests = this.#requests.of(sessionId)
+      if (!requests.some(isWaiting)) return []
+      return [[sessionId, Math.max(...requests.map(({ movedAt }) => movedAt)) + this.#stuckAfterMs] as const]
     })
   }
 }

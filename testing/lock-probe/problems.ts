@@ -1,138 +1,139 @@
-/** What is wrong with the order in which an engine's locks let their visitors in. Each says so in words, or nothing. */
-import { isInside, isWaiting, nameOf, type Visit, type Visits } from './visits.js'
+/** What is wrong with the order in which an engine's locks were acquired. Each function returns a message, or nothing. */
+import { isHolding, isWaiting, type LockRequest, type LockRequests, nameOf } from './lock-requests.js'
 
-/** Two visitors inside the lock of one session at a time. */
-export function serialProblem(visits: Visits, sessionId: string | undefined): string | undefined {
-  const entered = inOrderOfEntry(visits.of(sessionId))
-  for (const [index, visit] of entered.entries()) {
-    const other = entered
+/** Two requests that had the lock of one session at the same time. */
+export function serialProblem(requests: LockRequests, sessionId: string | undefined): string | undefined {
+  const acquired = inOrderOfHolding(requests.of(sessionId))
+  for (const [index, request] of acquired.entries()) {
+    const other = acquired
       .slice(0, index)
-      .find((earlier) => earlier.sessionId === visit.sessionId && overlap(earlier, visit))
+      .find((earlier) => earlier.sessionId === request.sessionId && overlap(earlier, request))
     if (other === undefined) continue
     return [
-      `Two at a time were inside the lock of session '${visit.sessionId}': ${nameOf(visit)} entered before ${nameOf(other)} left.`,
-      visits.record(visit.sessionId),
+      `Two holders had the lock of session '${request.sessionId}': ${nameOf(request)} acquired it before ${nameOf(other)} released it.`,
+      requests.record(request.sessionId),
     ].join('\n')
   }
-  const visited = sessionsOf(entered)
-  if (visited.some((id) => entered.filter((visit) => visit.sessionId === id).length > 1)) return undefined
+  const seen = sessionsOf(acquired)
+  if (seen.some((id) => acquired.filter((request) => request.sessionId === id).length > 1)) return undefined
   return tooLittle(
-    visits,
+    requests,
     sessionId,
-    'fewer than two visitors entered the lock of a session',
+    'no session had two requests that acquired its lock',
     'Let two turns of one session run at the same time',
   )
 }
 
-/** A visitor let in before one that had asked earlier. */
-export function orderProblem(visits: Visits, sessionId: string | undefined): string | undefined {
-  const entered = inOrderOfEntry(visits.of(sessionId))
+/** A request that acquired the lock before an earlier one. */
+export function orderProblem(requests: LockRequests, sessionId: string | undefined): string | undefined {
+  const acquired = inOrderOfHolding(requests.of(sessionId))
   let hadChoice = false
-  for (const visit of entered) {
-    const waiting = entered.filter((other) => other !== visit && waitedWhen(other, visit))
+  for (const request of acquired) {
+    const waiting = acquired.filter((other) => other !== request && waitedWhen(other, request))
     hadChoice ||= waiting.length > 0
-    const first = waiting.find(({ asked }) => asked < visit.asked)
+    const first = waiting.find(({ requested }) => requested < request.requested)
     if (first === undefined) continue
     return [
-      `The lock of session '${visit.sessionId}' let ${nameOf(visit)} in before ${nameOf(first)}, which had asked earlier.`,
-      visits.record(visit.sessionId),
+      `The lock of session '${request.sessionId}' went to ${nameOf(request)} before ${nameOf(first)}, which had requested it earlier.`,
+      requests.record(request.sessionId),
     ].join('\n')
   }
   if (hadChoice) return undefined
   return tooLittle(
-    visits,
+    requests,
     sessionId,
-    'there were never two waiting at the same time',
+    'two requests never waited at the same time',
     'Keep the lock with a gate, start two turns or more, then open the gate',
   )
 }
 
 /** Two sessions of which one waited for the other. */
-export function overlapProblem(visits: Visits, one: string, other: string): string | undefined {
-  const [ones, others] = [visits.of(one), visits.of(other)]
-  if (ones.some((visit) => others.some((another) => overlap(visit, another)))) return undefined
+export function overlapProblem(requests: LockRequests, one: string, other: string): string | undefined {
+  const [ones, others] = [requests.of(one), requests.of(other)]
+  if (ones.some((request) => others.some((another) => overlap(request, another)))) return undefined
   return [
-    `Sessions '${one}' and '${other}' were never inside their locks at the same time. Different sessions must not wait for each other.`,
-    visits.record(one, other),
-    `If the test itself ran one after the other: keep one session inside with a gate while the other one runs.`,
+    `The locks of sessions '${one}' and '${other}' were never held at the same time. Different sessions must not wait for each other.`,
+    requests.record(one, other),
+    `If the test itself ran one after the other: keep the lock of one session with a gate while the other one runs.`,
   ].join('\n')
 }
 
-/** Somebody still inside the lock of a session, or in line. */
-export function heldProblem(visits: Visits, sessionId: string): string | undefined {
-  const inside = visits.of(sessionId).filter(isInside)
-  const waiting = visits.of(sessionId).filter(isWaiting)
-  if (inside.length === 0 && waiting.length === 0) return undefined
+/** A request that still has the lock of a session, or waits for it. */
+export function heldProblem(requests: LockRequests, sessionId: string): string | undefined {
+  const holding = requests.of(sessionId).filter(isHolding)
+  const waiting = requests.of(sessionId).filter(isWaiting)
+  if (holding.length === 0 && waiting.length === 0) return undefined
   return [
     `The lock of session '${sessionId}' is not free.`,
-    ...inside.map((visit) => `  inside   ${whereabouts(visit)}`),
-    ...waiting.map((visit) => `  waiting  ${nameOf(visit)}`),
+    ...holding.map((request) => `  holding  ${whereabouts(request)}`),
+    ...waiting.map((request) => `  waiting  ${nameOf(request)}`),
     'Await what was started before this assertion, and open the gates.',
   ].join('\n')
 }
 
-/** A lock that keeps a newcomer out though everybody left. */
-export function leakProblem(visits: Visits, sessionId: string): string {
-  const last = visits
+/** A lock that a new request cannot acquire, although no request seems to have it. */
+export function leakProblem(requests: LockRequests, sessionId: string): string {
+  const last = requests
     .of(sessionId)
-    .filter(({ left }) => left !== undefined)
+    .filter(({ released }) => released !== undefined)
     .at(-1)
-  const whose = last === undefined ? 'nobody that this probe saw had it' : `${nameOf(last)} left last`
+  const whose = last === undefined ? 'no request that this probe saw had it' : `${nameOf(last)} had it last`
   return [
-    `The lock of session '${sessionId}' was not given back: ${whose}, and still a newcomer does not get in.`,
-    visits.record(sessionId),
+    `The lock of session '${sessionId}' was not released: ${whose}, and a new request does not acquire it.`,
+    requests.record(sessionId),
   ].join('\n')
 }
 
 /** A session whose lock makes no progress. */
-export function stuckProblem(visits: Visits, sessionId: string, now: number, closedGates: number): string {
-  const all = visits.of(sessionId)
-  const inside = all.filter(isInside)
+export function stuckProblem(requests: LockRequests, sessionId: string, now: number, closedGates: number): string {
+  const all = requests.of(sessionId)
+  const holding = all.filter(isHolding)
   const waiting = all.filter(isWaiting)
   const since = Math.max(...all.map(({ movedAt }) => movedAt))
   const lines = [`The lock of session '${sessionId}' made no progress for ${now - since} ms.`]
-  for (const visit of inside) lines.push(`  inside   ${whereabouts(visit)}, for ${now - visit.movedAt} ms`)
-  if (inside.length === 0) lines.push('  inside   nobody: the lock was not passed on')
-  for (const visit of waiting) lines.push(`  waiting  ${nameOf(visit)}, for ${now - visit.askedAt} ms`)
-  if (closedGates > 0) lines.push('A gate of this session is closed: open it, and the lock goes on.')
-  else if (inside.length > 0) {
+  for (const request of holding) lines.push(`  holding  ${whereabouts(request)}, for ${now - request.movedAt} ms`)
+  if (holding.length === 0) lines.push('  holding  none: the lock was not passed on')
+  for (const request of waiting) lines.push(`  waiting  ${nameOf(request)}, for ${now - request.requestedAt} ms`)
+  if (closedGates > 0) lines.push('A gate of this session is closed: open it, and the lock makes progress.')
+  else if (holding.length > 0) {
     lines.push(
-      'If the one inside waits for one of those waiting, it waits for itself: flow code that runs the engine on its own',
-      'session and awaits it, or work under withSessionLock that does. Do that after the turn, or on another session.',
+      'If the holder waits for a waiting request, it waits for itself: for example flow code, or work under withSessionLock,',
+      'that runs the engine on its own session and awaits it. Do that after the turn, or on another session.',
     )
   }
   return lines.join('\n')
 }
 
-function whereabouts(visit: Visit): string {
-  return [nameOf(visit), ...visit.places].join(', in ')
+function whereabouts(request: LockRequest): string {
+  return [nameOf(request), ...request.places].join(', in ')
 }
 
-function overlap(one: Visit, other: Visit): boolean {
-  if (one.entered === undefined || other.entered === undefined) return false
+function overlap(one: LockRequest, other: LockRequest): boolean {
+  if (one.acquired === undefined || other.acquired === undefined) return false
   return (
-    one.entered < (other.left ?? Number.POSITIVE_INFINITY) && other.entered < (one.left ?? Number.POSITIVE_INFINITY)
+    one.acquired < (other.released ?? Number.POSITIVE_INFINITY) &&
+    other.acquired < (one.released ?? Number.POSITIVE_INFINITY)
   )
 }
 
-/** Whether `other` stood in the line of the same session when `visit` got in. */
-function waitedWhen(other: Visit, visit: Visit): boolean {
-  const at = visit.entered ?? 0
-  return other.sessionId === visit.sessionId && other.asked < at && at < (other.entered ?? 0)
+/** Whether `other` waited in the queue of the same session when `request` acquired the lock. */
+function waitedWhen(other: LockRequest, request: LockRequest): boolean {
+  const at = request.acquired ?? 0
+  return other.sessionId === request.sessionId && other.requested < at && at < (other.acquired ?? 0)
 }
 
-function inOrderOfEntry(visits: readonly Visit[]): Visit[] {
-  return visits
-    .filter(({ entered }) => entered !== undefined)
-    .sort((one, other) => (one.entered ?? 0) - (other.entered ?? 0))
+function inOrderOfHolding(requests: readonly LockRequest[]): LockRequest[] {
+  return requests
+    .filter(({ acquired }) => acquired !== undefined)
+    .sort((one, other) => (one.acquired ?? 0) - (other.acquired ?? 0))
 }
 
-function sessionsOf(visits: readonly Visit[]): string[] {
-  return [...new Set(visits.map(({ sessionId }) => sessionId))]
+function sessionsOf(requests: readonly LockRequest[]): string[] {
+  return [...new Set(requests.map(({ sessionId }) => sessionId))]
 }
 
-/** An assertion that would pass over any lock proves nothing. */
-function tooLittle(visits: Visits, sessionId: string | undefined, what: string, advice: string): string {
-  const sessionIds = sessionId === undefined ? visits.sessions() : [sessionId]
-  return [`There is nothing to judge by: ${what}.`, visits.record(...sessionIds), `${advice}.`].join('\n')
+/** An assertion that would pass with any lock shows nothing. */
+function tooLittle(requests: LockRequests, sessionId: string | undefined, what: string, advice: string): string {
+  const sessionIds = sessionId === undefined ? requests.sessions() : [sessionId]
+  return [`The test shows nothing about the lock: ${what}.`, requests.record(...sessionIds), `${advice}.`].join('\n')
 }

@@ -1,4 +1,4 @@
-/** Answers whose connection breaks before all of the body is there. When, is decided elsewhere. */
+/** Answers whose connection breaks before the whole body is there. `msw/scripted-service.ts` decides when. */
 import type { Delivery } from './scripted-service.js'
 
 const cutText = 'The connection was cut off, as the script says.'
@@ -21,7 +21,7 @@ export function cutOff({ body, status, headers }: Response): Response {
   return new Response(broken, { status, headers })
 }
 
-/** Has the answer break when what it returns is called; what was read before is there. */
+/** Makes the answer break when the returned function is called; what was read before is there. */
 export function breakable(delivery: Delivery): () => void {
   let cut: (value: 'cut') => void = () => undefined
   const isCut = new Promise<'cut'>((resolve) => {

@@ -1,6 +1,6 @@
 /**
- * A whole flow service as request handlers for MSW, over an engine or over a script. Both stand behind the real HTTP
- * adapter: what a page may send, and which headers it gets, is decided there.
+ * A whole flow service as request handlers for MSW, over an engine or over a script. Both use the real HTTP adapter, which
+ * decides what a page may send and which headers it gets.
  */
 import { type HttpHandler, HttpResponse, http } from 'msw'
 import { checkBasePath, type FetchHandlerOptions } from '../../adapters/fetch/options.js'
@@ -18,10 +18,10 @@ import { invalidInput } from '../../src/util/options.js'
 import { type Delivery, ScriptedService } from './scripted-service.js'
 import { type FlowServiceRun, type FlowServiceScript, ServiceScriptReader } from './service-script.js'
 
-/** The options of `flowServiceHandlers`: those of `createFetchHandler`, and where the service is. All are optional. */
+/** The options of `flowServiceHandlers`: those of `createFetchHandler`, and the address of the service. All are optional. */
 export interface FlowServiceOptions extends FetchHandlerOptions {
   /**
-   * Where the page believes the service to be: scheme, host and port, such as `https://api.shop.example`.
+   * The origin to which the page sends its requests: scheme, host and port, such as `https://api.shop.example`.
    *
    * @defaultValue any origin
    */
@@ -31,8 +31,8 @@ export interface FlowServiceOptions extends FetchHandlerOptions {
 /** The options of `flowServiceHandlers` over a script. */
 export interface ScriptedFlowServiceOptions extends FlowServiceOptions {
   /**
-   * The names of the registered flows: what `GET /flows` lists. Another one fails with `FLOW_NOT_FOUND`, and the script
-   * stays where it is.
+   * The names of the registered flows: what `GET /flows` lists. Another name fails with `FLOW_NOT_FOUND`, and uses no turn of
+   * the script.
    *
    * @defaultValue any name is a flow, and the list is empty
    */
@@ -45,16 +45,16 @@ export interface ScriptedFlowServiceOptions extends FlowServiceOptions {
   readonly clock?: Clock
 }
 
-/** The handlers, to be spread into `setupServer` or `setupWorker`, and what came in through them. */
+/** The handlers, to be spread into `setupServer` or `setupWorker`, and the requests that they received. */
 export interface FlowServiceHandlers extends ReadonlyArray<HttpHandler> {
-  /** The turns that the page asked for, in order. A request that the adapter refuses is none. */
+  /** The turns that the page requested, in order, without requests that the adapter refused. */
   readonly runs: readonly FlowServiceRun[]
   /** The IDs of the sessions that the page ended, in order. */
   readonly ended: readonly string[]
   /**
-   * Fails where turns of the script are left, or where a request found none. Over an engine it does nothing.
+   * Fails if turns of the script are left, or a request found none. Over an engine it does nothing.
    *
-   * @throws ExpectationError that tells how many, which, and what was asked.
+   * @throws ExpectationError that lists the turns that are left, and the requests.
    */
   assertDone(): void
 }
@@ -65,7 +65,7 @@ const caller = 'flowServiceHandlers'
  * Makes MSW answer as a flow service does: `POST /ai/run`, `GET /ai/flows` and `POST /ai/end`, with the statuses, the
  * headers, the raw replies and the streams of the real HTTP adapter. In Node with `setupServer`, in a browser with `setupWorker`.
  *
- * @param script - turns used up in order, or a function of the request
+ * @param script - turns used in order, or a function of the request
  * @param options - see {@link ScriptedFlowServiceOptions}
  * @throws `InvalidInputError` at once for an option that is wrong or unknown
  *
@@ -86,9 +86,9 @@ export function flowServiceHandlers(
   options?: ScriptedFlowServiceOptions,
 ): FlowServiceHandlers
 /**
- * The same over an engine: the page talks to your flows themselves.
+ * The same over an engine: the page talks to your real flows.
  *
- * @param engine - the engine, or an object that stands in front of one
+ * @param engine - the engine, or an object that wraps one
  * @param options - see {@link FlowServiceOptions}
  * @throws `InvalidInputError` at once for an option that is wrong or unknown
  */
@@ -153,10 +153,10 @@ export function flowServiceHandlers(
   return Object.assign(handlers, { runs, ended, assertDone: served.assertDone })
 }
 
-/** What stands behind the adapter. */
+/** What the adapter serves. */
 interface Service extends Omit<ServedEngine, 'execute' | 'stream'> {
   execute(input: FlowRunInput, run: FlowServiceRun, delivery: Delivery): Promise<ExecuteResult>
-  /** Absent where an object in front of an engine has none. */
+  /** Absent if an object that wraps an engine has none. */
   readonly stream?: (input: FlowRunInput, run: FlowServiceRun, delivery: Delivery) => FlowStream
   assertDone(): void
 }
@@ -203,7 +203,7 @@ function checkOrigin(origin: unknown): void {
   throw invalidInput(`${caller}: origin must be a scheme, a host and a port, such as 'https://api.shop.example'.`)
 }
 
-/** What MSW compares addresses with. Its own wildcard would take longer paths as well. */
+/** The addresses that MSW compares with. Its own wildcard would match longer paths as well. */
 function pathOf(origin: string | undefined, path: string): RegExp {
   return new RegExp(`^${origin === undefined ? '[a-z]+://[^/]+' : literally(origin)}${literally(path)}$`)
 }

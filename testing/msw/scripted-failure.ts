@@ -1,4 +1,4 @@
-/** The errors that a script names by their code: each as the engine would make it, sentence and all. */
+/** The errors that a script names by their code: each with the message that the engine would give it. */
 import {
   BudgetExceededError,
   EngineClosedError,
@@ -45,7 +45,7 @@ const errors: Readonly<Record<FlowErrorCode, (run: FlowServiceRun) => FlowError>
   ENGINE_CLOSED: () => new EngineClosedError(),
 }
 
-/** After these the engine keeps the session as aborted; after all others it leaves it as it was. */
+/** After these the engine keeps the session as aborted; after all others the session does not change. */
 const aborting: ReadonlySet<FlowErrorCode> = new Set([
   'FLOW_ERROR',
   'BUDGET_EXCEEDED',
@@ -68,7 +68,7 @@ export function endsSession({ code }: FlowError): boolean {
   return aborting.has(code)
 }
 
-/** Whether the session was open when this went wrong, so that a stream has begun by then. */
+/** Whether the session was open when this failed, so that a stream had begun. */
 export function comesInTheTurn(error: FlowError): boolean {
   return endsSession(error) || error.code === 'SESSION_CONFLICT'
 }

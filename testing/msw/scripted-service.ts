@@ -1,7 +1,6 @@
 /**
- * A flow service that follows a script where a real one has an engine. It keeps the rules that a page meets: which ID a
- * session has, when it ends, which flow it belongs to, one turn at a time. Requests, headers and bodies are the real
- * adapter's business.
+ * A flow service that follows a script in place of an engine. It keeps the rules that a page notices: which ID a session
+ * has, when it ends, which flow it belongs to, one turn at a time. The real adapter handles requests, headers and bodies.
  */
 import {
   type Clock,
@@ -27,28 +26,28 @@ import type {
 } from './service-script.js'
 import { piecesOf, ServiceStream } from './service-stream.js'
 
-/** What becomes of the answer on its way to the page. Filled in by the turn. */
+/** What happens to the answer on its way to the page. Set by the turn. */
 export interface Delivery {
   change?: (response: Response) => Response
 }
 
 export interface ScriptedServiceOptions {
   readonly script: ServiceScriptReader
-  /** The registered flows. `undefined`: any name is one. */
+  /** The registered flows. `undefined`: any name is registered. */
   readonly flows: readonly string[] | undefined
   readonly clock: Clock
-  /** Makes the answer of a request that did not reach the service. */
+  /** Makes the answer to a request that did not reach the service. */
   readonly networkError: () => Response
-  /** Is told what a test did wrong, beside the page. */
+  /** Receives the mistakes of a test. The page gets a failure as well. */
   readonly onMistake: (error: unknown) => void
 }
 
 /** The sessions of a scripted service, and its turns. */
 export class ScriptedService {
   readonly #options: ScriptedServiceOptions
-  /** The flow of each session that goes on. */
+  /** The flow of each session that can continue. */
   readonly #sessions = new Map<string, string>()
-  /** The last turn of each session, for the next one to wait for. */
+  /** The last turn of each session, for which the next one waits. */
   readonly #tails = new Map<string, Promise<void>>()
   #started = 0
 
@@ -60,12 +59,12 @@ export class ScriptedService {
     return [...(this.#options.flows ?? [])]
   }
 
-  /** Deletes a session; one that is not there is deleted already. */
+  /** Deletes a session; a missing one counts as deleted. */
   end(sessionId: string): void {
     this.#sessions.delete(sessionId)
   }
 
-  /** Runs a turn after the earlier ones of its session. Does not reject. */
+  /** Runs a turn after the earlier ones of its session. Never rejects. */
   async execute(run: FlowServiceRun, signal: FlowRunInput['signal'], delivery: Delivery): Promise<ExecuteResult> {
     const stream = this.stream(run, signal, delivery)
     for (;;) {
@@ -77,7 +76,7 @@ export class ScriptedService {
     }
   }
 
-  /** The same, piece by piece where the page asks for that. */
+  /** The same as a stream, if the page asks for one. */
   stream(run: FlowServiceRun, signal: FlowRunInput['signal'], delivery: Delivery): FlowStream {
     const { sessionId } = run
     const earlier = this.#tails.get(sessionId) ?? Promise.resolve()
@@ -154,7 +153,7 @@ export class ScriptedService {
 
   #fail(error: FlowError, { sessionId }: FlowServiceRun, opened: string | undefined): FailedResult {
     if (!endsSession(error)) return failed(error, sessionId)
-    // The engine keeps the session of such a turn as aborted: also the first one's, under the ID it would have had.
+    // The engine keeps the session of such a turn as aborted, even after a first turn, under the ID it would have had.
     return failed(error, this.#sessions.delete(sessionId) ? sessionId : (opened ?? this.#newId()))
   }
 
@@ -177,7 +176,7 @@ function textOf({ reply }: ServiceReply): string {
   return typeof reply === 'string' ? reply : reply.join('')
 }
 
-/** A turn up to its last piece, as a page reads it. */
+/** A turn up to its last event, as a page reads it. */
 async function* streamed(
   turn: ServiceReply | FailedServiceTurn,
   session: string,
@@ -203,7 +202,7 @@ async function* streamed(
   await wait(Number.POSITIVE_INFINITY)
 }
 
-/** The pieces that are sent before the end: of a raw reply none, as with the engine. */
+/** The pieces that are sent before the end: none for a raw reply, as with the engine. */
 function streamedPieces(turn: ServiceReply | FailedServiceTurn): readonly string[] {
   if ('failure' in turn) return piecesOf(turn.after ?? [])
   return (turn.contentType ?? 'text/plain') === 'text/plain' ? piecesOf(turn.reply) : []
@@ -219,7 +218,7 @@ function bodyOf({ body, status = 200, contentType = 'application/json' }: Broken
   return new Response(body, { status, headers: { 'Content-Type': contentType } })
 }
 
-/** Waits, unless the page goes away. */
+/** Waits, unless the page disconnects. */
 function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   if (ms <= 0 || signal.aborted) return Promise.resolve()
   return new Promise((resolve) => {

@@ -1,6 +1,5 @@
 /**
- * What a script may have a flow service say, and how far it was used. What becomes of a turn is the scripted service's
- * business.
+ * What the script of a flow service may say, and how much of it was used. `msw/scripted-service.ts` runs the turns.
  */
 import type { FlowError, FlowErrorCode, JsonObject } from '../../src/index.js'
 import { count, ExpectationError, show } from '../expectations/expectation-error.js'
@@ -14,59 +13,59 @@ export interface FlowServiceRun {
   readonly message: string
   /** The session that the page named; empty for a new one. */
   readonly sessionId: string
-  /** The `config` of the body; absent where there was none. */
+  /** The `config` of the body; absent if there was none. */
   readonly config?: JsonObject
-  /** Set where the page asked for server-sent events. */
+  /** Set if the page asked for server-sent events. */
   readonly streamed?: true
 }
 
 interface Delayed {
   /**
-   * Milliseconds before the service answers; where the page reads a stream, before the first piece of text. `Infinity`:
-   * it never does. Default 0.
+   * Milliseconds before the service answers; in a stream, before the first piece of text. `Infinity`: it never answers.
+   * Default 0.
    */
   readonly delayMs?: number
 }
 
 interface Streamed extends Delayed {
-  /** Where the page reads a stream: milliseconds between two pieces of text. `Infinity` stops it in the middle. Default 0. */
+  /** In a stream: milliseconds between two pieces of text. `Infinity` stops it in the middle. Default 0. */
   readonly chunkDelayMs?: number
 }
 
 /** The turn succeeds. */
 export interface ServiceReply extends Streamed {
   /**
-   * The text for the user, or the whole body where `contentType` makes it a raw reply. Where the page reads a stream,
-   * plain text comes in pieces: the entries of a list, or the words of a text, each with the spaces before it.
+   * The text for the user, or the whole body if `contentType` makes it a raw reply. In a stream, plain text comes in pieces:
+   * the entries of a list, or the words of a text, each with the spaces before it.
    */
   readonly reply: string | readonly string[]
-  /** Where the page reads a stream: a text that comes before, and is taken back with a `reset`. Default: none. */
+  /** In a stream: a text that comes first, and is discarded by a `reset`. Default: none. */
   readonly takenBack?: string
   /** Whether the session ends with this turn. Default `false`. */
   readonly completed?: boolean
   /** The type of `reply`. Anything but `text/plain` is sent raw, as the real service does. Default `text/plain`. */
   readonly contentType?: string
-  /** Set where `reply` is bytes in base64. */
+  /** Set if `reply` is bytes in base64. */
   readonly encoding?: 'base64'
-  /** The service has forgotten the session that the page named, and starts a new one. Default `false`. */
+  /** The service has lost the session that the page named, and starts a new one. Default `false`. */
   readonly newSession?: boolean
   /**
-   * The connection breaks in the middle of the answer: headers arrive, reading the body fails. Where the page reads a
-   * stream, after so many pieces of text (`true`: half of them), and nothing of the turn is kept. Default `false`.
+   * The connection breaks in the middle of the answer: headers arrive, reading the body fails. In a stream, after that
+   * many pieces of text (`true`: half of them), and nothing of the turn is kept. Default `false`.
    */
   readonly cutOff?: boolean | number
 }
 
 /**
- * The turn fails: a failure envelope, with the status of its code. Where the page reads a stream, the envelope is its last
- * event, unless the turn fails before its session is open, as with `FLOW_NOT_FOUND`.
+ * The turn fails: a failure envelope, with the status of its code. In a stream, the envelope is its last event, unless
+ * the turn fails before its session is open, as with `FLOW_NOT_FOUND`.
  */
 export interface FailedServiceTurn extends Streamed {
   /** The code, or the error itself, such as `new LimitExceededError({ ... })`. */
   readonly failure: FlowErrorCode | FlowError
-  /** Default: the sentence that the engine has for this code. */
+  /** Default: the message of the engine for this code. */
   readonly message?: string
-  /** Where the page reads a stream: the text that comes before the failure, in pieces as in `reply`. Default: none. */
+  /** In a stream: the text that comes before the failure, in pieces as in `reply`. Default: none. */
   readonly after?: string | readonly string[]
 }
 
@@ -75,7 +74,7 @@ export interface UnreachedServiceTurn extends Delayed {
   readonly networkError: true
 }
 
-/** Somebody else answers, such as a proxy on the way: these bytes, without any header of the service. */
+/** Something between page and service answers, such as a proxy: these bytes, without any header of the service. */
 export interface BrokenServiceTurn extends Delayed {
   readonly body: string
   /** Default 200. */
@@ -90,20 +89,20 @@ export type ServiceTurn = string | ServiceReply | FailedServiceTurn | UnreachedS
 /** A turn made from the request. `undefined`, and whatever it throws, are mistakes of the test. */
 export type ServiceTurnFunction = (run: FlowServiceRun) => ServiceTurn | undefined | Promise<ServiceTurn | undefined>
 
-/** The whole script: turns used up in order, or one function for all. */
+/** The whole script: turns used in order, or one function for all. */
 export type FlowServiceScript = readonly (ServiceTurn | ServiceTurnFunction)[] | ServiceTurnFunction
 
-/** Turns of a script that are shown around the place in question. */
+/** How many turns of a script are shown around the place in question. */
 const shownTurns = 5
 
-/** A script, and how far it was used. */
+/** A script, and how much of it was used. */
 export class ServiceScriptReader {
   readonly #script: FlowServiceScript
   readonly #mistakes: ExpectationError[] = []
   readonly #runs: readonly FlowServiceRun[]
   #used = 0
 
-  /** @param runs - all requests so far; the caller goes on filling it */
+  /** @param runs - all requests so far; the caller adds the next ones */
   constructor(script: FlowServiceScript, runs: readonly FlowServiceRun[]) {
     this.#script = script
     this.#runs = runs
@@ -112,7 +111,7 @@ export class ServiceScriptReader {
   /**
    * The turn for a request.
    *
-   * @throws {@link ExpectationError} where the script has none; `assertDone` throws it again.
+   * @throws {@link ExpectationError} if the script has none; `assertDone` throws it again.
    */
   async take(run: FlowServiceRun): Promise<Exclude<ServiceTurn, string>> {
     const entry = typeof this.#script === 'function' ? this.#script : this.#script[this.#used]
@@ -131,9 +130,9 @@ export class ServiceScriptReader {
   }
 
   /**
-   * Fails where turns are left, or where a request found none.
+   * Fails if turns are left, or a request found none.
    *
-   * @throws {@link ExpectationError} that tells how many, which, and what was asked.
+   * @throws {@link ExpectationError} that lists the turns that are left, and the requests.
    */
   assertDone(): void {
     const [mistake] = this.#mistakes

@@ -1,13 +1,11 @@
-/**
- * A turn of a scripted service as a stream that can be left at any time. What it says is decided elsewhere.
- */
+/** A turn of a scripted service as a stream that can be stopped at any time. */
 import type { FlowStream, FlowStreamEvent } from '../../src/index.js'
 
 type Read = IteratorResult<FlowStreamEvent, undefined>
 
-/** The pieces of one turn. */
+/** The events of one turn. */
 export class ServiceStream implements FlowStream {
-  /** Resolves when the turn is over, or left. */
+  /** Resolves when the turn has ended, or was stopped. */
   readonly over: Promise<void>
   readonly #events: AsyncGenerator<FlowStreamEvent, undefined, void>
   readonly #controller = new AbortController()
@@ -15,7 +13,7 @@ export class ServiceStream implements FlowStream {
 
   /**
    * @param signal - The page's.
-   * @param start - Makes the turn; the signal it is given fires when the page is gone, or has left the stream.
+   * @param start - Makes the turn; the signal it is given fires when the page disconnects, or stops reading.
    */
   constructor(
     signal: AbortSignal | undefined,

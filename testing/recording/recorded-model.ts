@@ -1,12 +1,12 @@
 /**
- * The model of a replay: it says what was recorded for the turn and the memory that asks, and notes what does not fit.
- * What becomes of that is decided elsewhere.
+ * The model of a replay: it gives the recorded answers for the turn and the memory that asks, and notes what does not fit.
+ * `recording/replay-differences.ts` shows it.
  */
 import { type FlowConstructor, type MessagePart, type ModelRequest, type RuntimeModel, Step } from '../../src/index.js'
 import { count, ExpectationError, list, show } from '../expectations/expectation-error.js'
 import type { RecordedTurn, Recording } from './recorded-turn.js'
 
-/** The steps of the code at hand: what they are called now, and where they keep their messages. */
+/** The steps of the current code: their IDs, and where they keep their messages. */
 export class StepNames {
   readonly #aliases = new Map<string, string>()
   readonly #namespaces = new Map<string, string>()
@@ -25,7 +25,7 @@ export class StepNames {
     this.rewriting = rewriting
   }
 
-  /** The name of a step, or of a namespace called after one, that was stored under a former name. */
+  /** The current name of a step, or of a namespace named after one, that was stored under a former name. */
   current(name: string): string {
     return this.#aliases.get(name) ?? name
   }
@@ -35,15 +35,15 @@ export class StepNames {
   }
 }
 
-/** How a replayed turn asked its models otherwise than the recorded one. */
+/** How the requests of a replayed turn differ from the recorded ones. */
 export interface ModelProblems {
-  /** Questions without an answer in the recording: the turn failed for that. */
+  /** Requests without an answer in the recording: the turn failed for that. */
   readonly tooMany: readonly string[]
-  /** Answers that nobody asked for. */
+  /** Recorded answers that no request used. */
   readonly unused: readonly string[]
 }
 
-/** Every model of a replay: says what was recorded for the turn and the namespace that asks. */
+/** Every model of a replay: it gives the recorded answers for the turn and the namespace that asks. */
 export class RecordedModel implements RuntimeModel {
   readonly provider = 'recorded'
   readonly name = 'recorded'
@@ -66,12 +66,12 @@ export class RecordedModel implements RuntimeModel {
     const namespace = this.#names.namespaceOf(stepId)
     const parts = this.#left.get(namespace)?.shift()
     if (parts !== undefined) return { parts }
-    const problem = `step '${stepId}' asks a model once more than was recorded for memory '${namespace}'\nit was told last: ${lastOf(request)}`
+    const problem = `step '${stepId}' asks a model once more than was recorded for memory '${namespace}'\nit last received: ${lastOf(request)}`
     this.#problems.push(problem)
     throw new ExpectationError(problem)
   }
 
-  /** What did not fit in a turn that is over. */
+  /** What did not fit in a turn that has ended. */
   problemsOf({ number }: RecordedTurn): ModelProblems {
     this.#begin(number)
     const unused = Array.from(this.#left).filter(([, replies]) => replies.length > 0)
@@ -83,7 +83,7 @@ export class RecordedModel implements RuntimeModel {
     }
   }
 
-  /** The steps asked in this turn that may have changed what a model said. */
+  /** The steps of this turn that may have changed what a model said. */
   get rewritten(): readonly string[] {
     return [...this.#asked].filter((step) => this.#names.rewriting.has(step))
   }
@@ -104,7 +104,7 @@ function replyText(parts: readonly MessagePart[]): string {
     .join(' + ')
 }
 
-/** What a model was told last. */
+/** The last message that a model received. */
 function lastOf({ messages }: ModelRequest): string {
   const part = messages.at(-1)?.parts.at(-1)
   if (part === undefined) return 'nothing'

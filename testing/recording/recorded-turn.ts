@@ -1,6 +1,6 @@
 /**
- * The form of a recording, and how the messages of a stored turn are read into it. Whether they are whole is decided
- * elsewhere.
+ * The form of a recording, and how the messages of a stored turn become one. `recording/whole-session.ts` checks that they
+ * are complete.
  */
 
 import type {
@@ -24,14 +24,14 @@ export interface RecordedToolCall {
   readonly isError?: true
 }
 
-/** A stored turn: what the user said, what models answered, and what came of it. */
+/** A stored turn: what the user said, what models answered, and the result. */
 export interface RecordedTurn {
   /** Counted from 1. */
   readonly number: number
   /** When it was committed: ISO 8601, UTC. */
   readonly at: string
   readonly said: string
-  /** Images and files that came along, as a memory heard them. Absent where there were none. */
+  /** Images and files of the turn, as a memory stored them. Absent if there were none. */
   readonly attachments?: readonly (ImagePart | FilePart)[]
   /** What models answered, by memory namespace (a step's ID, unless it names another), in order. */
   readonly replies: Readonly<Record<string, readonly (readonly MessagePart[])[]>>
@@ -53,7 +53,7 @@ export interface Recording {
   /** ISO 8601, UTC. */
   readonly startedAt: string
   readonly owner?: string
-  /** The `config` of the first turn. Absent where there was none. */
+  /** The `config` of the first turn. Absent if there was none. */
   readonly config?: JsonObject
   readonly turns: readonly RecordedTurn[]
   /** Whether the last turn completed the session. */
@@ -62,7 +62,7 @@ export interface Recording {
   readonly states: Readonly<Record<string, JsonObject>>
   /** The flow's context at the end. */
   readonly context: JsonObject
-  /** What models said, as a script by step, for a conversation of one's own: by memory namespace, to be exact. */
+  /** What models said, as a script by step, for a conversation of your own; by memory namespace, to be exact. */
   readonly script: Readonly<Record<string, readonly ScriptedAnswer[]>>
 }
 
@@ -93,12 +93,12 @@ export function turnMessagesOf(document: SessionDocument): TurnMessages[] {
   })
 }
 
-/** What the user sent along in a turn: each memory that heard of it has all of it, in its first message. */
+/** What the user sent with the message: each memory that got it has all of it, in its first message of the turn. */
 export function attachmentsOf(groups: readonly TurnMessages[]): readonly (ImagePart | FilePart)[] | undefined {
-  const heard = groups.map(({ messages }) =>
+  const attachments = groups.map(({ messages }) =>
     (messages[0]?.parts ?? []).filter((part) => part.type === 'image' || part.type === 'file'),
   )
-  return heard.find(({ length }) => length > 0)
+  return attachments.find(({ length }) => length > 0)
 }
 
 /** The text of a message that is one text and nothing else. */
@@ -107,12 +107,12 @@ export function onlyText({ parts }: Message): string | undefined {
   return part?.type === 'text' && more === undefined ? part.text : undefined
 }
 
-/** How a reply stands in memory: bytes say nothing to a model. */
+/** How a reply is stored in memory: of bytes only the type. */
 export function rememberedText({ reply, contentType, encoding }: SessionDocument['history'][number]): string {
   return encoding === undefined ? reply : `[${contentType}]`
 }
 
-/** What a model answered, as a script says it. The IDs of tool calls stay: results in memory go by them. */
+/** What a model answered, as a script says it. It keeps the IDs of tool calls, because results in memory refer to them. */
 export function answerOf(parts: readonly MessagePart[]): ScriptedAnswer {
   const texts = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []))
   const toolCalls = parts.flatMap((part) =>
@@ -124,7 +124,7 @@ export function answerOf(parts: readonly MessagePart[]): ScriptedAnswer {
   return texts.length === 0 ? { toolCalls } : { text: texts.join(''), toolCalls }
 }
 
-/** The tool calls among messages, with their results. An ID counts within one answer: results follow it, in its order. */
+/** The tool calls among messages, with their results. An ID is unique within one answer: results follow it, in its order. */
 export function toolCallsOf(namespace: string, messages: readonly Message[]): RecordedToolCall[] {
   const parts = messages.flatMap((message) => message.parts)
   const results = parts.filter((part) => part.type === 'tool-result')
@@ -139,7 +139,7 @@ export function toolCallsOf(namespace: string, messages: readonly Message[]): Re
   })
 }
 
-/** The `config` that the session began with, where it is still in the context. */
+/** The `config` that the session began with, if it is still in the context. */
 export function configOf({ flow }: SessionDocument): JsonObject | undefined {
   const { config } = flow.context
   return typeof config === 'object' && config !== null && !Array.isArray(config) ? (config as JsonObject) : undefined

@@ -19,7 +19,7 @@ export const recording: Recording = recordingOf(await engine.getSession('s'), { 
 export const replayed: SessionDocument = await replay(Single, recording, { config: { tenant: 'north' } })
 // @ts-expect-error a turn is a number
 recordingOf(undefined, { ownReplies: ['2'] })
-// @ts-expect-error a document is no recording
+// @ts-expect-error a document is not a recording
 await replay(Single, replayed)
 
 await simulate(Single, {

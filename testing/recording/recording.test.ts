@@ -79,7 +79,7 @@ async function stored(
   return conversation.document()
 }
 
-/** Three turns: a refused name, a name and a move, an answer that is asked for again, and the end. */
+/** Three turns: a refused name, a name and a move, an answer that is requested again, and the end. */
 const onboarding = (): Promise<SessionDocument> =>
   stored(
     Onboarding,
@@ -145,7 +145,7 @@ describe('recordingOf', () => {
     })
   })
 
-  test('tells calls with one ID apart by their order: an ID counts within one answer', async () => {
+  test('distinguishes calls with one ID by their order: an ID is unique within one answer', async () => {
     const call = (name: string) => ({ toolCalls: [{ name: 'capture_name', input: { name }, id: 'call-0' }] })
     const document = await stored(
       Onboarding,
@@ -182,7 +182,7 @@ describe('recordingOf', () => {
     conversation.expectError('MODEL_ERROR')
     const document = await conversation.document()
     expect(() => recordingOf(document)).toThrowErrorMatchingInlineSnapshot(
-      `[ExpectationError: Session 'session-1' cannot be recorded: it was aborted (Model 'gpt-5-mini' of provider 'openai' failed.). Of the turn that failed nothing is stored, neither what was said nor what models answered.]`,
+      `[ExpectationError: Session 'session-1' cannot be recorded: it was aborted (Model 'gpt-5-mini' of provider 'openai' failed.). Nothing of the failed turn is stored: neither its message nor the answers of models.]`,
     )
   })
 
@@ -220,7 +220,7 @@ describe('recordingOf', () => {
       messages.splice(0, 2, { role: 'user', parts: [{ type: 'text', text: 'Summary' }], turn: 1, summary: true })
     })
     expect(failureOf(() => recordingOf(document))).toBe(
-      "Session 'session-1' cannot be recorded: its memory 'AskName' was summed up, and of what was said up to turn 1 only the summary is left.",
+      "Session 'session-1' cannot be recorded: its memory 'AskName' was summarized, so of the messages up to turn 1 only the summary is left.",
     )
   })
 
@@ -243,7 +243,7 @@ describe('recordingOf', () => {
       a tool call gone: Session 'session-1' cannot be recorded: the messages of turn 2 in namespace 'AskName' are not whole: the result of 'capture_name' (call-1) has no call.
       the result of a tool gone: Session 'session-1' cannot be recorded: the messages of turn 2 in namespace 'AskName' are not whole: the tool call call-1 has no result.
       the last result of a tool gone: Session 'session-1' cannot be recorded: the messages of turn 3 in namespace 'AskName' are not whole: the tool call call-2 has no result.
-      the answer to a retry gone: Session 'session-1' cannot be recorded: the messages of turn 3 in namespace 'AskColour' are not whole: they end with a question that nobody answered.
+      the answer to a retry gone: Session 'session-1' cannot be recorded: the messages of turn 3 in namespace 'AskColour' are not whole: they end with a message that has no answer.
       fewer model calls: Session 'session-1' cannot be recorded: it counts 4 model calls, its memory has 8 replies, and 1 to 3 of those can be the flow's own: messages are missing, or were changed."
     `)
   })
@@ -272,7 +272,7 @@ describe('replies that no model made', () => {
   const plans = (): Promise<SessionDocument> =>
     stored(Plans, ['Hello.', call('show_plans'), call('count_plans'), 'Three.'], ['Hi', 'plans?', 'how many?'])
 
-  test('are told from those of a model where the document knows, and asked for where it does not', async () => {
+  test('are distinguished from those of a model if the document allows it, and must be named if not', async () => {
     const document = await plans()
     expect(() => recordingOf(document)).toThrowErrorMatchingInlineSnapshot(`
       [ExpectationError: Session 'session-1' cannot be recorded: 1 reply of these 2 the flow made itself, without a model, and the document does not tell which:
@@ -297,7 +297,7 @@ describe('replies that no model made', () => {
     `)
   })
 
-  test('are all those that can be, where so many were made', async () => {
+  test('are all possible ones, if that many were made', async () => {
     const document = await stored(Plans, [call('show_plans'), call('show_plans')], ['plans?', 'again?'])
     expect(recordingOf(document).script.AskPlan).toHaveLength(2)
   })
@@ -371,7 +371,7 @@ describe('a model that failed', () => {
     expect((await replay(Onboarding, recording)).usage.modelCalls).toBe(3)
   })
 
-  test('is one reason more why a document does not tell who answered', async () => {
+  test('is one more reason why a document does not show who answered', async () => {
     const document = await stored(Plans, [busy, 'Hello.', call('show_plans')], ['Hi', 'plans?'])
     await expect(replay(Plans, recordingOf(document))).rejects.toThrow('1 reply for memory')
     const ownReplies = [2]
@@ -384,7 +384,7 @@ describe('a model that failed', () => {
     await replay(Plans, recordingOf(document, { ownReplies, failedAttempts: 1 }))
   })
 
-  test('for good is replayed where the flow had an answer of its own', async () => {
+  test('that is permanent is replayed if the flow had its own answer', async () => {
     class Careful extends AskName {
       override onModelError() {
         return reply('Later, please.')
@@ -470,13 +470,13 @@ describe('images and files that the user sent', () => {
     return conversation.document()
   }
 
-  test('are in the recording, once for the turn, whoever heard them', async () => {
+  test('are in the recording, once for the turn, however many memories have them', async () => {
     const { turns } = recordingOf(await withAttachments())
     expect(turns.map((turn) => turn.attachments)).toEqual([undefined, [photo, manual], undefined])
     expect(turns.map((turn) => 'attachments' in turn)).toEqual([false, true, false])
   })
 
-  test('come again when it is replayed, also where their message had no text', async () => {
+  test('are sent again when it is replayed, also if their message had no text', async () => {
     const document = await withAttachments()
     const recording = JSON.parse(JSON.stringify(recordingOf(document)))
     const { flow } = await replay(Desk, recording)
@@ -554,11 +554,11 @@ describe('replay', () => {
 
         model calls
           + step 'Second' asks a model once more than was recorded for memory 'other'
-          + it was told last: "Ada"
+          + it last received: "Ada"
 
         - as recorded, + as replayed
 
-      Mend the flow, or record the session anew where the change is meant.]
+      Correct the flow, or record the session anew if the change is intended.]
     `)
   })
 
@@ -627,7 +627,7 @@ describe('replay', () => {
       ),
     ],
     [
-      'what the model is told of a mistake',
+      'what the model receives after a mistake',
       like(
         AskName,
         class extends AskColour {
@@ -730,7 +730,7 @@ describe('replay', () => {
 
         - as recorded, + as replayed
 
-      Mend the flow, or record the session anew where the change is meant.
+      Correct the flow, or record the session anew if the change is intended.
 
       # the result of a tool
 
@@ -744,7 +744,7 @@ describe('replay', () => {
 
         - as recorded, + as replayed
 
-      Mend the flow, or record the session anew where the change is meant.
+      Correct the flow, or record the session anew if the change is intended.
 
       # one state at the end
 
@@ -758,7 +758,7 @@ describe('replay', () => {
 
         - as recorded, + as replayed
 
-      Mend the flow, or record the session anew where the change is meant.
+      Correct the flow, or record the session anew if the change is intended.
 
       # what an onReply makes of an answer
 
@@ -773,9 +773,9 @@ describe('replay', () => {
         - as recorded, + as replayed
 
       Step 'AskColour' has an onReply: the recording has what it sent, and not what the model said to it.
-      Mend the flow, or record the session anew where the change is meant.
+      Correct the flow, or record the session anew if the change is intended.
 
-      # what the model is told of a mistake
+      # what the model receives after a mistake
 
       Session 'session-1' of flow 'Onboarding', replayed, differs at turn 3 of 4.
 
@@ -787,7 +787,7 @@ describe('replay', () => {
 
         - as recorded, + as replayed
 
-      Mend the flow, or record the session anew where the change is meant.
+      Correct the flow, or record the session anew if the change is intended.
 
       # a content type
 
@@ -801,7 +801,7 @@ describe('replay', () => {
 
         - as recorded, + as replayed
 
-      Mend the flow, or record the session anew where the change is meant.
+      Correct the flow, or record the session anew if the change is intended.
 
       # one model call more
 
@@ -811,11 +811,11 @@ describe('replay', () => {
 
         model calls
           + step 'AskName' asks a model once more than was recorded for memory 'AskName'
-          + it was told last: capture_name = "Noted."
+          + it last received: capture_name = "Noted."
 
         - as recorded, + as replayed
 
-      Mend the flow, or record the session anew where the change is meant.
+      Correct the flow, or record the session anew if the change is intended.
 
       # a model call less
 
@@ -829,7 +829,7 @@ describe('replay', () => {
         - as recorded, + as replayed
 
       Step 'AskColour' has an onReply: the recording has what it sent, and not what the model said to it.
-      Mend the flow, or record the session anew where the change is meant.
+      Correct the flow, or record the session anew if the change is intended.
 
       # a turn that fails
 
@@ -843,7 +843,7 @@ describe('replay', () => {
 
         - as recorded, + as replayed
 
-      Mend the flow, or record the session anew where the change is meant.
+      Correct the flow, or record the session anew if the change is intended.
 
       # an end that comes early
 
@@ -863,7 +863,7 @@ describe('replay', () => {
         - as recorded, + as replayed
 
       Step 'AskColour' has an onReply: the recording has what it sent, and not what the model said to it.
-      Mend the flow, or record the session anew where the change is meant.
+      Correct the flow, or record the session anew if the change is intended.
 
       # the context
 
@@ -877,7 +877,7 @@ describe('replay', () => {
 
         - as recorded, + as replayed
 
-      Mend the flow, or record the session anew where the change is meant."
+      Correct the flow, or record the session anew if the change is intended."
     `)
   })
 })

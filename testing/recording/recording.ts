@@ -1,7 +1,7 @@
 /**
  * A stored session as a test: what the user said and what models answered, taken from its document, and run again on the
- * code at hand. Whether a session is whole is decided in `recording/whole-session.ts`, what differs in
- * `recording/replay-differences.ts`.
+ * current code. `recording/whole-session.ts` checks that a session is complete, `recording/replay-differences.ts` shows
+ * what differs.
  */
 import {
   type FlowConstructor,
@@ -28,15 +28,15 @@ import {
 import { differencesOf, replayFailure } from './replay-differences.js'
 import { ownTextsOf, requireWhole } from './whole-session.js'
 
-/** What {@link recordingOf} takes beside the document. */
+/** The options of {@link recordingOf}. */
 export interface RecordingOptions {
   /**
-   * The turns whose last reply in memory the flow made itself, without a model, where the document cannot tell. Default:
+   * The turns whose last reply in memory the flow made itself, without a model, if the document does not show it. Default:
    * such a session is refused, and the turns in question are named.
    */
   readonly ownReplies?: readonly number[]
   /**
-   * How many attempts at model calls failed: the document counts them among its `usage.modelCalls`, and does not tell.
+   * How many attempts at model calls failed: the document counts them in its `usage.modelCalls`, without saying how many.
    * Default: as few as the document allows.
    */
   readonly failedAttempts?: number
@@ -47,11 +47,11 @@ export type { Recording }
 /**
  * Makes a recording of a stored session, from any store.
  *
- * A text that a step's `onReply` changed is recorded as it was sent: what the model said in its place is not stored. Nor
- * are attempts that failed: a call that was tried again is recorded as its answer.
+ * If a step's `onReply` changed a text, the text that was sent is recorded: what the model said is not stored. Failed
+ * attempts are not stored either: a call that was tried again is recorded as its answer.
  *
- * @throws `ExpectationError` that says what is missing: where the session was aborted, its history or its messages are
- * not whole, or nobody can tell which replies were a model's.
+ * @throws `ExpectationError` that says what is missing: the session was aborted, its history or its messages are not
+ * complete, or it is not clear which replies were a model's.
  * @example
  * ```ts
  * const recording = recordingOf(await engine.getSession(sessionId))
@@ -102,17 +102,17 @@ export function recordingOf(document: SessionDocument | undefined, options: Reco
   }
 }
 
-/** What {@link replay} takes beside flow and recording: options of the engine, and what was never stored. */
+/** The options of {@link replay}: options of the engine, and what was never stored. */
 export interface ReplayOptions extends Pick<FlowEngineOptions, 'services' | 'limits' | 'logger' | 'models'> {
-  /** The server's facts for each turn; they are not stored. Default: none. */
+  /** The `serverContext` of each turn; it is not stored. Default: none. */
   readonly serverContext?: JsonObject
   /** The `config` of the first turn. Default: that of the recording. */
   readonly config?: JsonObject
 }
 
 /**
- * Runs a recording on the code at hand: the user says and sends the same, models answer the same, at the first attempt, tools do
- * their work again with the `services` given. The time of each turn is that of the recording.
+ * Runs a recording on the current code: the user says and sends the same, models answer the same, at the first attempt, and
+ * tools run again with the `services` given. The time of each turn is that of the recording.
  *
  * @returns The session as it is stored at the end.
  * @throws `ExpectationError` (rejects) that shows the first turn that differs in its reply, content type, step, tool calls,

@@ -1,4 +1,4 @@
-/** Where a replayed turn differs from the recorded one, and how that is shown. Running the turn is not decided here. */
+/** Where a replayed turn differs from the recorded one, and how that is shown. `recording/recording.ts` runs the turn. */
 import type { ExecuteResult, JsonValue, Message, SessionDocument } from '../../src/index.js'
 import { show } from '../expectations/expectation-error.js'
 import type { ModelProblems } from './recorded-model.js'
@@ -13,23 +13,23 @@ import {
 /** Longer texts are cut. */
 const mostShown = 2000
 
-/** One thing that differs. */
+/** One difference. */
 export interface Difference {
   /** `reply`, `step`, `state of AskName` and so on. */
   readonly what: string
-  /** Absent where there was none. */
+  /** Absent if there was none. */
   readonly recorded?: string
   readonly replayed?: string
 }
 
-/** What a turn came to when it was replayed. */
+/** The result of a replayed turn. */
 export interface ReplayedTurn {
   readonly result: ExecuteResult
   readonly document: SessionDocument | undefined
   readonly model: ModelProblems
 }
 
-/** What differs in a turn; the names of steps and namespaces are those of the code at hand. */
+/** The differences of a turn; steps and namespaces have their current names. */
 export function differencesOf(
   recording: Recording,
   recorded: RecordedTurn,
@@ -39,7 +39,7 @@ export function differencesOf(
   const { response, error, encoding } = result
   const { tooMany, unused } = model
   const unanswered = tooMany.map((problem) => ({ what: 'model calls', replayed: problem }))
-  // Where the model had no answer to give, the turn failed for that alone.
+  // If the model had no answer to give, the turn failed for that alone.
   if (unanswered.length > 0 && !response.success) return unanswered
   if (error !== undefined || document === undefined) {
     const text = error === undefined ? 'nothing is stored' : `failed with ${error.code}: ${response.message}`
@@ -65,7 +65,7 @@ export function differencesOf(
   const calls = [...after].flatMap(([namespace, messages]) => toolCallsOf(namespace, messages))
   compare('tool calls', callLines(recorded.toolCalls, currentName), callLines(calls, currentName))
   const before = new Map(Object.entries(recorded.messages).map(([name, messages]) => [currentName(name), messages]))
-  // What differs above shows in memory as well; it need not be told twice.
+  // A difference above shows in memory as well; it is reported once.
   if (found.length === 0) {
     for (const namespace of new Set([...before.keys(), ...after.keys()])) {
       const [one, other] = firstDifferent(before.get(namespace) ?? [], after.get(namespace) ?? [])
@@ -79,7 +79,7 @@ export function differencesOf(
     }
     compare('context', sortedJson(recording.context), sortedJson(document.flow.context))
   }
-  // A flow that is ready for a model that fails may have been so when it was recorded: of such a call nothing is stored.
+  // If the flow handles a model that fails, it may have done so when it was recorded: nothing is stored of such a call.
   return found.length > 0 && unanswered.length > 0 ? unanswered : found
 }
 
@@ -88,7 +88,7 @@ function callLines(calls: readonly RecordedToolCall[], currentName: (name: strin
     namespace: currentName(namespace),
     line: `${name} ${sortedJson(input)} ${isError ? 'failed:' : '='} ${sortedJson(output)}`,
   }))
-  // Two namespaces have no order between them.
+  // The messages of two namespaces have no common order.
   lines.sort((one, other) => (one.namespace < other.namespace ? -1 : one.namespace > other.namespace ? 1 : 0))
   return lines.length === 0 ? undefined : lines.map(({ line }) => line).join('\n')
 }
@@ -143,12 +143,12 @@ export function replayFailure(
     '  - as recorded, + as replayed',
     '',
     ...notesOn(found, rewriting),
-    'Mend the flow, or record the session anew where the change is meant.',
+    'Correct the flow, or record the session anew if the change is intended.',
   ]
   return lines.join('\n')
 }
 
-/** Where the cause may be that a step changes what its model says. */
+/** The advice if the cause may be that a step changes what its model says. */
 function notesOn(found: readonly Difference[], rewriting: readonly string[]): string[] {
   if (!found.some(({ what }) => what === 'reply' || what === 'model calls')) return []
   return rewriting.map(

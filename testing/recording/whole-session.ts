@@ -1,27 +1,28 @@
 /**
- * Whether a stored session is still whole, and which of its texts a model said. It names what is missing; where the
- * document cannot tell, it says so and guesses nothing.
+ * Whether a stored session is complete, and which of its texts a model said. It names what is missing; if the document is
+ * not clear, it says so and does not guess.
  *
  * What the engine stores: each call that a model answered leaves one assistant message, and `usage.modelCalls` counts all
- * attempts at calls, those that failed among them. A reply that no model made is stored as well, as the last message of its turn in one namespace, where a model step takes part.
- * So an assistant message is a model's for certain unless it is the last of its turn and a single text that was sent.
+ * attempts at calls, failed ones too. A reply that no model made is stored as well, as the last message of its turn in one
+ * namespace, if a model step took part.
+ * So an assistant message is certainly a model's unless it is the last of its turn and a single text that was sent.
  */
 import type { Message, SessionDocument } from '../../src/index.js'
 import { count, ExpectationError, list, show } from '../expectations/expectation-error.js'
 import { type LastText, onlyText, rememberedText, type TurnMessages } from './recorded-turn.js'
 
-/** What every refusal begins with. */
+/** The beginning of every refusal. */
 function refuse(document: Pick<SessionDocument, 'id'>, problem: string): never {
   throw new ExpectationError(`Session '${document.id}' cannot be recorded: ${problem}`)
 }
 
-/** Refuses a session that is not whole. */
+/** Refuses a session that is not complete. */
 export function requireWhole(document: SessionDocument, groups: readonly TurnMessages[]): void {
   const { runStatus, history, error, flow } = document
   if (runStatus === 'aborted') {
     refuse(
       document,
-      `it was aborted (${list(error.slice(-1))}). Of the turn that failed nothing is stored, neither what was said nor what models answered.`,
+      `it was aborted (${list(error.slice(-1))}). Nothing of the failed turn is stored: neither its message nor the answers of models.`,
     )
   }
   if (history.length === 0) refuse(document, 'no turn of it is stored.')
@@ -50,14 +51,14 @@ export function requireWhole(document: SessionDocument, groups: readonly TurnMes
     if (group.messages[0]?.summary === true) {
       refuse(
         document,
-        `its memory '${group.namespace}' was summed up, and of what was said up to turn ${group.turn} only the summary is left.`,
+        `its memory '${group.namespace}' was summarized, so of the messages up to turn ${group.turn} only the summary is left.`,
       )
     }
     const problem = groupProblem(group.messages)
     if (problem !== undefined) refuse(document, `the messages of ${place} are not whole: ${problem}.`)
   }
   for (const entry of history) {
-    // A step that a model answered for keeps every reply of a turn that ends in it.
+    // A step for which a model answered keeps every reply of a turn that ends in it.
     if (flow.steps[entry.step]?.model === undefined) continue
     const text = rememberedText(entry)
     const isThere = groups.some(({ turn, messages }) => {
@@ -79,7 +80,7 @@ function groupProblem(messages: readonly Message[]): string | undefined {
   for (const { role, parts } of messages) {
     if (role === 'tool') {
       for (const part of parts) {
-        if (part.type !== 'tool-result') return 'a tool says what is no result'
+        if (part.type !== 'tool-result') return 'a tool message has a part that is not a result'
         const expected = open.shift()
         if (expected !== part.toolCallId) return `the result of '${part.toolName}' (${part.toolCallId}) has no call`
       }
@@ -90,14 +91,14 @@ function groupProblem(messages: readonly Message[]): string | undefined {
     for (const part of parts) if (part.type === 'tool-call') open.push(part.toolCallId)
   }
   if (open.length > 0) return `the tool call ${open[0]} has no result`
-  return messages.at(-1)?.role === 'user' ? 'they end with a question that nobody answered' : undefined
+  return messages.at(-1)?.role === 'user' ? 'they end with a message that has no answer' : undefined
 }
 
 /**
- * The texts that the flow said itself, among those that were the last of their turns.
+ * The texts that the flow made itself, among those that were the last of their turns.
  *
- * @param named - The turns in which the flow answered itself, where the caller knows.
- * @param failedAttempts - Attempts at model calls that failed, where the caller knows. Default: as few as the document
+ * @param named - The turns in which the flow answered itself, if the caller knows.
+ * @param failedAttempts - Attempts at model calls that failed, if the caller knows. Default: as few as the document
  * allows.
  */
 export function ownTextsOf(
@@ -151,7 +152,7 @@ function namedTexts(
   return [...certain, ...chosen]
 }
 
-/** The text that a turn left last, if it is the one that was sent: it may be anybody's. */
+/** The last text of a turn, if it is the one that was sent: a model or the flow made it. */
 function lastTextOf(document: SessionDocument, { turn, namespace, messages }: TurnMessages): LastText | undefined {
   const last = messages.at(-1)
   const entry = document.history[turn - 1]
@@ -160,7 +161,7 @@ function lastTextOf(document: SessionDocument, { turn, namespace, messages }: Tu
   return text === rememberedText(entry) || text === entry.reply ? { turn, namespace, text } : undefined
 }
 
-/** In a turn that ended in a step no model ever answered for, or with bytes, the reply was the flow's. */
+/** If a turn ended in a step for which no model ever answered, or with bytes, the reply was the flow's. */
 function isOwnForCertain(document: SessionDocument, { turn, text }: LastText): boolean {
   const entry = document.history[turn - 1]
   if (entry === undefined) return false
@@ -169,14 +170,14 @@ function isOwnForCertain(document: SessionDocument, { turn, text }: LastText): b
   return noModelEver || text !== entry.reply
 }
 
-/** After a tool that only told the model something, the model speaks again. */
+/** After a tool that only gave the model a result, the model speaks again. */
 function isModelForCertain(groups: readonly TurnMessages[], { turn, namespace }: LastText): boolean {
   const messages = groups.find((group) => group.turn === turn && group.namespace === namespace)?.messages ?? []
   const results: boolean[] = []
   for (let index = messages.length - 2; messages[index]?.role === 'tool'; index--) {
     for (const part of messages[index]?.parts ?? []) {
       if (part.type !== 'tool-result') continue
-      // A result that moved on is a text, and so is that of a call that was not run after it.
+      // A result that moved on is a text, and so is the result of a call that was not run after it.
       const movedOn = typeof part.output === 'string' && (part.isError !== true || part.output.startsWith('Not run:'))
       results.push(!movedOn)
     }

@@ -17,7 +17,7 @@ function request(more: Partial<ModelRequest> = {}): ModelRequest {
 }
 
 describe('an unexpected call', () => {
-  test('is told with flow, step, turn, what was asked and what the script holds', async () => {
+  test('is reported with flow, step, turn, the request and the script', async () => {
     const model = new ScriptedModel(['One.', () => 'Two.'])
     await model.generate(request())
     await model.generate(request())
@@ -38,7 +38,7 @@ describe('an unexpected call', () => {
     )
   })
 
-  test('tells of a tool result that was the last message', async () => {
+  test('reports a tool result that was the last message', async () => {
     const parts = [{ type: 'tool-result', toolCallId: '1', toolName: 'note', output: 'Noted.' }] as const
     const messages = [{ role: 'tool', parts, turn: 1 }] as const
     await expect(new ScriptedModel([]).generate(request({ messages }))).rejects.toThrow(
@@ -59,19 +59,19 @@ describe('an unexpected call', () => {
 })
 
 describe('a call of a tool that the step does not offer', () => {
-  test('is told with the tools it offers', async () => {
+  test('is reported with the tools that the step offers', async () => {
     const model = new ScriptedModel([{ toolCalls: [{ name: 'notte' }] }])
     await expect(model.generate(request())).rejects.toThrowErrorMatchingInlineSnapshot(`
       [ExpectationError: The script calls a tool that the step does not offer: 'notte' (flow 'Chat', step 'Talk', turn 3, call 1 of the turn).
         asked: user "Hello"
         tools offered: note
-      Mend the name, or write offered: false beside it if the model is meant to be wrong.]
+      Correct the name, or set offered: false if the model is meant to be wrong.]
     `)
     expect(model.complaint).toMatchObject({ name: 'ExpectationError' })
     expect(() => model.assertDone()).toThrow('does not offer')
   })
 
-  test('is played where it is meant', async () => {
+  test('is used if it is intended', async () => {
     const model = new ScriptedModel([{ toolCalls: [{ name: 'notte', offered: false }] }])
     expect((await model.generate(request())).parts).toMatchObject([{ toolName: 'notte' }])
     model.assertDone()
@@ -84,10 +84,10 @@ test.each<[unknown, string]>([
   [null, 'null'],
   [7, '7'],
   [['Hello.'], '["Hello."]'],
-])('a reply that is none is told, and says nothing by mistake: %j', async (reply, shown) => {
+])('an invalid reply is reported, and is not played: %j', async (reply, shown) => {
   const model = new ScriptedModel([() => reply as never])
   await expect(model.generate(request())).rejects.toThrow(
-    `The script has a reply that is none: ${shown} (flow 'Chat', step 'Talk', turn 3, call 1 of the turn).`,
+    `The script has an invalid reply: ${shown} (flow 'Chat', step 'Talk', turn 3, call 1 of the turn).`,
   )
   expect(() => model.assertDone()).toThrow(
     'A reply is a text, an Error, or an object of text, chunks, output, reasoning,',
@@ -95,7 +95,7 @@ test.each<[unknown, string]>([
 })
 
 describe('a script that is not used up', () => {
-  test('is told with what is left', async () => {
+  test('is reported with what is left', async () => {
     const model = new ScriptedModel(['One.', { text: 'Two.' }, new Error('overloaded')])
     await model.generate(request())
     expect(() => model.assertDone()).toThrowErrorMatchingInlineSnapshot(`
@@ -105,7 +105,7 @@ describe('a script that is not used up', () => {
     `)
   })
 
-  test('by a step is told with the step', async () => {
+  test('by a step is reported with the step', async () => {
     const model = new ScriptedModel({ Talk: ['One.'], Confirm: ['Two.'], Any: () => 'Three.' })
     await model.generate(request())
     expect(() => model.assertDone()).toThrow("1 reply for step 'Confirm' of 1 left")
@@ -133,7 +133,7 @@ describe('expectAsked', () => {
     return model
   }
 
-  test('holds for what the model was told', async () => {
+  test('passes if the request is the expected one', async () => {
     const model = await asked()
     model.expectAsked({
       system: 'Be kind.',
@@ -146,11 +146,11 @@ describe('expectAsked', () => {
     model.expectAsked({})
   })
 
-  test('tells all that differs', async () => {
+  test('reports all differences', async () => {
     const model = await asked()
     const expected = { system: /rude/, user: 'Bye', tools: ['note', 'book'], params: { temperature: 1 }, step: 'Talk' }
     expect(() => model.expectAsked(expected)).toThrowErrorMatchingInlineSnapshot(`
-      [ExpectationError: The model was not told what was expected: flow 'Chat', step 'Confirm', turn 3, call 1 of the turn.
+      [ExpectationError: The model did not receive what was expected: flow 'Chat', step 'Confirm', turn 3, call 1 of the turn.
         system: expected /rude/, got "Be kind."
         user: expected "Bye", got "Hello"
         tools: expected book, note, got note
@@ -159,17 +159,17 @@ describe('expectAsked', () => {
     `)
   })
 
-  test('tells of a call that there was not', async () => {
+  test('reports a call that there was not', async () => {
     expect(() => new ScriptedModel([]).expectAsked({})).toThrow(
-      'Expected the model to be asked, and it was not asked at all.',
+      'Expected the model to be asked, but it was not asked at all.',
     )
     const model = await asked()
     expect(() => model.expectAsked({ call: 3 })).toThrow(
-      'Expected the model to be asked 3 times, and it was asked 2 times.',
+      'Expected the model to be asked 3 times, but it was asked 2 times.',
     )
   })
 
-  test('tells of a prompt that there was not', async () => {
+  test('reports a prompt that there was not', async () => {
     const model = new ScriptedModel(['One.'])
     const { system: _system, ...rest } = request({ messages: [] })
     await model.generate(rest)
@@ -188,7 +188,7 @@ test('in an engine, the complaint is the cause of a polite error, and stays with
   expect(() => provider.expectAsked({ user: 'Bye' })).toThrow('expected "Bye", got "Hi"')
 })
 
-test('an error of the script that is a ToolError is no complaint either', async () => {
+test('an error of the script that is a ToolError does not fail the test either', async () => {
   const model = new ScriptedModel([new ToolError('no')])
   await expect(model.generate(request())).rejects.toThrow('no')
   model.assertDone()

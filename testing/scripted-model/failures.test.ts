@@ -38,7 +38,7 @@ describe('a failure', () => {
     expect(await failureOf({ failure: {} })).toMatchObject({ message: 'The provider failed, as the script says.' })
   })
 
-  test('is no mistake of the test', async () => {
+  test('is not a mistake of the test', async () => {
     const model = new ScriptedModel([{ failure: 429 }, 'Hello.'])
     await expect(model.generate(request())).rejects.toThrow('429')
     expect((await model.generate(request({}, 2))).parts).toEqual([{ type: 'text', text: 'Hello.' }])
@@ -46,7 +46,7 @@ describe('a failure', () => {
   })
 })
 
-test('an attempt too many is told with its number', async () => {
+test('one attempt too many is reported with its number', async () => {
   await expect(new ScriptedModel([]).generate(request({}, 2))).rejects.toThrow(
     "The model was asked once more than its script says: flow 'Chat', step 'Talk', turn 3, call 1 of the turn, attempt 2.\n",
   )
@@ -64,7 +64,7 @@ describe('an output', () => {
     ])
   })
 
-  test('where none is asked for is a mistake in the script, and a text where one is asked for is none', async () => {
+  test('is a mistake in the script if the step has no output; a text is not a mistake if it has one', async () => {
     const model = new ScriptedModel([{ output: { guests: 4 } }, 'Four.'])
     await expect(model.generate(request())).rejects.toThrowErrorMatchingInlineSnapshot(`
       [ExpectationError: The script answers with output, and the step asks for none (flow 'Chat', step 'Talk', turn 3, call 1 of the turn).
@@ -76,7 +76,7 @@ describe('an output', () => {
     expect(() => model.assertDone()).toThrow('answers with output')
   })
 
-  test('that is expected is told with the schema', async () => {
+  test('that is expected is reported with the schema', async () => {
     const model = new ScriptedModel(['a', 'b'])
     await model.generate(request({ output }))
     await model.generate(request())

@@ -1,6 +1,6 @@
 /**
- * What a script is, and where in it a model stands. It hands out one reply for each attempt at a call, and tells what is
- * left; what a reply may say is in `scripted-answer.ts`.
+ * What a script is, and how much of it a model has used. It returns one reply for each attempt at a call, and reports what
+ * is left; what a reply may say is in `scripted-answer.ts`.
  */
 import type { ModelRequest } from '../../src/index.js'
 import { count, ExpectationError, list, show } from '../expectations/expectation-error.js'
@@ -8,12 +8,12 @@ import { askedOf, whereOf } from './recorded-request.js'
 import type { ScriptedReply } from './scripted-answer.js'
 
 /**
- * A reply made from the request. Return an `Error` to have the call fail; what the function throws is taken for a
+ * A reply made from the request. Return an `Error` to make the call fail; what the function throws is treated as a
  * failure of the test itself.
  */
 export type ScriptedReplyFunction = (request: ModelRequest) => ScriptedReply | Promise<ScriptedReply>
 
-/** Replies used up in order, or one function for all. */
+/** Replies used in order, or one function for all. */
 export type ScriptedReplies = readonly (ScriptedReply | ScriptedReplyFunction)[] | ScriptedReplyFunction
 
 /** The whole script: replies, or replies for each step, by its ID. */
@@ -24,12 +24,12 @@ interface Part {
   used: number
 }
 
-/** Longer scripts are shown around the place in question. */
+/** How many replies of a longer script are shown around the place in question. */
 const shownReplies = 5
 
-/** A script, and how far it was used. */
+/** A script, and how much of it was used. */
 export class ScriptReader {
-  /** By step; the one under the empty name is for every step. */
+  /** By step; the empty name is for every step. */
   readonly #parts: ReadonlyMap<string, Part>
 
   constructor(script: ModelScript) {
@@ -41,7 +41,7 @@ export class ScriptReader {
   /**
    * The reply to a request.
    *
-   * @throws {@link ExpectationError} where the script has none. Whatever a function of the script throws.
+   * @throws {@link ExpectationError} if the script has none. Whatever a function of the script throws.
    */
   async take(request: ModelRequest): Promise<ScriptedReply> {
     const { stepId } = request.origin
@@ -63,9 +63,9 @@ export class ScriptReader {
   }
 
   /**
-   * Fails where replies are left.
+   * Fails if replies are left.
    *
-   * @throws {@link ExpectationError} that tells how many, and which.
+   * @throws {@link ExpectationError} that lists them.
    */
   assertDone(): void {
     const left = Array.from(this.#parts)
@@ -81,7 +81,7 @@ export class ScriptReader {
     )
   }
 
-  /** What is left, as a script of its own. */
+  /** What is left, as a new script. */
   rest(): ModelScript {
     const rests = Array.from(this.#parts, ([step, { replies, used }]) => {
       return [step, typeof replies === 'function' ? replies : replies.slice(used)] as const

@@ -1,14 +1,14 @@
-/** A request to a model: kept for a test to look at, and in words. What is expected of it is decided elsewhere. */
+/** A request to a model: kept for a test, and in words. The check of expectations is in `scripted-model/expected-request.ts`. */
 import type { ModelRequest } from '../../src/index.js'
 import { list, show } from '../expectations/expectation-error.js'
 
 /** A request as it was at the moment of the call. */
 export interface RecordedRequest extends Omit<ModelRequest, 'signal'> {
-  /** Whether the answer was asked for piece by piece. */
+  /** Whether the answer was requested as a stream. */
   readonly streamed: boolean
   /**
-   * How it ended: `'cut'` is a stream without its last part, `'stopped'` one whose reader left, or a call whose signal
-   * fired. Absent while it goes on.
+   * How it ended: `'cut'` is a stream without its last part, `'stopped'` one whose reader stopped, or a call whose signal
+   * fired. Absent until it ends.
    */
   readonly outcome?: 'answered' | 'failed' | 'cut' | 'stopped'
 }
@@ -34,7 +34,7 @@ export function whereOf({ origin }: Pick<ModelRequest, 'origin'>): string {
   return `flow '${flowName}', step '${stepId}', turn ${turnNumber}, call ${callNumber} of the turn${again}`
 }
 
-/** What a request asks, in one line. */
+/** The content of a request, in one line. */
 export function askedOf({ messages, tools }: Pick<ModelRequest, 'messages' | 'tools'>): string {
   const last = messages.at(-1)
   const parts = (last?.parts ?? []).map((part) => {

@@ -1,4 +1,4 @@
-/** What a script can say beside texts and tool calls. */
+/** What a script can say in addition to texts and tool calls. */
 import { describe, expect, test } from 'vitest'
 import { FlowEngine, type ModelRequest } from '../../src/index.js'
 import { Onboarding } from '../contract/onboarding.js'
@@ -70,7 +70,7 @@ describe('a delay', () => {
 })
 
 describe('a fork', () => {
-  test('goes on where the model stands, and leaves it there', async () => {
+  test('continues from the place of the model, and does not move it', async () => {
     const model = new ScriptedModel(['One.', 'Two.'], { provider: 'cloud', name: 'small' })
     await model.generate(request())
     const fork = model.fork()

@@ -1,6 +1,6 @@
 /**
- * One reply of a script: what it may say, whether it says something that can be played, and what comes out of it: pieces
- * of text, a failure, a whole response. When each comes, and to whom, is the model's business.
+ * One reply of a script: what it may say, whether it is valid, and what it becomes: pieces of text, a failure, a whole
+ * response. `scripted-model/scripted-model.ts` decides when each is sent.
  */
 import type { JsonValue, MessagePart, ModelFailure, ModelRequest, ModelResponse, TokenUsage } from '../../src/index.js'
 import { count, ExpectationError, list, show } from '../expectations/expectation-error.js'
@@ -13,28 +13,27 @@ export interface ScriptedToolCall {
   readonly input?: JsonValue
   /** Default: `call-1`, `call-2` and so on. */
   readonly id?: string
-  /** `false` for a model that is meant to call what the step does not offer. Default: that is a mistake in the script. */
+  /** `false` if the model is meant to call a tool that the step does not offer. Default: that is a mistake in the script. */
   readonly offered?: false
 }
 
-/** A failure of a provider, as its client tells of it. */
+/** A failure of a provider, as its client reports it. */
 export interface ScriptedFailure extends Omit<ModelFailure, 'responseHeaders'> {
-  /** Milliseconds that the provider wants to be left alone, as the header `retry-after-ms`. Default: it does not say. */
+  /** Milliseconds that the provider asks to wait, as in the header `retry-after-ms`. Default: none. */
   readonly retryAfterMs?: number
-  /** Default: one that names the status. */
+  /** Default: a message that names the status. */
   readonly message?: string
 }
 
 /**
- * An answer in full. Where it is read as a stream, it comes in pieces: the reasoning, then the text, each before the
- * spaces that go before a word, then all of it together. Where it is not, the same time passes, and all of it comes at
- * once.
+ * A full answer. In a stream it comes in pieces: the reasoning, then the text word by word, each word with the spaces
+ * before it, then the whole answer. Without a stream the same time passes, and the whole answer comes at once.
  */
 export interface ScriptedAnswer {
   readonly text?: string
-  /** The text in the pieces in which it is streamed. Default: `text`, piece by piece as said above. */
+  /** The text in the pieces in which it is streamed. Default: `text`, word by word. */
   readonly chunks?: readonly string[]
-  /** The text is this value, as JSON. It is a mistake in the script where the step asks for any text. */
+  /** The text is this value, as JSON. If the step has no `output`, that is a mistake in the script. */
   readonly output?: JsonValue
   /** What the model thinks before it answers. */
   readonly reasoning?: string
@@ -43,14 +42,14 @@ export interface ScriptedAnswer {
   readonly refusal?: string
   /** The call fails with this error. Only one that looks like a `ModelFailure` is tried again. */
   readonly error?: Error
-  /** The call fails as an HTTP request does: with this status, or with more. */
+  /** The call fails as an HTTP request does: with this status, or with more details. */
   readonly failure?: number | ScriptedFailure
   /**
-   * The connection breaks after so many pieces of text, or after the `error` or `failure` beside it. A stream ends without
-   * its last part; a call without a stream fails as a broken network does.
+   * The connection breaks after that many pieces of text, or fails with the `error` or `failure` of the reply. A stream ends
+   * without its last part; a call without a stream fails as a broken network does.
    */
   readonly cutAfter?: number
-  /** Nothing more comes after so many pieces of text, and no end either. */
+  /** Nothing comes after that many pieces of text, and the answer does not end. */
   readonly stallAfter?: number
   /** Milliseconds on the model's clock before the answer. `Infinity`: it never comes. Default 0. */
   readonly delayMs?: number
@@ -62,7 +61,7 @@ export interface ScriptedAnswer {
   readonly usage?: TokenUsage
 }
 
-/** One reply in a script: a text, an answer in full, or an error to reject with. */
+/** One reply in a script: a text, a full answer, or an error to reject with. */
 export type ScriptedReply = string | Error | ScriptedAnswer
 
 /** All that an answer may say. */
@@ -88,13 +87,13 @@ function isAnswer(reply: unknown): boolean {
   return Object.keys(reply).every((key) => Object.hasOwn(known, key))
 }
 
-/** An answer that was checked. */
+/** A validated answer. */
 export interface PlayedAnswer {
-  /** What is thought, in pieces. */
+  /** The reasoning, in pieces. */
   readonly thoughts: readonly string[]
   /** The text, in pieces: those that come before it fails, is cut or stalls. */
   readonly pieces: readonly string[]
-  /** Milliseconds before the first piece, or before all of it where there is none. */
+  /** Milliseconds before the first piece, or before the whole answer if there is no piece. */
   readonly delayMs: number
   readonly chunkDelayMs: number
   /** How it ends; `response` makes the answer. */
@@ -102,9 +101,9 @@ export interface PlayedAnswer {
 }
 
 /**
- * What a model plays for a reply.
+ * What a model does for a reply.
  *
- * @throws {@link ExpectationError} where the reply makes no sense, or not for this request.
+ * @throws {@link ExpectationError} if the reply is invalid, or does not fit this request.
  */
 export function playedAnswer(reply: ScriptedReply, request: ModelRequest): PlayedAnswer {
   const answer = typeof reply === 'string' ? { text: reply } : reply instanceof Error ? { error: reply } : reply
@@ -112,7 +111,7 @@ export function playedAnswer(reply: ScriptedReply, request: ModelRequest): Playe
     new ExpectationError(`${problem} (${whereOf(request)}).\n${askedOf(request)}\n${advice}`)
   if (!isAnswer(answer))
     throw mistake(
-      `The script has a reply that is none: ${show(answer, 100)}`,
+      `The script has an invalid reply: ${show(answer, 100)}`,
       `A reply is a text, an Error, or an object of ${Object.keys(known).join(', ')}.`,
     )
   const { chunks, output, reasoning = '', refusal, cutAfter, stallAfter, delayMs = 0, chunkDelayMs = 0 } = answer
@@ -124,7 +123,7 @@ export function playedAnswer(reply: ScriptedReply, request: ModelRequest): Playe
   if (chunks !== undefined && said !== undefined && text !== said)
     throw mistake(
       `The chunks in the script, joined, are not its text: ${show(text, 60)} for ${show(said, 60)}`,
-      'Leave the text out: the chunks say it.',
+      'Leave out the text: the chunks already have it.',
     )
   if (output !== undefined && request.output === undefined)
     throw mistake(
@@ -144,11 +143,11 @@ export function playedAnswer(reply: ScriptedReply, request: ModelRequest): Playe
   if (missing.length > 0)
     throw mistake(
       `The script calls a tool that the step does not offer: '${list(missing.map(({ name }) => name))}'`,
-      'Mend the name, or write offered: false beside it if the model is meant to be wrong.',
+      'Correct the name, or set offered: false if the model is meant to be wrong.',
     )
 
   const error = answer.error ?? (answer.failure === undefined ? undefined : errorOf(answer.failure))
-  // A failure that says nothing of a cut comes instead of the answer.
+  // A failure without a cut comes in place of the answer.
   const isInstead = error !== undefined && cutAfter === undefined && stallAfter === undefined
   return {
     thoughts: isInstead ? [] : piecesOf(reasoning),
@@ -166,7 +165,7 @@ export function playedAnswer(reply: ScriptedReply, request: ModelRequest): Playe
   }
 }
 
-/** What a call without a stream fails with where its answer is cut. */
+/** The error of a call without a stream whose answer is cut. */
 export function cutError(): Error {
   return errorOf({
     isRetryable: true,
@@ -174,7 +173,7 @@ export function cutError(): Error {
   })
 }
 
-/** A text cut before the spaces that go before a word. */
+/** A text cut before the spaces that precede a word. */
 function piecesOf(text: string): string[] {
   return text.match(/\s*\S+(?:\s+$)?|^\s+$/g) ?? []
 }

@@ -53,7 +53,7 @@ describe('a scripted model', () => {
     ])
   })
 
-  test('tells a finish reason and a usage where the script has them', async () => {
+  test('has a finish reason and a usage if the script has them', async () => {
     const usage = { inputTokens: 3, outputTokens: 1 }
     const model = new ScriptedModel([{ text: 'Hel', finishReason: 'length', usage }])
     expect(await model.generate(request())).toEqual({

@@ -1,5 +1,5 @@
 /**
- * A model that says what a test wrote down, records what it was told, and complains loudly where the two do not fit.
+ * A model that follows a script, records its requests, and fails loudly if the two do not fit.
  * What a script may hold is in `scripted-model/`.
  */
 import {
@@ -11,12 +11,12 @@ import {
   type RuntimeModel,
   systemClock,
 } from '../../src/index.js'
-import { type AskedExpectation, checkAsked } from './asked.js'
+import { checkAsked, type ExpectedRequest } from './expected-request.js'
 import { type ModelScript, ScriptReader } from './model-script.js'
 import { type RecordedRequest, recordedRequest } from './recorded-request.js'
 import { cutError, type PlayedAnswer, playedAnswer } from './scripted-answer.js'
 
-export type { AskedExpectation } from './asked.js'
+export type { ExpectedRequest } from './expected-request.js'
 export type { ModelScript, ScriptedReplies, ScriptedReplyFunction } from './model-script.js'
 export { type RecordedRequest, recordedRequest } from './recorded-request.js'
 export type {
@@ -26,23 +26,23 @@ export type {
   ScriptedToolCall,
 } from './scripted-answer.js'
 
-/** What the constructor of {@link ScriptedModel} takes beside the script. */
+/** The options of {@link ScriptedModel}. */
 export interface ScriptedModelOptions {
   /** Default `'scripted'`. */
   readonly provider?: string
   /** Default `'scripted'`. */
   readonly name?: string
-  /** The clock that the delays of the script go by. Default: the machine's. */
+  /** The clock for the delays of the script. Default: the machine's. */
   readonly clock?: Clock
 }
 
 /**
- * A {@link RuntimeModel} that plays a script.
+ * A {@link RuntimeModel} that follows a script.
  *
  * @example
  * ```ts
  * const model = new ScriptedModel(['What is your name?', { toolCalls: [{ name: 'capture_name', input: { name: 'Ada Lovelace' } }] }])
- * const byStep = new ScriptedModel({ AskName: ['What is your name?'], Confirm: ({ system }) => `I was told: ${system}` })
+ * const byStep = new ScriptedModel({ AskName: ['What is your name?'], Confirm: ({ system }) => `The prompt is: ${system}` })
  * ```
  */
 export class ScriptedModel implements RuntimeModel {
@@ -67,8 +67,8 @@ export class ScriptedModel implements RuntimeModel {
   }
 
   /**
-   * The first thing that went wrong between the script and the conversation: an engine makes a `MODEL_ERROR` of it, and
-   * its own text reaches nobody. `undefined` where all is well.
+   * The first mismatch of the script and the conversation. The engine makes a `MODEL_ERROR` of it, and its text is only
+   * here. `undefined` if there is none.
    */
   get complaint(): unknown {
     return this.#complaint
@@ -94,13 +94,13 @@ export class ScriptedModel implements RuntimeModel {
     }
   }
 
-  /** Answers piece by piece, as the script says. */
+  /** Streams the answer, as the script says. */
   stream(request: ModelRequest): AsyncGenerator<ModelStreamPart, void, void> {
     return this.#pieces(request, this.#record(request, true))
   }
 
   /**
-   * Fails where the model was told something else, in its last request or the one that `call` names.
+   * Fails if the model received another request: the last one, or the one that `call` selects.
    *
    * @throws `ExpectationError`
    * @example
@@ -108,14 +108,14 @@ export class ScriptedModel implements RuntimeModel {
    * model.expectAsked({ system: /full name/, user: 'Ada', tools: ['capture_name'] })
    * ```
    */
-  expectAsked(expected: AskedExpectation): void {
+  expectAsked(expected: ExpectedRequest): void {
     checkAsked(this.#requests, expected)
   }
 
   /**
-   * Fails where the script and the conversation did not fit, or the script is not used up.
+   * Fails if the script and the conversation did not fit, or the script is not used up.
    *
-   * @throws `ExpectationError` that tells what is left. What a function of the script threw.
+   * @throws `ExpectationError` that lists what is left. What a function of the script threw.
    */
   assertDone(): void {
     if (this.#complaint !== undefined) throw this.#complaint
@@ -123,21 +123,21 @@ export class ScriptedModel implements RuntimeModel {
   }
 
   /**
-   * A model that goes on where this one stands.
+   * A model that continues from the same place in the script.
    *
    * @param script - What it says from there. Default: what is left of this one's script.
    */
   fork(script?: ModelScript, options: ScriptedModelOptions = {}): ScriptedModel {
     const { provider, name } = this
     const copy = new ScriptedModel(script ?? this.#script.rest(), { provider, name, clock: this.#clock, ...options })
-    // Or the IDs of tool calls would begin anew, in a memory that has them already.
+    // Otherwise the IDs of tool calls would begin anew, in a memory that has them already.
     copy.#calls = this.#calls
     return copy
   }
 
   async *#pieces(request: ModelRequest, recorded: Recorded): AsyncGenerator<ModelStreamPart, void, void> {
     const { signal } = request
-    // What a reader who leaves early leaves behind.
+    // Cleans up after a reader that stops early.
     let outcome: Recorded['outcome'] = 'stopped'
     try {
       const { thoughts, pieces, delayMs, chunkDelayMs, end } = await this.#answerTo(request)
@@ -185,35 +185,35 @@ export class ScriptedModel implements RuntimeModel {
     if (!(ms > 0)) return
     await new Promise<void>((resolve, reject) => {
       const stop = this.#clock.setTimer(() => {
-        signal.removeEventListener('abort', giveUp)
+        signal.removeEventListener('abort', abandon)
         resolve()
       }, ms)
-      function giveUp(): void {
+      function abandon(): void {
         stop()
         reject(signal.reason)
       }
-      signal.addEventListener('abort', giveUp, { once: true })
+      signal.addEventListener('abort', abandon, { once: true })
     })
   }
 }
 
 type Recorded = { -readonly [Key in keyof RecordedRequest]: RecordedRequest[Key] }
 
-/** A provider whose every model plays one script. */
+/** A provider whose models all follow one script. */
 export interface ScriptedProvider extends ModelProviderAdapter {
   readonly model: ScriptedModel
   /** Every request so far, as it was when it was made. */
   readonly requests: readonly RecordedRequest[]
-  /** Fails where the model was told something else: see {@link ScriptedModel.expectAsked}. */
-  expectAsked(expected: AskedExpectation): void
-  /** Fails where script and conversation did not fit, or the script is not used up: see {@link ScriptedModel.assertDone}. */
+  /** Fails if the model received another request: see {@link ScriptedModel.expectAsked}. */
+  expectAsked(expected: ExpectedRequest): void
+  /** Fails if script and conversation did not fit, or the script is not used up: see {@link ScriptedModel.assertDone}. */
   assertDone(): void
 }
 
 /**
- * Makes a provider whose models play `script`.
+ * Makes a provider whose models follow `script`.
  *
- * @param options - `provider`: its name, default `'scripted'`; `clock`: what delays go by, default the machine's.
+ * @param options - `provider`: its name, default `'scripted'`; `clock`: for delays, default the machine's.
  * @example
  * ```ts
  * const provider = scriptedProvider(['What is your name?', 'Thank you.'])

@@ -24,7 +24,7 @@ async function read(stream: AsyncIterable<ModelStreamPart>, pieces: unknown[] = 
 const piecesOf = (reply: ScriptedReply): Promise<unknown[]> => read(new ScriptedModel([reply]).stream(request()))
 
 describe('a streamed answer', () => {
-  test('comes word by word, each with the spaces before it, and ends with all of it', async () => {
+  test('comes word by word, each with the spaces before it, and ends with the whole answer', async () => {
     expect(await piecesOf('What is  your\nname? ')).toEqual([
       'What',
       ' is',
@@ -107,7 +107,7 @@ describe('a stream that does not end well', () => {
     model.assertDone()
   })
 
-  test('fails as a broken network does where it is no stream', async () => {
+  test('fails as a broken network does if it is not a stream', async () => {
     const model = new ScriptedModel([{ text: 'Hello there.', cutAfter: 1 }])
     await expect(model.generate(request())).rejects.toMatchObject({ isRetryable: true })
     expect(model.requests[0]?.outcome).toBe('failed')
@@ -147,7 +147,7 @@ describe('time', () => {
     expect(clock.pending).toBe(0)
   })
 
-  test('is the same where the answer comes at once', async () => {
+  test('is the same if the answer comes at once', async () => {
     const clock = new VirtualClock()
     const start = clock.now()
     const model = new ScriptedModel([{ chunks: ['a', 'b', 'c'], delayMs: 1000, chunkDelayMs: 100 }], { clock })
@@ -195,7 +195,7 @@ test('a stream and a call use one script', async () => {
   expect(await read(model.fork().stream(request()))).toContain('Three.')
 })
 
-test('a request is recorded when the stream is asked for, with its attempt', () => {
+test('a request is recorded when the stream is requested, with its attempt', () => {
   const model = new ScriptedModel(['One.'])
   model.stream(request(undefined, 2))
   expect(model.requests).toMatchObject([{ streamed: true, origin: { attempt: 2 } }])

@@ -1,10 +1,10 @@
 /**
- * How plans are drawn at random, and so how they are made shorter. The one place that knows what fast-check offers; no
- * public type leads here, for who simulates nothing need not have it.
+ * How plans are drawn at random, and how they are shortened. Only this file uses fast-check, and no public type refers to
+ * it, so that it is needed only for simulations.
  */
 import type { Plan, PlannedAction, PlannedFault, PlannedSpeech } from './plan.js'
 
-/** What may happen beside speaking. */
+/** What may happen, besides messages. */
 export interface PlanOptions {
   readonly maxActions: number
   readonly faults: boolean
@@ -19,7 +19,7 @@ type Arbitrary<T> = import('fast-check').Arbitrary<T>
 export function plansOf(fc: FastCheck, options: PlanOptions): Arbitrary<Plan> {
   const numbers = (length: number): Arbitrary<number[]> =>
     fc.array(fc.nat(999), { minLength: length, maxLength: length })
-  // With each turn its own numbers, what is left of a conversation stays the same when a turn is taken out.
+  // Each turn has its own random numbers, so that a shortened conversation keeps the other turns unchanged.
   const speech: Arbitrary<PlannedSpeech> = fc.record({ actor: fc.nat(999), picks: numbers(2), modelPicks: numbers(4) })
   const times = fc.constantFrom(1, 3)
   const fault: Arbitrary<PlannedFault> = fc.oneof(

@@ -1,10 +1,10 @@
 /**
- * What happens in a simulated conversation, as data: who says something, which fault strikes, when two speak at once. How
- * it is drawn is in `draw-plans.ts`; what it leads to is decided elsewhere.
+ * What happens in a simulated conversation, as data: who sends a message, which fault the store has, when two users send at
+ * once. `simulate/draw-plans.ts` draws plans, `simulate/simulated-world.ts` runs them.
  */
 import type { FakeStoreFault } from '../fake-session-store/fake-session-store.js'
 
-/** What a user sees before saying something. */
+/** What a user knows before the next message. */
 export interface ActorView {
   /** The last reply; `undefined` at the beginning. */
   readonly reply: string | undefined
@@ -12,22 +12,22 @@ export interface ActorView {
   readonly success: boolean
   /** Whether the last turn completed the session. */
   readonly completed: boolean
-  /** The number of what is said next, counted from 1 over the whole conversation. */
+  /** The number of the next message, counted from 1 over the whole conversation. */
   readonly turn: number
-  /** One of a list, at random: the same one for the same seed. Earlier entries come up in shorter examples. */
+  /** An entry of a list, at random: the same one for the same seed. Earlier entries occur in shorter examples. */
   pick<Choice>(choices: readonly Choice[]): Choice
 }
 
-/** A user: what is said, from what is seen. Takes nothing from elsewhere, or a seed would not repeat it. */
+/** A user: returns the next message. It must depend on nothing else, or a seed would not repeat it. */
 export type Actor = (seen: ActorView) => string
 
-/** Somebody says something. */
+/** A user sends a message. */
 export interface PlannedSpeech {
   /** The actor's place in the list, before it is cut to its length. */
   readonly actor: number
-  /** What `pick` goes by. */
+  /** The random numbers of `pick`. */
   readonly picks: readonly number[]
-  /** What `pick` of the model goes by in this turn. */
+  /** The random numbers of the model's `pick` in this turn. */
   readonly modelPicks: readonly number[]
 }
 
@@ -41,18 +41,18 @@ export type PlannedAction =
   | {
       readonly kind: 'together'
       readonly speeches: readonly [PlannedSpeech, PlannedSpeech]
-      /** Whether the second one comes to another engine over the same data. */
+      /** Whether the second message goes to another engine over the same data. */
       readonly elsewhere: boolean
       /** Milliseconds that the two loads and the first two saves take. */
       readonly delays: readonly number[]
     }
 
-/** A conversation to play. */
+/** A conversation to run. */
 export interface Plan {
   readonly actions: readonly PlannedAction[]
 }
 
-/** A `pick` that goes by numbers, and begins anew where they end. */
+/** A `pick` that uses these numbers, and starts again at their end. */
 export function picker(numbers: readonly number[]): ActorView['pick'] {
   let used = 0
   return function pick<Choice>(choices: readonly Choice[]): Choice {
@@ -61,7 +61,7 @@ export function picker(numbers: readonly number[]): ActorView['pick'] {
   }
 }
 
-/** Says short texts, as users do who were not told what to say. */
+/** Sends short texts, like a user without instructions. */
 export const anyone: Actor = ({ pick }) => {
   return pick(['Hello', 'yes', 'no', 'Ada Lovelace', '42', '', 'What can you do?', 'stop', '  ', 'ü 🙂', '{"a":1}'])
 }

@@ -1,12 +1,11 @@
 /**
- * What holds of every flow, whatever it is about: looked at after each turn of a simulated conversation. What was said
- * and stored is not its affair.
+ * The promises that hold for every flow, checked after each turn of a simulated conversation.
  */
 import type { FlowErrorCode, SessionDocument, SessionStore } from '../../src/index.js'
 import { count, show } from '../expectations/expectation-error.js'
 import type { SimulatedTurn } from './simulated-turn.js'
 
-/** A promise that was broken. */
+/** A violated promise. */
 export interface Violation {
   readonly promise: string
   readonly text: string
@@ -23,7 +22,7 @@ export class Promises {
     this.#mayFail = mayFail
   }
 
-  /** Puts a look at what is written around a store. */
+  /** Wraps a store, and checks what is written. */
   watch(store: SessionStore): SessionStore {
     const look = (document: SessionDocument): void => {
       this.#notJson ??= jsonProblem(document, 'document')
@@ -41,7 +40,7 @@ export class Promises {
     })
   }
 
-  /** The first promise that is broken, if one is. `last` are the turns since the last look. */
+  /** The first violated promise, if there is one. `last` are the turns since the last check. */
   check(
     transcript: readonly SimulatedTurn[],
     last: readonly SimulatedTurn[],
@@ -64,8 +63,8 @@ export class Promises {
     // Two engines: one of them was late.
     if (together && code === 'SESSION_CONFLICT') return undefined
     return {
-      promise: 'a turn fails only where a fault struck',
-      text: `The turn ${show(said)} failed with ${code}, and no fault struck: ${reply}\nIf that is meant: simulate(..., { mayFail: ['${code}'] }).`,
+      promise: 'a turn fails only because of a fault',
+      text: `The turn ${show(said)} failed with ${code} without a fault of the store: ${reply}\nIf that is meant: simulate(..., { mayFail: ['${code}'] }).`,
     }
   }
 
@@ -97,7 +96,7 @@ function notCommitted(
   documents: ReadonlyMap<string, SessionDocument>,
 ): Violation | undefined {
   if (!success) return undefined
-  const promise = 'never a reply without a commit'
+  const promise = 'every reply is committed'
   const document = documents.get(session)
   const entry = document?.history.find((one) => one.message === said && one.reply === reply)
   if (entry === undefined) {
@@ -118,7 +117,7 @@ function notCommitted(
 }
 
 function doubled(transcript: readonly SimulatedTurn[], { id, history }: SessionDocument): Violation | undefined {
-  const promise = 'turns are never doubled'
+  const promise = 'no turn is stored twice'
   for (const [index, { turn, message }] of history.entries()) {
     if (turn !== index + 1) {
       return {
@@ -131,14 +130,14 @@ function doubled(transcript: readonly SimulatedTurn[], { id, history }: SessionD
     if (stored > said) {
       return {
         promise,
-        text: `${show(message)} was said ${count(said, 'time')} to session '${id}', and is stored ${count(stored, 'time')}.`,
+        text: `${show(message)} was sent ${count(said, 'time')} to session '${id}', and is stored ${count(stored, 'time')}.`,
       }
     }
   }
   return undefined
 }
 
-/** Where a value is not what JSON would make of it. */
+/** The place where a value is not what JSON would make of it. */
 function jsonProblem(value: unknown, path: string): string | undefined {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return undefined
   if (typeof value === 'number')

@@ -66,7 +66,7 @@ async function failureOf(flow: FlowConstructor, options: SimulateOptions = {}): 
 const calm: SimulateOptions = { faults: false, restarts: false, together: false }
 
 describe('a flow that is right', () => {
-  test('passes, and the result tells how much was tried', async () => {
+  test('passes, and the result says how much was tried', async () => {
     const result = await simulate(Onboarding, { actors: polite, seeds: 150 })
     expect(result.conversations).toBe(150)
     for (const count of [result.turns, result.disturbed, result.together, result.completed]) {
@@ -108,7 +108,7 @@ describe('a flow that is right', () => {
     }
   })
 
-  test('passes the same way where its model fails and answers at another attempt', async () => {
+  test('passes the same way if its model fails and answers at another attempt', async () => {
     class Talk extends Step {
       static override readonly id = 'Talk'
     }
@@ -170,7 +170,7 @@ describe('a flow that is wrong', () => {
       "A conversation with flow 'Onboarding' breaks a promise: nobody is asked more than twice.
         The invariant returned false.
 
-      Seed 1, made shorter 47 times. To repeat it alone: simulate(Onboarding, { ..., seeds: [1] })
+      Seed 1, shortened 47 times. To repeat it alone: simulate(Onboarding, { ..., seeds: [1] })
 
       The shortest conversation found, as a test:
 
@@ -194,7 +194,7 @@ describe('a flow that is wrong', () => {
       "A conversation with flow 'Onboarding' breaks a promise: a name is more than spaces.
         The name is empty.
 
-      Seed 1, made shorter 30 times. To repeat it alone: simulate(Onboarding, { ..., seeds: [1] })
+      Seed 1, shortened 30 times. To repeat it alone: simulate(Onboarding, { ..., seeds: [1] })
 
       The shortest conversation found, as a test:
 
@@ -209,7 +209,7 @@ describe('a flow that is wrong', () => {
     conversation.expectState(AskName, { name: '' })
   })
 
-  test('is found where it throws', async () => {
+  test('is found if it throws', async () => {
     class Fragile extends AskName {
       override run(turn: Turn) {
         if (turn.message === 'no') throw new Error('Nobody is called no.')
@@ -222,23 +222,23 @@ describe('a flow that is wrong', () => {
       }
     }
     expect(await failureOf(Breaks)).toMatchInlineSnapshot(`
-      "A conversation with flow 'Onboarding' breaks a promise: a turn fails only where a fault struck.
-        The turn "no" failed with FLOW_ERROR, and no fault struck: Nobody is called no.
+      "A conversation with flow 'Onboarding' breaks a promise: a turn fails only because of a fault.
+        The turn "no" failed with FLOW_ERROR without a fault of the store: Nobody is called no.
         If that is meant: simulate(..., { mayFail: ['FLOW_ERROR'] }).
 
-      Seed 1, made shorter 19 times. To repeat it alone: simulate(Breaks, { ..., seeds: [1] })
+      Seed 1, shortened 19 times. To repeat it alone: simulate(Breaks, { ..., seeds: [1] })
 
       The shortest conversation found, as a test:
 
       const conversation = new Conversation(Breaks)
       await conversation.say('no')
-      // Here it breaks: a turn fails only where a fault struck. The turn "no" failed with FLOW_ERROR, and no fault struck: Nobody is called no.
+      // Here it breaks: a turn fails only because of a fault. The turn "no" failed with FLOW_ERROR without a fault of the store: Nobody is called no.
       // If that is meant: simulate(..., { mayFail: ['FLOW_ERROR'] })."
     `)
     await simulate(Breaks, { actors: polite, mayFail: ['FLOW_ERROR'] })
   })
 
-  test('is found where a model and a tool bring it there', async () => {
+  test('is found if a model and a tool bring it there', async () => {
     class Chat extends Step<{ notes: number }> {
       static override readonly id = 'Chat'
       override initialState() {
@@ -268,7 +268,7 @@ describe('a flow that is wrong', () => {
       "A conversation with flow 'Onboarding' breaks a promise: two notes at most.
         The invariant returned false.
 
-      Seed 1, made shorter 33 times. To repeat it alone: simulate(Chats, { ..., seeds: [1] })
+      Seed 1, shortened 33 times. To repeat it alone: simulate(Chats, { ..., seeds: [1] })
 
       The shortest conversation found, as a test:
 
@@ -279,7 +279,7 @@ describe('a flow that is wrong', () => {
     `)
   })
 
-  test('is found where its model says what no step offers', async () => {
+  test('is found if its model says what no step offers', async () => {
     class Silent extends Step {}
     class Chats extends Onboarding {
       override model() {
@@ -296,9 +296,9 @@ describe('a flow that is wrong', () => {
         The script calls a tool that the step does not offer: 'note' (flow 'Onboarding', step 'Silent', turn 1, call 1 of the turn).
           asked: user "Ada"
           tools offered: none
-        Mend the name, or write offered: false beside it if the model is meant to be wrong.
+        Correct the name, or set offered: false if the model is meant to be wrong.
 
-      Seed 1, made shorter 9 times. To repeat it alone: simulate(Chats, { ..., seeds: [1] })
+      Seed 1, shortened 9 times. To repeat it alone: simulate(Chats, { ..., seeds: [1] })
 
       The shortest conversation found, as a test:
 
@@ -307,11 +307,11 @@ describe('a flow that is wrong', () => {
       // Here it breaks: the model of the simulation fits the flow. The script calls a tool that the step does not offer: 'note' (flow 'Onboarding', step 'Silent', turn 1, call 1 of the turn).
       //   asked: user "Ada"
       //   tools offered: none
-      // Mend the name, or write offered: false beside it if the model is meant to be wrong."
+      // Correct the name, or set offered: false if the model is meant to be wrong."
     `)
   })
 
-  test('is found where it puts what is no JSON into a session that it restores', async () => {
+  test('is found if it puts something that is not JSON into a session that it restores', async () => {
     class Dates extends Onboarding {
       override onRestore(document: SessionDocument) {
         const { flow } = document
@@ -323,7 +323,7 @@ describe('a flow that is wrong', () => {
       "A conversation with flow 'Onboarding' breaks a promise: what is stored is JSON.
         document.flow.steps.Old.state.since is of type Date, which JSON cannot carry.
 
-      Seed 1, made shorter 29 times. To repeat it alone: simulate(Dates, { ..., seeds: [1] })
+      Seed 1, shortened 29 times. To repeat it alone: simulate(Dates, { ..., seeds: [1] })
 
       The shortest conversation found, as a test:
 
@@ -413,13 +413,13 @@ describe('the code that is printed', () => {
 })
 
 describe('a store that is wrong', () => {
-  test('is found where it forgets', async () => {
+  test('is found if it forgets', async () => {
     const wrapStore = changing({ save: async () => undefined })
     expect(await failureOf(Onboarding, { wrapStore })).toMatchInlineSnapshot(`
-      "A conversation with flow 'Onboarding' breaks a promise: never a reply without a commit.
+      "A conversation with flow 'Onboarding' breaks a promise: every reply is committed.
         The turn "Ada" was answered with "Are you Ada?", and what is stored has 1 other turn (session 'session-2').
 
-      Seed 1, made shorter 29 times. To repeat it alone: simulate(Onboarding, { ..., seeds: [1] })
+      Seed 1, shortened 29 times. To repeat it alone: simulate(Onboarding, { ..., seeds: [1] })
 
       The shortest conversation found, as a test:
 
@@ -427,11 +427,11 @@ describe('a store that is wrong', () => {
       const conversation = new Conversation(Onboarding)
       await conversation.say('Ada')
       await conversation.say('Ada')
-      // Here it breaks: never a reply without a commit. The turn "Ada" was answered with "Are you Ada?", and what is stored has 1 other turn (session 'session-2')."
+      // Here it breaks: every reply is committed. The turn "Ada" was answered with "Are you Ada?", and what is stored has 1 other turn (session 'session-2')."
     `)
   })
 
-  test('is found where it keeps a turn twice', async () => {
+  test('is found if it keeps a turn twice', async () => {
     const wrapStore = changing({
       document: (document) => {
         const last = document.history.at(-1)
@@ -440,10 +440,10 @@ describe('a store that is wrong', () => {
       },
     })
     expect(await failureOf(Onboarding, { wrapStore })).toMatchInlineSnapshot(`
-      "A conversation with flow 'Onboarding' breaks a promise: turns are never doubled.
-        "Ada" was said 2 times to session 'session-2', and is stored 3 times.
+      "A conversation with flow 'Onboarding' breaks a promise: no turn is stored twice.
+        "Ada" was sent 2 times to session 'session-2', and is stored 3 times.
 
-      Seed 3, made shorter 18 times. To repeat it alone: simulate(Onboarding, { ..., seeds: [3] })
+      Seed 3, shortened 18 times. To repeat it alone: simulate(Onboarding, { ..., seeds: [3] })
 
       The shortest conversation found, as a test:
 
@@ -451,19 +451,19 @@ describe('a store that is wrong', () => {
       const conversation = new Conversation(Onboarding)
       await conversation.say('Ada')
       await conversation.say('Ada')
-      // Here it breaks: turns are never doubled. "Ada" was said 2 times to session 'session-2', and is stored 3 times."
+      // Here it breaks: no turn is stored twice. "Ada" was sent 2 times to session 'session-2', and is stored 3 times."
     `)
   })
 
-  test('is found where it numbers turns anew', async () => {
+  test('is found if it numbers turns anew', async () => {
     const wrapStore = changing({
       document: (document) => ({ ...document, history: document.history.map((entry) => ({ ...entry, turn: 1 })) }),
     })
     expect(await failureOf(Onboarding, { wrapStore })).toMatchInlineSnapshot(`
-      "A conversation with flow 'Onboarding' breaks a promise: turns are never doubled.
+      "A conversation with flow 'Onboarding' breaks a promise: no turn is stored twice.
         Entry 2 of the history of session 'session-2' is turn 1: "Ada".
 
-      Seed 1, made shorter 29 times. To repeat it alone: simulate(Onboarding, { ..., seeds: [1] })
+      Seed 1, shortened 29 times. To repeat it alone: simulate(Onboarding, { ..., seeds: [1] })
 
       The shortest conversation found, as a test:
 
@@ -471,17 +471,17 @@ describe('a store that is wrong', () => {
       const conversation = new Conversation(Onboarding)
       await conversation.say('Ada')
       await conversation.say('Ada')
-      // Here it breaks: turns are never doubled. Entry 2 of the history of session 'session-2' is turn 1: "Ada"."
+      // Here it breaks: no turn is stored twice. Entry 2 of the history of session 'session-2' is turn 1: "Ada"."
     `)
   })
 
-  test('is found where it does not keep that a session was completed', async () => {
+  test('is found if it does not keep that a session was completed', async () => {
     const wrapStore = changing({ document: (document) => ({ ...document, runStatus: 'running' }) })
     expect(await failureOf(Onboarding, { wrapStore })).toMatchInlineSnapshot(`
-      "A conversation with flow 'Onboarding' breaks a promise: never a reply without a commit.
+      "A conversation with flow 'Onboarding' breaks a promise: every reply is committed.
         The turn "yes" was answered as the last one, and session 'session-2' is stored as 'running'.
 
-      Seed 3, made shorter 35 times. To repeat it alone: simulate(Onboarding, { ..., seeds: [3] })
+      Seed 3, shortened 35 times. To repeat it alone: simulate(Onboarding, { ..., seeds: [3] })
 
       The shortest conversation found, as a test:
 
@@ -490,11 +490,11 @@ describe('a store that is wrong', () => {
       await conversation.say('Ada')
       await conversation.say('Ada')
       await conversation.say('yes')
-      // Here it breaks: never a reply without a commit. The turn "yes" was answered as the last one, and session 'session-2' is stored as 'running'."
+      // Here it breaks: every reply is committed. The turn "yes" was answered as the last one, and session 'session-2' is stored as 'running'."
     `)
   })
 
-  test('is found where it opens a completed session again', async () => {
+  test('is found if it opens a completed session again', async () => {
     class Ends extends EndStep {
       static override readonly id = 'Ends'
     }
@@ -515,7 +515,7 @@ describe('a store that is wrong', () => {
         ...changing({})(store),
         async load(id) {
           const document = await store.load(id)
-          // The first one who asks is told the truth.
+          // The first caller gets the true answer.
           if (document?.runStatus !== 'completed' || reads++ === 0) return document
           return { ...document, runStatus: 'running' }
         },
@@ -526,7 +526,7 @@ describe('a store that is wrong', () => {
       "A conversation with flow 'Onboarding' breaks a promise: a completed session never continues.
         The turn "Ada" was answered in session 'session-2', which was completed in turn 2.
 
-      Seed 1, made shorter 24 times. To repeat it alone: simulate(Short, { ..., seeds: [1] })
+      Seed 1, shortened 24 times. To repeat it alone: simulate(Short, { ..., seeds: [1] })
 
       The shortest conversation found, as a test:
 
@@ -539,7 +539,7 @@ describe('a store that is wrong', () => {
     `)
   })
 
-  test('is found where it lets a late writer win', async () => {
+  test('is found if it lets a late writer win', async () => {
     const overwriting = (store: SessionStore): SessionStore => ({
       ...changing({})(store),
       async save(document) {
@@ -549,10 +549,10 @@ describe('a store that is wrong', () => {
     })
     const options = { faults: false, restarts: false, wrapStore: overwriting, seeds: 300 }
     expect(await failureOf(Onboarding, options)).toMatchInlineSnapshot(`
-      "A conversation with flow 'Onboarding' breaks a promise: never a reply without a commit.
+      "A conversation with flow 'Onboarding' breaks a promise: every reply is committed.
         The turn "no" was answered with "Are you no?", and what is stored has 2 other turns (session 'session-2').
 
-      Seed 25, made shorter 34 times. To repeat it alone: simulate(Onboarding, { ..., seeds: [25] })
+      Seed 25, shortened 34 times. To repeat it alone: simulate(Onboarding, { ..., seeds: [25] })
 
       The shortest conversation found, as a test:
 
@@ -568,22 +568,22 @@ describe('a store that is wrong', () => {
           elsewhere.execute({ flowName: Onboarding.id, userMessage: 'Ada', sessionId: conversation.sessionId }),
         ]),
       )
-      // Here it breaks: never a reply without a commit. The turn "no" was answered with "Are you no?", and what is stored has 2 other turns (session 'session-2')."
+      // Here it breaks: every reply is committed. The turn "no" was answered with "Are you no?", and what is stored has 2 other turns (session 'session-2')."
     `)
   })
 })
 
 describe('what cannot be simulated', () => {
-  test('is told: without an actor', async () => {
+  test('is reported: without an actor', async () => {
     await expect(simulate(Onboarding, { actors: [] })).rejects.toThrow('simulate: actors must have at least one actor.')
   })
 
-  test('is told: without fast-check', async () => {
+  test('is reported: without fast-check', async () => {
     vi.doMock('fast-check', () => {
       throw new Error('Cannot find package')
     })
     await expect(simulate(Onboarding)).rejects.toThrowErrorMatchingInlineSnapshot(
-      `[ExpectationError: simulate() needs fast-check, which is not there: npm install --save-dev fast-check]`,
+      `[ExpectationError: simulate() needs fast-check, which is not installed: npm install --save-dev fast-check]`,
     )
     vi.doUnmock('fast-check')
   })

@@ -1,7 +1,7 @@
 /**
- * Random users, faults and schedules against a flow, and the shortest conversation that breaks a promise, as test code.
- * What is drawn is in `simulate/draw-plans.ts`, how it is played in `simulated-world.ts`, what holds of every flow in
- * `simulate/promises.ts`.
+ * Random users, faults and schedules against a flow, and the shortest conversation that violates a promise, as test code.
+ * `simulate/draw-plans.ts` draws the plans, `simulate/simulated-world.ts` runs them, and `simulate/promises.ts` has what
+ * holds for every flow.
  */
 
 import type { FlowConstructor, FlowErrorCode, FlowServices, ModelRequest, SessionStore } from '../../src/index.js'
@@ -15,48 +15,48 @@ import type { Invariant } from './simulated-turn.js'
 import { SimulatedWorld } from './simulated-world.js'
 import { testCode } from './test-code.js'
 
-/** What {@link simulate} takes beside the flow. Everything is optional. */
+/** The options of {@link simulate}. Everything is optional. */
 export interface SimulateOptions {
   /** How many conversations, with the seeds 1, 2, 3 and so on; or the seeds themselves. Default 100. */
   readonly seeds?: number | readonly number[]
-  /** Who may speak; one of them is chosen for each turn. Default: one that says short texts from a list. */
+  /** The users; one of them is chosen for each turn. Default: one that sends short texts from a list. */
   readonly actors?: readonly Actor[]
-  /** What must hold after each turn, by name: a function that throws or returns `false` where it does not. */
+  /** What must hold after each turn, by name: a function that throws or returns `false` if it does not. */
   readonly invariants?: Readonly<Record<string, Invariant>>
-  /** What a model says. Draw with `pick`, or a seed would not repeat it. Default: `'All right.'`, whatever it is asked. */
+  /** The answers of models. Draw with `pick`, or a seed would not repeat them. Default: always `'All right.'`. */
   readonly model?: (request: ModelRequest, pick: ActorView['pick']) => ScriptedReply | Promise<ScriptedReply>
-  /** The most that happens in one conversation: turns and restarts. Default 8. */
+  /** The maximum number of turns and restarts in one conversation. Default 8. */
   readonly maxActions?: number
-  /** Whether the store fails now and then: before or after a call took effect, or by a rival's write. Default `true`. */
+  /** Whether the store sometimes fails: before or after a call took effect, or by a rival's write. Default `true`. */
   readonly faults?: boolean
-  /** Whether the engine is restarted now and then. Default `true`. */
+  /** Whether the engine is sometimes restarted. Default `true`. */
   readonly restarts?: boolean
-  /** Whether two users speak at once now and then, to one engine or to two. Default `true`. */
+  /** Whether two users sometimes send at once, to one engine or to two. Default `true`. */
   readonly together?: boolean
-  /** Codes of errors that the flow means: turns may fail with them. Default: none. */
+  /** Codes of intended errors: turns may fail with them. Default: none. */
   readonly mayFail?: readonly FlowErrorCode[]
   /** Makes the `services` of one conversation. Default: none. */
   readonly services?: () => FlowServices
-  /** Puts a store of one's own around the one in memory. Default: none. */
+  /** Wraps the memory store in another store. Default: no wrapper. */
   readonly wrapStore?: (store: SessionStore) => SessionStore
 }
 
-/** What a simulation without a failure came to: a small number says that little was tried. */
+/** The size of a simulation without a failure: a small number means that little was tried. */
 export interface SimulationResult {
   readonly conversations: number
   readonly turns: number
-  /** Turns that a fault of the store struck. */
+  /** Turns in which the store had a fault. */
   readonly disturbed: number
-  /** Turns that ran beside another one. */
+  /** Turns that ran at the same time as another one. */
   readonly together: number
   /** Turns that completed a session. */
   readonly completed: number
 }
 
 /**
- * Lets random users talk to a flow, over a store that fails now and then, and checks after every turn that: no reply
- * came without a commit, no turn was doubled, everything stored is JSON, a completed session never went on, a turn failed
- * only where a fault struck, and the `invariants` given. Needs `fast-check`.
+ * Lets random users talk to a flow, over a store that sometimes fails, and checks after every turn that: every reply was
+ * committed, no turn was stored twice, everything stored is JSON, a completed session never continued, a turn failed
+ * only because of a fault, and the `invariants` hold. Needs `fast-check`.
  *
  * @throws `ExpectationError` (rejects) with the seed and the shortest conversation found, as test code.
  * @example
@@ -104,9 +104,12 @@ async function fastCheck(): Promise<typeof import('fast-check')> {
   try {
     return await import('fast-check')
   } catch (cause) {
-    throw new ExpectationError('simulate() needs fast-check, which is not there: npm install --save-dev fast-check', {
-      cause,
-    })
+    throw new ExpectationError(
+      'simulate() needs fast-check, which is not installed: npm install --save-dev fast-check',
+      {
+        cause,
+      },
+    )
   }
 }
 
@@ -140,7 +143,7 @@ function failureText(
     `A conversation with flow '${flow.id}' breaks a promise: ${promise}.`,
     ...text.split('\n').map((line) => `  ${line}`),
     '',
-    `Seed ${seed}, made shorter ${count(shrunk, 'time')}. To repeat it alone: simulate(${flow.name}, { ..., seeds: [${seed}] })`,
+    `Seed ${seed}, shortened ${count(shrunk, 'time')}. To repeat it alone: simulate(${flow.name}, { ..., seeds: [${seed}] })`,
     '',
     'The shortest conversation found, as a test:',
     '',

@@ -5,30 +5,30 @@ import type { PlannedFault } from './plan.js'
 /** One turn of a simulated conversation. */
 export interface SimulatedTurn {
   readonly said: string
-  /** The session that it was said to; `''` for a new one. */
+  /** The session to which the message was sent; `''` for a new one. */
   readonly to: string
   readonly success: boolean
   readonly completed: boolean
   readonly reply: string
-  /** The session that answered; `''` where there is none. */
+  /** The session that answered; `''` if there is none. */
   readonly session: string
   /** Why it failed; absent on success. */
   readonly code?: FlowErrorCode
-  /** Whether a fault of the store struck meanwhile. */
+  /** Whether the store had a fault meanwhile. */
   readonly disturbed: boolean
   /** Whether another turn ran at the same time. */
   readonly together: boolean
 }
 
 /**
- * What must hold after each turn: throws, or returns `false`, where it does not.
+ * What must hold after each turn: throws, or returns `false`, if it does not.
  *
  * @param document - The session that answered last, as it is stored.
  * @param transcript - Every turn so far, in the order in which they were answered.
  */
 export type Invariant = (document: SessionDocument, transcript: readonly SimulatedTurn[]) => unknown
 
-/** What was done, for the test code that repeats it. */
+/** What happened, for the test code that repeats it. */
 export type PlayedAction =
   | {
       readonly kind: 'say'
@@ -44,7 +44,7 @@ export type PlayedAction =
       readonly delays: readonly number[]
     }
 
-/** A turn, from what the engine answered. */
+/** A turn, from the engine's answer. */
 export function turnOf(
   said: string,
   to: string,

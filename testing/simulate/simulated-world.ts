@@ -1,6 +1,6 @@
 /**
- * Plays a plan: one user, or two at once, in one conversation over a store that fails as planned, on a clock that stands
- * still. The same plan has the same outcome, always. What is a failure is decided by the promises and the invariants.
+ * Runs a plan: one user, or two at once, in one conversation over a store that fails as planned, on a clock that does not
+ * move by itself. The same plan always has the same result. The promises and the invariants decide what is a failure.
  */
 import {
   type ExecuteResult,
@@ -22,7 +22,7 @@ import { type Actor, type ActorView, type Plan, type PlannedAction, type Planned
 import { Promises, type Violation } from './promises.js'
 import { type Invariant, type PlayedAction, type SimulatedTurn, turnOf } from './simulated-turn.js'
 
-/** What every conversation of a simulation has in common. */
+/** What all conversations of a simulation share. */
 export interface WorldOptions {
   readonly actors: readonly Actor[]
   readonly invariants: Readonly<Record<string, Invariant>>
@@ -36,7 +36,7 @@ export interface WorldOptions {
 export class SimulatedWorld {
   readonly transcript: SimulatedTurn[] = []
   readonly played: PlayedAction[] = []
-  /** What the models said. */
+  /** The answers of the models. */
   readonly script: ScriptedReply[] = []
   /** The providers that the flow names. */
   readonly providers: Set<string> = new Set()
@@ -70,7 +70,7 @@ export class SimulatedWorld {
     })
   }
 
-  /** Plays the plan up to the first thing that is wrong. */
+  /** Runs the plan up to the first failure. */
   async play({ actions }: Plan): Promise<Violation | undefined> {
     try {
       for (const action of actions) {

@@ -1,20 +1,20 @@
-/** A simulated conversation as the code of a test that repeats it. What happened is told; nothing is run here. */
+/** A simulated conversation as the code of a test that repeats it. It only writes; nothing is run here. */
 import type { ScriptedReply } from '../scripted-model/scripted-model.js'
 import type { PlannedFault } from './plan.js'
 import type { PlayedAction } from './simulated-turn.js'
 
-/** What a test needs beside what was said. */
+/** What a test needs besides the messages. */
 export interface TestCodeOptions {
   /** The name of the flow class. */
   readonly flow: string
-  /** What the models said, in order. */
+  /** The answers of the models, in order. */
   readonly script: readonly ScriptedReply[]
   /** The providers that the flow names. */
   readonly providers: readonly string[]
   readonly hasServices: boolean
-  /** Whether the store was not the plain one. */
+  /** Whether the store was wrapped. */
   readonly hasStore: boolean
-  /** What is wrong at the end. */
+  /** The failure at the end. */
   readonly broken: string
 }
 
@@ -69,7 +69,7 @@ function togetherCode(
     `flows: [${flow}]`,
     'sessionStore: conversation.store',
     'clock: conversation.clock',
-    // A conversation takes the luck out of the time between two attempts.
+    // A conversation waits half of the maximum between two attempts.
     ...(models.length === 0 ? [] : [`providers: [${models.join(', ')}]`, 'random: () => 0.5']),
     ...(hasServices ? ['services'] : []),
   ]

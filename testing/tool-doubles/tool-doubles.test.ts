@@ -43,7 +43,7 @@ function run(doubles: ToolDoubles, ...calls: readonly { name: string; input?: { 
 }
 const findOrder = { name: 'find_order', input: { orderNumber: ' A-1 ' as never } }
 
-/** What the model was told of its last call. */
+/** The result of the model's last call. */
 async function told(doubles: ToolDoubles, ...calls: readonly (typeof findOrder)[]): Promise<unknown> {
   const { result, provider } = run(doubles, ...calls)
   await result
@@ -51,7 +51,7 @@ async function told(doubles: ToolDoubles, ...calls: readonly (typeof findOrder)[
 }
 
 describe('a double', () => {
-  test('stands in for a tool of a step, with validated arguments, and is recorded', async () => {
+  test('replaces a tool of a step, with validated arguments, and is recorded', async () => {
     const doubles = new ToolDoubles({ find_order: { state: 'lost' } })
     expect(await told(doubles, findOrder)).toMatchObject({ output: { state: 'lost' } })
     expect(doubles.calls('find_order')).toEqual([
@@ -71,7 +71,7 @@ describe('a double', () => {
     expect(doubles.calls()).toEqual([])
   })
 
-  test('stands in for a tool of the flow; the others do their own work', async () => {
+  test('replaces a tool of the flow; the other tools run themselves', async () => {
     const doubles = new ToolDoubles({ refund: null })
     expect((await run(doubles, { name: 'refund' }).result).response.message).toBe('Done.')
     expect((await run(doubles, findOrder).result).response.message).toBe('The real tool was called.')
@@ -124,7 +124,7 @@ describe('the flow with doubles', () => {
     expect(new replaced().steps()[0]).toBe(new replaced().steps()[0])
   })
 
-  test('leaves a list of steps that is none to the engine', async () => {
+  test('leaves a faulty list of steps to the engine', async () => {
     class Broken extends Support {
       override steps() {
         return [undefined] as never
@@ -133,24 +133,24 @@ describe('the flow with doubles', () => {
     const engine = new FlowEngine({ flows: [new ToolDoubles({}).replaceIn(Broken)], providers: [scriptedProvider([])] })
     const { response } = await engine.run({ flowName: 'Support', userMessage: 'Hi' }).then((r) => ({ response: r }))
     expect(response.message).toBe(
-      "Flow 'Support' lists something that is no step class; extend Step, LogicStep or EndStep.",
+      "Flow 'Support': steps() must list step classes; got undefined. Extend Step, LogicStep or EndStep.",
     )
   })
 })
 
 describe('assertDone', () => {
-  test('tells of a name that no step offers, with the names they offer', async () => {
+  test('reports a name that no step offers, with the names they offer', async () => {
     const doubles = new ToolDoubles({ find_ordr: 1, refund: 2 })
     await run(doubles).result
     expect(() => doubles.assertDone()).toThrowErrorMatchingInlineSnapshot(`
       [ExpectationError: No step offered a tool with the name of a double: find_ordr.
         tools offered: refund, find_order
-      Mend the name, or have the conversation reach the step that offers it.]
+      Correct the name, or have the conversation reach the step that offers it.]
     `)
     expect(doubles.notOffered).toEqual(['find_ordr'])
   })
 
-  test('tells of a call that found no result', async () => {
+  test('reports a call that found no result', async () => {
     const doubles = new ToolDoubles({ find_order: [{ state: 'sent' }] })
     const { error } = await run(doubles, findOrder, findOrder).result
     expect(error?.code).toBe('TOOL_ERROR')
@@ -162,7 +162,7 @@ describe('assertDone', () => {
     expect(doubles.complaint).toBe(error?.cause)
   })
 
-  test('tells of results that are left', async () => {
+  test('reports results that are left', async () => {
     const doubles = new ToolDoubles({ find_order: ['one', () => 'two', 'three'] })
     await run(doubles, findOrder).result
     expect(() => doubles.assertDone()).toThrowErrorMatchingInlineSnapshot(
@@ -171,7 +171,7 @@ describe('assertDone', () => {
   })
 })
 
-test('a fork goes on where the doubles stand', async () => {
+test('a fork continues with the remaining results', async () => {
   const doubles = new ToolDoubles({ find_order: ['one', 'two'], refund: 'always' })
   await run(doubles, findOrder).result
   const fork = doubles.fork()

@@ -1,12 +1,12 @@
 /**
- * Stand-ins for the tools of a flow, by name: what a tool does is the test's, while its name, its schema and the check
- * of its arguments stay the flow's own. Works on the public API alone; who offers which tool stays the flow's business.
+ * Doubles for the tools of a flow, by name: the test decides what a tool does, while its name, its schema and the check of
+ * its arguments stay the flow's own. It uses only the public API.
  */
 import type { FlowConstructor, JsonValue, Tool, ToolCall, Transition, Turn } from '../../src/index.js'
 import { count, ExpectationError, list, show } from '../expectations/expectation-error.js'
 import { instrumentFlow } from '../flow-coverage/instrumented-flow.js'
 
-/** Does a tool's work in its place, like `execute`: returns a value or a transition, or throws. */
+/** Replaces the `execute` of a tool: returns a value or a transition, or throws. */
 export type ToolDoubleFunction = {
   /** Written as a method, so that a function of narrower arguments fits: the tool's own schema validated them. */
   execute(args: Readonly<Record<string, unknown>>, turn: Turn, call: ToolCall): unknown
@@ -15,7 +15,7 @@ export type ToolDoubleFunction = {
 /** One result: a value, a transition, an error to throw (a `ToolError` goes to the model), or a function. */
 export type ToolDoubleResult = JsonValue | Error | Transition | ToolDoubleFunction
 
-/** What stands in for a tool: results used up in order, or one for every call. */
+/** A double: results used in order, or one for every call. */
 export type ToolDouble = Exclude<ToolDoubleResult, JsonValue[]> | readonly ToolDoubleResult[]
 
 /** A call of a double. */
@@ -25,7 +25,7 @@ export interface ToolDoubleCall {
   readonly args: unknown
   /** The number of the turn, counted from 1. */
   readonly turn: number
-  /** What the call came to. */
+  /** The result of the call. */
   result?: unknown
   /** What was thrown. */
   error?: unknown
@@ -38,7 +38,7 @@ interface Entry {
 }
 
 /**
- * Stand-ins for tools.
+ * Doubles for tools.
  *
  * @example
  * ```ts
@@ -72,7 +72,7 @@ export class ToolDoubles {
     return instrumentFlow(flow, { replaceTools: (offered) => this.replace(offered) })
   }
 
-  /** A list of tools with the doubles in their places. */
+  /** A list of tools with the doubles in place of theirs. */
   replace(offered: readonly Tool[]): readonly Tool[] {
     let replaced: Tool[] | undefined
     for (const [index, tool] of offered.entries()) {
@@ -102,7 +102,7 @@ export class ToolDoubles {
   }
 
   /**
-   * Fails where a double has a name that no step offered, a call found no result, or results are left.
+   * Fails if no step offered a tool with the name of a double, a call found no result, or results are left.
    *
    * @throws `ExpectationError`
    */
@@ -111,7 +111,7 @@ export class ToolDoubles {
     const { notOffered } = this
     if (notOffered.length > 0) {
       throw new ExpectationError(
-        `No step offered a tool with the name of a double: ${list(notOffered)}.\n  tools offered: ${list(this.#seen)}\nMend the name, or have the conversation reach the step that offers it.`,
+        `No step offered a tool with the name of a double: ${list(notOffered)}.\n  tools offered: ${list(this.#seen)}\nCorrect the name, or have the conversation reach the step that offers it.`,
       )
     }
     for (const [name, { double, used }] of this.#entries) {
@@ -122,7 +122,7 @@ export class ToolDoubles {
     }
   }
 
-  /** Doubles that go on where these stand. */
+  /** Doubles that continue where these are. */
   fork(): ToolDoubles {
     const copy = new ToolDoubles({})
     for (const [name, { double, used, offered }] of this.#entries) {

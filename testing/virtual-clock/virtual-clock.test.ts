@@ -11,7 +11,7 @@ describe('VirtualClock', () => {
     expect(clock.now()).toBe(1_767_225_600_250)
   })
 
-  test('starts when it is told to', () => {
+  test('starts at the given time', () => {
     expect(new VirtualClock(42).now()).toBe(42)
     expect(new VirtualClock(0).now()).toBe(0)
   })
@@ -54,7 +54,7 @@ describe('VirtualClock', () => {
     expect(clock.pending).toBe(1)
   })
 
-  test('lets what a timer set off run before the next one rings', async () => {
+  test('lets the work of a timer run before the next timer', async () => {
     const clock = new VirtualClock(0)
     const log: string[] = []
     const chain = async (name: string): Promise<void> => {
@@ -121,7 +121,7 @@ describe('VirtualClock', () => {
     expect(done).toBe(true)
   })
 
-  test('before it moves, lets run what was set off already', async () => {
+  test('runs pending work before it moves', async () => {
     const clock = new VirtualClock(0)
     const rung: number[] = []
     void Promise.resolve().then(() => clock.setTimer(() => rung.push(clock.now()), 10))
@@ -175,7 +175,7 @@ describe('runUntil', () => {
     expect(clock.now()).toBe(50)
   })
 
-  test('lists the timers where the time is not enough', async () => {
+  test('lists the timers if the time is not enough', async () => {
     const clock = new VirtualClock()
     const slow = waiting(clock, 86_400_001)
     clock.setTimer(() => undefined, Number.POSITIVE_INFINITY)
@@ -190,7 +190,7 @@ describe('runUntil', () => {
     await expect(clock.runUntil(slow, { withinMs: 10 })).rejects.toThrow('\n  - and 4 more\n')
   })
 
-  test('says where no time would help', async () => {
+  test('says so if no time would help', async () => {
     const clock = new VirtualClock()
     await expect(clock.runUntil(new Promise(() => undefined))).rejects.toThrowErrorMatchingInlineSnapshot(`
       [ExpectationError: The promise did not settle, and no timer is pending on this clock: no time would settle it.
@@ -200,7 +200,7 @@ describe('runUntil', () => {
 })
 
 describe('jump', () => {
-  test('rings what ended on the way, in order, all at the end of it', () => {
+  test('runs the timers that ended on the way, in order, all at the end', () => {
     const clock = new VirtualClock(0)
     const rung: string[] = []
     const ring = (name: string) => () => rung.push(`${name} at ${clock.now()}`)

@@ -1,8 +1,7 @@
 /**
- * Time that stands still until a test moves it. Everything timed in an engine goes by its clock, so a test of a
- * two-minute deadline takes no time and cannot be early or late.
+ * A clock that a test moves. Everything timed in an engine uses its clock, so a test of a two-minute deadline takes no time
+ * and cannot be early or late.
  */
-
 import type { Clock } from '../../src/index.js'
 import { checkNumber } from '../../src/util/options.js'
 import { ExpectationError } from '../expectations/expectation-error.js'
@@ -13,7 +12,7 @@ interface Timer {
   readonly callback: () => void
 }
 
-/** How long {@link VirtualClock.runUntil} goes on. */
+/** How far {@link VirtualClock.runUntil} goes. */
 export interface RunUntilOptions {
   /** Milliseconds of virtual time. Default: one day. */
   readonly withinMs?: number
@@ -66,10 +65,10 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Moves the time on by `ms` milliseconds, calls the timers that end on the way in their order, and lets what they
-   * set off run until it waits again.
+   * Advances the clock by `ms` milliseconds, runs the timers that end on the way in their order, and lets the work that they
+   * start run until it waits again.
    *
-   * @throws `InvalidInputError` (rejects) where `ms` is not a number of at least 0.
+   * @throws Error (rejects) if `ms` is not a number of 0 or more.
    */
   async advance(ms: number): Promise<void> {
     checkNumber('VirtualClock.advance', 'ms', ms, { min: 0, finite: true })
@@ -80,14 +79,14 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Moves the time on, from timer to timer, until `promise` settles, and no further.
+   * Advances the clock, from timer to timer, until `promise` settles, and no further.
    *
    * @example
    * ```ts
    * const reply = await clock.runUntil(engine.run({ flowName: 'Slow', userMessage: 'Hello' }))
    * ```
    * @returns What it resolves to; rejects with what it rejects with.
-   * @throws {@link ExpectationError} (rejects) that lists the pending timers, where `withinMs` is not enough, or no time would be.
+   * @throws {@link ExpectationError} (rejects) that lists the pending timers, if `withinMs` is not enough, or no time would be.
    */
   async runUntil<T>(promise: Promise<T>, options: RunUntilOptions = {}): Promise<T> {
     const { withinMs = oneDay } = options
@@ -107,8 +106,8 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Moves the time at once, as it does for a machine that slept or whose clock was set: timers that ended on the way all
-   * ring now, late. A negative `ms` sets the clock back. What they set off runs when the caller waits.
+   * Sets the clock at once, as on a machine that slept or whose clock was changed: timers that ended on the way all run
+   * now, late. A negative `ms` sets the clock back. The work that they start runs when the caller waits.
    */
   jump(ms: number): void {
     this.#now += ms
@@ -116,7 +115,7 @@ export class VirtualClock implements Clock {
     for (const timer of due.sort(inOrder)) if (this.#timers.delete(timer)) timer.callback()
   }
 
-  /** Lets everything run that waits for no timer: promises, and what they set off. */
+  /** Lets everything run that waits for no timer: promises, and the work that they start. */
   async settle(): Promise<void> {
     // One turn of the event loop: by then every chain of settled promises has run.
     await new Promise<void>((resolve) => {

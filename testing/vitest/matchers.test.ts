@@ -116,13 +116,16 @@ describe('a conversation that is not', () => {
   })
 
   test.each<[string, (conversation: Conversation) => void]>([
-    ['Expected the reply one that matches /seat/', (conversation) => expect(conversation).toHaveReplied(/seat/)],
+    ['Expected a reply that matches /seat/', (conversation) => expect(conversation).toHaveReplied(/seat/)],
     ["Expected the conversation to be at step 'End'", (conversation) => expect(conversation).toBeAtStep('End')],
     ['row: expected 3, got 0', (conversation) => expect(conversation).toHaveState(Book, { row: 3 })],
     ['Expected the conversation to be completed.', (conversation) => expect(conversation).toBeCompleted()],
     ['expected 1 call, got 0', (conversation) => expect(conversation).toHaveCalledTools(['book'])],
     ['user: expected "No"', (conversation) => expect(conversation).toHaveAskedModel({ user: 'No' })],
-    ['to fail with TOOL_ERROR, and it did not', (conversation) => expect(conversation).toHaveFailedWith('TOOL_ERROR')],
+    [
+      'to fail with TOOL_ERROR, but it succeeded',
+      (conversation) => expect(conversation).toHaveFailedWith('TOOL_ERROR'),
+    ],
   ])('%s', async (message, check) => {
     const conversation = await booked()
     const failure = failureOf(() => check(conversation))
@@ -135,7 +138,7 @@ describe('a mistake in the test', () => {
   test('.not is refused, and leaves the conversation as it is', async () => {
     const conversation = await booked({ script: ['Which row?', 'left'] })
     expect(failureOf(() => expect(conversation).not.toBeCompleted())).toMatchInlineSnapshot(
-      `"A conversation has no .not.toBeCompleted: it would hold for a hundred wrong turns. Say what should be instead."`,
+      `"A conversation has no .not.toBeCompleted: many wrong turns would satisfy it. Expect what the turn should be."`,
     )
     await expect(conversation.close()).rejects.toThrow('1 reply of 2 left')
   })
@@ -155,7 +158,7 @@ describe('a mistake in the test', () => {
     )
   })
 
-  test('what is no expectation goes through as it is', async () => {
+  test('another error is thrown unchanged', async () => {
     const conversation = await booked({ script: ['{}'] })
     const validate = (): never => {
       throw new RangeError('a broken schema')

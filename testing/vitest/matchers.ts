@@ -1,22 +1,22 @@
 /**
- * The expectations of a `Conversation` as matchers for vitest's `expect`. Whether one holds, and what a failure says, is
- * decided by the conversation.
+ * The expectations of a `Conversation` as matchers for vitest's `expect`. The conversation checks them and writes the
+ * messages.
  */
 import type { FlowErrorCode, StateOf, StepConstructor } from '../../src/index.js'
 import { ExpectationError, show } from '../expectations/expectation-error.js'
 import type { ExpectedToolCall, PartOf, ReplySchema } from '../index.js'
-import { type AskedExpectation, Conversation } from '../index.js'
+import { Conversation, type ExpectedRequest } from '../index.js'
 
 /** A matcher that only a conversation has: `expect('text').toBeAtStep(...)` does not compile. */
 export type OfConversation<T, Matcher> = T extends Conversation ? Matcher : never
 
-/** What `expect(conversation)` can be asked. Each looks at the last turn. */
+/** The matchers of `expect(conversation)`. Each checks the last turn. */
 export interface ConversationMatchers<T = unknown> {
   /** The reply: its whole text, a RegExp for a part, or a Standard Schema for the JSON in it. */
   readonly toHaveReplied: OfConversation<T, (expected: string | RegExp | ReplySchema) => void>
-  /** The step that the next turn goes on in: a class or its ID. */
+  /** The current step: a class or its ID. */
   readonly toBeAtStep: OfConversation<T, (step: StepConstructor | string) => void>
-  /** Some of a step's stored state. */
+  /** Part of a step's stored state. */
   readonly toHaveState: OfConversation<
     T,
     <Target extends StepConstructor>(step: Target, state: PartOf<StateOf<Target>>) => void
@@ -25,22 +25,22 @@ export interface ConversationMatchers<T = unknown> {
   readonly toBeCompleted: OfConversation<T, () => void>
   /** The tool calls that the model made in the turn: all of them, in order. */
   readonly toHaveCalledTools: OfConversation<T, (calls: readonly ExpectedToolCall[]) => void>
-  /** What the model was told in the turn. */
-  readonly toHaveAskedModel: OfConversation<T, (asked: AskedExpectation) => void>
-  /** The turn failed, with this code, and with this text: the whole one, or a RegExp for a part. */
+  /** The request that the model received in the turn. */
+  readonly toHaveAskedModel: OfConversation<T, (asked: ExpectedRequest) => void>
+  /** The turn failed with this code, and with this text: the whole text, or a RegExp for a part. */
   readonly toHaveFailedWith: OfConversation<T, (code: FlowErrorCode, message?: string | RegExp) => void>
 }
 
-/** What a matcher answers. */
+/** The result of a matcher. */
 export interface MatcherResult {
   readonly pass: boolean
-  /** What is told of a failure. */
+  /** The message of a failure. */
   readonly message: () => string
   readonly expected?: unknown
   readonly actual?: unknown
 }
 
-/** What vitest calls a matcher with. */
+/** The `this` of a matcher. */
 export interface MatcherContext {
   readonly isNot: boolean
 }
@@ -59,7 +59,7 @@ export const matchers: {
   readonly toHaveState: Matcher<[step: StepConstructor, state: PartOf<object>]>
   readonly toBeCompleted: Matcher<[]>
   readonly toHaveCalledTools: Matcher<[calls: readonly ExpectedToolCall[]]>
-  readonly toHaveAskedModel: Matcher<[asked: AskedExpectation]>
+  readonly toHaveAskedModel: Matcher<[asked: ExpectedRequest]>
   readonly toHaveFailedWith: Matcher<[code: FlowErrorCode, message?: string | RegExp]>
 } = {
   toHaveReplied: matcher('toHaveReplied', (conversation, expected) => conversation.expectReply(expected)),
@@ -78,7 +78,7 @@ function matcher<Expected extends readonly unknown[]>(
   check: (conversation: Conversation, ...expected: Expected) => void,
 ): Matcher<Expected> {
   return function match(received, ...expected) {
-    // A result is turned round by `.not`: what must fail in any case says so.
+    // `.not` inverts a result: what must fail in any case has to return the opposite.
     const failing = (text: string): MatcherResult => ({ pass: this.isNot, message: () => text })
     if (!(received instanceof Conversation)) {
       return failing(
@@ -87,7 +87,7 @@ function matcher<Expected extends readonly unknown[]>(
     }
     if (this.isNot) {
       return failing(
-        `A conversation has no .not.${name}: it would hold for a hundred wrong turns. Say what should be instead.`,
+        `A conversation has no .not.${name}: many wrong turns would satisfy it. Expect what the turn should be.`,
       )
     }
     try {

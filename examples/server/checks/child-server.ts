@@ -1,4 +1,4 @@
-/** The example server as a process of its own, and the carrier it asks for parcels. */
+/** The example server as a separate process, and the carrier that it asks for parcels. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
@@ -12,7 +12,7 @@ export interface ChildServer {
   readonly url: string
   /** What it has printed so far, line by line. */
   readonly lines: readonly string[]
-  /** Resolves once it has printed a line with `text` in it; rejects if it ends without. */
+  /** Resolves once it has printed a line with `text` in it; rejects if it ends before. */
   printed(text: string): Promise<void>
   /** Resolves to its exit code, or to the signal that killed it. */
   readonly ended: Promise<number | string>
@@ -24,7 +24,7 @@ export async function startChildServer(environment: Readonly<Record<string, stri
     env: { ...process.env, PORT: '0', ...environment },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  // Whatever becomes of this process, the server goes with it.
+  // If this process ends, for any reason, the server ends with it.
   const killAtExit = (): boolean => child.kill('SIGKILL')
   process.once('exit', killAtExit)
   child.once('exit', () => process.off('exit', killAtExit))
@@ -61,12 +61,12 @@ export async function startChildServer(environment: Readonly<Record<string, stri
   return { process: child, url, lines, printed, ended }
 }
 
-/** A carrier that answers at once, or when it is let. */
+/** A carrier that answers at once, or when the check lets it. */
 export interface Carrier {
   readonly url: string
-  /** From now on questions wait. Resolves when the first one has come in. */
+  /** From now on requests wait. Resolves when the first one has arrived. */
   hold(): Promise<void>
-  /** Answers what waits. */
+  /** Answers the waiting requests. */
   release(): void
   close(): void
 }

@@ -1,7 +1,7 @@
-/** One conversation over HTTP, as a client holds it: the session ID goes from each reply into the next request. */
+/** One conversation over HTTP, as a client holds it: the session ID of each reply goes into the next request. */
 import assert from 'node:assert/strict'
 
-/** A reply, read. */
+/** A parsed reply. */
 export interface Reply {
   readonly status: number
   readonly headers: Headers

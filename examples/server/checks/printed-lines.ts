@@ -1,6 +1,6 @@
 /**
- * Runs the lines that the server printed, as they stand there: in a shell with curl, or, on a machine without a curl
- * that knows them, by reading each line and sending what it says.
+ * Runs the lines that the server printed, unchanged: in a shell with curl, or, if the machine's curl is too old, by
+ * reading each line and sending its request.
  */
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
@@ -9,7 +9,7 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** @returns What the lines answered, in order, and the file that one of them wrote. */
+/** @returns The answers to the lines, in order, and the file that one of them wrote. */
 export async function runPrintedLines(printed: readonly string[]): Promise<{ answers: string; file: Uint8Array }> {
   const lines = printed.map((line) => line.trim()).filter((line) => /^(?:curl|ID=)/.test(line))
   assert.ok(lines.length >= 9, 'the server prints its lines to try')

@@ -1,4 +1,4 @@
-/** The booking, turn by turn, on a Tuesday that never ends. */
+/** The booking, turn by turn, on a fixed Tuesday. */
 import { Conversation, coverageOf } from 'turnkeeper/testing'
 import { expect, test } from 'vitest'
 import { createCalendar } from '../services/calendar.js'
@@ -22,7 +22,7 @@ const tuesday = () => createCalendar(() => Date.UTC(2026, 10, 24, 12))
 function start(calendar = tuesday()) {
   return new Conversation(Appointment, {
     services: { calendar, orders: createOrders(), parcels: createLocalParcels() },
-    // The reference of a booking is made of the session's ID, so two customers need two that differ.
+    // The reference of a booking is made from the session's ID, so two customers need different IDs.
     generateId: () => crypto.randomUUID(),
     onEngine: coverage.watch,
   })
@@ -34,7 +34,7 @@ async function upToConfirm(calendar = tuesday()) {
   return conversation.expectStep(Confirm)
 }
 
-test('books a repair, and keeps what was said', async () => {
+test('books a repair, and keeps the answers', async () => {
   await using conversation = start()
   await conversation.say('Hello')
   conversation.expectReply('What does your bicycle need: tune-up (60), brakes (35), new tyre (25)?')
@@ -65,7 +65,7 @@ test.each([
   [ChooseDay, ['', 'Tune-up'], '2026-11-28', /^That is none of the days we are open\. On which day\?/],
   [ChooseDay, ['', 'Tune-up'], '6', /^That is none of the days/],
   [ChooseTime, ['', 'brakes', '2026-11-25'], '11:11', /^That time is not free\. At what time\? Free: 09:00, 10:30, /],
-  [AskContact, ['', 'brakes', '1', '9:00'], 'Ife', /^That is no phone number\./],
+  [AskContact, ['', 'brakes', '1', '9:00'], 'Ife', /^That is not a phone number\./],
   [AskContact, ['', 'brakes', '1', '9:00'], ', 020 7946 0000', /^The name is missing\./],
 ])('%o asks again', async (step, before, answer, reply) => {
   await using conversation = start()
@@ -74,7 +74,7 @@ test.each([
   conversation.expectReply(reply).expectStep(step)
 })
 
-test('a deploy in the middle of it changes nothing', async () => {
+test('a deploy in the middle changes nothing', async () => {
   await using conversation = await upToConfirm()
   await conversation.restart()
   await conversation.say('yes')
@@ -93,7 +93,7 @@ test('an answer can be corrected at the end, and the other answers stay', async 
   conversation.expectReply(/^new tyre on Wednesday .* for Ola Nordmann, 5550101\./).expectStep(Confirm)
 })
 
-test('an answer can be corrected half way', async () => {
+test('an answer can be corrected on the way', async () => {
   await using conversation = start()
   for (const message of ['', 'brakes', '1', 'change repair']) await conversation.say(message)
   conversation.expectStep(ChooseRepair)
@@ -107,7 +107,7 @@ test('a time cannot be changed before there is a day', async () => {
   conversation.expectStep(ChooseDay)
 })
 
-test('a new day asks for a new time only where the old one is taken', async () => {
+test('a new day asks for a new time only if the old one is taken', async () => {
   const calendar = tuesday()
   calendar.book({ reference: 'somebody', day: '2026-11-26', time: '09:00' })
   await using conversation = await upToConfirm(calendar)
@@ -119,7 +119,7 @@ test('a new day asks for a new time only where the old one is taken', async () =
     .expectState(ChooseTime, { time: undefined })
 })
 
-test('whoever says yes last gets another time', async () => {
+test('the user who confirms last gets another time', async () => {
   const calendar = tuesday()
   await using first = await upToConfirm(calendar)
   await using second = await upToConfirm(calendar)
@@ -133,7 +133,7 @@ test('whoever says yes last gets another time', async () => {
   second.expectCompleted()
 })
 
-test('nothing is booked where the user cancels', async () => {
+test('nothing is booked if the user cancels', async () => {
   const calendar = tuesday()
   await using conversation = await upToConfirm(calendar)
   await conversation.say('perhaps')
@@ -143,7 +143,7 @@ test('nothing is booked where the user cancels', async () => {
   expect(calendar.freeTimes('2026-11-25')).toContain('09:00')
 })
 
-test('the answer of the database is lost as the booking is saved: it is booked once, and told', async () => {
+test('if the answer of the database is lost when the booking is saved, it is booked once, and the user gets the reply', async () => {
   const calendar = tuesday()
   await using conversation = await upToConfirm(calendar)
   conversation.store.failNext('save', { after: true })

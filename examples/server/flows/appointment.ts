@@ -1,9 +1,9 @@
 /**
- * Booking a repair at a bicycle workshop, in logic steps alone. What to look at:
+ * Booking a repair at a bicycle workshop, in logic steps only. What to look at:
  *
  * - `Question` asks in the pass in which it is entered and reads the answer in the next turn (`turn.entered`).
- * - Nothing knows "the next step". A question that was answered goes to the first one that is still open, so an answer
- *   can be corrected at any moment (`change day`) and the conversation finds back by itself.
+ * - No step knows "the next step". An answered question goes to the first open question, so an answer can be corrected
+ *   at any moment (`change day`) and the conversation continues where it was.
  * - Each step keeps its own answer in `state`; others read it with `turn.stateOf`.
  * - The booking carries a reference made from the session: booking twice is booking once.
  */
@@ -17,7 +17,7 @@ const repairs: ReadonlyMap<string, number> = new Map([
 ])
 
 abstract class Question<State extends object> extends LogicStep<State> {
-  /** What to ask; it may show the answer that is there already. */
+  /** The question; it may show the answer that is there already. */
   protected abstract ask(turn: Turn): string
   /** Keeps the answer, or returns what is wrong with it. */
   protected abstract take(answer: string, turn: Turn): string | undefined
@@ -60,7 +60,7 @@ export class ChooseDay extends Question<{ day?: string }> {
     const day = days.find((candidate, index) => candidate === answer || String(index + 1) === answer)
     if (day === undefined) return 'That is none of the days we are open.'
     this.state.day = day
-    // The time that was chosen for another day may be taken on this one.
+    // The time that was chosen for another day may be taken on this day.
     const chosen = turn.stateOf(ChooseTime)
     if (chosen.time !== undefined && !turn.services.calendar.freeTimes(day).includes(chosen.time)) delete chosen.time
     return undefined
@@ -97,7 +97,7 @@ export class AskContact extends Question<{ name?: string; phone?: string }> {
     const [name = '', phone = ''] = answer.split(',', 2).map((part) => part.trim())
     const digits = phone.replaceAll(/[\s()/-]/g, '')
     if (name.length < 2) return 'The name is missing.'
-    if (!/^\+?\d{6,15}$/.test(digits)) return 'That is no phone number.'
+    if (!/^\+?\d{6,15}$/.test(digits)) return 'That is not a phone number.'
     this.state = { name, phone: digits }
     return undefined
   }
@@ -121,7 +121,7 @@ export class Confirm extends LogicStep {
   }
 }
 
-/** The first end step of `steps()` is where `finish()` leads. */
+/** `finish()` goes to the first end step of `steps()`. */
 export class Booked extends EndStep {
   static override readonly id = 'Booked'
   override message(turn: Turn) {
@@ -151,10 +151,10 @@ const corrections: ReadonlyMap<string, StepConstructor> = new Map<string, StepCo
   ['change contact', AskContact],
 ])
 
-/** Where the user wants to go instead of answering. */
+/** The step that the user wants to change. */
 function elsewhere(turn: Turn): StepConstructor | undefined {
   const wish = corrections.get(turn.message.trim().toLowerCase())
-  // A time belongs to a day: without one there is none to change.
+  // A time belongs to a day: without a day there is no time to change.
   return wish === ChooseTime && turn.stateOf(ChooseDay).day === undefined ? ChooseDay : wish
 }
 

@@ -1,4 +1,4 @@
-/** The report in its four forms; the PDF is read back the way a viewer finds its way through one. */
+/** The report in its four forms. The test reads the PDF as a viewer does. */
 import { HttpContentType, type JsonObject } from 'turnkeeper'
 import { Conversation, coverageOf } from 'turnkeeper/testing'
 import { expect, test } from 'vitest'
@@ -27,7 +27,7 @@ test.each([
   ['=1+1', "'=1+1,\r\n"],
   ['a "b", c', '"a ""b"", c",\r\n'],
   ['@home', "'@home,\r\n"],
-])('a title of %s is no formula and no second column', async (title, firstLine) => {
+])('a title of %s is neither a formula nor a second column', async (title, firstLine) => {
   await using conversation = await ask('csv', { title })
   expect(conversation.reply.message.startsWith(firstLine)).toBe(true)
 })
@@ -74,7 +74,7 @@ test('pdf is a file whose table leads to its objects', async () => {
   expect(stream).toHaveLength(Number(length))
 })
 
-test('a question after a report is plain again, and counts what was sent', async () => {
+test('a question after a report is plain again, and counts the reports', async () => {
   await using conversation = await ask('csv')
   await conversation.say('PDF')
   conversation.expectState(ChooseForm, { sent: 2 })
@@ -87,7 +87,7 @@ test('a question after a report is plain again, and counts what was sent', async
 })
 
 test.each([{}, { title: '' }, { title: 7 }, { title: { title: 1 } }])(
-  'a config of %j gets the ready title',
+  'a config of %j gets the default title',
   async (config) => {
     await using conversation = await ask('csv', config)
     conversation.expectReply(/^Visits to the lighthouse,/)

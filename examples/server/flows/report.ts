@@ -1,9 +1,9 @@
 /**
  * One report in four forms: CSV, HTML, SVG, and a PDF that is sent as its bytes. What to look at:
  *
- * - Over HTTP a reply of another type than `Plain` is raw: its body is the report itself, and the session ID is in the
- *   header alone.
- * - A content type holds in its step until the step is left or sets another, so the questions say `Plain`.
+ * - Over HTTP a reply with another type than `Plain` is raw: its body is the report itself, and only the header has the
+ *   session ID.
+ * - A content type applies in its step until the step is left or sets another one, so the questions set `Plain`.
  * - The title comes from the client's `config`, and is escaped in every form.
  */
 import { Flow, finish, HttpContentType, LogicStep, reply, type Turn } from 'turnkeeper'
@@ -46,7 +46,7 @@ function replyIn(form: string, report: Report) {
   }
 }
 
-/** The title from `config`, which a client may fill with anything. */
+/** The title from `config`, in which a client may send anything. */
 function titleOf(turn: Turn): string {
   const { config } = turn.context
   const title = typeof config === 'object' && config !== null && 'title' in config ? config.title : undefined

@@ -1,4 +1,4 @@
-/** The support desk: what its tools do, what the model is told, and what the user sees. The model follows a script. */
+/** The support desk: what its tools do, what the model receives, and what the user sees. The model follows a script. */
 import { Conversation, coverageOf, type ModelScript } from 'turnkeeper/testing'
 import { expect, test } from 'vitest'
 import { createCalendar } from '../services/calendar.js'
@@ -19,7 +19,7 @@ function start(script: ModelScript, parcels = createLocalParcels()) {
 /** The model calls one tool. */
 const call = (name: string, input: Record<string, string> = {}) => ({ toolCalls: [{ name, input }] })
 
-test('looks an order up, and tells the model what is in it', async () => {
+test('looks an order up, and gives its content to the model', async () => {
   await using conversation = start([call('look_up_order', { orderNumber: 'FK-1063' }), 'Your order is being packed.'])
   await conversation.say('What is in FK-1063?')
   conversation
@@ -86,7 +86,7 @@ test('an order that is not delivered is not taken back', async () => {
     .expectStep(Desk)
 })
 
-test('a promise never reaches the user, and the model is told why', async () => {
+test('a promise never reaches the user, and the model gets the reason', async () => {
   await using conversation = start(['You will have your money back today.', 'The accounts team decides.'])
   await conversation.say('I want a refund')
   conversation

@@ -2,13 +2,13 @@
  * The support desk of a shop for plants and teapots: two model steps and their tools. What to look at:
  *
  * - Schemas are module constants: they are built once, and their JSON Schema with them.
- * - Arguments reach a tool validated. What the model got wrong goes back to the model, not to the user.
- * - A tool answers with a value (the model goes on), with a `ToolError` (the model tries something else) or with a
+ * - Arguments reach a tool validated. If they are wrong, the model gets the reason, not the user.
+ * - A tool returns a value (the model goes on), throws a `ToolError` (the model tries something else) or returns a
  *   transition (the conversation moves).
  * - Both steps share one memory, so the second knows what was said in the first.
- * - `onReply` reads the answer before it counts, and may send the model back to its desk. With `stream` a reader of the
- *   stream has seen it by then, and is told to forget it.
- * - A prompt with values is a `promptTemplate`: one that is missing or misspelt does not compile.
+ * - `onReply` reads the answer before it counts, and may make the model answer again. With `stream` a reader of the
+ *   stream has seen the answer by then, and gets a `reset`.
+ * - A prompt with values is a `promptTemplate`: a missing or misspelt value does not compile.
  */
 import { Flow, finish, go, retry, Step, ToolError, type Turn, tool } from 'turnkeeper'
 import { promptTemplate } from 'turnkeeper/prompt'

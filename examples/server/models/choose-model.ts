@@ -1,20 +1,20 @@
 /**
- * Which model the support desk talks to: `DESK_MODEL`, as in `openai:gpt-5-mini`, `anthropic:claude-haiku-4-5` or
- * `google:gemini-2.5-flash`; by default the local one. The flow is the same for all. A package of a provider is loaded only
- * where it is named, and reads its own key from the environment.
+ * The model of the support desk: `DESK_MODEL`, as in `openai:gpt-5-mini`, `anthropic:claude-haiku-4-5` or
+ * `google:gemini-2.5-flash`; by default the local one. The flow is the same for all. A provider's package is loaded only
+ * if it is named, and reads its own key from the environment.
  */
 import type { ModelProviderAdapter, ModelSelection } from 'turnkeeper'
 import { type AiSdkLanguageModel, aiSdkProvider } from 'turnkeeper/ai-sdk'
 import { localProvider } from './desk-model.js'
 
-/** A model, and who makes it. */
+/** A model, and its provider. */
 export interface ChosenModel {
   readonly selection: ModelSelection
   readonly provider: ModelProviderAdapter
 }
 
 interface Service {
-  /** Where its package looks for the key. */
+  /** Where its package reads the key. */
   readonly key: string
   load(): Promise<(name: string) => AiSdkLanguageModel>
 }
@@ -25,7 +25,7 @@ const services: Readonly<Record<string, Service>> = {
   google: { key: 'GOOGLE_GENERATIVE_AI_API_KEY', load: async () => (await import('@ai-sdk/google')).google },
 }
 
-/** @throws Error that says what to set, for a model that is none and for a key that is missing. */
+/** @throws Error that says what to set, for an unknown model and for a missing key. */
 export async function chooseModel(
   environment: Readonly<Record<string, string | undefined>> = process.env,
 ): Promise<ChosenModel> {

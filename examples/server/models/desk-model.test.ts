@@ -1,4 +1,4 @@
-/** The local model at the support desk: what it makes of what a customer says. */
+/** The local model at the support desk: its answers to what a customer says. */
 import { FlowEngine } from 'turnkeeper'
 import { Conversation } from 'turnkeeper/testing'
 import { expect, test } from 'vitest'

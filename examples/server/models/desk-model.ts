@@ -1,7 +1,7 @@
 /**
- * A model that runs in the process: a handful of rules that read the conversation and answer like a model would, with
- * text or tool calls, at once or word by word. It needs no network and no key, and it always says the same. In its place
- * a real application registers a provider that talks to a service; the flow does not change.
+ * A model that runs in the process: a few rules that read the conversation and answer like a model would, with text or
+ * tool calls, at once or word by word. It needs no network and no key, and always gives the same answers. A real
+ * application registers a provider that calls a service instead; the flow does not change.
  */
 import {
   InvalidInputError,
@@ -21,11 +21,11 @@ const reasons: readonly (readonly [words: RegExp, reason: string])[] = [
   [/mind|like/i, 'changed my mind'],
 ]
 
-/** Knows the model `desk-1`, and refuses any other at session start. */
+/** Knows the model `desk-1`, and refuses any other when a session starts. */
 export const localProvider: ModelProviderAdapter = {
   provider: 'local',
   validate({ name }) {
-    // An error of this package goes out as it is; the text of any other would stay in its `cause`.
+    // An error of this package goes out as it is; the text of any other error would stay in its `cause`.
     if (name !== 'desk-1') throw new InvalidInputError({ message: `There is no local model '${name}', only 'desk-1'.` })
   },
   resolve: ({ provider, name }) => ({ provider, name, generate: async (request) => respond(request), stream }),
@@ -33,7 +33,7 @@ export const localProvider: ModelProviderAdapter = {
 
 const millisecondsPerWord = 25
 
-/** The same answer, as fast as somebody talks who is in a hurry. */
+/** The same answer, at the speed of a fast speaker. */
 async function* stream(request: ModelRequest): AsyncGenerator<ModelStreamPart> {
   const response = respond(request)
   for (const part of response.parts) {
@@ -50,15 +50,15 @@ async function* stream(request: ModelRequest): AsyncGenerator<ModelStreamPart> {
 function respond(request: ModelRequest): ModelResponse {
   const last = request.messages.at(-1)
   const result = last?.parts.find((part): part is ToolResultPart => part.type === 'tool-result')
-  const part = result === undefined ? hear(request, textOf(last)) : read(result)
+  const part = result === undefined ? answer(request, textOf(last)) : read(result)
   return {
     parts: [part],
     usage: { inputTokens: words(request.messages.map(textOf).join(' ')), outputTokens: words(show(part)) },
   }
 }
 
-/** What to do about something the customer (or the flow) said. */
-function hear(request: ModelRequest, text: string): MessagePart {
+/** The answer to a message of the customer, or of the flow. */
+function answer(request: ModelRequest, text: string): MessagePart {
   if (text.startsWith('Never promise')) return say('Refunds are decided by the accounts team within five working days.')
   if (request.tools.some(({ name }) => name === 'record_return')) return takeReturn(request, text)
   const orderNumber = /\b(?:fk-?)?\d+\b/i.exec(text)?.[0].toUpperCase()
@@ -94,7 +94,7 @@ function takeReturn(request: ModelRequest, text: string): MessagePart {
   return call(request, 'record_return', { item, reason })
 }
 
-/** What to say about what a tool answered. */
+/** The answer to the result of a tool. */
 function read({ toolName, output, isError }: ToolResultPart): MessagePart {
   if (isError === true) return say(`That did not work. ${String(output)}`)
   if (toolName === 'start_return') return say('Gladly. Which item goes back, and why?')

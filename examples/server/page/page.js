@@ -1,10 +1,10 @@
 /**
  * A conversation with one flow. What to look at:
  *
- * - Text is shown as it arrives, and is provisional: `reset` takes it back, `result` has the reply that counts.
- * - Stop aborts the request, and with it the turn: the session is as it was before, and the next turn goes on from there.
- *   That is why the page takes the session's ID from the result, and not from the header of a turn that may be stopped.
- * - Text gets into the page as text, never as HTML, whoever wrote it.
+ * - Text is shown as it arrives, and is provisional: `reset` discards it, `result` has the reply that counts.
+ * - Stop aborts the request, and with it the turn: the session does not change, and the next turn continues from there.
+ *   So the page takes the session's ID from the result, and not from the header of a turn that may be stopped.
+ * - Text is put into the page as text, never as HTML, whoever wrote it.
  */
 import { readEvents } from './read-events.js'
 
@@ -111,7 +111,7 @@ function addItem(className, text) {
 
 /** @param {boolean} busy */
 function setBusy(busy) {
-  // A screen reader waits for the whole reply, rather than read it piece by piece.
+  // A screen reader waits for the whole reply, and does not read it piece by piece.
   conversation.setAttribute('aria-busy', String(busy))
   send.disabled = busy
   stop.disabled = !busy

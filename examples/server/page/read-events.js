@@ -1,5 +1,5 @@
 /**
- * The events of a streamed reply, one by one, however the bytes were cut on their way.
+ * The events of a streamed reply, one by one, however the network splits the bytes.
  *
  * @param {ReadableStream<Uint8Array>} body
  * @returns {AsyncGenerator<{ type: string, data: any }, void, void>}
@@ -16,7 +16,7 @@ export async function* readEvents(body) {
       text = blocks.pop() ?? ''
       for (const block of blocks) {
         const [, type, data] = /^event: ([^\n]*)\nid: [^\n]*\ndata: ([^\n]*)$/.exec(block) ?? []
-        // What does not match is a comment: the server's sign of life.
+        // What does not match is a comment that keeps the connection open.
         if (type !== undefined && data !== undefined) yield { type, data: JSON.parse(data) }
       }
     }

@@ -1,4 +1,4 @@
-/** The page's reader of event streams, over bytes that are cut in every place where they can be. */
+/** The page's reader of event streams, over bytes that are split at every possible place. */
 import { expect, test } from 'vitest'
 import { readEvents } from './read-events.js'
 
@@ -32,19 +32,19 @@ async function allOf(body: ReadableStream<Uint8Array>): Promise<unknown[]> {
   return found
 }
 
-test('wherever the bytes are cut, the events are the same', async () => {
+test('wherever the bytes are split, the events are the same', async () => {
   for (let cut = 0; cut <= bytes.length; cut++) {
     const body = bodyOf([bytes.slice(0, cut), bytes.slice(cut)])
     expect(await allOf(body)).toEqual(events)
   }
 })
 
-test('one byte at a time will do', async () => {
+test('one byte at a time works', async () => {
   const body = bodyOf(Array.from(bytes, (byte) => Uint8Array.of(byte)))
   expect(await allOf(body)).toEqual(events)
 })
 
-test('who leaves the loop closes the connection', async () => {
+test('leaving the loop closes the connection', async () => {
   let cancelled = false
   const body = bodyOf([bytes.slice(0, 60), bytes.slice(60)], () => {
     cancelled = true

@@ -1,5 +1,5 @@
 /**
- * A report as a PDF of one page, written by hand: five objects, a table of where each begins, and a trailer. All of it
+ * A report as a PDF of one page, written by hand: five objects, a table of where each begins, and a trailer. Everything
  * is ASCII, so that a character is a byte and the offsets in the table are lengths of the text so far.
  */
 import { most, type Report, total } from './visits.js'

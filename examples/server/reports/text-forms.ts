@@ -1,4 +1,4 @@
-/** A report as CSV, HTML and SVG. Whatever comes from outside is escaped for the form at hand. */
+/** A report as CSV, HTML and SVG. Everything from outside is escaped for each form. */
 import { most, type Report, total } from './visits.js'
 
 export function toCsv(report: Report): string {
@@ -8,7 +8,7 @@ export function toCsv(report: Report): string {
 }
 
 function csvField(text: string): string {
-  // A spreadsheet would take a leading one of these for a formula.
+  // A spreadsheet would treat a leading character of these as the start of a formula.
   const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }

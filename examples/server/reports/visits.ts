@@ -1,4 +1,4 @@
-/** The figures of the report: visits to a small lighthouse museum. The form they take is decided beside this file. */
+/** The figures of the report: visits to a small lighthouse museum. `text-forms.ts` and `pdf.ts` write it. */
 
 export interface MonthOfVisits {
   readonly month: string

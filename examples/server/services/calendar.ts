@@ -1,10 +1,10 @@
 /**
- * The workshop's calendar: which times are free, and who has which. It lives in memory; a real one would be a database.
+ * The workshop's calendar: which times are free, and who has the others. It lives in memory; a real one would be a database.
  */
 
-/** A time that somebody took. */
+/** A booked time. */
 export interface Booking {
-  /** Who booked it: the same reference books one time only, and may book it again. */
+  /** The reference of the booking: the same one books one time only, and may book it again. */
   readonly reference: string
   /** `2026-11-24` */
   readonly day: string
@@ -16,7 +16,7 @@ export interface Calendar {
   /** The next five days on which the workshop is open, from tomorrow. */
   openDays(): readonly string[]
   freeTimes(day: string): readonly string[]
-  /** `false` where somebody else was quicker. */
+  /** `false` if the time was taken meanwhile. */
   book(booking: Booking): boolean
 }
 

@@ -1,4 +1,4 @@
-/** The shop's orders and returns. In memory, with three orders to play with. */
+/** The shop's orders and returns: in memory, with three orders to try. */
 
 export interface Order {
   readonly orderNumber: string
@@ -14,7 +14,7 @@ export interface Return {
 
 export interface Orders {
   find(orderNumber: string): Order | undefined
-  /** Opens a return, or finds the one that is open already for this item. Answers its number. */
+  /** Opens a return, or finds the open one of this item. Returns its number. */
   openReturn(wanted: Return): string
 }
 

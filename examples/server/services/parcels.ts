@@ -1,9 +1,9 @@
-/** Where a parcel is. One that answers by itself, and one that asks the carrier over HTTP. */
+/** Where a parcel is: one service that answers by itself, and one that asks the carrier over HTTP. */
 
 export interface Parcels {
   /**
-   * @param signal - Cancels the question when the turn is given up.
-   * @throws Error where the carrier cannot be reached.
+   * @param signal - Cancels the request when the turn is aborted.
+   * @throws Error if the carrier cannot be reached.
    */
   locate(orderNumber: string, signal: AbortSignal): Promise<string>
 }

@@ -1,6 +1,6 @@
 /**
- * What the flows need from the application. The engine hands it to them as `turn.services`; it is never stored. The
- * `declare module` below is what types it.
+ * What the flows need from the application. The engine passes it to them as `turn.services`; it is never stored. The
+ * `declare module` below gives it its type.
  */
 import type { ModelSelection } from 'turnkeeper'
 import type { Calendar } from './calendar.js'

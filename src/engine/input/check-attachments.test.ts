@@ -79,22 +79,22 @@ describe('checkAttachments', () => {
     ],
     ['an image with a name', { ...image, name: 'a.png' }, " of type 'image' has an unknown field 'name'."],
     ['no media type', { ...file, mediaType: undefined }, ofFiles],
-    ['a media type that is none', { ...file, mediaType: 'pdf' }, ofFiles],
+    ['something that is not a media type', { ...file, mediaType: 'pdf' }, ofFiles],
     ['a media type with a parameter', { ...file, mediaType: 'text/plain; charset=utf-8' }, ofFiles],
     ['a media type and a line end', { ...file, mediaType: 'text/plain\n' }, ofFiles],
-    ['an image that is none', { ...image, mediaType: 'application/pdf' }, ofImages],
+    ['an image of another type', { ...image, mediaType: 'application/pdf' }, ofImages],
     ['an image of any kind', { ...image, mediaType: 'image/*' }, ofImages],
     ['neither data nor url', { ...image, data: undefined }, ' must have either data or url.'],
     ['both data and url', { ...file, data: 'aGk=' }, ' must have either data or url.'],
     ['empty data', { ...image, data: '' }, base64],
-    ['data that is no text', { ...image, data: new Uint8Array(4) }, base64],
+    ['data that is not a string', { ...image, data: new Uint8Array(4) }, base64],
     ['null for data', { ...image, data: null }, base64],
     ['base64 without padding', { ...image, data: 'aGk' }, base64],
     ['base64 of the other alphabet', { ...image, data: 'a_-=' }, base64],
     ['base64 with a line break', { ...image, data: 'aGk=\n' }, base64],
     ['a data: address for data', { ...image, data: 'data:image/png;base64,iVBORw0KGgo=' }, base64],
     ['padding alone', { ...image, data: '====' }, base64],
-    ['an address that is no text', withUrl(new URL('https://files.example/')), address],
+    ['an address that is not a string', withUrl(new URL('https://files.example/')), address],
     ['a relative address', withUrl('/a.png'), address],
     ['an address without slashes', withUrl('https:files.example'), address],
     ['an address without a host', withUrl('https://'), address],
@@ -107,10 +107,10 @@ describe('checkAttachments', () => {
     ['a user', withUrl('https://ada@files.example/'), address],
     ['a user behind more slashes', withUrl('https:////ada:pass-word@files.example/'), address],
     ['a user before a backslash', withUrl('https://ada:pass-word@files.example\\a'), address],
-    ['a host that is none', withUrl('https://[files.example'), address],
+    ['a malformed host', withUrl('https://[files.example'), address],
     ['a password alone', withUrl('https://:pass-word@files.example/'), address],
     ['an empty name', { ...file, name: '' }, name],
-    ['a name that is no text', { ...file, name: 5 }, name],
+    ['a name that is not a string', { ...file, name: 5 }, name],
     ['a name with a line end', { ...file, name: 'a\r\nb' }, name],
     ['a name with a control character of C1', { ...file, name: 'a\u0085b' }, name],
   ])('refuses %s, and names the place', (_what, part, problem) => {
@@ -123,7 +123,7 @@ describe('checkAttachments', () => {
     }
   })
 
-  test('a hole in the list is no attachment', () => {
+  test('a hole in the list is refused', () => {
     expect(() => checkAttachments(new Array(4_000_000_000), limits)).toThrow('attachments[0] must be a plain object.')
   })
 

@@ -1,6 +1,6 @@
 /**
- * The images and files that came with a message: which forms there are, checked and copied. Whether a model can read them
- * is its provider's to say; nothing is fetched or decoded here.
+ * The images and files that came with a message: their forms are checked, and they are copied. The provider of a model
+ * decides whether the model can read them; nothing is fetched or decoded here.
  */
 import { InvalidInputError, invalidInput } from '../../errors/engine-errors.js'
 import type { FilePart, ImagePart } from '../../model/message.js'

@@ -1,6 +1,6 @@
 /**
- * The first look at what a caller passed: types, shapes and sizes, before a lock is taken or a flow is looked up. What
- * passes is copied, so that the caller cannot change it under way.
+ * The first check of what a caller passed: types, shapes and sizes, before a lock is taken or a flow is looked up. What
+ * is accepted is copied, so that the caller cannot change it during the turn.
  */
 import { invalidInput } from '../../errors/engine-errors.js'
 import type { FilePart, ImagePart } from '../../model/message.js'
@@ -19,8 +19,8 @@ import { depthExceeded, type EngineLimits, limitExceeded } from '../engine-limit
 import type { FlowRunInput } from '../engine-options.js'
 import { checkAttachments } from './check-attachments.js'
 
-/** A turn to run, checked. */
-export interface CheckedInput {
+/** The input of one turn, checked. */
+export interface TurnInput {
   readonly flowName: string
   readonly userMessage: string
   /** Frozen, as its parts are. */
@@ -88,13 +88,13 @@ export function checkTurnInput(
     readonly serverContext?: unknown
   },
   limits: EngineLimits,
-): CheckedInput {
+): TurnInput {
   const { flowName, userMessage, signal, owner } = input
   if (typeof flowName !== 'string' || flowName === '') {
     throw invalidInput('flowName must be a string that is not empty.')
   }
   if (typeof userMessage !== 'string') throw invalidInput('userMessage must be a string.')
-  // The exact count only where it can matter: a UTF-16 unit takes three bytes at most.
+  // Bytes are counted only where the limit may be passed: a UTF-16 unit has at most three.
   if (userMessage.length * 3 > limits.maxMessageBytes && utf8Length(userMessage) > limits.maxMessageBytes) {
     throw limitExceeded(limits, 'maxMessageBytes', 'The user message')
   }
@@ -109,7 +109,7 @@ export function checkTurnInput(
   if (serverContext !== undefined && Object.hasOwn(serverContext, 'config')) {
     throw invalidInput("serverContext may not have the key 'config'.")
   }
-  // A config of the deepest kind, and the object around it.
+  // One level more than a config, which it may contain.
   const context = checkObject(input.context, 'context', limits, 1)
   return { flowName, userMessage, attachments, sessionId: input.sessionId, context, signal, owner, serverContext }
 }

@@ -1,9 +1,9 @@
-/** Whether a turn may call a model once more: what was spent so far, against the budgets that hold for it. */
+/** Whether a turn may call a model once more: what was spent so far, compared with its budgets. */
 import { BudgetExceededError } from '../../errors/engine-errors.js'
 import { amounts, type ModelBudget, type ModelBudgets } from '../../model/model-budget.js'
 import type { SessionUsage } from '../../session/session-document.js'
 
-/** What was spent when a turn began, when that was, and what holds for it. */
+/** The budgets of a turn, when it began, and what its session had spent before. */
 export class BudgetCheck {
   readonly #budgets: readonly ModelBudgets[]
   readonly #before: SessionUsage
@@ -15,14 +15,14 @@ export class BudgetCheck {
     this.#startedAt = startedAt
   }
 
-  /** Adds the time that this turn took to what the session spent, where a budget asks for it. */
+  /** Adds the time of this turn to what the session spent, where a budget limits it. */
   keepTime(spent: { wallTimeMs?: number }, now: number): void {
     if (!this.#budgets.some(({ session }) => session?.wallTimeMs !== undefined)) return
     spent.wallTimeMs = (this.#before.wallTimeMs ?? 0) + now - this.#startedAt
   }
 
   /**
-   * To be called before each attempt.
+   * Called before each attempt at a call.
    *
    * @throws {@link BudgetExceededError} where a budget is used up.
    */

@@ -1,34 +1,41 @@
 /**
- * What a model answered, read with suspicion: usage, parts and why it stopped, checked, copied and frozen. What becomes
- * of the answer is decided elsewhere.
+ * What a model answered: usage, parts and finish reason, checked, copied and frozen. A provider is not trusted to return
+ * what its type promises. `turn/run-model-step.ts` decides what becomes of the answer.
  */
 import { ModelBlockedError, ModelError } from '../../errors/engine-errors.js'
-import type { MessagePart, TextPart, TokenUsage } from '../../model/message.js'
+import type { FinishReason, MessagePart, TextPart, TokenUsage } from '../../model/message.js'
 import type { ModelResponse } from '../../model/model-provider.js'
 import type { ResolvedModel } from '../../model/model-registry.js'
 import { copyJson, deepFreeze, isPlainObject, type JsonError, type JsonObject } from '../../util/json.js'
 import type { TurnDraft } from '../turn/turn-draft.js'
 
-/** What providers may leave out. */
+/** An answer, and the model that gave it. */
+export interface ModelAnswer {
+  readonly parts: readonly MessagePart[]
+  readonly resolved: ResolvedModel
+  readonly finishReason: FinishReason | undefined
+}
+
+/** Counts that providers may leave out. */
 const optionalCounts = ['cachedInputTokens', 'reasoningTokens'] as const
 
-/** What a call cost. Counts that are none are 0; what the provider does not tell, or nobody can read, is absent. */
+/** What a call cost. A count that is not a number is 0; optional counts that the provider does not report are absent. */
 export function usageOf(answered: Pick<ModelResponse, 'usage'>): TokenUsage {
-  let told: TokenUsage | undefined
+  let reported: TokenUsage | undefined
   try {
-    told = answered?.usage
+    reported = answered?.usage
   } catch {
-    // Anything can be thrown.
+    // What was thrown may be any object, and its getters may throw.
   }
   const usage: { -readonly [Name in keyof TokenUsage]: TokenUsage[Name] } = {
-    inputTokens: tokens(told?.inputTokens),
-    outputTokens: tokens(told?.outputTokens),
+    inputTokens: tokens(reported?.inputTokens),
+    outputTokens: tokens(reported?.outputTokens),
   }
-  for (const name of optionalCounts) if (told?.[name] !== undefined) usage[name] = tokens(told[name])
+  for (const name of optionalCounts) if (reported?.[name] !== undefined) usage[name] = tokens(reported[name])
   return usage
 }
 
-/** Adds to what the session spent. What no provider told of stays absent. */
+/** Adds to what the session spent. A count that no provider reported stays absent. */
 export function spend(spent: TurnDraft['usage'], usage: TokenUsage): void {
   spent.inputTokens += usage.inputTokens
   spent.outputTokens += usage.outputTokens
@@ -63,11 +70,13 @@ function partOf(part: MessagePart, resolved: ResolvedModel, maxDepth: number): M
     return Object.freeze({ type: part.type, text: part.text, ...data })
   }
   if (part?.type !== 'tool-call' || typeof part.toolCallId !== 'string' || typeof part.toolName !== 'string') {
-    throw modelError(resolved, 'It answered with a part that is no text, no reasoning and no tool call.')
+    throw modelError(resolved, 'It answered with a part that is not a text, a reasoning or a tool call.')
   }
   const { type, toolCallId, toolName } = part
   const refuse = (_problem: string, cause: JsonError): Error => {
-    const problem = cause.isTooDeep ? `nested deeper than the limit maxJsonDepth (${maxDepth})` : 'that are no JSON'
+    const problem = cause.isTooDeep
+      ? `nested deeper than the limit maxJsonDepth (${maxDepth})`
+      : 'that are not valid JSON'
     return modelError(resolved, `It called '${toolName}' with arguments ${problem}.`, cause)
   }
   const input = deepFreeze(copyJson(part.input ?? {}, 'input', maxDepth, refuse))
@@ -82,7 +91,7 @@ function providerDataOf(
   const data: unknown = (part as Partial<TextPart> | null | undefined)?.providerData
   if (data === undefined) return undefined
   const refuse = (_problem: string, cause?: Error): Error =>
-    modelError(resolved, 'It answered with providerData that is no JSON object.', cause)
+    modelError(resolved, 'It answered with providerData that is not a JSON object.', cause)
   if (!isPlainObject(data)) throw refuse('')
   return { providerData: deepFreeze(copyJson(data, 'providerData', maxDepth, refuse) as JsonObject) }
 }
@@ -91,4 +100,11 @@ function providerDataOf(
 export function modelError(resolved: ResolvedModel, detail: string | undefined, cause?: unknown): ModelError {
   const { provider, name } = resolved.selection
   return new ModelError({ provider, model: name, detail, cause })
+}
+
+/** The text of an answer. */
+export function textOf(parts: readonly MessagePart[]): string {
+  let text = ''
+  for (const part of parts) if (part.type === 'text') text += part.text
+  return text
 }

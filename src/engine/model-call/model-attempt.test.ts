@@ -3,10 +3,11 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { gate, never } from '../../../testing/contract/engine-harness.js'
 import { answer, delta, finish, pieces, type Watched, watched } from '../../../testing/contract/stream-harness.js'
 import { VirtualClock } from '../../../testing/index.js'
+import { Deadlines } from '../../config/deadlines.js'
 import { type ModelRequest, type ModelStreamPart, type RuntimeModel, TurnAbortedError } from '../../index.js'
-import type { EngineParts } from '../engine-context.js'
+import type { EngineContext } from '../engine-context.js'
 import { resolveLimits } from '../engine-limits.js'
-import { TurnScope } from '../turn/turn-control.js'
+import { TurnControl } from '../turn/turn-control.js'
 import { TurnStream } from '../turn/turn-stream.js'
 import { ModelAttempt } from './model-attempt.js'
 
@@ -18,7 +19,7 @@ afterEach(() => {
 
 interface Setting {
   readonly clock: VirtualClock
-  readonly scope: TurnScope
+  readonly control: TurnControl
   readonly attempt: ModelAttempt
   /** Whom the text goes to; it reads when the test does. */
   readonly stream: TurnStream
@@ -29,15 +30,28 @@ interface Setting {
 function setting(limits: { readonly modelTimeoutMs?: number; readonly maxSessionBytes?: number } = {}): Setting {
   const clock = new VirtualClock()
   clocks.push(clock)
-  const parts = { clock, limits: resolveLimits(limits), generateId: () => 'turn' } as unknown as EngineParts
+  const engine = {
+    clock,
+    deadlines: new Deadlines(clock),
+    limits: resolveLimits(limits),
+    generateId: () => 'turn',
+  } as unknown as EngineContext
   const stream = new TurnStream(() => never())
-  const scope = new TurnScope(parts, 'Test', 'session', stream)
+  const control = new TurnControl(engine, 'Test', 'session', stream)
   const origin = { flowName: 'Test', stepId: 'Talk', sessionId: 'session', turnNumber: 1, callNumber: 1, attempt: 1 }
-  const question = { system: 'Be kind.', messages: [], tools: [], output: undefined }
-  const attempt = new ModelAttempt(scope, question, { temperature: 0 }, origin)
+  const question = {
+    stepId: 'Talk',
+    models: [],
+    streams: true,
+    system: 'Be kind.',
+    messages: [],
+    tools: [],
+    output: undefined,
+  }
+  const attempt = new ModelAttempt(control, question, { temperature: 0 }, origin)
   return {
     clock,
-    scope,
+    control,
     attempt,
     stream,
     async read() {
@@ -92,7 +106,7 @@ describe('a stream', () => {
   })
 
   test('is not asked for more than the reader lets in', async () => {
-    const { clock, attempt, stream, scope } = setting()
+    const { clock, attempt, stream, control } = setting()
     const { model, seen } = over(endless(async () => undefined))
     const failed = failureOf(attempt.stream(model, stream))
     await clock.settle()
@@ -101,7 +115,7 @@ describe('a stream', () => {
     void stream.next()
     await clock.settle()
     expect(seen.pulls).toBe(17)
-    scope.giveUp(aborted)
+    control.abort(aborted)
     expect(seen.closes).toBe(1)
     // Nobody asks for more afterwards.
     void stream.next()
@@ -110,7 +124,7 @@ describe('a stream', () => {
   })
 
   const cut = 'The stream of its answer ended before it was finished.'
-  const garbage = 'It streamed a piece that is no text, no reasoning and no end.'
+  const garbage = 'It streamed a piece that is not a text, a reasoning or an end.'
   test.each<[string, unknown, { message: string; isRetryable: boolean }]>([
     ['ends without an answer', [delta('Hel')], { message: cut, isRetryable: true }],
     ['is empty', [], { message: cut, isRetryable: true }],
@@ -138,7 +152,7 @@ describe('a stream', () => {
     ],
     ['is undefined', () => undefined],
     ['is a promise of one', async () => pieces(finish('Hello.'))],
-    ['has an iterator that is none', () => ({ [Symbol.asyncIterator]: () => undefined })],
+    ['has an iterator that is undefined', () => ({ [Symbol.asyncIterator]: () => undefined })],
     ['has an iterator without next()', () => ({ [Symbol.asyncIterator]: () => ({}) })],
     [
       'throws at next()',
@@ -195,20 +209,20 @@ describe('a stream', () => {
     ['gives nothing', () => undefined],
     ['gives an object', () => ({})],
     ['is missing', undefined],
-    ['is no function', 5],
+    ['is not a function', 5],
   ])('whose return() %s ends all the same', async (_name, close) => {
-    for (const isGivenUp of [false, true]) {
-      const { clock, scope, attempt, stream } = setting()
+    for (const isAborted of [false, true]) {
+      const { clock, control, attempt, stream } = setting()
       const reasons: unknown[] = []
       attempt.signal.addEventListener('abort', () => reasons.push(attempt.signal.reason))
-      const next = isGivenUp ? () => never() : async () => ({ done: false, value: finish('Hello.') })
+      const next = isAborted ? () => never() : async () => ({ done: false, value: finish('Hello.') })
       const running = attempt.stream(
         modelOf(() => ({ [Symbol.asyncIterator]: () => ({ next, return: close }) })),
         stream,
       )
-      if (!isGivenUp) expect(await running).toEqual(answer('Hello.'))
+      if (!isAborted) expect(await running).toEqual(answer('Hello.'))
       else {
-        scope.giveUp(aborted)
+        control.abort(aborted)
         expect(reasons).toEqual([aborted])
       }
       await clock.settle()
@@ -233,11 +247,11 @@ describe('a stream', () => {
     expect([seen.pulls, seen.closes]).toEqual([2, 1])
   })
 
-  test('that never lets a timer ring is given up at the deadline of its turn', async () => {
-    const { clock, scope, attempt, stream } = setting()
+  test('that never lets a timer ring is aborted at the deadline of its turn', async () => {
+    const { clock, control, attempt, stream } = setting()
     const { signal } = attempt
-    scope.startedAt = clock.now()
-    const { deadlineAt } = scope
+    control.startedAt = clock.now()
+    const { deadlineAt } = control
     let pulls = 0
     const { model } = over(
       endless(async () => {
@@ -251,10 +265,10 @@ describe('a stream', () => {
   })
 
   test('of a provider that cancels the turn before it begins is closed, and asked for nothing', async () => {
-    const { scope, attempt, stream } = setting()
+    const { control, attempt, stream } = setting()
     const seen = watched(pieces(finish('Hello.')))
     const model = modelOf(() => {
-      scope.giveUp(aborted)
+      control.abort(aborted)
       return seen
     })
     await expect(attempt.stream(model, stream)).rejects.toBe(aborted)
@@ -265,7 +279,7 @@ describe('a stream', () => {
 describe('the time of an attempt', () => {
   const tooLong = 'It did not answer within the limit modelTimeoutMs (1000 ms).'
 
-  test('is modelTimeoutMs for a whole answer; what comes later is not heard', async () => {
+  test('is modelTimeoutMs for a whole answer; what comes later is ignored', async () => {
     const { clock, attempt } = setting({ modelTimeoutMs: 1_000 })
     const late = gate()
     const { signal } = attempt
@@ -343,18 +357,18 @@ describe('the time of an attempt', () => {
   })
 
   test('has no end with Infinity, and then needs no timer', async () => {
-    const { clock, scope, attempt, stream } = setting({ modelTimeoutMs: Number.POSITIVE_INFINITY })
+    const { clock, control, attempt, stream } = setting({ modelTimeoutMs: Number.POSITIVE_INFINITY })
     const { model } = over(endless(() => never()))
     void attempt.stream(model, stream)
     await clock.settle()
     expect(clock.pending).toBe(0)
-    scope.giveUp(aborted)
+    control.abort(aborted)
   })
 })
 
-describe('a turn that is given up', () => {
+describe('a turn that is aborted', () => {
   test('ends the attempt at once: timer, stream and signal; late pieces go nowhere', async () => {
-    const { clock, scope, attempt, stream, read } = setting()
+    const { clock, control, attempt, stream, read } = setting()
     const late = gate()
     const { signal } = attempt
     const { model, seen } = over(
@@ -367,7 +381,7 @@ describe('a turn that is given up', () => {
     )
     const failed = failureOf(attempt.stream(model, stream))
     await clock.settle()
-    scope.giveUp(aborted)
+    control.abort(aborted)
     expect([clock.pending, signal.reason, seen.closes]).toEqual([0, aborted, 1])
     late.open()
     expect(await failed).toBe(aborted)
@@ -375,10 +389,10 @@ describe('a turn that is given up', () => {
     expect(seen.pulls).toBe(2)
   })
 
-  test('is told by a signal that is asked for afterwards', async () => {
-    const { scope, attempt } = setting()
+  test('fires a signal that is read afterwards', async () => {
+    const { control, attempt } = setting()
     void attempt.generate({ provider: 'scripted', name: 'scripted', generate: () => never() })
-    scope.giveUp(aborted)
+    control.abort(aborted)
     expect([attempt.signal.aborted, attempt.signal.reason]).toEqual([true, aborted])
   })
 })

@@ -1,19 +1,24 @@
 /** The engine's options about calls of models: their defaults, and the check of what the application passed. */
 import { invalidInput } from '../../errors/engine-errors.js'
 import { CircuitBreakers } from '../../model/circuit-breaker.js'
-import { checkBudgets } from '../../model/model-budget.js'
+import { checkBudgets, type ModelBudgets } from '../../model/model-budget.js'
 import { numbersWithDefaults } from '../../util/options.js'
-import type { EngineParts } from '../engine-context.js'
-import type { FlowEngineOptions } from '../engine-options.js'
+import type { FlowEngineOptions, ModelRetryOptions } from '../engine-options.js'
+
+/** What an engine keeps of its options about models. */
+export interface ModelSettings {
+  readonly random: () => number
+  readonly modelRetry: Required<ModelRetryOptions>
+  readonly circuitBreakers: CircuitBreakers
+  readonly budgets: ModelBudgets | undefined
+}
 
 /**
  * Fills in the defaults.
  *
  * @throws `InvalidInputError`
  */
-export function resolveModelOptions(
-  options: FlowEngineOptions,
-): Pick<EngineParts, 'modelRetry' | 'circuitBreakers' | 'budgets' | 'random'> {
+export function resolveModelOptions(options: FlowEngineOptions): ModelSettings {
   const { random = Math.random } = options
   if (typeof random !== 'function') {
     throw invalidInput('FlowEngine: random must be a function.')
@@ -22,6 +27,7 @@ export function resolveModelOptions(
     'FlowEngine',
     options.modelRetry,
     { maxAttempts: 3, baseDelayMs: 500, maxDelayMs: 8_000 },
+    // A delay may be 0; there must be at least one attempt.
     { path: 'modelRetry', rangeOf: (name) => ({ min: name === 'maxAttempts' ? 1 : 0 }) },
   )
   const breaker = numbersWithDefaults(

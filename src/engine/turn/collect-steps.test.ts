@@ -20,19 +20,19 @@ describe('a flow is refused before any session is touched', () => {
     'with no list of steps': [undefined, "Flow 'Test' must return at least one step class from steps()."],
     'with an object in place of a class': [
       [Start, new Start()],
-      "Flow 'Test' lists something that is no step class; extend Step, LogicStep or EndStep.",
+      "Flow 'Test': steps() must list step classes; got a value of type object. Extend Step, LogicStep or EndStep.",
     ],
     'with an arrow function in place of a class': [
       [() => new Start()],
-      "Flow 'Test' lists something that is no step class; extend Step, LogicStep or EndStep.",
+      "Flow 'Test': steps() must list step classes; got a function without a name. Extend Step, LogicStep or EndStep.",
     ],
-    'with a class that is no step': [
+    'with a class that is not a step': [
       [class Start {}],
-      "Flow 'Test' lists something that is no step class; extend Step, LogicStep or EndStep.",
+      "Flow 'Test': steps() must list step classes; got 'Start'. Extend Step, LogicStep or EndStep.",
     ],
     'with a step of no kind': [
       [class Odd extends BaseStep {}],
-      "Flow 'Test' lists something that is no step class; extend Step, LogicStep or EndStep.",
+      "Flow 'Test': steps() must list step classes; got 'Odd'. Extend Step, LogicStep or EndStep.",
     ],
     'with two steps of one ID': [[Start, place('Start')], "Flow 'Test' has two steps with the ID or alias 'Start'."],
     'with a step listed twice': [[Start, Start], "Flow 'Test' has two steps with the ID or alias 'Start'."],
@@ -45,7 +45,7 @@ describe('a flow is refused before any session is touched', () => {
       [Start, class extends EndStep {}],
       "Flow 'Test' has a step whose ID is blank. Give it a static id.",
     ],
-    'with an ID that is no text': [[named(7)], "Flow 'Test' has a step whose ID is blank. Give it a static id."],
+    'with an ID that is not a string': [[named(7)], "Flow 'Test' has a step whose ID is blank. Give it a static id."],
     'with the ID __proto__': [
       [named('__proto__')],
       "Flow 'Test' has a step with the ID '__proto__', which is reserved.",

@@ -1,4 +1,4 @@
-/** The steps of one flow object, constructed and checked. Which of them runs is not decided here. */
+/** The steps of one flow object, constructed and checked. `run-steps.ts` decides which of them runs. */
 import {
   FlowCodeError,
   type FlowRegistrationError,
@@ -10,6 +10,9 @@ import { End, EndStep } from '../../flow/end-step.js'
 import type { Flow } from '../../flow/flow.js'
 import { LogicStep } from '../../flow/logic-step.js'
 import { Step } from '../../flow/step.js'
+import type { ResolvedModel } from '../../model/model-registry.js'
+
+const noAliases: ReadonlyMap<string, string> = new Map()
 
 /** The steps of a turn, by ID. */
 export class FlowSteps {
@@ -21,6 +24,9 @@ export class FlowSteps {
   readonly initial: string
   /** Where `finish` leads. */
   readonly end: string
+  /** The models of every model step that has none of its own; `undefined` where the flow names none. */
+  flowModels: readonly ResolvedModel[] | undefined
+  #ownModels: Map<string, readonly ResolvedModel[]> | undefined
 
   constructor(
     flowName: string,
@@ -40,7 +46,7 @@ export class FlowSteps {
     return this.#steps.get(id)
   }
 
-  /** The step that `id` names, which there is. */
+  /** The step that `id` names. There must be one. */
   require(id: string): BaseStep {
     return this.#steps.get(id) as BaseStep
   }
@@ -49,10 +55,20 @@ export class FlowSteps {
     return this.#steps
   }
 
+  /** The model of a model step, and those that stand in for it, in order. */
+  modelsOf(stepId: string): readonly ResolvedModel[] {
+    return this.#ownModels?.get(stepId) ?? (this.flowModels as readonly ResolvedModel[])
+  }
+
+  setModels(stepId: string, models: readonly ResolvedModel[]): void {
+    this.#ownModels ??= new Map()
+    this.#ownModels.set(stepId, models)
+  }
+
   /**
    * The ID of a step named by class or ID.
    *
-   * @throws {@link FlowCodeError} that lists the steps there are.
+   * @throws {@link FlowCodeError} that lists the steps of the flow.
    */
   idOf(target: StepConstructor | string): string {
     const id = typeof target === 'string' ? target : target.id
@@ -75,7 +91,7 @@ export function collectSteps(flow: Flow, flowName: string): FlowSteps {
   const twice = (id: string): FlowRegistrationError =>
     registrationError(`Flow '${flowName}' has two steps with the ID or alias '${id}'.`)
   const steps = new Map<string, BaseStep>()
-  const aliases = new Map<string, string>()
+  let aliases: Map<string, string> | undefined
   let end: string | undefined
   for (const stepClass of classes as readonly StepConstructor[]) {
     if (
@@ -83,7 +99,7 @@ export function collectSteps(flow: Flow, flowName: string): FlowSteps {
       ![Step, LogicStep, EndStep].some((kind) => stepClass.prototype instanceof kind)
     ) {
       throw registrationError(
-        `Flow '${flowName}' lists something that is no step class; extend Step, LogicStep or EndStep.`,
+        `Flow '${flowName}': steps() must list step classes; got ${kindOf(stepClass)}. Extend Step, LogicStep or EndStep.`,
       )
     }
     const id = checkStepId(stepClass, flowName)
@@ -91,15 +107,21 @@ export function collectSteps(flow: Flow, flowName: string): FlowSteps {
     const step = new stepClass()
     steps.set(id, step)
     for (const alias of stepClass.aliases) {
-      if (aliases.has(alias)) throw twice(alias)
+      if (aliases?.has(alias)) throw twice(alias)
+      aliases ??= new Map()
       aliases.set(alias, id)
     }
     if (end === undefined && step instanceof EndStep) end = id
   }
   if (!steps.has(End.id)) steps.set(End.id, new End())
-  for (const alias of aliases.keys()) if (steps.has(alias)) throw twice(alias)
+  for (const alias of aliases?.keys() ?? []) if (steps.has(alias)) throw twice(alias)
   const [first] = steps.keys()
-  return new FlowSteps(flowName, steps, aliases, flow.initialStep() ?? (first as string), end ?? End.id)
+  return new FlowSteps(flowName, steps, aliases ?? noAliases, flow.initialStep() ?? (first as string), end ?? End.id)
+}
+
+function kindOf(value: unknown): string {
+  if (typeof value === 'function') return value.name === '' ? 'a function without a name' : `'${value.name}'`
+  return value === null || value === undefined ? String(value) : `a value of type ${typeof value}`
 }
 
 function checkStepId(stepClass: StepConstructor, flowName: string): string {

@@ -1,4 +1,4 @@
-/** What the stream of a turn tells, piece by piece. Types only: making it is done elsewhere. */
+/** The pieces of a streamed turn. Types only: `turn-stream.ts` makes the stream. */
 import type { FlowError } from '../../errors/flow-error.js'
 import type { RunResponseType } from '../engine-options.js'
 
@@ -16,8 +16,8 @@ export type FlowStreamEvent =
   | { readonly type: 'tool-start'; readonly tool: string; readonly toolCallId: string }
   | { readonly type: 'tool-end'; readonly tool: string; readonly toolCallId: string; readonly success: boolean }
   /**
-   * Forget the text so far: the call is tried again, on the same model or on the next one; the model called tools or
-   * answers anew; the step moved on; or the reply became another.
+   * Forget the text so far: the call is repeated, with the same model or with the next one; the model called tools or answers
+   * again; the step moved on; or the reply is another text.
    */
   | { readonly type: 'reset'; readonly reason: 'retry' | 'fallback' | 'tools' | 'repair' | 'step' | 'reply' }
   /** The turn is committed. */

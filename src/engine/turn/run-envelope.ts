@@ -3,10 +3,10 @@ import type { FlowError } from '../../errors/flow-error.js'
 import type { HttpContentType } from '../../http-content-type.js'
 import type { ExecuteDeleteResult, ExecuteResult } from '../engine-options.js'
 
-/** The default of every reply. The value, not the enumeration: that one is long, and not every application uses it. */
+/** The default content type. The value, not the enumeration, which is long and not used by every application. */
 export const plain: HttpContentType = 'text/plain'
 
-/** What a committed turn says to the user. */
+/** The reply of a turn to the user. */
 export interface TurnReply {
   readonly text: string
   readonly contentType: string

@@ -29,7 +29,7 @@ describe('a memory namespace', () => {
     })
   })
 
-  test("is shared by the steps that name it, and hears the user's message once in a turn", async () => {
+  test("is shared by the steps that name it, and receives the user's message once in a turn", async () => {
     class SalesDesk extends Sales {
       override readonly memory = 'desk'
     }
@@ -64,7 +64,7 @@ describe('a memory namespace', () => {
     })
   })
 
-  test('hears a step that is entered twice in a turn only once', async () => {
+  test('receives a message once for a step that is entered twice in a turn only once', async () => {
     let left = 1
     class Twice extends Step {
       static override readonly id = 'Twice'
@@ -98,7 +98,7 @@ describe('a memory namespace', () => {
     expect(await memoryOf(conversation)).toEqual({ Support: ['user: help', 'assistant: Here to help.'] })
   })
 
-  test('is frozen, and left alone by a turn that adds nothing to it', async () => {
+  test('is frozen, and not changed by a turn that adds nothing to it', async () => {
     class Menu extends LogicStep {
       static override readonly id: string = 'Support'
       override run() {

@@ -1,4 +1,4 @@
-// Answers that must have a form: what the model is told, what it is told when it gets it wrong, and what the flow gets.
+// Answers that must have a form: how the form is described to the model, what the model reads when its answer is wrong, and what the flow gets.
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { toStandardJsonSchema } from '@valibot/to-json-schema'
 import { type } from 'arktype'
@@ -75,13 +75,13 @@ describe('the model', () => {
       z.object({ at: z.string().transform((text) => new Date(text)) }),
       object({ at: { type: 'string' } }, { required: ['at'] }),
     ],
-  ])('is told the JSON Schema: %s', async (_name, schema, expected) => {
+  ])('gets the JSON Schema: %s', async (_name, schema, expected) => {
     const made = over(stepWith(schema), ['{"item":"tea","at":"2026-01-01"}'])
     await made.engine.run(hello)
     expect(made.asked[0]?.request.output).toEqual({ name: 'Talk', schema: expected })
   })
 
-  test('is told the JSON Schema that the step passes, and a name that providers take', async () => {
+  test('gets the JSON Schema that the step passes, and a name that providers take', async () => {
     class Own extends stepWith(z.any(), { outputJsonSchema: { type: 'number' } }) {
       static override readonly id = `Größe ${'x'.repeat(80)}`
     }
@@ -90,7 +90,7 @@ describe('the model', () => {
     expect(made.asked[0]?.request.output).toEqual({ name: `Gr__e_${'x'.repeat(58)}`, schema: { type: 'number' } })
   })
 
-  test('of a step without output is told nothing', async () => {
+  test('of a step without output gets no form', async () => {
     const made = over(Talk, ['Hi.'])
     await made.engine.run(hello)
     expect(made.asked[0]?.request).not.toHaveProperty('output')
@@ -145,7 +145,7 @@ describe('an answer of the form', () => {
     expect(made.asked).toHaveLength(2)
   })
 
-  test('may be sent back by onReply all the same, and that is no repair', async () => {
+  test('may be sent back by onReply all the same, and that does not count as a repair', async () => {
     const acts = ['{"item":"tea","count":0}', '{"item":"tea","count":0}', '{"item":"tea","count":0}', ordered]
     class Some extends Ordering {
       override onReply({ item, count }: z.infer<typeof Order>) {
@@ -186,11 +186,11 @@ describe('an answer of another form', () => {
     ['reasoning alone', () => ({ parts: [{ type: 'reasoning', text: ordered }] })],
     ['no part', () => ({ parts: [] })],
     ['JSON and words', `${ordered} Anything else?`],
-  ])('that is no JSON goes back: %s', async (_name, act) => {
+  ])('that is not valid JSON goes back: %s', async (_name, act) => {
     const made = over(Ordering, [act, ordered])
     expect((await made.engine.run(hello)).message).toBe('2 x tea')
     expect(lines(made.asked[1]?.request.messages).at(-1)).toBe(
-      'user: Your answer does not have the required form: It is no JSON. Answer again, with JSON of that form and nothing else.',
+      'user: Your answer does not have the required form: It is not valid JSON. Answer again, with JSON of that form and nothing else.',
     )
   })
 
@@ -270,13 +270,13 @@ describe('a schema that cannot be used fails before anything is loaded', () => {
     ['null', null, {}, "The output of step 'Talk' must be a Standard Schema (Zod, Valibot, ArkType)."],
     ['a text', 'string', {}, "The output of step 'Talk' must be a Standard Schema (Zod, Valibot, ArkType)."],
     [
-      'JSON Schema, though one is passed beside it',
+      'JSON Schema, though one is passed with it',
       { type: 'object' },
       { outputJsonSchema: { type: 'object' } },
       "The output of step 'Talk' must be a Standard Schema (Zod, Valibot, ArkType).",
     ],
     [
-      'with a JSON Schema that is none',
+      'with something that is not a JSON Schema',
       z.any(),
       { outputJsonSchema: 'object' },
       "The output schema of step 'Talk' has a JSON Schema that is not an object.",
@@ -314,7 +314,7 @@ describe('a schema of somebody else', () => {
     ['nothing', undefined],
     ['null', null],
     ['neither', {}],
-    ['issues that are no list', { issues: 'bad' }],
+    ['issues that are not a list', { issues: 'bad' }],
     ['a text', 'fine'],
   ])('that returns %s fails the turn', async (_name, returned) => {
     const { error, response } = await over(stepWith(schemaThat(() => returned)), ['1']).engine.execute(hello)

@@ -1,4 +1,4 @@
-// Reasoning, and what a provider needs back: kept beside tool calls, from nobody's eyes but the provider's.
+// Reasoning, and what a provider needs back: kept with tool calls, and shown to nobody but the provider.
 import { describe, expect, test } from 'vitest'
 import { flowOf } from '../../../testing/contract/test-flows.js'
 import { Conversation } from '../../../testing/index.js'
@@ -29,7 +29,7 @@ class Moved extends Talk {
   static override readonly id: string = 'Moved'
 }
 
-/** A conversation whose model answers just that; what it was told is kept. */
+/** A conversation whose model answers just that; what it received is kept. */
 function talkTo(
   step: typeof Talk,
   responses: readonly unknown[],
@@ -53,7 +53,7 @@ const memoryOf = async (chat: Conversation) =>
   (await chat.document()).flow.memory.Talk?.messages.map(({ role, parts }) => ({ role, parts }))
 
 describe('reasoning and provider data', () => {
-  test('beside tool calls are stored as they came, frozen, and told to the model again', async () => {
+  test('with tool calls are stored as they came, frozen, and sent to the model again', async () => {
     const chat = talkTo(Talk, [{ parts: [thought, words, call] }, { parts: [plain] }])
     await chat.say('Hi')
     chat.expectReply('Hello.')
@@ -76,16 +76,16 @@ describe('reasoning and provider data', () => {
   })
 
   test('do not reach onReply, nor the memory of an answer that moves on or is sent back', async () => {
-    const heard: string[] = []
+    const received: string[] = []
     class Checking extends Talk {
       override onReply(text: string, _turn: Turn) {
-        heard.push(text)
-        return heard.length === 1 ? retry('Again.') : go(Moved)
+        received.push(text)
+        return received.length === 1 ? retry('Again.') : go(Moved)
       }
     }
     const chat = talkTo(Checking, [{ parts: [thought, words] }, { parts: [thought, words] }, { parts: [plain] }])
     await chat.say('Hi')
-    expect(heard).toEqual(['Hello.', 'Hello.'])
+    expect(received).toEqual(['Hello.', 'Hello.'])
     expect(await memoryOf(chat)).toEqual([
       { role: 'user', parts: [{ type: 'text', text: 'Hi' }] },
       { role: 'assistant', parts: [plain] },
@@ -99,14 +99,14 @@ describe('reasoning and provider data', () => {
     ['a text', 'signed'],
     ['null', null],
     ['a list', []],
-    ['what is no JSON', { at: new Date(0) }],
+    ['what is not JSON', { at: new Date(0) }],
   ])('that are %s fail the turn', async (_what, wrong) => {
     const chat = talkTo(Talk, [{ parts: [{ ...words, providerData: wrong }] }])
     await chat.say('Hi')
-    chat.expectError('MODEL_ERROR', `${failed} It answered with providerData that is no JSON object.`)
+    chat.expectError('MODEL_ERROR', `${failed} It answered with providerData that is not a JSON object.`)
   })
 
-  test('reasoning without text is no part', async () => {
+  test('reasoning without text is malformed', async () => {
     const chat = talkTo(Talk, [{ parts: [{ type: 'reasoning' }] }])
     await chat.say('Hi')
     chat.expectError('MODEL_ERROR')
@@ -116,7 +116,7 @@ describe('reasoning and provider data', () => {
 describe('what a call cost in detail', () => {
   const usage = { inputTokens: 10, outputTokens: 5 }
 
-  test('is added up where a provider tells it, and told to listeners', async () => {
+  test('is added up where a provider reports it, and emitted to listeners', async () => {
     const chat = talkTo(Talk, [
       { parts: [plain], usage: { ...usage, cachedInputTokens: 4 } },
       { parts: [plain], usage },
@@ -139,7 +139,7 @@ describe('what a call cost in detail', () => {
     ])
   })
 
-  test('is absent where no provider tells it', async () => {
+  test('is absent where no provider reports it', async () => {
     const chat = talkTo(Talk, [{ parts: [plain], usage }])
     await chat.say('Hi')
     expect((await chat.document()).usage).toEqual({ modelCalls: 1, ...usage })

@@ -85,7 +85,7 @@ describe.each(failing)('a model that %s', (_name, act) => {
     expect((await made.document(session)).usage.modelCalls).toBe(1)
   })
 
-  test('leads to what the flow says where the step says nothing', async () => {
+  test('leads to what the flow says where the step returns nothing', async () => {
     const asked: string[] = []
     const made = hooked([act], {
       ofStep: () => void asked.push('step'),

@@ -100,7 +100,7 @@ class ToolErrorLike extends Error {
 
 describe('an answer that no model may give', () => {
   const noParts = `${failed} It answered without a list of parts.`
-  const wrongPart = `${failed} It answered with a part that is no text, no reasoning and no tool call.`
+  const wrongPart = `${failed} It answered with a part that is not a text, a reasoning or a tool call.`
   const call = { type: 'tool-call', toolCallId: '1', toolName: 'act' }
 
   test.each([
@@ -108,7 +108,7 @@ describe('an answer that no model may give', () => {
     ['null', null, noParts],
     ['a text', 'Hello.', noParts],
     ['no parts', {}, noParts],
-    ['parts that are no list', { parts: 'Hello.' }, noParts],
+    ['parts that are not a list', { parts: 'Hello.' }, noParts],
     ['a part that is nothing', { parts: [undefined] }, wrongPart],
     ['a part that is a text', { parts: ['Hello.'] }, wrongPart],
     ['a text part without text', { parts: [{ type: 'text' }] }, wrongPart],
@@ -118,14 +118,14 @@ describe('an answer that no model may give', () => {
     ['an image', { parts: [{ type: 'image', mediaType: 'image/png', data: 'aGk=' }] }, wrongPart],
     ['a wrong part after a right one', { parts: [text('Hello.'), { type: 'image' }] }, wrongPart],
     [
-      'arguments that are no JSON',
+      'arguments that are not valid JSON',
       { parts: [{ ...call, input: { when: new Date(0) } }] },
-      `${failed} It called 'act' with arguments that are no JSON.`,
+      `${failed} It called 'act' with arguments that are not valid JSON.`,
     ],
     [
       'arguments with a key __proto__',
       { parts: [{ ...call, input: JSON.parse('{"__proto__":{}}') }] },
-      `${failed} It called 'act' with arguments that are no JSON.`,
+      `${failed} It called 'act' with arguments that are not valid JSON.`,
     ],
   ])('%s fails the turn', async (_what, response, message) => {
     // A conversation reads the parts itself, before the engine has checked them.
@@ -142,7 +142,7 @@ describe('an answer that no model may give', () => {
     conversation.expectError('MODEL_ERROR', /with arguments nested deeper than the limit maxJsonDepth \(64\)\.$/)
   })
 
-  test('no words at all are an empty reply', async () => {
+  test('an answer without text is an empty reply', async () => {
     await using conversation = talkTo({ parts: [] })
     await conversation.say('Hi')
     conversation.expectReply('')
@@ -188,7 +188,7 @@ describe('usage', () => {
     expect((await conversation.document()).usage).toEqual({ inputTokens: 60, outputTokens: 9, modelCalls: 3 })
   })
 
-  test('counts a call that tells nothing of it, or nonsense', async () => {
+  test('counts a call without usage, or nonsense', async () => {
     await using conversation = talkTo(
       { parts: [text('a')] },
       spent(-1, 'many', text('b')),

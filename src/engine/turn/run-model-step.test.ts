@@ -26,7 +26,7 @@ describe('a model step', () => {
     await conversation.close()
   })
 
-  test('tells the model its prompt, its memory, its tools, its parameters and where the call comes from', async () => {
+  test('sends the model its prompt, its memory, its tools, its parameters and where the call comes from', async () => {
     class Tuned extends Talk {
       override model() {
         return { provider: 'scripted', name: 'small', params: { temperature: 0 } }
@@ -135,7 +135,7 @@ describe('a model step', () => {
     ])
   })
 
-  test('fails where its prompt is no text', async () => {
+  test('fails where its prompt is not a string', async () => {
     class Broken extends Step {
       static override readonly id = 'Broken'
       override prompt() {
@@ -258,14 +258,14 @@ describe('onReply', () => {
   })
 
   test('is called once for an answer, and not for one with tool calls', async () => {
-    const heard: string[] = []
+    const received: string[] = []
     class Listen extends Step {
       static override readonly id = 'Listen'
       override tools() {
         return [note]
       }
       override onReply(text: string) {
-        heard.push(text)
+        received.push(text)
         return text
       }
     }
@@ -274,7 +274,7 @@ describe('onReply', () => {
     })
     await conversation.say('Hi')
     conversation.expectReply('Done.')
-    expect(heard).toEqual(['Done.'])
+    expect(received).toEqual(['Done.'])
     expect(lines((await conversation.document()).flow.memory.Listen?.messages)).toEqual([
       'user: Hi',
       'assistant: One moment. + note({})',
@@ -356,7 +356,7 @@ describe('the model of a step', () => {
     static override readonly id = 'Talk'
   }
 
-  test('is called with a signal that fires when the turn is given up', async () => {
+  test('is called with a signal that fires when the turn is aborted', async () => {
     const controller = new AbortController()
     let given: AbortSignal | undefined
     await using conversation = new Conversation(flowOf(Talk), {

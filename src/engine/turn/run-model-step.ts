@@ -1,177 +1,197 @@
 /**
- * A model step: calls the model, runs the tools it asks for, and goes on until there is an answer or a move. Every
- * tool call gets its result in memory, whatever happens to it.
+ * A model step: calls the model, runs the tools that it calls, and goes on until there is an answer or a transition. Every
+ * tool call gets a result in memory, whatever becomes of it.
  */
-import { flowCodeError, type ModelBlockedError } from '../../errors/engine-errors.js'
-import { FlowError } from '../../errors/flow-error.js'
+import { flowCodeError } from '../../errors/engine-errors.js'
 import { message, namespaceOf, textMessage } from '../../flow/conversation-memory.js'
 import { Step } from '../../flow/step.js'
 import type { Tool } from '../../flow/tool.js'
 import { returnsToModel, Transition } from '../../flow/transition.js'
 import type { TextPart, ToolCallPart, ToolDefinition } from '../../model/message.js'
-import { callModel, type ModelAnswer, textOf } from '../model-call/call-model.js'
-import { modelError } from '../model-call/model-answer.js'
-import type { StepRun } from './run-steps.js'
+import type { ResolvedModel } from '../../model/model-registry.js'
+import { chooseModel } from '../model-call/choose-model.js'
+import { type ModelAnswer, modelError, textOf } from '../model-call/model-answer.js'
+import type { ModelQuestion } from '../model-call/model-attempt.js'
+import { recoverFromModel } from './recover-from-model.js'
 import { runTool, toolResult } from './run-tool.js'
 import { outputOf, readOutput } from './structured-output.js'
+import type { TurnControl } from './turn-control.js'
+import type { TurnDraft } from './turn-draft.js'
+import type { TurnView } from './turn-view.js'
+
+type Tools = ReadonlyMap<string, Tool>
+
+const noTools: Tools = new Map()
 
 /** How a model step ended: with a text that was sent as it was stored, or with a transition. */
 export type ModelStepOutcome = { readonly text: string } | { readonly transition: Transition }
 
-/** Runs a model step until it answers or moves on. */
+/** Why the model has to answer again: its answer has not the form of `output`, or `onReply` wants another. */
+interface Rejection {
+  readonly reason: 'output' | 'reply'
+  readonly problem: string
+}
+
+/** Runs a model step, the current one, until it answers or moves on. */
 export async function runModelStep(
-  run: StepRun,
+  control: TurnControl,
+  draft: TurnDraft,
+  turn: TurnView,
   step: Step,
-  stepId: string,
-  extraPrompt: string | undefined,
 ): Promise<ModelStepOutcome> {
-  const { draft, turn, scope } = run
-  const models = run.modelsOf(stepId)
+  const { memory, stepId } = draft
   const namespace = namespaceOf(step, stepId)
   const output = outputOf(step, stepId)
-  const streams = step.stream ?? (output === undefined && step.onReply === Step.prototype.onReply)
   let repairs = 0
-  draft.memory.appendUserMessage(namespace, turn.message, turn.number, turn.attachments)
+  memory.appendUserMessage(namespace, turn.message, turn.number, turn.attachments)
   for (;;) {
-    // What is there at once is not waited for, here and below: each wait costs as much as a hook does.
-    const offered = run.flow.tools(turn)
-    const shared = Array.isArray(offered) ? offered : await offered
-    const offeredByStep = step.tools(turn)
-    const own = Array.isArray(offeredByStep) ? offeredByStep : await offeredByStep
-    scope.check()
-    const tools = byName([...shared, ...own], stepId)
-    const asked: unknown = step.prompt(turn)
-    const prompt: unknown = typeof asked === 'string' ? asked : await asked
-    scope.check()
-    if (typeof prompt !== 'string') throw flowCodeError(`prompt of step '${stepId}' must return a string.`)
-    const messages = draft.memory.messages(namespace)
-    const system = joinPrompts(prompt, extraPrompt)
-    let answered: ModelAnswer
-    try {
-      answered = await callModel(run, {
-        stepId,
-        models,
-        system,
-        messages,
-        tools: definitionsOf(tools),
-        output,
-        streams,
-      })
-    } catch (error) {
-      return { transition: await recover(run, step, stepId, error) }
+    const tools = await toolsOf(control, draft, turn, step)
+    const system = await systemPrompt(control, draft, turn, step)
+    const question: ModelQuestion = {
+      stepId,
+      models: draft.steps.modelsOf(stepId),
+      system,
+      messages: memory.messages(namespace),
+      tools: definitionsOf(tools),
+      output,
+      streams: step.stream ?? (output === undefined && step.onReply === Step.prototype.onReply),
     }
-    const { parts, resolved } = answered
-    draft.answeredBy(stepId, resolved.selection)
-    const calls = parts.filter((part): part is ToolCallPart => part.type === 'tool-call')
+    let answer: ModelAnswer
+    try {
+      answer = await chooseModel(control, draft, question)
+    } catch (error) {
+      return { transition: await recoverFromModel(control, draft, turn, step, error) }
+    }
+    draft.answeredBy(stepId, answer.resolved.selection)
+    const calls = answer.parts.filter((part) => part.type === 'tool-call')
     if (calls.length > 0) {
-      scope.stream?.reset('tools')
-      draft.memory.append(namespace, message('assistant', parts, turn.number))
-      const transition = await runCalls(run, calls, tools, namespace, stepId)
+      control.stream?.reset('tools')
+      memory.append(namespace, message('assistant', answer.parts, turn.number))
+      const transition = await runCalls(control, draft, turn, calls, tools, namespace)
       if (transition !== undefined) return { transition }
       continue
     }
-    const said = parts.flatMap((part) => (part.type === 'text' ? spoken(part) : []))
-    const text = textOf(said)
-    let value: unknown = text
-    let problem: string | undefined
-    if (step.output !== undefined) {
-      const read = await readOutput(step.output, text, stepId)
-      scope.check()
-      if ('value' in read) value = read.value
-      else problem = read.problem
+    const said = spokenParts(answer)
+    const outcome = await takeAnswer(control, draft, turn, step, said, namespace)
+    if (!('reason' in outcome)) return outcome
+    if (outcome.reason === 'output' && repairs++ >= step.maxRepairs) {
+      const detail = `Its answer does not have the form of output of step '${stepId}': ${outcome.problem}.`
+      const error = modelError(answer.resolved, detail)
+      return { transition: await recoverFromModel(control, draft, turn, step, error) }
     }
-    let feedback: string
-    if (problem === undefined) {
-      const reply = step.onReply(value as string, turn)
-      const answer = typeof reply === 'string' ? reply : await reply
-      scope.check()
-      if (typeof answer === 'string') {
-        // What was sent is what is remembered.
-        draft.memory.append(namespace, textMessage('assistant', answer, turn.number))
-        return { text: answer }
-      }
-      if (!Transition.isInstance(answer)) {
-        throw flowCodeError(`onReply of step '${stepId}' must return a text, retry(...) or a transition.`)
-      }
-      draft.memory.append(namespace, message('assistant', said, turn.number))
-      if (!returnsToModel(answer)) return { transition: answer }
-      feedback = retryReason(answer, stepId)
-    } else {
-      if (repairs++ >= step.maxRepairs) {
-        const detail = `Its answer does not have the form of output of step '${stepId}': ${problem}.`
-        return { transition: await recover(run, step, stepId, modelError(resolved, detail)) }
-      }
-      draft.memory.append(namespace, message('assistant', said, turn.number))
-      feedback = `Your answer does not have the required form: ${problem}. Answer again, with JSON of that form and nothing else.`
-    }
-    scope.stream?.reset('repair')
-    draft.memory.append(namespace, textMessage('user', feedback, turn.number))
-    const { provider, name } = resolved.selection
-    const reason = problem === undefined ? 'reply' : 'output'
-    scope.emit('model:retry', { step: stepId, provider, model: name, callNumber: run.modelCalls, reason, delayMs: 0 })
+    memory.append(namespace, message('assistant', said, turn.number))
+    memory.append(namespace, textMessage('user', feedbackOf(outcome), turn.number))
+    reportRetry(control, draft, answer.resolved, outcome.reason)
   }
 }
 
-/**
- * Asks the step, then the flow, what becomes of a turn whose model did not answer.
- *
- * @throws The error, where neither says.
- */
-async function recover(run: StepRun, step: Step, stepId: string, error: unknown): Promise<Transition> {
-  const { turn, scope, flow } = run
-  scope.check()
-  if (!FlowError.isInstance(error)) throw error
-  let hook: 'onModelError' | 'onModelBlocked'
-  let details: unknown = error
-  if (error.code === 'MODEL_BLOCKED') {
-    hook = 'onModelBlocked'
-    const { provider, model } = error as ModelBlockedError
-    details = { provider, model, step: stepId, error }
-  } else if (error.code === 'MODEL_ERROR' || error.code === 'BUDGET_EXCEEDED') hook = 'onModelError'
-  else throw error
-  for (const asked of [step, flow]) {
-    const returned: unknown = await asked[hook](details as never, turn)
-    scope.check()
-    if (Transition.isInstance(returned)) return returned
-    if (returned !== undefined) {
-      const whose = asked === step ? `step '${stepId}'` : `flow '${scope.flowName}'`
-      throw flowCodeError(`${hook} of ${whose} must return nothing or a transition.`)
-    }
-  }
-  throw error
-}
-
-/** A text without what its provider wants back: after an answer, nothing goes on from it. */
-function spoken(part: TextPart): TextPart {
-  return part.providerData === undefined ? part : Object.freeze({ type: 'text', text: part.text })
-}
-
-function retryReason(answer: Transition, stepId: string): string {
-  const { feedback } = answer.fields
-  if (feedback !== undefined) return feedback
-  throw flowCodeError(`onReply of step '${stepId}' returned stay() without a text.`)
-}
-
-const noTools: ReadonlyMap<string, Tool> = new Map()
-
-function byName(offered: readonly Tool[], stepId: string): ReadonlyMap<string, Tool> {
-  if (offered.length === 0) return noTools
+/** The tools of the flow and the step, by name. */
+async function toolsOf(control: TurnControl, draft: TurnDraft, turn: TurnView, step: Step): Promise<Tools> {
+  const ofFlow = await draft.flow.tools(turn)
+  const ofStep = await step.tools(turn)
+  control.check()
+  if (ofFlow.length === 0 && ofStep.length === 0) return noTools
   const tools = new Map<string, Tool>()
-  for (const tool of offered) {
-    if (tools.has(tool.name)) throw flowCodeError(`Step '${stepId}' offers two tools with the name '${tool.name}'.`)
+  for (const tool of [...ofFlow, ...ofStep]) {
+    if (tools.has(tool.name)) {
+      throw flowCodeError(`Step '${draft.stepId}' offers two tools with the name '${tool.name}'.`)
+    }
     tools.set(tool.name, tool)
   }
   return tools
 }
 
-async function runCalls(
-  run: StepRun,
-  calls: readonly ToolCallPart[],
-  tools: ReadonlyMap<string, Tool>,
+function definitionsOf(tools: Tools): readonly ToolDefinition[] {
+  return Array.from(tools.values(), ({ name, description, inputSchema }) => ({ name, description, inputSchema }))
+}
+
+/** The system prompt of a call; `undefined` where it is empty. */
+async function systemPrompt(
+  control: TurnControl,
+  draft: TurnDraft,
+  turn: TurnView,
+  step: Step,
+): Promise<string | undefined> {
+  const prompt: unknown = await step.prompt(turn)
+  control.check()
+  if (typeof prompt !== 'string') throw flowCodeError(`prompt of step '${draft.stepId}' must return a string.`)
+  const { addedPrompt } = draft
+  if (addedPrompt === undefined || addedPrompt === '') return prompt === '' ? undefined : prompt
+  return prompt === '' ? addedPrompt : `${prompt}\n\n${addedPrompt}`
+}
+
+/** The texts of an answer. What its provider wants to read again is left out: nothing follows an answer. */
+function spokenParts({ parts }: ModelAnswer): readonly TextPart[] {
+  const texts = parts.filter((part) => part.type === 'text')
+  return texts.map((part) =>
+    part.providerData === undefined ? part : Object.freeze({ type: 'text', text: part.text }),
+  )
+}
+
+/** Reads an answer without tool calls, and has the step's `onReply` decide about it. */
+async function takeAnswer(
+  control: TurnControl,
+  draft: TurnDraft,
+  turn: TurnView,
+  step: Step,
+  said: readonly TextPart[],
   namespace: string,
-  stepId: string,
+): Promise<ModelStepOutcome | Rejection> {
+  const { memory, stepId } = draft
+  let value: unknown = textOf(said)
+  if (step.output !== undefined) {
+    const read = await readOutput(step.output, value as string, stepId)
+    control.check()
+    if ('problem' in read) return { reason: 'output', problem: read.problem }
+    value = read.value
+  }
+  const reply: unknown = await step.onReply(value as string, turn)
+  control.check()
+  if (typeof reply === 'string') {
+    // Memory has the text that was sent.
+    memory.append(namespace, textMessage('assistant', reply, turn.number))
+    return { text: reply }
+  }
+  if (!Transition.isInstance(reply)) {
+    throw flowCodeError(`onReply of step '${stepId}' must return a text, retry(...) or a transition.`)
+  }
+  if (returnsToModel(reply)) return { reason: 'reply', problem: retryReason(reply, stepId) }
+  memory.append(namespace, message('assistant', said, turn.number))
+  return { transition: reply }
+}
+
+function retryReason({ fields }: Transition, stepId: string): string {
+  if (fields.feedback !== undefined) return fields.feedback
+  throw flowCodeError(`onReply of step '${stepId}' returned stay() without a text.`)
+}
+
+function feedbackOf({ reason, problem }: Rejection): string {
+  if (reason === 'reply') return problem
+  return `Your answer does not have the required form: ${problem}. Answer again, with JSON of that form and nothing else.`
+}
+
+function reportRetry(
+  control: TurnControl,
+  draft: TurnDraft,
+  { selection }: ResolvedModel,
+  reason: Rejection['reason'],
+): void {
+  control.stream?.reset('repair')
+  if (!control.hasListeners('model:retry')) return
+  const { stepId: step, modelCalls: callNumber } = draft
+  const { provider, name: model } = selection
+  control.emit('model:retry', { step, provider, model, callNumber, reason, delayMs: 0 })
+}
+
+/** Runs the calls of an answer in their order. After a transition the others are not run. */
+async function runCalls(
+  control: TurnControl,
+  draft: TurnDraft,
+  turn: TurnView,
+  calls: readonly ToolCallPart[],
+  tools: Tools,
+  namespace: string,
 ): Promise<Transition | undefined> {
-  const { draft, turn, scope } = run
   let transition: Transition | undefined
   for (const call of calls) {
     if (transition !== undefined) {
@@ -179,23 +199,11 @@ async function runCalls(
       draft.memory.append(namespace, message('tool', [skipped], turn.number))
       continue
     }
-    // A reader that is slow holds tools back, as it does text.
-    const room = scope.stream?.room()
-    if (room !== undefined) await room
-    const outcome = await runTool(call, tools, turn, scope, stepId)
+    // A slow reader of the stream delays tools, as it delays text.
+    await control.stream?.room()
+    const outcome = await runTool(control, draft, turn, call, tools)
     draft.memory.append(namespace, message('tool', [outcome.result], turn.number))
     transition = outcome.transition
   }
   return transition
-}
-
-function definitionsOf(tools: ReadonlyMap<string, Tool>): readonly ToolDefinition[] {
-  const definitions: ToolDefinition[] = []
-  for (const { name, description, inputSchema } of tools.values()) definitions.push({ name, description, inputSchema })
-  return definitions
-}
-
-/** The system prompt of a call; none where it is empty. */
-function joinPrompts(prompt: string, extra: string | undefined): string | undefined {
-  return [prompt, extra ?? ''].filter((part) => part !== '').join('\n\n') || undefined
 }

@@ -142,7 +142,7 @@ describe('withMessage', () => {
     expect((await conversation.document()).history).toMatchObject([{ message: 'Hi', reply: 'other words' }])
   })
 
-  test('is what the model of the destination hears', async () => {
+  test('is what the model of the destination receives', async () => {
     class Talk extends Step {
       static override readonly id = 'Talk'
     }
@@ -159,7 +159,7 @@ describe('withMessage', () => {
     ])
   })
 
-  test('is what the model of the destination hears, also where it shares the memory of the step before', async () => {
+  test('is what the model of the destination receives, also where it shares the memory of the step before', async () => {
     class Triage extends Step {
       static override readonly id = 'Triage'
       override readonly memory = 'shared'
@@ -179,7 +179,7 @@ describe('withMessage', () => {
     expect(lines(conversation.model.requests[1]?.messages)).toContain('user: Please summarise.')
   })
 
-  test("does not make a shared memory hear the user's own message twice", async () => {
+  test("does not store the user's own message twice in a shared memory", async () => {
     const sharing = (id: string, next: Transition | undefined): StepConstructor =>
       class extends Step {
         static override readonly id: string = id

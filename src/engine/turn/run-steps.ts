@@ -1,110 +1,83 @@
 /**
- * From the current step to the end of the turn: runs steps, applies transitions, and stops at the first one that
- * answers. It changes the draft and nothing else.
+ * From the current step to the end of the turn: runs steps and applies transitions, until there is a reply. It changes the
+ * draft and nothing else.
  */
 import { flowCodeError } from '../../errors/engine-errors.js'
-import type { Awaitable } from '../../flow/base-step.js'
 import { namespaceOf, textMessage } from '../../flow/conversation-memory.js'
 import { EndStep } from '../../flow/end-step.js'
-import type { Flow } from '../../flow/flow.js'
 import { LogicStep } from '../../flow/logic-step.js'
 import { Step } from '../../flow/step.js'
 import { checkBase64, reply as replyTransition, Transition } from '../../flow/transition.js'
-import type { ResolvedModel } from '../../model/model-registry.js'
 import { limitExceeded } from '../engine-limits.js'
-import type { BudgetCheck } from '../model-call/budget-check.js'
-import type { FlowSteps } from './collect-steps.js'
-import { plain, type TurnReply } from './run-envelope.js'
+import type { TurnInput } from '../input/check-input.js'
 import { runModelStep } from './run-model-step.js'
-import type { TurnScope } from './turn-control.js'
+import type { TurnControl } from './turn-control.js'
 import type { TurnDraft } from './turn-draft.js'
-import type { ActiveTurn } from './turn-view.js'
+import { TurnView } from './turn-view.js'
 
-/** What {@link runSteps} works on, and what its pieces share. */
-export interface StepRun {
-  readonly scope: TurnScope
-  readonly draft: TurnDraft
-  readonly flow: Flow
-  readonly steps: FlowSteps
-  readonly turn: ActiveTurn
-  /** What the user said, before any `withMessage`. */
-  readonly userMessage: string
-  /** The model of a model step, and those that stand in for it. */
-  readonly modelsOf: (stepId: string) => readonly ResolvedModel[]
-  /** `undefined` where nothing is budgeted. */
-  readonly budget: BudgetCheck | undefined
-  /** Model calls of this turn so far. */
-  modelCalls: number
-}
-
-/** A reply that was decided on, and the step whose code did. */
-interface Answer {
-  readonly text: string
-  readonly from: string
-  /** Whether a model said it, and memory has it already. */
-  readonly remembered: boolean
-}
-
-/** What is settled so far of a turn under way. */
-class Progress {
-  answer: Answer | undefined
-  transitions = 0
-  extraPrompt: string | undefined
-}
-
-/** Runs the turn; the draft holds the rest of its outcome. */
-export async function runSteps(run: StepRun): Promise<{ readonly reply: TurnReply; readonly completed: boolean }> {
-  const { draft, steps, scope, turn } = run
-  const progress = new Progress()
-  if (draft.currentStep === null) await enter(run, progress, steps.initial, undefined)
+/** Runs steps until the draft has its reply. */
+export async function runSteps(control: TurnControl, input: TurnInput, draft: TurnDraft): Promise<void> {
+  const turn = new TurnView(control, input, draft)
+  if (draft.currentStep === null) await move(control, draft, turn, draft.steps.initial)
   else {
-    const returned: unknown = steps.require(draft.currentStep).onRestore(turn)
-    if (returned !== undefined) await refuseTransition(returned, 'onRestore', draft.currentStep)
+    const returned: unknown = await draft.steps.require(draft.currentStep).onRestore(turn)
+    refuseTransition(returned, 'onRestore', draft.currentStep)
   }
-  scope.check()
-  while (progress.answer === undefined) {
-    const stepId = draft.currentStep as string
-    const step = steps.require(stepId)
-    if (step instanceof EndStep) progress.answer = await closing(run, step, stepId)
-    else if (step instanceof LogicStep) await apply(run, progress, await runLogicStep(run, step, stepId), stepId, 'run')
-    else if (step instanceof Step) {
-      const outcome = await runModelStep(run, step, stepId, progress.extraPrompt)
-      if ('transition' in outcome) {
-        const applying = apply(run, progress, outcome.transition, stepId, 'onModelError or onModelBlocked')
-        if (applying !== undefined) await applying
-      } else progress.answer = { text: outcome.text, from: stepId, remembered: true }
+  control.check()
+  while (draft.answer === undefined) {
+    const { stepId } = draft
+    const step = draft.steps.require(stepId)
+    if (step instanceof EndStep) await runEndStep(control, draft, turn, step)
+    else if (step instanceof LogicStep) {
+      const transition = await runLogicStep(control, draft, turn, step)
+      const target = applyTransition(draft, transition, stepId, 'run')
+      if (target !== undefined) await move(control, draft, turn, target, transition)
+    } else if (step instanceof Step) {
+      const outcome = await runModelStep(control, draft, turn, step)
+      if ('text' in outcome) draft.answer = { text: outcome.text, from: stepId, remembered: true }
+      else {
+        const target = applyTransition(draft, outcome.transition, stepId, 'onModelError or onModelBlocked')
+        if (target !== undefined) await move(control, draft, turn, target, outcome.transition)
+      }
     }
   }
-  const stepId = draft.currentStep as string
-  const reply = { text: progress.answer.text, contentType: draft.contentType ?? plain, encoding: draft.encoding }
-  if (reply.encoding === 'base64') checkBase64(reply.text)
-  remember(run, progress.answer, reply)
-  return { reply, completed: steps.require(stepId) instanceof EndStep }
+  if (draft.encoding === 'base64') checkBase64(draft.answer.text)
+  remember(draft, turn)
 }
 
-async function runLogicStep(run: StepRun, step: LogicStep, stepId: string): Promise<Transition> {
-  const returned: unknown = await step.run(run.turn)
-  run.scope.check()
+async function runEndStep(control: TurnControl, draft: TurnDraft, turn: TurnView, step: EndStep): Promise<void> {
+  const content: unknown = await step.message(turn)
+  control.check()
+  const text = typeof content === 'string' ? content : replyTransition(content as object).fields.reply
+  draft.answer = { text: text ?? '', from: draft.stepId, remembered: false }
+}
+
+async function runLogicStep(
+  control: TurnControl,
+  draft: TurnDraft,
+  turn: TurnView,
+  step: LogicStep,
+): Promise<Transition> {
+  const returned: unknown = await step.run(turn)
+  control.check()
   if (Transition.isInstance(returned)) return returned
   throw flowCodeError(
-    `Step '${stepId}' returned ${returned === undefined ? 'nothing' : 'no transition'} from run(). Return go(...), reply(...), stay(...) or finish(...).`,
+    `Step '${draft.stepId}' returned ${returned === undefined ? 'nothing' : 'no transition'} from run(). Return go(...), reply(...), stay(...) or finish(...).`,
   )
 }
 
-async function closing(run: StepRun, step: EndStep, stepId: string): Promise<Answer> {
-  const content: unknown = await step.message(run.turn)
-  run.scope.check()
-  const text = typeof content === 'string' ? content : replyTransition(content as object).fields.reply
-  return { text: text ?? '', from: stepId, remembered: false }
-}
-
-/** Applies a transition, and those that `onEnter` returns after it. */
-function apply(run: StepRun, progress: Progress, transition: Transition, from: string, place: string): Awaitable<void> {
-  const { draft, steps } = run
-  const { kind, reply, feedback, contentType, encoding } = transition.fields
+/**
+ * Takes over the reply of a transition.
+ *
+ * @param from - The step that returned it.
+ * @param place - Where it was returned, for error messages.
+ * @returns The step to move to; `undefined` where the conversation remains in its step.
+ */
+function applyTransition(draft: TurnDraft, { fields }: Transition, from: string, place: string): string | undefined {
+  const { kind, reply, feedback, contentType, encoding, target } = fields
   if (kind === 'go' || kind === 'finish') {
-    if (reply !== undefined) progress.answer = { text: reply, from, remembered: false }
-    return enter(run, progress, kind === 'finish' ? steps.end : steps.idOf(transition.fields.target ?? ''), transition)
+    if (reply !== undefined) draft.answer = { text: reply, from, remembered: false }
+    return kind === 'finish' ? draft.steps.end : draft.steps.idOf(target ?? '')
   }
   if (kind === 'retry') {
     throw flowCodeError(
@@ -119,88 +92,98 @@ function apply(run: StepRun, progress: Progress, transition: Transition, from: s
     draft.contentType = contentType
     draft.encoding = encoding
   }
-  progress.answer = { text, from, remembered: false }
+  draft.answer = { text, from, remembered: false }
+  return undefined
 }
 
-/** Leaves the current step, if there is one, and enters another. `transition` is undefined at the session's start. */
-function enter(run: StepRun, progress: Progress, stepId: string, transition: Transition | undefined): Awaitable<void> {
-  const { draft, steps, scope, turn } = run
-  const { limits } = scope.parts
-  const left = draft.currentStep
-  if (left === null) return arrive(run, progress, stepId, transition)
-  if (transition?.fields.kind === 'go' && ++progress.transitions > limits.maxTransitionsPerTurn) {
-    throw limitExceeded(
-      limits,
-      'maxTransitionsPerTurn',
-      `The number of moves in one turn (the last one from '${left}' to '${stepId}')`,
-    )
+/**
+ * Leaves the current step, if there is one, enters another, and applies what its `onEnter` returns.
+ *
+ * @param transition - What led there. Default: the session begins.
+ */
+async function move(
+  control: TurnControl,
+  draft: TurnDraft,
+  turn: TurnView,
+  to: string,
+  transition?: Transition,
+): Promise<void> {
+  const from = draft.currentStep
+  if (from !== null) {
+    if (transition?.fields.kind === 'go') countMove(control, draft, from, to)
+    const returned: unknown = draft.steps.require(from).onExit(turn)
+    // Most hooks are not overridden and return nothing: there is nothing to wait for.
+    if (returned !== undefined) refuseTransition(await returned, 'onExit', from)
+    control.check()
+    control.emit('step:exit', { step: from })
   }
-  const goOn = (): Awaitable<void> => {
-    scope.check()
-    scope.emit('step:exit', { step: left })
-    return arrive(run, progress, stepId, transition)
-  }
-  const returned: unknown = steps.require(left).onExit(turn)
-  return returned === undefined ? goOn() : refuseTransition(returned, 'onExit', left).then(goOn)
+  if (draft.answer === undefined) control.stream?.reset('step')
+  draft.enter(to, transition?.fields)
+  turn.enter(transition?.fields.message)
+  control.emit('step:enter', { step: to })
+  control.stream?.send({ type: 'step', step: to })
+  const entered: unknown = draft.steps.require(to).onEnter(turn)
+  const next: unknown = entered === undefined ? undefined : await entered
+  control.check()
+  if (next !== undefined) await applyEntered(control, draft, turn, to, next)
 }
 
-/** Makes a step the current one, and does what its `onEnter` says. */
-function arrive(run: StepRun, progress: Progress, stepId: string, transition: Transition | undefined): Awaitable<void> {
-  const { draft, steps, scope, turn } = run
-  if (progress.answer === undefined) scope.stream?.reset('step')
-  const fields = transition?.fields
-  draft.contentType = fields?.contentType
-  draft.encoding = fields?.encoding
-  draft.enter(stepId, fields?.state)
-  turn.entered = true
-  turn.message = fields?.message ?? run.userMessage
-  progress.extraPrompt = fields?.prompt
-  scope.emit('step:enter', { step: stepId })
-  scope.stream?.tell({ type: 'step', step: stepId })
-  const entered: unknown = steps.require(stepId).onEnter(turn)
-  if (entered !== undefined) return applyEntered(run, progress, entered, stepId)
-  scope.check()
+function countMove({ engine }: TurnControl, draft: TurnDraft, from: string, to: string): void {
+  if (++draft.moves <= engine.limits.maxTransitionsPerTurn) return
+  const problem = `The number of moves in one turn (the last one from '${from}' to '${to}')`
+  throw limitExceeded(engine.limits, 'maxTransitionsPerTurn', problem)
 }
 
-async function applyEntered(run: StepRun, progress: Progress, entered: unknown, stepId: string): Promise<void> {
-  const returned = await entered
-  run.scope.check()
-  if (returned === undefined) return
+/** Applies what `onEnter` of a step returned. */
+async function applyEntered(
+  control: TurnControl,
+  draft: TurnDraft,
+  turn: TurnView,
+  stepId: string,
+  returned: unknown,
+): Promise<void> {
   if (!Transition.isInstance(returned)) {
     throw flowCodeError(`onEnter of step '${stepId}' must return nothing or a transition.`)
   }
-  if (!(run.steps.require(stepId) instanceof EndStep)) return apply(run, progress, returned, stepId, 'onEnter')
-  const { kind, reply, contentType, encoding } = returned.fields
-  if (kind === 'go') {
-    throw flowCodeError(`onEnter of end step '${stepId}' returned go(...); the session has ended.`)
+  const { kind } = returned.fields
+  if (draft.steps.require(stepId) instanceof EndStep) {
+    if (kind === 'go') {
+      throw flowCodeError(`onEnter of end step '${stepId}' returned go(...); the session has ended.`)
+    }
+    if (kind === 'finish') return finishInEndStep(draft, stepId, returned)
   }
-  if (kind !== 'finish') return apply(run, progress, returned, stepId, 'onEnter')
-  // An end step is where finish leads: its content is the closing reply, and there is no further move.
-  if (reply !== undefined) progress.answer = { text: reply, from: stepId, remembered: false }
-  if (contentType !== undefined) {
-    run.draft.contentType = contentType
-    run.draft.encoding = encoding
+  const target = applyTransition(draft, returned, stepId, 'onEnter')
+  if (target !== undefined) await move(control, draft, turn, target, returned)
+}
+
+/** An end step is where `finish` leads: what it says is the closing reply, and there is no further move. */
+function finishInEndStep(draft: TurnDraft, stepId: string, { fields }: Transition): void {
+  if (fields.reply !== undefined) draft.answer = { text: fields.reply, from: stepId, remembered: false }
+  if (fields.contentType !== undefined) {
+    draft.contentType = fields.contentType
+    draft.encoding = fields.encoding
   }
 }
 
-async function refuseTransition(returned: unknown, hook: string, stepId: string): Promise<void> {
-  if ((await returned) === undefined) return
+function refuseTransition(returned: unknown, hook: string, stepId: string): void {
+  if (returned === undefined) return
   throw flowCodeError(`${hook} of step '${stepId}' returned a value; it may not return a transition.`)
 }
 
-/** Keeps a reply that no model made in the memory of the model step it belongs to, so that its model knows of it. */
-function remember(run: StepRun, answer: Answer, reply: TurnReply): void {
-  if (answer.remembered) return
-  const { draft, steps, turn } = run
-  const stepId = steps.get(draft.currentStep as string) instanceof Step ? (draft.currentStep as string) : answer.from
-  if (!(steps.get(stepId) instanceof Step)) return
-  const namespace = namespaceOf(steps.require(stepId) as Step, stepId)
-  // Bytes say nothing to a model.
+/** Puts a reply that no model made into the memory of the model step that it belongs to, so that its model knows it. */
+function remember(draft: TurnDraft, turn: TurnView): void {
+  const { answer, steps, memory, reply } = draft
+  if (answer === undefined || answer.remembered) return
+  const stepId = steps.require(draft.stepId) instanceof Step ? draft.stepId : answer.from
+  const step = steps.get(stepId)
+  if (!(step instanceof Step)) return
+  const namespace = namespaceOf(step, stepId)
+  // A model cannot read bytes in base64.
   const text = reply.encoding === undefined ? reply.text : `[${reply.contentType}]`
-  draft.memory.appendUserMessage(namespace, turn.message, turn.number, turn.attachments)
-  // What the model said word for word, and a transition then sent, is there already.
-  const said = draft.memory.last(namespace)
-  const part = said?.parts[0]
-  if (said?.role === 'assistant' && said.parts.length === 1 && part?.type === 'text' && part.text === text) return
-  draft.memory.append(namespace, textMessage('assistant', text, turn.number))
+  memory.appendUserMessage(namespace, turn.message, turn.number, turn.attachments)
+  // Where a transition sent the very text that the model had said, it is in memory already.
+  const last = memory.last(namespace)
+  const part = last?.parts[0]
+  if (last?.role === 'assistant' && last.parts.length === 1 && part?.type === 'text' && part.text === text) return
+  memory.append(namespace, textMessage('assistant', text, turn.number))
 }

@@ -36,7 +36,7 @@ function calling(
   })
 }
 
-/** What the model was told the calls came to. */
+/** The results of the calls, as the model reads them. */
 async function resultsOf(conversation: Conversation): Promise<string[]> {
   const { memory } = (await conversation.document()).flow
   return lines(memory.Desk?.messages).filter((line) => line.startsWith('tool: '))
@@ -301,7 +301,7 @@ describe('the calls of one answer', () => {
 })
 
 describe('a tool that throws', () => {
-  test('a ToolError tells the model, and the turn goes on', async () => {
+  test('a ToolError is returned to the model, and the turn goes on', async () => {
     await using conversation = calling(
       [
         act(() => {
@@ -355,7 +355,7 @@ describe('a tool that throws', () => {
 })
 
 describe('the time of a tool', () => {
-  test('is bounded by toolTimeoutMs: the turn fails, and the call is told to stop', async () => {
+  test('is bounded by toolTimeoutMs: the turn fails, and the signal of the call fires', async () => {
     const clock = new VirtualClock()
     let signal: AbortSignal | undefined
     const hanging = act((_args, _turn, call) => {

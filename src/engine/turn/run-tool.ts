@@ -1,8 +1,7 @@
 /**
- * One tool call: found, its arguments validated, run within its time. What the model did wrong goes back to the model;
- * what the tool did wrong fails the turn.
+ * One tool call: the tool is found, its arguments are validated, and it runs within its time. A mistake of the model is
+ * returned to the model; a failure of the tool fails the turn.
  */
-import { setDeadline } from '../../config/clock.js'
 import { ToolExecutionError } from '../../errors/engine-errors.js'
 import { FlowError } from '../../errors/flow-error.js'
 import { type Tool, type ToolCall, ToolError } from '../../flow/tool.js'
@@ -13,15 +12,16 @@ import { issueText } from '../../model/schema-issues.js'
 import { copyJson, deepFreeze, type JsonError, type JsonValue } from '../../util/json.js'
 import { depthExceeded, limitExceeded } from '../engine-limits.js'
 import { thrownText } from '../error-text.js'
-import type { TurnScope } from './turn-control.js'
+import type { TurnControl } from './turn-control.js'
+import type { TurnDraft } from './turn-draft.js'
 
-/** What a call came to: a result for the model, and a transition where the tool moved the conversation. */
+/** The outcome of a call: a result for the model, and a transition where the tool moved the conversation. */
 export interface ToolOutcome {
   readonly result: ToolResultPart
   readonly transition?: Transition
 }
 
-/** The result of a tool that has nothing to say. */
+/** The result of a tool that returns nothing. */
 const done = 'Done.'
 
 /** A frozen result part. */
@@ -32,55 +32,59 @@ export function toolResult(call: ToolCallPart, output: JsonValue, isError = fals
 
 /** Runs one call. */
 export async function runTool(
+  control: TurnControl,
+  draft: TurnDraft,
+  turn: Turn,
   call: ToolCallPart,
   tools: ReadonlyMap<string, Tool>,
-  turn: Turn,
-  scope: TurnScope,
-  step: string,
 ): Promise<ToolOutcome> {
   const tool = tools.get(call.toolName)
   if (tool === undefined) {
     const known = [...tools.keys()].join(', ') || 'none'
     return { result: toolResult(call, `There is no tool '${call.toolName}'. Tools: ${known}.`, true) }
   }
-  const startedAt = scope.parts.clock.now()
+  const startedAt = control.engine.clock.now()
   const { toolCallId } = call
-  const names = { step, tool: tool.name, toolCallId }
-
-  scope.emit('tool:start', names)
-  scope.stream?.tell({ type: 'tool-start', tool: tool.name, toolCallId })
+  const names = { step: draft.stepId, tool: tool.name, toolCallId }
+  control.emit('tool:start', names)
+  control.stream?.send({ type: 'tool-start', tool: tool.name, toolCallId })
   let success = false
   try {
-    const outcome = await validateAndExecute(tool, call, turn, scope)
+    const outcome = await validateAndExecute(tool, call, turn, control)
     success = outcome.result.isError !== true
     return outcome
   } finally {
-    scope.emit('tool:end', { ...names, durationMs: scope.parts.clock.now() - startedAt, success })
-    scope.stream?.tell({ type: 'tool-end', tool: tool.name, toolCallId, success })
+    control.emit('tool:end', { ...names, durationMs: control.engine.clock.now() - startedAt, success })
+    control.stream?.send({ type: 'tool-end', tool: tool.name, toolCallId, success })
   }
 }
 
-async function validateAndExecute(tool: Tool, call: ToolCallPart, turn: Turn, scope: TurnScope): Promise<ToolOutcome> {
+async function validateAndExecute(
+  tool: Tool,
+  call: ToolCallPart,
+  turn: Turn,
+  control: TurnControl,
+): Promise<ToolOutcome> {
   let args: unknown = call.input
   let returned: unknown
-  scope.check()
+  control.check()
   try {
     if (tool.input !== undefined) {
       const validated = await tool.input['~standard'].validate(args)
-      scope.check()
+      control.check()
       if (validated.issues !== undefined) {
         return { result: toolResult(call, `Invalid arguments: ${issueText(validated.issues)}`, true) }
       }
       args = validated.value
     }
-    returned = await withinTime(tool, call, scope, (toolCall) => tool.execute(args, turn, toolCall))
+    returned = await withinTime(tool, call, control, (toolCall) => tool.execute(args, turn, toolCall))
   } catch (thrown) {
-    scope.check()
+    control.check()
     if (ToolError.isInstance(thrown)) return { result: toolResult(call, thrown.message, true) }
     throw asToolError(tool, thrown)
   }
-  scope.check()
-  if (!Transition.isInstance(returned)) return { result: toolResult(call, resultOf(tool, returned, scope)) }
+  control.check()
+  if (!Transition.isInstance(returned)) return { result: toolResult(call, resultOf(tool, returned, control)) }
   const result = toolResult(call, returned.fields.feedback ?? done)
   return returnsToModel(returned) ? { result } : { result, transition: returned }
 }
@@ -90,27 +94,27 @@ function asToolError(tool: Tool, thrown: unknown): FlowError {
   return new ToolExecutionError({ tool: tool.name, message: thrownText(thrown), cause: thrown })
 }
 
-function resultOf(tool: Tool, returned: unknown, scope: TurnScope): JsonValue {
+function resultOf(tool: Tool, returned: unknown, control: TurnControl): JsonValue {
   if (returned === undefined) return done
   const { name } = tool
-  const { limits } = scope.parts
+  const { limits } = control.engine
   const refuse = (problem: string, cause: JsonError): Error =>
     depthExceeded(limits, cause, ` of tool '${name}'`) ??
     new ToolExecutionError({ tool: name, message: `Tool '${name}' returned what cannot be stored: ${problem}.`, cause })
   return deepFreeze(copyJson(returned, 'result', limits.maxJsonDepth, refuse))
 }
 
-/** Runs `execute` under `toolTimeoutMs`. A tool that comes back later is not listened to. */
+/** Runs `execute` under `toolTimeoutMs`. A result that comes later is ignored. */
 function withinTime(
   tool: Tool,
   call: ToolCallPart,
-  scope: TurnScope,
+  control: TurnControl,
   execute: (toolCall: ToolCall) => unknown,
 ): Promise<unknown> {
-  const { clock, limits } = scope.parts
+  const { deadlines, limits } = control.engine
   return new Promise((resolve, reject) => {
     let controller: AbortController | undefined
-    const stopDeadline = setDeadline(clock, limits.toolTimeoutMs, () => {
+    const deadline = deadlines.set(limits.toolTimeoutMs, () => {
       const error = limitExceeded(limits, 'toolTimeoutMs', `The time of tool '${tool.name}'`)
       controller?.abort(error)
       reject(error)
@@ -120,16 +124,16 @@ function withinTime(
       name: tool.name,
       get signal() {
         controller ??= new AbortController()
-        return AbortSignal.any([scope.signal, controller.signal])
+        return AbortSignal.any([control.signal, controller.signal])
       },
     }
-    scope.pending = stopDeadline
+    control.pending = () => deadline?.cancel()
     const settle = async (): Promise<unknown> => execute(toolCall)
     settle()
       .then(resolve, reject)
       .finally(() => {
-        scope.pending = undefined
-        stopDeadline()
+        control.pending = undefined
+        deadline?.cancel()
       })
   })
 }

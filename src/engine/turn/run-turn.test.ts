@@ -4,7 +4,7 @@ import { type Flow, type FlowConstructor, MemorySessionStore, reply } from '../.
 
 afterEach(expectNothingLeft)
 
-/** A flow that writes down what happens to it, beside what the store is asked. */
+/** A flow that writes down what happens to it, together with the calls of the store. */
 function journalled(isBatch: boolean) {
   const journal: string[] = []
   const note = (entry: string) => (): void => void journal.push(entry)
@@ -67,7 +67,7 @@ describe('a store that evicts', () => {
     })
     made.store.hold = (sessionId) => {
       journal.push(`hold ${sessionId === '' ? 'nothing' : 'it'}`)
-      return () => journal.push('let go')
+      return () => journal.push('release')
     }
     return { ...made, journal }
   }
@@ -77,9 +77,9 @@ describe('a store that evicts', () => {
     const sessionId = await start('Talk')
     journal.length = 0
     await engine.run({ flowName: 'Talk', userMessage: 'hello', sessionId })
-    expect(journal).toEqual(['hold it', 'let go'])
+    expect(journal).toEqual(['hold it', 'release'])
     await engine.run({ flowName: 'Talk', userMessage: 'fail', sessionId })
-    expect(journal).toEqual(['hold it', 'let go', 'hold it', 'let go'])
+    expect(journal).toEqual(['hold it', 'release', 'hold it', 'release'])
     await engine.run({ flowName: 'Nobody', userMessage: 'hello', sessionId })
     expect(journal).toHaveLength(6)
   })
@@ -113,7 +113,7 @@ describe('a store that evicts', () => {
     expect(await stored(session)).toBe(before)
   })
 
-  test('letting go that throws does not change the reply', async () => {
+  test('a release that throws does not change the reply', async () => {
     const { engine, store, start, document } = harness({ flows: [flowOf('Talk')] })
     const session = await start('Talk')
     store.hold = () => () => {
@@ -126,7 +126,7 @@ describe('a store that evicts', () => {
 })
 
 describe('what a turn writes', () => {
-  test('is what it added, beside a head that does not grow: the store is told how much', async () => {
+  test('is what it added, and a head that does not grow: the hint says how much', async () => {
     const hints: unknown[] = []
     const { engine, store, start } = harness({ flows: [flowOf('Talk', undefined, { isBatch: () => true })] })
     const save = store.save.bind(store)

@@ -1,143 +1,105 @@
 /**
- * One turn, from the lock to the reply: prepare, run, commit once. The flow's part can be given up at any moment; the
- * commit cannot, and no reply leaves before it.
+ * One turn, from the lock to the reply: the flow runs, then the session is committed once. The flow's part can be aborted
+ * at any moment. The commit cannot, and no reply is returned before it.
  */
-import { setDeadline } from '../../config/clock.js'
-import { TurnAbortedError } from '../../errors/engine-errors.js'
+import { FlowNotFoundError } from '../../errors/engine-errors.js'
 import { BaseStep } from '../../flow/base-step.js'
+import { Flow } from '../../flow/flow.js'
+import { checkBudgets } from '../../model/model-budget.js'
 import { nextRevision } from '../../session/revision.js'
-import type { SessionDocument } from '../../session/session-document.js'
 import { isoTime } from '../../util/iso-time.js'
-import { onAbort } from '../../util/on-abort.js'
+import { compactorOf } from '../compactor.js'
 import type { ExecuteResult } from '../engine-options.js'
-import type { CheckedInput } from '../input/check-input.js'
-import type { BudgetCheck } from '../model-call/budget-check.js'
-import { bootstrap, createFlow, openSession, type PreparedTurn } from './prepare-turn.js'
+import type { TurnInput } from '../input/check-input.js'
+import { collectSteps } from './collect-steps.js'
+import { loadSession } from './load-session.js'
+import { resolveModels } from './resolve-models.js'
 import { successEnvelope } from './run-envelope.js'
 import { runSteps } from './run-steps.js'
-import { settleTurnError, type TurnProgress } from './settle-turn-error.js'
-import type { TurnScope } from './turn-control.js'
-import { TurnDraft } from './turn-draft.js'
-import { ActiveTurn } from './turn-view.js'
+import { settleTurnError } from './settle-turn-error.js'
+import type { TurnControl } from './turn-control.js'
+import type { TurnDraft } from './turn-draft.js'
 
 /** Runs one turn under a lock that the caller holds. Does not reject. */
-export async function runTurn(scope: TurnScope, input: CheckedInput): Promise<ExecuteResult> {
-  const { parts } = scope
-  scope.startedAt = parts.clock.now()
-  const stopDeadline = setDeadline(parts.clock, parts.limits.turnTimeoutMs, () => scope.expire())
-  const { signal } = input
-  const abort = (): void => scope.giveUp(new TurnAbortedError({ cause: signal?.reason }))
-  parts.scopes.add(scope)
-  scope.announce('turn:start', {})
-  const progress: TurnProgress = { base: undefined, storedRevision: undefined, usage: undefined, budget: undefined }
-  let stopListening: (() => void) | undefined
+export async function runTurn(control: TurnControl, input: TurnInput): Promise<ExecuteResult> {
+  control.begin()
+  control.report('turn:start', {})
   let result: ExecuteResult
   try {
-    stopListening = onAbort(signal, abort)
-    if (signal?.aborted === true) abort()
-    if (input.sessionId !== undefined) scope.hold(input.sessionId)
-    result = await runAndCommit(scope, input, progress, stopDeadline)
+    control.followSignal(input.signal)
+    if (input.sessionId !== undefined) control.hold(input.sessionId)
+    const draft = await control.race(() => runFlow(control, input))
+    result = await commit(control, input, draft)
   } catch (error) {
-    scope.finishWork()
-    if (progress.usage !== undefined) progress.budget?.keepTime(progress.usage, parts.clock.now())
-    result = await settleTurnError(scope, error, progress, input.sessionId ?? '')
+    control.finishWork()
+    result = await settleTurnError(control, error, input.sessionId ?? '')
   } finally {
-    stopDeadline()
-    parts.scopes.delete(scope)
-    scope.end()
-    stopListening?.()
+    control.end()
   }
-  if (parts.events.hasListeners('turn:end')) {
+  const { engine, startedAt } = control
+  if (engine.events.hasListeners('turn:end')) {
     const { success, completed } = result.response
-    scope.announce('turn:end', { durationMs: parts.clock.now() - scope.startedAt, success, completed })
+    control.report('turn:end', { durationMs: engine.clock.now() - startedAt, success, completed })
   }
   return result
 }
 
-async function runAndCommit(
-  scope: TurnScope,
-  input: CheckedInput,
-  progress: TurnProgress,
-  stopDeadline: () => void,
-): Promise<ExecuteResult> {
-  const prepared = await scope.race(() => prepare(scope, input, progress))
-  if (prepared.flow.isBatch()) await saveCheckpoint(scope, prepared, progress)
-  const draft = new TurnDraft(prepared.base, prepared.steps, scope.parts.limits)
-  progress.usage = draft.usage
-  progress.budget = prepared.budgetOf(draft.base.usage)
-  const contextBefore = prepared.flow.context
-  const { reply, completed } = await scope.race(() => runPrepared(scope, input, prepared, draft, progress.budget))
-  const { parts } = scope
-  progress.budget?.keepTime(draft.usage, parts.clock.now())
-  const compaction = completed
-    ? undefined
-    : parts.flows.compactorOf(scope.flowName)?.start(scope, draft, progress.budget)
-  const document = draft.toDocument({
-    revision: nextRevision(progress.storedRevision, parts.generateId('revision')),
-    at: parts.clock.now(),
-    userMessage: input.userMessage,
-    reply,
-    completed,
-    context: prepared.flow.context === contextBefore ? undefined : prepared.flow.context,
-  })
-  // From here on the turn is the store's, with deadlines of its own.
-  scope.finishWork()
-  stopDeadline()
-  const isFirst = progress.storedRevision === undefined
-  await parts.session.access.write(
-    document,
-    progress.storedRevision,
-    draft.hint(prepared.loaded),
-    true,
-    draft.stateBytes,
+/** The flow's part of the turn. What can be checked without the session is checked before it is loaded. */
+async function runFlow(control: TurnControl, input: TurnInput): Promise<TurnDraft> {
+  const { engine, flowName } = control
+  const flow = createFlow(control, input)
+  const initialising: unknown = flow.init()
+  if (initialising !== undefined) await initialising
+  control.check()
+  const steps = collectSteps(flow, flowName)
+  const budgets = [engine.budgets, checkBudgets(flow.budgets(), `Flow '${flowName}'`, 'budgets()')].filter(
+    (budget) => budget !== undefined,
   )
-  scope.announce(isFirst ? 'session:created' : 'session:saved', {})
-  if (completed) scope.announce('session:completed', {})
+  compactorOf(engine.flows, flowName)?.check(control, steps, budgets)
+  resolveModels(engine.models, flow, flowName, steps, budgets)
+  const draft = await loadSession(control, input, flow, steps, budgets)
+  control.check()
+  if (flow.isBatch()) await control.uninterrupted(() => saveCheckpoint(control, draft))
+  for (const [stepId, step] of steps.all()) BaseStep.attach(step, draft, stepId)
+  control.sessionId = draft.base.id
+  control.stream?.send({ type: 'session', session: draft.base.id })
+  await runSteps(control, input, draft)
+  return draft
+}
+
+function createFlow({ engine, flowName }: TurnControl, input: TurnInput): Flow {
+  const flowClass = engine.flows.get(flowName)
+  if (flowClass === undefined) throw new FlowNotFoundError({ flowName })
+  const flow = new flowClass()
+  Flow.attach(flow, { services: engine.services })
+  if (input.context !== undefined) flow.addContext(input.context)
+  return flow
+}
+
+async function commit(control: TurnControl, input: TurnInput, draft: TurnDraft): Promise<ExecuteResult> {
+  const { clock, flows, generateId, session } = control.engine
+  const { reply, completed, storedRevision } = draft
+  draft.budget?.keepTime(draft.usage, clock.now())
+  const compaction = completed ? undefined : compactorOf(flows, control.flowName)?.start(control, draft)
+  const revision = nextRevision(storedRevision, generateId('revision'))
+  const document = draft.toDocument(revision, clock.now(), input.userMessage)
+  // From now on the turn waits only for the store, whose operations have their own deadlines.
+  control.finishWork()
+  await session.access.write(document, storedRevision, draft.hint(), true, draft.stateBytes)
+  control.report(storedRevision === undefined ? 'session:created' : 'session:saved', {})
+  if (completed) control.report('session:completed', {})
   compaction?.committed(document)
   return successEnvelope(document.id, reply, completed)
 }
 
-async function prepare(scope: TurnScope, input: CheckedInput, progress: TurnProgress): Promise<PreparedTurn> {
-  const flow = createFlow(scope, input)
-  const initialising: unknown = flow.init()
-  if (initialising !== undefined) await initialising
-  scope.check()
-  const ready = bootstrap(scope, flow)
-  let loaded: SessionDocument | undefined
-  const base = await openSession(scope, input, ready, (document) => {
-    loaded = document
-    progress.base = document
-    progress.storedRevision = document?.revision
-  })
-  progress.base = loaded ?? base
-  return { ...ready, base, loaded }
-}
-
-function runPrepared(
-  scope: TurnScope,
-  input: CheckedInput,
-  prepared: PreparedTurn,
-  draft: TurnDraft,
-  budget: BudgetCheck | undefined,
-): ReturnType<typeof runSteps> {
-  const { flow, steps, base, modelsOf, loaded } = prepared
-  for (const [stepId, step] of steps.all()) BaseStep.attach(step, draft, stepId)
-  const turn = new ActiveTurn({ scope, draft, flow, steps, input, isNew: loaded === undefined })
-  scope.sessionId = base.id
-  scope.stream?.tell({ type: 'session', session: base.id })
-  const { userMessage } = input
-  return runSteps({ scope, draft, flow, steps, turn, userMessage, modelsOf, budget, modelCalls: 0 })
-}
-
 /** The extra save of a batch flow: the state before the turn (contract 4.5.2). */
-async function saveCheckpoint(scope: TurnScope, prepared: PreparedTurn, progress: TurnProgress): Promise<void> {
-  const { parts } = scope
-  const revision = nextRevision(progress.storedRevision, parts.generateId('revision'))
-  const savedAt = isoTime(parts.clock.now())
-  const checkpoint = { ...(prepared.loaded ?? prepared.base), revision, savedAt }
-  const isFirst = progress.storedRevision === undefined
-  if (isFirst) scope.hold(checkpoint.id)
-  await parts.session.access.write(checkpoint, progress.storedRevision, { appended: {} })
-  progress.storedRevision = revision
-  scope.announce(isFirst ? 'session:created' : 'session:saved', {})
+async function saveCheckpoint(control: TurnControl, draft: TurnDraft): Promise<void> {
+  const { clock, generateId, session } = control.engine
+  const { storedRevision } = draft
+  const revision = nextRevision(storedRevision, generateId('revision'))
+  const checkpoint = { ...(draft.loaded ?? draft.base), revision, savedAt: isoTime(clock.now()) }
+  if (storedRevision === undefined) control.hold(checkpoint.id)
+  await session.access.write(checkpoint, storedRevision, { appended: {} })
+  draft.storedRevision = revision
+  control.report(storedRevision === undefined ? 'session:created' : 'session:saved', {})
 }

@@ -49,7 +49,7 @@ const aborting: readonly FlowError[] = [
   new TurnTimeoutError({ timeoutMs: 1, phase: 'turn' }),
 ]
 
-/** An engine whose flow throws `error` when it is told to. */
+/** An engine whose flow throws `error` when the test says so. */
 function throwing(error: unknown, hooks: Parameters<typeof flowOf>[2] = {}) {
   const flow = flowOf(
     'Talk',
@@ -169,7 +169,7 @@ describe('a batch flow, whose checkpoint is stored before the turn', () => {
   })
 
   test.each(untouching.map((error) => [error.code, error] as const))(
-    'after %s the checkpoint stays, and its ID is told',
+    'after %s the checkpoint stays, and its ID is returned',
     async (_code, error) => {
       const { engine, document, backing } = throwing(error, batch)
       const response = await engine.run({ flowName: 'Talk', userMessage: 'fail' })

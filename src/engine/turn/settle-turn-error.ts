@@ -1,65 +1,61 @@
 /**
- * What becomes of a session whose turn failed: left byte for byte as it was, or marked `aborted` in one swap on the
- * revision that was loaded. And which ID and which text the failure envelope carries (design 5; contract 3, 4.5, 7.3).
+ * What becomes of a session whose turn failed: it stays byte for byte as it was, or it is marked `aborted` by one write
+ * over the revision that was loaded. Also which ID and which text the failure envelope has (design 5; contract 3, 4.5, 7.3).
  */
 import type { FlowError } from '../../errors/flow-error.js'
 import { leavesSessionUnchanged } from '../../errors/session-errors.js'
 import { nextRevision } from '../../session/revision.js'
 import type { SessionDocument } from '../../session/session-document.js'
+import { isoTime } from '../../util/iso-time.js'
 import type { ExecuteResult } from '../engine-options.js'
 import { asFlowError } from '../error-text.js'
-import type { BudgetCheck } from '../model-call/budget-check.js'
 import { failureEnvelope } from './run-envelope.js'
-import type { TurnScope } from './turn-control.js'
+import type { TurnControl } from './turn-control.js'
 import type { TurnDraft } from './turn-draft.js'
 
 /** Texts kept in a document's `error`. */
 const maxErrors = 20
 
-/** How far a turn came. */
-export interface TurnProgress {
-  /** What an abort is written over: the document as it was loaded, or the new one; `undefined` before the turn began. */
-  base: SessionDocument | undefined
-  /** The revision that is stored now; `undefined` where nothing is. */
-  storedRevision: string | undefined
-  /** What the turn's model calls cost so far. */
-  usage: TurnDraft['usage'] | undefined
-  budget: BudgetCheck | undefined
-}
-
 /** Settles a failed turn. Does not reject. */
 export async function settleTurnError(
-  scope: TurnScope,
+  control: TurnControl,
   thrown: unknown,
-  progress: TurnProgress,
   givenSessionId: string,
 ): Promise<ExecuteResult> {
+  const { draft } = control
   const error = asFlowError(thrown)
-  const { base } = progress
-  if (error.code === 'SESSION_CONFLICT') scope.announce('session:conflict', {})
-  scope.announce('turn:error', { code: error.code })
-  const isNew = base !== undefined && base.revision === ''
-  // The ID of a session that is stored already, or the one that the caller asked for.
-  const session = isNew ? (progress.storedRevision === undefined ? '' : base.id) : givenSessionId
-  if (base === undefined || leavesSessionUnchanged(error)) return failureEnvelope(session, error)
-  try {
-    await saveAborted(scope, base, progress, error)
-  } catch (second) {
-    return failureEnvelope(session, error, asFlowError(second))
+  if (error.code === 'SESSION_CONFLICT') control.report('session:conflict', {})
+  control.report('turn:error', { code: error.code })
+  if (draft === undefined || leavesSessionUnchanged(error)) {
+    return failureEnvelope(storedId(draft, givenSessionId), error)
   }
-  scope.announce('session:aborted', { code: error.code })
-  return failureEnvelope(base.id, error)
+  try {
+    await saveAborted(control, draft, error)
+  } catch (second) {
+    return failureEnvelope(storedId(draft, givenSessionId), error, asFlowError(second))
+  }
+  control.report('session:aborted', { code: error.code })
+  return failureEnvelope(draft.base.id, error)
 }
 
-function saveAborted(scope: TurnScope, base: SessionDocument, progress: TurnProgress, error: FlowError): Promise<void> {
-  const { parts } = scope
+/** The ID of a new session where its checkpoint was stored, or the ID that the caller asked for. */
+function storedId(draft: TurnDraft | undefined, givenSessionId: string): string {
+  if (draft === undefined || draft.loaded !== undefined) return givenSessionId
+  return draft.storedRevision === undefined ? '' : draft.base.id
+}
+
+function saveAborted(control: TurnControl, draft: TurnDraft, error: FlowError): Promise<void> {
+  const { clock, generateId, session } = control.engine
+  const { storedRevision, usage } = draft
+  const base = draft.loaded ?? draft.base
+  draft.budget?.keepTime(usage, clock.now())
   const document: SessionDocument = {
     ...base,
-    revision: nextRevision(progress.storedRevision, parts.generateId('revision')),
+    revision: nextRevision(storedRevision, generateId('revision')),
     runStatus: 'aborted',
-    savedAt: new Date(parts.clock.now()).toISOString(),
+    savedAt: isoTime(clock.now()),
     error: [...base.error, error.message].slice(-maxErrors),
-    usage: progress.usage ?? base.usage,
+    usage,
   }
-  return parts.session.access.write(document, progress.storedRevision, { appended: {} })
+  return session.access.write(document, storedRevision, { appended: {} })
 }

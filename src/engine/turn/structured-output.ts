@@ -1,4 +1,4 @@
-/** Answers that must have a form: what the model is told of it, and whether an answer has it. */
+/** Answers that must have a form: how the form is described to the model, and whether an answer has it. */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { FlowCodeError, flowCodeError } from '../../errors/engine-errors.js'
 import { jsonSchemaOf } from '../../flow/json-schema.js'
@@ -6,11 +6,11 @@ import type { Step } from '../../flow/step.js'
 import type { ModelOutputSchema } from '../../model/model-provider.js'
 import { issueText } from '../../model/schema-issues.js'
 
-/** An answer that was read: its value, or what is wrong with it, in words for the model. */
+/** An answer that was read: its value, or what is wrong with it, in words that the model reads. */
 export type ReadOutput = { readonly value: unknown } | { readonly problem: string }
 
 /**
- * What the model is told of the `output` of a step; `undefined` where it has none.
+ * The description of the `output` of a step for the model; `undefined` where the step has none.
  *
  * @throws {@link FlowCodeError}
  */
@@ -27,14 +27,14 @@ export function outputOf(step: Step<object, unknown>, stepId: string): ModelOutp
 /**
  * Reads an answer.
  *
- * @throws What the schema throws; {@link FlowCodeError} where it does not say.
+ * @throws What the schema throws; {@link FlowCodeError} where it returns neither a value nor issues.
  */
 export async function readOutput(schema: StandardSchemaV1, text: string, stepId: string): Promise<ReadOutput> {
   let json: unknown
   try {
     json = JSON.parse(unfenced(text.trim()))
   } catch {
-    return { problem: 'It is no JSON' }
+    return { problem: 'It is not valid JSON' }
   }
   const { issues, ...rest } = Object((await schema['~standard'].validate(json)) as unknown)
   if (Array.isArray(issues)) return { problem: issueText(issues) }
@@ -42,7 +42,7 @@ export async function readOutput(schema: StandardSchemaV1, text: string, stepId:
   throw flowCodeError(`The output schema of step '${stepId}' returned neither a value nor issues.`)
 }
 
-/** Some models put JSON into a fenced block, whatever they are told. */
+/** Some models put JSON into a fenced block, whatever the prompt asks for. */
 function unfenced(text: string): string {
   return text.startsWith('```') && text.endsWith('```') ? text.slice(3, -3).replace(/^json/i, '') : text
 }

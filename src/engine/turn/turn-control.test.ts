@@ -3,18 +3,24 @@ import { FakeSessionStore, VirtualClock } from '../../../testing/index.js'
 import { EngineClosedError, SessionStoreError, TurnAbortedError } from '../../index.js'
 import { FlowSession } from '../../session/flow-session.js'
 import { StoreAccess } from '../../session/store-access.js'
-import type { EngineParts } from '../engine-context.js'
+import type { EngineContext } from '../engine-context.js'
 import { EngineEvents } from '../engine-events.js'
-import { TurnScope } from './turn-control.js'
+import { TurnControl } from './turn-control.js'
 
 function made() {
   const clock = new VirtualClock(1000)
   const store = new FakeSessionStore()
   const events = new EngineEvents(() => undefined)
   const session = new FlowSession(new StoreAccess({ store, clock, storeTimeoutMs: 5000 }))
-  // What a scope uses of an engine.
-  const parts = { clock, events, session, generateId: (kind: string) => `${kind}-1` } as unknown as EngineParts
-  return { clock, store, events, scope: new TurnScope(parts, 'Talk', 'one') }
+  // What a control uses of an engine.
+  const engine = {
+    clock,
+    events,
+    session,
+    turns: new Set(),
+    generateId: (kind: string) => `${kind}-1`,
+  } as unknown as EngineContext
+  return { clock, store, events, control: new TurnControl(engine, 'Talk', 'one') }
 }
 
 /** Lets every settled promise run on. */
@@ -22,153 +28,153 @@ const settled = (): Promise<void> => new VirtualClock().settle()
 
 describe('the identity of a turn', () => {
   test('is its flow, its session and an ID of its own', () => {
-    expect(made().scope).toMatchObject({ flowName: 'Talk', sessionId: 'one', turnId: 'turn-1' })
+    expect(made().control).toMatchObject({ flowName: 'Talk', sessionId: 'one', turnId: 'turn-1' })
   })
 })
 
 describe('race', () => {
   test('gives what the work gives', async () => {
-    const { scope } = made()
-    expect(await scope.race(async () => 42)).toBe(42)
-    await expect(scope.race(() => Promise.reject(new Error('no')))).rejects.toThrow('no')
+    const { control } = made()
+    expect(await control.race(async () => 42)).toBe(42)
+    await expect(control.race(() => Promise.reject(new Error('no')))).rejects.toThrow('no')
   })
 
-  test('ends when the turn is given up, and what comes later goes nowhere', async () => {
-    const { scope } = made()
+  test('ends when the turn is aborted, and what comes later is ignored', async () => {
+    const { control } = made()
     const error = new TurnAbortedError()
     for (const late of [async () => 1, () => Promise.reject(new Error('late'))]) {
       let release!: () => void
       const held = new Promise<void>((resolve) => {
         release = resolve
       })
-      const { scope: own } = made()
+      const { control: own } = made()
       const race = own.race(() => held.then<unknown>(late))
-      own.giveUp(error)
+      own.abort(error)
       await expect(race).rejects.toBe(error)
       release()
       await settled()
     }
-    scope.giveUp(error)
+    control.abort(error)
     const work = vi.fn(async () => 1)
-    await expect(scope.race(work)).rejects.toBe(error)
+    await expect(control.race(work)).rejects.toBe(error)
     expect(work).not.toHaveBeenCalled()
   })
 
   test('work that throws at once rejects', async () => {
-    const { scope } = made()
+    const { control } = made()
     const work = async (): Promise<never> => {
       throw new Error('at once')
     }
-    await expect(scope.race(work)).rejects.toThrow('at once')
+    await expect(control.race(work)).rejects.toThrow('at once')
   })
 })
 
-describe('giveUp', () => {
+describe('abort', () => {
   test('counts once', async () => {
-    const { scope } = made()
+    const { control } = made()
     const first = new TurnAbortedError()
-    const race = scope.race(() => new Promise(() => undefined))
-    scope.giveUp(first)
-    scope.giveUp(new EngineClosedError())
+    const race = control.race(() => new Promise(() => undefined))
+    control.abort(first)
+    control.abort(new EngineClosedError())
     await expect(race).rejects.toBe(first)
-    expect(() => scope.check()).toThrow(first)
-    expect(scope.signal.reason).toBe(first)
+    expect(() => control.check()).toThrow(first)
+    expect(control.signal.reason).toBe(first)
   })
 
   test('does nothing once the work is done', async () => {
-    const { scope } = made()
-    const { signal } = scope
-    await scope.race(async () => 1)
-    scope.finishWork()
-    scope.giveUp(new TurnAbortedError())
-    expect(() => scope.check()).not.toThrow()
+    const { control } = made()
+    const { signal } = control
+    await control.race(async () => 1)
+    control.finishWork()
+    control.abort(new TurnAbortedError())
+    expect(() => control.check()).not.toThrow()
     expect(signal.aborted).toBe(false)
   })
 
   test('fires the signal, whether it was asked for before or after', () => {
-    const { scope } = made()
-    const { signal } = scope
-    expect(scope.signal).toBe(signal)
+    const { control } = made()
+    const { signal } = control
+    expect(control.signal).toBe(signal)
     const error = new TurnAbortedError()
-    scope.giveUp(error)
+    control.abort(error)
     expect([signal.aborted, signal.reason]).toEqual([true, error])
-    const late = made().scope
-    late.giveUp(error)
+    const late = made().control
+    late.abort(error)
     expect([late.signal.aborted, late.signal.reason]).toEqual([true, error])
   })
 
-  test('check says nothing before', () => {
-    expect(() => made().scope.check()).not.toThrow()
+  test('check does nothing before', () => {
+    expect(() => made().control.check()).not.toThrow()
   })
 })
 
 describe('events', () => {
   test('carry the turn, the time and what is added', () => {
-    const { scope, events } = made()
-    const heard: unknown[] = []
-    events.on('step:enter', (payload) => heard.push(payload))
-    expect(scope.isHeard('step:enter')).toBe(true)
-    expect(scope.isHeard('step:exit')).toBe(false)
-    scope.emit('step:enter', { step: 'Ask' })
-    scope.sessionId = 'two'
-    scope.announce('step:enter', { step: 'Ask' })
+    const { control, events } = made()
+    const received: unknown[] = []
+    events.on('step:enter', (payload) => received.push(payload))
+    expect(control.hasListeners('step:enter')).toBe(true)
+    expect(control.hasListeners('step:exit')).toBe(false)
+    control.emit('step:enter', { step: 'Ask' })
+    control.sessionId = 'two'
+    control.report('step:enter', { step: 'Ask' })
     const of = { flowName: 'Talk', turnId: 'turn-1', at: 1000, step: 'Ask' }
-    expect(heard).toEqual([
+    expect(received).toEqual([
       { ...of, sessionId: 'one' },
       { ...of, sessionId: 'two' },
     ])
   })
 
-  test('are silent after the turn was given up, but for how it was settled', () => {
-    const { scope, events } = made()
-    const heard = vi.fn()
-    events.on('turn:error', heard)
-    scope.giveUp(new TurnAbortedError())
-    scope.emit('turn:error', { code: 'TURN_ABORTED' })
-    expect(heard).not.toHaveBeenCalled()
-    expect(scope.isHeard('turn:error')).toBe(false)
-    scope.announce('turn:error', { code: 'TURN_ABORTED' })
-    expect(heard).toHaveBeenCalledTimes(1)
+  test('are not emitted after the turn was aborted; how it was settled is reported', () => {
+    const { control, events } = made()
+    const received = vi.fn()
+    events.on('turn:error', received)
+    control.abort(new TurnAbortedError())
+    control.emit('turn:error', { code: 'TURN_ABORTED' })
+    expect(received).not.toHaveBeenCalled()
+    expect(control.hasListeners('turn:error')).toBe(false)
+    control.report('turn:error', { code: 'TURN_ABORTED' })
+    expect(received).toHaveBeenCalledTimes(1)
   })
 
   test('cost nothing where nobody listens', () => {
-    const { scope, clock } = made()
+    const { control, clock } = made()
     const now = vi.spyOn(clock, 'now')
-    scope.emit('step:enter', { step: 'Ask' })
+    control.emit('step:enter', { step: 'Ask' })
     expect(now).not.toHaveBeenCalled()
   })
 })
 
 describe('hold and end', () => {
-  test('let go of everything that was held, and tell who waits', () => {
-    const { scope, store } = made()
+  test('release everything that was held, and call onSettled', () => {
+    const { control, store } = made()
     const journal: string[] = []
     store.hold = (sessionId) => {
       journal.push(`hold ${sessionId}`)
-      return () => journal.push(`let go ${sessionId}`)
+      return () => journal.push(`release ${sessionId}`)
     }
-    scope.hold('one')
-    scope.hold('two')
-    scope.onSettled = () => journal.push('settled')
-    scope.end()
-    expect(journal).toEqual(['hold one', 'hold two', 'let go one', 'let go two', 'settled'])
+    control.hold('one')
+    control.hold('two')
+    control.onSettled = () => journal.push('settled')
+    control.end()
+    expect(journal).toEqual(['hold one', 'hold two', 'release one', 'release two', 'settled'])
   })
 
-  test('a store that cannot hold is left alone', () => {
-    const { scope, store } = made()
+  test('a store without hold needs none', () => {
+    const { control, store } = made()
     Object.assign(store, { hold: undefined })
-    expect(() => scope.hold('one')).not.toThrow()
-    expect(() => scope.end()).not.toThrow()
+    expect(() => control.hold('one')).not.toThrow()
+    expect(() => control.end()).not.toThrow()
   })
 
-  test('a hold that throws is a store error; letting go that throws changes nothing', () => {
-    const { scope, store } = made()
+  test('a hold that throws is a store error; a release that throws changes nothing', () => {
+    const { control, store } = made()
     const cause = new Error('at redis://user:hunter2@host')
     store.hold = () => {
       throw cause
     }
     try {
-      scope.hold('one')
+      control.hold('one')
       expect.unreachable()
     } catch (error) {
       expect(error).toBeInstanceOf(SessionStoreError)
@@ -179,10 +185,48 @@ describe('hold and end', () => {
       journal.push(sessionId)
       throw cause
     }
-    scope.hold('one')
-    scope.hold('two')
-    scope.onSettled = () => journal.push('settled')
-    expect(() => scope.end()).not.toThrow()
+    control.hold('one')
+    control.hold('two')
+    control.onSettled = () => journal.push('settled')
+    expect(() => control.end()).not.toThrow()
     expect(journal).toEqual(['one', 'two', 'settled'])
+  })
+})
+
+describe('uninterrupted', () => {
+  test('work ends although the turn is aborted, and the abort comes after it', async () => {
+    const { control } = made()
+    const error = new TurnAbortedError()
+    const journal: string[] = []
+    let release!: () => void
+    const held = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const race = control.race(async () => {
+      await control.uninterrupted(async () => {
+        await held
+        journal.push('stored')
+      })
+      journal.push('never')
+    })
+    race.catch(() => journal.push('aborted'))
+    control.abort(error)
+    await settled()
+    expect(journal).toEqual([])
+    release()
+    await expect(race).rejects.toBe(error)
+    expect(journal).toEqual(['stored', 'aborted'])
+  })
+
+  test('the turn can be aborted again afterwards', async () => {
+    const { control } = made()
+    const error = new TurnAbortedError()
+    const race = control.race(async () => {
+      await control.uninterrupted(async () => undefined)
+      await new Promise(() => undefined)
+    })
+    await settled()
+    control.abort(error)
+    await expect(race).rejects.toBe(error)
   })
 })

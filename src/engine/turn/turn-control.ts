@@ -1,136 +1,177 @@
 /**
- * The life of one turn: who it is, how long it may last, and the moment it is given up. What still runs after that
- * moment is no longer listened to: its results, its errors and its events go nowhere.
+ * The control of one turn: who it is, how long it may last, how it is aborted, and where its events go. What still runs
+ * after an abort is ignored: its results, its errors and its events.
  */
-import { TurnTimeoutError } from '../../errors/engine-errors.js'
+import type { Deadline } from '../../config/deadlines.js'
+import { TurnAbortedError, TurnTimeoutError } from '../../errors/engine-errors.js'
 import type { FlowError } from '../../errors/flow-error.js'
 import { SessionStoreError } from '../../errors/session-errors.js'
-import type { Sequel } from '../../session/flow-session.js'
-import type { EngineParts } from '../engine-context.js'
+import type { AfterTurnTask } from '../../session/flow-session.js'
+import { onAbort } from '../../util/on-abort.js'
+import type { EngineContext, RunningTurn } from '../engine-context.js'
 import type { EngineEventMap, EngineEventName } from '../engine-events.js'
+import type { TurnDraft } from './turn-draft.js'
 import type { TurnStream } from './turn-stream.js'
 
-/** What a turn adds to the payload of an event, beside what every event of a turn carries. */
+/** What a turn adds to the payload of an event, besides what every event of a turn carries. */
 type Extra<Name extends EngineEventName> = Omit<EngineEventMap[Name], 'sessionId' | 'flowName' | 'turnId' | 'at'>
 
-/** One turn under way. */
-export class TurnScope {
-  readonly parts: EngineParts
+/** The control of one turn. */
+export class TurnControl implements RunningTurn {
+  readonly engine: EngineContext
   readonly turnId: string
   readonly flowName: string
-  /** The session's ID as far as it is known: the one asked for, then the one it is stored under. */
+  /** The session's ID as far as it is known: the one that was asked for, then the one under which it is stored. */
   sessionId: string
-  /** When it got its session's lock, on the engine's clock; `Infinity` before. */
+  /** When the turn got its session's lock, on the engine's clock; `Infinity` before. */
   startedAt: number = Number.POSITIVE_INFINITY
-  /** Called when the turn is given up: ends what it waits for just now, its timers first of all. */
+  /** The draft, once a failure of the turn is one of its session; `undefined` before. */
+  draft: TurnDraft | undefined
+  /** Ends what the turn waits for just now, when it is aborted: a timer, an attempt at a call. */
   pending: ((reason: FlowError) => void) | undefined
-  /** What is to go on under the session's lock when the turn is answered. */
-  sequel: Sequel | undefined
-  /** Called when the turn has been settled, one way or another. */
+  /** What runs under the session's lock after the reply. */
+  afterTurnTask: AfterTurnTask | undefined
   onSettled: (() => void) | undefined
   #controller: AbortController | undefined
-  #givenUp: FlowError | undefined
+  #aborted: FlowError | undefined
   #reject: ((error: FlowError) => void) | undefined
-  #over = false
+  #isWorkFinished = false
+  #deadline: Deadline | undefined
+  #stopListening: (() => void) | undefined
   readonly #stream: TurnStream | undefined
-  readonly #held: (() => void)[] = []
+  /** Releases the sessions that the store must not evict now. */
+  #releases: (() => void)[] | undefined
 
   /** @param turnId - Default: a new one. */
-  constructor(parts: EngineParts, flowName: string, sessionId: string, stream?: TurnStream, turnId?: string) {
-    this.parts = parts
+  constructor(engine: EngineContext, flowName: string, sessionId: string, stream?: TurnStream, turnId?: string) {
+    this.engine = engine
     this.flowName = flowName
     this.sessionId = sessionId
     this.#stream = stream
-    this.turnId = turnId ?? parts.generateId('turn')
+    this.turnId = turnId ?? engine.generateId('turn')
   }
 
-  /** When the turn is given up at the latest, on the engine's clock. */
+  /** When the turn is aborted at the latest, on the engine's clock. */
   get deadlineAt(): number {
-    return this.startedAt + this.parts.limits.turnTimeoutMs
+    return this.startedAt + this.engine.limits.turnTimeoutMs
   }
 
-  /** Who reads the turn while it runs; `undefined` where nobody does, or the turn was given up. */
+  /** The stream of the turn; `undefined` where nobody reads it, or the turn was aborted. */
   get stream(): TurnStream | undefined {
-    return this.#givenUp === undefined ? this.#stream : undefined
+    return this.#aborted === undefined ? this.#stream : undefined
   }
 
-  /** Fires when the turn is given up. Made when it is first asked for: most turns never need one. */
+  /** Fires when the turn is aborted. Made when it is first asked for: most turns never need one. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController()
-      if (this.#givenUp !== undefined) this.#controller.abort(this.#givenUp)
+      if (this.#aborted !== undefined) this.#controller.abort(this.#aborted)
     }
     return this.#controller.signal
   }
 
-  /** Gives the turn up. Only the first call counts. */
-  giveUp(error: FlowError): void {
-    if (this.#givenUp !== undefined || this.#over) return
-    this.#givenUp = error
+  /** Begins the turn: from now on it has a deadline. {@link end} must follow. */
+  begin(): void {
+    const { clock, deadlines, limits, turns } = this.engine
+    this.startedAt = clock.now()
+    this.#deadline = deadlines.set(limits.turnTimeoutMs, () => this.expire())
+    turns.add(this)
+  }
+
+  /** Aborts the turn with the signal of its caller. */
+  followSignal(signal: AbortSignal | undefined): void {
+    if (signal === undefined) return
+    const abort = (): void => this.abort(new TurnAbortedError({ cause: signal.reason }))
+    this.#stopListening = onAbort(signal, abort)
+    if (signal.aborted) abort()
+  }
+
+  /** Aborts the turn. Only the first call counts. */
+  abort(error: FlowError): void {
+    if (this.#aborted !== undefined || this.#isWorkFinished) return
+    this.#aborted = error
     this.#controller?.abort(error)
     this.pending?.(error)
     this.#reject?.(error)
   }
 
-  /** Gives the turn up because its time is over. */
+  /** Aborts the turn because its time is over. */
   expire(): void {
-    this.giveUp(new TurnTimeoutError({ timeoutMs: this.parts.limits.turnTimeoutMs, phase: 'turn' }))
+    this.abort(new TurnTimeoutError({ timeoutMs: this.engine.limits.turnTimeoutMs, phase: 'turn' }))
   }
 
-  /** The flow's part is done: from here on the turn can no longer be given up, only fail. */
+  /** The flow's part is done. From now on the turn cannot be aborted and has no deadline; it can still fail. */
   finishWork(): void {
-    this.#over = true
+    this.#isWorkFinished = true
+    this.#deadline?.cancel()
   }
 
-  /** Keeps a stored session from being evicted until the turn has ended. */
+  /** Keeps the store from evicting a session before the turn has ended. */
   hold(sessionId: string): void {
     try {
-      const letGo = this.parts.session.access.store.hold?.(sessionId)
-      if (letGo !== undefined) this.#held.push(letGo)
+      const release = this.engine.session.access.store.hold?.(sessionId)
+      if (release === undefined) return
+      this.#releases ??= []
+      this.#releases.push(release)
     } catch (cause) {
       throw new SessionStoreError({ operation: 'load', sessionId, cause })
     }
   }
 
-  /** The turn is settled: lets go of what it held, and tells who waits for it. */
+  /** The turn is settled: releases all that it held. */
   end(): void {
-    for (const letGo of this.#held) {
+    this.#deadline?.cancel()
+    this.engine.turns.delete(this)
+    for (const release of this.#releases ?? []) {
       try {
-        letGo()
+        release()
       } catch {
-        // The turn is settled; a store that stumbles here must not change its reply.
+        // The turn is settled. A store that fails here must not change its reply.
       }
     }
+    this.#stopListening?.()
     this.onSettled?.()
   }
 
-  /** Runs `work` until it settles or the turn is given up, whichever comes first. */
+  /** Runs `work` until it settles or the turn is aborted, whichever comes first. */
   race<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#givenUp !== undefined) return Promise.reject(this.#givenUp)
+    if (this.#aborted !== undefined) return Promise.reject(this.#aborted)
     return new Promise((resolve, reject) => {
       this.#reject = reject
       work().then(resolve, reject)
     })
   }
 
-  /** Stops code that runs on after the turn was given up. To be called after each await. */
+  /** Runs a part of the work of {@link race} to its end even if the turn is aborted, and throws the abort afterwards. */
+  async uninterrupted(work: () => Promise<void>): Promise<void> {
+    const reject = this.#reject
+    this.#reject = undefined
+    try {
+      await work()
+    } finally {
+      this.#reject = reject
+    }
+    this.check()
+  }
+
+  /** Stops code that runs on after the turn was aborted. Call it after each `await` of the flow's or a caller's code. */
   check(): void {
-    if (this.#givenUp !== undefined) throw this.#givenUp
+    if (this.#aborted !== undefined) throw this.#aborted
   }
 
-  /** Whether somebody would hear {@link emit}: a payload that nobody gets need not be made. */
-  isHeard(name: EngineEventName): boolean {
-    return this.#givenUp === undefined && this.parts.events.hasListeners(name)
+  /** Whether anybody receives what {@link emit} emits. Where nobody does, the payload need not be made. */
+  hasListeners(name: EngineEventName): boolean {
+    return this.#aborted === undefined && this.engine.events.hasListeners(name)
   }
 
-  /** Tells the engine's listeners, unless the turn was given up. */
+  /** Emits an event of the work, unless the turn was aborted. */
   emit<Name extends EngineEventName>(name: Name, extra: Extra<Name>): void {
-    if (this.#givenUp === undefined) this.announce(name, extra)
+    if (this.#aborted === undefined) this.report(name, extra)
   }
 
-  /** Tells the engine's listeners, in any case: how the turn was settled. */
-  announce<Name extends EngineEventName>(name: Name, extra: Extra<Name>): void {
-    const { events, clock } = this.parts
+  /** Emits an event in any case: how the turn began and how it was settled. */
+  report<Name extends EngineEventName>(name: Name, extra: Extra<Name>): void {
+    const { events, clock } = this.engine
     if (!events.hasListeners(name)) return
     const { sessionId, flowName, turnId } = this
     events.emit(name, { sessionId, flowName, turnId, at: clock.now(), ...extra } as unknown as EngineEventMap[Name])

@@ -3,9 +3,7 @@ import { flowOf, place } from '../../../testing/contract/test-flows.js'
 import { Conversation, VirtualClock } from '../../../testing/index.js'
 import { go, LogicStep, reply, type SessionDocument, Step, type Transition, type Turn } from '../../index.js'
 
-async function stepsOf(
-  conversation: Conversation,
-): Promise<Readonly<Record<string, SessionDocument['flow']['steps'][string]>>> {
+async function stepsOf(conversation: Conversation): Promise<SessionDocument['flow']['steps']> {
   return (await conversation.document()).flow.steps
 }
 
@@ -101,7 +99,7 @@ describe('the state of a step', () => {
   })
 
   test.each([[['a']], ['a'], [null], [new Map()]])(
-    'cannot be replaced by what is no plain object: %j',
+    'cannot be replaced by what is not a plain object: %j',
     async (state) => {
       class Replacing extends LogicStep {
         static override readonly id = 'Replacing'
@@ -404,4 +402,16 @@ describe('the document of a turn', () => {
     )
     expect(await conversation.document()).toMatchObject({ runStatus: 'aborted', history: [{ message: 'Ada' }] })
   })
+})
+
+test('sessions share the entries of their sequences, one for each step', async () => {
+  const sequenceOf = async (): Promise<SessionDocument['flow']['sequence']> => {
+    await using conversation = new Conversation(Shared)
+    await conversation.say('Hi')
+    return (await conversation.document()).flow.sequence
+  }
+  const Shared = flowOf(place('Start'))
+  const [[one], [other]] = [await sequenceOf(), await sequenceOf()]
+  expect(one).toEqual({ step: 'Start', level: 0 })
+  expect(one).toBe(other)
 })

@@ -1,10 +1,13 @@
 /**
- * What a turn has changed so far. It starts from the loaded document and leaves it alone; at the turn's end it becomes
- * the next document, whole, or is thrown away, whole.
+ * The draft of one turn: all that the turn has changed so far. It starts from the loaded document, which it does not
+ * change. At the turn's end the whole draft becomes the next document, or all of it is discarded.
  */
 import { FlowCodeError, flowCodeError } from '../../errors/engine-errors.js'
-import type { StepRuntime } from '../../flow/base-step.js'
+import type { BaseStep, StepRuntime } from '../../flow/base-step.js'
 import { ConversationMemory } from '../../flow/conversation-memory.js'
+import { EndStep } from '../../flow/end-step.js'
+import type { Flow } from '../../flow/flow.js'
+import type { Transition } from '../../flow/transition.js'
 import type { ResolvedModelSelection } from '../../model/model-provider.js'
 import { withoutCredentials } from '../../model/model-selection.js'
 import { GrowingList } from '../../session/lists/growing-list.js'
@@ -18,56 +21,81 @@ import type {
 } from '../../session/session-document.js'
 import type { SessionSaveHint } from '../../session/session-store.js'
 import { isoTime } from '../../util/iso-time.js'
-import { copyJson, isPlainObject, type JsonError, type JsonObject, jsonSize } from '../../util/json.js'
+import { copyJson, isPlainObject, type JsonError, type JsonObject, jsonSize, utf8Length } from '../../util/json.js'
 import { depthExceeded, type EngineLimits, limitExceeded } from '../engine-limits.js'
+import type { BudgetCheck } from '../model-call/budget-check.js'
 import type { FlowSteps } from './collect-steps.js'
-import type { TurnReply } from './run-envelope.js'
+import { plain, type TurnReply } from './run-envelope.js'
 
 /** Entries of `flow.sequence`. */
 const maxSequence = 20
 
-/** How a turn ended, for the document. */
-export interface TurnEnding {
-  readonly revision: string
-  /** Milliseconds since the epoch. */
-  readonly at: number
-  readonly userMessage: string
-  readonly reply: TurnReply
-  readonly completed: boolean
-  /** The flow's context where the turn changed it. */
-  readonly context: Readonly<Record<string, unknown>> | undefined
+/** A reply that was decided on, and the step whose code did. */
+interface Answer {
+  readonly text: string
+  readonly from: string
+  /** Whether a model made it, so that memory has it already. */
+  readonly remembered: boolean
 }
 
 /** The changes of one turn. */
 export class TurnDraft implements StepRuntime {
+  readonly flow: Flow
+  readonly steps: FlowSteps
+  /** What the turn starts from: restored, or new. */
   readonly base: SessionDocument
+  /** The document as it was loaded; `undefined` for a new session. */
+  readonly loaded: SessionDocument | undefined
+  /** The revision that is stored now; `undefined` where nothing is. */
+  storedRevision: string | undefined
   readonly memory: ConversationMemory
+  /** What the session has spent, this turn included. */
   readonly usage: { -readonly [Name in keyof SessionUsage]: SessionUsage[Name] }
+  /** Checks what the turn spends; `undefined` where there is no budget. */
+  readonly budget: BudgetCheck | undefined
   readonly turnNumber: number
+  /** Model calls of this turn. */
+  modelCalls = 0
+  /** Moves (`go`) of this turn. */
+  moves = 0
   currentStep: string | null
+  /** What the last transition added to the prompt of the current step. */
+  addedPrompt: string | undefined
   contentType: string | undefined
   encoding: 'base64' | undefined
   /** About how many bytes context and states take as JSON, as {@link toDocument} measured them. */
   stateBytes: number | undefined
-  readonly #steps: FlowSteps
+  /** `undefined` until the turn has a reply. */
+  answer: Answer | undefined
   readonly #limits: EngineLimits
   /** Live states, by step: those that were read or written. */
   readonly #states = new Map<string, object>()
   /** The first states, as JSON, of steps that the session has not been in. */
-  readonly #lookedAt = new Map<string, string>()
+  #initialStates: Map<string, string> | undefined
   /** By step: the model that answered last. */
-  readonly #answered = new Map<string, ResolvedModelSelection>()
+  #answeredBy: Map<string, ResolvedModelSelection> | undefined
   readonly #entered: SessionSequenceEntry[] = []
 
-  constructor(base: SessionDocument, steps: FlowSteps, limits: EngineLimits) {
-    this.base = base
-    this.#steps = steps
+  constructor(
+    limits: EngineLimits,
+    flow: Flow,
+    steps: FlowSteps,
+    base: SessionDocument,
+    loaded: SessionDocument | undefined,
+    budget: BudgetCheck | undefined,
+  ) {
     this.#limits = limits
+    this.flow = flow
+    this.steps = steps
+    this.base = base
+    this.loaded = loaded
+    this.budget = budget
+    this.storedRevision = loaded?.revision
     this.memory = new ConversationMemory(base.flow.memory)
     this.usage = { ...base.usage }
     this.turnNumber = base.history.length + 1
     this.currentStep = base.flow.currentStep
-    // The content type belongs to the step, until a move sets another: the last turn tells it.
+    // The content type belongs to the step until a move sets another; the last turn's entry has it.
     const last = base.history.at(-1)
     if (last !== undefined && (steps.aliases.get(last.step) ?? last.step) === base.flow.currentStep) {
       this.contentType = last.contentType
@@ -75,11 +103,29 @@ export class TurnDraft implements StepRuntime {
     }
   }
 
+  /** The current step, once the session has entered one. */
+  get stepId(): string {
+    return this.currentStep as string
+  }
+
+  /** The reply of the turn, once it has one. */
+  get reply(): TurnReply {
+    return { text: this.answer?.text ?? '', contentType: this.contentType ?? plain, encoding: this.encoding }
+  }
+
+  /** Whether the session has ended: its current step is an end step. */
+  get completed(): boolean {
+    return this.steps.get(this.stepId) instanceof EndStep
+  }
+
   readState(stepId: string): object {
     let state = this.#states.get(stepId)
     if (state === undefined) {
-      state = this.writeState(stepId, this.#stored(stepId)?.state ?? this.#steps.require(stepId).initialState())
-      if (!this.#wasVisited(stepId)) this.#lookedAt.set(stepId, JSON.stringify(state))
+      state = this.writeState(stepId, this.#stored(stepId)?.state ?? this.steps.require(stepId).initialState())
+      if (!this.#wasEntered(stepId)) {
+        this.#initialStates ??= new Map()
+        this.#initialStates.set(stepId, JSON.stringify(state))
+      }
     }
     return state
   }
@@ -92,29 +138,32 @@ export class TurnDraft implements StepRuntime {
     return live
   }
 
-  /** Moves to a step and merges `state` into its own. */
-  enter(stepId: string, state: JsonObject | undefined): void {
+  /** Moves to a step, merges the `state` of the transition into its own, and takes over what it says of the reply. */
+  enter(stepId: string, fields: Transition['fields'] | undefined): void {
     this.currentStep = stepId
-    this.#entered.push(Object.freeze({ step: stepId, level: 0 }))
+    this.contentType = fields?.contentType
+    this.encoding = fields?.encoding
+    this.addedPrompt = fields?.prompt
+    this.#entered.push(sequenceEntry(stepId, this.steps.require(stepId)))
     const current = this.readState(stepId)
     // A copy: a transition may be a constant, and what a step changes in its state is its session's alone.
+    const state = fields?.state
     if (state !== undefined) Object.assign(current, copyJson(state, 'state', Number.POSITIVE_INFINITY))
   }
 
   /** Remembers which model answered last for a step. */
   answeredBy(stepId: string, selection: ResolvedModelSelection): void {
     this.readState(stepId)
-    this.#answered.set(stepId, selection)
+    this.#answeredBy ??= new Map()
+    this.#answeredBy.set(stepId, selection)
   }
 
   /**
    * What became of each list; `undefined` where the lists that the turn started from are not the stored ones: the flow's
-   * `onRestore` gave others, or an alias moved them.
-   *
-   * @param stored - The document as it was loaded; `undefined` for a new session.
+   * `onRestore` returned others, or an alias moved them.
    */
-  hint(stored: SessionDocument | undefined): SessionSaveHint | undefined {
-    if (stored !== undefined && !hasSameLists(this.base, stored)) return undefined
+  hint(): SessionSaveHint | undefined {
+    if (this.loaded !== undefined && !hasSameLists(this.base, this.loaded)) return undefined
     const appended: Record<string, number> = { history: 1 }
     const rewritten: string[] = []
     for (const [namespace, count] of this.memory.appended()) {
@@ -127,29 +176,31 @@ export class TurnDraft implements StepRuntime {
   /**
    * The next document.
    *
+   * @param at - Milliseconds since the epoch.
    * @throws {@link FlowCodeError} for a state or context that JSON cannot carry.
    * @throws {@link LimitExceededError} where the session has grown beyond `maxSessionBytes`.
    */
-  toDocument(ending: TurnEnding): SessionDocument {
+  toDocument(revision: string, at: number, userMessage: string): SessionDocument {
     const { base } = this
     const limits = this.#limits
-    const at = isoTime(ending.at)
-    const entry = this.#historyEntry(ending, at)
+    const savedAt = isoTime(at)
+    const entry = this.#historyEntry(userMessage, savedAt)
     const history = new GrowingList(base.history)
     history.push(entry)
     // More may be cut off than was ever counted: a flow may have changed its messages in onRestore.
     const bytes = Math.max(0, base.bytes + this.memory.addedBytes) + jsonSize(entry) + 1
     const steps = this.#storedSteps()
-    const context = ending.context === undefined ? base.flow.context : storableContext(ending.context, limits)
-    this.stateBytes = jsonSize(steps) + jsonSize(context)
+    const isContextChanged = this.flow.context !== base.flow.context
+    const context = isContextChanged ? storableContext(this.flow.context, limits) : base.flow.context
+    this.stateBytes = sizeOfSteps(steps) + sizeOf(context)
     if (bytes + this.stateBytes > limits.maxSessionBytes) {
       throw limitExceeded(limits, 'maxSessionBytes', 'The session')
     }
     return {
       ...base,
-      revision: ending.revision,
-      runStatus: ending.completed ? 'completed' : 'running',
-      savedAt: at,
+      revision,
+      runStatus: this.completed ? 'completed' : 'running',
+      savedAt,
       usage: this.usage,
       bytes,
       flow: {
@@ -169,10 +220,10 @@ export class TurnDraft implements StepRuntime {
     return this.#entered.length === 0 ? sequence : shareList([...sequence, ...this.#entered].slice(-maxSequence))
   }
 
-  #historyEntry(ending: TurnEnding, at: string): SessionHistoryEntry {
-    const { text, contentType, encoding } = ending.reply
+  #historyEntry(userMessage: string, at: string): SessionHistoryEntry {
+    const { text, contentType, encoding } = this.reply
     const { turnNumber: turn, currentStep } = this
-    const entry = { turn, at, message: ending.userMessage, reply: text, contentType, step: currentStep as string }
+    const entry = { turn, at, message: userMessage, reply: text, contentType, step: currentStep as string }
     return Object.freeze(encoding === undefined ? entry : { ...entry, encoding })
   }
 
@@ -180,18 +231,18 @@ export class TurnDraft implements StepRuntime {
     const steps: Record<string, SessionStep> = { ...this.base.flow.steps }
     for (const [stepId, state] of this.#states) {
       const stored = storable(state, `${stepId}.state`, this.#limits)
-      if (!this.#wasVisited(stepId) && JSON.stringify(stored) === this.#lookedAt.get(stepId)) continue
+      if (!this.#wasEntered(stepId) && JSON.stringify(stored) === this.#initialStates?.get(stepId)) continue
       const { model } = this.#stored(stepId) ?? {}
       steps[stepId] = model === undefined ? { state: stored } : { state: stored, model }
     }
-    for (const [stepId, selection] of this.#answered) {
+    for (const [stepId, selection] of this.#answeredBy ?? []) {
       steps[stepId] = { state: (steps[stepId] as SessionStep).state, model: withoutCredentials(selection) }
     }
     return steps
   }
 
-  /** Whether the session has been in a step: one that was only looked at, and left as it begins, leaves no trace. */
-  #wasVisited(stepId: string): boolean {
+  /** Whether the session has been in a step. One whose initial state was only read is not stored. */
+  #wasEntered(stepId: string): boolean {
     if (this.#stored(stepId) !== undefined || stepId === this.base.flow.currentStep) return true
     return this.#entered.some(({ step }) => step === stepId)
   }
@@ -202,7 +253,39 @@ export class TurnDraft implements StepRuntime {
   }
 }
 
-/** Whether two documents hold the very same lists under the same names. Lists are frozen: the same one is unchanged. */
+/** By step class: the entry that the sequences of all its sessions share. */
+const sequenceEntries = new WeakMap<object, SessionSequenceEntry>()
+
+function sequenceEntry(stepId: string, step: BaseStep): SessionSequenceEntry {
+  let entry = sequenceEntries.get(step.constructor)
+  if (entry?.step !== stepId) {
+    entry = Object.freeze({ step: stepId, level: 0 })
+    sequenceEntries.set(step.constructor, entry)
+  }
+  return entry
+}
+
+/** Sizes of frozen states and contexts: one that many turns leave unchanged is measured once. */
+const sizes = new WeakMap<object, number>()
+
+function sizeOf(value: object): number {
+  if (!Object.isFrozen(value)) return jsonSize(value)
+  let size = sizes.get(value)
+  if (size === undefined) {
+    size = jsonSize(value)
+    sizes.set(value, size)
+  }
+  return size
+}
+
+/** As `jsonSize`, from the sizes of the steps. */
+function sizeOfSteps(steps: Readonly<Record<string, SessionStep>>): number {
+  let size = 1
+  for (const stepId in steps) size += utf8Length(stepId) + 4 + sizeOf(steps[stepId] as SessionStep)
+  return Math.max(2, size)
+}
+
+/** Whether two documents have the same lists under the same names. Lists are frozen: one that is the same is unchanged. */
 function hasSameLists(one: SessionDocument, other: SessionDocument): boolean {
   if (one === other) return true
   if (one.history !== other.history) return false
@@ -213,7 +296,7 @@ function hasSameLists(one: SessionDocument, other: SessionDocument): boolean {
   )
 }
 
-/** A copy of a flow's context that can be stored: a `config` of the deepest kind, and the object around it. */
+/** A copy of a flow's context that can be stored: one level deeper than a `config`, which it contains. */
 export function storableContext(context: unknown, limits: EngineLimits): JsonObject {
   return storable(context, 'context', limits, 1)
 }

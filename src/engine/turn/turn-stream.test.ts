@@ -1,4 +1,4 @@
-// The channel between a turn and its reader, without an engine: order, readers of all kinds, and who waits for whom.
+// The channel between a turn and its reader, without an engine: order, readers of all kinds, and which side waits.
 import { describe, expect, test, vi } from 'vitest'
 import { gate, never } from '../../../testing/contract/engine-harness.js'
 import { readAll, shortly } from '../../../testing/contract/stream-harness.js'
@@ -28,10 +28,10 @@ function settle(): Promise<void> {
 }
 
 describe('the pieces', () => {
-  test('come in the order in which they were told, the result last', async () => {
+  test('come in the order in which they were sent, the result last', async () => {
     const stream = streamOf(async (turn) => {
-      turn.tell({ type: 'session', session: 's' })
-      turn.tell({ type: 'step', step: 'Talk' })
+      turn.send({ type: 'session', session: 's' })
+      turn.send({ type: 'step', step: 'Talk' })
       await turn.sendText('Hel')
       await turn.sendText('')
       await turn.sendText('lo.')
@@ -73,7 +73,7 @@ describe('the pieces', () => {
     expect(shortly(await readAll(stream))).toEqual(expected)
   })
 
-  test('a reset is told only where there is text to forget', async () => {
+  test('a reset is sent only where there is text to forget', async () => {
     const stream = streamOf((turn) => {
       turn.reset('retry')
       void turn.sendText('One')
@@ -170,7 +170,7 @@ describe('readers', () => {
     expect(shortly([...one, ...two]).sort()).toEqual(['"a"', '"b"', '"c"', '"d"', 'result abcd'])
   })
 
-  test('that come late find what was told, in order', async () => {
+  test('that come late find what was sent, in order', async () => {
     const stream = streamOf((turn) => {
       void turn.sendText('a')
       void turn.sendText('b')
@@ -181,7 +181,7 @@ describe('readers', () => {
     expect(shortly(await readAll(stream))).toEqual(['"b"', 'result ab'])
   })
 
-  test('that throw into a loop are told that there is no throw, and the turn is aborted', async () => {
+  test('that throw into a loop find that there is no throw, and the turn is aborted', async () => {
     const stream = new TurnStream(async (turn) => {
       void turn.sendText('a')
       await new Promise((resolve) => turn.signal.addEventListener('abort', resolve))
@@ -237,7 +237,7 @@ describe('a reader that is slow', () => {
 
   test('and pieces that are not waited for: there is room again when enough of them were read', async () => {
     const stream = streamOf(async (turn) => {
-      for (let step = 0; step < 20; step++) turn.tell({ type: 'step', step: `${step}` })
+      for (let step = 0; step < 20; step++) turn.send({ type: 'step', step: `${step}` })
       await turn.room()
       return ''
     })
@@ -246,7 +246,7 @@ describe('a reader that is slow', () => {
 })
 
 describe('return()', () => {
-  test('aborts, tells nothing more, and resolves when the turn is settled', async () => {
+  test('aborts, sends nothing more, and resolves when the turn is settled', async () => {
     const settled = gate()
     const stream = new TurnStream(async (turn) => {
       void turn.sendText('One')

@@ -1,12 +1,12 @@
 /**
- * The pieces of one turn on their way to whoever reads them. It holds few, and holds the turn back until they are read;
- * it says when text that was sent does not count. What happens in the turn is decided elsewhere.
+ * The stream of one turn: a small buffer of pieces between the turn and its reader. The turn waits while the buffer is
+ * full. A `reset` piece says that the text so far does not count. `run-turn.ts` and the files it calls write the pieces.
  */
 import { onAbort } from '../../util/on-abort.js'
 import type { ExecuteResult } from '../engine-options.js'
 import type { FlowStream, FlowStreamEvent, StreamResetReason } from './flow-stream.js'
 
-/** Pieces that may wait to be read. */
+/** Pieces that the buffer has room for. */
 const maxWaiting = 16
 
 type Read = IteratorResult<FlowStreamEvent, undefined>
@@ -19,15 +19,15 @@ export class TurnStream implements FlowStream {
   readonly #controller = new AbortController()
   #stopListening: (() => void) | undefined
   readonly #waiting: FlowStreamEvent[] = []
-  /** Who waits for the next piece, and those who asked after it. */
+  /** The call of `next` that waits for a piece, and the calls after it. */
   #reader: ((read: Read) => void) | undefined
   readonly #moreReaders: ((read: Read) => void)[] = []
   /** Resolves when the turn is settled; `undefined` before it began. */
   #turn: Promise<void> | undefined
-  /** Resolves when there is room again. */
+  /** Resolves when the buffer has room again. */
   #room: Promise<void> | undefined
   #makeRoom: (() => void) | undefined
-  /** Nobody reads any more, or the last piece is there. */
+  /** The reader has left, or the last piece was sent. */
   #ended = false
   /** The text that counts so far. */
   #text = ''
@@ -81,7 +81,7 @@ export class TurnStream implements FlowStream {
   }
 
   /** Sends a piece that is not waited for. */
-  tell(event: FlowStreamEvent): void {
+  send(event: FlowStreamEvent): void {
     if (this.#ended) return
     const reader = this.#reader
     if (reader === undefined) return void this.#waiting.push(event)
@@ -93,7 +93,7 @@ export class TurnStream implements FlowStream {
   sendText(text: string): Promise<void> | undefined {
     if (text === '') return undefined
     this.#text += text
-    this.tell({ type: 'text-delta', text })
+    this.send({ type: 'text-delta', text })
     return this.room()
   }
 
@@ -114,7 +114,7 @@ export class TurnStream implements FlowStream {
   reset(reason: StreamResetReason): void {
     if (this.#text === '') return
     this.#text = ''
-    this.tell({ type: 'reset', reason })
+    this.send({ type: 'reset', reason })
   }
 
   #begin(): void {
@@ -129,11 +129,11 @@ export class TurnStream implements FlowStream {
   async #run(): Promise<void> {
     const { response, error, encoding } = await this.#start(this)
     this.#stopListening?.()
-    if (error !== undefined) this.tell({ type: 'error', response, error })
+    if (error !== undefined) this.send({ type: 'error', response, error })
     else {
       // What was streamed is the reply, or it does not count.
       if (this.#text !== response.message) this.reset('reply')
-      this.tell(encoding === undefined ? { type: 'result', response } : { type: 'result', response, encoding })
+      this.send(encoding === undefined ? { type: 'result', response } : { type: 'result', response, encoding })
     }
     this.#end()
   }

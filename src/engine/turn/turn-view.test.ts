@@ -84,7 +84,7 @@ describe('turn.context', () => {
 })
 
 describe('turn.session', () => {
-  test('tells who the session is', async () => {
+  test('identifies the session', async () => {
     const seen: unknown[] = []
     await using conversation = looking((turn) => seen.push(turn.session), { clock: new VirtualClock() })
     await conversation.say('a')
@@ -155,7 +155,7 @@ describe('turn.entered', () => {
 describe('turn.log', () => {
   const levels = ['debug', 'info', 'warn', 'error'] as const
 
-  test('writes to the logger of the engine, and tells where it was', async () => {
+  test('writes to the logger of the engine, with the place of the turn', async () => {
     const written: unknown[] = []
     const logger = Object.fromEntries(
       levels.map((level) => [level, (...entry: unknown[]) => written.push([level, ...entry])]),

@@ -1,67 +1,70 @@
-/** The {@link Turn} that flow code sees, over the draft and the scope of the turn under way. */
+/** The {@link Turn} that flow code sees, made from the input, the draft and the control of the turn. */
 import type { StepConstructor } from '../../flow/base-step.js'
-import type { Flow } from '../../flow/flow.js'
 import type { FlowLogger, FlowServices, Turn, TurnSession } from '../../flow/turn.js'
 import { deepFreeze, type JsonObject } from '../../util/json.js'
-import type { CheckedInput } from '../input/check-input.js'
-import type { FlowSteps } from './collect-steps.js'
-import type { TurnScope } from './turn-control.js'
+import type { TurnInput } from '../input/check-input.js'
+import type { TurnControl } from './turn-control.js'
 import { storableContext, type TurnDraft } from './turn-draft.js'
 
-/** What an {@link ActiveTurn} is made of. */
-export interface ActiveTurnOptions {
-  readonly scope: TurnScope
-  readonly draft: TurnDraft
-  readonly flow: Flow
-  readonly steps: FlowSteps
-  readonly input: CheckedInput
-  readonly isNew: boolean
-}
-
-/** A turn under way. The engine moves `message` and `entered` along; flow code reads them. */
-export class ActiveTurn implements Turn {
+/** A turn under way, as flow code sees it. The engine sets `message` and `entered`; flow code only reads them. */
+export class TurnView implements Turn {
   message: string
   entered = false
   readonly number: number
-  readonly attachments: CheckedInput['attachments']
-  readonly transient: Map<string, unknown> = new Map()
-  readonly #options: ActiveTurnOptions
+  readonly attachments: TurnInput['attachments']
+  #transient: Map<string, unknown> | undefined
+  readonly #control: TurnControl
+  readonly #input: TurnInput
+  readonly #draft: TurnDraft
   #context: { readonly of: object; readonly merged: JsonObject } | undefined
 
-  constructor(options: ActiveTurnOptions) {
-    this.#options = options
-    this.message = options.input.userMessage
-    this.attachments = options.input.attachments
-    this.number = options.draft.turnNumber
+  constructor(control: TurnControl, input: TurnInput, draft: TurnDraft) {
+    this.#control = control
+    this.#input = input
+    this.#draft = draft
+    this.message = input.userMessage
+    this.attachments = input.attachments
+    this.number = draft.turnNumber
+  }
+
+  /** Notes that a step was entered. @param message - Put in place of what the user said. Default: what the user said. */
+  enter(message: string | undefined): void {
+    this.entered = true
+    this.message = message ?? this.#input.userMessage
+  }
+
+  get transient(): Map<string, unknown> {
+    this.#transient ??= new Map()
+    return this.#transient
   }
 
   get signal(): AbortSignal {
-    return this.#options.scope.signal
+    return this.#control.signal
   }
 
   get context(): JsonObject {
-    const { draft, flow, input, scope } = this.#options
+    const { flow, base } = this.#draft
     const own = flow.context
     if (this.#context?.of !== own) {
       // What the turn began with is checked and frozen; what was added since is the flow's own object.
-      const stored =
-        own === draft.base.flow.context ? draft.base.flow.context : storableContext(own, scope.parts.limits)
-      this.#context = { of: own, merged: deepFreeze({ ...stored, ...input.serverContext }) }
+      const isUnchanged = own === base.flow.context
+      const stored = isUnchanged ? base.flow.context : storableContext(own, this.#control.engine.limits)
+      this.#context = { of: own, merged: deepFreeze({ ...stored, ...this.#input.serverContext }) }
     }
     return this.#context.merged
   }
 
   get services(): FlowServices {
-    return this.#options.scope.parts.services
+    return this.#control.engine.services
   }
 
   get session(): TurnSession {
-    const { scope, draft, isNew } = this.#options
-    const { owner, createdAt } = draft.base
+    const { base, loaded } = this.#draft
+    const { owner, createdAt } = base
     return Object.freeze({
-      id: scope.sessionId,
-      flowName: scope.flowName,
-      isNew,
+      id: this.#control.sessionId,
+      flowName: this.#control.flowName,
+      isNew: loaded === undefined,
       createdAt,
       ...(owner === undefined ? {} : { owner }),
     })
@@ -77,15 +80,14 @@ export class ActiveTurn implements Turn {
   }
 
   stateOf<Target extends StepConstructor>(step: Target): InstanceType<Target>['state'] {
-    const { draft, steps } = this.#options
-    return draft.readState(steps.idOf(step))
+    return this.#draft.readState(this.#draft.steps.idOf(step))
   }
 
   #write(level: keyof FlowLogger, text: string, fields: Readonly<Record<string, unknown>> | undefined): void {
-    const { scope, draft } = this.#options
-    const { sessionId, flowName, turnId } = scope
+    const { engine, sessionId, flowName, turnId } = this.#control
+    const step = this.#draft.currentStep
     const write = async (): Promise<void> =>
-      scope.parts.logger[level](text, { sessionId, flowName, turnId, step: draft.currentStep, ...fields })
+      engine.logger[level](text, { sessionId, flowName, turnId, step, ...fields })
     // A logger that throws or rejects must not touch the turn.
     write().catch(() => undefined)
   }

@@ -25,7 +25,7 @@ describe.each(lengths)('a list of %i entries', (length) => {
     expect(() => (list as number[]).push(-3)).toThrow(TypeError)
   })
 
-  test('tells the last entry at any time', () => {
+  test('knows the last entry at any time', () => {
     const growing = new GrowingList(numbers(length))
     expect(growing.last).toBe(length - 1)
     growing.push(-1)

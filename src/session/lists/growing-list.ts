@@ -1,12 +1,12 @@
 /**
- * A shared list that takes more entries. Whoever asks gets a frozen list, so nobody else can change what is stored;
- * and a long one is not read anew for each entry.
+ * A shared list that takes more entries. What it gives out is a frozen list; a long one is not copied entry by entry each
+ * time.
  */
 import { shareList } from './shared-lists.js'
 
 /**
  * The entries of a long frozen list, in an array that is not frozen: that one is copied by the block, where reading a
- * frozen array goes entry by entry. Each belongs to one list, and moves on with the first who adds to it.
+ * frozen array goes entry by entry. Each belongs to one list, and to the one that is made of it first after that.
  */
 const unfrozen = new WeakMap<readonly unknown[], unknown[]>()
 
@@ -48,9 +48,9 @@ export class GrowingList<T> {
   }
 
   #freeze(entries: T[]): readonly T[] {
-    if (entries.length < longList) return shareList(entries)
+    // A copy, also of a short list: an array that grew has room for more entries, which a stored list would keep for ever.
     const list = shareList(entries.slice())
-    unfrozen.set(list, entries)
+    if (entries.length >= longList) unfrozen.set(list, entries)
     return list
   }
 }

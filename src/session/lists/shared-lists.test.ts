@@ -9,7 +9,7 @@ import {
   shareList,
 } from './shared-lists.js'
 
-test('a list is shared once somebody vouched for it, and only that very list', () => {
+test('a list is shared once it was passed to shareList, and only that very list', () => {
   const list = [Object.freeze({ turn: 1 })]
   expect(isSharedList(list)).toBe(false)
   expect(shareList(list)).toBe(list)
@@ -17,7 +17,7 @@ test('a list is shared once somebody vouched for it, and only that very list', (
   expect(isSharedList([...list])).toBe(false)
 })
 
-test('a frozen list that nobody vouched for is not shared', () => {
+test('a frozen list that was not passed to shareList is not shared', () => {
   expect(isSharedList(Object.freeze([]))).toBe(false)
 })
 
@@ -42,7 +42,7 @@ test('adopting a shared list gives it back without another walk through it', () 
   expect(Object.isFrozen(entry)).toBe(false)
 })
 
-test('a frozen list is known as such, and nothing more is believed of it', () => {
+test('a frozen list is known as frozen, and not as checked', () => {
   const list = [{ parts: [{ text: 'Hello' }] }]
   expect(isFrozenList(list)).toBe(false)
   freezeList(list)
@@ -59,7 +59,7 @@ test('a list that somebody else froze is frozen all the way down before it is kn
   expect(Object.isFrozen(list[0])).toBe(true)
 })
 
-test('a list that somebody else froze is known by itself, and can be vouched for', () => {
+test('a list that somebody else froze can be frozen deeply, and adopted', () => {
   const list = Object.freeze([{ turn: 1 }])
   freezeList(list)
   expect([isFrozenList(list), isSharedList(list)]).toEqual([true, false])

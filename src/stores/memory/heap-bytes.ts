@@ -3,10 +3,10 @@ import type { SessionDocument } from '../../session/session-document.js'
 import { jsonSize } from '../../util/json.js'
 
 /** What a session without any text takes: the objects of its document, and its place in the store. */
-const emptySession = 2048
+const emptySession = 3072
 
 /** Bytes of memory for each byte of JSON. docs/decisions/0029-two-packages-at-run-time.md has the measurements. */
-const perJsonByte = 1.4
+const perJsonByte = 1.3
 
 /**
  * About how many bytes of memory a document takes: a whole number above 0.

@@ -23,7 +23,7 @@ afterEach(async () => {
   await Promise.all([allowed.close(), foreign.close(), server.close()])
 })
 
-/** Opens the page of an origin; ends the test where there is no browser to do it in. */
+/** Opens the page of an origin; ends the test if there is no browser. */
 function open(context: TestContext, { origin }: RunningServer): Promise<Page> {
   return openPage(context, origin)
 }
@@ -43,7 +43,7 @@ interface Call {
 
 const readable = ['CHAT_SESSION_ID', 'Chat-Session-Id', 'Chat-Reply', 'Chat-Completed', 'Content-Type']
 
-/** A request from the page, and what its scripts can see of the answer; `undefined` where the browser refused. */
+/** A request from the page, and what its scripts can see of the answer; `undefined` if the browser refused. */
 function call(page: Page, { path, method = 'POST', body, headers = {} }: Call): Promise<Answer | undefined> {
   const request = { url: `${server.origin}${path}`, method, body, headers, readable }
   return page.evaluate(async ({ url, method, body, headers, readable }) => {
@@ -83,7 +83,7 @@ test('[1-6 2.1-2 4.1-4 4.1-10] a page on another origin holds a conversation', a
     contentType: 'text/plain',
   })
   expect(first?.headers).toMatchObject({ 'Chat-Reply': 'envelope', 'Chat-Completed': 'false' })
-  // A browser asks first where a request carries JSON or a header of its own.
+  // A browser sends a preflight if a request carries JSON or its own header.
   expect(server.requests).toEqual(['OPTIONS /ai/run', 'POST /ai/run'])
 
   const second = await run(page, 'two', { CHAT_SESSION_ID: session })
@@ -95,7 +95,7 @@ test('[1-6 2.1-2 4.1-4 4.1-10] a page on another origin holds a conversation', a
   expect(last?.headers['Chat-Completed']).toBe('true')
 })
 
-test('[4.1-6 4.1-7 4.1-8] the page reads a raw reply, and the session beside it', async (context) => {
+test('[4.1-6 4.1-7 4.1-8] the page reads a raw reply, and the session ID in the header', async (context) => {
   const page = await open(context, allowed)
   const first = await run(page, 'one')
   const session = first?.headers.CHAT_SESSION_ID ?? ''

@@ -18,7 +18,7 @@ const args = [
 
 let browser: Browser | undefined
 
-/** Starts the browser, where there is one. */
+/** Starts the browser, if there is one. */
 export async function launchBrowser(): Promise<void> {
   if (existsSync(executablePath)) browser = await chromium.launch({ executablePath, args })
 }
@@ -28,7 +28,7 @@ export async function closeBrowser(): Promise<void> {
   await browser?.close()
 }
 
-/** Opens a page of its own; ends the test where there is no browser to do it in. */
+/** Opens a new page; ends the test if there is no browser. */
 export async function openPage(context: TestContext, url: string): Promise<Page> {
   if (browser === undefined) {
     if (process.env.CI === 'true') throw new Error(`There is no Chromium at ${executablePath}. Set CHROMIUM_PATH.`)

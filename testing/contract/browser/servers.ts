@@ -1,6 +1,6 @@
 /**
- * What a page on another origin needs: the flows behind a real server, and servers of pages, each on a port of its own
- * and therefore each another origin.
+ * What a page on another origin needs: the flows behind a real server, and servers of pages, each on its own port and
+ * therefore on another origin.
  */
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,5 +1,5 @@
-// The page of the example server, in a browser, over a model that the test holds in its hands: text is there before the
-// turn ends, Stop leaves the session as it was, and the conversation goes on.
+// The page of the example server, in a browser, over a model that the test controls: text is there before the turn ends,
+// Stop does not change the session, and the conversation continues.
 import type { Server } from 'node:http'
 import { createAdaptorServer } from '@hono/node-server'
 import { Hono } from 'hono'
@@ -20,7 +20,7 @@ class Desk extends Step {
   }
 }
 
-/** The flow that the page asks for. */
+/** The flow that the page requests. */
 class SupportDesk extends Flow {
   static override readonly id = 'SupportDesk'
   override model(): { provider: string; name: string } {
@@ -59,7 +59,7 @@ afterEach(async () => {
 interface Desktop {
   readonly page: Page
   say(text: string): Promise<void>
-  /** Waits until the last thing in the conversation reads so. */
+  /** Waits until the last entry of the conversation has this text. */
   reads(text: string): Promise<void>
 }
 

@@ -1,6 +1,6 @@
 /**
- * The data that all engines of a run share, and the stores that each has of its own: a memory store, or a Keyv store
- * with its cache over a session driver. Every question to the data passes the stage, and every change of it is recorded.
+ * The data that all engines of a run share, and the stores of each engine: a memory store, or a Keyv store with its cache
+ * over a session driver. Every operation on the data passes the stage, and every change of it is recorded.
  */
 import Keyv from 'keyv'
 import {
@@ -35,11 +35,11 @@ export interface Backend {
   readonly effects: readonly RecordedEffect[]
   /** The IDs of the sessions that are stored. */
   readonly stored: ReadonlyMap<string, unknown>
-  /** Operations that were begun: which process, which session, and when. */
+  /** Operations that were begun: by which process, on which session, and when. */
   readonly touches: readonly Touch[]
   /** A store for one process. */
   storeOf(life: Life): SessionStore
-  /** A store with nothing between it and the data, and nothing known. */
+  /** A store directly over the data, without a cache. */
   plainStore(): SessionStore
 }
 
@@ -52,7 +52,7 @@ interface StoredRecord {
   readonly revision: string
 }
 
-/** What was stored, and by whom: kept for both kinds of data. */
+/** What was stored, and by whom, for both kinds of data. */
 class Recorder<Entry extends StoredRecord> {
   readonly timeline = new Timeline()
   readonly effects: RecordedEffect[] = []
@@ -62,7 +62,7 @@ class Recorder<Entry extends StoredRecord> {
   readonly #documents = new Map<string, Recorded>()
   /** What was stored under each key, oldest first; `undefined` for nothing. */
   readonly #versions = new Map<string, (Entry | undefined)[]>()
-  /** How far into the versions of a key each process has seen. */
+  /** Which version of a key each process has seen. */
   readonly #seen = new WeakMap<Life, Map<string, number>>()
   readonly #arrived = new Set<string>()
 
@@ -119,7 +119,7 @@ class Recorder<Entry extends StoredRecord> {
     seen.set(key, (this.#versions.get(key)?.length ?? 1) - 1)
   }
 
-  /** What was stored under a key before, where the process has seen nothing newer: reads never go back in time. */
+  /** An older version of a key, if the process has seen no newer one: its reads never go back in time. */
   older(life: Life, key: string, random: SeededRandom): Entry | undefined {
     const versions = this.#versions.get(key) ?? []
     const seen = this.#seen.get(life)?.get(key) ?? 0
@@ -186,10 +186,10 @@ export function memoryBackend(stage: Stage): Backend {
   }
 }
 
-/** One for all: the stores take nothing from it but its settings. */
+/** One for all: the stores use only its settings. */
 const keyv = new Keyv()
 
-/** Sessions behind a driver, which is what the stage stands before. */
+/** Sessions behind a driver; the stage is in front of the driver. */
 export function keyvBackend(stage: Stage, cacheBytes: number | undefined): Backend {
   const data = new Map<string, FakeRecord>()
   const recorder = new Recorder<FakeRecord>(data)
@@ -243,7 +243,7 @@ export function keyvBackend(stage: Stage, cacheBytes: number | undefined): Backe
   }
 }
 
-/** The store as an engine has it: what it asks for is known before anything comes of it. */
+/** The store of an engine: its calls are recorded before they do anything. */
 function expecting(life: Life, recorder: Recorder<StoredRecord>, store: SessionStore): SessionStore {
   const touch = (sessionId: string): void => {
     if (!life.isGone) recorder.touches.push({ life, sessionId, tick: recorder.timeline.tick() })

@@ -1,6 +1,6 @@
 /**
- * What must be true of any run, whatever was struck by which fault: the promises of design 2. Each change of the data is
- * held against the reference model, each answer against the changes, and what is read in the end against the last one.
+ * What must be true of any run, whatever fault it had: the promises of design 2. Each change of the data is compared with
+ * the reference model, each answer with the changes, and what is read in the end with the last change.
  */
 import { newSession, take, viewOf } from '../simulation/model-session.js'
 import { appendedBy } from '../simulation/timeline.js'
@@ -11,7 +11,7 @@ import { same } from './same.js'
 /** The longest that a call may take: it waits for the lock, runs, and has three writes; time moves in jumps. */
 const longestMs = 2 * turnTimeoutMs + 3 * 3 * storeTimeoutMs + 5 * 5_000
 
-/** What was found wrong with a run, and what was seen that is worth a number. */
+/** What was wrong with a run, and counts of what was seen. */
 export interface Verdict {
   readonly violations: readonly string[]
   readonly turns: number
@@ -63,7 +63,7 @@ class Check {
     const where = `${sessionId}, revision ${after?.revision ?? 'none'}`
     if (before?.revision !== expectedRevision) this.#fail(`${where} replaced what its writer had not read`)
     if (before === undefined && this.#everStored.has(sessionId)) {
-      // A message that arrives after everything else did cannot be told from a first one.
+      // A message that arrives after everything else did cannot be distinguished from a first one.
       if (isAgain && expectedRevision === undefined) this.#lateCreates++
       else this.#fail(`${where} came back after it was removed`)
     } else if (isAgain) this.#fail(`${where} was stored twice`)
@@ -84,7 +84,7 @@ class Check {
       if (taken.failed !== undefined || !same(session, taken.after))
         this.#fail(`${where} is not the whole of '${message}'`)
     } else if (session.status === 'running') {
-      if (session.flow !== 'Ledger' || !same(session, { ...base, saves })) this.#fail(`${where} is no checkpoint`)
+      if (session.flow !== 'Ledger' || !same(session, { ...base, saves })) this.#fail(`${where} is not a checkpoint`)
     } else {
       const { errors, usage } = session
       const left = { ...base, status: 'aborted', errors, usage, saves } as const
@@ -124,7 +124,7 @@ class Check {
     const { timeline } = this.#played.backend
     if (deleted?.success !== true) return
     if (!timeline.everBetween(launched, replied, String(asked), (session) => session === undefined)) {
-      this.#fail(`${name} was told that it is gone`)
+      this.#fail(`${name} was reported as deleted`)
     }
   }
 
@@ -160,7 +160,7 @@ class Check {
     }
   }
 
-  /** A conflict is with somebody, and nothing is stored after it. */
+  /** A conflict has a cause, and nothing is stored after it. */
   #checkConflict(
     { asked, life }: Call,
     message: string,
@@ -174,7 +174,7 @@ class Check {
     if (asked === undefined || !message.includes(`'${asked}'`)) this.#fail(`${name} met a conflict where nobody was`)
     const { stage, calls } = this.#played
     const { faults } = stage
-    // What is behind, or comes late, meets a conflict with what came before it was asked.
+    // A request that is behind, or comes late, conflicts with what came before it.
     if (faults.has('stale read') || faults.has('delay')) return
     // So does a turn that follows one of the same engine whose write is still on its way.
     const isOnItsWay = (other: Call): boolean =>
@@ -185,7 +185,7 @@ class Check {
     if (others.every(isOwn)) this.#fail(`${name} has a conflict with nobody`)
   }
 
-  /** An engine touches a session only while somebody waits for its answer. */
+  /** An engine touches a session only while a caller waits for its answer. */
   #checkTouches(): void {
     const { backend, calls, issued } = this.#played
     for (const { life, sessionId, tick } of backend.touches) {
@@ -208,7 +208,7 @@ class Check {
     }
   }
 
-  /** In one engine, the turns of one session run in the order in which they were asked for. */
+  /** In one engine, the turns of one session run in the order in which they were requested. */
   #checkLines(): void {
     const latest = new Map<object, Map<string, number>>()
     const ran = this.#played.calls.filter(({ entered, asked }) => entered.length > 0 && asked !== undefined)
@@ -243,12 +243,12 @@ function isUnknown(message: string): boolean {
   return message.includes('Whether it took effect is unknown')
 }
 
-/** Whether the answer says that nobody knows: also where the abort that would have told could not be stored. */
+/** Whether the answer says that the outcome is unknown: also if the abort that would have said so could not be stored. */
 function isInDoubt(message: string): boolean {
   return isUnknown(message) || message.includes(' Saving the aborted session failed: ')
 }
 
-/** Where a save took effect, its answer was lost, and the session was removed before it was read back, that is told. */
+/** Whether a save took effect, its answer was lost, and the session was removed before it was read back: that is reported. */
 function wasRemoved(others: readonly RecordedEffect[], commit: RecordedEffect, message: string): boolean {
   return isConflict(message) && others.some(({ after, tick }) => after === undefined && tick > commit.tick)
 }

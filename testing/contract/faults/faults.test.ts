@@ -1,7 +1,7 @@
 // Faults between any two steps of a turn, in thousands of seeded runs, and not one broken promise.
 //
 // FAULT_RUNS  how many. Default: 20 000 in CI, 2 000 elsewhere.
-// FAULT_SEED  one run alone, told step by step: `FAULT_SEED=123 npx vitest run --config .config/vitest.config.ts
+// FAULT_SEED  only one run, printed step by step: `FAULT_SEED=123 npx vitest run --config .config/vitest.config.ts
 //             --project contract testing/contract/faults/faults.test.ts -t 'faults between'`
 import { afterEach, expect, test, vi } from 'vitest'
 import { check } from './check.js'

@@ -1,6 +1,6 @@
 /**
- * The flows of the simulation, with every hook that can wait: the same turns, and more moments in them. What they
- * answer is the reference model's to say.
+ * The flows of the simulation, with every hook that can wait: the same turns, with more moments in them. The reference
+ * model knows their answers.
  */
 import type {
   FlowConstructor,
@@ -13,7 +13,7 @@ import type {
 } from '../../../src/index.js'
 import { countingProvider, Ledger, Notes, type Probe, Talk } from '../simulation/flows.js'
 
-/** What the flows ask of a run: a moment to be held up in. */
+/** What the flows need from a run: a moment in which they can be held up. */
 export interface Pauses extends Probe {
   pause(label: string): Promise<void>
 }

@@ -1,6 +1,6 @@
 /**
- * One simulated run: clients talk to two engines over one backend, at once and one after another, while things go
- * wrong; then nothing goes wrong any more, and every session is talked to once again. All of it is decided by a seed.
+ * One simulated run: clients talk to two engines over one backend, at once and one after another, while faults occur. Then
+ * the faults stop, and every session gets one more turn. A seed decides all of it.
  */
 
 import type { DeleteResult } from '../../../src/index.js'
@@ -15,11 +15,11 @@ import { type FaultRates, Life, noFaults, Stage } from './stage.js'
 export const turnTimeoutMs = 20_000
 export const storeTimeoutMs = 5_000
 
-/** One thing that a client asked for. */
+/** One request of a client. */
 export interface Call {
   readonly kind: 'turn' | 'delete'
   readonly life: Life
-  /** The session that was asked for. */
+  /** The requested session. */
   readonly asked: string | undefined
   /** Of a turn. */
   readonly message: string
@@ -32,7 +32,7 @@ export interface Call {
   repliedAt: number
   response?: RunResponseType
   deleted?: DeleteResult
-  /** Its process is gone: nobody will answer. */
+  /** Its process has ended: it gets no answer. */
   isLost: boolean
 }
 
@@ -41,7 +41,7 @@ interface Seat {
   engine: FlowEngine
 }
 
-/** What a run came to. */
+/** The result of a run. */
 export interface Played {
   readonly seed: number
   readonly store: 'memory' | 'keyv'
@@ -73,7 +73,7 @@ const rates: readonly FaultRates[] = [
   { write: 0.05, read: 0.4, code: 0 },
   { write: 0.1, read: 0.05, code: 0.3 },
   { write: 0.4, read: 0.05, code: 0.15 },
-  // Answers that are lost, or late: what was asked twice meets itself.
+  // Answers that are lost, or late: a request that is sent twice meets itself.
   { write: 0.8, read: 0.8, code: 0, only: ['error after', 'stale read'] },
   { write: 0.8, read: 0.1, code: 0.1, only: ['delay'] },
   { write: 0.8, read: 0.1, code: 0.1, only: ['delay'] },
@@ -93,14 +93,14 @@ class Run {
   readonly overlaps: string[] = []
   readonly rejections: unknown[] = []
   readonly seats: readonly [Seat, Seat]
-  /** Sessions that clients know of, and their flows. */
+  /** Sessions that clients know, and their flows. */
   readonly #known: { readonly id: string; readonly flow: FlowName }[] = []
   readonly #byToken = new Map<string, Call>()
   /** How soon the next call comes while others are under way. */
   readonly #hurry: number
-  /** How often time passes while something can go on. */
+  /** How often time passes while something can still run. */
   readonly #pace: number
-  /** Whether all talk goes to one session. */
+  /** Whether all requests go to one session. */
   readonly #isCrowd: boolean
   #count = 0
 
@@ -121,7 +121,7 @@ class Run {
     }
   }
 
-  /** Everything, with faults; mostly in a session that is there before the first one. */
+  /** Everything, with faults; mostly in a session that was made before the first fault. */
   async playFaults(): Promise<void> {
     let actions = 4 + this.random.below(7)
     if (this.random.chance(0.8)) {
@@ -141,7 +141,7 @@ class Run {
     await this.drain()
   }
 
-  /** Lets everything come to its end that is under way; time passes only where nothing else can happen. */
+  /** Lets everything under way end; time passes only when nothing else can happen. */
   async drain(): Promise<void> {
     for (let jumps = 0; jumps < patience; ) {
       await settle()
@@ -191,7 +191,7 @@ class Run {
     else this.#turn(index, target, this.#isCrowd && this.random.chance(0.8) ? 'say' : this.random.pick(verbs))
   }
 
-  /** Mostly the session that is new: there the most is under way. */
+  /** Mostly the session that is new, because most is under way there. */
   #target(): { readonly id: string; readonly flow: FlowName } | undefined {
     return this.random.chance(0.7) ? this.#known.at(-1) : this.random.pick(this.#known)
   }

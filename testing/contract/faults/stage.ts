@@ -1,6 +1,6 @@
 /**
- * Where the engines of one simulated run do their work: whatever one of them waits for passes through here, one moment
- * after another in an order that the seed decides, and here it is struck by a fault or not. It knows nothing of
+ * Where the engines of one simulated run do their work: everything that one of them waits for passes through here, one
+ * moment after another in an order that the seed decides, and here a fault may happen to it. It knows nothing of
  * sessions, and judges nothing.
  */
 
@@ -11,7 +11,7 @@ import type { SeededRandom } from '../seeded-random.js'
 /** What may happen at an `await`. */
 export type FaultKind = 'error before' | 'error after' | 'delay' | 'hang' | 'process gone' | 'stale read'
 
-/** The faults, told apart by where they strike. `late`: it takes effect, but only after a long time. */
+/** The faults, by the place where they happen. `late`: it takes effect, but only after a long time. */
 type Fault =
   | 'error before'
   | 'error after'
@@ -78,7 +78,7 @@ export class Life {
 /** What a step does: it changes the data, reads it, or is code of the application. */
 export type StepKind = 'write' | 'read' | 'code'
 
-/** The share of steps that a fault strikes, by what they do, and which faults: all where it says nothing. */
+/** The share of steps that have a fault, by what they do, and which faults: all, if none are named. */
 export interface FaultRates extends Readonly<Record<StepKind, number>> {
   readonly only?: readonly FaultKind[]
 }
@@ -91,7 +91,7 @@ export interface Step<T> {
   readonly label: string
   readonly kind: StepKind
   readonly run: () => T | Promise<T>
-  /** A read that answers with what was stored before, where there is such a thing. */
+  /** A read that answers with what was stored before, if there is such a version. */
   readonly stale?: () => (() => Promise<T>) | undefined
 }
 
@@ -129,7 +129,7 @@ export class Stage {
     this.trace.push(words.map((word) => (typeof word === 'object' ? JSON.stringify(word) : String(word))).join(' '))
   }
 
-  /** Lets one of the waiting moments come. */
+  /** Runs one of the waiting moments. */
   goOn(): void {
     const index = this.random.below(this.#pending.length)
     const [moment] = this.#pending.splice(index, 1)
@@ -200,7 +200,7 @@ export class Stage {
     })
   }
 
-  /** The time that a message is under way, whatever becomes of who sent it. */
+  /** The time that a message is under way, even if its sender has ended. */
   #delay(): Promise<void> {
     const ms = this.random.pick(delays)
     return new Promise((resolve) => {
@@ -223,10 +223,10 @@ function never(): Promise<never> {
 }
 
 function ignore(): void {
-  // Nobody is there to hear it.
+  // Nobody waits for it any more.
 }
 
-/** The answer of `run`, which begins at once; its failure waits to be heard. */
+/** The answer of `run`, which begins at once; its failure is handled later. */
 function settled<T>(run: () => T | Promise<T>): Promise<T> {
   const answer = new Promise<T>((resolve) => {
     resolve(run())

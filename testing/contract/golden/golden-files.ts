@@ -1,6 +1,6 @@
 /**
- * The golden sessions: where they lie, how they are read, and how those of this release were written. A file that is
- * there is never written again: it is what a release left behind.
+ * The golden sessions: where they are, how they are read, and how those of this release were written. An existing file is
+ * never written again: it is what a release left behind.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { Keyv } from 'keyv'
@@ -64,7 +64,7 @@ export function keyvStoreOver(records: Map<string, FakeRecord>): SessionStore {
   return new KeyvSessionStore({ keyv: new Keyv(), driver: new FakeDriver(records) })
 }
 
-/** An engine that takes nothing from the machine. */
+/** An engine that uses nothing of the machine. */
 export function goldenEngine(
   sessionStore: SessionStore,
   ids: Record<string, string> = {},
@@ -111,7 +111,7 @@ export const talkOfParts: readonly Pick<FlowRunInput, 'userMessage' | 'attachmen
   },
 ]
 
-/** In the place of the counting one: its answers have every part that a model may answer with. */
+/** In place of the counting model: its answers have every part that a model may answer with. */
 const thinkingProvider: ModelProviderAdapter = {
   provider: 'counting',
   resolve: () => ({ provider: 'counting', name: 'counting', generate: think }),
@@ -150,7 +150,7 @@ async function writeDocumentOfParts(): Promise<void> {
   writeOnce(`document-${(JSON.parse(text) as SessionDocument).version}-parts`, text)
 }
 
-/** Writes the files that are not there. */
+/** Writes the files that are missing. */
 export async function writeGoldenFiles(): Promise<void> {
   await writeDocumentOfParts()
   const textStore = new TextStore(new Map())

@@ -1,4 +1,4 @@
-/** The flow of the golden sessions. It is as old as they are: what it stores is not to be changed, only added to. */
+/** The flow of the golden sessions. It is as old as they are: what it stores must not change, only grow. */
 import {
   Flow,
   go,
@@ -20,7 +20,7 @@ class Ask extends LogicStep<Notes> {
   static override readonly id = 'Ask'
 
   override run(turn: Turn): Transition {
-    // What was stored may be spoilt: that is no fault of a flow's.
+    // What was stored may be damaged: that is not a fault of the flow.
     const notes = Array.isArray(this.state.notes) ? this.state.notes : []
     this.state.notes = [...notes, turn.message]
     return turn.message.startsWith('move ')

@@ -1,6 +1,6 @@
-// Sessions that earlier releases stored are read, and gone on with, by this one.
+// Sessions that earlier releases stored are read, and continued, by this one.
 //
-// WRITE_GOLDEN=1  writes the files of this release, where it stores another layout than those that are there.
+// WRITE_GOLDEN=1  writes the files of this release, if it stores another layout than those that are there.
 import { expect, test } from 'vitest'
 import type { Message, ModelRequest, SessionDocument, SessionStore } from '../../../src/index.js'
 import { sessionLayoutVersion } from '../../../src/session/session-document.js'
@@ -33,7 +33,7 @@ test('each layout that this release writes has a golden file', () => {
   expect(JSON.parse(readKeyvSession(storedLayoutVersion).head).layout).toBe(storedLayoutVersion)
 })
 
-test('messages with every type of part are loaded whole, and the model hears them again', async () => {
+test('messages with every type of part are loaded whole, and the model receives them again', async () => {
   const stored = JSON.parse(readDocumentOfParts(1)) as SessionDocument
   const store = textStoreOf(readDocumentOfParts(1), stored.revision)
   const asked: (readonly Message[])[] = []

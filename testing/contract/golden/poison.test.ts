@@ -1,5 +1,5 @@
-// Golden sessions, spoilt in every way that can be thought of: each is gone on with or refused, and none is taken for
-// missing.
+// Golden sessions, damaged in every conceivable way: each is continued or refused, and none is mistaken for a missing
+// one.
 import { expect, test } from 'vitest'
 import {
   backendOf,
@@ -20,7 +20,7 @@ const keyvSession = readKeyvSession(1)
 const chunkNames = Object.keys(keyvSession.chunks)
 
 function asDocument(text: string): Place {
-  // A store that keeps the revision beside the text keeps that of the document.
+  // A store that keeps the revision in a separate place keeps that of the document.
   const { revision } = isJson(text) ? (JSON.parse(text) as { revision?: unknown }) : {}
   const store = textStoreOf(text, typeof revision === 'string' && revision !== '' ? revision : 'unread')
   return {
@@ -47,7 +47,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Judges each, and tells how many ended how; fails with the names of those that ended otherwise. */
+/** Judges each, and counts how many ended how; fails with the names of those that ended otherwise. */
 async function judgeAll(poisons: Iterable<Poison>, place: (text: string) => Place): Promise<Record<Verdict, number>> {
   const counts = { valid: 0, refused: 0 }
   const problems: string[] = []
@@ -100,7 +100,7 @@ test.each(texts)(
 
 test.each<[string, Readonly<Record<string, unknown>>]>([
   ['of a future version', { version: 2 }],
-  ['of a version that is no number', { version: '1' }],
+  ['of a version that is not a number', { version: '1' }],
   ['of another ID', { id: 'another-session' }],
   ['of another ID in letters only', { id: goldenId.toUpperCase() }],
 ])('a document %s is refused', async (_name, values) => {
@@ -112,7 +112,7 @@ test.each<[string, Readonly<Record<string, unknown>>]>([
 test.each(['null', '[]', '0', '""', 'true', '{}', ' ', 'undefined', '<html></html>', `[${document}]`])(
   'the text %s in place of a document, a head or a chunk is refused',
   async (text) => {
-    // A store that answers null says that nothing is stored: only a store can tell that text from a document.
+    // A store that answers null says that nothing is stored: only a store can distinguish that text from a document.
     for (const [, , place] of text === 'null' ? keyvTexts : texts) expect(await judge(place(text))).toBe('refused')
   },
 )
@@ -147,7 +147,7 @@ test.each(chunkNames)('a chunk %s of another session, or of another save, is ref
   }
 })
 
-test('chunks that no list has are left alone', async () => {
+test('chunks that no list has are not touched', async () => {
   const [first = ''] = chunkNames
   const chunks = { ...keyvSession.chunks, 'history#99': keyvSession.chunks[first] as string, 'memory:Nobody#0': '{' }
   expect(await judge(asKeyvSession({ chunks }))).toBe('valid')
@@ -160,7 +160,7 @@ test('counts that lie are refused', async () => {
       const head = withValues(keyvSession.head, { [`lists.${index}.chunks`]: lie })
       expect([index, 'chunks', lie, await judge(asKeyvSession({ head }))]).toEqual([index, 'chunks', lie, 'refused'])
     }
-    // Both at once, and alike: what one says of the other is no help.
+    // Both at once, and alike: they do not help each other.
     for (const lie of [1_000_000, 2 ** 33, 2 ** 53 - 1]) {
       const head = withValues(keyvSession.head, {
         [`lists.${index}.chunks`]: lie,

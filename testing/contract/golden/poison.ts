@@ -1,4 +1,4 @@
-/** What may become of a stored text: every way to spoil it, by name. It says nothing of what must follow. */
+/** Every way to damage a stored text, by name. It does not say what must follow. */
 
 export interface Poison {
   readonly name: string

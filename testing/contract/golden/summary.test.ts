@@ -1,7 +1,7 @@
-// Sessions with a summary in their memory, as earlier releases stored them, are read and gone on with by this one. The
+// Sessions with a summary in their memory, as earlier releases stored them, are read and continued by this one. The
 // other golden sessions are older than summaries.
 //
-// WRITE_GOLDEN=1  writes the files, where they are not there.
+// WRITE_GOLDEN=1  writes the files that are missing.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { rollingSummary } from '../../../src/compaction/index.js'

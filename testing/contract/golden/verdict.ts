@@ -1,13 +1,13 @@
 /**
- * What an engine makes of a spoilt session: it goes on with it, or it refuses it with the documented error and leaves
- * every byte alone; and it can remove it, whatever it is.
+ * What an engine does with a damaged session: it continues it, or refuses it with the documented error and does not change
+ * any byte; and it can remove it in any case.
  */
 import type { SessionStore } from '../../../src/index.js'
 import { goldenEngine, goldenId } from './golden-files.js'
 
 /** A place where one session is stored. */
 export interface Place {
-  /** A store as a new process has it. */
+  /** A store as a new process opens it. */
   store(): SessionStore
   /** Everything that is stored, as one text. */
   bytes(): string
@@ -16,7 +16,7 @@ export interface Place {
 
 export type Verdict = 'valid' | 'refused'
 
-/** Runs a turn in the session, and removes it then. Throws where neither may be called right. */
+/** Runs a turn in the session, then removes it. Throws if either result is wrong. */
 export async function judge(place: Place): Promise<Verdict> {
   const before = place.bytes()
   const { response, error } = await goldenEngine(place.store()).execute({
@@ -26,7 +26,7 @@ export async function judge(place: Place): Promise<Verdict> {
   })
   const verdict = response.success && response.session === goldenId ? 'valid' : 'refused'
   if (verdict === 'refused') {
-    // A session that names another flow is told so.
+    // A session that names another flow is refused for that.
     if (error?.code !== 'SESSION_FLOW_INVARIANT' && error?.code !== 'SESSION_FLOW_MISMATCH') {
       throw new Error(`The turn ended with ${error?.code ?? 'success'} in '${response.session}': ${response.message}`)
     }

@@ -1,4 +1,4 @@
-// One request to the model of a subject, past the engine.
+// One request to the model of a subject, without an engine.
 import type { ModelFailure, ModelRequest, ModelResponse, ModelStreamPart, RuntimeModel } from '../../../src/index.js'
 import type { ModelSuiteSubject } from '../../index.js'
 
@@ -21,7 +21,7 @@ export function modelOf({ provider, model }: ModelSuiteSubject, params: ModelReq
   return provider.resolve(selection)
 }
 
-/** What a model tells, and what it fails with if it does. */
+/** What a model sends, and what it fails with if it does. */
 export interface Told {
   readonly pieces: readonly ModelStreamPart[]
   readonly response?: ModelResponse
@@ -40,7 +40,7 @@ export async function streamFrom(subject: ModelSuiteSubject, fields?: Partial<Mo
   return last?.type === 'finish' ? { pieces, response: last.response } : { pieces }
 }
 
-/** Asks for the whole answer. */
+/** Gets the whole answer. */
 export async function generateFrom(subject: ModelSuiteSubject, fields?: Partial<ModelRequest>): Promise<Told> {
   try {
     return { pieces: [], response: await modelOf(subject, fields?.params).generate(request(fields)) }

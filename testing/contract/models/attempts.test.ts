@@ -1,4 +1,4 @@
-// Attempts over each real package: what the wire sees where a service fails and comes back, and where another stands in.
+// Attempts over each real package: the requests that are sent if a service fails and recovers, and if a fallback answers.
 import { setupServer } from 'msw/node'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { FlowEngine, type FlowEngineOptions } from '../../../src/index.js'
@@ -17,7 +17,7 @@ const atOnce: FlowEngineOptions = { modelRetry: { baseDelayMs: 0 } }
 describe.each(formats.map((format) => [format.name, format] as const))('over %j', (_name, format) => {
   const flows = [chatOn(`${format.name}/${format.model}`)]
 
-  test.each(['server-error', 'overloaded'] as const)('%s is asked the same once more', async (failure) => {
+  test.each(['server-error', 'overloaded'] as const)('%s is followed by the same request again', async (failure) => {
     const { provider, sent } = wireSubject(server, format, [{ failure }, { text: 'I am back.' }])
     const engine = new FlowEngine({ ...atOnce, flows, providers: [provider] })
     const { message, session } = await engine.run(hello)
@@ -27,7 +27,7 @@ describe.each(formats.map((format) => [format.name, format] as const))('over %j'
     await engine.close()
   })
 
-  test('too many requests is not asked again where it wants more time than the turn has', async () => {
+  test('too many requests is not tried again if the service asks for more time than the turn has', async () => {
     const { provider, sent } = wireSubject(server, format, [{ failure: 'rate-limit' }])
     // The clock stands still: the second that the service asks for is longer than the turn, however slow this machine is.
     const clock = new VirtualClock()
@@ -37,7 +37,7 @@ describe.each(formats.map((format) => [format.name, format] as const))('over %j'
     await engine.close()
   })
 
-  test('an answer that is no JSON is not asked for again', async () => {
+  test('an answer that is not valid JSON is not requested again', async () => {
     const { provider, sent } = wireSubject(server, format, [{ failure: 'malformed' }])
     const engine = new FlowEngine({ ...atOnce, flows, providers: [provider] })
     expect([(await engine.execute(hello)).error?.code, sent.length]).toEqual(['MODEL_ERROR', 1])

@@ -1,4 +1,4 @@
-// What leaves each real package where an answer must have a form, and where the user sent images and files.
+// The requests of each real package if an answer must match a schema, and if the user sent images and files.
 import { setupServer } from 'msw/node'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { Message, ModelRequest } from '../../../src/index.js'
@@ -144,7 +144,7 @@ describe('images and files', () => {
 })
 
 describe.each(formats)('over $name', (format) => {
-  test('a stream is asked for with the same body', async () => {
+  test('a stream is requested with the same body', async () => {
     const whole = await bodyFor(format, { output, messages })
     const subject = wireSubject(server, format, [{ text: '{"place":"Oldenburg"}' }])
     const { response } = await streamFrom(subject, { output, messages })
@@ -163,7 +163,7 @@ describe.each(formats)('over $name', (format) => {
     expect(subject.sent).toHaveLength(0)
   })
 
-  test('an address that nobody can fetch from is refused before anything is sent', async () => {
+  test('an address that cannot be fetched is refused before anything is sent', async () => {
     const image = { type: 'image', mediaType: 'image/png', url: 'file:///etc/passwd' } as const
     const subject = wireSubject(server, format, [])
     const asked = { messages: [{ role: 'user', parts: [image], turn: 1 }] } as const

@@ -1,4 +1,4 @@
-// A whole conversation over each real package: what goes over the wire, what is stored, and what is kept from the user.
+// A whole conversation over each real package: what is sent, what is stored, and what the user does not see.
 import { setupServer } from 'msw/node'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -72,7 +72,7 @@ function deskWith(
       return [Ask]
     }
   }
-  // What is tried again is the engine's affair; here it is seen what one attempt comes to.
+  // The engine decides what is tried again; this checks the result of one attempt.
   const modelRetry = { maxAttempts: 1 }
   const engine = new FlowEngine({ modelRetry, ...options, flows: [DeskFlow], providers: [subject.provider] })
   let sessionId = ''
@@ -111,7 +111,7 @@ async function afterTheTools(format: WireFormat, params?: JsonObject): Promise<s
   return linesOf(desk.subject.sent[1]?.body ?? {})
 }
 
-describe('what is asked after two tools ran', () => {
+describe('the request after two tools ran', () => {
   test('of OpenAI, nothing stored there: the encrypted thought goes back', async () => {
     const providerOptions = { openai: { store: false, include: ['reasoning.encrypted_content'] } }
     expect(await afterTheTools(openaiWire, { maxOutputTokens: 200, providerOptions })).toMatchInlineSnapshot(`
@@ -182,7 +182,7 @@ describe('what is asked after two tools ran', () => {
 })
 
 describe.each(formats)('over $name', (format) => {
-  test('what a model thought is stored beside its calls, and reaches neither the user nor the answer', async () => {
+  test('what a model thought is stored with its calls, and reaches neither the user nor the answer', async () => {
     const desk = deskWith(format, [thinkAndCall, answer, { text: 'Gladly.' }])
     const { response } = await desk.say('Where are they?')
     expect(response.message).toBe('In Oldenburg.')
@@ -231,7 +231,7 @@ describe.each(formats)('over $name', (format) => {
     expect(error).toMatchObject({ code: 'MODEL_ERROR', cause: { statusCode } })
   })
 
-  test('an answer that is no JSON fails the turn', async () => {
+  test('an answer that is not valid JSON fails the turn', async () => {
     const { error } = await deskWith(format, [{ failure: 'malformed' }]).say('Hi')
     expect(error).toMatchObject({ code: 'MODEL_ERROR', cause: { name: 'AI_APICallError', statusCode: 200 } })
   })
@@ -242,7 +242,7 @@ describe.each(formats)('over $name', (format) => {
     expect(response.message).not.toContain('I cannot help.')
   })
 
-  test('a model that never answers is given up at the deadline of the turn', async () => {
+  test('a model that never answers is aborted at the deadline of the turn', async () => {
     const clock = new VirtualClock()
     const desk = deskWith(format, [{ failure: 'never' }], {}, { clock, limits: { turnTimeoutMs: 5_000 } })
     const turn = desk.say('Hi')

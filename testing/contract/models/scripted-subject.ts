@@ -11,12 +11,12 @@ import { type ModelSuiteAnswer, type ModelSuiteSubject, type ScriptedAnswer, scr
 const notScripted = 'A script has no wire, and says a tool call as JSON.'
 const noReasoning = 'A script has no reasoning.'
 
-/** What a scripted provider cannot be asked. */
+/** What a scripted provider cannot do. */
 export const scriptedLeaveOut: Readonly<Record<string, string>> = {
   'answers: reasoning is kept apart from the text': noReasoning,
-  'failures: a tool call with arguments that are no JSON': notScripted,
+  'failures: a tool call with arguments that are not valid JSON': notScripted,
   'streams: reasoning is kept apart from the text': noReasoning,
-  'streams: a tool call with arguments that are no JSON': notScripted,
+  'streams: a tool call with arguments that are not valid JSON': notScripted,
 }
 
 /** The script for an answer of the suite. */
@@ -67,7 +67,7 @@ function subjectOf(answers: readonly ModelSuiteAnswer[], change: (right: Voice) 
   return { provider: spoken, model: 'small', asked: () => asked, underWay: () => underWay.size }
 }
 
-/** Tells an answer word by word, and goes wrong after the second one where it shall. */
+/** Streams an answer word by word, and fails after the second word if it has to. */
 function byTheWord(
   answer: () => Promise<ModelResponse>,
   signal: AbortSignal,
@@ -126,13 +126,13 @@ export function scriptedSubject(answers: readonly ModelSuiteAnswer[]): ModelSuit
   return subjectOf(answers, (right) => right)
 }
 
-/** What a broken model does instead of `generate`. */
+/** Replaces `generate` of a broken model. */
 export type BrokenGenerate = (
   request: ModelRequest,
   right: (request: ModelRequest) => Promise<unknown>,
 ) => Promise<unknown>
 
-/** What a broken model does instead of `stream`. */
+/** Replaces `stream` of a broken model. */
 export type BrokenStream = (request: ModelRequest, right: Voice['stream']) => AsyncIterable<unknown>
 
 /** The subject with its `generate`, or its `stream`, changed. */

@@ -1,4 +1,4 @@
-// A credential in every place that the packages have for one, and what can be seen of a call then.
+// A credential in every place that the packages have for one, and everything that is visible of a call.
 import { setupServer } from 'msw/node'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { Flow, FlowEngine, type ModelSelection, Step, type StepConstructor } from '../../../src/index.js'
@@ -23,7 +23,7 @@ const answers: readonly ModelSuiteAnswer[] = [
 ]
 const ofStreams: readonly ModelSuiteAnswer[] = [{ failure: 'cut' }, { failure: 'broken-off' }]
 
-/** All that a log could write. */
+/** Everything that a log could write. */
 function seenOf({ pieces, response, failure }: Told): string {
   const seen: unknown[] = [pieces, response]
   let told: unknown = failure
@@ -47,7 +47,7 @@ const places: readonly (readonly [string, (format: WireFormat) => WireConnection
   ['a key that no request can have', () => ({ apiKey: `${canary}\nmore` })],
   ['a key with a character that no header can have', () => ({ apiKey: `${canary}\u2019` })],
   ['the user of the base URL', ({ baseURL }) => ({ apiKey: 'other', baseURL: user(baseURL) })],
-  ['a base URL that is none', ({ baseURL }) => ({ apiKey: 'other', baseURL: user(baseURL).replace('://', ' ://') })],
+  ['an invalid base URL', ({ baseURL }) => ({ apiKey: 'other', baseURL: user(baseURL).replace('://', ' ://') })],
 ]
 
 describe.each(formats)('over $name', (format) => {

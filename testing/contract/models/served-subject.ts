@@ -1,5 +1,5 @@
 // A real provider package over real sockets: a server in this process answers in the provider's published format, and sees
-// what becomes of its connections.
+// what happens to its connections.
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { aiSdkProvider } from '../../../adapters/ai-sdk/index.js'
@@ -8,12 +8,12 @@ import { asksForStream, type WireAnswer, wireAnswer } from './wire/wire-answer.j
 import type { WireFormat } from './wire/wire-format.js'
 import { canary } from './wire-subject.js'
 
-/** A subject whose server can be looked at. */
+/** A subject whose server can be inspected. */
 export interface ServedSubject extends ModelSuiteSubject {
   /** Connections that were ever made. */
   connections(): number
   underWay(): number
-  /** Bytes that nobody has read yet. */
+  /** Bytes that the client has not read yet. */
   waiting(): number
   close(): Promise<void>
 }
@@ -21,7 +21,7 @@ export interface ServedSubject extends ModelSuiteSubject {
 /**
  * A provider of `format` whose model gives `answers`, over a server on a free port.
  *
- * @param instead - What is sent instead. Default: what the answers say.
+ * @param instead - What is sent instead. Default: the answers.
  */
 export async function servedSubject(
   format: WireFormat,
@@ -63,7 +63,7 @@ function send({ status, headers, chunks, ending }: WireAnswer, response: ServerR
   response.writeHead(status, headers)
   for (const chunk of chunks) response.write(chunk)
   if (ending === 'end') response.end()
-  // The words that were sent shall arrive before the connection breaks.
+  // The words that were sent must arrive before the connection breaks.
   if (ending === 'cut') response.write('\n', () => setImmediate(() => response.destroy()))
 }
 

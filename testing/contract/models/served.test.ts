@@ -1,4 +1,4 @@
-// The suite over real sockets, where it is seen that nothing is left open.
+// The suite over real sockets, which shows that no connection stays open.
 import { describe, expect, test } from 'vitest'
 import { modelProviderSuite } from '../../index.js'
 import { generateFrom, modelOf, request, streamFrom } from './asking.js'
@@ -15,7 +15,7 @@ describe.each(formats)('$name over sockets', (format) => {
     leaveOut: leftOut[format.name] ?? {},
   })
 
-  test('nobody there: both ways of asking fail, and may be tried again', async () => {
+  test('no server: a call fails with a stream and without, and may be tried again', async () => {
     const subject = await servedSubject(format, [])
     await subject.close()
     const refused = { name: 'AI_APICallError', isRetryable: true, message: /^Cannot connect to API/ }

@@ -1,4 +1,4 @@
-// Streams of the real packages on the wire: however the network cuts them, and whatever happens in their middle.
+// Streams of the real packages on the wire: however the network splits them, and whatever happens in the middle.
 import { setupServer } from 'msw/node'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { ModelSuiteReply } from '../../index.js'
@@ -15,7 +15,7 @@ beforeAll(() => server.listen({ onUnhandledRequest: 'error' }))
 afterEach(() => server.resetHandlers())
 afterAll(() => server.close())
 
-/** All that an answer can have, with characters of two, three and four bytes in each part. */
+/** Everything that an answer can have, with characters of two, three and four bytes in each part. */
 const everything: ModelSuiteReply = {
   reasoning: 'Größe egal: 本 📦?',
   text: 'Grüße! 本屋 sends it 📚 today.\n\ndata: no event\r\nagain',
@@ -51,9 +51,9 @@ describe.each(formats)('over $name', (format) => {
     expect((await streamFrom(subject)).response).toMatchObject({ parts: [{ type: 'text', text: 'Yes.' }] })
   })
 
-  test('an answer that ends anywhere before it is told why it stops is no answer', async () => {
+  test('an answer that ends before its finish reason is not an answer', async () => {
     const events = format.events({ text: 'It is on its way.' })
-    // The last events are such that an answer can do without them.
+    // An answer is complete without the last events.
     const needed = events.findIndex((event) => /"(stop|STOP|end_turn|response\.completed)"/.test(event))
     for (let count = 0; count <= needed; count++) {
       const subject = wireSubject(server, format, [], { send: () => sse(events.slice(0, count)) })
@@ -63,7 +63,7 @@ describe.each(formats)('over $name', (format) => {
     expect(needed).toBeGreaterThan(0)
   })
 
-  test('an event that is cut in its middle is no event', async () => {
+  test('an event that is cut in its middle is not an event', async () => {
     const events = format.events({ text: 'It is on its way.' })
     const bytes = events.slice(0, -1).join('').length - 20
     const subject = wireSubject(server, format, [], { send: () => sse([events.join('').slice(0, bytes / 2)]) })
@@ -97,7 +97,7 @@ describe.each(formats)('over $name', (format) => {
   })
 })
 
-test('an overload of Anthropic has its status where it comes before all else', async () => {
+test('an overload of Anthropic has its status if it comes before everything else', async () => {
   const subject = wireSubject(server, anthropicWire, [], { send: () => sse([anthropicWire.overloadedEvent]) })
   expect((await streamFrom(subject)).failure).toMatchObject({
     statusCode: 529,
@@ -106,7 +106,7 @@ test('an overload of Anthropic has its status where it comes before all else', a
   })
 })
 
-test('a quota that is used up is no reason to ask again', async () => {
+test('a quota that is used up is not tried again', async () => {
   const quota = { error: { message: 'Pay.', type: 'insufficient_quota', param: null, code: 'insufficient_quota' } }
   const events = [...openaiChatWire.events({ text: 'It is' }).slice(0, 2), `data: ${JSON.stringify(quota)}\n\n`]
   const subject = wireSubject(server, openaiChatWire, [], { send: () => sse(events) })

@@ -1,4 +1,4 @@
-// The suite over the real packages: their requests really leave them, and MSW answers.
+// The suite over the real packages: their requests are really sent, and MSW answers.
 import { setupServer } from 'msw/node'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { modelProviderSuite } from '../../index.js'

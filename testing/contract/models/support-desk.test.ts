@@ -1,4 +1,4 @@
-// The example's support desk as it is, on the local model and on each provider's real package, streamed to a terminal.
+// The example's support desk unchanged, on the local model and on each provider's real package, streamed to a terminal.
 import { fileURLToPath } from 'node:url'
 import { setupServer } from 'msw/node'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
@@ -9,7 +9,7 @@ import { googleWire } from './wire/google.js'
 import { openaiWire } from './wire/openai.js'
 import { canary, wireSubject } from './wire-subject.js'
 
-/** Loaded by a name that the compiler cannot follow: the services that the example declares would be every test's. */
+/** Loaded by a name that the compiler cannot follow: otherwise the example's services would be every test's. */
 async function example<Exports>(path: string): Promise<Exports> {
   return await import(/* @vite-ignore */ fileURLToPath(new URL(`../../../examples/${path}`, import.meta.url)))
 }
@@ -80,7 +80,7 @@ describe.each([
   })
 })
 
-test.each(['gpt', 'openai:', 'toString:x'])('%s is no model of the desk', async (name) => {
+test.each(['gpt', 'openai:', 'toString:x'])('%s is not a model of the desk', async (name) => {
   vi.stubEnv('DESK_MODEL', name)
   await expect(createApplication()).rejects.toThrow(
     `DESK_MODEL must be <provider>:<model>, with one of local, openai, anthropic, google; got '${name}'.`,

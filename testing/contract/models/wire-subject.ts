@@ -1,5 +1,5 @@
-// A real provider package whose requests really leave it, and are answered by MSW in the provider's published format. What
-// becomes of the connection is not seen here: MSW keeps a copy of each answer. See `served-subject.ts` for that.
+// A real provider package whose requests are really sent, and are answered by MSW in the provider's published format. The
+// connection cannot be observed here: MSW keeps a copy of each answer. See `served-subject.ts` for that.
 import { HttpResponse, http } from 'msw'
 import type { SetupServer } from 'msw/node'
 import { aiSdkProvider } from '../../../adapters/ai-sdk/index.js'
@@ -8,7 +8,7 @@ import type { Chunking } from './wire/server-sent-events.js'
 import { asksForStream, type WireAnswer, wireAnswer } from './wire/wire-answer.js'
 import type { WireConnection, WireFormat } from './wire/wire-format.js'
 
-/** A credential that is found nowhere else. */
+/** A credential that occurs nowhere else. */
 export const canary = 'canary-7f3a91c5-key-of-the-provider'
 
 /** A request as it left the package. */
@@ -18,14 +18,14 @@ export interface SentRequest {
   readonly body: Readonly<Record<string, unknown>>
 }
 
-/** A subject of the suite that tells more. */
+/** A subject of the suite that reports more. */
 export interface WireSubject extends ModelSuiteSubject {
   readonly sent: readonly SentRequest[]
-  /** Resolves when a request that gets no answer, or no more of one, was received. */
+  /** Resolves when a request was received that gets no answer, or no more of one. */
   readonly silent: Promise<void>
 }
 
-/** How a provider is reached, and what its network is like. */
+/** How a provider is reached, and how its network behaves. */
 export interface WireOptions {
   /** Default: the canary as the key. */
   readonly connection?: WireConnection
@@ -43,9 +43,9 @@ export function wireSubject(
   { connection = { apiKey: canary }, chunking, send }: WireOptions = {},
 ): WireSubject {
   const sent: SentRequest[] = []
-  let heard!: () => void
+  let arrived!: () => void
   const silent = new Promise<void>((resolve) => {
-    heard = resolve
+    arrived = resolve
   })
   const base = connection.baseURL?.replace(/\/\/.*@/, '//') ?? format.baseURL
   server.use(
@@ -55,8 +55,8 @@ export function wireSubject(
       const isStream = asksForStream(url, body)
       const answer = send?.(isStream) ?? wireAnswer(format, answers[sent.length], isStream, chunking)
       sent.push({ url, headers, body })
-      if (answer !== undefined) return responseOf(answer, heard)
-      heard()
+      if (answer !== undefined) return responseOf(answer, arrived)
+      arrived()
       return new Promise<never>(() => undefined)
     }),
   )
@@ -72,7 +72,7 @@ export function wireSubject(
   }
 }
 
-function responseOf({ status, headers, chunks, ending }: WireAnswer, heard: () => void): Response {
+function responseOf({ status, headers, chunks, ending }: WireAnswer, arrived: () => void): Response {
   const left = [...chunks]
   const body = new ReadableStream<Uint8Array>(
     {
@@ -80,7 +80,7 @@ function responseOf({ status, headers, chunks, ending }: WireAnswer, heard: () =
         const chunk = left.shift()
         if (chunk !== undefined) return controller.enqueue(chunk)
         if (ending !== 'stall') return controller.close()
-        heard()
+        arrived()
         return new Promise<never>(() => undefined)
       },
     },

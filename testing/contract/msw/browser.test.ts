@@ -57,7 +57,7 @@ afterAll(async () => {
   })
 })
 
-/** Opens the page; ends the test where there is no browser to do it in. */
+/** Opens the page; ends the test if there is no browser. */
 async function open(context: TestContext): Promise<Page> {
   if (browser === undefined) {
     if (process.env.CI) throw new Error(`There is no Chromium at ${executablePath}. Set CHROMIUM_PATH.`)
@@ -79,7 +79,7 @@ interface Answer {
   readonly body: string
 }
 
-/** A turn, and what the page's scripts see of the answer; a text where `fetch` or the reading of the body failed. */
+/** A turn, and what the page's scripts see of the answer; a text if `fetch` or the reading of the body failed. */
 function run(page: Page, base: string, message: string, session = ''): Promise<Answer | string> {
   const sent = { url: `${base}/ai/run`, body: JSON.stringify({ flowName: 'Words', message }), session }
   return page.evaluate(async ({ url, body, session }) => {
@@ -158,7 +158,7 @@ test('a page talks to a script, failures included', async (context) => {
   expect(mistake).toContain('request 8, flow \'Words\', a new session, message "more"')
 })
 
-test('a page talks to an engine in its own memory', async (context) => {
+test('a page talks to an engine in the same page', async (context) => {
   const page = await open(context)
   const first = await run(page, origin, 'one')
   const session = (first as Answer).session ?? ''

@@ -1,4 +1,4 @@
-// What goes wrong in a front end's tests: on purpose, as the script says, and because test and page do not fit.
+// Failures in a front end's tests: on purpose, as the script says, and because test and page do not fit.
 import { describe, expect, test } from 'vitest'
 import { type Clock, type FlowErrorCode, LimitExceededError } from '../../../src/index.js'
 import { VirtualClock } from '../../index.js'
@@ -65,7 +65,7 @@ describe('a turn that is meant to fail', () => {
           session: 'session-1',
           contentType: 'text/plain',
         })
-        // A session that the engine would keep as aborted gives way to a new one.
+        // A session that the engine would keep as aborted is replaced by a new one.
         expect((await say('', 'session-1', { url })).session).toBe(nextSession)
       }
     },
@@ -81,7 +81,7 @@ describe('a turn that is meant to fail', () => {
 })
 
 describe('a connection that is bad', () => {
-  test('an address that nobody answers, and the session stays', async () => {
+  test('an address that does not answer, and the session stays', async () => {
     const service = listen(flowServiceHandlers(['a', { networkError: true }, 'b']))
     await say('')
     await expect(run('', 'session-1')).rejects.toThrow(TypeError)
@@ -108,17 +108,17 @@ describe('a connection that is bad', () => {
   })
 })
 
-/** A clock that tells when somebody began to wait for it. */
+/** A clock that reports when a first timer is set. */
 function watchedClock(): { clock: Clock; waiting: Promise<void>; advance: (ms: number) => Promise<void> } {
   const virtual = new VirtualClock()
-  let tell = (): void => undefined
+  let begin = (): void => undefined
   const waiting = new Promise<void>((resolve) => {
-    tell = resolve
+    begin = resolve
   })
   const clock: Clock = {
     now: () => virtual.now(),
     setTimer(callback, ms) {
-      tell()
+      begin()
       return virtual.setTimer(callback, ms)
     },
   }
@@ -141,7 +141,7 @@ describe('a service that takes its time', () => {
     expect(await answer).toMatchObject({ message: 'a' })
   })
 
-  test('never answers, and the page gives up: the session stays, and the next turn is run', async () => {
+  test('never answers, and the page stops waiting: the session stays, and the next turn is run', async () => {
     listen(flowServiceHandlers(['a', { reply: 'never', delayMs: Number.POSITIVE_INFINITY }, 'b']))
     await say('')
     const controller = new AbortController()
@@ -171,7 +171,7 @@ describe('a service that takes its time', () => {
 })
 
 describe('a test and a page that do not fit', () => {
-  /** What the page is told, what the application's log is told, and what the test is told at its end. */
+  /** What the page gets, what the application's log gets, and what the test gets at its end. */
   async function endOf(script: FlowServiceScript, messages: readonly string[]): Promise<string> {
     const errors: unknown[] = []
     const service = listen(flowServiceHandlers(script, { onError: (error) => errors.push(error) }))
@@ -187,7 +187,7 @@ describe('a test and a page that do not fit', () => {
     return 'nothing'
   }
 
-  test('more is asked than the script says', async () => {
+  test('more turns are requested than the script has', async () => {
     expect(await endOf(['Hello', { reply: 'Bye', completed: true }], ['Hi', 'Ada', 'More'])).toMatchInlineSnapshot(`
       "The flow service was asked once more than its script says: request 3, flow 'Words', a new session, message "More".
         script: 1. "Hello" (used)  2. {"reply":"Bye","completed":true} (used)
@@ -203,7 +203,7 @@ describe('a test and a page that do not fit', () => {
     `)
   })
 
-  test('less is asked than the script says', async () => {
+  test('fewer turns are requested than the script has', async () => {
     const script = ['a', 'b', 'c', { failure: 'TOOL_ERROR' as const }, () => 'e', 'f', 'g', 'h']
     expect(await endOf(script, ['Hi', 'Ada', 'More'])).toMatchInlineSnapshot(`
       "The script of the flow service was not used up: 5 turns of 8 left.
@@ -213,7 +213,7 @@ describe('a test and a page that do not fit', () => {
     `)
   })
 
-  test('nothing is asked at all', async () => {
+  test('no turn is requested', async () => {
     expect(await endOf(['Hello'], [])).toMatchInlineSnapshot(`
       "The script of the flow service was not used up: 1 turn of 1 left.
         script: 1. "Hello"
@@ -236,7 +236,7 @@ describe('a test and a page that do not fit', () => {
     `)
   })
 
-  test('an entry is no turn', async () => {
+  test('an entry is not a turn', async () => {
     expect(await endOf([{ replay: 'Hello' } as never], ['Hi'])).toMatchInlineSnapshot(`
       "The script of the flow service has no turn for request 1, flow 'Words', a new session, message "Hi": it says {"replay":"Hello"}.
       A turn is a text, { reply }, { failure }, { networkError: true } or { body }."

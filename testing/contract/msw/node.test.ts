@@ -71,7 +71,7 @@ describe('over a script', () => {
     service.assertDone()
   })
 
-  test('a function answers by what is asked', async () => {
+  test('a function answers depending on the request', async () => {
     const service = listen(
       flowServiceHandlers(async ({ number, flowName, message, config }) => ({
         reply: `${number} ${flowName} ${message} ${JSON.stringify(config)}`,
@@ -110,7 +110,7 @@ describe('over a script', () => {
     expect(service.ended).toEqual(['session-2'])
   })
 
-  test('flows are listed, and others are none', async () => {
+  test('flows are listed, and other names are not registered', async () => {
     const service = listen(flowServiceHandlers(['a', 'b'], { flows: ['Words', 'Others'] }))
     expect(await (await fetch('https://api.example/ai/flows')).json()).toEqual(['Words', 'Others'])
     expect(await say('', '', { flowName: 'Nothing' })).toMatchObject({
@@ -198,8 +198,8 @@ describe('over an engine', () => {
   })
 })
 
-describe('where the service is', () => {
-  /** What MSW makes of a request that no handler takes, as `listen` has it. */
+describe('the address of the service', () => {
+  /** What MSW does with a request that no handler takes, as an option of `listen`. */
   const nobody = { message: expect.stringContaining('Nobody answers') }
 
   test('any origin, or one', async () => {
@@ -219,7 +219,7 @@ describe('where the service is', () => {
     expect(await say('', '', { url: 'https://other.example/run' })).toMatchObject(nobody)
   })
 
-  test('a page of another origin asks first, and is answered', async () => {
+  test('a page of another origin sends a preflight, and gets an answer', async () => {
     listen(flowServiceHandlers(['a'], { cors: { origin: 'https://shop.example' } }))
     const preflight = await fetch('https://api.example/ai/run', {
       method: 'OPTIONS',

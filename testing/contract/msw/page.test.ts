@@ -1,4 +1,4 @@
-/** Decides that the tests in docs/testing-front-ends.md are those that are run here. */
+/** Checks that the tests in docs/testing-front-ends.md are those that are run here. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 

@@ -1,4 +1,4 @@
-/** What the tests of the request handlers share: a page's requests, and MSW's server, whose handlers live for one test. */
+/** Helpers of the tests of the request handlers: a page's requests, and MSW's server, whose handlers live for one test. */
 import { setupServer } from 'msw/node'
 import { afterAll, afterEach, beforeAll } from 'vitest'
 import type { RunResponseType } from '../../../src/index.js'
@@ -18,7 +18,7 @@ afterEach(() => server.resetHandlers())
 
 afterAll(() => server.close())
 
-/** Has MSW answer with these handlers until the test is over; a request that none of them takes fails. */
+/** Makes MSW answer with these handlers until the test ends; a request that none of them takes fails. */
 export function listen(service: FlowServiceHandlers): FlowServiceHandlers {
   server.use(...service)
   return service
@@ -29,14 +29,14 @@ export interface RunInit extends RequestInit {
   readonly url?: string
 }
 
-/** Asks for a turn, as a page does. */
+/** Requests a turn, as a page does. */
 export function run(message: string, sessionId = '', init: RunInit = {}): Promise<Response> {
   const { flowName = 'Words', url = 'https://api.example/ai/run', ...more } = init
   const headers = { 'Content-Type': 'application/json', ...(sessionId === '' ? {} : { CHAT_SESSION_ID: sessionId }) }
   return fetch(url, { method: 'POST', headers, body: JSON.stringify({ flowName, message }), ...more })
 }
 
-/** Asks for a turn, and reads the envelope. */
+/** Requests a turn, and reads the envelope. */
 export async function say(message: string, sessionId?: string, init?: RunInit): Promise<RunResponseType> {
   return (await run(message, sessionId, init)).json() as Promise<RunResponseType>
 }

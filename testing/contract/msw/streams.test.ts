@@ -6,7 +6,7 @@ import { type FlowServiceScript, flowServiceHandlers, type ScriptedFlowServiceOp
 import { Onboarding } from '../onboarding.js'
 import { listen, type RunInit, run, say } from './service.js'
 
-/** Asks for a turn as a stream. */
+/** Requests a turn as a stream. */
 function stream(message: string, sessionId = '', init: RunInit = {}): Promise<Response> {
   const headers = {
     'Content-Type': 'application/json',
@@ -66,7 +66,7 @@ describe('a scripted turn that is streamed', () => {
     service.assertDone()
   })
 
-  test('is whole where the page asks for no stream', async () => {
+  test('is whole if the page does not ask for a stream', async () => {
     const service = scripted([{ reply: ['Hel', 'lo.'], takenBack: 'Hm.', chunkDelayMs: Number.POSITIVE_INFINITY }])
     expect((await say('Hi')).message).toBe('Hello.')
     expect(service.runs[0]).not.toHaveProperty('streamed')
@@ -183,7 +183,7 @@ describe('a scripted turn that is streamed', () => {
     service.assertDone()
   })
 
-  test('that the script has not is told as the whole one is', async () => {
+  test('that the script does not have is reported like a whole one', async () => {
     const told: unknown[] = []
     const service = scripted([], { onError: (error) => void told.push(error) })
     const answer = await stream('Hi')

@@ -1,4 +1,4 @@
-/** Decides what the package may hold. */
+/** Checks the contents of the package. */
 import { readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { expect, inject, test } from 'vitest'

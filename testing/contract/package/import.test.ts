@@ -1,4 +1,4 @@
-/** Decides what importing the root may load and do: nothing of Node's, and nothing at all. */
+/** Checks what importing the root loads and does: nothing of Node's, and nothing at all. */
 import { createContext, Script } from 'node:vm'
 import { build } from 'esbuild'
 import { expect, inject, test } from 'vitest'
@@ -35,7 +35,7 @@ await import('turnkeeper')
   expect(packages.has('turnkeeper')).toBe(true)
 })
 
-test('no file of that graph asks for a module of Node, under any condition', async () => {
+test('no file of that graph imports a module of Node, under any condition', async () => {
   for (const condition of ['node', 'browser', 'workerd', 'deno', 'bun', 'default']) {
     const { metafile } = await build({
       stdin: { contents: "export * from 'turnkeeper'", resolveDir: inject('consumer') },
@@ -61,7 +61,7 @@ test('require() works', () => {
   expect(run(folder, '--no-warnings', 'use.cjs')).toEqual({ failed: false, output: 'function' })
 })
 
-/** Runs the bundled root in a realm whose every door is watched, and gives back the doors that were used. */
+/** Runs the bundled root in a realm whose globals are all watched, and returns those that were used. */
 async function doorsUsed(contents: string): Promise<string[]> {
   const { outputFiles } = await build({
     stdin: { contents, resolveDir: inject('consumer') },
@@ -70,7 +70,7 @@ async function doorsUsed(contents: string): Promise<string[]> {
     platform: 'neutral',
     mainFields: ['module', 'main'],
     conditions: ['node', 'import'],
-    // Nothing that would run may be dropped for being unused.
+    // Nothing that would run may be dropped as unused.
     treeShaking: false,
     ignoreAnnotations: true,
     write: false,

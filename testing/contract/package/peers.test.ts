@@ -1,4 +1,4 @@
-/** Decides that the entry points with a peer of their own compile and work where the peer is installed, and say so where not. */
+/** Checks that the entry points with a peer compile and work if the peer is installed, and say so if it is not. */
 import { cpSync, mkdirSync, symlinkSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -68,7 +68,7 @@ expect('a text').toBeAtStep(AskName)
 flowServiceHandlers([{ failure: 'SESSION_CONFLIT' }])
 `
 
-/** In JavaScript, for Node 20 runs no TypeScript. */
+/** In JavaScript, because Node 20 does not run TypeScript. */
 const program = `
 import { setupServer } from 'msw/node'
 import { FlowEngine } from 'turnkeeper'
@@ -98,7 +98,7 @@ describe('with msw and vitest installed', () => {
     })
     const installed = join(folder, 'node_modules')
     mkdirSync(installed)
-    // A copy: what it imports is looked for beside it, and these are the only peers there.
+    // A copy: its imports are searched in its own folder, and these are the only peers there.
     cpSync(join(inject('consumer'), 'node_modules', 'turnkeeper'), join(installed, 'turnkeeper'), { recursive: true })
     for (const name of ['msw', 'vitest']) symlinkSync(folderOf(name), join(installed, name), 'dir')
   })
@@ -121,7 +121,7 @@ describe('with msw and vitest installed', () => {
     })
   })
 
-  test('turnkeeper/testing/vitest keeps its work when a bundler drops what nobody names', () => {
+  test('turnkeeper/testing/vitest keeps its side effect when a bundler drops unused code', () => {
     const { sideEffects } = createRequire(join(folder, 'node_modules/turnkeeper/package.json'))('./package.json') as {
       sideEffects: string[]
     }

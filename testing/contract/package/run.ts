@@ -1,4 +1,4 @@
-/** Runs a tool of the repository on the consumer's folder, and gives back what it printed. */
+/** Runs a tool of the repository on the consumer's folder, and returns what it printed. */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -17,7 +17,7 @@ export function project(name: string, files: Readonly<Record<string, string>>): 
   return folder
 }
 
-/** What the command printed on both streams; `failed` when it exited with another code than 0. */
+/** What the command printed on both streams; `failed` if it exited with another code than 0. */
 export function run(folder: string, ...words: string[]): { failed: boolean; output: string } {
   try {
     return {

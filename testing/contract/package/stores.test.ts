@@ -1,4 +1,4 @@
-/** Decides what an application meets that names a store whose packages it has not installed. */
+/** Checks what an application gets if it names a store whose packages it has not installed. */
 import { expect, test } from 'vitest'
 import { project, run } from './run.js'
 

@@ -1,4 +1,4 @@
-/** Decides that a consumer's flow does the same whatever its classes are compiled to: statics assigned, or defined. */
+/** Checks that a consumer's flow behaves the same for each target of its classes: statics assigned, or defined. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-/** Decides in which consumers the published declarations must compile: strict, libraries checked, no peer installed. */
+/** Checks that the published declarations compile in these consumers: strict, libraries checked, no peer installed. */
 
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
@@ -59,7 +59,7 @@ const infers = `
 import { Flow, FlowEngine, MemorySessionStore, type SessionStoreError, Step, type Turn } from 'turnkeeper'
 import type { EngineEventMap, EngineListener, FlowEngineOptions, FlowStreamEvent, Message, Model } from 'turnkeeper'
 import type { ModelBudgets, ModelRequest, SessionDocument, SessionStore } from 'turnkeeper'
-import { rollingSummary, slidingWindow } from 'turnkeeper/memory'
+import { rollingSummary, slidingWindow } from 'turnkeeper/compaction'
 
 export const engine = new FlowEngine()
 export const load = async (id: string) => engine.getSession(id)

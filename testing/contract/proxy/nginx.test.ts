@@ -10,7 +10,7 @@ import type { Send } from '../http/serve.js'
 import { isNginxMissing, nginxBlockOf, startNginx } from '../servers/nginx.js'
 
 const documented = nginxBlockOf('docs/streaming.md')
-/** nginx as it comes, but for what a case adds. */
+/** nginx with its defaults, and what a case adds. */
 const plain = (...lines: readonly string[]): string =>
   `server { listen 8080; ${lines.join(' ')} location /ai/ { proxy_pass http://127.0.0.1:3000; } }`
 
@@ -54,7 +54,7 @@ describe.skipIf(isNginxMissing)('nginx', () => {
   ])('%s passes events on one by one', async (_name, block) => {
     const { model, through } = await setUp()
     const { events, reply } = await streamTurn(await through(block), { flowName: 'Chatting' })
-    // Whoever stands in front of nginx is not asked any more.
+    // A client in front of nginx gets no further answer.
     expect(reply.headers.get('X-Accel-Buffering')).toBeNull()
     const call = await model.called()
     for (const text of ['One, ', 'two, ', 'three.']) {
@@ -66,7 +66,7 @@ describe.skipIf(isNginxMissing)('nginx', () => {
     expect(await events.next()).toBeUndefined()
   })
 
-  test('as documented tells the server that a client went away: the turn is aborted', async () => {
+  test('as documented closes the connection when a client disconnects: the turn is aborted', async () => {
     const { model, engine, through } = await setUp()
     const send = await through(documented)
     const aborted = new Promise<string>((resolve) => engine.on('turn:error', ({ code }) => resolve(code)))
@@ -122,7 +122,7 @@ describe.skipIf(isNginxMissing)('nginx', () => {
     expect(await (await held).events.dataOf('result')).toMatchObject({ message: 'Held.' })
   })
 
-  test('as documented cuts the reply where the server has gone; over HTTP/1.0 it would seem to have ended', async () => {
+  test('as documented cuts the reply if the server has gone; over HTTP/1.0 it would seem to have ended', async () => {
     for (const [block, isCut] of [
       [documented, true],
       [plain('proxy_http_version 1.0;'), false],

@@ -43,7 +43,7 @@ class Onboarding extends Flow {
 
 const capture = (name) => ({ toolCalls: [{ name: 'capture_name', input: { name } }] })
 
-test('a name is asked for until it is whole, over a restart and a lost save', async () => {
+test('the flow asks for a name until it is whole, over a restart and a lost save', async () => {
   const conversation = new Conversation(Onboarding, {
     script: [
       'What is your name?',

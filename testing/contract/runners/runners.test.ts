@@ -1,7 +1,7 @@
 /**
- * Decides that a conversation is tested the same in every runner: one file, copied beside a package made of the
- * sources, run by each as a stranger would. Bun, Deno and Jest are large, so they are not installed with the rest but
- * by `node testing/contract/runners/install.mjs`. Without them their tests are skipped, except where
+ * Checks that a conversation is tested the same in every runner: one file, copied next to a package made from the sources,
+ * and run by each runner as an outside user would. Bun, Deno and Jest are large, so they are not installed with the rest
+ * but by `node testing/contract/runners/install.mjs`. Without them their tests are skipped, except if
  * CI is set.
  */
 import { execFileSync } from 'node:child_process'
@@ -78,7 +78,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 function run({ command }: Runner, file: string): { readonly failed: boolean; readonly output: string } {
   const [program = '', ...words] = command
-  // Another runner must not take itself for a part of this one.
+  // Another runner must not think that it is part of this one.
   const { VITEST: _vitest, NODE_OPTIONS: _options, NODE_TEST_CONTEXT: _context, ...rest } = process.env
   const env = { ...rest, CI: 'true', NO_COLOR: '1', HOME: join(folder, 'home'), DENO_NO_UPDATE_CHECK: '1' }
   try {

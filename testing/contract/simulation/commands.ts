@@ -12,7 +12,7 @@ import { type SeatIndex, settle, type World } from './world.js'
 
 type Command = fc.AsyncCommand<ReferenceModel, World>
 
-/** Which session: a new one, or one of those issued so far (also a deleted one), or an ID that nobody issued. */
+/** Which session: a new one, one of those issued so far (also a deleted one), or an ID that nobody issued. */
 type Target = 'new' | 'unheard-of' | number
 
 function idOf(target: Target, { issued }: World): string | undefined {
@@ -92,13 +92,13 @@ class TurnCommand implements Command {
     const call = { flow, message, sessionId, owner, config, newId, unknownSession, interference, faults }
     const expected = model.run(call)
     expect(answer === undefined).toBe(left !== undefined)
-    // Who left is told nothing. What is stored must be right all the same.
+    // A client that disconnected gets no answer. What is stored must be right nevertheless.
     const { response, error } = answer ?? { response: expected, error: expected }
     expect({ ...response, code: error?.code }).toEqual(expected)
     if (answer !== undefined)
       expect(Object.keys(response).sort()).toEqual(['completed', 'contentType', 'message', 'session', 'success'])
     await compare(model, world)
-    // What a turn that was given up still does comes too late to count.
+    // What an aborted turn still does comes too late to count.
     await settle()
     await compare(model, world)
   }
@@ -148,7 +148,7 @@ class DeleteCommand implements Command {
   }
 }
 
-/** Somebody else writes to the store, between two turns. */
+/** Another process writes to the store, between two turns. */
 class OutsideCommand implements Command {
   readonly target: Target
   readonly how: Interference

@@ -1,6 +1,6 @@
 /**
  * The flows that the simulation runs, and the model they talk to. What a message does is its first word; its second is
- * a token that tells the turns apart. Each turn changes state before it can fail, so that half a turn would show.
+ * a token that identifies the turn. Each turn changes state before it can fail, so that half a turn would show.
  */
 import {
   EndStep,
@@ -21,7 +21,7 @@ import {
   tool,
 } from '../../../src/index.js'
 
-/** What the flows ask of the simulation: to be held up, or disturbed, in the middle of a turn. */
+/** What the flows need from the simulation: to be held up, or disturbed, in the middle of a turn. */
 export interface Probe {
   during(token: string): Promise<void>
 }
@@ -30,7 +30,7 @@ interface Said {
   said: string[]
 }
 
-/** Everything but `move` works alike in both note-taking steps. They share one list, which lives in `Collect`. */
+/** Everything but `move` works alike in both note-taking steps. They share one list, which is in `Collect`. */
 abstract class NoteStep extends LogicStep<Said> {
   abstract next(): StepConstructor<Said>
 
@@ -128,7 +128,7 @@ export class Talk extends Flow {
   }
 }
 
-/** A model that says how many messages it was sent, and calls the tool once where the user says `move`. */
+/** A model that says how many messages it received, and calls the tool once if the user says `move`. */
 export const countingProvider: ModelProviderAdapter = {
   provider: 'counting',
   resolve: () => ({ provider: 'counting', name: 'counting', generate: count, stream: countAloud }),
@@ -148,5 +148,5 @@ async function count({ messages, origin }: ModelRequest): Promise<ModelResponse>
     const call = { type: 'tool-call', toolCallId: `call-${origin.turnNumber}`, toolName: 'note', input: {} } as const
     return { parts: [call], usage }
   }
-  return { parts: [{ type: 'text', text: `heard ${messages.length}` }], usage }
+  return { parts: [{ type: 'text', text: `heard ${messages.length}` }], usage } // vocabulary: golden files have it
 }

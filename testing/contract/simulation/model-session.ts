@@ -1,6 +1,6 @@
 /**
- * What a session must look like, in as few fields as tell one session from another, and what a turn of each flow does
- * to it. Written from the contract and the design, and as plainly as can be: it stores nothing and knows no engine.
+ * What a session must look like, in as few fields as distinguish one session from another, and what a turn of each flow
+ * does to it. Written from the contract and the design, as plainly as possible: it stores nothing and knows no engine.
  */
 import type { Message, SessionDocument } from '../../../src/index.js'
 
@@ -17,7 +17,7 @@ export interface ModelSession {
   readonly step: string | null
   readonly context: Readonly<Record<string, unknown>>
   readonly said: readonly string[]
-  /** What the model was told and what it said. */
+  /** The messages that the model received and answered. */
   readonly memory: readonly string[]
   readonly turns: readonly { message: string; reply: string; contentType: string; step: string }[]
   readonly errors: readonly string[]
@@ -32,7 +32,7 @@ export interface Usage {
   readonly modelCalls: number
 }
 
-/** What a turn comes to: the session after it and the reply, or the text of the failure. Usage is spent either way. */
+/** The result of a turn: the session after it and the reply, or the text of the failure. Usage is spent either way. */
 export type Taken =
   | { readonly failed: string; readonly usage: Usage }
   | { readonly failed?: never; readonly after: ModelSession; readonly usage: Usage }
@@ -60,7 +60,7 @@ export function newSession(
   }
 }
 
-/** One turn, of which nothing fails but what the flow itself makes fail. */
+/** One turn, in which nothing fails but what the flow itself makes fail. */
 export function take(session: ModelSession, message: string): Taken {
   const [verb, token = ''] = message.split(' ') as [Verb, string]
   return session.flow === 'Talk' ? talk(session, verb, token) : note(session, verb, token)
@@ -85,7 +85,7 @@ function talk(session: ModelSession, verb: Verb, token: string): Taken {
     inputTokens += memory.length
     outputTokens++
     modelCalls++
-    return `heard ${memory.length}`
+    return `heard ${memory.length}` // vocabulary: the reply of simulation/flows.ts
   }
   if (verb === 'move') {
     ask()
@@ -97,7 +97,7 @@ function talk(session: ModelSession, verb: Verb, token: string): Taken {
   said.push(token)
   const usage = { inputTokens, outputTokens, modelCalls }
   if (verb === 'boom') return { failed: message, usage }
-  // Where code answered in place of the model, the model is told what was said.
+  // If code answered in place of the model, the model receives that answer.
   if (verb === 'end') memory.push('assistant: bye')
   const after = answered(
     { ...session, said, memory, usage },

@@ -1,6 +1,6 @@
 /**
  * What must be true of any run, whatever was done at once and in whatever order: the promises of design 2 that time can
- * break. Each change of the store is held against the reference model, each answer against the changes.
+ * break. Each change of the store is compared with the reference model, each answer with the changes.
  */
 import { expect } from 'vitest'
 import { newSession, take } from './model-session.js'
@@ -61,7 +61,7 @@ function checkEffect(played: PlayedPlan, effect: Effect): void {
   } else if (session.status === 'running') {
     expect(session, 'a checkpoint is the state before the turn').toEqual({ ...base, saves })
   } else {
-    // Of a turn that fails only this stays.
+    // A turn that fails leaves only this.
     const { errors, usage } = session
     expect(session, 'an aborted session').toEqual({ ...base, status: 'aborted', errors, usage, saves })
     expect(errors.slice(0, -1)).toEqual(base.errors)
@@ -71,7 +71,7 @@ function checkEffect(played: PlayedPlan, effect: Effect): void {
   }
 }
 
-/** Whether a write may take effect after its time was over. Who stays is told that this is unknown; who left is not. */
+/** Whether a write may take effect after its time was over. A client that stays gets that error; one that left gets none. */
 function mayTimeOut({ plan }: PlayedPlan): boolean {
   return plan.actions.some(({ kind }) => kind === 'wait')
 }
@@ -92,7 +92,7 @@ function checkTurn(played: PlayedPlan, index: number): void {
   const answer = turns.get(index)
   if (answer === undefined) {
     const settledAt = mayTimeOut(played) ? Number.POSITIVE_INFINITY : replied
-    expect(committed?.tick ?? 0, 'who left was let go before the turn was settled').toBeLessThan(settledAt)
+    expect(committed?.tick ?? 0, 'a cancelled turn was answered before it was settled').toBeLessThan(settledAt)
     return
   }
   const { response, error } = answer
@@ -114,7 +114,7 @@ function checkTurn(played: PlayedPlan, index: number): void {
   const others = timeline.effects.filter(
     ({ sessionId, tick }) => sessionId === asked && tick > launched && tick < replied,
   )
-  // Where a save took effect, its answer was lost, and the session was deleted before it was read back, that is told.
+  // If a save took effect, its answer was lost, and the session was deleted before it was read back, that is reported.
   const wasDeleted =
     error?.code === 'SESSION_CONFLICT' &&
     others.some(({ after, tick }) => after === undefined && tick > (committed?.tick ?? Number.POSITIVE_INFINITY))
@@ -146,7 +146,7 @@ function checkDelete(played: PlayedPlan, index: number): void {
   expect(isGone, 'told that it was deleted').toBe(true)
 }
 
-/** In one engine, the turns of one session come in the order they were asked for, and never two at once. */
+/** In one engine, the turns of one session run in the order in which they were requested, and never two at once. */
 function checkLines(played: PlayedPlan): void {
   const { plan, timeline, turns, left, messages } = played
   const committedAt = (index: number): number =>
@@ -169,7 +169,7 @@ function checkLines(played: PlayedPlan): void {
       if (previous === undefined) return
       expect(previous.span.launched, 'first in, first out').toBeLessThan(span.launched)
       const { response, error } = turns.get(previous.index) ?? {}
-      // A turn that was given up may still run on; nobody listens to it.
+      // An aborted turn may still run on; its result is ignored.
       if (error?.code === 'TURN_TIMEOUT') return
       const wasLeft = left.has(previous.index)
       if (wasLeft && (mayTimeOut(played) || committedAt(previous.index) === Number.POSITIVE_INFINITY)) return

@@ -1,12 +1,12 @@
-/** A turn that is streamed, as one that is executed: its last piece is the answer, and what was told before must fit. */
+/** A turn that is streamed, as one that is executed: its last event is the answer, and the earlier events must fit. */
 import { expect } from 'vitest'
 import type { ExecuteResult, FlowStream, FlowStreamEvent } from '../../../src/index.js'
 
 /**
  * Reads a turn to its end.
  *
- * @param beforeRead - Awaited before each piece is asked for; returns whether the reader leaves instead.
- * @returns The answer; `undefined` where the reader left.
+ * @param beforeRead - Awaited before each event is read; returns whether the reader stops instead.
+ * @returns The answer; `undefined` if the reader stopped.
  */
 export async function readTurn(
   stream: FlowStream,
@@ -24,7 +24,7 @@ export async function readTurn(
     events.push(value)
   }
   const last = events.at(-1)
-  // Left by somebody else, and told no more.
+  // Stopped from outside: it gets no more events.
   if (last?.type !== 'result' && last?.type !== 'error') return undefined
   const { type, ...result } = last
   expect(events.findIndex((event) => event.type === 'result' || event.type === 'error')).toBe(events.length - 1)

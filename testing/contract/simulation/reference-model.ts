@@ -1,6 +1,6 @@
 /**
  * The rules of sessions (contract 3, 4.5, 4.6, 7.3; design 2, 5, 13) over a map in memory: what a turn or a delete must
- * answer and leave behind, with everything that may happen to it on the way. It is told what goes wrong, never when.
+ * answer and leave behind, with everything that may happen to it on the way. It knows what fails, never when.
  */
 import { type FlowName, type ModelSession, newSession, take, type Usage } from './model-session.js'
 
@@ -54,12 +54,12 @@ export class ReferenceModel {
   readonly #onAnswer: (code: string | undefined) => void
   #faults: (Fault & { seen: number })[] = []
 
-  /** @param onAnswer - Is told the code of each answer to a turn. */
+  /** @param onAnswer - Receives the code of each answer to a turn. */
   constructor(onAnswer: (code: string | undefined) => void = () => undefined) {
     this.#onAnswer = onAnswer
   }
 
-  /** What an outsider's write leaves; also the middle of a turn may bring one. */
+  /** What an outsider's write leaves; one may also come in the middle of a turn. */
   disturb(sessionId: string, how: Interference): void {
     const session = this.sessions.get(sessionId)
     if (session === undefined) return
@@ -109,7 +109,7 @@ export class ReferenceModel {
     const id = String(loaded === undefined ? call.newId : call.sessionId)
     let base = loaded ?? newSession(call.flow, call.owner, call.config)
     let stored = loaded
-    // The ID of a stored session; that of a session nobody stored is nobody's to know.
+    // The ID of a stored session; nobody can know the ID of a session that was not stored.
     const known = (): string => (loaded === undefined && stored === undefined ? '' : id)
 
     const fail = (code: string, message: string, usage: Usage): Answer => {
@@ -181,7 +181,7 @@ export class ReferenceModel {
     throw new Answer('SESSION_NOT_FOUND', text, sessionId)
   }
 
-  /** One write: three attempts, a read-back after each doubt, and no belief without one (design 5). */
+  /** One write: three attempts, a read-back after each unclear one, and no result without it (design 5). */
   #write(
     operation: 'create' | 'save' | 'delete',
     id: string,

@@ -1,6 +1,6 @@
 /**
  * Several things at once: turns, deletes, an outsider's writes and the passing of time, on two sessions and two engines,
- * in every order that fast-check's scheduler can think of. A store's question and its answer are two separate moments.
+ * in every order that fast-check's scheduler finds. A store's request and its answer are two separate moments.
  */
 import fc from 'fast-check'
 import type { ExecuteDeleteResult, ExecuteResult, SessionStore } from '../../../src/index.js'
@@ -13,7 +13,7 @@ import { type SeatIndex, settle, World } from './world.js'
 /** One of the two sessions that are there at the start, or a new one. */
 type Place = 0 | 1 | 'new'
 
-/** Nobody reads the turn while it runs; somebody reads its stream to the end; or leaves after so many pieces. */
+/** Nobody reads the turn while it runs; or a reader reads its stream to the end, or stops after that many events. */
 type Reader = 'none' | 'to the end' | number
 
 export type Action =
@@ -34,7 +34,7 @@ export interface Plan {
   readonly faults: readonly (Fault & { readonly seat: SeatIndex })[]
 }
 
-/** What the plan came to. */
+/** The result of the plan. */
 export interface PlayedPlan {
   readonly plan: Plan
   readonly world: World
@@ -45,10 +45,10 @@ export interface PlayedPlan {
   readonly messages: readonly string[]
   readonly spans: ReadonlyMap<number, Span>
   readonly turns: ReadonlyMap<number, ExecuteResult>
-  /** The turns whose readers left. */
+  /** The turns whose readers stopped. */
   readonly left: ReadonlySet<number>
   readonly deletes: ReadonlyMap<number, ExecuteDeleteResult>
-  /** What was rejected, which nothing may be. */
+  /** The calls that rejected, which none may do. */
   readonly rejections: readonly unknown[]
 }
 
@@ -87,7 +87,7 @@ export const plan: fc.Arbitrary<Plan> = fc.record({
   faults: fc.array(fault, { maxLength: 2 }),
 })
 
-/** Plays a plan in the order that `scheduler` decides on. */
+/** Runs a plan in the order that `scheduler` decides on. */
 export async function play(plan: Plan, scheduler: fc.Scheduler): Promise<PlayedPlan> {
   const timeline = new Timeline()
   const spans = new Map<number, Span>()
@@ -151,12 +151,12 @@ export async function play(plan: Plan, scheduler: fc.Scheduler): Promise<PlayedP
     }
     launch().catch((error: unknown) => rejections.push(error))
   })
-  // One moment after another, each only when everything that the last one set off waits for another.
+  // One moment after another, each only when everything that the last one started waits for another.
   for (await settle(); scheduler.count() > 0; await settle()) await scheduler.waitOne()
   return { plan, world, timeline, sessions, messages, spans, turns, left, deletes, rejections }
 }
 
-/** A store that asks and answers when the scheduler lets it. */
+/** A store whose requests and answers wait for the scheduler. */
 function scheduled(store: SessionStore, name: string, moment: (label: string) => Promise<void>): SessionStore {
   const call = async <T>(operation: string, sessionId: string, run: () => Promise<T>): Promise<T> => {
     await moment(`${name} asks to ${operation} ${sessionId}`)

@@ -21,14 +21,14 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-function announce(name: string): void {
+function logSeed(name: string): void {
   console.log(`${runs} simulated runs, ${name}. Seed: SIMULATION_SEED=${seed}`)
 }
 
 test(
   '[2.1-5 2.6-2 3-1 3-2 3-3 3-4 3-5 3-6 3-7 4.5-2 4.5-4 4.5-5 4.5-6 4.6-1 4.6-2 7.3-2 7.3-3] one thing after another, with faults: every answer and every stored document is the reference model’s',
   async () => {
-    announce('one thing after another')
+    logSeed('one thing after another')
     const codes = new Set<string | undefined>()
     const setUp = (): { model: ReferenceModel; real: World } => ({
       model: new ReferenceModel((code) => codes.add(code)),
@@ -54,7 +54,7 @@ test(
 test(
   '[4.8-1 4.8-3 4.8-5 7.2-1] many things at once, in any order, on two engines: no turn is lost, doubled, halved or told otherwise than it was stored',
   async () => {
-    announce('many things at once')
+    logSeed('many things at once')
     const codes = new Set<string | undefined>()
     const property = fc.asyncProperty(plan, fc.scheduler(), async (planned, scheduler) => {
       const played = await play(planned, scheduler)

@@ -19,9 +19,9 @@ export interface Effect {
   readonly sessionId: string
   readonly before: Stored | undefined
   readonly after: Stored | undefined
-  /** The revision that the writer said it replaces; absent for a new document. */
+  /** The revision that the writer says it replaces; absent for a new document. */
   readonly expectedRevision: string | undefined
-  /** What the writer said it only appended. */
+  /** What the writer says it only appended. */
   readonly hint: SessionSaveHint | undefined
 }
 
@@ -32,7 +32,7 @@ export interface Span {
   replied: number
   /** When its flow code ran: empty for a turn that was refused before. */
   readonly entered: number[]
-  /** When its flow code went on after it was held up. */
+  /** When its flow code continued after it was held up. */
   left: number
 }
 
@@ -50,7 +50,7 @@ export class Timeline {
     return { launched: this.tick(), replied: Number.POSITIVE_INFINITY, entered: [], left: Number.POSITIVE_INFINITY }
   }
 
-  /** A store that tells of each change that took effect; `data` is where the store keeps its records. */
+  /** A store that reports each change that took effect; `data` is where the store keeps its records. */
   recording(store: SessionStore, data: ReadonlyMap<string, unknown>, by: Writer): SessionStore {
     const watch = <T>(
       sessionId: string,

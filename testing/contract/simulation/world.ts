@@ -1,5 +1,5 @@
 /**
- * Two engines on one shared store, an outsider who writes to it as well, and everything that an engine may take from its
+ * Two engines on one shared store, an outsider who writes to it as well, and everything that an engine may use of its
  * surroundings under control: time, IDs, faults. Nothing here is random, so that a run can be repeated exactly.
  */
 import {
@@ -25,11 +25,11 @@ export type SeatIndex = 0 | 1
 /** Who writes to the store: an engine, or the outsider. */
 export type Writer = SeatIndex | 'outsider'
 
-/** What a world may be told at its making. */
+/** The options of a world. */
 export interface WorldOptions {
-  /** Puts a store around each engine's own. */
+  /** Wraps each engine's own store. */
   readonly wrap?: (store: SessionStore, seat: SeatIndex) => SessionStore
-  /** Puts a store between the faults and the data; the outsider's too. */
+  /** Wraps the data below the faults, the outsider's too. */
   readonly underFaults?: (store: SessionStore, data: ReadonlyMap<string, unknown>, writer: Writer) => SessionStore
   /** Called in the middle of each turn's flow code. */
   readonly during?: (token: string) => Promise<void>
@@ -59,7 +59,7 @@ export class World {
     return `t${++this.#count}`
   }
 
-  /** Ends one engine and puts a new one in its place. */
+  /** Ends one engine and replaces it by a new one. */
   async restart(index: SeatIndex): Promise<void> {
     await this.seats[index].engine.close()
     this.seats[index] = this.#seat(index)

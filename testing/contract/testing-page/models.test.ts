@@ -56,7 +56,7 @@ test('a user sees the answer grow, presses stop, and asks again', async () => {
   conversation.expectReply('For two.').expectStep(AskWish)
 })
 
-test('a provider with a bad minute is asked again, and one that is down ends no conversation', async () => {
+test('a call that fails once is tried again, and a provider that is down does not end the conversation', async () => {
   await using conversation = new Conversation(Chat, {
     script: [
       ...[
@@ -84,7 +84,7 @@ test('a provider with a bad minute is asked again, and one that is down ends no 
   conversation.expectReply('Here I am again.')
 })
 
-test('an answer in a form is asked for again, and kept', async () => {
+test('a wrong structured answer is requested again, and the right one is kept', async () => {
   await using conversation = new Conversation(Order, {
     script: [{ output: { guests: 'four' } }, { output: { guests: 4 } }],
   })

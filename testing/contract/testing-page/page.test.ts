@@ -1,4 +1,4 @@
-/** Decides that the tests in the pages on testing are those that are run here, and how long the first may be. */
+/** Checks that the tests in the pages on testing are those that are run here, and how long the first may be. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 

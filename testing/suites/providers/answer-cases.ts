@@ -1,4 +1,4 @@
-/** Cases of answers: words, thoughts, tool calls, why a model stopped and what it cost. */
+/** Cases of answers: text, reasoning, tool calls, finish reasons and usage. */
 import type { ModelResponse, ToolCallPart } from '../../../src/index.js'
 import { ensure, fail } from '../stores/failure.js'
 import { findDifference } from '../stores/same-json.js'
@@ -94,13 +94,13 @@ export const answerCases: readonly ModelSuiteCase[] = [
   },
   {
     name: 'answers: what a call cost',
-    rule: 'usage counts the tokens of a call: all that went in and came out; what is told beside that is right.',
+    rule: 'usage counts the tokens of a call: all that went in and came out; the other numbers are right.',
     async run(bench) {
       const expected = { inputTokens: 21, outputTokens: 8, cachedInputTokens: 5, reasoningTokens: 3 }
       const { usage } = await bench.ask({ text: 'Yes.', usage: expected })
       const difference = findDifference({ ...expected, ...usage }, expected, 'usage')
-      ensure(usage !== undefined, 'usage to be told', usage)
-      if (difference !== undefined) fail('usage to tell what the call cost', difference)
+      ensure(usage !== undefined, 'usage in the response', usage)
+      if (difference !== undefined) fail('usage to have what the call cost', difference)
     },
   },
   {

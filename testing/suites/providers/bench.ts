@@ -18,7 +18,7 @@ export const lookUp: ToolDefinition = Object.freeze({
   }),
 })
 
-/** A request with all that a request has. */
+/** A request with every field. */
 export function requestOf(fields: Partial<ModelRequest> = {}): ModelRequest {
   return {
     system: 'You are the desk of a book shop.',
@@ -31,7 +31,7 @@ export function requestOf(fields: Partial<ModelRequest> = {}): ModelRequest {
   }
 }
 
-/** The bench of one case, and the way to clear it. */
+/** The bench of one case, and a function that closes it. */
 export function createBench(
   createProvider: (answers: readonly ModelSuiteAnswer[]) => ModelSuiteSubject | Promise<ModelSuiteSubject>,
   options: ModelProviderSuiteOptions,
@@ -68,7 +68,7 @@ export function createBench(
     stream(subject, request): OpenStream {
       const stream = bench.modelOf(subject).stream?.(requestOf(request))
       if (stream !== undefined) return stream[Symbol.asyncIterator]()
-      return fail("a model with stream(request), or leaveOut: { streams: '...' }", 'a model that has none')
+      return fail("a model with stream(request), or leaveOut: { streams: '...' }", 'a model without stream')
     },
     async until(holds) {
       while (!isOver && !holds()) await new Promise((resolve) => setTimeout(resolve, 0))

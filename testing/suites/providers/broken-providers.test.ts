@@ -1,4 +1,4 @@
-// Providers that do not do what they should: each fails the cases that are named beside it.
+// Providers that do not do what they should: each fails the cases that are listed with it.
 import { describe, expect, test } from 'vitest'
 import type { MessagePart, ModelRequest, ModelResponse, ModelStreamPart } from '../../../src/index.js'
 import { type BrokenGenerate, type BrokenStream, brokenSubject } from '../../contract/models/scripted-subject.js'
@@ -231,8 +231,8 @@ const broken: readonly Broken[] = [
       'failures: too many requests (429)',
       'failures: a broken server (500)',
       'failures: an overloaded server (529)',
-      'failures: an answer that is no JSON',
-      'failures: a tool call with arguments that are no JSON',
+      'failures: an answer that is not valid JSON',
+      'failures: a tool call with arguments that are not valid JSON',
       'engine: a failed call is a MODEL_ERROR',
     ],
   },
@@ -293,12 +293,12 @@ const broken: readonly Broken[] = [
     caughtBy: ['media: an image leaves with the request, among the words', 'media: in a stream'],
   },
   {
-    what: 'its streams tell nothing before their end',
+    what: 'its streams send nothing before their end',
     stream: piece((part) => (part.type === 'finish' ? [part] : [])),
     caughtBy: ['streams: a text', 'streams: a text and a tool call', 'streams: a cut in the middle'],
   },
   {
-    what: 'its streams tell all at once',
+    what: 'its streams send everything at once',
     stream: async function* (request, right) {
       const parts: ModelStreamPart[] = []
       for await (const part of right(request)) parts.push(part)
@@ -312,7 +312,7 @@ const broken: readonly Broken[] = [
     ],
   },
   {
-    what: 'its streams tell everything twice',
+    what: 'its streams send everything twice',
     stream: piece((part) => (part.type === 'finish' ? [part] : [part, part])),
     caughtBy: ['streams: a text', 'streams: two at once do not mix'],
   },
@@ -322,7 +322,7 @@ const broken: readonly Broken[] = [
     caughtBy: ['streams: a text'],
   },
   {
-    what: 'its streams tell of thoughts that are none',
+    what: 'its streams send reasoning that the model did not have',
     stream: piece((part) => (part.type === 'finish' ? [{ type: 'reasoning-delta', text: 'Hm.' }, part] : [part])),
     caughtBy: ['streams: a text'],
   },
@@ -398,7 +398,7 @@ const broken: readonly Broken[] = [
     },
     caughtBy: [
       'streams: a failure before the first piece',
-      'streams: a piece that is no JSON',
+      'streams: a piece that is not valid JSON',
       'streams: a cut in the middle',
       'streams: a failure in the middle',
       'streams: a signal that fires in the middle',
@@ -496,7 +496,7 @@ const broken: readonly Broken[] = [
     caughtBy: ['secrets: the credential is seen nowhere'],
   },
   {
-    what: 'its streams tell its key',
+    what: 'its streams send its key',
     stream: piece((part) => (part.type === 'finish' ? [{ type: 'text-delta', text: secret }, part] : [part])),
     caughtBy: ['secrets: the credential is seen nowhere'],
   },

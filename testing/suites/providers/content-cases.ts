@@ -1,4 +1,4 @@
-/** Cases of what a request may hold beside words: the form that the answer must have, images and files. */
+/** Cases of requests with more than text: the schema of the answer, images and files. */
 import type { Message, ModelRequest } from '../../../src/index.js'
 import { ensure } from '../stores/failure.js'
 import { requestOf } from './bench.js'
@@ -36,7 +36,7 @@ function withFile(): Partial<ModelRequest> {
   return { messages: [{ role: 'user', parts: [{ type: 'text', text: 'My bill:' }, file], turn: 1 }] }
 }
 
-/** The request that left, as a text: its `words` must be in it, one after the other. */
+/** The request that was sent, as a text: its `words` must be in it, in this order. */
 function expectInOrder(subject: ModelSuiteSubject, words: readonly string[]): void {
   const body = JSON.stringify(subject.asked().at(-1))
   let from = 0
@@ -47,8 +47,8 @@ function expectInOrder(subject: ModelSuiteSubject, words: readonly string[]): vo
   }
 }
 
-const forms = 'The form that an answer must have reaches the model, and the answer comes back as its text.'
-const media = 'Images and files of a message reach the model, where they stand among its words.'
+const forms = 'The schema of the answer reaches the model, and the answer comes back as its text.'
+const media = 'Images and files of a message reach the model, at their places among its texts.'
 
 /** The cases, in the order in which they are registered. */
 export const contentCases: readonly ModelSuiteCase[] = [

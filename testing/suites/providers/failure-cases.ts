@@ -1,4 +1,4 @@
-/** Cases of failures: each is an error and no answer, is tried once, and tells nobody a secret. */
+/** Cases of failures: each is an error and not an answer, is tried once, and reveals no secret. */
 import { Flow, FlowEngine, FlowError, type ModelSelection, Step, type StepConstructor } from '../../../src/index.js'
 import { ensure, fail } from '../stores/failure.js'
 import { requestOf } from './bench.js'
@@ -9,15 +9,15 @@ const failures: readonly (readonly [ModelSuiteFailure['failure'], string])[] = [
   ['rate-limit', 'too many requests (429)'],
   ['server-error', 'a broken server (500)'],
   ['overloaded', 'an overloaded server (529)'],
-  ['malformed', 'an answer that is no JSON'],
-  ['malformed-arguments', 'a tool call with arguments that are no JSON'],
+  ['malformed', 'an answer that is not valid JSON'],
+  ['malformed-arguments', 'a tool call with arguments that are not valid JSON'],
 ]
 
 class Ask extends Step {
   static override readonly id: string = 'Ask'
 }
 
-/** One turn of a conversation with the subject's model, and all that can be seen of it from outside. */
+/** One turn of a conversation with the subject's model, and everything about it that is visible from outside. */
 async function turnWith(subject: ModelSuiteSubject): Promise<{ error: unknown; seen: string }> {
   class Desk extends Flow {
     static override readonly id: string = 'Desk'
@@ -42,7 +42,7 @@ async function turnWith(subject: ModelSuiteSubject): Promise<{ error: unknown; s
   return { error, seen: JSON.stringify(seen) }
 }
 
-/** All that a log writes of a failure, its causes as well: they reach nobody else by themselves. */
+/** Everything that a log writes about a failure, including its causes, which reach nobody else by themselves. */
 function toldBy(error: unknown): unknown[] {
   const told: unknown[] = []
   let cause = error
@@ -53,7 +53,7 @@ function toldBy(error: unknown): unknown[] {
   return [...told, cause]
 }
 
-/** All that can be seen of a stream of the subject's model; nothing where it has none. */
+/** Everything visible of a stream of the subject's model; nothing if it has no stream. */
 async function seenOfStream(subject: ModelSuiteSubject, bench: ModelSuiteBench): Promise<string> {
   const seen: unknown[] = []
   try {
@@ -75,7 +75,7 @@ export const failureCases: readonly ModelSuiteCase[] = [
   ...failures.map(
     ([failure, what]): ModelSuiteCase => ({
       name: `failures: ${what}`,
-      rule: 'A failure is a rejection after one request: whether to try again is decided by who calls.',
+      rule: 'A failure is a rejection after one request: the caller decides whether to try again.',
       async run(bench) {
         const subject = await bench.open([{ failure }, { text: 'The second time.' }])
         const model = bench.modelOf(subject)
@@ -123,11 +123,7 @@ export const failureCases: readonly ModelSuiteCase[] = [
         { failure: 'malformed' },
       ]
       const expectNone = (seen: string, answer: ModelSuiteAnswer): void => {
-        ensure(
-          !seen.includes(bench.secret),
-          `no credential after ${JSON.stringify(answer)}`,
-          'one that is in plain sight',
-        )
+        ensure(!seen.includes(bench.secret), `no credential after ${JSON.stringify(answer)}`, 'a visible one')
       }
       for (const answer of answers) {
         expectNone((await turnWith(await bench.open([answer]))).seen, answer)

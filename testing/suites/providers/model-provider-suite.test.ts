@@ -56,8 +56,8 @@ describe('the cases', () => {
       'streams: two at once do not mix',
       'streams: nothing is asked before the first piece is',
       'streams: a failure before the first piece',
-      'streams: a piece that is no JSON',
-      'streams: a tool call with arguments that are no JSON',
+      'streams: a piece that is not valid JSON',
+      'streams: a tool call with arguments that are not valid JSON',
       'streams: a cut in the middle',
       'streams: a failure in the middle',
       'streams: a signal that fires in the middle',
@@ -67,8 +67,8 @@ describe('the cases', () => {
       'failures: too many requests (429)',
       'failures: a broken server (500)',
       'failures: an overloaded server (529)',
-      'failures: an answer that is no JSON',
-      'failures: a tool call with arguments that are no JSON',
+      'failures: an answer that is not valid JSON',
+      'failures: a tool call with arguments that are not valid JSON',
       'failures: the model answers again afterwards',
       'engine: a failed call is a MODEL_ERROR',
       'engine: a refusal is a MODEL_BLOCKED',
@@ -104,7 +104,7 @@ describe('a case', () => {
   const bodyOf = (name: string, registered: readonly Registered[]): Promise<void> =>
     registered.find((entry) => entry.name === name)?.body() ?? Promise.reject(new Error('There is no such case.'))
 
-  test('closes what it opened, also where it fails', async () => {
+  test('closes what it opened, also if it fails', async () => {
     let open = 0
     const cases = register({}, () => {
       open++
@@ -114,7 +114,7 @@ describe('a case', () => {
     expect(open).toBe(0)
   })
 
-  test('of streams says what to do where a model has none', async () => {
+  test('of streams says what to do if a model has no stream', async () => {
     const cases = register({}, (answers) => {
       const { provider, ...subject } = scriptedSubject(answers)
       const resolve: typeof provider.resolve = (selection) => {
@@ -124,7 +124,7 @@ describe('a case', () => {
       return { ...subject, provider: { ...provider, resolve } }
     })
     await expect(bodyOf('streams: a text', cases)).rejects.toThrow(
-      "Expected a model with stream(request), or leaveOut: { streams: '...' }; got a model that has none.",
+      "Expected a model with stream(request), or leaveOut: { streams: '...' }; got a model without stream.",
     )
     await bodyOf('answers: a text', cases)
   })

@@ -1,6 +1,6 @@
 /**
- * What every model provider must do, as tests for any runner. The cases say what the model shall answer and what the
- * engine must get; the caller brings a provider whose model answers just that, over a recorded wire or from a script.
+ * What every model provider must do, as tests for any runner. The cases say what the model has to answer and what the
+ * engine must get; the caller supplies a provider whose model gives these answers, over a fake service or from a script.
  */
 
 import { withDeadline } from '../stores/failure.js'
@@ -39,8 +39,8 @@ const allCases: readonly ModelSuiteCase[] = [
  *
  * @param test - Registers one test: that of vitest, Jest, Bun or `node:test`, or `Deno.test`.
  * @param createProvider - Makes a provider with a model that gives `answers`, one for each request, in order.
- * @param options - The credential to look for, and what is left out.
- * @throws Error where `options.leaveOut` names no case, or gives no reason.
+ * @param options - The credential to look for, and the cases to leave out.
+ * @throws Error if `options.leaveOut` names no case, or gives no reason.
  *
  * @example
  * ```ts

@@ -1,10 +1,10 @@
-/** Reads a stream to its end, and holds it to the form that every stream has. */
+/** Reads a stream to its end, and checks the form that every stream has. */
 import type { ModelStreamPart } from '../../../src/index.js'
 import { ensure, fail } from '../stores/failure.js'
 import { inShort } from '../stores/same-json.js'
 import type { OpenStream, StreamedReply } from './suite-case.js'
 
-/** What the stream told. Fails where it does not end with one `finish`, or tells what is no piece. */
+/** What the stream sent. Fails if it does not end with one `finish`, or sends something that is not a piece. */
 export async function readStream(stream: OpenStream): Promise<StreamedReply> {
   const texts: string[] = []
   const thoughts: string[] = []
@@ -33,7 +33,7 @@ export async function readToText(stream: OpenStream): Promise<string> {
   }
 }
 
-/** Reads the words after which a stream goes wrong: its next piece never comes. */
+/** Reads the words before a failure: the next piece of the stream never comes. */
 export async function readFirstWords(stream: OpenStream): Promise<void> {
   let text = ''
   while (text.trim() !== 'It is') {
@@ -42,7 +42,7 @@ export async function readFirstWords(stream: OpenStream): Promise<void> {
   }
 }
 
-/** What the rest of the stream fails with. */
+/** The error of the rest of the stream. */
 export async function readToFailure(stream: OpenStream): Promise<unknown> {
   for (;;) {
     let piece: IteratorResult<ModelStreamPart, unknown>

@@ -1,4 +1,4 @@
-/** Cases of requests: what reaches the model, and how a call is given up. */
+/** Cases of requests: what reaches the model, and how a call is aborted. */
 import type { Message } from '../../../src/index.js'
 import { ensure, fail } from '../stores/failure.js'
 import { findDifference, throughJson } from '../stores/same-json.js'
@@ -6,7 +6,7 @@ import { lookUp, requestOf } from './bench.js'
 import type { ModelSuiteCase } from './suite-case.js'
 import type { ModelSuiteSubject } from './suite-options.js'
 
-const all = 'A request reaches the model whole: prompt, messages, tools, and the results of tools beside their calls.'
+const all = 'A request reaches the model whole: prompt, messages, tools, and the results of tools after their calls.'
 const signals = 'The signal of a request ends the call: generate rejects at once.'
 
 /** A conversation in which a tool was called twice in one reply, and failed once. */
@@ -75,7 +75,7 @@ export const requestCases: readonly ModelSuiteCase[] = [
   },
   {
     name: 'requests: an answer goes back as it came, with all that hangs on it',
-    rule: 'What a model answered can be said to it again, after it was stored as JSON.',
+    rule: 'What a model answered can be sent to it again, after it was stored as JSON.',
     async run(bench) {
       const subject = await bench.open([
         { text: 'One moment.', toolCalls: [{ id: 'call-1', name: 'look_up', input: { order: 'A-1' } }] },
@@ -101,7 +101,7 @@ export const requestCases: readonly ModelSuiteCase[] = [
   },
   {
     name: 'requests: a request is read and never changed',
-    rule: 'What a provider gets is the engine’s own.',
+    rule: 'A provider does not change the request, which belongs to the engine.',
     async run(bench) {
       const { signal: _signal, ...request } = requestOf({ messages: afterTools })
       const before = throughJson(request)
@@ -112,7 +112,7 @@ export const requestCases: readonly ModelSuiteCase[] = [
   },
   {
     name: 'requests: two at once do not mix',
-    rule: 'A model is called by many turns at the same time.',
+    rule: 'Many turns call a model at the same time.',
     async run(bench) {
       const subjects = [await bench.open([{ text: 'one' }, { text: 'one' }])]
       const model = bench.modelOf(subjects[0] as ModelSuiteSubject)
@@ -133,7 +133,7 @@ export const requestCases: readonly ModelSuiteCase[] = [
         () => undefined,
       )
       await Promise.race([bench.until(() => subject.asked().length > 0), settled])
-      turn.abort(new Error('The turn is given up.'))
+      turn.abort(new Error('The turn is aborted.'))
       await settled
     },
   },

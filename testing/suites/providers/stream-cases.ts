@@ -1,4 +1,4 @@
-/** Cases of streams: the same answers piece by piece, and all the ways in which one ends early. */
+/** Cases of streams: the same answers in pieces, and all the ways in which a stream ends early. */
 import type { ModelFailure, ModelResponse } from '../../../src/index.js'
 import { ensure, fail } from '../stores/failure.js'
 import { findDifference, throughJson } from '../stores/same-json.js'
@@ -6,8 +6,9 @@ import { readFirstWords, readStream, readToFailure, readToText } from './read-st
 import type { ModelSuiteBench, ModelSuiteCase, OpenStream, StreamedReply } from './suite-case.js'
 import type { ModelSuiteReply, ModelSuiteSubject } from './suite-options.js'
 
-const same = 'A stream ends with the answer that generate gives, whole; its pieces of text, joined, are the text of it.'
-const ends = 'A stream ends when its signal fires or its reader leaves, and the answer is not read on.'
+const same =
+  'A stream ends with the whole answer that generate gives; its pieces of text, joined, are the text of that answer.'
+const ends = 'A stream ends when its signal fires or its reader stops, and the answer is not read on.'
 
 const calls = [
   { id: 'call-1', name: 'look_up', input: { order: 'A-1' } },
@@ -18,7 +19,7 @@ function textOf({ parts }: ModelResponse, type: 'text' | 'reasoning'): string {
   return parts.map((part) => (part.type === type ? part.text : '')).join('')
 }
 
-/** Streams an answer, and has it given without a stream: both must be the same. */
+/** Gets an answer with a stream and without: both must be the same. */
 async function streamAsGenerated(bench: ModelSuiteBench, answer: ModelSuiteReply): Promise<StreamedReply> {
   const reply = await bench.askForStream(answer)
   const { texts, thoughts, response } = reply
@@ -33,13 +34,13 @@ async function streamAsGenerated(bench: ModelSuiteBench, answer: ModelSuiteReply
   return reply
 }
 
-/** Waits until no answer is being sent any more, where the caller tells. */
+/** Waits until no answer is being sent any more, if the caller reports that. */
 function untilFree(bench: ModelSuiteBench, subject: ModelSuiteSubject): Promise<void> {
   return bench.until(() => (subject.underWay?.() ?? 0) === 0)
 }
 
 async function leave(stream: OpenStream): Promise<void> {
-  if (stream.return === undefined) return fail('a stream that can be left, by return()', 'one without')
+  if (stream.return === undefined) return fail('a stream that can be stopped, by return()', 'one without return()')
   await stream.return()
 }
 
@@ -68,7 +69,7 @@ export const streamCases: readonly ModelSuiteCase[] = [
   ),
   {
     name: 'streams: a text comes in more than one piece',
-    rule: 'A stream tells what there is as it comes.',
+    rule: 'A stream sends its pieces as they come.',
     async run(bench) {
       const { texts } = await bench.askForStream({ text: 'It is on its way, and will be there tomorrow.' })
       ensure(texts.length > 1 && !texts.includes(''), 'several pieces of text, none empty', texts)
@@ -100,7 +101,7 @@ export const streamCases: readonly ModelSuiteCase[] = [
   },
   {
     name: 'streams: two at once do not mix',
-    rule: 'A model is called by many turns at the same time.',
+    rule: 'Many turns call a model at the same time.',
     async run(bench) {
       const subject = await bench.open([{ text: 'the first one' }, { text: 'the other one' }])
       const [one, other] = [bench.stream(subject), bench.stream(subject)]
@@ -136,7 +137,7 @@ export const streamCases: readonly ModelSuiteCase[] = [
   },
   ...(['malformed', 'malformed-arguments'] as const).map(
     (failure): ModelSuiteCase => ({
-      name: `streams: ${failure === 'malformed' ? 'a piece that is' : 'a tool call with arguments that are'} no JSON`,
+      name: `streams: ${failure === 'malformed' ? 'a piece that is' : 'a tool call with arguments that are'} not valid JSON`,
       rule: 'A stream that cannot be read fails.',
       async run(bench) {
         await readToFailure(bench.stream(await bench.open([{ failure }])))
@@ -146,7 +147,7 @@ export const streamCases: readonly ModelSuiteCase[] = [
   ...(['cut', 'broken-off'] as const).map(
     (failure): ModelSuiteCase => ({
       name: `streams: ${failure === 'cut' ? 'a cut' : 'a failure'} in the middle`,
-      rule: 'What was told so far is no answer: the stream fails, marked as worth another attempt.',
+      rule: 'An unfinished answer does not count: the stream fails with an error that can be tried again.',
       async run(bench) {
         const subject = await bench.open([{ failure }])
         const stream = bench.stream(subject)
@@ -169,7 +170,7 @@ export const streamCases: readonly ModelSuiteCase[] = [
         if (failure === 'stall') await readFirstWords(stream)
         const failed = readToFailure(stream)
         await bench.until(() => subject.asked().length > 0)
-        turn.abort(new Error('The turn is given up.'))
+        turn.abort(new Error('The turn is aborted.'))
         await failed
         await untilFree(bench, subject)
       },

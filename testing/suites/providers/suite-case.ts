@@ -2,21 +2,21 @@
 import type { ModelRequest, ModelResponse, ModelStreamPart, RuntimeModel } from '../../../src/index.js'
 import type { ModelSuiteAnswer, ModelSuiteSubject } from './suite-options.js'
 
-/** One case. Its name is public: it is how a caller leaves it out. */
+/** One case. Its name is public, because callers leave it out by name. */
 export interface ModelSuiteCase {
   readonly name: string
-  /** What is promised to the engine, as the failure tells it. */
+  /** The promise to the engine, for the message of a failure. */
   readonly rule: string
-  /** The option without which the case cannot be run. */
+  /** The option that the case needs. */
   readonly needs?: 'secret'
-  /** Rejects where the provider breaks the rule. */
+  /** Rejects if the provider breaks the rule. */
   readonly run: (bench: ModelSuiteBench) => Promise<void>
 }
 
 /** A stream that is being read. */
 export type OpenStream = AsyncIterator<ModelStreamPart, unknown, void>
 
-/** What a stream told, up to its end. */
+/** What a stream sent, up to its end. */
 export interface StreamedReply {
   /** The texts of its `text-delta` pieces, in order. */
   readonly texts: readonly string[]
@@ -25,21 +25,21 @@ export interface StreamedReply {
   readonly response: ModelResponse
 }
 
-/** The providers of one case. Each is closed when the case is over. */
+/** The providers of one case. Each is closed when the case has ended. */
 export interface ModelSuiteBench {
-  /** The credential; empty where the caller gave none. */
+  /** The credential; empty if the caller gave none. */
   readonly secret: string
   /** A provider whose model gives these answers. */
   open(answers: readonly ModelSuiteAnswer[]): Promise<ModelSuiteSubject>
-  /** The subject's model, its selection checked first as a session start does. */
+  /** The subject's model. Its selection is checked first, as at the start of a session. */
   modelOf(subject: ModelSuiteSubject): RuntimeModel
-  /** A provider whose model gives one answer, asked once: its response. */
+  /** The response of a provider whose model gives one answer, called once. */
   ask(answer: ModelSuiteAnswer, request?: Partial<ModelRequest>): Promise<ModelResponse>
-  /** The same, where the call must reject: with what. */
+  /** The same for a call that must reject: its error. */
   askInVain(answer: ModelSuiteAnswer, request?: Partial<ModelRequest>): Promise<unknown>
-  /** Lets what is under way go on, until something holds or the case is over. */
+  /** Lets pending work continue, until something holds or the case has ended. */
   until(holds: () => boolean): Promise<void>
-  /** A stream of the subject's model, from which nothing was read yet. */
+  /** A stream of the subject's model, of which nothing was read yet. */
   stream(subject: ModelSuiteSubject, request?: Partial<ModelRequest>): OpenStream
   /** A stream of one answer, read to its end. */
   askForStream(answer: ModelSuiteAnswer, request?: Partial<ModelRequest>): Promise<StreamedReply>

@@ -1,31 +1,31 @@
-/** What the caller of the suite hands over: providers whose models answer what a case wants answered. Types only. */
+/** The options of the suite: providers whose models answer what a case asks for. Types only. */
 import type { JsonObject, ModelProviderAdapter, TokenUsage } from '../../../src/index.js'
 
-/** A tool call that a model shall make. */
+/** A tool call that a model has to make. */
 export interface ModelSuiteCall {
-  /** The ID on the wire, where the format has one. */
+  /** The ID as it is sent, if the format has one. */
   readonly id: string
   readonly name: string
   readonly input: JsonObject
 }
 
-/** An answer that a model shall give. */
+/** An answer that a model has to give. */
 export interface ModelSuiteReply {
-  /** What it thinks before it speaks. */
+  /** What it thinks before it answers. */
   readonly reasoning?: string
   readonly text?: string
   readonly toolCalls?: readonly ModelSuiteCall[]
-  /** Why it stops, where it is not the end of the text or a tool call. */
+  /** Why it stops, if the reason is neither the end of the text nor a tool call. */
   readonly stop?: 'length' | 'refusal' | 'content-filter'
   /** What the call costs. Default: anything. */
   readonly usage?: TokenUsage
 }
 
 /**
- * What shall go wrong instead: a status (429 with `Retry-After: 1`, 500, 529), a body that is no JSON, a tool call
- * (of `look_up`) whose arguments are no JSON, or no answer ever, until the signal fires. Or, in a stream alone, after the
- * words `It is`: the connection is closed (`cut`), nothing more comes until the signal fires (`stall`), or the server
- * tells that it is overloaded (`broken-off`).
+ * What goes wrong instead: a status (429 with `Retry-After: 1`, 500, 529), a body that is not valid JSON, a tool call
+ * (of `look_up`) whose arguments are not valid JSON, or no answer until the signal fires. Or, only in a stream, after the
+ * words `It is`: the connection is closed (`cut`), nothing comes until the signal fires (`stall`), or the server reports
+ * that it is overloaded (`broken-off`).
  */
 export interface ModelSuiteFailure {
   readonly failure:
@@ -40,7 +40,7 @@ export interface ModelSuiteFailure {
     | 'broken-off'
 }
 
-/** What a model shall do with one request. */
+/** What a model has to do with one request. */
 export type ModelSuiteAnswer = ModelSuiteReply | ModelSuiteFailure
 
 /** A provider under test, made for one case. */
@@ -49,26 +49,25 @@ export interface ModelSuiteSubject {
   /** The name of a model that gives the answers, one for each request, in order. */
   readonly model: string
   /**
-   * The bodies of the requests that left the provider, oldest first, as they were sent: the suite looks for words in
-   * their JSON.
+   * The bodies of the requests that the provider sent, oldest first, unchanged: the suite looks for words in their JSON.
    */
   asked(): readonly unknown[]
-  /** How many answers are being sent at this moment. Default: nobody looks whether one was left open. */
+  /** How many answers are being sent at this moment. Default: the suite does not check whether one was left open. */
   underWay?(): number
-  /** Gives up what was made for the case. Default: nothing to give up. */
+  /** Closes what was made for the case. Default: there is nothing to close. */
   close?(): void | Promise<void>
 }
 
-/** What `modelProviderSuite` takes beside `test` and `createProvider`. Everything is optional. */
+/** The options of `modelProviderSuite`. Everything is optional. */
 export interface ModelProviderSuiteOptions {
   /**
-   * The credential that the providers are made with, a text that is found nowhere else. It must appear in no error
+   * The credential that the providers are made with, a text that occurs nowhere else. It must not appear in any error
    * message, event or document. Default: the case is left out.
    */
   readonly secret?: string
   /**
-   * Cases that this provider does not pass, by name, each with the reason; what their names begin with, before the colon,
-   * leaves out all of them: `streams` for models without a stream, `output`, `media`. Default: none.
+   * Cases that this provider does not pass, by name, each with the reason. The beginning of their names, before the colon,
+   * leaves out a whole group: `streams` for models without a stream, `output`, `media`. Default: none.
    */
   readonly leaveOut?: Readonly<Record<string, string>>
   /** Milliseconds a case may take: beyond it the case fails. Keep it below the runner's own limit. Default 30 000. */

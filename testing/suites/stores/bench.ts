@@ -1,15 +1,15 @@
-/** The stores of one case: made by the caller's functions, and closed when the case is over. */
+/** The stores of one case: made by the caller's functions, and closed when the case has ended. */
 import type { SessionStore } from '../../../src/index.js'
 import { CheckedStore } from './checked-store.js'
 import { newSession, randomToken } from './documents.js'
 import type { SuiteBench } from './suite-case.js'
 import type { SessionStoreSuiteOptions } from './suite-options.js'
 
-/** A bench, and how to clear it. */
+/** A bench, and a function that closes it. */
 export interface ClearableBench extends SuiteBench {
   /** The calls that have not settled, in words. */
   readonly pending: ReadonlySet<string>
-  /** Closes every handle. What comes of it is not the case's affair. */
+  /** Closes every handle, and ignores its result. */
   clear(): Promise<void>
 }
 
@@ -24,7 +24,7 @@ export function createBench(
 
   async function keep(making: SessionStore | Promise<SessionStore>): Promise<CheckedStore> {
     const store = new CheckedStore(await making, pending)
-    // A case that was given up may still open handles: nobody else closes them.
+    // A case that timed out may still open handles, which nobody else closes.
     if (cleared) await store.tryClose()
     else opened.push(store)
     return store
@@ -58,7 +58,7 @@ export function createBench(
 
     async openUnreachable() {
       const { createUnreachable } = options
-      if (createUnreachable === undefined) throw new Error('There is no options.createUnreachable.')
+      if (createUnreachable === undefined) throw new Error('options.createUnreachable is missing.')
       return keep(createUnreachable())
     },
 

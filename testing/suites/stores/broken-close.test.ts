@@ -4,7 +4,7 @@ import { describe, test } from 'vitest'
 import { SessionConflictError, type SessionDocument, type SessionStore } from '../../../src/index.js'
 import { type BrokenStore, DownStore, expectCaught, type TextEntry, TextStore } from '../../contract/text-store.js'
 
-/** A store that is down, and answers all the same. */
+/** A store that is down, and answers nevertheless. */
 function downStore(parts: Partial<TextStore>): new () => TextStore {
   return class extends DownStore {
     constructor() {
@@ -167,7 +167,7 @@ const broken: readonly BrokenStore[] = [
     },
     caughtBy: [
       'hold: a held session is loaded, saved and deleted like any other',
-      'hold: letting go, once or twice, loses nothing and lets go for nobody else',
+      'hold: releasing once or twice loses nothing and releases no other hold',
     ],
   },
   {
@@ -183,7 +183,7 @@ const broken: readonly BrokenStore[] = [
         for (const listener of this.listeners) listener(sessionId)
       }
     },
-    caughtBy: ['onEvicted: saves and deletes are no evictions; who unsubscribed may do so again'],
+    caughtBy: ['onEvicted: saves and deletes are not evictions, and unsubscribing twice is allowed'],
   },
 ]
 

@@ -1,4 +1,4 @@
-// Stores whose delete is broken, or whose conflicts are no conflicts: each fails the cases that are there for it.
+// Stores whose delete is broken, or whose conflicts are another error: each fails the cases that test for it.
 import { describe, test } from 'vitest'
 import { type BrokenStore, expectCaught, TextStore } from '../../contract/text-store.js'
 
@@ -12,7 +12,7 @@ const broken: readonly BrokenStore[] = [
     },
     caughtBy: [
       'delete under a stale revision is a conflict and leaves every byte',
-      'delete under an empty revision is a conflict: it is no absent one',
+      'delete under an empty revision is a conflict: empty is not absent',
       'a delete from before a delete does not reach the session created after it',
       'a failed delete leaves the session to be saved',
     ],
@@ -24,7 +24,7 @@ const broken: readonly BrokenStore[] = [
         return super.delete(sessionId, expected || undefined)
       }
     },
-    caughtBy: ['delete under an empty revision is a conflict: it is no absent one'],
+    caughtBy: ['delete under an empty revision is a conflict: empty is not absent'],
   },
   {
     what: 'delete of a missing session is a conflict',

@@ -3,7 +3,7 @@ import { describe, test } from 'vitest'
 import type { SessionDocument, SessionSaveHint } from '../../../src/index.js'
 import { type BrokenStore, expectCaught, type TextEntry, TextStore } from '../../contract/text-store.js'
 
-/** A store that keeps the very objects it was given, beside the texts. */
+/** A store that keeps the very objects it was given, in addition to the texts. */
 class SharingStore extends TextStore {
   readonly objects = new Map<string, SessionDocument>()
   override write(document: SessionDocument): void {

@@ -132,7 +132,7 @@ const broken: readonly BrokenStore[] = [
     },
     caughtBy: [
       'memory: several namespaces grow in turn',
-      'memory: a turn that no namespace hears',
+      'memory: a turn that no namespace gets',
       'hint: one that names no list, or one that gained nothing',
     ],
   },

@@ -80,7 +80,7 @@ const broken: readonly BrokenStore[] = [
     'prefixes that a store may use',
   ),
   keyedBy(
-    'words for nothing are no IDs',
+    'words for nothing are not IDs',
     (id) => (/^(?:null|undefined|None)$/.test(id) ? '' : id),
     'words of a language',
   ),

@@ -48,7 +48,7 @@ const broken: readonly BrokenStore[] = [
     'memory: a namespace without messages is kept',
   ),
   readingThrough(
-    'one entry is no list',
+    'one entry is not a list',
     (key, value) => (key === 'one' && Array.isArray(value) ? value[0] : value),
     'values: one entry is still a list',
   ),

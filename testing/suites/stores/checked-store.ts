@@ -1,6 +1,6 @@
 /**
- * A store with expectations: each method does one operation and fails the case, in words, where it did not come out as
- * expected.
+ * A store with expectations: each method does one operation and fails the case, in words, if the result is not the
+ * expected one.
  */
 import type { SessionDocument, SessionSaveHint, SessionStore } from '../../../src/index.js'
 import { describeOutcome, fail, type Outcome, outcomeOf } from './failure.js'
@@ -12,7 +12,7 @@ export class CheckedStore {
   readonly store: SessionStore
   readonly #pending: Set<string>
 
-  /** @param pending - Told of each call for as long as it has not settled. */
+  /** @param pending - Has the name of each call until it settles. */
   constructor(store: SessionStore, pending: Set<string>) {
     this.store = store
     this.#pending = pending
@@ -31,7 +31,7 @@ export class CheckedStore {
   /** Expects nothing. */
   trySave(document: SessionDocument, expectedRevision: string, hint?: SessionSaveHint): Promise<Outcome> {
     return this.#attempt(describeSave(document, expectedRevision, hint), () =>
-      // An absent hint is absent: a store may count its arguments.
+      // Without a hint the argument is not passed either: a store may count its arguments.
       hint === undefined
         ? this.store.save(document, expectedRevision)
         : this.store.save(document, expectedRevision, hint),
@@ -97,7 +97,7 @@ export class CheckedStore {
     expectConflict(describeDelete(sessionId, expectedRevision), await this.tryDelete(sessionId, expectedRevision))
   }
 
-  /** Expects `document` to be what is stored, as JSON carries it: nothing more, nothing less, nothing else. */
+  /** Expects `document` to be stored, as JSON carries it: nothing more, nothing less, nothing else. */
   async holds(document: SessionDocument): Promise<void> {
     const difference = findDifference(await this.load(document.id), throughJson(document))
     if (difference !== undefined)
@@ -109,7 +109,8 @@ export class CheckedStore {
     const call = describeLoad(sessionId)
     const outcome = await this.tryLoad(sessionId)
     expectDone(call, outcome)
-    if (outcome.value !== undefined) fail(`${call} to give undefined, for nothing is stored`, inShort(outcome.value))
+    if (outcome.value !== undefined)
+      fail(`${call} to give undefined, because nothing is stored`, inShort(outcome.value))
   }
 
   async #attempt(call: string, operation: () => Promise<unknown>): Promise<Outcome> {

@@ -5,7 +5,7 @@ import { describeOutcome, ensure, fail, type Outcome } from './failure.js'
 import { rules } from './rules.js'
 import type { SuiteBench, SuiteCase } from './suite-case.js'
 
-/** A store that was closed, with a session in its data, and another handle on them. */
+/** A store that was closed, with a session in its data, and another handle on the same data. */
 async function openClosed(bench: SuiteBench) {
   const closed = await bench.open()
   const other = await bench.another(closed)
@@ -15,13 +15,13 @@ async function openClosed(bench: SuiteBench) {
   return { closed, other, document }
 }
 
-/** Expects a rejection that is no word about the session. */
+/** Expects a rejection that says nothing about the session. */
 function expectClosed(call: string, outcome: Outcome): void {
   if (outcome.kind === 'trouble') return
-  fail(`${call} after close() to reject with an error that is no conflict`, describeOutcome(outcome))
+  fail(`${call} after close() to reject with an error other than a conflict`, describeOutcome(outcome))
 }
 
-/** Does nothing where the store does not hold sessions. */
+/** Does nothing if the store does not hold sessions. */
 function hold({ store }: CheckedStore, sessionId: string): () => void {
   const release: unknown = store.hold?.(sessionId) ?? (() => undefined)
   if (typeof release === 'function') return release as () => void
@@ -90,8 +90,9 @@ export const closeCases: readonly SuiteCase[] = [
       await store.create(document)
       const turn = nextTurn(document)
       const [saved] = await Promise.all([store.trySave(turn.document, turn.expectedRevision, turn.hint), store.close()])
-      if (saved.kind === 'conflict') fail('the save to succeed, or to reject with no conflict', describeOutcome(saved))
-      // One that rejected may have happened all the same: its reply was cut off.
+      if (saved.kind === 'conflict')
+        fail('the save to succeed, or to reject with another error', describeOutcome(saved))
+      // A save that rejected may have taken effect: its answer was cut off.
       const { revision } = await other.load(document.id)
       const happened = saved.kind === 'done' || revision === turn.document.revision
       await other.holds(happened ? turn.document : document)
@@ -141,7 +142,7 @@ export const closeCases: readonly SuiteCase[] = [
     },
   },
   {
-    name: 'hold: letting go, once or twice, loses nothing and lets go for nobody else',
+    name: 'hold: releasing once or twice loses nothing and releases no other hold',
     rule: rules.optional,
     async run(bench) {
       const store = await bench.open()
@@ -157,7 +158,7 @@ export const closeCases: readonly SuiteCase[] = [
     },
   },
   {
-    name: 'onEvicted: saves and deletes are no evictions; who unsubscribed may do so again',
+    name: 'onEvicted: saves and deletes are not evictions, and unsubscribing twice is allowed',
     rule: rules.optional,
     async run(bench) {
       const store = await bench.open()

@@ -1,4 +1,4 @@
-/** Cases of what is shared: nothing that can change. */
+/** Cases of sharing: a store and its callers share nothing that can change. */
 import type { SessionDocument } from '../../../src/index.js'
 import { freezeDeep, newSession, nextTurn, withContext } from './documents.js'
 import { fail } from './failure.js'
@@ -13,7 +13,7 @@ function richSession(id: string): SessionDocument {
   return { ...document, error: ['The first failure.'], flow: { ...document.flow, steps } }
 }
 
-/** Changes all that lets itself be changed: frozen lists may be shared, and stay as they are. */
+/** Changes everything that can be changed: frozen lists may be shared, and do not change. */
 function spoil(value: unknown): void {
   if (typeof value !== 'object' || value === null) return
   for (const key of Object.keys(value)) spoil((value as Record<string, unknown>)[key])

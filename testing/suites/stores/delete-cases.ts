@@ -44,7 +44,7 @@ export const deleteCases: readonly SuiteCase[] = [
     },
   },
   {
-    name: 'delete under an empty revision is a conflict: it is no absent one',
+    name: 'delete under an empty revision is a conflict: empty is not absent',
     rule: rules.delete,
     async run(bench) {
       const store = await bench.open()
@@ -61,7 +61,7 @@ export const deleteCases: readonly SuiteCase[] = [
       const store = await bench.open()
       const document = newSession(bench.newId())
       await store.create(document)
-      // As the engine calls it: the argument is there, and says nothing.
+      // As the engine calls it: the argument is passed, and is undefined.
       const outcome = await outcomeOf(() => store.store.delete(document.id, undefined))
       ensure(outcome.kind === 'done', 'delete(id, undefined) to succeed', describeOutcome(outcome))
       await store.holdsNothing(document.id)

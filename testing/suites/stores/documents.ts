@@ -1,23 +1,23 @@
 /**
  * Documents as the engine makes them: a new session after its first turn, and the same session after one more. Lists
- * are frozen, what was there before is the same object in the next document, and each has a fresh revision.
+ * are frozen, earlier entries are the same objects in the next document, and each document has a fresh revision.
  */
 import type { JsonObject, Message, SessionDocument, SessionSaveHint } from '../../../src/index.js'
 
-/** What is said in a turn. */
+/** The content of a turn. */
 export interface TurnTexts {
   /** Default: a text that counts the turns. */
   readonly message?: string
   /** Default: a text that counts the turns. */
   readonly reply?: string
-  /** The memory namespaces that hear of it. Default: `Ask`. */
+  /** The memory namespaces that get it. Default: `Ask`. */
   readonly namespaces?: readonly string[]
 }
 
 /** A turn that is ready to be saved. */
 export interface NextTurn {
   readonly document: SessionDocument
-  /** The revision it follows. */
+  /** The revision that it follows. */
   readonly expectedRevision: string
   readonly hint: SessionSaveHint
 }
@@ -92,7 +92,7 @@ export function textMessage(role: 'user' | 'assistant', text: string, turn: numb
   return freezeDeep({ role, parts: [{ type: 'text', text }], turn })
 }
 
-/** A session of so many turns, two messages each. */
+/** A session of that many turns, two messages each. */
 export function longSession(id: string, turns: number): SessionDocument {
   const history: SessionDocument['history'][number][] = []
   const messages: Message[] = []

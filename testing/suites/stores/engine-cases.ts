@@ -1,10 +1,10 @@
-/** Cases that drive an engine over the store: what all the others are for. */
+/** Cases that drive an engine over the store, as applications do. */
 import type { FlowEngine, SessionDocument } from '../../../src/index.js'
 import { fail } from './failure.js'
 import { rules } from './rules.js'
 import { findDifference } from './same-json.js'
 import type { SuiteCase } from './suite-case.js'
-import { engineOver, ForgettingFlow, RenamedFlow, SummaryFlow, say, tell, WindowFlow } from './talking-flow.js'
+import { engineOver, ForgettingFlow, RenamedFlow, runTurn, SummaryFlow, say, WindowFlow } from './talking-flow.js'
 
 async function expectSession(
   engine: FlowEngine,
@@ -67,7 +67,7 @@ export const engineCases: readonly SuiteCase[] = [
       const sessionId = await say(engine, '', 'one')
       await say(engine, sessionId, 'bye')
       await expectSession(engine, sessionId, { status: 'completed', said: ['one', 'bye'] })
-      const { response } = await tell(engine, sessionId, 'again')
+      const { response } = await runTurn(engine, sessionId, 'again')
       if (response.session === sessionId) fail('a new session after the end of the old one', 'the old one')
       await expectSession(engine, response.session, { said: ['again'] })
       await expectSession(engine, sessionId, { status: 'completed', said: ['one', 'bye'] })
@@ -79,10 +79,10 @@ export const engineCases: readonly SuiteCase[] = [
     async run(bench) {
       const engine = engineOver((await bench.open()).store)
       const sessionId = await say(engine, '', 'one')
-      const { response } = await tell(engine, sessionId, 'fail')
+      const { response } = await runTurn(engine, sessionId, 'fail')
       if (response.success) fail('the turn to fail as its flow does', 'success')
       const { error } = await expectSession(engine, sessionId, { status: 'aborted', said: ['one'] })
-      const difference = findDifference(error, ['It failed, as it was told to.'], 'error')
+      const difference = findDifference(error, ['It failed on purpose.'], 'error')
       if (difference !== undefined) fail('the text of the failure', difference)
     },
   },
@@ -97,7 +97,7 @@ export const engineCases: readonly SuiteCase[] = [
       const { success, message } = await first.deleteSession(sessionId)
       if (!success) fail('deleteSession to succeed', String(message))
       if ((await second.getSession(sessionId)) !== undefined) fail('a deleted session to be gone', 'its document')
-      const { response } = await tell(second, sessionId, 'three')
+      const { response } = await runTurn(second, sessionId, 'three')
       if (response.session === sessionId) fail('a new session after the old one was deleted', 'the old one')
     },
   },
@@ -112,14 +112,14 @@ export const engineCases: readonly SuiteCase[] = [
       for (let round = 0; round < 10; round++) {
         const raced = engines.map(async (engine, index) => {
           const message = `${round} of ${index}`
-          const { response, error } = await tell(engine, sessionId, message)
+          const { response, error } = await runTurn(engine, sessionId, message)
           if (response.success && response.session === sessionId) return message
           if (error?.code === 'SESSION_CONFLICT') return undefined
           return fail('a turn to succeed or to meet a conflict', response.message)
         })
         const succeeded = (await Promise.all(raced)).filter((message) => message !== undefined)
         if (succeeded.length === 0) fail('one of two racing turns to succeed', 'two conflicts')
-        // Both may have succeeded, one after the other: in which order, the history tells.
+        // Both may have succeeded, one after the other: the history shows the order.
         const stored = (await engines[0]?.getSession(sessionId))?.history.slice(acknowledged.length) ?? []
         const inOrder = stored.map(({ message }) => message)
         const difference = findDifference([...inOrder].sort(), [...succeeded].sort(), 'the turns of the race')
@@ -176,7 +176,7 @@ export const engineCases: readonly SuiteCase[] = [
       const document = await expectSession(engineOver(after.store), sessionId, { said })
       const messages = document.flow.memory.Talk?.messages ?? []
       const [part] = messages[0]?.parts ?? []
-      // The model repeats what it is told, so that both transcripts are in the second summary, whole.
+      // The model repeats what it gets, so that both transcripts are in the second summary, whole.
       const summary = part?.type === 'text' ? part.text : ''
       const isWhole = ['User: one', 'User: three', 'User: five'].every((text) => summary.includes(text))
       if (messages[0]?.summary !== true || !isWhole) fail('a summary of the turns before', summary)

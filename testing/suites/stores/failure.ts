@@ -12,17 +12,17 @@ export function ensure(holds: boolean, expected: string, got: unknown): void {
   if (!holds) fail(expected, typeof got === 'string' ? got : inShort(got))
 }
 
-/** What an operation came to. */
+/** The outcome of an operation. */
 export type Outcome =
   | { readonly kind: 'done'; readonly value: unknown }
   | { readonly kind: 'conflict' | 'invariant' | 'trouble'; readonly error: unknown }
 
-/** Waits for an operation, whatever comes of it: also where the store throws before it returns a promise. */
+/** Waits for an operation, whatever its outcome, also if the store throws before it returns a promise. */
 export async function outcomeOf(operation: () => Promise<unknown>): Promise<Outcome> {
   try {
     return { kind: 'done', value: await operation() }
   } catch (error) {
-    // By the marker and the code, never by the class: the store may use another copy of the package.
+    // By the marker and the code, not by the class: the store may use another copy of the package.
     const code = FlowError.isInstance(error) ? error.code : undefined
     const kind = code === 'SESSION_CONFLICT' ? 'conflict' : code === 'SESSION_FLOW_INVARIANT' ? 'invariant' : 'trouble'
     return { kind, error }

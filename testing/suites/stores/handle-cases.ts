@@ -1,4 +1,4 @@
-/** Cases of several handles on the same data: as several processes have them, or one after a restart. */
+/** Cases of several handles on the same data, as several processes have them, or one process after a restart. */
 import type { SessionDocument } from '../../../src/index.js'
 import type { CheckedStore } from './checked-store.js'
 import { newSession, nextTurn } from './documents.js'

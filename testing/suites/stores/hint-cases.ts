@@ -1,4 +1,4 @@
-/** Cases of the append hint: it may save work, and never decides what is stored. */
+/** Cases of the append hint: it may save work, and never changes what is stored. */
 import type { SessionDocument } from '../../../src/index.js'
 import type { CheckedStore } from './checked-store.js'
 import { longSession, type NextTurn, nextTurn, textMessage, withMemory } from './documents.js'
@@ -28,7 +28,7 @@ function shortened(document: SessionDocument, kept: number): SessionDocument {
   return { ...withMemory(document, memory), history: Object.freeze(document.history.slice(-kept)) }
 }
 
-/** The same turn with the first entries of `Ask` cut off, and something in their place: and the hint says so. */
+/** The same turn with the first entries of `Ask` cut off, and something in their place; the hint says so. */
 function cutAsk({ document, expectedRevision, hint }: NextTurn): NextTurn {
   const { Ask, ...rest } = document.flow.memory
   const messages = [textMessage('user', 'What was said before.', 1), ...(Ask?.messages ?? []).slice(-2)]
@@ -45,7 +45,7 @@ function nextRevisionOf(document: SessionDocument): SessionDocument {
   return { ...document, revision: nextTurn(document).document.revision }
 }
 
-/** Saves a turn that both namespaces hear. */
+/** Saves a turn that both namespaces get. */
 async function saveTurn(store: CheckedStore, sessionId: string): Promise<SessionDocument> {
   const turn = nextTurn(await store.load(sessionId), { namespaces: ['Ask', 'Plan'] })
   await store.save(turn.document, turn.expectedRevision, turn.hint)
@@ -106,7 +106,7 @@ export const hintCases: readonly SuiteCase[] = [
     async run(bench) {
       const { store, first } = await openWithTurns(bench)
       const turn = nextTurn(first, { namespaces: [] })
-      // The engine names each namespace that a turn looked into, also one that does not exist.
+      // The engine names each namespace that a turn read, also one that does not exist.
       const hint = { appended: { ...turn.hint.appended, 'memory:Ask': 0, 'memory:Unknown': 0 } }
       await store.save(turn.document, turn.expectedRevision, hint)
       await store.holds(turn.document)
@@ -229,7 +229,7 @@ export const hintCases: readonly SuiteCase[] = [
     rule: rules.hint,
     async run(bench) {
       const { store, first } = await openWithTurns(bench)
-      // So it is where a step was renamed: the namespace is new to the store, and the hint counts this turn's alone.
+      // This happens if a step was renamed: the namespace is new to the store, and the hint counts only this turn's messages.
       const { Ask, ...rest } = first.flow.memory
       const renamed = withMemory(first, { ...rest, Asking: { messages: Ask?.messages ?? [] } })
       const turn = nextTurn(renamed, { namespaces: ['Asking'] })
@@ -242,7 +242,7 @@ export const hintCases: readonly SuiteCase[] = [
     name: 'hint: one beside lists that were cut or rewritten is not believed',
     rule: rules.hint,
     async run(bench) {
-      // So it is where a flow's onRestore changed what was loaded, before the turn appended.
+      // This happens if a flow's onRestore changed what was loaded, before the turn appended.
       const changes = [rewritten, (document: SessionDocument) => shortened(document, 2)]
       for (const change of changes) {
         const { store, first } = await openWithTurns(bench)

@@ -1,10 +1,10 @@
-/** Session IDs that a careless store takes for one another, cuts, trims, escapes twice, or reads as a pattern or a path. */
+/** Session IDs that a careless store confuses, cuts, trims, escapes twice, or reads as a pattern or a path. */
 
 /** IDs that must name different sessions. */
 export interface HostileIds {
   /** What is hostile about them. */
   readonly what: string
-  /** The IDs, made around a random text, so that they meet nobody else's. */
+  /** The IDs, made with a random text, so that they are unique. */
   readonly make: (token: string) => readonly string[] | Promise<readonly string[]>
 }
 

@@ -1,6 +1,6 @@
 /**
- * Cases of hostile IDs: each lists IDs that are easily taken for one another. The engine's own IDs are plain, but a
- * store does not choose who calls it.
+ * Cases of hostile IDs: each lists IDs that are easy to confuse. The engine's own IDs are plain, but a store does not
+ * choose its callers.
  */
 
 import type { CheckedStore } from './checked-store.js'
@@ -9,7 +9,7 @@ import { hostileIds } from './hostile-ids.js'
 import { rules } from './rules.js'
 import type { SuiteCase } from './suite-case.js'
 
-/** Expects that the IDs name so many different sessions: each is stored, saved and deleted alone. */
+/** Expects that the IDs name different sessions: each is stored, saved and deleted alone. */
 async function standApart(store: CheckedStore, ids: readonly string[]): Promise<void> {
   // Some of them cannot be random: an earlier run may have left them.
   for (const id of ids) await store.delete(id)

@@ -1,14 +1,14 @@
 /**
- * Which cases of a suite are left out, and why, and how each is registered. A name or a reason that says nothing is
- * refused before anything is registered.
+ * Which cases of a suite are left out, and why, and how each is registered. An unknown name or an empty reason is refused
+ * before any case is registered.
  */
 import { invalidInput } from '../../../src/util/options.js'
 import type { SuiteTest } from './suite-options.js'
 
-/** What is asked of a case here. */
+/** The fields of a case that this file reads. */
 interface NamedCase {
   readonly name: string
-  /** The option without which the case cannot be run. */
+  /** The option that the case needs. */
   readonly needs?: string
 }
 
@@ -43,7 +43,7 @@ function registerLeftOut(test: SuiteTest, name: string): void {
   else test(name, nothing)
 }
 
-/** Reasons by case name: what the caller left out, and what it gave no means for. */
+/** Reasons by case name: the caller's, and those of cases whose option is missing. */
 function findLeftOut(
   suite: string,
   cases: readonly NamedCase[],

@@ -5,7 +5,7 @@ import { newSession, nextTurn, withMemory } from './documents.js'
 import { rules } from './rules.js'
 import type { SuiteBench, SuiteCase } from './suite-case.js'
 
-/** A session whose turns are heard by different namespaces, saved with hints, read through two handles. */
+/** A session whose turns go to different namespaces, saved with hints, read through two handles. */
 async function converse(bench: SuiteBench, turns: readonly (readonly string[])[]): Promise<void> {
   const store = await bench.open()
   const [firstTurn = [], ...laterTurns] = turns
@@ -45,7 +45,7 @@ function namedCase(what: string, ...names: readonly string[]): SuiteCase {
 export const memoryCases: readonly SuiteCase[] = [
   namespaceCase('several namespaces grow in turn', ['Ask'], ['Plan'], ['Ask', 'Plan'], ['Ask'], ['Plan']),
   namespaceCase('a namespace appears later', ['Ask'], ['Ask'], ['Ask', 'Late'], ['Late']),
-  namespaceCase('a turn that no namespace hears', ['Ask'], [], ['Ask'], []),
+  namespaceCase('a turn that no namespace gets', ['Ask'], [], ['Ask'], []),
   namespaceCase('the first namespace comes after the first turn', [], [], ['Ask'], ['Ask']),
   namedCase(
     'namespaces named __proto__ and other inherited names',

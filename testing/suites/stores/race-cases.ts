@@ -1,4 +1,4 @@
-/** Cases of many writers at once: over several handles, as processes would, and over one. */
+/** Cases of many writers at once: over several handles, as processes do, and over one. */
 import type { SessionDocument } from '../../../src/index.js'
 import type { CheckedStore } from './checked-store.js'
 import { newRevision, newSession, nextTurn } from './documents.js'
@@ -7,7 +7,7 @@ import { rules } from './rules.js'
 import { findDifference } from './same-json.js'
 import type { SuiteBench, SuiteCase } from './suite-case.js'
 
-/** So many handles on the same data. */
+/** That many handles on the same data. */
 async function openHandles(bench: SuiteBench, count: number): Promise<[CheckedStore, ...CheckedStore[]]> {
   const first = await bench.open()
   const handles: [CheckedStore, ...CheckedStore[]] = [first]
@@ -31,7 +31,7 @@ async function expectOneWinner(
   await reader.holds(winner)
 }
 
-/** Lets every candidate be saved at once, round the handles, under the revision of `base`. */
+/** Saves every candidate at once, over all handles, under the revision of `base`. */
 async function raceSaves(handles: readonly CheckedStore[], base: SessionDocument, writers: number): Promise<void> {
   const turns = Array.from({ length: writers }, (_, index) => nextTurn(base, { message: `Writer ${index}` }))
   const outcomes = await Promise.all(
@@ -44,7 +44,7 @@ async function raceSaves(handles: readonly CheckedStore[], base: SessionDocument
   for (const handle of handles) await expectOneWinner(handle, candidates, outcomes)
 }
 
-/** Races of so many writers, again and again on one session. */
+/** Races of that many writers, again and again on one session. */
 async function raceOver(bench: SuiteBench, handleCount: number, writers: number, rounds: number): Promise<void> {
   const handles = await openHandles(bench, handleCount)
   const [first] = handles
@@ -57,7 +57,7 @@ async function raceOver(bench: SuiteBench, handleCount: number, writers: number,
   }
 }
 
-/** Adds one turn, and tries again where somebody else was faster. */
+/** Adds one turn, and tries again if another writer was faster. */
 async function addTurn(handle: CheckedStore, sessionId: string, message: string): Promise<void> {
   for (;;) {
     const { document, expectedRevision, hint } = nextTurn(await handle.load(sessionId), { message })
@@ -134,7 +134,7 @@ export const raceCases: readonly SuiteCase[] = [
         const turn = nextTurn(document)
         const save = () => first.trySave(turn.document, turn.expectedRevision, turn.hint)
         const remove = () => second.tryDelete(document.id, document.revision)
-        // Each is sent first in turn: where nothing is awaited on the way, the first one wins.
+        // Each is sent first in turn: if a store does not wait anywhere, the first one wins.
         const sentFirst = round % 2 === 0 ? save() : remove()
         const sentSecond = round % 2 === 0 ? remove() : save()
         const outcomes = await Promise.all([sentFirst, sentSecond])
@@ -217,7 +217,7 @@ export const raceCases: readonly SuiteCase[] = [
       const write = async (): Promise<void> => {
         let last = first
         for (let count = 0; count < 30; count++) {
-          // Every third save rewrites all and tells no hint, so that a reader could meet old entries beside new ones.
+          // Every third save rewrites everything and has no hint, so that a reader could meet old entries next to new ones.
           const turn = count % 3 === 2 ? { ...nextTurn(shrunk(last)), hint: undefined } : nextTurn(last)
           written.set(turn.document.revision, turn.document)
           await writer.save(turn.document, last.revision, turn.hint)

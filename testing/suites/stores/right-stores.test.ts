@@ -30,6 +30,6 @@ describe('FakeSessionStore', () => {
   })
 })
 
-describe('a store of texts, which is broken in the tests beside', () => {
+describe('a store of texts, which the other tests in this folder break', () => {
   sessionStoreSuite(test, () => new TextStore(new Map()), optionsFor(TextStore))
 })

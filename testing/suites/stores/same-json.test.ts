@@ -33,7 +33,7 @@ describe('findDifference', () => {
     [{ a: 1 }, {}, 'it["a"] is there and should not be'],
     [{ a: undefined }, {}, 'it["a"] is there and should not be'],
     [JSON.parse('{"__proto__":{}}'), {}, 'it["__proto__"] is there and should not be'],
-    [new Date(0), {}, 'it is no plain object'],
+    [new Date(0), {}, 'it is not a plain object'],
   ])('between %j and %j', (got, expected, difference) => {
     expect(findDifference(got, expected, 'it')).toBe(difference)
   })

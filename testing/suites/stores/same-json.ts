@@ -1,6 +1,6 @@
 /** Whether two values are the same JSON, and where they first differ. The order of keys does not count. */
 
-/** What differs: a path and two values in short. `undefined` where nothing does. */
+/** What differs: a path and two values in short. `undefined` if nothing does. */
 export function findDifference(got: unknown, expected: unknown, path = 'the document'): string | undefined {
   if (Array.isArray(expected)) return differenceOfLists(got, expected, path)
   if (isObject(expected)) return differenceOfObjects(got, expected, path)
@@ -40,10 +40,10 @@ function differenceOfLists(got: unknown, expected: readonly unknown[], path: str
 function differenceOfObjects(got: unknown, expected: Record<string, unknown>, path: string): string | undefined {
   if (!isObject(got) || Array.isArray(got)) return `${path} is ${inShort(got)} instead of an object`
   const prototype: unknown = Object.getPrototypeOf(got)
-  if (prototype !== null && prototype !== Object.prototype) return `${path} is no plain object`
+  if (prototype !== null && prototype !== Object.prototype) return `${path} is not a plain object`
   for (const key of Object.keys(expected)) {
     const keyPath = `${path}[${inShort(key)}]`
-    // Own keys alone: every object has a constructor and a __proto__ that nobody stored.
+    // Own keys only: every object inherits a constructor and a __proto__ that nobody stored.
     if (!Object.hasOwn(got, key)) return `${keyPath} is missing`
     const found = findDifference(got[key], expected[key], keyPath)
     if (found !== undefined) return found

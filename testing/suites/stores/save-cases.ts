@@ -12,7 +12,7 @@ async function openWithSession(bench: SuiteBench) {
   return { store, first }
 }
 
-/** Stores a session under one revision, and expects that others are not taken for it: neither by save nor by delete. */
+/** Stores a session under one revision, and expects that others do not match it: neither in save nor in delete. */
 async function tellsApart(bench: SuiteBench, revision: string, others: readonly string[]): Promise<void> {
   const store = await bench.open()
   const document: SessionDocument = { ...newSession(bench.newId()), revision }

@@ -43,14 +43,14 @@ const makeStore = (): TextStore => new TextStore(new Map())
 describe('the cases', () => {
   const names = register(makeStore, withEverything).map(({ name }) => name)
 
-  test('are at least 200, 40 of them of hostile IDs, and each has a name of its own that prints', () => {
+  test('are at least 200, 40 of them of hostile IDs, and each has a unique printable name', () => {
     expect(names.length).toBeGreaterThanOrEqual(200)
     expect(names.filter((name) => name.startsWith('IDs: ')).length).toBeGreaterThanOrEqual(40)
     expect(new Set(names).size).toBe(names.length)
     expect(names.filter((name) => !/^[ -~]{3,100}$/.test(name))).toEqual([])
   })
 
-  test('each catches a broken store: in the tests beside one is written for it', () => {
+  test('each catches a broken store that a test in this folder has', () => {
     const folder = new URL('./', import.meta.url)
     const tests = readdirSync(folder).filter((file) => /^broken-.*\.test\.ts$/.test(file))
     const cited = tests.map((file) => readFileSync(new URL(file, folder), 'utf8')).join()
@@ -62,7 +62,7 @@ describe('the cases', () => {
     expect(uncaught).toEqual([])
   })
 
-  test('none is skipped where every option is given', () => {
+  test('none is skipped if every option is given', () => {
     expect(register(makeStore, withEverything).filter(({ skipped }) => skipped)).toEqual([])
   })
 
@@ -78,14 +78,14 @@ describe('what is left out', () => {
   const name = 'IDs: 70 KB'
   const leaveOut = { [name]: 'A file name has at most 255 bytes.' }
 
-  test('is registered by test.skip, with the reason, where there is one', () => {
+  test('is registered by test.skip, with the reason, if there is one', () => {
     const skipped = register(makeStore, { ...withEverything, leaveOut }).filter((registered) => registered.skipped)
     expect(skipped.map((registered) => registered.name)).toEqual([
       'IDs: 70 KB (left out: A file name has at most 255 bytes.)',
     ])
   })
 
-  test('is registered as a test that does nothing, with the reason, where there is no test.skip', async () => {
+  test('is registered as a test that does nothing, with the reason, if there is no test.skip', async () => {
     const bodies = new Map<string, () => Promise<void>>()
     let made = 0
     const createStore = (): SessionStore => {
@@ -117,12 +117,12 @@ describe('what is left out', () => {
     expect(registered).toEqual([])
   })
 
-  test('an inherited name is no case', () => {
+  test('an inherited name is not a case', () => {
     const leaveOutInherited = JSON.parse('{"__proto__":"reason"}') as Record<string, string>
     expect(() => register(makeStore, { leaveOut: leaveOutInherited })).toThrow("no case '__proto__'")
   })
 
-  test('also for want of an option: the option is named', () => {
+  test('also if an option is missing: the option is named', () => {
     const { reopen } = withEverything
     const skipped = register(makeStore, reopen === undefined ? {} : { reopen }).filter((one) => one.skipped)
     const reasons = new Set(skipped.map((one) => / \(left out: (.*)\)$/.exec(one.name)?.[1]))
@@ -140,12 +140,10 @@ describe('a failure', () => {
     expect(text).toMatch(
       /^load gives what create stored: Expected load\("[0-9a-f]{32}"\) to give the stored document; /,
     )
-    expect(text).toMatch(
-      /got undefined\.\nThe rule: load gives the stored document, or undefined where there is none\.$/,
-    )
+    expect(text).toMatch(/got undefined\.\nThe rule: load gives the stored document, or undefined if there is none\.$/)
   })
 
-  test('says where two documents differ', async () => {
+  test('names the place where two documents differ', async () => {
     class Renaming extends TextStore {
       override async load(sessionId: string): ReturnType<TextStore['load']> {
         const document = await super.load(sessionId)
@@ -168,14 +166,14 @@ describe('a failure', () => {
     expect(text).toContain('to succeed; got a rejection with Error: not even a promise.')
   })
 
-  test('tells of a store that could not be made', async () => {
+  test('reports a store that could not be made', async () => {
     const createStore = (): SessionStore => {
       throw new Error('no backend')
     }
     expect(await runOne('load gives what create stored', createStore)).toContain('no backend')
   })
 
-  test('where a second handle sees other data, asks for options.reopen', async () => {
+  test('asks for options.reopen if a second handle sees other data', async () => {
     const name = 'handles: sessions survive a restart'
     expect(await runOne(name, makeStore)).toContain(
       'Another store of createStore does not see what the first one stored. Pass options.reopen',
@@ -220,7 +218,7 @@ describe('the suite', () => {
     expect(handles.map(({ closed }) => closed)).toEqual([true, true])
   })
 
-  test('closes a handle that is there only after its case was given up', async () => {
+  test('closes a handle that opens only after its case timed out', async () => {
     const late = makeStore()
     let hand: (store: SessionStore) => void = () => undefined
     const handed = new Promise<SessionStore>((resolve) => {

@@ -22,7 +22,7 @@ const defaultDeadlineMs = 30_000
  * @param test - Registers one test: that of vitest, Jest, Bun or `node:test`, or `Deno.test`.
  * @param createStore - Makes a fresh handle. The suite closes every handle that it gets.
  * @param options - A second handle, trouble on request, and what is left out.
- * @throws Error where `options.leaveOut` names no case, or gives no reason.
+ * @throws Error if `options.leaveOut` names no case, or gives no reason.
  *
  * @example With vitest. A file store has two handles on the same data as soon as it is made twice.
  * ```ts
@@ -63,7 +63,7 @@ async function runCase(
   const bench = createBench(createStore, options)
   const whatHung = (): string => [...bench.pending].slice(0, 3).join(' and ') || 'the case'
   const failure = await errorOf(withDeadline(run(bench), deadlineMs, whatHung))
-  // A store that cannot be closed is told of by the cases of close: here it only must not hang.
+  // A store that cannot be closed fails the cases of close: here it only must not hang.
   const hung = await errorOf(withDeadline(bench.clear(), deadlineMs, whatHung))
   const error = failure ?? hung
   if (error !== undefined) throw new Error(`${name}: ${error.message}\nThe rule: ${rule}`, { cause: error })

@@ -4,11 +4,11 @@ import type { CheckedStore } from './checked-store.js'
 /** One case. Its name is public: it is how a caller leaves it out. */
 export interface SuiteCase {
   readonly name: string
-  /** What the interface `SessionStore` promises, as the failure tells it. */
+  /** What the interface `SessionStore` promises, for the message of a failure. */
   readonly rule: string
   /** The option without which the case cannot be run. */
   readonly needs?: 'corrupt' | 'createUnreachable'
-  /** Rejects where the store breaks the rule. */
+  /** Rejects if the store breaks the rule. */
   readonly run: (bench: SuiteBench) => Promise<void>
 }
 
@@ -18,7 +18,7 @@ export interface SuiteBench {
   newId(): string
   /** A fresh store. */
   open(): Promise<CheckedStore>
-  /** Another handle on the same data. Fails where it does not see them. */
+  /** Another handle on the same data. Fails if it does not see them. */
   another(store: CheckedStore): Promise<CheckedStore>
   /** Makes a stored session unreadable. */
   corrupt(sessionId: string, store: CheckedStore): Promise<void>

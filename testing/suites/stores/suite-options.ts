@@ -11,7 +11,7 @@ export interface SuiteTest {
   readonly skip?: (name: string, body: () => Promise<void>) => unknown
 }
 
-/** What `sessionStoreSuite` takes beside `test` and `createStore`. Everything is optional. */
+/** The options of `sessionStoreSuite`. Everything is optional. */
 export interface SessionStoreSuiteOptions {
   /**
    * Another handle on the data of `store`, as a second process or a restarted one would have it. `store` is open. Default:
@@ -20,7 +20,7 @@ export interface SessionStoreSuiteOptions {
    */
   readonly reopen?: (store: SessionStore) => SessionStore | Promise<SessionStore>
   /**
-   * Makes the session that is stored under `sessionId` unreadable, past the store: puts bytes in its place that are no
+   * Makes the session that is stored under `sessionId` unreadable without the store: puts bytes in its place that are not a
    * document. A handle opened later must meet them. Default: the cases that need it are left out.
    *
    * @param store - A handle on the data, open.
@@ -29,8 +29,8 @@ export interface SessionStoreSuiteOptions {
   /** A store whose backend is down, with timeouts below `deadlineMs`. Default: the cases that need it are left out. */
   readonly createUnreachable?: () => SessionStore | Promise<SessionStore>
   /**
-   * Cases that this store does not pass, by name, each with the reason; what their names begin with, before the colon,
-   * leaves out all of them. They are registered all the same: by `test.skip` where there is one. Default: none.
+   * Cases that this store does not pass, by name, each with the reason; the beginning of their names, before the colon,
+   * leaves out a whole group. They are registered nevertheless: by `test.skip` if there is one. Default: none.
    */
   readonly leaveOut?: Readonly<Record<string, string>>
   /**

@@ -1,4 +1,4 @@
-/** A flow for the cases that drive an engine: a model that repeats what it heard, and a few words that do more. */
+/** A flow for the cases that drive an engine: a model that repeats the last message, and a few words that do more. */
 
 import { rollingSummary, slidingWindow } from '../../../src/compaction/index.js'
 import {
@@ -25,12 +25,12 @@ class Talk extends Step<{ turns?: number }> {
   static override readonly id: string = 'Talk'
   override onReply(text: string, turn: Turn): string | Transition {
     this.state.turns = (this.state.turns ?? 0) + 1
-    if (turn.message === 'fail') throw new Error('It failed, as it was told to.')
+    if (turn.message === 'fail') throw new Error('It failed on purpose.')
     return turn.message === 'bye' ? finish('Goodbye.') : text
   }
 }
 
-/** The same step under a new ID: its memory moves with it. */
+/** The same step under a new ID; it keeps its memory. */
 class Chat extends Talk {
   static override readonly id: string = 'Chat'
   static override readonly aliases: readonly string[] = ['Talk']
@@ -54,19 +54,19 @@ export class RenamedFlow extends TalkingFlow {
   }
 }
 
-/** The flow with a memory of its last turns alone. */
+/** The flow with a memory of its last turns only. */
 export class WindowFlow extends TalkingFlow {
   static override readonly compaction: FlowCompaction = { Talk: slidingWindow({ above: 6, keep: 3 }) }
 }
 
-/** The flow with a memory of what went before, in the words of its model, and of its last turns. */
+/** The flow with a memory of a summary by its model, and of its last turns. */
 export class SummaryFlow extends TalkingFlow {
   static override readonly compaction: FlowCompaction = {
     Talk: rollingSummary({ above: 6, keep: 2, model: { provider: 'echo', name: 'echo' } }),
   }
 }
 
-/** The flow after it learned to forget: each turn starts with the last entry of each list alone. */
+/** The flow after a change: each turn starts with only the last entry of each list. */
 export class ForgettingFlow extends TalkingFlow {
   override onRestore(document: SessionDocument): SessionDocument {
     const memory = Object.entries(document.flow.memory).map(([name, { messages }]) => [
@@ -84,10 +84,10 @@ const echo: ModelProviderAdapter = {
     provider,
     name,
     async generate({ messages }) {
-      const heard = messages.map(({ parts }) => parts.map((part) => (part.type === 'text' ? part.text : '')).join(''))
+      const texts = messages.map(({ parts }) => parts.map((part) => (part.type === 'text' ? part.text : '')).join(''))
       return {
-        parts: [{ type: 'text', text: `${heard.length}: ${heard.at(-1) ?? ''}` }],
-        usage: { inputTokens: heard.length, outputTokens: 1 },
+        parts: [{ type: 'text', text: `${texts.length}: ${texts.at(-1) ?? ''}` }],
+        usage: { inputTokens: texts.length, outputTokens: 1 },
       }
     },
   }),
@@ -98,14 +98,14 @@ export function engineOver(store: SessionStore, flow: FlowConstructor = TalkingF
   return new FlowEngine({ flows: [flow], providers: [echo], sessionStore: store })
 }
 
-/** One turn, whatever comes of it. */
-export function tell(engine: FlowEngine, sessionId: string, userMessage: string): Promise<ExecuteResult> {
+/** One turn, whatever its result. */
+export function runTurn(engine: FlowEngine, sessionId: string, userMessage: string): Promise<ExecuteResult> {
   return engine.execute({ flowName, sessionId, userMessage })
 }
 
-/** One turn that must succeed in the session it was said to; the session's ID. */
+/** One turn that must succeed in the same session; returns the session's ID. */
 export async function say(engine: FlowEngine, sessionId: string, userMessage: string): Promise<string> {
-  const { response, error } = await tell(engine, sessionId, userMessage)
+  const { response, error } = await runTurn(engine, sessionId, userMessage)
   if (!response.success) fail('the turn to succeed', `'${response.message}' (${String(error?.cause ?? error?.code)})`)
   if (sessionId !== '' && response.session !== sessionId) fail('the turn to go on in its session', 'a new session')
   return response.session

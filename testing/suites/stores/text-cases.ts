@@ -1,4 +1,4 @@
-/** Cases of texts: in messages, replies, states and the owner, whatever they look like. */
+/** Cases of texts of all kinds: in messages, replies, states and the owner. */
 import type { JsonObject, SessionDocument } from '../../../src/index.js'
 import type { CheckedStore } from './checked-store.js'
 import { newSession, nextTurn, withContext } from './documents.js'
@@ -37,7 +37,7 @@ function textCase(what: string, texts: readonly string[]): SuiteCase {
   }
 }
 
-/** Expects that a text that is no Unicode is read as it was written, or refused whole. */
+/** Expects that a text with lone surrogates is read as it was written, or refused whole. */
 async function roundTripOrRefuse(bench: SuiteBench, text: string): Promise<void> {
   const store = await bench.open()
   const first = newSession(bench.newId())

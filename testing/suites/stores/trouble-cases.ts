@@ -7,13 +7,13 @@ import type { SuiteBench, SuiteCase } from './suite-case.js'
 
 type Call = (store: CheckedStore, sessionId: string) => Promise<Outcome>
 
-/** Expects a rejection that says something of the backend, and nothing of the session. */
+/** Expects a rejection that says something about the backend, and nothing about the session. */
 function expectTrouble(what: string, outcome: Outcome): void {
   if (outcome.kind === 'trouble') return
   fail(`${what} of a store that is down to reject with an error of the backend`, describeOutcome(outcome))
 }
 
-/** A case in which one operation meets a backend that is down: it rejects, each time, in time, as trouble. */
+/** A case in which one operation meets a backend that is down: it rejects, each time, in time, with an error of the backend. */
 function outageCase(what: string, call: Call): SuiteCase {
   return {
     name: `outage: ${what} rejects in time, and neither as missing nor as a conflict`,

@@ -33,7 +33,7 @@ function messageOf(reply: ModelSuiteReply, fields: object): Readonly<Record<stri
   return { ...message, stop_reason: null, stop_sequence: null, usage: usageOf(reply, 1), ...fields }
 }
 
-/** A block of the content: begun empty, then told piece by piece. */
+/** A block of the content: begun empty, then sent in pieces. */
 function blockEvents(index: number, block: object, deltas: readonly object[]): string[] {
   return [
     namedEvent({ type: 'content_block_start', index, content_block: block }),

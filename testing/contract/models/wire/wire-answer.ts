@@ -1,10 +1,10 @@
-// What a provider's server sends for an answer of the suite, as status, headers and bytes. How it is served is decided
-// elsewhere.
+// What a provider's server sends for an answer of the suite, as status, headers and bytes. `models/wire-subject.ts` and
+// `models/served-subject.ts` send it.
 import type { ModelSuiteAnswer, ModelSuiteFailure } from '../../../index.js'
 import { type Chunking, chunkings } from './server-sent-events.js'
 import type { WireFormat } from './wire-format.js'
 
-/** What is sent, and what comes of the connection then: it ends well, breaks, or nothing more comes. */
+/** What is sent, and what happens to the connection then: it ends in order, breaks, or stalls. */
 export interface WireAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>

@@ -26,7 +26,7 @@ export interface WireFormat {
   reply(reply: ModelSuiteReply): Readonly<Record<string, unknown>>
   /** The same answer, streamed: its server-sent events in their order, as text. */
   events(reply: ModelSuiteReply): readonly string[]
-  /** A tool call with arguments that are no JSON. Absent where the format carries them as JSON. */
+  /** A tool call with arguments that are not valid JSON. Absent if the format carries them as JSON. */
   readonly malformedArguments?: {
     readonly reply?: Readonly<Record<string, unknown>>
     readonly events: readonly string[]

@@ -6,7 +6,7 @@ export const aiSdkMutations = [
     file: 'adapters/ai-sdk/answer.ts',
     tests: ['adapters/ai-sdk/answer.'],
     rows: [
-      ['tool calls with one ID for all', 'withOwnIds', { piece: 'taken.has(part.toolCallId)', becomes: 'false' }],
+      ['tool calls with one ID for all', 'withUniqueCallIds', { piece: 'used.has(part.toolCallId)', becomes: 'false' }],
       ['refusal taken for an answer', 'responseOf', { piece: 'hasRefusal(result.response?.body)', becomes: 'false' }],
       [
         'cost of an answer that cannot be read forgotten',
@@ -20,19 +20,23 @@ export const aiSdkMutations = [
     tests: ['adapters/ai-sdk/prompt.'],
     rows: [
       ['result in a message of its own', 'addResults', { condition: "role === 'tool'", becomes: 'false' }],
-      ['empty message sent', 'promptOf', { piece: 'content.length > 0 ? content : [nothingSaid]', becomes: 'content' }],
+      [
+        'empty message sent',
+        'addUserMessage',
+        { piece: 'content.length > 0 ? content : [emptyMessage]', becomes: 'content' },
+      ],
     ],
   },
   {
-    file: 'adapters/ai-sdk/without-secrets.ts',
+    file: 'adapters/ai-sdk/remove-secrets.ts',
     tests: ['adapters/ai-sdk/failure.'],
     rows: [
       [
         'credentials in the body of a failed call',
         'withoutCredentials',
-        { piece: '!credentialName.test(key)', becomes: 'true' },
+        { piece: '!isCredentialName(key)', becomes: 'true' },
       ],
-      ['credentials in an address', 'clean', { piece: 'error[key] = cleanText(address)', becomes: 'return' }],
+      ['credentials in a URL', 'cleanError', { piece: 'error[property] = cleanText(url)', becomes: 'return' }],
     ],
   },
 ]

@@ -3,8 +3,8 @@
 /** @type {import('../apply-mutation.mjs').MutationGroups} */
 export const engineMutations = [
   {
-    file: 'src/compaction/compact-memory.ts',
-    tests: ['src/compaction/compact-memory.'],
+    file: 'src/compaction/store-summary.ts',
+    tests: ['src/compaction/store-summary.'],
     rows: [
       [
         'summary begun by an engine that closes',
@@ -12,20 +12,20 @@ export const engineMutations = [
         { piece: 'if (session.closing) throw new EngineClosedError()', becomes: '' },
       ],
       [
-        'model that is down asked for a summary in each turn',
-        'isTime',
-        { piece: 'before <= above || passed(length) > passed(before)', becomes: 'true' },
-      ],
-      [
         'cost of a failed summary forgotten',
         'storeSummary',
-        { piece: 'return await write().catch(() => undefined)', becomes: 'return document' },
+        { statement: '.catch(() => undefined)', becomes: 'return document' },
       ],
     ],
   },
   {
+    file: 'src/compaction/policy-compactor.ts',
+    tests: ['src/compaction/store-summary.'],
+    rows: [['model that is down called for a summary in each turn', 'isTimeForSummary', { body: 'return true' }]],
+  },
+  {
     file: 'src/compaction/summarize.ts',
-    tests: ['src/compaction/compact-memory.attempts.'],
+    tests: ['src/compaction/store-summary.attempts.'],
     rows: [
       [
         'summary that no budget bounds',
@@ -40,9 +40,7 @@ export const engineMutations = [
   {
     file: 'src/compaction/message-cut.ts',
     tests: ['src/compaction/message-cut.'],
-    rows: [
-      ['call and result parted', 'cutOf', { piece: "role !== 'user' || open.size > 0", becomes: "role !== 'user'" }],
-    ],
+    rows: [['call and result separated', 'removableCount', { piece: '|| unmatched.size > 0', becomes: '' }]],
   },
   {
     file: 'src/engine/turn/settle-turn-error.ts',
@@ -330,7 +328,7 @@ export const engineMutations = [
       [
         'redaction off',
         'thrownText',
-        { piece: 'text = text.replace(pattern, replacement)', becomes: 'text = text.replace(pattern, "$&")' },
+        { piece: 'redactCredentials(firstWords(rawText(thrown)))', becomes: 'firstWords(rawText(thrown))' },
       ],
     ],
   },

@@ -9,11 +9,11 @@ export const flowMutations = [
       [
         'registration of a batch not atomic',
         'register',
-        { piece: 'const batch = new Map<string, Registered<Keeper>>()', becomes: 'const batch = this.#flows' },
+        { piece: 'const batch = new Map<string, RegisteredFlow<Compactor>>()', becomes: 'const batch = this.#flows' },
       ],
       [
         'map key not compared with the ID',
-        'register',
+        'idOf',
         { piece: 'if (name !== undefined && name !== id)', becomes: 'if (false)' },
       ],
       [
@@ -22,13 +22,13 @@ export const flowMutations = [
         { piece: 'if (this.#flows.has(id) || batch.has(id))', becomes: 'if (this.#flows.has(id))' },
       ],
       [
-        'registered name taken over',
+        'registered name replaced',
         'register',
         { piece: 'if (this.#flows.has(id) || batch.has(id))', becomes: 'if (batch.has(id))' },
       ],
       [
         'blank ID accepted',
-        'register',
+        'idOf',
         { piece: "typeof id !== 'string' || id.trim() === ''", becomes: "typeof id !== 'string'" },
       ],
     ],
@@ -36,22 +36,20 @@ export const flowMutations = [
   {
     file: 'src/flow/conversation-memory.ts',
     tests: ['src/flow/conversation-memory.', 'src/engine/turn/run-model-step.memory.'],
-    rows: [['user message appended twice', 'hear', { piece: 'if (heard.includes(text)) return', becomes: '' }]],
+    rows: [
+      [
+        'user message appended twice',
+        'appendUserMessage',
+        { piece: 'if (userTexts.includes(text)) return', becomes: '' },
+      ],
+    ],
   },
   {
     file: 'src/flow/transition.ts',
     tests: ['src/flow/transition.'],
     rows: [
-      [
-        'base64 not checked',
-        'isBase64',
-        { piece: 'return text.length % 4 === 0 && base64Pattern.test(text)', becomes: 'return true' },
-      ],
-      [
-        'content type not checked',
-        'withContentType',
-        { piece: '|| !contentTypePattern.test(contentType)', becomes: '' },
-      ],
+      ['base64 not checked', 'checkBase64', { piece: 'if (isBase64(reply)) return', becomes: 'return' }],
+      ['content type not checked', 'withContentType', { piece: '|| !isContentType(contentType)', becomes: '' }],
     ],
   },
   {
@@ -61,7 +59,7 @@ export const flowMutations = [
       [
         'credentials stored with model parameters',
         'strip',
-        { piece: '.filter(([key]) => !credentialName.test(key))', becomes: '' },
+        { piece: '.filter(([key]) => !isCredentialName(key))', becomes: '' },
       ],
     ],
   },
@@ -70,7 +68,7 @@ export const flowMutations = [
     tests: ['src/model/model-registry.'],
     rows: [
       [
-        'provider replaced without being told to',
+        'provider replaced without replace',
         'registerProviders',
         { piece: 'if (replace || !this.#providers.has(provider.provider))', becomes: 'if (true)' },
       ],

@@ -3,8 +3,8 @@
 /** @type {import('../apply-mutation.mjs').MutationGroups} */
 export const httpMutations = [
   {
-    file: 'adapters/fetch/reply/reply.ts',
-    tests: ['adapters/fetch/reply/reply.', 'testing/contract/http/fetch-handler.'],
+    file: 'adapters/fetch/reply/envelope.ts',
+    tests: ['adapters/fetch/reply/envelope.', 'testing/contract/http/fetch-handler.'],
     rows: [
       [
         'failure sent raw',
@@ -28,6 +28,12 @@ export const httpMutations = [
         'replyToRun',
         { piece: 'response.contentType && response.contentType !== PLAIN', becomes: 'response.contentType' },
       ],
+    ],
+  },
+  {
+    file: 'adapters/fetch/reply/raw.ts',
+    tests: ['adapters/fetch/reply/envelope.', 'testing/contract/http/fetch-handler.'],
+    rows: [
       [
         'base64 sent as text',
         'rawBody',
@@ -36,18 +42,18 @@ export const httpMutations = [
     ],
   },
   {
-    file: 'adapters/fetch/gather.ts',
-    tests: ['adapters/fetch/gather.', 'adapters/fetch/handler.'],
+    file: 'adapters/fetch/request/authorize.ts',
+    tests: ['adapters/fetch/request/authorize.'],
     rows: [
       [
-        'turns that go one by one',
-        'letGo',
-        { piece: 'waiting.splice(0, mostAtOnce)', becomes: 'waiting.splice(0, 1)' },
+        'object that names nobody let in',
+        'callerFrom',
+        { piece: 'if (unknown !== undefined) throw', becomes: 'if (false) throw' },
       ],
       [
-        'turn that does not wait for what has arrived',
-        'createGathering',
-        { piece: 'askToBeLetGo(letGo)', becomes: 'letGo()' },
+        'caller without a principal let in',
+        'askAuthorize',
+        { piece: 'requirePrincipal && caller.principal === undefined', becomes: 'false' },
       ],
     ],
   },
@@ -84,8 +90,8 @@ export const httpMutations = [
     ],
   },
   {
-    file: 'adapters/fetch/request/read-body.ts',
-    tests: ['adapters/fetch/request/read-body.'],
+    file: 'adapters/fetch/request/body.ts',
+    tests: ['adapters/fetch/request/body.'],
     rows: [
       ['body limit off for streams', 'readCounted', { piece: 'if (length > maxBodyBytes)', becomes: 'if (false)' }],
       [
@@ -96,15 +102,15 @@ export const httpMutations = [
     ],
   },
   {
-    file: 'adapters/fetch/request/session-header.ts',
-    tests: ['adapters/fetch/request/session-header.'],
+    file: 'adapters/fetch/request/headers.ts',
+    tests: ['adapters/fetch/request/headers.'],
     rows: [
       ['one of two session headers chosen', 'readSessionHeader', { piece: 'underscored !== dashed', becomes: 'false' }],
     ],
   },
   {
-    file: 'adapters/fetch/request/read-run-body.ts',
-    tests: ['adapters/fetch/request/read-run-body.', 'testing/contract/http/fetch-handler.'],
+    file: 'adapters/fetch/request/headers.ts',
+    tests: ['adapters/fetch/request/headers.', 'testing/contract/http/fetch-handler.'],
     rows: [
       [
         'form of a foreign site runs a turn',

@@ -50,19 +50,11 @@ export const modelMutations = [
     rows: [
       [
         '400 tried again',
-        'isPassing',
-        { piece: 'return answered === 408 ||', becomes: 'return answered === 400 || answered === 408 ||' },
+        'isTransientStatus',
+        { piece: 'status === 408 ||', becomes: 'status === 400 || status === 408 ||' },
       ],
-      [
-        'Retry-After ignored',
-        'readFailure',
-        { piece: 'retryAfterMs: isRetryable ? waitOf(link, now) : 0', becomes: 'retryAfterMs: 0' },
-      ],
-      [
-        'circle of causes walked for ever',
-        'readFailure',
-        { piece: 'depth < longestChain &&', becomes: 'depth < 1e9 &&' },
-      ],
+      ['Retry-After ignored', 'retryAdvice', { piece: 'isRetryable ? retryAfterOf(error, now) : 0', becomes: '0' }],
+      ['long chain of causes read to its end', 'retryAdvice', { piece: 'depth < maxCauses', becomes: 'depth < 1000' }],
     ],
   },
   {
@@ -89,7 +81,7 @@ export const modelMutations = [
         'callModel',
         { piece: 'if (usage === noUsage) usage = count(draft, resolved, thrown as ModelFailure)', becomes: '' },
       ],
-      ['waited for a breaker that is shut', 'delayAfter', { piece: '|| breaker.isShutAt(now + delayMs)', becomes: '' }],
+      ['waited for a breaker that is open', 'delayAfter', { piece: '|| breaker.isOpenAt(now + delayMs)', becomes: '' }],
     ],
   },
   {

@@ -109,13 +109,20 @@ export const sessionMutations = [
     ],
   },
   {
-    file: 'src/stores/memory/bounded-sessions.ts',
-    tests: ['src/stores/memory/memory-store.'],
+    file: 'src/stores/memory/session-cache.ts',
+    tests: ['src/stores/memory/'],
     rows: [
+      ['session evicted while a turn holds it', 'hold', { piece: 'this.#cache.delete(sessionId)', becomes: '' }],
       [
-        'session evicted while a turn holds it',
-        'hold',
-        { piece: 'this.#droppable.remove(entry) entry.holders++', becomes: 'entry.holders++' },
+        'session larger than the store vanishes',
+        '#keep',
+        { piece: 'Math.min(stored.bytes, this.#maxBytes)', becomes: 'stored.bytes' },
+      ],
+      ['deleted session reported as evicted', 'constructor', { piece: "if (reason === 'evict')", becomes: '' }],
+      [
+        'expired session comes back',
+        '#unexpired',
+        { piece: 'stored.expiresAt > this.#options.clock.now()', becomes: 'true' },
       ],
     ],
   },
@@ -126,7 +133,7 @@ export const sessionMutations = [
       [
         'store shares what can change with its caller',
         'copyValue',
-        { piece: 'if (isPlainData(value)) return copyObject(value)', becomes: 'if (isPlainData(value)) return value' },
+        { piece: 'return copyObject(value, previous, finish)', becomes: 'return value' },
       ],
     ],
   },

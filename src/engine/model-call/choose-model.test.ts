@@ -40,7 +40,7 @@ describe('a model that fails', () => {
 
   test.each<[string, Acts['x'] & object]>([
     ['with 400', [status(400)]],
-    ['with an answer that is none', [() => ({})]],
+    ['with an answer that is malformed', [() => ({})]],
     ['and asks for more time than the turn has', [status(429, { 'retry-after': '3600' })]],
   ])('%s is followed by the next one at once', async (_name, acts) => {
     const { response, calls: made } = await turnOf({ 'own/small': acts, 'other/large': ['Hi.'] })

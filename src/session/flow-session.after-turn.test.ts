@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { gate } from '../../testing/contract/engine-harness.js'
 import { FakeSessionStore, VirtualClock } from '../../testing/index.js'
-import { FlowSession, type LockEvent, type Sequel } from './flow-session.js'
+import { type AfterTurnTask, FlowSession, type LockEvent } from './flow-session.js'
 import { StoreAccess } from './store-access.js'
 
 function newSession(): FlowSession {
@@ -10,59 +10,59 @@ function newSession(): FlowSession {
   )
 }
 
-/** Work that leaves a sequel for a session, which goes on until the gate opens. */
+/** Work that leaves an after-turn task for a session, which goes on until the gate opens. */
 function leaving(
   session: FlowSession,
   held: string | undefined,
   sessionId: string,
-  run: Sequel['run'],
+  run: AfterTurnTask['run'],
 ): Promise<string> {
-  const turn: { sequel: Sequel | undefined } = { sequel: undefined }
+  const turn: { afterTurnTask: AfterTurnTask | undefined } = { afterTurnTask: undefined }
   const work = (): string => {
-    turn.sequel = { sessionId, run }
+    turn.afterTurnTask = { sessionId, run }
     return 'answered'
   }
-  return session.hold(held, work, () => ({ counted: true, visitor: 'turn', turnId: 't' }), turn)
+  return session.hold(held, work, () => ({ counted: true, holder: 'turn', turnId: 't' }), turn)
 }
 
 function watch(session: FlowSession): string[] {
   const seen: string[] = []
-  session.watchLocks(({ kind, sessionId, visit }: LockEvent) => seen.push(`${visit} ${kind} ${sessionId}`))
+  session.watchLocks(({ kind, sessionId, request }: LockEvent) => seen.push(`${request} ${kind} ${sessionId}`))
   return seen
 }
 
-test('a sequel goes on under the lock when the result is out', async () => {
+test('an after-turn task goes on under the lock when the result is out', async () => {
   const session = newSession()
   const seen = watch(session)
   const open = gate()
   expect(await leaving(session, 'a', 'a', () => open.opened)).toBe('answered')
   const next = session.withSessionLock('a', () => 'next')
   await new VirtualClock().settle()
-  expect([session.locked, seen]).toEqual([1, ['1 asked a', '1 entered a', '2 asked a']])
+  expect([session.locked, seen]).toEqual([1, ['1 requested a', '1 acquired a', '2 requested a']])
   open.open()
   expect(await next).toBe('next')
-  expect(seen.slice(3)).toEqual(['1 left a', '2 entered a', '2 left a'])
+  expect(seen.slice(3)).toEqual(['1 released a', '2 acquired a', '2 released a'])
 })
 
 test.each([[undefined], ['old']])(
-  'a sequel of another session than %j takes its lock before the result is out',
+  'an after-turn task of another session than %j takes its lock before the result is out',
   async (held) => {
     const session = newSession()
     const seen = watch(session)
     const open = gate()
     await leaving(session, held, 'new', () => open.opened)
     expect(session.locked).toBe(1)
-    const before = held === undefined ? [] : ['1 asked old', '1 entered old']
-    const visit = before.length / 2 + 1
-    const left = held === undefined ? [] : ['1 left old']
-    expect(seen).toEqual([...before, `${visit} asked new`, `${visit} entered new`, ...left])
+    const before = held === undefined ? [] : ['1 requested old', '1 acquired old']
+    const request = before.length / 2 + 1
+    const released = held === undefined ? [] : ['1 released old']
+    expect(seen).toEqual([...before, `${request} requested new`, `${request} acquired new`, ...released])
     open.open()
     await new VirtualClock().settle()
-    expect([session.locked, seen.at(-1)]).toEqual([0, `${visit} left new`])
+    expect([session.locked, seen.at(-1)]).toEqual([0, `${request} released new`])
   },
 )
 
-test('a sequel whose lock somebody has is not run', async () => {
+test('an after-turn task whose lock somebody has is not run', async () => {
   const session = newSession()
   const open = gate()
   const holding = session.withSessionLock('new', () => open.opened)
@@ -76,13 +76,13 @@ test('a sequel whose lock somebody has is not run', async () => {
   expect(session.locked).toBe(0)
 })
 
-test('a sequel that rejects gives its lock back all the same', async () => {
+test('an after-turn task that rejects gives its lock back all the same', async () => {
   const session = newSession()
   await leaving(session, 'a', 'a', () => Promise.reject(new Error('must not')))
   expect(await session.withSessionLock('a', () => 'next')).toBe('next')
 })
 
-test.each([['a'], [undefined]])('closing waits for a sequel of work that held %j', async (held) => {
+test.each([['a'], [undefined]])('closing waits for an after-turn task of work that held %j', async (held) => {
   const session = newSession()
   const open = gate()
   await leaving(session, held, 'a', () => open.opened)

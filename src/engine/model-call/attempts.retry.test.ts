@@ -1,4 +1,4 @@
-// A call that fails in a way that may pass: tried again, after how long, how often, and what of the turn happens twice.
+// A call that fails with a transient error: repeated, after how long, how often, and what of the turn happens twice.
 import { afterEach, describe, expect, test } from 'vitest'
 import { expectNothingLeft } from '../../../testing/contract/engine-harness.js'
 import {
@@ -28,7 +28,7 @@ async function attemptsOf(acts: readonly Act[], options: FlowEngineOptions = {})
   return [made(), message]
 }
 
-describe('a failure that may pass', () => {
+describe('a transient failure', () => {
   test.each<[string, Act]>([
     ['408', status(408)],
     ['409', status(409)],
@@ -93,7 +93,7 @@ describe('a failure that does not pass', () => {
     ['no answer', () => undefined],
     ['an answer that is an error', () => ({ parts: [], finishReason: 'error' })],
     [
-      'arguments that are no JSON',
+      'arguments that are not valid JSON',
       () => ({ parts: [{ type: 'tool-call', toolCallId: '1', toolName: 'x', input: 1n }] }),
     ],
     ['a refusal', () => ({ parts: [], finishReason: 'content-filter' })],
@@ -232,7 +232,7 @@ describe('what happens once, whatever is tried again', () => {
   })
 })
 
-test('each attempt is told with its number, and counted with what it cost', async () => {
+test('each attempt is reported with its number, and counted with what it cost', async () => {
   const { engine, clock, events, document } = modelHarness(
     { 'own/small': [status(500), says('Hi.', { inputTokens: 7, outputTokens: 3 })] },
     { flows: [Chat], random: () => 0.5 },
@@ -252,7 +252,7 @@ test('each attempt is told with its number, and counted with what it cost', asyn
   expect((await document(session)).usage).toEqual({ inputTokens: 7, outputTokens: 3, modelCalls: 2 })
 })
 
-describe('a turn that is given up', () => {
+describe('a turn that is aborted', () => {
   test.each<[string, Act]>([
     ['in an attempt', silent],
     ['between two attempts', status(429, { 'retry-after': '60' })],

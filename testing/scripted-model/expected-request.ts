@@ -1,48 +1,48 @@
-/** What a test may say about a request to a model, and whether it is so. */
+/** What a test may expect of a request to a model, and the check. */
 import type { JsonObject, StepConstructor } from '../../src/index.js'
 import { differences, ExpectationError, fits, list, show } from '../expectations/expectation-error.js'
 import { type RecordedRequest, whereOf } from './recorded-request.js'
 
-/** What a model is expected to have been told. What is left out may be anything. */
-export interface AskedExpectation {
+/** The expected request to a model. What is left out may be anything. */
+export interface ExpectedRequest {
   /** The system prompt: the whole text, or a RegExp for a part of it. */
   readonly system?: string | RegExp
   /** The last message of the user: the whole text, or a RegExp for a part of it. */
   readonly user?: string | RegExp
-  /** The names of all tools offered, in any order. */
+  /** The names of all offered tools, in any order. */
   readonly tools?: readonly string[]
-  /** Parameters of the call; others may be there. */
+  /** Parameters of the call; there may be others. */
   readonly params?: JsonObject
-  /** Some of the JSON Schema that the answer must have; `false` where any text will do. */
+  /** Part of the JSON Schema for the answer; `false` if any text is accepted. */
   readonly output?: JsonObject | false
-  /** The step that asked: a class or its ID. */
+  /** The step that called the model: a class or its ID. */
   readonly step?: StepConstructor | string
-  /** Which of the requests is meant, counted from 1. Default: the last one. */
+  /** Which request is checked, counted from 1. Default: the last one. */
   readonly call?: number
 }
 
 /**
- * Fails where the model was told something else.
+ * Fails if the request differs.
  *
  * @throws {@link ExpectationError} with all that differs.
  */
-export function checkAsked(requests: readonly RecordedRequest[], expected: AskedExpectation): void {
+export function checkAsked(requests: readonly RecordedRequest[], expected: ExpectedRequest): void {
   const { call } = expected
   const request = call === undefined ? requests.at(-1) : requests[call - 1]
   if (request === undefined) {
     const asked = requests.length === 0 ? 'it was not asked at all' : `it was asked ${requests.length} times`
     throw new ExpectationError(
-      `Expected the model to be asked${call === undefined ? '' : ` ${call} times`}, and ${asked}.`,
+      `Expected the model to be asked${call === undefined ? '' : ` ${call} times`}, but ${asked}.`,
     )
   }
   const problems = problemsOf(request, expected)
   if (problems.length === 0) return
   throw new ExpectationError(
-    `The model was not told what was expected: ${whereOf(request)}.\n${problems.map((problem) => `  ${problem}`).join('\n')}`,
+    `The model did not receive what was expected: ${whereOf(request)}.\n${problems.map((problem) => `  ${problem}`).join('\n')}`,
   )
 }
 
-function problemsOf(request: RecordedRequest, expected: AskedExpectation): string[] {
+function problemsOf(request: RecordedRequest, expected: ExpectedRequest): string[] {
   const { system, user, tools, params, output, step } = expected
   const problems: string[] = []
   const compare = (name: string, wanted: string | RegExp | undefined, text: string | undefined): void => {

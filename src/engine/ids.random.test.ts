@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { createRandomId } from './random-id.js'
+import { createRandomId } from './ids.js'
 
 afterEach(() => {
   vi.restoreAllMocks()
@@ -17,7 +17,7 @@ describe('createRandomId', () => {
       for (const character of randomId(64)) counts.set(character, (counts.get(character) ?? 0) + 1)
     }
     expect(counts.size).toBe(64)
-    // 1000 on average, with a standard deviation of 31: ten of them is no chance.
+    // 1000 on average, with a standard deviation of 31: ten of them do not happen by chance.
     expect(Math.min(...counts.values())).toBeGreaterThan(690)
     expect(Math.max(...counts.values())).toBeLessThan(1310)
   })

@@ -42,7 +42,7 @@ async function say({ engine, clock }: ModelHarness): Promise<string> {
 
 const failed = "Model 'small' of provider 'own' failed."
 const shut = (ms: number): string =>
-  `Model 'small' of provider 'own' failed. Its provider failed too often and is left alone for another ${ms} ms.`
+  `Model 'small' of provider 'own' failed. Its provider failed too often and is not called for another ${ms} ms.`
 
 describe('a provider that failed too often', () => {
   test('is not called for a time, in any session', async () => {
@@ -75,7 +75,7 @@ describe('a provider that failed too often', () => {
     expect(await say(made)).toBe('Hi.')
   })
 
-  test('is left alone again when that call fails, and says nothing new', async () => {
+  test('is not called again when that call fails, and emits nothing new', async () => {
     const made = twice({ 'own/small': [status(500), status(500), status(500), status(400)] })
     await say(made)
     await say(made)
@@ -152,7 +152,7 @@ test.each<[string, Act]>([
   ['an answer', 'Hi.'],
   ['a refusal', () => ({ parts: [], finishReason: 'content-filter' })],
   ['400', status(400)],
-  ['an answer that is none', () => ({})],
+  ['an answer that is malformed', () => ({})],
 ])('%s between two failures keeps it closed', async (_name, act) => {
   const made = twice({ 'own/small': [status(500), act, status(500), 'Hi.'] })
   await say(made)

@@ -162,7 +162,7 @@ describe("the flow's onRestore", () => {
       'a malformed state',
       (document: SessionDocument) => withFlow(document, { steps: { Start: { state: null as never } } }),
     ],
-  ])('may not return what is no document of this session: %s', async (_what, onRestore) => {
+  ])('may not return what is not a document of this session: %s', async (_what, onRestore) => {
     const { conversation, stored } = await restoring(onRestore)
     await conversation.say('Grace')
     conversation.expectError('SESSION_FLOW_INVARIANT')

@@ -28,7 +28,7 @@ const acts: readonly [string, Act][] = [
   ['rejects with a text', () => Promise.reject(canary)],
   ['rejects with a number of its own status', () => Promise.reject({ status: 400, message: canary })],
   ['answers with an error', () => ({ parts: [], finishReason: 'error', error: canary })],
-  ['answers with a part that is none', () => ({ parts: [{ type: canary, text: canary }] })],
+  ['answers with a malformed part', () => ({ parts: [{ type: canary, text: canary }] })],
 ]
 
 describe('a canary', () => {

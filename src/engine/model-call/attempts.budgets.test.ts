@@ -53,7 +53,7 @@ async function ends({ engine, clock, asked }: ModelHarness, sessionId?: string):
 describe('what a failed attempt cost', () => {
   const failed = (usage: unknown): Act => fails(Object.assign(new Error('cut'), { isRetryable: true, usage }))
 
-  test('counts where the error tells: in the session, in its cost and in the event', async () => {
+  test('counts where the error has a usage: in the session, in its cost and in the event', async () => {
     const made = budgeted({}, [failed({ inputTokens: 7, outputTokens: 2, cachedInputTokens: 1 }), looks(1, 1), 'Hi.'])
     const { session } = await made.clock.runUntil(made.engine.run(hello))
     expect((await made.document(session)).usage).toEqual({
@@ -77,7 +77,7 @@ describe('what a failed attempt cost', () => {
   })
 
   test.each([null, 'much', { inputTokens: Number.NaN, outputTokens: -1 }])(
-    'is nothing where it tells %j',
+    'is nothing where its usage is %j',
     async (usage) => {
       const made = budgeted({}, [failed(usage), 'Hi.'])
       const { session } = await made.clock.runUntil(made.engine.run(hello))
@@ -156,7 +156,7 @@ describe('a budget of a turn', () => {
     expect(made.clock.now()).toBe(Date.UTC(2026, 0, 1))
   })
 
-  test('holds for models that stand in, too: none is told of that is not asked', async () => {
+  test('holds for models that stand in, too: none is reported that is not called', async () => {
     class Two extends Work {
       override model() {
         return [
@@ -242,7 +242,7 @@ describe('budgets of the engine and of the flow', () => {
     expect(await ends(budgeted(budgets, [looks(9), 'Hi.'], { flows: [Careful] }))).toEqual(expected)
   })
 
-  test('of a flow that are none are refused before its session is touched', async () => {
+  test('of a flow that are malformed are refused before its session is touched', async () => {
     class Wrong extends Work {
       override budgets(): ModelBudgets {
         return { turn: { tokens: 0 } }
@@ -257,7 +257,7 @@ describe('budgets of the engine and of the flow', () => {
     expect(store.journal).toEqual([])
   })
 
-  test('of an engine that are none are refused when it is made', () => {
+  test('of an engine that are malformed are refused when it is made', () => {
     expect(() => budgeted({ session: { cost: -1 } }, [])).toThrow(
       'FlowEngine: budgets.session.cost must be a number above 0, or Infinity for no bound; got -1.',
     )

@@ -1,0 +1,172 @@
+import { describe, expect, test, vi } from 'vitest'
+import { VirtualClock } from '../../testing/index.js'
+import { Deadlines } from './deadlines.js'
+
+function made() {
+  const clock = new VirtualClock()
+  const deadlines = new Deadlines(clock)
+  const ended: string[] = []
+  return {
+    clock,
+    ended,
+    set: (ms: number, name: string) => deadlines.set(ms, () => ended.push(name)),
+    deadlines,
+  }
+}
+
+describe('a deadline', () => {
+  test('calls back once, at its time', async () => {
+    const { clock, ended, set } = made()
+    set(100, 'a')
+    await clock.advance(99)
+    expect(ended).toEqual([])
+    await clock.advance(1)
+    expect(ended).toEqual(['a'])
+    await clock.advance(1000)
+    expect([ended, clock.pending]).toEqual([['a'], 0])
+  })
+
+  test('of Infinity never ends and sets no timer', async () => {
+    const { clock, set } = made()
+    expect(set(Number.POSITIVE_INFINITY, 'never')).toBeUndefined()
+    await clock.settle()
+    expect(clock.pending).toBe(0)
+  })
+
+  test('does not call back once it is cancelled; cancelling it twice or late does nothing', async () => {
+    const { clock, ended, set } = made()
+    const cancelled = set(100, 'cancelled')
+    const late = set(100, 'late')
+    cancelled?.cancel()
+    cancelled?.cancel()
+    await clock.advance(100)
+    late?.cancel()
+    set(100, 'next')
+    late?.cancel()
+    await clock.advance(100)
+    expect([ended, clock.pending]).toEqual([['late', 'next'], 0])
+  })
+})
+
+test('a deadline that is cancelled at once costs no timer', async () => {
+  const { clock, ended, set } = made()
+  const timers = vi.spyOn(clock, 'setTimer')
+  for (const name of ['a', 'b']) {
+    const work = Promise.resolve().then(() => deadline?.cancel())
+    const deadline = set(100, name)
+    await work
+  }
+  await clock.advance(100)
+  expect([timers.mock.calls.length, ended]).toEqual([0, []])
+})
+
+describe('many deadlines', () => {
+  test('of one duration share one timer, and end each at its own time', async () => {
+    const { clock, ended, set } = made()
+    for (const name of ['a', 'b', 'c']) {
+      set(100, name)
+      await clock.advance(10)
+    }
+    expect(clock.pending).toBe(1)
+    await clock.advance(70)
+    expect(ended).toEqual(['a'])
+    await clock.advance(9)
+    expect(ended).toEqual(['a'])
+    await clock.advance(1)
+    expect(ended).toEqual(['a', 'b'])
+    await clock.advance(10)
+    expect([ended, clock.pending]).toEqual([['a', 'b', 'c'], 0])
+  })
+
+  test('of several durations have a timer for each', async () => {
+    const { clock, ended, set } = made()
+    set(200, 'long')
+    set(100, 'short')
+    await clock.settle()
+    expect(clock.pending).toBe(2)
+    await clock.advance(200)
+    expect([ended, clock.pending]).toEqual([['short', 'long'], 0])
+  })
+
+  test('leave no timer when the last one is cancelled, whichever that is', async () => {
+    const { clock, set } = made()
+    const [first, second, third] = [set(100, 'a'), set(100, 'b'), set(100, 'c')]
+    await clock.settle()
+    second?.cancel()
+    first?.cancel()
+    expect(clock.pending).toBe(1)
+    third?.cancel()
+    expect(clock.pending).toBe(0)
+  })
+
+  test('the first of which was cancelled end no earlier and no later', async () => {
+    const { clock, ended, set } = made()
+    const first = set(100, 'first')
+    await clock.advance(50)
+    set(100, 'second')
+    first?.cancel()
+    await clock.advance(99)
+    expect(ended).toEqual([])
+    await clock.advance(1)
+    expect(ended).toEqual(['second'])
+  })
+})
+
+describe('a callback', () => {
+  test('may set another deadline of the same duration, which does not delay those that were set before', async () => {
+    const { clock, ended, set, deadlines } = made()
+    deadlines.set(100, () => set(100, 'third'))
+    await clock.advance(10)
+    set(100, 'second')
+    await clock.advance(100)
+    expect([ended, clock.pending]).toEqual([['second'], 1])
+    await clock.advance(90)
+    expect([ended, clock.pending]).toEqual([['second', 'third'], 0])
+  })
+
+  test('may cancel the last of the others, and set one again', async () => {
+    const { clock, ended, set, deadlines } = made()
+    deadlines.set(100, () => {
+      other?.cancel()
+      set(100, 'again')
+    })
+    const other = set(100, 'other')
+    await clock.advance(100)
+    expect([ended, clock.pending]).toEqual([[], 1])
+    await clock.advance(100)
+    expect([ended, clock.pending]).toEqual([['again'], 0])
+  })
+})
+
+describe('a clock that is set', () => {
+  test('back, ends the deadline of the timer all the same, and delays no other by more than its duration', async () => {
+    let [now, ring] = [1000, (): void => undefined]
+    const timers: number[] = []
+    const deadlines = new Deadlines({
+      now: () => now,
+      setTimer(callback, ms) {
+        timers.push(ms)
+        ring = callback
+        return () => undefined
+      },
+    })
+    const ended: string[] = []
+    deadlines.set(100, () => ended.push('first'))
+    await undefined
+    now = 1050
+    deadlines.set(100, () => ended.push('second'))
+    now = 0
+    ring()
+    expect([ended, timers]).toEqual([['first'], [100, 100]])
+    ring()
+    expect(ended).toEqual(['first', 'second'])
+  })
+
+  test('forward, ends all that are over at once', async () => {
+    const { clock, ended, set } = made()
+    for (const name of ['a', 'b']) set(100, name)
+    await clock.settle()
+    clock.jump(1000)
+    expect([ended, clock.pending]).toEqual([['a', 'b'], 0])
+  })
+})

@@ -1,0 +1,118 @@
+/**
+ * The deadlines of one engine. Its turns share few durations (`turnTimeoutMs`, `storeTimeoutMs`, ...), and almost no
+ * deadline is ever reached. So there is one list for each duration, in the order in which its deadlines end, and only the
+ * first of a list has a timer of the clock. Setting or cancelling a deadline mostly changes a list and nothing else.
+ */
+import { type Linked, LinkedList } from '../util/linked-list.js'
+import type { Clock } from './clock.js'
+
+/** A deadline that was set. */
+export class Deadline implements Linked<Deadline> {
+  previous: Deadline | undefined
+  next: Deadline | undefined
+  /** When it ends, on the clock. */
+  readonly at: number
+  readonly callback: () => void
+  readonly #list: DeadlineList
+
+  constructor(list: DeadlineList, at: number, callback: () => void) {
+    this.#list = list
+    this.at = at
+    this.callback = callback
+  }
+
+  /** Cancels the deadline. Late or twice, it does nothing. */
+  cancel(): void {
+    this.#list.cancel(this)
+  }
+}
+
+/** The deadlines of one duration, and the timer of the first one. */
+class DeadlineList extends LinkedList<Deadline> {
+  readonly #clock: Clock
+  readonly #ms: number
+  #stopTimer: (() => void) | undefined
+  #isStarting = false
+  /** The deadline for which the timer was set. It may have been cancelled since. */
+  #timed: Deadline | undefined
+
+  constructor(clock: Clock, ms: number) {
+    super()
+    this.#clock = clock
+    this.#ms = ms
+  }
+
+  add(callback: () => void): Deadline {
+    const deadline = new Deadline(this, this.#clock.now() + this.#ms, callback)
+    this.append(deadline)
+    if (this.#stopTimer === undefined && !this.#isStarting) this.#startSoon()
+    return deadline
+  }
+
+  cancel(deadline: Deadline): void {
+    // Where others are left, the timer stays as it is: when it rings, it is set again for the first of them.
+    if (this.remove(deadline) && this.first === undefined) this.#stop()
+  }
+
+  /** Starts the timer after the microtasks that wait now: where the work is done by then, no timer is needed. */
+  #startSoon(): void {
+    this.#isStarting = true
+    queueMicrotask(() => {
+      this.#isStarting = false
+      const { first } = this
+      if (first !== undefined && this.#stopTimer === undefined) this.#startTimer(first, this.#ms)
+    })
+  }
+
+  #startTimer(first: Deadline, ms: number): void {
+    this.#timed = first
+    this.#stopTimer = this.#clock.setTimer(() => this.#ring(), ms)
+  }
+
+  #ring(): void {
+    const timed = this.#timed
+    const now = this.#clock.now()
+    // The deadline of the timer has ended, even where the clock was set back since. The others go by the clock.
+    for (let first = this.first; first !== undefined && (first === timed || first.at <= now); first = this.first) {
+      this.remove(first)
+      first.callback()
+    }
+    const { first } = this
+    if (first === undefined) this.#stop()
+    // Not more than the whole duration, even where the clock was set back.
+    else this.#startTimer(first, Math.min(this.#ms, first.at - now))
+  }
+
+  #stop(): void {
+    this.#stopTimer?.()
+    this.#stopTimer = undefined
+    this.#timed = undefined
+  }
+}
+
+/** Sets deadlines on a clock. Where there is no deadline, no timer is set. */
+export class Deadlines {
+  readonly #clock: Clock
+  /** By duration. A list stays when its last deadline has ended: the next one is never far. */
+  readonly #lists = new Map<number, DeadlineList>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /**
+   * Calls `callback` once, `ms` milliseconds from now; with `Infinity` never. It must not throw. For durations that come
+   * again and again; others are for `setDeadline` of `clock.ts`.
+   *
+   * @returns The deadline, to cancel it; `undefined` with `Infinity`.
+   */
+  set(ms: number, callback: () => void): Deadline | undefined {
+    if (ms === Number.POSITIVE_INFINITY) return undefined
+    let list = this.#lists.get(ms)
+    if (list === undefined) {
+      list = new DeadlineList(this.#clock, ms)
+      this.#lists.set(ms, list)
+    }
+    return list.add(callback)
+  }
+}

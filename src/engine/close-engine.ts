@@ -1,0 +1,31 @@
+/** How an engine closes: turns under way may finish, then they are aborted, then the store is closed. */
+import { EngineClosedError } from '../errors/engine-errors.js'
+import { writeAttempts } from '../session/store-access.js'
+import type { EngineContext, RunningTurn } from './engine-context.js'
+
+/** @throws `SessionStoreError` (rejects) where the store could not be closed. */
+export async function closeEngine(engine: EngineContext): Promise<void> {
+  const { session, limits, turns } = engine
+  await atMost(engine, limits.closeTimeoutMs, session.close())
+  for (const turn of turns) turn.abort(new EngineClosedError())
+  // Aborted turns are settled at once. A commit under way has deadlines of its own.
+  await atMost(engine, limits.storeTimeoutMs * writeAttempts, Promise.all(Array.from(turns, settled)))
+  await session.access.close()
+}
+
+async function atMost({ deadlines }: EngineContext, ms: number, work: Promise<unknown>): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const deadline = deadlines.set(ms, resolve)
+    const finish = (): void => {
+      deadline?.cancel()
+      resolve()
+    }
+    work.then(finish, finish)
+  })
+}
+
+function settled(turn: RunningTurn): Promise<void> {
+  return new Promise((resolve) => {
+    turn.onSettled = resolve
+  })
+}

@@ -1,0 +1,97 @@
+/** One turn as the engine's callers see it: its input is checked, it waits for the session's lock, and it runs. */
+import { setDeadline } from '../config/clock.js'
+import { TurnAbortedError, TurnTimeoutError } from '../errors/engine-errors.js'
+import type { LockWait } from '../session/flow-session.js'
+import type { EngineContext } from './engine-context.js'
+import { limitExceeded } from './engine-limits.js'
+import type { ExecuteResult, FlowRunInput } from './engine-options.js'
+import { asFlowError } from './error-text.js'
+import { checkConfig, checkInputNames, checkSessionId, checkTurnInput, type TurnInput } from './input/check-input.js'
+import { failureEnvelope } from './turn/run-envelope.js'
+import { runTurn } from './turn/run-turn.js'
+import { TurnControl } from './turn/turn-control.js'
+import type { TurnStream } from './turn/turn-stream.js'
+
+/**
+ * Runs one turn. Never rejects.
+ *
+ * @param context - Added to the flow context of a new session, where the input has no `config`.
+ * @param stream - Receives the turn piece by piece. Default: nobody does.
+ */
+export async function executeTurn(
+  engine: EngineContext,
+  unchecked: FlowRunInput,
+  context?: unknown,
+  stream?: TurnStream,
+): Promise<ExecuteResult> {
+  let givenId = ''
+  try {
+    // The caller's object is read inside the `try`: it may be anything, and its getters may throw.
+    const sessionId = checkSessionId((unchecked as FlowRunInput | null | undefined)?.sessionId)
+    givenId = sessionId ?? ''
+    const input = checkInput(engine, unchecked, sessionId, context, stream)
+    if (input.signal?.aborted === true) throw new TurnAbortedError({ cause: input.signal.reason })
+    engine.loopMonitor.watch()
+    const control = new TurnControl(engine, input.flowName, givenId, stream)
+    return await engine.session.hold(
+      sessionId,
+      () => runTurn(control, input),
+      () => turnWait(control, input),
+      control,
+    )
+  } catch (error) {
+    return failureEnvelope(givenId, asFlowError(error))
+  }
+}
+
+function checkInput(
+  { limits }: EngineContext,
+  unchecked: FlowRunInput,
+  sessionId: string | undefined,
+  givenContext: unknown,
+  stream: TurnStream | undefined,
+): TurnInput {
+  checkInputNames(unchecked)
+  const { flowName, userMessage, attachments, signal, owner, serverContext } = unchecked
+  const config = checkConfig(unchecked.config, limits)
+  const context = config === undefined ? givenContext : { config }
+  const input = checkTurnInput(
+    { flowName, userMessage, attachments, sessionId, context, signal, owner, serverContext },
+    limits,
+  )
+  if (stream === undefined) return input
+  stream.followSignal(input.signal)
+  return { ...input, signal: stream.signal }
+}
+
+/** How a turn waits for the lock. */
+function turnWait(control: TurnControl, { signal }: TurnInput): LockWait {
+  const { limits } = control.engine
+  return {
+    ...deleteWait(control.engine),
+    holder: 'turn',
+    turnId: control.turnId,
+    counted: true,
+    signal,
+    onAbort: () => new TurnAbortedError({ cause: signal?.reason }),
+    onBlocked: (queued) => {
+      if (queued < limits.maxQueuedTurnsPerSession) return control.report('turn:queued', { queued })
+      throw limitExceeded(limits, 'maxQueuedTurnsPerSession', 'The number of turns that wait for this session')
+    },
+  }
+}
+
+/** How a delete waits for the lock: as long as a turn does, but it is not one of the turns that are counted. */
+export function deleteWait({ clock, limits }: EngineContext): LockWait {
+  const { turnTimeoutMs } = limits
+  return {
+    holder: 'delete',
+    counted: false,
+    // A timer of its own, not one of the engine's deadlines: those of one moment end together, and a turn that ends in that
+    // moment has to pass the lock on first.
+    atDeadline: (abort) =>
+      setDeadline(clock, turnTimeoutMs, () => {
+        abort(new TurnTimeoutError({ timeoutMs: turnTimeoutMs, phase: 'lock' }))
+      }),
+  }
+}

@@ -1,0 +1,185 @@
+/**
+ * The attempts at one model, until it answers or fails for good: the delays between them, the circuit breaker of its
+ * provider, what each attempt cost, and its events. `choose-model.ts` decides which model is asked.
+ */
+import { FlowError } from '../../errors/flow-error.js'
+import type { CircuitBreaker } from '../../model/circuit-breaker.js'
+import type { TokenUsage } from '../../model/message.js'
+import { costOf } from '../../model/model-budget.js'
+import { retryAdvice } from '../../model/model-failure.js'
+import type { ModelFailure, ModelResponse, RuntimeModel } from '../../model/model-provider.js'
+import type { ResolvedModel } from '../../model/model-registry.js'
+import type { TurnControl } from '../turn/turn-control.js'
+import type { TurnDraft } from '../turn/turn-draft.js'
+import { type ModelAnswer, modelError, partsOf, spend, textOf, usageOf } from './model-answer.js'
+import { AttemptFailure, ModelAttempt, type ModelQuestion } from './model-attempt.js'
+
+/** What a call of a model uses of the draft: that of a turn, or of the summary of a memory. */
+export type CallingDraft = Pick<TurnDraft, 'usage' | 'budget' | 'turnNumber' | 'modelCalls'>
+
+const noUsage: TokenUsage = { inputTokens: 0, outputTokens: 0 }
+
+/**
+ * Asks one model, and again where it fails with a transient error.
+ *
+ * @throws {@link FlowError}: what the last attempt failed with
+ */
+export async function attemptModel(
+  control: TurnControl,
+  draft: CallingDraft,
+  question: ModelQuestion,
+  resolved: ResolvedModel,
+): Promise<ModelAnswer> {
+  const { clock, events, limits, circuitBreakers } = control.engine
+  const { provider } = resolved.selection
+  const breaker = circuitBreakers.of(provider)
+  for (let attempt = 1; ; attempt++) {
+    const startedAt = clock.now()
+    draft.budget?.check(draft.usage, startedAt)
+    const openMs = breaker.waitFor(startedAt)
+    if (openMs > 0) {
+      throw modelError(resolved, `Its provider failed too often and is not called for another ${openMs} ms.`)
+    }
+    let usage = noUsage
+    try {
+      const response = await ask(control, draft, question, resolved, attempt)
+      control.check()
+      usage = addUsage(draft, resolved, response)
+      const parts = partsOf(response, resolved, limits.maxJsonDepth)
+      reportEnd(control, draft, question, resolved, attempt, startedAt, usage, true)
+      if (breaker.succeeded()) events.emit('circuit:closed', { provider, at: clock.now() })
+      const answer = { parts, resolved, finishReason: response.finishReason }
+      if (question.streams && control.stream !== undefined) await streamWhole(control, answer)
+      return answer
+    } catch (thrown) {
+      control.check()
+      if (usage === noUsage) usage = addUsage(draft, resolved, thrown as ModelFailure)
+      reportEnd(control, draft, question, resolved, attempt, startedAt, usage, false)
+      const delayMs = delayAfter(control, draft, breaker, provider, attempt, thrown)
+      if (delayMs === undefined) {
+        throw FlowError.isInstance(thrown) ? thrown : modelError(resolved, detailOf(thrown), thrown)
+      }
+      reportRetry(control, draft, question, resolved, delayMs)
+      await pause(control, delayMs)
+    }
+  }
+}
+
+/** Adds what an attempt cost to what is spent: the usage of an answer, or of a failure that has one. */
+function addUsage({ usage: spent }: CallingDraft, { prices }: ResolvedModel, from: ModelFailure): TokenUsage {
+  const usage = usageOf(from)
+  spend(spent, usage)
+  if (prices !== undefined) spent.cost = (spent.cost ?? 0) + costOf(usage, prices)
+  return usage
+}
+
+/** Begins an attempt. */
+function ask(
+  control: TurnControl,
+  draft: CallingDraft,
+  question: ModelQuestion,
+  resolved: ResolvedModel,
+  attempt: number,
+): Promise<ModelResponse> {
+  const { flowName, sessionId, stream } = control
+  const { selection, model } = resolved
+  if (control.hasListeners('model:start')) {
+    control.emit('model:start', { ...namesOf(draft, question, resolved), attempt })
+  }
+  // A listener may have cancelled the turn.
+  control.check()
+  draft.usage.modelCalls++
+  const { turnNumber, modelCalls: callNumber } = draft
+  const origin = { flowName, stepId: question.stepId, sessionId, turnNumber, callNumber, attempt }
+  const request = new ModelAttempt(control, question, selection.params, origin)
+  if (!question.streams || stream === undefined || model.stream === undefined) return request.generate(model)
+  return request.stream(model as Required<RuntimeModel>, stream)
+}
+
+/** Sends the text of a model that cannot stream as one piece. */
+async function streamWhole(control: TurnControl, { parts, resolved }: ModelAnswer): Promise<void> {
+  if (resolved.model.stream !== undefined) return
+  await control.stream?.sendText(textOf(parts))
+  control.check()
+}
+
+/**
+ * Reports a failed attempt to the circuit breaker, and decides whether there is another attempt.
+ *
+ * @returns Milliseconds until the next attempt; `undefined` where there is none.
+ * @throws `BudgetExceededError` where there would be another attempt, but no budget for it.
+ */
+function delayAfter(
+  control: TurnControl,
+  draft: CallingDraft,
+  breaker: CircuitBreaker,
+  provider: string,
+  attempt: number,
+  thrown: unknown,
+): number | undefined {
+  const { clock, modelRetry, random, events } = control.engine
+  const now = clock.now()
+  const { isRetryable, retryAfterMs } = retryAdvice(thrown, now)
+  if (!isRetryable || (FlowError.isInstance(thrown) && thrown.code !== 'MODEL_ERROR')) {
+    // A provider that refuses a request works.
+    if (breaker.succeeded()) events.emit('circuit:closed', { provider, at: now })
+    return undefined
+  }
+  if (breaker.failed(now)) events.emit('circuit:opened', { provider, at: now })
+  if (attempt >= modelRetry.maxAttempts) return undefined
+  const longest = Math.min(modelRetry.maxDelayMs, modelRetry.baseDelayMs * 2 ** (attempt - 1))
+  const delayMs = Math.max(retryAfterMs, Math.floor(random() * longest) || 0)
+  // There is no waiting for an attempt that would come after the deadline, or find the circuit open.
+  if (now + delayMs >= control.deadlineAt || breaker.isOpenAt(now + delayMs)) return undefined
+  draft.budget?.check(draft.usage, now + delayMs)
+  return delayMs
+}
+
+function pause(control: TurnControl, delayMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const stopTimer = control.engine.clock.setTimer(() => {
+      control.pending = undefined
+      resolve()
+    }, delayMs)
+    control.pending = stopTimer
+  })
+}
+
+function reportRetry(
+  control: TurnControl,
+  draft: CallingDraft,
+  question: ModelQuestion,
+  resolved: ResolvedModel,
+  delayMs: number,
+): void {
+  control.stream?.reset('retry')
+  control.emit('model:retry', { ...namesOf(draft, question, resolved), reason: 'failure', delayMs })
+  // A listener may have cancelled the turn.
+  control.check()
+}
+
+function reportEnd(
+  control: TurnControl,
+  draft: CallingDraft,
+  question: ModelQuestion,
+  resolved: ResolvedModel,
+  attempt: number,
+  startedAt: number,
+  usage: TokenUsage,
+  success: boolean,
+): void {
+  if (!control.hasListeners('model:end')) return
+  const durationMs = control.engine.clock.now() - startedAt
+  control.emit('model:end', { ...namesOf(draft, question, resolved), attempt, durationMs, success, ...usage })
+}
+
+/** What every event of a call names. */
+function namesOf({ modelCalls: callNumber }: CallingDraft, { stepId: step }: ModelQuestion, resolved: ResolvedModel) {
+  const { provider, name: model } = resolved.selection
+  return { step, provider, model, callNumber }
+}
+
+/** The text of an error that may be shown: the engine's own. What a provider throws stays in the cause. */
+function detailOf(cause: unknown): string | undefined {
+  return cause instanceof AttemptFailure ? cause.message : undefined
+}

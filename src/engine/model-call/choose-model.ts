@@ -1,0 +1,50 @@
+/**
+ * One call of a model: asks the first model of a list, and where that fails for good, the next one. `attempts.ts` decides
+ * how often one model is asked.
+ */
+import { FlowError } from '../../errors/flow-error.js'
+import type { ResolvedModel } from '../../model/model-registry.js'
+import { limitExceeded } from '../engine-limits.js'
+import type { TurnControl } from '../turn/turn-control.js'
+import { attemptModel, type CallingDraft } from './attempts.js'
+import type { ModelAnswer } from './model-answer.js'
+import type { ModelQuestion } from './model-attempt.js'
+
+/**
+ * Asks the models of a question until one answers.
+ *
+ * @throws `ModelError` of the last attempt, `ModelBlockedError` of the first model that refuses, `LimitExceededError`,
+ * `BudgetExceededError`
+ */
+export async function chooseModel(
+  control: TurnControl,
+  draft: CallingDraft,
+  question: ModelQuestion,
+): Promise<ModelAnswer> {
+  const { clock, limits } = control.engine
+  const { models, stepId } = question
+  if (draft.modelCalls >= limits.maxModelCallsPerTurn) {
+    throw limitExceeded(limits, 'maxModelCallsPerTurn', `The number of model calls in step '${stepId}'`)
+  }
+  draft.modelCalls++
+  for (let index = 0; ; index++) {
+    const model = models[index] as ResolvedModel
+    try {
+      return await attemptModel(control, draft, question, model)
+    } catch (error) {
+      control.check()
+      const next = models[index + 1]
+      if (next === undefined || !FlowError.isInstance(error) || error.code !== 'MODEL_ERROR') throw error
+      draft.budget?.check(draft.usage, clock.now())
+      reportFallback(control, stepId, model, next)
+    }
+  }
+}
+
+function reportFallback(control: TurnControl, step: string, from: ResolvedModel, to: ResolvedModel): void {
+  control.stream?.reset('fallback')
+  if (!control.hasListeners('model:fallback')) return
+  const { provider, name: model } = from.selection
+  const { provider: toProvider, name: toModel } = to.selection
+  control.emit('model:fallback', { step, provider, model, toProvider, toModel })
+}

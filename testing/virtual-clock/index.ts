@@ -1,0 +1,3 @@
+/** A clock that a test moves. */
+export type { RunUntilOptions } from './virtual-clock.js'
+export { VirtualClock } from './virtual-clock.js'
