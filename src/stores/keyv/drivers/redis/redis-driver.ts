@@ -87,10 +87,13 @@ export function createRedisDriver(keyv: Keyv): SessionDriver {
   }
 }
 
+/** The script's arguments, in its order. */
 function swapValues({ expectedRevision, revision, head, chunks, replacesChunks, ttlMs }: SessionSwap): string[] {
-  const ttl = ttlMs === undefined ? '' : String(Math.max(1, Math.ceil(ttlMs)))
   const kind = expectedRevision === undefined ? 'create' : 'save'
-  return [kind, expectedRevision ?? '', revision, head, ttl, replacesChunks ? '1' : '0', ...chunks.flat()]
+  const ttl = ttlMs === undefined ? '' : String(Math.max(1, Math.ceil(ttlMs)))
+  // Where nothing is stored yet, there is nothing to remove.
+  const removesOthers = replacesChunks && kind === 'save' ? '1' : '0'
+  return [kind, expectedRevision ?? '', ttl, removesOthers, 'revision', revision, 'head', head, ...chunks.flat()]
 }
 
 /** The fields of a hash: a flat list in version 2 of the protocol, a map or an object in version 3. */
