@@ -6,7 +6,8 @@
 /** A script and its digest, by which Redis knows it. */
 export interface RedisScript {
   readonly source: string
-  digest(): Promise<string>
+  /** A promise only at the first call. */
+  digest(): string | Promise<string>
 }
 
 /**
@@ -58,13 +59,10 @@ return 1
 
 function script(text: string): RedisScript {
   const source = text.trim()
-  let digest: Promise<string> | undefined
+  let digest: string | undefined
   return {
     source,
-    digest: () => {
-      digest ??= sha1(source)
-      return digest
-    },
+    digest: () => digest ?? sha1(source).then((text) => (digest = text)),
   }
 }
 
