@@ -31,8 +31,8 @@ export const engineMutations = [
         'summary that no budget bounds',
         'summarize',
         {
-          piece: 'const run = { scope, budget, modelCalls',
-          becomes: 'const run = { scope, budget: undefined, modelCalls',
+          piece: 'const draft = { usage, budget, modelCalls',
+          becomes: 'const draft = { usage, budget: undefined, modelCalls',
         },
       ],
     ],
