@@ -9,10 +9,7 @@ export const flowMutations = [
       [
         'registration of a batch not atomic',
         'register',
-        {
-          piece: 'const batch = new Map<string, RegisteredFlow<Compactor>>()',
-          becomes: 'const batch = this.#flows',
-        },
+        { piece: 'const batch = new Map<string, RegisteredFlow>()', becomes: 'const batch = this.#flows' },
       ],
       [
         'map key not compared with the ID',
