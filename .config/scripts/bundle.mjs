@@ -2,10 +2,11 @@
  * Writes the JavaScript of the package: one file for each entry point, one for all that the root is made of, and chunks for
  * what else they share. A module costs a runtime a third of a millisecond to find and load, so sixty of them would cost
  * more than all that is in them; and what the root is made of is compressed best as one text, in the order of
- * `src/index.ts`. The two packages that the root needs at run time are in that file, too: as imports they cost twice the time
- * (docs/decisions/0029-two-packages-at-run-time.md). The types stay one file for each source; tsc writes those, after it has
+ * `src/index.ts`. The two packages that the root needs at run time are in that file, too: as imports they make loading it half
+ * as long again (docs/decisions/0029-two-packages-at-run-time.md). The types stay one file for each source; tsc writes those, after it has
  * checked everything.
  */
+import { readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -81,10 +82,10 @@ function leaveOtherPackages({ onResolve }) {
   )
 }
 
-/** The licence of a package, as a comment that bundlers keep. */
+/** The licence of a package, as a comment. */
 function licenceOf(path) {
   const text = readFileSync(join(root, 'node_modules', path, bundled[path].licence), 'utf8')
-  return `/*! ${path}\n\n${text.trim()}\n*/`
+  return `/* ${path}\n\n${text.trim()}\n*/`
 }
 
 function takeFromCore({ onResolve }) {

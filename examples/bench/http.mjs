@@ -3,9 +3,6 @@
  * reads a JSON body and answers with one, and against the floor F1 behind such a route; with 32 and with 256 connections. The
  * servers are processes of their own; they take turns under the same load. Then the time until the first of 16 requests at
  * once is answered, where each takes 3 ms of CPU time.
- *
- * The load generator runs on the same machine, and sleeps while it has nothing to read. The server that writes wakes it, and
- * pays for that; the faster server seldom finds it asleep. In the rows `awake` it never sleeps: use them on a quiet machine.
  */
 import { fork } from 'node:child_process'
 import { once as event } from 'node:events'
@@ -17,11 +14,7 @@ import { answer, turnsPerConversation, userMessage } from './work.mjs'
 const kinds = ['echo', 'f1', 'turnkeeper']
 const rounds = 5
 const secondsPerRound = 2
-const loads = [
-  { name: '32', connections: 32, awake: false },
-  { name: '256', connections: 256, awake: false },
-  { name: '32 awake', connections: 32, awake: true },
-]
+const loads = [32, 256]
 const heavyAtOnce = 16
 
 bench({
@@ -30,21 +23,21 @@ bench({
   runs: 1,
   async once() {
     const figures = {}
-    for (const load of loads) Object.assign(figures, await measure(load))
+    for (const connections of loads) Object.assign(figures, await measure(connections))
     for (const kind of ['heavy-echo', 'heavy']) figures[kind] = await firstOfMany(kind)
     return figures
   },
   rows: [
-    ...loads.flatMap(({ name, awake }) => [
-      { label: `${name}: bare Hono echo`, figure: `${name} echo`, unit: 'us' },
-      { label: `${name}: F1 behind Hono`, figure: `${name} f1`, unit: 'us' },
-      { label: `${name}: flowRoutes`, figure: `${name} turnkeeper`, unit: 'us' },
-      { label: `${name}: F1 over the echo`, figure: `${name} f1 ratio`, unit: 'x' },
+    ...loads.flatMap((connections) => [
+      { label: `${connections} connections: bare Hono echo`, figure: `${connections} echo`, unit: 'us' },
+      { label: `${connections} connections: F1 behind Hono`, figure: `${connections} f1`, unit: 'us' },
+      { label: `${connections} connections: flowRoutes`, figure: `${connections} turnkeeper`, unit: 'us' },
+      { label: `${connections} connections: F1 over the echo`, figure: `${connections} f1 ratio`, unit: 'x' },
       {
-        label: `${name}: flowRoutes over the echo`,
-        figure: `${name} turnkeeper ratio`,
+        label: `${connections} connections: flowRoutes over the echo`,
+        figure: `${connections} turnkeeper ratio`,
         unit: 'x',
-        ...(awake ? {} : { target: 2.5 }),
+        target: 2.5,
       },
     ]),
     { label: `first of ${heavyAtOnce} at once, 3 ms each: bare route`, figure: 'heavy-echo', unit: 'ms' },
@@ -52,37 +45,23 @@ bench({
   ],
 })
 
-async function measure({ name, connections, awake }) {
+async function measure(connections) {
   const servers = await Promise.all(kinds.map(start))
   const times = new Map(kinds.map((kind) => [kind, []]))
-  const sleep = awake ? stayAwake() : () => {}
   for (const server of servers) await load(server, connections, 2)
   for (let round = 0; round < rounds; round++) {
     for (const server of servers) times.get(server.kind).push(await cpuPerRequest(server, connections))
   }
-  sleep()
   for (const { process: child } of servers) child.disconnect()
   const [echo, ...others] = kinds.map((kind) => median(times.get(kind)))
   return {
-    [`${name} echo`]: echo,
+    [`${connections} echo`]: echo,
     ...Object.fromEntries(
       kinds.slice(1).flatMap((kind, index) => [
-        [`${name} ${kind}`, others[index]],
-        [`${name} ${kind} ratio`, others[index] / echo],
+        [`${connections} ${kind}`, others[index]],
+        [`${connections} ${kind} ratio`, others[index] / echo],
       ]),
     ),
-  }
-}
-
-/** Keeps the event loop of this process turning. Returns a function that ends it. */
-function stayAwake() {
-  let awake = true
-  function turn() {
-    if (awake) setImmediate(turn)
-  }
-  turn()
-  return () => {
-    awake = false
   }
 }
 

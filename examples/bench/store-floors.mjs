@@ -48,7 +48,7 @@ export async function createF6(sqlite3, file) {
   const insert = prepare('INSERT INTO floor VALUES (?, 1, ?)')
   const remove = prepare('DELETE FROM floor WHERE id = ?')
   const get = promisify(select.get).bind(select)
-  // Not promisified: how many rows were changed is told on `this`.
+  // Not promisified, because the number of changed rows is on `this`.
   const run = (statement, ...values) =>
     new Promise((resolve, reject) => {
       statement.run(...values, function onDone(error) {

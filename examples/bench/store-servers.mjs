@@ -147,7 +147,7 @@ export async function startProxy(targetPort) {
     const target = connect(targetPort, '127.0.0.1')
     client.on('data', (data) => {
       bytes += data.length
-      // A command begins with the number of its words; the texts of this bench have no such line in them.
+      // A command begins with the number of its words; the texts of this bench contain no such line.
       commands += data.toString('latin1').match(/\*\d+\r\n\$/g)?.length ?? 0
       target.write(data)
     })

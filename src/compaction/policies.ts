@@ -7,7 +7,6 @@ import { type InvalidInputError, invalidInput } from '../errors/engine-errors.js
 import {
   type CompactionBounds,
   type CompactionPolicy,
-  type CompactorFactory,
   compactorFactory,
   type FlowCompaction,
   type RollingSummary,
@@ -50,7 +49,7 @@ export function rollingSummary(options: RollingSummaryOptions): RollingSummary {
 
 /** Adds the factory of the compactor to a policy. Copies of the policy by spreading have it as well. */
 function withFactory<Policy extends CompactionPolicy>(policy: Policy): Policy {
-  const factory: CompactorFactory<Compactor> = (flowName, compaction) => {
+  const factory = (flowName: string, compaction: FlowCompaction): Compactor => {
     const refuse: RefuseCompaction = (where, expected) =>
       invalidInput(`Flow '${flowName}': compaction${where} must be ${expected}.`)
     return new PolicyCompactor(flowName, checkPolicies(compaction, refuse))

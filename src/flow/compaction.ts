@@ -60,20 +60,20 @@ export type FlowCompaction = Readonly<Record<string, CompactionPolicy>>
 /** The property of a policy that holds its {@link CompactorFactory}. */
 export const compactorFactory: unique symbol = Symbol.for('turnkeeper.compactorFactory')
 
-/** Validates all the policies of a flow and returns its compactor. */
-export type CompactorFactory<Compactor> = (flowName: string, compaction: FlowCompaction) => Compactor
+/** Validates all the policies of a flow and returns its compactor: see `src/engine/compactor.ts`. */
+export type CompactorFactory = (flowName: string, compaction: FlowCompaction) => unknown
 
 /**
  * Creates the compactor of a flow with the factory of its first policy. Returns `undefined` if the flow has no policies.
  *
  * @throws {@link FlowRegistrationError} that names the flow, what is wrong and what was expected.
  */
-export function createCompactor<Compactor>(flowName: string, compaction: unknown): Compactor | undefined {
+export function createCompactor(flowName: string, compaction: unknown): unknown {
   if (isPlainObject(compaction)) {
     const policies = Object.values(compaction)
     if (policies.length === 0) return undefined
     for (const policy of policies) {
-      const factory = (policy as PolicyWithFactory<Compactor> | null | undefined)?.[compactorFactory]
+      const factory = (policy as PolicyWithFactory | null | undefined)?.[compactorFactory]
       if (factory !== undefined) return factory(flowName, compaction as FlowCompaction)
     }
   }
@@ -82,6 +82,6 @@ export function createCompactor<Compactor>(flowName: string, compaction: unknown
   )
 }
 
-interface PolicyWithFactory<Compactor> {
-  readonly [compactorFactory]?: CompactorFactory<Compactor>
+interface PolicyWithFactory {
+  readonly [compactorFactory]?: CompactorFactory
 }

@@ -23,22 +23,20 @@ export type FlowConstructorMap = Readonly<Record<string, FlowConstructor>>
 /** What `registerFlows` takes: a list, or a map by name. */
 export type FlowRegistration = readonly FlowConstructor[] | FlowConstructorMap
 
-interface RegisteredFlow<Compactor> {
+interface RegisteredFlow {
   readonly flow: FlowConstructor
-  readonly compactor: Compactor | undefined
+  readonly compactor: unknown
 }
 
-/**
- * The flows of one engine.
- *
- * @typeParam Compactor - What keeps the memories of a flow short: `Compactor` of `src/engine/compactor.ts`, which this folder
- *   may not import.
- */
-export class FlowRegistry<Compactor = unknown> {
-  readonly #flows = new Map<string, RegisteredFlow<Compactor>>()
+/** The flows of one engine. */
+export class FlowRegistry {
+  readonly #flows = new Map<string, RegisteredFlow>()
 
-  /** The compactor of a flow; `undefined` if the flow has no compaction policies. */
-  compactorOf(flowName: string): Compactor | undefined {
+  /**
+   * The compactor of a flow; `undefined` if the flow has no compaction policies. `src/engine/compactor.ts` knows its type, which
+   * this folder may not import.
+   */
+  compactorOf(flowName: string): unknown {
     return this.#flows.get(flowName)?.compactor
   }
 
@@ -56,7 +54,7 @@ export class FlowRegistry<Compactor = unknown> {
    * @throws {@link FlowRegistrationError} (contract 4.7).
    */
   register(registration: FlowRegistration): void {
-    const batch = new Map<string, RegisteredFlow<Compactor>>()
+    const batch = new Map<string, RegisteredFlow>()
     for (const [name, flow] of entriesOf(registration)) {
       if (!isFlowConstructor(flow)) throw incomplete()
       const id = idOf(flow, name)

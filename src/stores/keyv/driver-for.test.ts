@@ -21,7 +21,7 @@ describe('the driver', () => {
     expect(chooseDriver({ keyv: new Keyv(new PlainAdapter()), driver }).driver).toBe(driver)
   })
 
-  test('for an adapter without a compare-and-swap there is none, unless the process is enough', () => {
+  test('an adapter without a compare-and-swap has no driver, unless one process is enough', () => {
     const keyv = new Keyv(new PlainAdapter())
     expect(() => chooseDriver({ keyv })).toThrow(
       new InvalidInputError({
@@ -46,7 +46,7 @@ describe('the driver', () => {
     expect(() => chooseDriver({ keyv: new Keyv(adapter) })).toThrow('has no compare-and-swap that is known here')
   })
 
-  test.each([undefined, null, {}, new Map()])('what is no Keyv is refused: %j', (keyv) => {
+  test.each([undefined, null, {}, new Map()])('a value that is not a Keyv is refused: %j', (keyv) => {
     expect(() => chooseDriver({ keyv: keyv as unknown as Keyv })).toThrow(
       'KeyvSessionStore: keyv must be a Keyv of version 5.6 or later.',
     )

@@ -1,6 +1,6 @@
 /**
- * Which driver a Keyv gets, by its adapter, and how keys and texts are made for it. The one place where a further
- * driver is plugged in.
+ * Decides which driver a Keyv gets, by its adapter, and how keys and texts are made for it. A further driver is added here
+ * only.
  */
 import type { Keyv } from 'keyv'
 import { invalidInput } from '../../errors/engine-errors.js'
@@ -14,7 +14,7 @@ import { createSqliteDriver } from './drivers/sqlite/sqlite-driver.js'
 import { createTextCodec, plainCodec, type TextCodec } from './layout/codec.js'
 import type { SessionDriver } from './session-driver.js'
 
-/** A driver, and what is made for it. */
+/** A driver, with the keys and texts that it takes. */
 export interface ChosenDriver {
   readonly driver: SessionDriver
   /** The key as the backend knows it: with the Keyv's namespace. */
@@ -22,7 +22,7 @@ export interface ChosenDriver {
   readonly codec: TextCodec
 }
 
-/** What decides. */
+/** The options of the store that decide. */
 export interface DriverOptions {
   readonly keyv: Keyv
   readonly consistency?: 'process'
@@ -32,7 +32,7 @@ export interface DriverOptions {
 /**
  * Chooses.
  *
- * @throws `InvalidInputError` for an adapter without a driver, and for what is no Keyv.
+ * @throws `InvalidInputError` for an adapter without a driver, and for a value that is not a Keyv.
  */
 export function chooseDriver({ keyv, consistency, driver }: DriverOptions): ChosenDriver {
   if (typeof keyv?.serializeData !== 'function') {
@@ -44,7 +44,7 @@ export function chooseDriver({ keyv, consistency, driver }: DriverOptions): Chos
   const own = driver ?? driverOf(keyv)
   if (own !== undefined) return { driver: own, keyOf: (key) => prefixed(keyv, key), codec: createTextCodec(keyv) }
   if (consistency === undefined) throw invalidInput(refusal(keyv))
-  // This one works through Keyv, which adds the namespace and calls the hooks itself.
+  // This driver works through Keyv, which adds the namespace and calls the hooks itself.
   return { driver: createProcessDriver(keyv), keyOf: (key) => key, codec: plainCodec }
 }
 

@@ -1,5 +1,5 @@
 /**
- * The public subpath `turnkeeper/keyv`: a hand-kept list of names, and nothing else.
+ * The public subpath `turnkeeper/keyv`: a list of its names, maintained by hand.
  */
 export type { PostgresKeyvOptions } from './drivers/postgres/create-postgres-keyv.js'
 export { createPostgresKeyv } from './drivers/postgres/create-postgres-keyv.js'

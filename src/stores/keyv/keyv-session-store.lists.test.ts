@@ -9,7 +9,7 @@ describe('what another process did', () => {
     const driver = new FakeDriver()
     const [store, document] = await warm(driver)
     const other = processOver(driver)
-    const turn = turnOn(await load(other), '4-b', 'elsewhere')
+    const turn = turnOn(await load(other), '4-b', 'from another process')
     await save(other, turn)
     driver.takeCalls()
     const loaded = await load(store)
@@ -18,6 +18,20 @@ describe('what another process did', () => {
     expect(loaded.history[0]).toBe(document.history[0])
     await save(store, turnOn(loaded, '5-a'))
     expect(driver.takeCalls()).toEqual(['append history#3 memory:Ask#3'])
+  })
+
+  test('the head is asked for while others write, and no longer when they do not', async () => {
+    const driver = new FakeDriver()
+    const [store] = await warm(driver)
+    const other = processOver(driver)
+    driver.knownRevisions.length = 0
+    await save(other, turnOn(await load(other), '4-b'))
+    await save(store, turnOn(await load(store), '5-a'))
+    await save(other, turnOn(await load(other), '6-b'))
+    await save(store, turnOn(await load(store), '7-a'))
+    await save(store, turnOn(await load(store), '8-a'))
+    await load(store)
+    expect(driver.knownRevisions).toEqual(['3-a', '4-b', undefined, undefined, '8-a'])
   })
 
   test('a malformed entry in its chunk is found', async () => {
@@ -117,7 +131,7 @@ describe('what another process did', () => {
   })
 })
 
-describe('a save that cannot be told by what was appended', () => {
+describe('a save that cannot be described by what was appended', () => {
   test.each<[string, (turn: Turn, base: SessionDocument) => Turn]>([
     ['no hint', ({ document, expectedRevision }) => ({ document, expectedRevision }) as Turn],
     ['a hint that counts too few', (turn) => ({ ...turn, hint: { appended: {} } })],

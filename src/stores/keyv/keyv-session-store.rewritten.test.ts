@@ -22,7 +22,7 @@ function cut(turn: Turn): Turn {
   }
 }
 
-/** The texts that a driver holds, by chunk; a text that says nothing is empty. */
+/** The texts that a driver holds, by chunk; a removed one is an empty text. */
 function chunksOf(driver: FakeDriver): Record<string, string> {
   const [record] = driver.records.values()
   return Object.fromEntries([...(record?.chunks ?? [])].sort())

@@ -44,7 +44,7 @@ describe('a warm session', () => {
   test('takes a new namespace as an appended list', async () => {
     const driver = new FakeDriver()
     const [store, document] = await warm(driver)
-    const turn = turnOn(document, '4-a', 'elsewhere', '__proto__')
+    const turn = turnOn(document, '4-a', 'another memory', '__proto__')
     await save(store, turn)
     expect(driver.takeCalls()).toEqual(['append history#2 memory:__proto__#0'])
     for (const reader of [store, processOver(driver)]) {
@@ -138,7 +138,7 @@ describe('trouble', () => {
     expect((await load(store)).history).toHaveLength(4)
   })
 
-  test('a save that happens after it was given up is met by the next one', async () => {
+  test('a save that takes effect after its caller stopped waiting conflicts with the next one', async () => {
     const driver = new FakeDriver()
     const [store, base] = await warm(driver)
     const swap = driver.swap.bind(driver)
@@ -178,7 +178,7 @@ describe('trouble', () => {
     expect((await load(store)).history).toHaveLength(2)
   })
 
-  test('too few replicas are told, to those who still listen', async () => {
+  test('too few replicas are reported, to listeners that were not removed', async () => {
     const driver = new FakeDriver()
     const store = processOver(driver)
     const reports: unknown[] = []
@@ -246,7 +246,7 @@ describe('closing', () => {
     expect(driver.takeCalls()).toEqual([])
   })
 
-  test('leaves the Keyv alone where it is told to', async () => {
+  test('does not disconnect the Keyv with closeKeyv: false', async () => {
     const driver = new FakeDriver()
     const store = processOver(driver, { closeKeyv: false })
     await store.close()

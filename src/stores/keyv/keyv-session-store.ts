@@ -1,10 +1,11 @@
 /**
- * Sessions in whatever a Keyv stands for: the public face. It decides what is written, what is known already and what a
- * conflict means; the compare-and-swap itself is the driver's, and the way from documents to texts is next door.
+ * Sessions in the backend of a Keyv: the public class. It decides what this process remembers of a session and what a
+ * conflict means. The drivers do the compare-and-swap; layout/ turns documents into texts and back.
  */
 import type { Keyv } from 'keyv'
 import { LRUCache } from 'lru-cache'
 import { SessionConflictError } from '../../errors/session-errors.js'
+import { copyDocument } from '../../session/lists/copy-document.js'
 import type { SessionDocument } from '../../session/session-document.js'
 import type {
   SessionSaveHint,
@@ -15,10 +16,12 @@ import type {
 import { checkNumber } from '../../util/options.js'
 import { type ChosenDriver, chooseDriver } from './driver-for.js'
 import { bytesOf, type KnownSession } from './layout/chunks.js'
+import { encodeAll } from './layout/codec.js'
 import { sessionKey } from './layout/keys.js'
 import { SessionReader } from './layout/read-session.js'
 import { planWrite } from './layout/write-plan.js'
 import type { SessionDriver } from './session-driver.js'
+import { WriteAttempts } from './write-attempts.js'
 
 /** What the constructor of {@link KeyvSessionStore} takes. */
 export interface KeyvSessionStoreOptions {
@@ -30,24 +33,21 @@ export interface KeyvSessionStoreOptions {
    * Default: such an adapter is refused.
    */
   readonly consistency?: 'process'
-  /** A way of your own to the backend. Default: the one for the Keyv's adapter. */
+  /** Your own driver for the backend. Default: the one for the Keyv's adapter. */
   readonly driver?: SessionDriver
   /** Whether `close()` disconnects the Keyv. Default `true`. */
   readonly closeKeyv?: boolean
   /**
-   * Bytes of text, about, whose history and messages are kept in this process, so that a turn need not read them again.
-   * The sessions used longest ago go first; 0 keeps none. Default 64 MiB.
+   * About how many bytes of sessions this process keeps, so that a turn need not read them again. The sessions used
+   * longest ago are dropped first; 0 keeps none. Default 64 MiB.
    */
   readonly cacheBytes?: number
 }
 
 const defaultCacheBytes = 64 * 1024 * 1024
 
-/** What a session takes in the cache beside its texts. */
+/** What a session takes in the cache in addition to its texts. */
 const cacheOverhead = 512
-
-/** Writes that are remembered as tried. */
-const maxAttempted = 10_000
 
 /**
  * A durable session store over Keyv, with a compare-and-swap in the backend.
@@ -59,15 +59,15 @@ const maxAttempted = 10_000
  * ```
  */
 export class KeyvSessionStore implements SessionStore {
-  /** What the backend can promise: `{ compareAndSwap: 'backend', durable: true }` on Redis. */
+  /** What the backend guarantees: `{ compareAndSwap: 'backend', durable: true }` on Redis. */
   readonly guarantees: SessionStoreGuarantees
   readonly #keyv: Keyv
   readonly #closesKeyv: boolean
   readonly #chosen: ChosenDriver
   readonly #reader: SessionReader
   readonly #known: LRUCache<string, KnownSession> | undefined
-  /** How often a key and revision were given to the driver, whatever became of them. */
-  readonly #attempts = new LRUCache<string, number>({ maxSize: maxAttempted, sizeCalculation: () => 1 })
+  /** Of a key and revision, whatever the outcome. */
+  readonly #attempts = new WriteAttempts()
   readonly #underReplicatedListeners = new Set<(report: UnderReplicatedReport) => void>()
   #closed: Promise<void> | undefined
 
@@ -87,13 +87,16 @@ export class KeyvSessionStore implements SessionStore {
   async load(sessionId: string): Promise<SessionDocument | undefined> {
     const key = await this.#open(sessionId)
     const known = this.#known?.get(key)
-    const found = await this.#reader.read(key, sessionId, known).catch((error: unknown) => {
+    let found: KnownSession | undefined
+    try {
+      found = await this.#reader.read(key, sessionId, known)
+    } catch (error) {
       this.#known?.delete(key)
       throw error
-    })
+    }
     if (found === undefined) this.#known?.delete(key)
-    else this.#remember(key, found.known)
-    return found?.document
+    else if (found !== known) this.#remember(key, found)
+    return found && copyDocument(found.document)
   }
 
   create(document: SessionDocument): Promise<void> {
@@ -113,9 +116,9 @@ export class KeyvSessionStore implements SessionStore {
 
   /**
    * Removes every expired session for good. SQLite and Postgres keep expired sessions, which nobody can load, until then:
-   * call it from a job of yours, once a day say. Redis and a Map need none.
+   * call it from a scheduled job, for example once a day. Redis and a Map do not need it.
    *
-   * @returns How many there were; 0 where the backend removes them by itself.
+   * @returns How many were removed; 0 where the backend removes them by itself.
    */
   async purgeExpired(): Promise<number> {
     if (this.#closed !== undefined) throw new Error('The Keyv session store is closed.')
@@ -141,20 +144,18 @@ export class KeyvSessionStore implements SessionStore {
     hint: SessionSaveHint | undefined,
   ): Promise<void> {
     const { id, revision } = document
+    const { codec, driver } = this.#chosen
     const key = await this.#open(id)
     const known = this.#known?.get(key)
     const plan = planWrite(document, known?.revision === expectedRevision ? known : undefined, hint)
-    const { codec, driver } = this.#chosen
-    const head = await codec.encode(plan.head)
-    const chunks: (readonly [string, string])[] = []
-    const grown = new Map<string, number>()
-    for (const { name, list, chunk } of plan.chunks) {
-      const text = chunk === undefined ? '' : await codec.encode(chunk)
-      chunks.push([name, text])
-      grown.set(list, (grown.get(list) ?? 0) + text.length)
-    }
+    // A copy, made at once: the caller may change the document while the swap is under way.
+    const copy = plan.areFrozen && this.#known !== undefined ? copyDocument(document) : undefined
+    const texts = await encodeAll(codec, [plan.head, ...plan.chunks.map(({ chunk }) => chunk)])
+    const head = texts.shift() as string
+    const chunks = plan.chunks.map(({ name }, index) => [name, texts[index] as string] as const)
+    for (const name of plan.removed) chunks.push([name, ''])
     const write = `${key} ${revision}`
-    this.#attempts.set(write, (this.#attempts.get(write) ?? 0) + 1)
+    this.#attempts.add(write)
     this.#known?.delete(key)
     const outcome = await driver.swap({
       key,
@@ -167,15 +168,14 @@ export class KeyvSessionStore implements SessionStore {
       onUnderReplicated: (replicas, wanted) => this.#report({ sessionId: id, replicas, wanted }),
     })
     if (outcome === 'conflict') throw new SessionConflictError({ sessionId: id })
-    // Another attempt, made before this one or while it was under way, may have stored the same revision in other chunks
-    // than these: then it is not known how.
-    if (this.#attempts.get(write) === 1 && plan.lists !== undefined) {
-      const sized = Array.from(
-        plan.lists,
-        ([name, list]) => [name, { ...list, bytes: list.bytes + (grown.get(name) ?? 0) }] as const,
-      )
-      this.#remember(key, { revision, lists: new Map(sized) })
+    // Another attempt, made before this one or at the same time, may have stored the same revision in other chunks.
+    if (copy === undefined || this.#attempts.count(write) > 1) return
+    for (const [index, { list }] of plan.chunks.entries()) {
+      const planned = plan.lists.get(list)
+      if (planned !== undefined) planned.bytes += texts[index]?.length ?? 0
     }
+    const isShared = known?.isShared ?? false
+    this.#remember(key, { revision, document: copy, headBytes: head.length, lists: plan.lists, isShared })
   }
 
   #report(report: UnderReplicatedReport): void {

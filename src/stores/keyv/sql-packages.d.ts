@@ -1,6 +1,6 @@
 /**
- * The parts that are used of two packages without types here: `@keyv/sqlite` is not among the development packages
- * (its native module needs a compiler), and `pg` brings none.
+ * Types for the used parts of two packages: `@keyv/sqlite` is not among the development packages, because its native module
+ * needs a compiler, and `pg` has no types of its own.
  */
 declare module '@keyv/sqlite' {
   import type { KeyvStoreAdapter } from 'keyv'

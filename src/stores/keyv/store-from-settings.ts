@@ -1,4 +1,4 @@
-/** From settings to a store: what `SESSION_STORE` names beyond memory. */
+/** Makes the store that the settings describe, for every `SESSION_STORE` but `memory`. */
 import type { Keyv } from 'keyv'
 import type { ConfigReader } from '../../config/config-manager.js'
 import { invalidInput } from '../../errors/engine-errors.js'
@@ -8,7 +8,7 @@ import { createRedisKeyv } from './drivers/redis/create-redis-keyv.js'
 import { createSqliteKeyv } from './drivers/sqlite/create-sqlite-keyv.js'
 import { KeyvSessionStore } from './keyv-session-store.js'
 
-/** What the settings say for every backend. */
+/** The settings of every backend. */
 interface Common {
   readonly ttlMs?: number
   readonly namespace?: string

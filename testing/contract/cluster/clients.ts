@@ -18,7 +18,7 @@ const settings = {
   socket: { connectTimeout: 2_000, socketTimeout: 3_000 },
 }
 
-/** It asks who took over as soon as a node has been away for a moment. */
+/** It asks for the new master as soon as a node has been away for a moment. */
 export function recommendedClusterClient(rootNodes: RootNode[]): Client {
   return createCluster({ rootNodes, defaults: settings, topologyRefreshOnReconnectionAttemptStrategy: 500 })
 }

@@ -1,5 +1,5 @@
-// Many conversations at once, over two engines that share a backend, while a test makes trouble: who was told that a
-// turn is done, when, and whether the stored sessions say the same in the end.
+// Many conversations at once, over two engines that share a backend, while a test disturbs it: which turns were acknowledged, when,
+// and whether the stored sessions agree in the end.
 import {
   type EngineEventMap,
   Flow,
@@ -26,7 +26,7 @@ export interface Conversation {
 export interface Tally {
   readonly sessions: number
   readonly acknowledged: number
-  /** Turns that failed: nobody was told that they are done. */
+  /** Turns that failed: no client got a reply. */
   readonly failed: number
   /** Acknowledged turns that the stored session lacks, or has out of order. */
   readonly lost: number
@@ -42,7 +42,7 @@ export interface LossOptions {
   readonly concerned: readonly Conversation[]
   /** Takes the server away. */
   readonly lose: () => Promise<void>
-  readonly giveUpAfterMs: number
+  readonly timeoutMs: number
 }
 
 /** How a loss was got over. Times in milliseconds since the loss, of turns that began after it; `null`: not seen. */
@@ -115,7 +115,7 @@ export class Conversations {
     return true
   }
 
-  /** One turn, which must succeed. Whether it was told to have reached too few replicas. */
+  /** One turn, which must succeed. Resolves to whether it was reported to have reached too few replicas. */
   async isReported(conversation: Conversation): Promise<boolean> {
     const before = this.reports.length
     if (!(await this.say(conversation))) throw new Error(`The conversation ${conversation.id} could not go on.`)
@@ -127,7 +127,7 @@ export class Conversations {
    * under way when the server is lost, or when that is over, are waited for.
    */
   async loseServer(options: LossOptions): Promise<Loss> {
-    const { concerned, lose, giveUpAfterMs } = options
+    const { concerned, lose, timeoutMs } = options
     const stopping = new AbortController()
     const talking = Promise.all(this.all.map((conversation) => this.#goOn(conversation, stopping.signal)))
     await until(() => this.all.every(({ acknowledged }) => acknowledged.length >= 3))
@@ -140,7 +140,7 @@ export class Conversations {
     let firstMs: number | undefined
     await until(() => {
       if (back() > 0) firstMs ??= passed()
-      return back() === concerned.length || passed() > giveUpAfterMs
+      return back() === concerned.length || passed() > timeoutMs
     })
     const allMs = back() === concerned.length ? passed() : null
     stopping.abort()
@@ -149,7 +149,7 @@ export class Conversations {
     return { concerned: concerned.length, firstMs: firstMs ?? null, allMs, reports }
   }
 
-  /** Compares what was acknowledged with what is stored, as a store tells that had no part in it. */
+  /** Compares what was acknowledged with what is stored, as a store reads it that took no part. */
   async tally(witness: SessionStore): Promise<Tally> {
     let [acknowledged, lost, doubled] = [0, 0, 0]
     for (const conversation of this.all) {

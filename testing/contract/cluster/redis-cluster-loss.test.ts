@@ -33,7 +33,7 @@ describe.skipIf(isRedisMissing)('a Redis Cluster that loses a master', () => {
       const loss = await conversations.loseServer({
         concerned: shards[0] ?? [],
         lose: () => master.kill(),
-        giveUpAfterMs: recoveryWithinMs * 2,
+        timeoutMs: recoveryWithinMs * 2,
       })
       const tally = await conversations.tally(await witness())
       console.log('Cluster, client 6:', JSON.stringify({ ...tally, perMaster, ...loss }))
@@ -51,7 +51,7 @@ describe.skipIf(isRedisMissing)('a Redis Cluster that loses a master', () => {
       await until(async () => !(await conversations.isReported(conversation)))
     }))
 
-  test('what it costs was told: the turns that reached no replica, and no session', () =>
+  test('what it costs was reported: the turns that reached no replica, and no session', () =>
     withCluster(async ({ cluster, converse, byShard, witness }) => {
       const conversations = await converse(recommendedClusterClient, waitMs)
       await conversations.begin(60)
@@ -66,8 +66,8 @@ describe.skipIf(isRedisMissing)('a Redis Cluster that loses a master', () => {
       await master.kill()
       replica.resume()
       await until(() => conversations.say(conversation))
-      const told = new Set(conversations.reports.slice(reportsBefore).map(({ sessionId }) => sessionId))
-      expect([...told].sort()).toEqual(concerned.map(({ id }) => id).sort())
+      const reported = new Set(conversations.reports.slice(reportsBefore).map(({ sessionId }) => sessionId))
+      expect([...reported].sort()).toEqual(concerned.map(({ id }) => id).sort())
       const tally = await conversations.tally(await witness())
       expect(tally).toMatchObject({ sessions: 60, lost: concerned.length, doubled: 0, strayed: 0 })
     }))
@@ -79,7 +79,7 @@ describe.skipIf(isRedisMissing)('a Redis Cluster that loses a master', () => {
       const loss = await conversations.loseServer({
         concerned: (await byShard(conversations))[0] ?? [],
         lose: async () => cluster.shards[0]?.master.kill(),
-        giveUpAfterMs: Number(process.env.GIVE_UP_AFTER_MS ?? 8_000),
+        timeoutMs: Number(process.env.GIVE_UP_AFTER_MS ?? 8_000),
       })
       const tally = await conversations.tally(await witness())
       console.log('Cluster, client 5:', JSON.stringify({ ...tally, ...loss }))

@@ -1,5 +1,5 @@
 /**
- * Decides that a Redis Cluster is a store like any other with the recommended client, that waiting for replicas tells
+ * Decides that a Redis Cluster is a store like any other with the recommended client, that waiting for replicas reports
  * the truth about each session and holds nobody up, and that sessions move from node to node unharmed.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -36,7 +36,7 @@ describe.skipIf(isRedisMissing)('over a Redis Cluster, with the recommended clie
     })
   })
 
-  test('a turn that reaches no replica counts and is told; those of other masters are not', () =>
+  test('a turn that reaches no replica counts and is reported; those of other masters are not', () =>
     withCluster(async ({ cluster, converse, byShard }) => {
       const conversations = await converse(recommendedClusterClient, waitMs)
       await conversations.begin(60)
@@ -50,14 +50,16 @@ describe.skipIf(isRedisMissing)('over a Redis Cluster, with the recommended clie
       replica.pause()
       const said = await sayAll([...(lonely ?? []), ...others.flat()])
       expect(said.every(Boolean)).toBe(true)
-      const told = conversations.reports.map(({ sessionId, replicas, wanted }) => `${sessionId} ${replicas} ${wanted}`)
-      expect(told.sort()).toEqual((lonely ?? []).map(({ id }) => `${id} 0 1`).sort())
+      const reported = conversations.reports.map(
+        ({ sessionId, replicas, wanted }) => `${sessionId} ${replicas} ${wanted}`,
+      )
+      expect(reported.sort()).toEqual((lonely ?? []).map(({ id }) => `${id} 0 1`).sort())
       // One WAIT serves many: else each would hold up all that come after it.
-      expect((await waitsOf(master)) - waitsBefore).toBeLessThan(told.length)
+      expect((await waitsOf(master)) - waitsBefore).toBeLessThan(reported.length)
 
       replica.resume()
       await sayAll(lonely)
-      expect(conversations.reports).toHaveLength(told.length)
+      expect(conversations.reports).toHaveLength(reported.length)
     }))
 
   test('a session whose slot moves goes on before, meanwhile and afterwards', () =>

@@ -31,7 +31,7 @@ describe.skipIf(isRedisMissing)('a Redis with Sentinel that loses its master', (
       const loss = await conversations.loseServer({
         concerned: conversations.all,
         lose: () => group.master.kill(),
-        giveUpAfterMs: recoveryWithinMs * 2,
+        timeoutMs: recoveryWithinMs * 2,
       })
       witness = await open({})
       const tally = await conversations.tally(witness)

@@ -7,6 +7,8 @@ import { join, relative } from 'node:path'
 const copied = ['.config', 'src', 'adapters', 'testing', 'package.json', 'tsconfig.json']
 /** With a mutation in place a test that hangs fails after this time, and the first failure is enough. */
 const hasty = ['--bail', '1', '--testTimeout', '5000', '--hookTimeout', '30000']
+/** A mutation may make an endless loop, which no time limit of a test ends. */
+const longestRunMs = 120_000
 /** Few simulated runs will do: these mutations show at once. */
 const environment = { NO_COLOR: '1', SIMULATION_RUNS: '500' }
 
@@ -51,7 +53,7 @@ export async function createWorkingCopy(root) {
     async test(paths, { isMutated }) {
       const report = join(folder, 'report.json')
       await rm(report, { force: true })
-      const output = await run(folder, [
+      const { output, isEnded } = await run(folder, isMutated ? longestRunMs : 0, [
         join('node_modules', 'vitest', 'vitest.mjs'),
         'run',
         ...['--config', join('.config', 'vitest.config.ts')],
@@ -60,6 +62,7 @@ export async function createWorkingCopy(root) {
         ...['--maxWorkers', '1', ...(isMutated ? hasty : [])],
         ...paths,
       ])
+      if (!isEnded) return { total: 1, failed: ['(the tests did not end)'], files: [], unloaded: [] }
       return summarize(await readFile(report, 'utf8').catch(() => undefined), folder, output)
     },
     remove: () => rm(folder, { recursive: true, force: true }),
@@ -92,15 +95,21 @@ function summarize(report, folder, output) {
 
 /**
  * @param {string} folder
+ * @param {number} timeout in milliseconds; 0 is none
  * @param {readonly string[]} args
- * @returns {Promise<string>} what it printed, once it has ended
+ * @returns {Promise<{ output: string, isEnded: boolean }>} what it printed, and whether it ended in time
  */
-function run(folder, args) {
+function run(folder, timeout, args) {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, args, { cwd: folder, env: { ...process.env, ...environment } })
+    const child = spawn(process.execPath, args, {
+      cwd: folder,
+      env: { ...process.env, ...environment },
+      timeout,
+      killSignal: 'SIGKILL',
+    })
     let output = ''
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
     child.on('error', reject)
-    child.on('close', () => resolve(output))
+    child.on('close', (_code, signal) => resolve({ output, isEnded: signal !== 'SIGKILL' }))
   })
 }

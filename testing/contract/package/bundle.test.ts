@@ -1,4 +1,6 @@
 /** Checks the size and the needs of the root when an application bundles it, with no peer installed. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { type BuildResult, build } from 'esbuild'
 import { describe, expect, inject, test } from 'vitest'
@@ -63,6 +65,13 @@ describe.each(targets)('for %s', (name, platform, conditions) => {
     console.log(`${what}, for ${name}: ${bytes} bytes minified and gzipped (at most ${maximumBytes})`)
     expect(bytes).toBeLessThanOrEqual(maximumBytes)
   })
+})
+
+test('what the root is made of has its two packages in it, with their licences, and imports nothing', () => {
+  const core = readFileSync(join(inject('consumer'), 'node_modules/turnkeeper/dist/chunks/core.js'), 'utf8')
+  expect(core).toContain('/* lru-cache\n\n# Blue Oak Model License')
+  expect(core).toContain('/* eventemitter3\n\nThe MIT License (MIT)')
+  expect(core).not.toMatch(/^import /m)
 })
 
 test('the probe itself can fail: hono is not installed, so its entry point does not bundle', async () => {

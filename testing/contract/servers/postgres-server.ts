@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { freePort } from './redis-server.js'
 
-/** A server that a test holds in its hands. */
+/** A server under a test's control. */
 export interface PostgresServer {
   readonly port: number
   readonly url: string
@@ -126,7 +126,7 @@ function signalProcess(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** From Linux's table of processes: the postmaster's children are those of this server, and nobody else's. */
+/** From Linux's table of processes: the postmaster's children are the processes of this server only. */
 function childrenOf(parent: number): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))

@@ -1,6 +1,6 @@
 /// <reference types="node" />
 // A real Redis Cluster for tests: three masters and three replicas, started one by one and introduced to each other by
-// plain commands. It is ready when every replica is in sync and every node says that the cluster is well.
+// plain commands. It is ready when every replica is in sync and every node reports that the cluster works.
 import { freePort, type RedisServer, startRedis } from './redis-server.js'
 import { until } from './until.js'
 
@@ -58,10 +58,10 @@ export async function startRedisCluster(): Promise<RedisCluster> {
   }
 }
 
-/** Whether a replica has caught up with its master, and the master heard of it: from then on a WAIT counts it. */
+/** Whether a replica has caught up with its master, and its master knows that: from then on a WAIT counts it. */
 export async function isInSync({ master, replica }: RedisShard): Promise<boolean> {
-  const [own, heard] = [await replica.command('INFO', 'replication'), await master.command('INFO', 'replication')]
-  return own.includes('master_link_status:up') && /state=online,offset=[1-9]/.test(heard)
+  const [own, masters] = [await replica.command('INFO', 'replication'), await master.command('INFO', 'replication')]
+  return own.includes('master_link_status:up') && /state=online,offset=[1-9]/.test(masters)
 }
 
 async function startNode(): Promise<RedisServer> {
@@ -80,7 +80,7 @@ async function introduce(nodes: readonly RedisServer[]): Promise<void> {
   const [first, ...others] = nodes
   const port = (await (first as RedisServer).command('CONFIG', 'GET', 'cluster-port')).split('\r\n')[4] as string
   for (const [index, node] of others.entries()) {
-    // Each its own epoch, so that no two have to settle who speaks for a slot.
+    // Each node gets its own epoch, so that no two claim the same slot.
     await node.command('CLUSTER', 'SET-CONFIG-EPOCH', String(index + 2))
     await node.command('CLUSTER', 'MEET', '127.0.0.1', String((first as RedisServer).port), port)
   }

@@ -18,7 +18,7 @@ export interface RedisServerOptions {
   readonly settings?: Readonly<Record<string, string>>
 }
 
-/** A server that a test holds in its hands. */
+/** A server under a test's control. */
 export interface RedisServer {
   readonly port: number
   readonly url: string
@@ -109,7 +109,7 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
   }
 }
 
-/** A port that nobody listens on at this moment. */
+/** A port on which nothing listens at this moment. */
 export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer()
@@ -125,7 +125,7 @@ function onPath(binary: string): boolean {
   return (process.env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, binary)))
 }
 
-/** Resolves when the server answers; asks again until then, or until nobody wants to know. */
+/** Resolves when the server answers; asks again until then, or until the signal aborts. */
 async function answers(port: number, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const reply = await sendOnce(port, ['PING']).catch(() => '')

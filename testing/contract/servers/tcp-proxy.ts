@@ -1,6 +1,6 @@
 /// <reference types="node" />
 // A TCP proxy for tests, between a client and a server on 127.0.0.1: it counts bytes and Redis commands, and cuts
-// connections when it is told to.
+// connections on request.
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 
 /** What went through since the last look. */

@@ -1,12 +1,12 @@
-// Waiting for something that only asking can tell, as of a server that other programs change.
+// Waiting for a condition that can only be polled, such as the state of a server.
 
-/** Asks again and again until the answer is yes. A question that fails counts as no. */
+/** Asks until the answer is yes. A question that fails counts as no. */
 export async function until(question: () => boolean | Promise<boolean>): Promise<void> {
   for (;;) {
     try {
       if (await question()) return
     } catch {
-      // Not yet there to be asked.
+      // Asked again.
     }
     await new Promise((resolve) => setTimeout(resolve, 20))
   }

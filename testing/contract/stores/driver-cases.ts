@@ -1,6 +1,6 @@
 /**
  * What every driver of the Keyv store must do, as tests over a real backend: the swap, the snapshot, chunks and expiry
- * by the backend's clock. Each case uses a key of its own; texts, sizes and trouble are tested elsewhere.
+ * by the backend's clock. Each case uses a key of its own; texts are tested in driver-text-cases.ts, sizes in sql-cases.ts.
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -42,6 +42,18 @@ export function driverCases(driver: () => SessionDriver, other: () => SessionDri
       expect(await other().swap(next)).toBe('done')
       expect(await driver().swap({ ...next, revision: 'r3' })).toBe('conflict')
       expect(await driver().read(key, [])).toMatchObject({ revision: 'r2', head: 'second' })
+    })
+
+    test('is read with the head unless the caller knows its revision', async () => {
+      const key = newKey()
+      await driver().swap(swapOf(key, { head: 'first', chunks: [['a', '1']] }))
+      expect(await driver().read(key, ['a', 'b'], 'r0')).toEqual({
+        revision: 'r1',
+        head: 'first',
+        chunks: ['1', undefined],
+      })
+      expect(await driver().read(key, ['a', 'b'], 'r1')).toMatchObject({ revision: 'r1', chunks: ['1', undefined] })
+      expect(await driver().read(newKey(), ['a'], 'r1')).toBeUndefined()
     })
 
     test('is done without a change where the new revision is stored already, whatever it carries', async () => {
@@ -113,7 +125,7 @@ export function driverCases(driver: () => SessionDriver, other: () => SessionDri
       expect((await other().readAll(key))?.chunks).toEqual(new Map(chunks))
     })
 
-    test('that conflicts adds no chunk and removes none', async () => {
+    test('that conflicts neither adds nor removes a chunk', async () => {
       const key = newKey()
       await driver().swap(swapOf(key, { chunks: [['a', '1']] }))
       const stale = { revision: 'r9', head: 'stale', chunks: [['z', '9']] as const }

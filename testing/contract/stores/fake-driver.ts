@@ -1,5 +1,5 @@
-// A session driver in memory for tests of the store above it: it keeps a journal, fails on request before or after an
-// operation took effect, and shows what is stored, so that a test can put something else in its place.
+// A session driver in memory for tests of the store that uses it: it keeps a journal, fails on request before or after an
+// operation took effect, and exposes what is stored, so that a test can replace it.
 import type {
   SessionDriver,
   SessionSwap,
@@ -23,6 +23,8 @@ export class FakeDriver implements SessionDriver {
   readonly guarantees = { compareAndSwap: 'backend', durable: true } as const
   readonly records: Map<string, FakeRecord>
   readonly swaps: SessionSwap[] = []
+  /** The known revision of each `read`. */
+  readonly knownRevisions: (string | undefined)[] = []
   /** The replicas that the next swaps report. Default: no report. */
   replicas: number | undefined
   #calls: FakeDriverCall[] = []
@@ -51,10 +53,14 @@ export class FakeDriver implements SessionDriver {
     this.#fault = when
   }
 
-  read(key: string, chunks: readonly string[]): Promise<StoredHead | undefined> {
+  read(key: string, chunks: readonly string[], knownRevision?: string): Promise<StoredHead | undefined> {
+    this.knownRevisions.push(knownRevision)
     return this.#call(['read', ...chunks].join(' '), () => {
       const record = this.records.get(key)
-      return record === undefined ? undefined : { ...record, chunks: chunks.map((name) => record.chunks.get(name)) }
+      if (record === undefined) return undefined
+      const { revision } = record
+      const head = revision === knownRevision ? '' : record.head
+      return { revision, head, chunks: chunks.map((name) => record.chunks.get(name)) }
     })
   }
 

@@ -1,6 +1,6 @@
 /**
  * Decides that a Postgres that is down, hangs or ends in the middle of a statement is an error within its deadline,
- * stores a swap whole or not at all, and is used again when it is back, with nobody's help.
+ * stores a swap whole or not at all, and is used again when it is back, without help.
  */
 import type { Keyv } from 'keyv'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -205,7 +205,7 @@ describe.skipIf(isPostgresMissing)('trouble with Postgres', () => {
     expect(await restricted.remove('key', 'r2')).toBe('done')
   })
 
-  test('a database that is not in UTF8 is refused, and says so', async () => {
+  test('a database that is not in UTF8 is refused with an error that names its encoding', async () => {
     const { adapter } = await open()
     await adapter.query("CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'")
     const keyv = await createPostgresKeyv(server.url.replace(/postgres$/, 'latin'), timeouts)

@@ -3,13 +3,13 @@ import type { ChildProcess } from 'node:child_process'
 import { createProcesses } from '../worker-processes.js'
 import type { RaceOrder } from './race-worker.js'
 
-/** What one process tells in the end. */
+/** What one process reports in the end. */
 export interface RaceReport {
   readonly pid: number
   readonly conflicts: number
 }
 
-/** Races `count` processes; resolves to what each tells. */
+/** Races `count` processes; resolves to the report of each. */
 export async function raceProcesses(count: number, order: RaceOrder): Promise<readonly RaceReport[]> {
   const processes = await createProcesses(new URL('race-worker.ts', import.meta.url))
   try {

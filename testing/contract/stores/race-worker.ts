@@ -9,7 +9,7 @@ import type { SqlAdapter, SqlSessionDriver } from '../../../src/stores/keyv/driv
 import { createSqliteKeyv } from '../../../src/stores/keyv/drivers/sqlite/create-sqlite-keyv.js'
 import { createSqliteDriver } from '../../../src/stores/keyv/drivers/sqlite/sqlite-driver.js'
 
-/** What a process is told. */
+/** What a process receives. */
 export interface RaceOrder {
   readonly kind: 'sqlite' | 'postgres'
   /** A path, or an address. */

@@ -1,4 +1,4 @@
-/** Decides what a turn over Redis costs on the wire, how long a session lives there, and what closing means. */
+/** Decides which commands a turn sends to Redis, how long a session lives there, and what closing does. */
 import { createClient, createSentinel } from '@keyv/redis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Flow, FlowEngine, LogicStep, reply, type UnderReplicatedReport } from '../../../src/index.js'
@@ -52,11 +52,35 @@ describe.skipIf(isRedisMissing)('over Redis', () => {
     for (let count = 0; count < 300; count++) turns.push(await turn())
     await engine.close()
     await proxy.close()
-    // The first two teach the server: who is there, and the script.
+    // The first two turns also send the handshake and the script's source.
     expect(new Set(turns.slice(2).map(({ commands }) => commands.join(' ')))).toEqual(new Set(['HMGET EVALSHA']))
     const [early, late] = [turns[9]?.bytes ?? 0, turns[299]?.bytes ?? 0]
     console.log(`bytes of a warm turn: ${early} at 10 turns, ${late} at 300`)
     expect(late).toBeLessThan(early * 1.3)
+  })
+
+  test('two processes that take turns at one session send two commands for each', async () => {
+    const proxy = await startTcpProxy(server.port)
+    const engines: FlowEngine[] = []
+    for (let count = 0; count < 2; count++) {
+      const keyv = await createRedisKeyv(`redis://127.0.0.1:${proxy.port}`, { replyTimeoutMs: 60_000 })
+      engines.push(new FlowEngine({ flows: [Talk], sessionStore: new KeyvSessionStore({ keyv }) }))
+    }
+    let sessionId = ''
+    const commands: string[] = []
+    for (let count = 0; count < 10; count++) {
+      proxy.takeTraffic()
+      for (const engine of engines) {
+        const { response, error } = await engine.execute({ flowName: 'Talk', userMessage: 'hello', sessionId })
+        if (error !== undefined) throw error
+        sessionId = response.session
+      }
+      commands.push(proxy.takeTraffic().commands.join(' '))
+    }
+    for (const engine of engines) await engine.close()
+    await proxy.close()
+    // Until each process has met a turn of the other one.
+    expect(new Set(commands.slice(2))).toEqual(new Set(['HMGET EVALSHA HMGET EVALSHA']))
   })
 
   test('each save begins the time to live anew, and a session whose time is over is missing', async () => {
@@ -76,7 +100,7 @@ describe.skipIf(isRedisMissing)('over Redis', () => {
     await store.close()
   })
 
-  test('a save without a time to live takes the one that was there away', async () => {
+  test('a save without a time to live removes the one that was there', async () => {
     const [mortal, immortal] = [await open({ ttlMs: 60_000 }), await open()]
     const first = turnOn(newSession('kept'), '1-a').document
     await mortal.create(first)
@@ -173,7 +197,7 @@ describe.skipIf(isRedisMissing)('over Redis', () => {
     }
   })
 
-  test('waiting for replicas: enough are silent, too few are told, and the save counts', async () => {
+  test('waiting for replicas: enough cause no report, too few are reported, and the save counts', async () => {
     const replica = await startRedis({
       settings: { replicaof: `127.0.0.1 ${server.port}`, 'repl-diskless-sync-delay': '0' },
     })

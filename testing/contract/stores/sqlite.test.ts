@@ -96,7 +96,7 @@ describe.skipIf(isSqliteMissing)('SQLite (needs npm ci --prefix testing/contract
     expect(await past(join(folder, 'plain.sqlite'), 'SELECT key FROM _1oddtable_session')).toEqual([{ key: 'key' }])
   })
 
-  test('writes ahead, and commits as it was told', async () => {
+  test('uses a write-ahead log, and commits as the options say', async () => {
     for (const [synchronous, level] of [
       ['full', 2],
       ['normal', 1],
@@ -109,7 +109,7 @@ describe.skipIf(isSqliteMissing)('SQLite (needs npm ci --prefix testing/contract
     }
   })
 
-  test('says what it can promise: a file is durable, memory is not', async () => {
+  test('guarantees that a file is durable, and not that memory is', async () => {
     const promises = { compareAndSwap: 'backend', durable: true }
     expect((await openDriver(join(folder, 'promises.sqlite'))).driver.guarantees).toEqual(promises)
     expect((await openDriver(':memory:')).driver.guarantees).toEqual({ ...promises, durable: false })

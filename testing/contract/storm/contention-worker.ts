@@ -9,7 +9,7 @@ import { openStore, type StoreOrder } from './open-store.js'
 import { Talk, talkEngine } from './talk.js'
 import { messageOf, sharedNow, type TurnRecord } from './turn-record.js'
 
-/** What a process is told, one after the other; it answers each. */
+/** The orders to a process, one after the other; it answers each. */
 export type ContentionOrder =
   | { readonly kind: 'open'; readonly name: string; readonly seed: number; readonly store: StoreOrder }
   /** Take so many turns. */
@@ -96,7 +96,7 @@ process.on('message', async (order: ContentionOrder) => {
     if (order.kind === 'open') {
       worker = new ContentionWorker(order.name, order.seed, talkEngine(await openStore(order.store)))
       answer({})
-    } else answer((await worker?.perform(order)) ?? { error: 'It was not told to open a store.' })
+    } else answer((await worker?.perform(order)) ?? { error: 'It did not get an order to open a store.' })
   } catch (error) {
     const cause = error instanceof Error && error.cause !== undefined ? ` (${describe(error.cause)})` : ''
     answer({ error: `${String(error)}${cause}` })

@@ -1,7 +1,7 @@
 /**
  * Decides that processes which take their turns on one session at once lose none and double none, on each backend.
  *
- * CONTENTION_TURNS  how many turns each process takes. Default: 250; the full proof is 2 000.
+ * CONTENTION_TURNS  how many turns each process takes. Default: 250; the full check is 2 000.
  * CONTENTION_SEED   how long they wait after a conflict. Printed. Default: random.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -23,7 +23,7 @@ const seed = Number(process.env.CONTENTION_SEED ?? Math.floor(Math.random() * 1_
 const longestMs: number = 120_000 + processes * turnsEach * 100
 const name = `${processes} processes with ${turnsEach} turns each on one session: each turn is stored exactly once`
 
-async function prove(store: StoreOrder): Promise<void> {
+async function checkContention(store: StoreOrder): Promise<void> {
   const { turns, conflicts, document, seconds } = await runContention(store, seed, processes, turnsEach)
   const verdict = judge(turns, new Map(document === undefined ? [] : [[document.id, document]]))
   const rate = Math.round(turns.length / seconds)
@@ -42,7 +42,7 @@ describe('contention', () => {
     async () => {
       const redis = await startRedis({ appendOnly: 'always' })
       try {
-        await prove({ kind: 'redis', place: redis.url })
+        await checkContention({ kind: 'redis', place: redis.url })
       } finally {
         await redis.close()
       }
@@ -55,7 +55,7 @@ describe('contention', () => {
     async () => {
       const postgres = await startPostgres()
       try {
-        await prove({ kind: 'postgres', place: postgres.url })
+        await checkContention({ kind: 'postgres', place: postgres.url })
       } finally {
         await postgres.close()
       }
@@ -68,7 +68,7 @@ describe('contention', () => {
     async () => {
       const folder = await mkdtemp(join(tmpdir(), 'turnkeeper-contention-'))
       try {
-        await prove({ kind: 'sqlite', place: join(folder, 'sessions.sqlite') })
+        await checkContention({ kind: 'sqlite', place: join(folder, 'sessions.sqlite') })
       } finally {
         await rm(folder, { recursive: true, force: true })
       }

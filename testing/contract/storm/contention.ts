@@ -54,7 +54,7 @@ export async function runContention(
 }
 
 async function ask(child: ChildProcess | undefined, order: ContentionOrder): Promise<ContentionAnswer> {
-  if (child === undefined) throw new Error('There is no process to ask.')
+  if (child === undefined) throw new Error('There is no process.')
   const answer = await new Promise<ContentionAnswer>((resolve, reject) => {
     const onExit = (code: number | null): void => reject(new Error(`A process ended with code ${code}.`))
     child.once('exit', onExit)

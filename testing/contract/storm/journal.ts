@@ -24,8 +24,8 @@ export interface Journal {
   write(line: JournalLine): void
 }
 
-/** What the files of all workers tell together. */
-export interface Told {
+/** The records of all workers. */
+export interface JournalRecords {
   readonly turns: readonly TurnRecord[]
   /** The IDs of all sessions that were begun. */
   readonly sessions: readonly string[]
@@ -42,7 +42,7 @@ export function openJournal(path: string): Journal {
 }
 
 /** Reads the files. A last line without its end is one that its worker did not get to write. */
-export function readJournals(paths: readonly string[]): Told {
+export function readJournals(paths: readonly string[]): JournalRecords {
   const turns = new Map<string, TurnRecord>()
   const sessions: string[] = []
   let lostReplies = 0

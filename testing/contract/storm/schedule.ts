@@ -31,7 +31,7 @@ export function stormSchedule(seed: number, seconds: number, workers: number): r
   return [...cuts, ...workerKills, ...redisFaults].sort((one, other) => one.at - other.at)
 }
 
-/** Random times, spread so that there are quiet and busy moments, but no long time with all or none of them. */
+/** Random times, spread so that there are quiet and busy moments, but no long period with all of them or without any. */
 function spread(random: SeededRandom, seconds: number, rate: number): number[] {
   const count = Math.max(2, Math.ceil(rate * seconds))
   return Array.from({ length: count }, (_, index) => ((index + random.next()) / count) * seconds * 1_000)

@@ -1,4 +1,4 @@
-/** Decides that a storm fails for what is no matter of stored sessions, and that its schedule and journals can be trusted. */
+/** Decides that a storm also fails for problems other than stored sessions, and that its schedule and journals can be trusted. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -63,7 +63,7 @@ test('a schedule follows from its seed, in order, with each kind of fault', () =
   expect([...new Set(stormSchedule(7, 1, 4).map(({ kind }) => kind))].sort()).toEqual(kinds)
 })
 
-test('journals tell all that was written, but for a line that its worker did not get to end', async () => {
+test('journals contain everything that was written, except a last line that is not complete', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'turnkeeper-journal-'))
   try {
     const [whole, cut] = [join(folder, 'whole'), join(folder, 'cut')]

@@ -1,4 +1,4 @@
-/** What a storm's remains amount to: the figures to print, and all that is wrong. */
+/** The result of a storm: the figures to print, and all that is wrong. */
 import type { StormRemains } from './storm.js'
 import { longestTurnMs } from './talk.js'
 import { kindOf } from './turn-record.js'
@@ -7,7 +7,7 @@ import { countOf, judge, type Verdict } from './verdict.js'
 /** The result of a storm. */
 export interface StormResult {
   readonly verdict: Verdict
-  /** All that must not be, in words. */
+  /** Everything that is wrong, in words. */
   readonly wrong: readonly string[]
   /** The figures, on one line. */
   readonly figures: string
@@ -65,7 +65,7 @@ export function resultOf(remains: StormRemains): StormResult {
   return { verdict, wrong, figures: text.join(', ') }
 }
 
-/** A message that is told to fail cannot succeed. */
+/** A message whose flow fails on purpose cannot succeed. */
 function isExpected(message: string, outcome: string): boolean {
   if (kindOf(message) !== 'failing') return expectedOutcomes.has(outcome)
   return outcome === 'FLOW_ERROR' || (outcome !== 'acknowledged' && expectedOutcomes.has(outcome))

@@ -10,7 +10,7 @@ import { openStore, type StoreOrder } from './open-store.js'
 import { Talk, talkEngine } from './talk.js'
 import { type MessageKind, messageOf, sharedNow } from './turn-record.js'
 
-/** What a worker is told at first. */
+/** The first message to a worker. */
 export interface StormOrder {
   readonly name: string
   readonly seed: number
@@ -20,10 +20,10 @@ export interface StormOrder {
   readonly sessions: readonly string[]
 }
 
-/** What a worker is told later. */
-export type StormNews = { readonly slot: number; readonly session: string } | 'finish'
+/** A later message to a worker. */
+export type StormMessage = { readonly slot: number; readonly session: string } | 'finish'
 
-/** What a worker tells: a slot goes on in another session. */
+/** What a worker reports: a slot continues in another session. */
 export interface StormReport {
   readonly slot: number
   readonly from: string
@@ -37,7 +37,7 @@ const longestPauseAfterFailureMs = 150
 /** One in so many messages ends its session, and one in so many fails. */
 const oneIn = 400
 /** In the end: turns on one slot until one is acknowledged, and milliseconds by which the wait before the next grows. */
-const mostVisits = 20
+const mostAttempts = 20
 const retryAfterMs = 20
 
 class StormWorker {
@@ -52,23 +52,23 @@ class StormWorker {
     this.#sessions = [...order.sessions]
   }
 
-  hear(news: StormNews): void {
-    if (news === 'finish') this.#isFinishing = true
-    else this.#sessions[news.slot] = news.session
+  receive(message: StormMessage): void {
+    if (message === 'finish') this.#isFinishing = true
+    else this.#sessions[message.slot] = message.session
   }
 
-  /** Talks until it is told to finish; then shows that every slot is served, and closes. */
+  /** Talks until it is asked to finish; then shows that every slot is served, and closes. */
   async run(): Promise<void> {
     const engine = await this.#open()
     await Promise.all(Array.from({ length: clients }, (_, index) => this.#converse(engine, index)))
-    await this.#visitAll(engine)
+    await this.#serveAll(engine)
     await engine.close()
   }
 
-  async #visitAll(engine: FlowEngine): Promise<void> {
+  async #serveAll(engine: FlowEngine): Promise<void> {
     for (const slot of this.#sessions.keys()) {
       for (let count = 1; !(await this.#say(engine, slot, `${this.#order.name}.end`, count, 'plain')); count++) {
-        if (count === mostVisits) return this.#journal.write({ kind: 'unserved', slot: `slot-${slot}` })
+        if (count === mostAttempts) return this.#journal.write({ kind: 'unserved', slot: `slot-${slot}` })
         await pause(retryAfterMs * count)
       }
     }
@@ -146,7 +146,7 @@ process.once('message', async (order: StormOrder) => {
   process.on('unhandledRejection', onUnhandled)
   process.on('uncaughtException', onUnhandled)
   const worker = new StormWorker(order, journal)
-  process.on('message', (news: StormNews) => worker.hear(news))
+  process.on('message', (message: StormMessage) => worker.receive(message))
   await worker.run()
   // From here on it must end by itself: what keeps it alive was left behind by the engine or the store.
   process.off('disconnect', onDisconnect)

@@ -1,4 +1,4 @@
-// Runs the storm, or the contention, for as long as one likes: the tests beside this file, with settings from flags.
+// Runs the storm, or the contention, for as long as one likes: the tests in this folder, with settings from flags.
 //
 //   npm run storm                                  20 seconds, a random seed
 //   npm run storm -- --seconds 300 --seed 7

@@ -1,6 +1,6 @@
 /**
  * Decides that no turn that was acknowledged is lost, doubled, mixed or put out of order, whatever happens to the
- * processes, the connections and Redis itself; and that a store that loses turns is found out.
+ * processes, the connections and Redis itself; and that a store that loses turns is detected.
  *
  * STORM_SECONDS  how long there are faults. Default: 20.
  * STORM_SEED     which faults, and when. Printed, but what the processes do in between is not repeated exactly.
@@ -25,14 +25,14 @@ describe.skipIf(isRedisMissing)('a storm over Redis (needs redis-server)', () =>
       const { verdict, wrong, figures } = resultOf(await runStorm({ seed, seconds }))
       console.log(`Storm of ${seconds} s, seed ${seed}: ${figures}`)
       expect(wrong.slice(0, shown)).toEqual([])
-      // Else nothing was shown.
+      // Otherwise the run shows nothing.
       expect(verdict.acknowledged).toBeGreaterThan(10 * seconds)
     },
     longestMs,
   )
 
   test(
-    'finds out a store where the last write wins',
+    'detects a store where the last write wins',
     async () => {
       const broken = { seed, seconds: 1, slots: 4, store: 'redis-where-the-last-write-wins' } as const
       const { verdict, figures } = resultOf(await runStorm(broken))

@@ -1,6 +1,6 @@
 /**
- * A storm: worker processes over one real Redis, faults by a schedule, then calm; in the end what is stored is read by
- * a store that knows nothing, after Redis was killed once more. What is wrong with it is decided in verdict.ts.
+ * A storm: worker processes over one real Redis, faults by a schedule, then calm. In the end Redis is killed once
+ * more, and a new store reads what is stored. verdict.ts decides what is wrong with it.
  */
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,10 +11,10 @@ import type { SessionDocument } from '../../../src/index.js'
 import { type RedisServer, startRedis } from '../servers/redis-server.js'
 import { startTcpProxy, type TcpProxy } from '../servers/tcp-proxy.js'
 import { createProcesses, endProcess, hasEnded, type WorkerProcesses } from '../worker-processes.js'
-import { readJournals, type Told } from './journal.js'
+import { type JournalRecords, readJournals } from './journal.js'
 import { openStore, type StoreKind } from './open-store.js'
 import { type Fault, stormSchedule } from './schedule.js'
-import type { StormNews, StormOrder, StormReport } from './storm-worker.js'
+import type { StormMessage, StormOrder, StormReport } from './storm-worker.js'
 import { longestTurnMs, talkEngine } from './talk.js'
 import { sharedNow } from './turn-record.js'
 
@@ -30,7 +30,7 @@ export interface StormOptions {
 }
 
 /** What a storm leaves. */
-export interface StormRemains extends Told {
+export interface StormRemains extends JournalRecords {
   /** What is stored, by ID. */
   readonly stored: ReadonlyMap<string, SessionDocument>
   /** What went wrong with processes and documents, in words; none is expected. */
@@ -43,9 +43,9 @@ export interface StormRemains extends Told {
 
 const workerCount = 4
 const defaultSlots = 36
-/** How long the workers go on after the last fault, before they are told to finish. */
+/** How long the workers go on after the last fault, before they are asked to finish. */
 const calmMs = 2_000
-/** Beside the longest turn: the last turns on each slot, and the end of the process. */
+/** In addition to the longest turn: the last turns on each slot, and the end of the process. */
 const finishWithinMs: number = longestTurnMs + 20_000
 
 /** Runs a storm. Whatever it started has ended when this settles. */
@@ -93,9 +93,9 @@ class Storm {
     // What was acknowledged must be there after this, too.
     await this.#redis.kill()
     await this.#redis.start()
-    const told = readJournals(this.#journals)
-    const stored = await this.#read(told.sessions)
-    return { ...told, stored, troubles: this.#troubles, faults: this.#faults, calmSince }
+    const records = readJournals(this.#journals)
+    const stored = await this.#read(records.sessions)
+    return { ...records, stored, troubles: this.#troubles, faults: this.#faults, calmSince }
   }
 
   #startWorker(place: number): void {
@@ -112,7 +112,7 @@ class Storm {
     child.on('message', ({ slot, from, to }: StormReport) => {
       // Of two that began a new session, one is first.
       if (this.#sessions[slot] === from) this.#sessions[slot] = to
-      this.#tellAll({ slot, session: this.#sessions[slot] ?? '' })
+      this.#sendAll({ slot, session: this.#sessions[slot] ?? '' })
     })
     const order: StormOrder = {
       name: `w${number}`,
@@ -124,8 +124,8 @@ class Storm {
     child.send(order, () => undefined)
   }
 
-  #tellAll(news: StormNews): void {
-    for (const worker of this.#workers) if (worker.connected) worker.send(news, () => undefined)
+  #sendAll(message: StormMessage): void {
+    for (const worker of this.#workers) if (worker.connected) worker.send(message, () => undefined)
   }
 
   /** Faults of workers and connections strike while Redis is paused or down, too; Redis has one trouble at a time. */
@@ -179,10 +179,10 @@ class Storm {
     }
   }
 
-  /** Lets the workers come to their end, by themselves. */
+  /** Waits until the workers have ended by themselves. */
   async #finish(): Promise<void> {
     const ends = this.#workers.map((worker) => (hasEnded(worker) ? undefined : once(worker, 'exit')))
-    this.#tellAll('finish')
+    this.#sendAll('finish')
     const late = new AbortController()
     const all = Promise.all(ends).finally(() => late.abort())
     await Promise.race([all, sleep(finishWithinMs, undefined, { signal: late.signal }).catch(() => undefined)])

@@ -1,6 +1,6 @@
 /**
  * The flow that storms talk to, and an engine for it. Each turn changes everything that a turn can change: the state
- * counts the turns, a model's messages fill the memory, and the reply tells the count; so half a turn would show.
+ * counts the turns, a model's messages fill the memory, and the reply contains the count; so half a turn would be noticed.
  */
 import {
   Flow,
@@ -29,7 +29,7 @@ const stormLimits = {
  */
 export const longestTurnMs: number = 2 * stormLimits.turnTimeoutMs + 2 * 3 * stormLimits.storeTimeoutMs
 
-/** A model that says what it heard. */
+/** A model that repeats the user's message. */
 const echo: ModelProviderAdapter = {
   provider: 'echo',
   resolve: ({ provider, name }) => ({
@@ -46,7 +46,7 @@ class Listen extends Step<{ turns: number }> {
   }
   override onReply(text: string): string | Transition {
     this.state.turns++
-    if (kindOf(text) === 'failing') throw new Error('It was told to fail.')
+    if (kindOf(text) === 'failing') throw new Error('It fails on purpose.')
     const answer = replyTo(text, this.state.turns)
     return kindOf(text) === 'last' ? finish(answer) : answer
   }

@@ -126,8 +126,8 @@ describe('what is wrong is seen', () => {
   test('a turn in a session that it was not meant for', () => {
     const other = turnOf('b', 2, { slot: 'slot-2' })
     expect(kindsOf([turnOf('a', 1), other], sessionOf(['a', 'b']))).toEqual(['mixed'])
-    const elsewhere = turnOf('b', 2, { asked: 't' })
-    expect(kindsOf([turnOf('a', 1), elsewhere], sessionOf(['a', 'b']))).toEqual(['mixed'])
+    const misplaced = turnOf('b', 2, { asked: 't' })
+    expect(kindsOf([turnOf('a', 1), misplaced], sessionOf(['a', 'b']))).toEqual(['mixed'])
     expect(kindsOf([turnOf('a', 1)], sessionOf(['a', 'never sent']))).toEqual(['mixed'])
     const moved = turnOf('b', 1, { asked: '', answer: { ...refused, outcome: 'acknowledged', reply: '1: b' } })
     expect(kindsOf([turnOf('a', 1), moved], sessionOf(['a']), sessionOf(['b'], 't'))).toEqual(['lost'])
@@ -150,8 +150,10 @@ describe('what is wrong is seen', () => {
     const unsure = { ...turnOf('c', 3), answer: failed }
     const history = session.history.map((entry) => ({ ...entry, reply: entry.reply.replace('3: c', '2: c') }))
     expect(kindsOf([turnOf('a', 1), turnOf('b', 2), unsure], { ...session, history })).toEqual(['torn'])
-    const told = { ...refused, outcome: 'acknowledged', reply: '2: c' }
-    expect(kindsOf([turnOf('a', 1), turnOf('b', 2), { ...turnOf('c', 3), answer: told }], session)).toEqual(['torn'])
+    const answered = { ...refused, outcome: 'acknowledged', reply: '2: c' }
+    expect(kindsOf([turnOf('a', 1), turnOf('b', 2), { ...turnOf('c', 3), answer: answered }], session)).toEqual([
+      'torn',
+    ])
   })
 
   test('a turn that was refused as a conflict or failed in its flow, and is stored', () => {

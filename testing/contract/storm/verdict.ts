@@ -1,6 +1,6 @@
 /**
  * Compares what clients know of their turns with what is stored in the end. It reads nothing and runs nothing, so that
- * forged histories can be put before it.
+ * tests can pass it made-up histories.
  */
 import type { SessionDocument } from '../../../src/index.js'
 import { stepId } from './talk.js'
@@ -18,11 +18,11 @@ export type ViolationKind =
   | 'mixed'
   /** The numbers of a history are not 1, 2, 3 and so on. */
   | 'misnumbered'
-  /** The parts of a session do not tell of the same turns. */
+  /** The parts of a session do not contain the same turns. */
   | 'torn'
   /** A turn was refused as a conflict, or failed in its flow, and is stored. */
   | 'contradicted'
-  /** A session was given up for a new one, though it had not ended: it was taken for a missing one. */
+  /** A session that had not ended was replaced by a new one, because it seemed to be missing. */
   | 'replaced'
 
 /** One thing that is wrong. */
@@ -36,7 +36,7 @@ export interface Verdict {
   readonly violations: readonly Violation[]
   readonly acknowledged: number
   readonly conflicts: number
-  /** Those whose flow failed, as it was told to. */
+  /** Those whose flow failed on purpose. */
   readonly failed: number
   /** The rest: their clients cannot know. */
   readonly unknown: number
@@ -92,7 +92,7 @@ function outcomeOf({ message, answer }: TurnRecord): 'acknowledged' | 'conflict'
   return kindOf(message) === 'failing' ? 'failed' : 'unknown'
 }
 
-/** Whether the numbers, the replies, the state and the memory of a session tell of the turns in its history. */
+/** Whether the numbers, the replies, the state and the memory of a session agree with its history. */
 function partsOf({ id, history, flow }: SessionDocument): Violation[] {
   const found: Violation[] = []
   for (const [index, { turn, message, reply }] of history.entries()) {
@@ -103,11 +103,11 @@ function partsOf({ id, history, flow }: SessionDocument): Violation[] {
   if (counted !== history.length) {
     found.push(violation('torn', `${id}: its state counts ${counted} turns, its history ${history.length}`))
   }
-  const heard = (flow.memory[stepId]?.messages ?? [])
+  const remembered = (flow.memory[stepId]?.messages ?? [])
     .filter(({ role }) => role === 'user')
     .flatMap(({ parts }) => parts.map((part) => (part.type === 'text' ? part.text : part.type)))
-  if (heard.join('\n') !== history.map(({ message }) => message).join('\n')) {
-    found.push(violation('torn', `${id}: its memory has not heard what its history says`))
+  if (remembered.join('\n') !== history.map(({ message }) => message).join('\n')) {
+    found.push(violation('torn', `${id}: its memory does not contain the messages of its history`))
   }
   return found
 }
@@ -139,7 +139,7 @@ function orderOf({ id, history }: SessionDocument, sent: ReadonlyMap<string, Tur
   return found
 }
 
-/** Whether what is stored is what the client was told. */
+/** Whether what is stored agrees with what the client received. */
 function answerOf(
   turn: TurnRecord,
   placeOf: ReadonlyMap<string, string>,

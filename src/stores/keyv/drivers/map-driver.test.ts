@@ -25,7 +25,7 @@ describe('the Map driver', () => {
     () => createMapDriver(map),
   )
 
-  test('adds chunks, and puts others in their place where it is told to', async () => {
+  test('adds chunks, and replaces the others where the swap says so', async () => {
     const driver = createMapDriver(new Map())
     expect(await driver.swap(swapOf())).toBe('done')
     const second = swapOf({ expectedRevision: '1-a', revision: '2-a', head: 'head 2', chunks: [['list#1', 'second']] })

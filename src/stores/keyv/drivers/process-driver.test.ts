@@ -15,7 +15,7 @@ afterEach(() => {
 })
 
 describe('a process over an adapter without a compare-and-swap', () => {
-  test('an adapter that throws when it is told to makes every call reject', async () => {
+  test('an adapter that throws its errors on request makes every call reject', async () => {
     const adapter = new PlainAdapter()
     const store = storeOver(adapter)
     await store.create(document)

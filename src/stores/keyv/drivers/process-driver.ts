@@ -1,6 +1,6 @@
 /**
- * Sessions through Keyv's own `get`, `set` and `delete`, for an adapter without a compare-and-swap: guarded by a queue
- * for each key in this process, and by nothing beyond it. Each save writes the whole session.
+ * Sessions through Keyv's own `get`, `set` and `delete`, for an adapter without a compare-and-swap. A queue for each key
+ * guards them within this process; nothing guards them against other processes. Each save writes the whole session.
  */
 import type { Keyv } from 'keyv'
 import type { SessionDriver, StoredSession, SwapOutcome } from '../session-driver.js'
@@ -12,13 +12,13 @@ interface ProcessRecord {
   readonly chunks: Readonly<Record<string, string>>
 }
 
-/** What each key waits for, by adapter: stores of this process that share one wait for each other. */
+/** The last operation of each key, by adapter: the stores of this process that share an adapter share its queues. */
 const queuesByAdapter = new WeakMap<object, Map<string, Promise<unknown>>>()
 
 /**
  * The driver for one process over any adapter. It makes Keyv and the adapter throw their errors (`throwOnErrors`), and
- * reads each save back; an adapter that hides an outage all the same shows it as a missing session. What the adapter
- * keeps beyond this process is not known here, so nothing is promised.
+ * reads each save back. With an adapter that hides an outage nevertheless, sessions seem to be missing. Whether the adapter
+ * keeps sessions beyond this process is not known here, so `durable` is `false`.
  */
 export function createProcessDriver(keyv: Keyv): SessionDriver {
   const adapter: object = keyv.store
@@ -28,7 +28,7 @@ export function createProcessDriver(keyv: Keyv): SessionDriver {
   keyv.throwOnErrors = true
   if ('throwOnErrors' in adapter) adapter.throwOnErrors = true
 
-  /** One at a time for each key. */
+  /** Runs one operation at a time for each key. */
   function inTurn<T>(key: string, work: () => Promise<T>): Promise<T> {
     if (closed) return Promise.reject(new Error('The Keyv driver is closed.'))
     const before = queues.get(key) ?? Promise.resolve()
@@ -72,7 +72,7 @@ export function createProcessDriver(keyv: Keyv): SessionDriver {
       }),
     remove: (key, expectedRevision) =>
       inTurn(key, async (): Promise<SwapOutcome> => {
-        // Without a revision also what cannot be read goes.
+        // Without a revision, also a session that cannot be read is removed.
         const stored = expectedRevision === undefined ? undefined : await get(key)
         if (expectedRevision !== undefined && stored === undefined) return 'done'
         if (stored?.revision !== expectedRevision) return 'conflict'

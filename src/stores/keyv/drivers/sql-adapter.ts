@@ -1,15 +1,15 @@
 /**
- * What the SQL drivers know of a Keyv adapter, and what they share: rows as they come, setting up once, and an end.
- * Statements are left to the drivers.
+ * What the SQL drivers share: the part of a Keyv adapter that they use, the rows that statements return, and setting up once.
+ * The statements are in each driver's own folder.
  */
 import type { SessionDriver, StoredHead, StoredSession } from '../session-driver.js'
 import { decodeChunks, decodeText } from './text-escapes.js'
 
-/** The public side of `@keyv/sqlite` and `@keyv/postgres`. */
+/** The public part of `@keyv/sqlite` and `@keyv/postgres` that is used. */
 export interface SqlAdapter {
   readonly opts: {
     readonly dialect?: string
-    /** The adapter's own table: the drivers' tables are named after it. */
+    /** The adapter's own table. The drivers' tables are named after it. */
     readonly table?: string
     readonly schema?: string
     readonly uri?: string
@@ -21,19 +21,19 @@ export interface SqlAdapter {
   disconnect?(): Promise<unknown>
 }
 
-/** Whether `adapter` is one for this kind of database. */
+/** Whether `adapter` is an adapter for this kind of database. */
 export function isSqlAdapter(adapter: unknown, dialect: 'sqlite' | 'postgres'): adapter is SqlAdapter {
   const { opts, query } = (adapter ?? {}) as { opts?: { dialect?: unknown } | null; query?: unknown }
   return typeof query === 'function' && opts?.dialect === dialect
 }
 
-/** A driver for a SQL database, which forgets expired sessions only on request. */
+/** A driver for a SQL database, which removes expired sessions only on request. */
 export type SqlSessionDriver = SessionDriver & Required<Pick<SessionDriver, 'purgeExpired'>>
 
-/** Rows that one statement purges: others wait for no longer than that. */
+/** Rows that one statement removes. Other statements wait no longer than that. */
 const purgedAtOnce = 500
 
-/** Purges until nothing is left. `purge` removes so many at the most, and resolves to how many it removed. */
+/** Removes until nothing is left. `purge` removes at most so many, and resolves to how many it removed. */
 export async function purgeAll(purge: (most: number) => Promise<number>): Promise<number> {
   for (let purged = 0; ; ) {
     const count = await purge(purgedAtOnce)
@@ -50,7 +50,7 @@ export interface SessionRow {
   readonly chunks?: string | null
 }
 
-/** From a row to the head and the chunks that were asked for. */
+/** The head in a row, and the chunks that were asked for. */
 export function toStoredHead(row: SessionRow, names: readonly string[]): StoredHead {
   const chunks = decodeChunks(row.chunks ?? null)
   return {
@@ -60,7 +60,7 @@ export function toStoredHead(row: SessionRow, names: readonly string[]): StoredH
   }
 }
 
-/** From a row to the whole session. */
+/** The whole session in a row. */
 export function toStoredSession(row: SessionRow): StoredSession {
   return {
     revision: decodeText(row.revision),
@@ -69,7 +69,7 @@ export function toStoredSession(row: SessionRow): StoredSession {
   }
 }
 
-/** `work`, done once for all callers, and once more after each failure. */
+/** Runs `work` once for all callers, and again after a failure. */
 export function onceUntilFailure(work: () => Promise<void>): () => Promise<void> {
   let done: Promise<void> | undefined
   return () => {

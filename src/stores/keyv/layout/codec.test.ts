@@ -27,7 +27,7 @@ describe('texts', () => {
     expect(JSON.stringify(await codec.decode(text))).toBe(JSON.stringify(value))
   })
 
-  test('are plain JSON unless a hook says otherwise', async () => {
+  test('are plain JSON unless there is a hook', async () => {
     expect(await createTextCodec(new Keyv()).encode(value)).toBe(JSON.stringify(value))
   })
 
@@ -40,10 +40,10 @@ describe('texts', () => {
     await expect(codec.decode(plain)).rejects.toThrow()
   })
 
-  test('a hook that gives no text is refused', async () => {
+  test('a hook that does not return a string is refused', async () => {
     const keyv = new Keyv({ serialize: (data) => data as unknown as string })
     await expect(createTextCodec(keyv).encode(value)).rejects.toThrow(
-      "Keyv's serialize gave a value of type object; it must give a string.",
+      "Keyv's serialize returned a value of type object; it must return a string.",
     )
   })
 })
@@ -74,13 +74,13 @@ describe('a session whose texts cannot be read', () => {
 
   test.each<[string, (driver: FakeDriver) => void, string]>([
     ['a head that was cut', (driver) => change(driver, (head) => head.slice(0, -5)), 'its head cannot be read'],
-    ['a head that is no object', (driver) => change(driver, () => '[]'), 'its head is no object'],
+    ['a head that is not an object', (driver) => change(driver, () => '[]'), 'its head is not an object'],
     [
       'a head of a later layout',
       (driver) => change(driver, (head) => head.replace('"layout":1', '"layout":2')),
       'its stored layout is 2, and this release reads layout 1',
     ],
-    ['a head without lists', (driver) => change(driver, () => '{"layout":1}'), 'its head lists no lists'],
+    ['a head without lists', (driver) => change(driver, () => '{"layout":1}'), 'its head does not list its lists'],
     [
       'a list without a place',
       (driver) => change(driver, (head) => head.replace('"Ask":{"messages"', '"Other":{"messages"')),
@@ -89,7 +89,7 @@ describe('a session whose texts cannot be read', () => {
     [
       'a head of another revision',
       (driver) => change(driver, (head) => head.replace('"revision":"1-a"', '"revision":"0-a"')),
-      'its head is that of another revision',
+      'its head belongs to another revision',
     ],
     ['a chunk that is missing', (driver) => recordOf(driver).chunks.clear(), 'its list history lacks chunk 0'],
     [

@@ -1,22 +1,22 @@
 /**
- * How a document is cut into a head and lists, and put together again; and what is stored of both. The head is what a
- * save replaces. A list is kept in chunks, each the entries that one save appended; one that was rewritten begins anew.
- * What text they become is left to the text codec, and when they are read or written to the sessions' reader and writer.
+ * How a document is split into a head and lists and put together again, and what is stored of both. The head is what a save
+ * replaces. A list is stored in chunks, each with the entries that one save appended; one that was rewritten begins anew.
+ * codec.ts turns them into texts; read-session.ts and write-plan.ts decide what is read and written.
  */
 
 import type { SessionDocument } from '../../../session/session-document.js'
-import { isPlainObject } from '../../../util/json.js'
+import { isPlainObject, setOwn } from '../../../util/json.js'
 
 /** The layout of heads and chunks that this release writes and reads. */
 export const storedLayoutVersion = 1
 
-/** What the head says of one list. */
+/** What the head says about one list. */
 export interface ListHead {
   /** `history`, or `memory:<namespace>`. */
   readonly name: string
   readonly chunks: number
   readonly entries: number
-  /** The revision of the save that wrote to the list last: it names the list's contents. Empty for an empty list. */
+  /** The revision of the save that wrote to the list last: it identifies the list's contents. Empty for an empty list. */
   readonly tip: string
 }
 
@@ -37,18 +37,20 @@ export interface ListChunk {
   readonly entries: readonly unknown[]
 }
 
-/** The name that a driver knows a chunk by. Characters that no UTF-8 can carry are escaped, as in JSON. */
+/** The name under which a driver stores a chunk. Characters that UTF-8 cannot carry are escaped, as in JSON. */
 export function chunkName(list: string, index: number): string {
   return `${JSON.stringify(list).slice(1, -1)}#${index}`
 }
 
-/** The lists of a document, by name. A document may be malformed: what is no list stays in the head. */
+/** The lists of a document, by name. A document may be malformed: what is not a list stays in the head. */
 export function listsOf(document: SessionDocument): Map<string, readonly unknown[]> {
   const lists = new Map<string, readonly unknown[]>()
   const { history, flow } = document as { history?: unknown; flow?: unknown }
   if (Array.isArray(history)) lists.set('history', history)
-  for (const [namespace, memory] of Object.entries(memoryOf(flow) ?? {})) {
-    if (isPlainObject(memory) && Array.isArray(memory.messages)) lists.set(`memory:${namespace}`, memory.messages)
+  const memory = memoryOf(flow)
+  for (const namespace in memory) {
+    const entry = memory[namespace]
+    if (isPlainObject(entry) && Array.isArray(entry.messages)) lists.set(`memory:${namespace}`, entry.messages)
   }
   return lists
 }
@@ -58,12 +60,15 @@ export function withoutLists(document: SessionDocument): unknown {
   const rest: { history?: unknown; flow?: unknown } = { ...document }
   if (Array.isArray(rest.history)) rest.history = null
   const memory = memoryOf(rest.flow)
-  if (memory !== undefined) rest.flow = { ...(rest.flow as object), memory: mapValues(memory, withoutMessages) }
+  if (memory === undefined) return rest
+  const memoryWithoutLists = {}
+  for (const namespace in memory) setOwn(memoryWithoutLists, namespace, withoutMessages(memory[namespace]))
+  rest.flow = { ...(rest.flow as object), memory: memoryWithoutLists }
   return rest
 }
 
 /**
- * Puts lists back into the document they were cut from. The document is changed.
+ * Puts lists back into the document that they were split from. Changes the document.
  *
  * @returns Whether every list had its place.
  */
@@ -86,14 +91,16 @@ export function putLists(
   return true
 }
 
-/** What a head's text held, where it is one; otherwise what is wrong with it. */
+/** The head that a text held, or what is wrong with it. */
 export function checkHead(value: unknown): SessionHead | string {
-  if (!isPlainObject(value)) return 'its head is no object'
+  if (!isPlainObject(value)) return 'its head is not an object'
   if (value.layout !== storedLayoutVersion) {
     return `its stored layout is ${JSON.stringify(value.layout)}, and this release reads layout ${storedLayoutVersion}`
   }
   const { lists } = value
-  return Array.isArray(lists) && lists.every(isListHead) ? (value as unknown as SessionHead) : 'its head lists no lists'
+  return Array.isArray(lists) && lists.every(isListHead)
+    ? (value as unknown as SessionHead)
+    : 'its head does not list its lists'
 }
 
 /** Whether a chunk's text held a chunk. */
@@ -126,9 +133,4 @@ function memoryOf(flow: unknown): Record<string, unknown> | undefined {
 
 function withoutMessages(memory: unknown): unknown {
   return isPlainObject(memory) && Array.isArray(memory.messages) ? { ...memory, messages: null } : memory
-}
-
-/** Keeps a key named `__proto__`, which an assignment would lose. */
-function mapValues(object: Readonly<Record<string, unknown>>, change: (value: unknown) => unknown): object {
-  return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(value)]))
 }

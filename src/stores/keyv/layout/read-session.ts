@@ -1,6 +1,6 @@
 /**
- * From what a driver keeps to a document. What is known of a session's lists is not read again; where the stored ones
- * do not go on from it, everything is read. A text that cannot be read is a malformed session, never a missing one.
+ * Reads a stored session into a document. Lists that are known already are not read again; where the stored ones do not
+ * continue them, everything is read. A text that cannot be read is a malformed session, never a missing one.
  */
 import { SessionFlowInvariantError } from '../../../errors/session-errors.js'
 import type { SessionDocument } from '../../../session/session-document.js'
@@ -9,13 +9,7 @@ import { followChunks, isRewritten, type KnownList, type KnownSession, missingCh
 import type { TextCodec } from './codec.js'
 import { checkHead, chunkName, isChunk, type ListChunk, type ListHead, putLists, type SessionHead } from './parts.js'
 
-/** A document as it was stored, and what its lists are. */
-export interface ReadSession {
-  readonly document: SessionDocument
-  readonly known: KnownSession
-}
-
-/** Chunks that are asked for by name; where more are missing, everything is read. */
+/** At most so many chunks are asked for by name; where more are missing, everything is read. */
 const mostMissing = 1_000
 
 /** Finds a chunk's text by its name. */
@@ -32,56 +26,65 @@ export class SessionReader {
   }
 
   /**
-   * The session under `key`; `undefined` where there is none.
+   * The session under `key`; `undefined` where nothing is stored.
    *
-   * @param known - What is known of it, if anything.
+   * @param known - What is known of it. Where that is still stored, it is what this returns.
    * @throws {@link SessionFlowInvariantError} where what is stored cannot be read.
    */
-  async read(key: string, sessionId: string, known: KnownSession | undefined): Promise<ReadSession | undefined> {
+  async read(key: string, sessionId: string, known: KnownSession | undefined): Promise<KnownSession | undefined> {
     if (known !== undefined) {
-      const found = await this.#readOn(key, sessionId, known)
-      if (found !== 'other') return found
+      // Another process may have appended to any list: mostly nothing, and mostly one chunk.
+      const next = Array.from(known.lists, ([name, { chunks }]) => chunkName(name, chunks))
+      const stored = await this.#driver.read(key, next, known.isShared ? undefined : known.revision)
+      if (stored === undefined) return undefined
+      if (stored.revision === known.revision) return known.isShared ? { ...known, isShared: false } : known
+      const found = await this.#continue(key, sessionId, known.lists, next, stored)
+      if (found !== undefined) return found
     }
     const stored = await this.#driver.readAll(key)
     if (stored === undefined) return undefined
     const head = await this.#head(sessionId, stored)
-    const find: FindChunk = (name) => stored.chunks.get(name)
-    const lists = await this.#follow(head, new Map(), find)
+    const lists = await this.#follow(head, new Map(), (name) => stored.chunks.get(name))
     if (typeof lists === 'string') throw new SessionFlowInvariantError({ sessionId, problem: lists })
-    return finish(sessionId, head, { revision: stored.revision, lists })
+    return finish(sessionId, head, stored, lists, known !== undefined)
   }
 
-  /** The session as it goes on from what is known; `other` where it does not. */
-  async #readOn(key: string, sessionId: string, all: KnownSession): Promise<ReadSession | undefined | 'other'> {
-    // The chunk that another process would have appended: mostly there is none, and mostly there is but one.
-    const next = Array.from(all.lists, ([name, { chunks }]) => chunkName(name, chunks))
-    const stored = await this.#driver.read(key, next)
-    if (stored === undefined) return undefined
+  /**
+   * The session where its lists continue the known ones; `undefined` where they do not.
+   *
+   * @param next - The names of the chunks in `stored`.
+   */
+  async #continue(
+    key: string,
+    sessionId: string,
+    all: ReadonlyMap<string, KnownList>,
+    next: readonly string[],
+    stored: StoredHead,
+  ): Promise<KnownSession | undefined> {
     const head = await this.#head(sessionId, stored)
-    const rewritten = head.lists.filter((list) => isRewritten(all.lists.get(list.name), list)).map(({ name }) => name)
-    // A history is never rewritten beside other lists: it is another session's.
-    if (rewritten.includes('history')) return 'other'
+    const rewritten = head.lists.filter((list) => isRewritten(all.get(list.name), list)).map(({ name }) => name)
+    // A history is only ever rewritten together with everything else: this one is another session's.
+    if (rewritten.includes('history')) return undefined
     const known = without(all, rewritten)
     const texts = textsByName(next, stored)
     const missing: string[] = []
     for (const list of head.lists) {
-      for (const index of missingChunks(known.lists.get(list.name), list)) {
+      for (const index of missingChunks(known.get(list.name), list)) {
         const name = chunkName(list.name, index)
         if (!texts.has(name)) missing.push(name)
-        if (missing.length > mostMissing) return 'other'
+        if (missing.length > mostMissing) return undefined
       }
     }
     if (missing.length > 0) {
       const more = await this.#driver.read(key, missing)
-      if (more?.revision !== stored.revision) return 'other'
+      if (more?.revision !== stored.revision) return undefined
       for (const [name, text] of textsByName(missing, more)) texts.set(name, text)
     }
-    const lists = await this.#follow(head, known.lists, (name) => texts.get(name))
-    if (typeof lists === 'string') return 'other'
-    return finish(sessionId, head, { revision: stored.revision, lists })
+    const lists = await this.#follow(head, known, (name) => texts.get(name))
+    return typeof lists === 'string' ? undefined : finish(sessionId, head, stored, lists, true)
   }
 
-  /** The lists that the head speaks of, or why they cannot be put together. */
+  /** The lists that the head describes, or what is wrong with them. */
   async #follow(
     head: SessionHead,
     known: ReadonlyMap<string, KnownList>,
@@ -109,7 +112,7 @@ export class SessionReader {
     for (const index of indexes) {
       const text = find(chunkName(list.name, index))
       if (text === undefined) return `its list ${list.name} lacks chunk ${index}`
-      const chunk = await this.#codec.decode(text).catch(() => undefined)
+      const chunk = await this.#decode(text).catch(() => undefined)
       if (!isChunk(chunk)) return `chunk ${index} of its list ${list.name} cannot be read`
       chunks.push(chunk)
       bytes += text.length
@@ -118,11 +121,16 @@ export class SessionReader {
   }
 
   async #head(sessionId: string, stored: { readonly head: string }): Promise<SessionHead> {
-    const head = await this.#codec.decode(stored.head).then(checkHead, (cause: unknown) => {
+    const head = await this.#decode(stored.head).then(checkHead, (cause: unknown) => {
       throw new SessionFlowInvariantError({ sessionId, problem: 'its head cannot be read', cause })
     })
     if (typeof head === 'string') throw new SessionFlowInvariantError({ sessionId, problem: head })
     return head
+  }
+
+  /** Rejects where the codec throws. */
+  async #decode(text: string): Promise<unknown> {
+    return this.#codec.decode(text)
   }
 }
 
@@ -135,14 +143,20 @@ function textsByName(names: readonly string[], stored: StoredHead): Map<string, 
   return texts
 }
 
-function finish(sessionId: string, head: SessionHead, known: KnownSession): ReadSession {
-  const { document } = head
-  const entries = Array.from(known.lists, ([name, list]) => [name, list.entries] as const)
+function finish(
+  sessionId: string,
+  head: SessionHead,
+  stored: { readonly revision: string; readonly head: string },
+  lists: ReadonlyMap<string, KnownList>,
+  isShared: boolean,
+): KnownSession {
+  const document = head.document as SessionDocument
+  const entries = Array.from(lists, ([name, list]) => [name, list.entries] as const)
   const problem = !putLists(document, entries)
     ? 'its lists have no place in its head'
-    : (document as SessionDocument).revision === known.revision
+    : document.revision === stored.revision
       ? undefined
-      : 'its head is that of another revision'
+      : 'its head belongs to another revision'
   if (problem !== undefined) throw new SessionFlowInvariantError({ sessionId, problem })
-  return { document: document as SessionDocument, known }
+  return { revision: stored.revision, document, headBytes: stored.head.length, lists, isShared }
 }

@@ -1,6 +1,6 @@
 /**
- * What a save sends: the head, and of each list what was appended, where that is sure; all of a list that was rewritten;
- * else all of everything. Decides nothing about conflicts, and reads nothing.
+ * Decides what a save sends: the head, and of each list what was appended, where that is certain; all of a list that was
+ * rewritten; otherwise everything. Decides nothing about conflicts, and reads nothing.
  */
 
 import { isFrozenList } from '../../../session/lists/shared-lists.js'
@@ -25,20 +25,25 @@ export interface PlannedChunk {
   readonly name: string
   /** The list that it belongs to. */
   readonly list: string
-  /** `undefined` for one that is no longer of the list: its text goes. */
-  readonly chunk: ListChunk | undefined
+  readonly chunk: ListChunk
 }
 
 /** What is to be written. */
 export interface WritePlan {
   readonly head: SessionHead
   readonly chunks: readonly PlannedChunk[]
+  /** The names of chunks that no longer belong to a list: their texts must not stay in the database. */
+  readonly removed: readonly string[]
   readonly replacesChunks: boolean
-  /**
-   * The lists as they will be stored, where nobody can change them; `undefined` where somebody could. Their bytes are those
-   * that are stored already.
-   */
-  readonly lists: ReadonlyMap<string, KnownList> | undefined
+  /** The lists as they will be stored. Their `bytes` do not count {@link WritePlan.chunks}, which are not texts yet. */
+  readonly lists: ReadonlyMap<string, PlannedList>
+  /** Whether nobody can change those lists. */
+  readonly areFrozen: boolean
+}
+
+/** A list as it will be stored. */
+export interface PlannedList extends KnownList {
+  bytes: number
 }
 
 /**
@@ -52,36 +57,38 @@ export function planWrite(
   hint: SessionSaveHint | undefined,
 ): WritePlan {
   const lists = listsOf(document)
-  const isSure = known !== undefined && hint !== undefined && startsAsKnown(known, lists, hint)
-  const goesOnFrom = isSure ? without(known, hint.rewritten ?? []) : undefined
+  const isCertain = known !== undefined && hint !== undefined && startsAsKnown(known, lists, hint)
+  const continued = isCertain ? without(known.lists, hint.rewritten ?? []) : undefined
   const chunks: PlannedChunk[] = []
+  const removed: string[] = []
   const heads: ListHead[] = []
-  const planned = new Map<string, KnownList>()
+  const planned = new Map<string, PlannedList>()
+  let areFrozen = true
   for (const [name, entries] of lists) {
-    const start = goesOnFrom?.lists.get(name)
+    const start = continued?.get(name)
     const added = newChunks(entries, start, document.revision)
     const count = (start?.chunks ?? 0) + added.length
     for (const [index, chunk] of added.entries()) {
       chunks.push({ name: chunkName(name, count - added.length + index), list: name, chunk })
     }
-    // Of a list that is written anew, beside others that are not, nothing may stay: not even where nobody looks.
-    const before = isSure ? (known.lists.get(name)?.chunks ?? 0) : 0
-    for (let index = count; index < before; index++) {
-      chunks.push({ name: chunkName(name, index), list: name, chunk: undefined })
-    }
+    const before = isCertain ? (known.lists.get(name)?.chunks ?? 0) : 0
+    for (let index = count; index < before; index++) removed.push(chunkName(name, index))
     const tip = added.length > 0 ? document.revision : (start?.tip ?? '')
     heads.push({ name, chunks: count, entries: entries.length, tip })
     planned.set(name, { entries, chunks: count, tip, bytes: start?.bytes ?? 0 })
+    areFrozen &&= isFrozenList(entries)
   }
   return {
     head: { layout: storedLayoutVersion, document: withoutLists(document), lists: heads },
     chunks,
-    replacesChunks: !isSure,
-    lists: Array.from(lists.values()).every(isFrozenList) ? planned : undefined,
+    removed,
+    replacesChunks: !isCertain,
+    lists: planned,
+    areFrozen,
   }
 }
 
-/** Whether each list begins with what is known of it and goes on with what the hint says, or is rewritten. */
+/** Whether each list begins with what is known of it and continues as the hint says, or is rewritten. */
 function startsAsKnown(
   known: KnownSession,
   lists: ReadonlyMap<string, readonly unknown[]>,
@@ -92,7 +99,7 @@ function startsAsKnown(
     if (list !== undefined && rewritten?.includes(name)) continue
     if (list?.length !== before.length + (appended[name] ?? 0)) return false
     const last = before.length - 1
-    // The ends tell: entries are frozen and shared, and nothing replaces one in the middle.
+    // Both ends are enough: entries are frozen and shared, and nothing replaces one in the middle.
     if (last >= 0 && (list[0] !== before[0] || list[last] !== before[last])) return false
   }
   return true

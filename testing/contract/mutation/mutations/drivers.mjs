@@ -20,7 +20,7 @@ export const driverMutations = [
       [
         'Redis: time to live not renewed by a save',
         'swapScript',
-        { piece: "redis.call('PEXPIRE', key, ARGV[5])", becomes: '' },
+        { piece: "redis.call('PEXPIRE', key, ARGV[@time])", becomes: '' },
       ],
     ],
   },
@@ -54,11 +54,15 @@ export const driverMutations = [
     file: 'src/stores/keyv/layout/codec.ts',
     tests: ['src/stores/keyv/layout/codec.'],
     rows: [
-      ['hooks of a Keyv passed by', 'isPlain', { piece: 'keyv.serialize === undefined ||', becomes: 'true ||' }],
+      [
+        'hooks of a Keyv passed by',
+        'createTextCodec.hasHooks',
+        { piece: 'keyv.serialize !== undefined &&', becomes: 'false &&' },
+      ],
       [
         'value of a hook that is not a text stored',
-        'createTextCodec.encode',
-        { piece: "if (typeof text === 'string') return text", becomes: 'return text' },
+        'encodeWithHooks',
+        { condition: "typeof @text === 'string'", becomes: 'true' },
       ],
     ],
   },

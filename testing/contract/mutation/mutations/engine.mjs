@@ -9,19 +9,33 @@ export const engineMutations = [
       [
         'summary begun by an engine that closes',
         'storeSummary',
-        { piece: 'if (session.closing) throw new EngineClosedError()', becomes: '' },
+        {
+          piece: 'if (session.closing) throw new EngineClosedError()',
+          becomes: '',
+        },
       ],
       [
         'cost of a failed summary forgotten',
         'storeSummary',
-        { statement: '.catch(() => undefined)', becomes: 'return document' },
+        {
+          statement: '.catch(() => undefined)',
+          becomes: 'return document',
+        },
       ],
     ],
   },
   {
     file: 'src/compaction/policy-compactor.ts',
     tests: ['src/compaction/store-summary.'],
-    rows: [['model that is down called for a summary in each turn', 'isTimeForSummary', { body: 'return true' }]],
+    rows: [
+      [
+        'model that is down called for a summary in each turn',
+        'isTimeForSummary',
+        {
+          body: 'return true',
+        },
+      ],
+    ],
   },
   {
     file: 'src/compaction/summarize.ts',
@@ -31,8 +45,8 @@ export const engineMutations = [
         'summary that no budget bounds',
         'summarize',
         {
-          piece: 'const run = { scope, budget, modelCalls',
-          becomes: 'const run = { scope, budget: undefined, modelCalls',
+          piece: 'const draft = { usage, budget, modelCalls',
+          becomes: 'const draft = { usage, budget: undefined, modelCalls',
         },
       ],
     ],
@@ -40,7 +54,16 @@ export const engineMutations = [
   {
     file: 'src/compaction/message-cut.ts',
     tests: ['src/compaction/message-cut.'],
-    rows: [['call and result separated', 'removableCount', { piece: '|| unmatched.size > 0', becomes: '' }]],
+    rows: [
+      [
+        'call and result separated',
+        'removableCount',
+        {
+          piece: '|| unmatched.size > 0',
+          becomes: '',
+        },
+      ],
+    ],
   },
   {
     file: 'src/engine/turn/settle-turn-error.ts',
@@ -53,12 +76,18 @@ export const engineMutations = [
       [
         'failed session not marked as aborted',
         'saveAborted',
-        { piece: "runStatus: 'aborted'", becomes: "runStatus: 'running'" },
+        {
+          piece: "runStatus: 'aborted'",
+          becomes: "runStatus: 'running'",
+        },
       ],
       [
         'cost of a failed turn forgotten',
         'saveAborted',
-        { piece: 'usage: progress.usage ?? base.usage', becomes: 'usage: base.usage' },
+        {
+          piece: 'error: [...base.error, error.message].slice(-maxErrors),\nusage',
+          becomes: 'error: [...base.error, error.message].slice(-maxErrors),\nusage: base.usage',
+        },
       ],
     ],
   },
@@ -85,7 +114,16 @@ export const engineMutations = [
   {
     file: 'src/engine/turn/settle-turn-error.ts',
     tests: ['src/engine/flow-engine.bad-code.'],
-    rows: [['list of errors without end', 'saveAborted', { piece: '.slice(-maxErrors)', becomes: '' }]],
+    rows: [
+      [
+        'list of errors without end',
+        'saveAborted',
+        {
+          piece: '.slice(-maxErrors)',
+          becomes: '',
+        },
+      ],
+    ],
   },
   {
     file: 'src/engine/turn/turn-draft.ts',
@@ -94,12 +132,18 @@ export const engineMutations = [
       [
         'half a turn saved: state, though the turn failed',
         'writeState',
-        { piece: 'const live = storable(state', becomes: 'const live = ((shared) => shared)(state' },
+        {
+          piece: 'const live = storable(state',
+          becomes: 'const live = ((shared) => shared)(state',
+        },
       ],
       [
         'session size limit off',
         'toDocument',
-        { piece: '> limits.maxSessionBytes', becomes: '> Number.POSITIVE_INFINITY' },
+        {
+          piece: '> limits.maxSessionBytes',
+          becomes: '> Number.POSITIVE_INFINITY',
+        },
       ],
     ],
   },
@@ -109,20 +153,26 @@ export const engineMutations = [
     rows: [
       [
         'late result of a turn that timed out committed',
-        'giveUp',
-        { piece: 'if (this.#givenUp !== undefined || this.#over) return', becomes: 'return' },
+        'TurnControl.abort',
+        {
+          piece: 'if (this.#aborted !== undefined || this.#isWorkFinished) return',
+          becomes: 'return',
+        },
       ],
       [
         'late events of a turn that was given up',
         'emit',
-        { piece: 'if (this.#givenUp === undefined) this.announce', becomes: 'this.announce' },
+        {
+          piece: 'if (this.#aborted === undefined) this.report',
+          becomes: 'this.report',
+        },
       ],
     ],
   },
   {
-    file: 'src/engine/turn/prepare-turn.ts',
+    file: 'src/engine/turn/load-session.ts',
     tests: [
-      'src/engine/turn/prepare-turn.',
+      'src/engine/turn/load-session.',
       'src/engine/flow-engine.binding.',
       'src/engine/flow-engine.context.',
       'src/engine/flow-engine.owner.',
@@ -132,31 +182,41 @@ export const engineMutations = [
         'session ID chosen by the client',
         'newSession',
         {
-          piece: "scope.sessionId = parts.generateId('session')",
-          becomes: "scope.sessionId = input.sessionId ?? parts.generateId('session')",
+          piece: "control.sessionId = engine.generateId('session')",
+          becomes: "control.sessionId = input.sessionId ?? engine.generateId('session')",
         },
       ],
-      ["another owner's session continued", 'openSession', { piece: '&& loaded.owner === input.owner', becomes: '' }],
+      [
+        "another owner's session continued",
+        'loadSession',
+        {
+          piece: '&& loaded.owner === input.owner',
+          becomes: '',
+        },
+      ],
       [
         'flow mismatch checked after the restore hook',
-        'openSession',
+        'loadSession',
         {
-          piece: 'checkBinding(loaded, flowClass)',
-          becomes: 'await ready.flow.onRestore(loaded)\ncheckBinding(loaded, flowClass)',
+          piece: 'checkFlowName(loaded, flowClass)',
+          becomes: 'await flow.onRestore(loaded)\ncheckFlowName(loaded, flowClass)',
         },
       ],
       [
         'flow mismatch ignored for finished sessions',
-        'openSession',
+        'loadSession',
         {
-          piece: 'checkBinding(loaded, flowClass)',
-          becomes: "if (loaded.runStatus === 'running') checkBinding(loaded, flowClass)",
+          piece: 'checkFlowName(loaded, flowClass)',
+          becomes: "if (loaded.runStatus === 'running') checkFlowName(loaded, flowClass)",
         },
       ],
       [
         'finished session goes on',
-        'openSession',
-        { piece: "if (loaded.runStatus === 'running')", becomes: "if (loaded.runStatus !== 'aborted')" },
+        'loadSession',
+        {
+          piece: "if (loaded.runStatus === 'running')",
+          becomes: "if (loaded.runStatus !== 'aborted')",
+        },
       ],
       [
         'stored context disturbed by that of the turn',
@@ -169,7 +229,10 @@ export const engineMutations = [
       [
         'owner not stored',
         'newSession',
-        { piece: '...(input.owner === undefined ? {} : { owner: input.owner }),', becomes: '' },
+        {
+          piece: '...(input.owner === undefined ? {} : { owner: input.owner }),',
+          becomes: '',
+        },
       ],
     ],
   },
@@ -179,18 +242,20 @@ export const engineMutations = [
     rows: [
       [
         'reply before the commit',
-        'runAndCommit',
+        'commit',
         {
-          piece:
-            'await parts.session.access.write(document, progress.storedRevision, draft.hint(prepared.loaded), true)',
+          piece: 'await session.access.write(document, storedRevision, draft.hint(), true, draft.stateBytes)',
           becomes:
-            'parts.session.access.write(document, progress.storedRevision, draft.hint(prepared.loaded), true).catch(() => {})',
+            'session.access.write(document, storedRevision, draft.hint(), true, draft.stateBytes).catch(() => {})',
         },
       ],
       [
         'no checkpoint for batch flows',
-        'runAndCommit',
-        { piece: 'if (prepared.flow.isBatch())', becomes: 'if (false)' },
+        'runFlow',
+        {
+          piece: 'if (flow.isBatch())',
+          becomes: 'if (false)',
+        },
       ],
     ],
   },
@@ -200,12 +265,11 @@ export const engineMutations = [
     rows: [
       [
         'result of a stream before the commit',
-        'runAndCommit',
+        'commit',
         {
-          piece:
-            'await parts.session.access.write(document, progress.storedRevision, draft.hint(prepared.loaded), true)',
+          piece: 'await session.access.write(document, storedRevision, draft.hint(), true, draft.stateBytes)',
           becomes:
-            'parts.session.access.write(document, progress.storedRevision, draft.hint(prepared.loaded), true).catch(() => {})',
+            'session.access.write(document, storedRevision, draft.hint(), true, draft.stateBytes).catch(() => {})',
         },
       ],
     ],
@@ -217,27 +281,42 @@ export const engineMutations = [
       [
         'streamed text of a failed attempt kept',
         'reset',
-        { piece: "this.tell({ type: 'reset', reason })", becomes: '' },
+        {
+          piece: "this.send({ type: 'reset', reason })",
+          becomes: '',
+        },
       ],
       [
         'streamed text that is not the reply kept',
         '#run',
-        { piece: "if (this.#text !== response.message) this.reset('reply')", becomes: '' },
+        {
+          piece: "if (this.#text !== response.message) this.reset('reply')",
+          becomes: '',
+        },
       ],
       [
         'slow reader does not hold the turn back',
         'room',
-        { piece: 'this.#waiting.length < maxWaiting', becomes: 'true' },
+        {
+          piece: 'this.#waiting.length < maxWaiting',
+          becomes: 'true',
+        },
       ],
       [
         'turn goes on without its reader',
         'return',
-        { piece: 'this.#controller.abort() await this.#turn', becomes: 'await this.#turn' },
+        {
+          piece: 'this.#controller.abort() await this.#turn',
+          becomes: 'await this.#turn',
+        },
       ],
       [
         'reader leaves before its turn is settled',
         'return',
-        { piece: 'this.#controller.abort() await this.#turn', becomes: 'this.#controller.abort()' },
+        {
+          piece: 'this.#controller.abort() await this.#turn',
+          becomes: 'this.#controller.abort()',
+        },
       ],
     ],
   },
@@ -245,11 +324,21 @@ export const engineMutations = [
     file: 'src/engine/model-call/model-attempt.ts',
     tests: ['src/engine/model-call/model-attempt.'],
     rows: [
-      ['timer of an attempt left behind', '#end', { piece: 'this.#stopTimer?.()', becomes: '' }],
+      [
+        'timer of an attempt left behind',
+        '#end',
+        {
+          piece: 'this.#deadline?.cancel()',
+          becomes: '',
+        },
+      ],
       [
         'stream of a provider left open',
         '#end',
-        { piece: 'if (this.#iterator !== undefined) this.#close()', becomes: '' },
+        {
+          piece: 'if (this.#iterator !== undefined) this.#close()',
+          becomes: '',
+        },
       ],
       [
         'provider that cannot be closed keeps the turn',
@@ -263,12 +352,18 @@ export const engineMutations = [
       [
         'time of a slow reader counted to the model',
         '#run',
-        { piece: 'this.#isHeard || this.#isHeldBack ? 0', becomes: 'this.#isHeard ? 0' },
+        {
+          piece: 'this.#hasNewPiece || this.#isWaitingForReader ? 0',
+          becomes: 'this.#hasNewPiece ? 0',
+        },
       ],
       [
         'late piece of a provider heard',
         '#read',
-        { piece: 'await iterator.next() if (this.#over) throw this.#reason', becomes: 'await iterator.next()' },
+        {
+          piece: 'await iterator.next() if (this.#over) throw this.#reason',
+          becomes: 'await iterator.next()',
+        },
       ],
     ],
   },
@@ -279,20 +374,23 @@ export const engineMutations = [
       [
         'late pieces of a turn that was given up',
         'stream',
-        { piece: 'return this.#givenUp === undefined ? this.#stream : undefined', becomes: 'return this.#stream' },
+        {
+          piece: 'return this.#aborted === undefined ? this.#stream : undefined',
+          becomes: 'return this.#stream',
+        },
       ],
     ],
   },
   {
-    file: 'src/engine/model-call/call-model.ts',
+    file: 'src/engine/model-call/attempts.ts',
     tests: ['src/engine/flow-engine.stream-reader.'],
     rows: [
       [
         'hook called after the deadline, for a reader that was slow',
-        'callModel',
+        'streamWhole',
         {
-          piece: 'await scope.stream.sendText(textOf(parts)) scope.check()',
-          becomes: 'await scope.stream.sendText(textOf(parts))',
+          piece: 'await control.stream?.sendText(textOf(parts)) control.check()',
+          becomes: 'await control.stream?.sendText(textOf(parts))',
         },
       ],
     ],
@@ -312,12 +410,18 @@ export const engineMutations = [
       [
         'failure not completed',
         'failureEnvelope',
-        { piece: 'success: false, completed: true', becomes: 'success: false, completed: false' },
+        {
+          piece: 'success: false, completed: true',
+          becomes: 'success: false, completed: false',
+        },
       ],
       [
         'failure of the abort save not told',
         'failureEnvelope',
-        { piece: 'secondFailure === undefined', becomes: 'true' },
+        {
+          piece: 'secondFailure === undefined',
+          becomes: 'true',
+        },
       ],
     ],
   },
@@ -328,7 +432,10 @@ export const engineMutations = [
       [
         'redaction off',
         'thrownText',
-        { piece: 'redactCredentials(firstWords(rawText(thrown)))', becomes: 'firstWords(rawText(thrown))' },
+        {
+          piece: 'redactCredentials(firstWords(rawText(thrown)))',
+          becomes: 'firstWords(rawText(thrown))',
+        },
       ],
     ],
   },
@@ -339,7 +446,10 @@ export const engineMutations = [
       [
         'error of a listener reaches the turn',
         '#call',
-        { piece: '} catch (error) { this.#report(error, name)', becomes: '} catch (error) {\nthrow error' },
+        {
+          piece: '} catch (error) { this.#report(error, name)',
+          becomes: '} catch (error) {\nthrow error',
+        },
       ],
     ],
   },
@@ -374,50 +484,74 @@ export const engineMutations = [
     ],
   },
   {
-    file: 'src/engine/flow-engine.ts',
+    file: 'src/engine/execute-turn.ts',
     tests: ['src/engine/flow-engine.context.', 'src/engine/flow-engine.waiting.', 'src/engine/flow-engine.limits.'],
     rows: [
       [
         'config stored where none was given',
-        '#run',
-        { piece: 'config === undefined ? undefined : { config }', becomes: '{ config: config ?? null }' },
+        'checkInput',
+        {
+          piece: 'config === undefined ? givenContext : { config }',
+          becomes: '{ config: config ?? null }',
+        },
       ],
       [
         'queue limit off',
-        '#turnWait',
-        { piece: 'if (queued < limits.maxQueuedTurnsPerSession) return', becomes: 'return' },
+        'turnWait',
+        {
+          piece: 'if (queued < limits.maxQueuedTurnsPerSession) return',
+          becomes: 'return',
+        },
       ],
     ],
   },
   {
-    file: 'src/engine/flow-engine.ts',
+    file: 'src/engine/execute-turn.ts',
     tests: ['src/engine/flow-engine.lock.', 'src/engine/flow-engine.delete.', 'src/engine/flow-engine.envelope.'],
     rows: [
       [
         'turns of one session not in line',
-        '#execute',
-        { piece: 'session.hold(sessionId, () => runTurn', becomes: 'session.hold(undefined, () => runTurn' },
-      ],
-      [
-        'delete does not wait for the turn',
-        'executeDelete',
-        { piece: 'session.hold(checkedId, () =>', becomes: 'session.hold(undefined, () =>' },
-      ],
-      [
-        'delete of an empty ID reaches the store',
-        'executeDelete',
-        { piece: "if (sessionId === '') return deleteSuccess('')", becomes: '' },
+        'executeTurn',
+        {
+          piece: 'sessionId,\n() => runTurn',
+          becomes: 'undefined,\n() => runTurn',
+        },
       ],
     ],
   },
   {
-    file: 'src/engine/flow-engine.ts',
+    file: 'src/engine/remove-session.ts',
+    tests: ['src/engine/flow-engine.lock.', 'src/engine/flow-engine.delete.', 'src/engine/flow-engine.envelope.'],
+    rows: [
+      [
+        'delete does not wait for the turn',
+        'executeDelete',
+        {
+          piece: 'checkedId,\n() => removeSession',
+          becomes: 'undefined,\n() => removeSession',
+        },
+      ],
+      [
+        'delete of an empty ID reaches the store',
+        'executeDelete',
+        {
+          piece: "if (sessionId === '') return deleteSuccess('')",
+          becomes: '',
+        },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/execute-turn.ts',
     tests: ['src/engine/flow-engine.bad-input.'],
     rows: [
       [
         'refused input rejects the run',
-        '#execute',
-        { piece: 'return failureEnvelope(givenId, asFlowError(error))', becomes: 'throw error' },
+        'executeTurn',
+        {
+          piece: 'return failureEnvelope(givenId, asFlowError(error))',
+          becomes: 'throw error',
+        },
       ],
     ],
   },

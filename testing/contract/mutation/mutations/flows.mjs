@@ -9,27 +9,39 @@ export const flowMutations = [
       [
         'registration of a batch not atomic',
         'register',
-        { piece: 'const batch = new Map<string, RegisteredFlow<Compactor>>()', becomes: 'const batch = this.#flows' },
+        { piece: 'const batch = new Map<string, RegisteredFlow>()', becomes: 'const batch = this.#flows' },
       ],
       [
         'map key not compared with the ID',
         'idOf',
-        { piece: 'if (name !== undefined && name !== id)', becomes: 'if (false)' },
+        {
+          piece: 'if (name !== undefined && name !== id)',
+          becomes: 'if (false)',
+        },
       ],
       [
         'one name twice in a batch',
         'register',
-        { piece: 'if (this.#flows.has(id) || batch.has(id))', becomes: 'if (this.#flows.has(id))' },
+        {
+          piece: 'if (this.#flows.has(id) || batch.has(id))',
+          becomes: 'if (this.#flows.has(id))',
+        },
       ],
       [
         'registered name replaced',
         'register',
-        { piece: 'if (this.#flows.has(id) || batch.has(id))', becomes: 'if (batch.has(id))' },
+        {
+          piece: 'if (this.#flows.has(id) || batch.has(id))',
+          becomes: 'if (batch.has(id))',
+        },
       ],
       [
         'blank ID accepted',
         'idOf',
-        { piece: "typeof id !== 'string' || id.trim() === ''", becomes: "typeof id !== 'string'" },
+        {
+          piece: "typeof id !== 'string' || id.trim() === ''",
+          becomes: "typeof id !== 'string'",
+        },
       ],
     ],
   },
@@ -40,7 +52,10 @@ export const flowMutations = [
       [
         'user message appended twice',
         'appendUserMessage',
-        { piece: 'if (userTexts.includes(text)) return', becomes: '' },
+        {
+          piece: 'if (userTexts.includes(text)) return',
+          becomes: '',
+        },
       ],
     ],
   },
@@ -48,8 +63,22 @@ export const flowMutations = [
     file: 'src/flow/transition.ts',
     tests: ['src/flow/transition.'],
     rows: [
-      ['base64 not checked', 'checkBase64', { piece: 'if (isBase64(reply)) return', becomes: 'return' }],
-      ['content type not checked', 'withContentType', { piece: '|| !isContentType(contentType)', becomes: '' }],
+      [
+        'base64 not checked',
+        'checkBase64',
+        {
+          piece: 'if (isBase64(reply)) return',
+          becomes: 'return',
+        },
+      ],
+      [
+        'content type not checked',
+        'withContentType',
+        {
+          piece: '|| !isContentType(contentType)',
+          becomes: '',
+        },
+      ],
     ],
   },
   {
@@ -59,7 +88,10 @@ export const flowMutations = [
       [
         'credentials stored with model parameters',
         'strip',
-        { piece: '.filter(([key]) => !isCredentialName(key))', becomes: '' },
+        {
+          piece: '.filter(([key]) => !isCredentialName(key))',
+          becomes: '',
+        },
       ],
     ],
   },
@@ -70,7 +102,10 @@ export const flowMutations = [
       [
         'provider replaced without replace',
         'registerProviders',
-        { piece: 'if (replace || !this.#providers.has(provider.provider))', becomes: 'if (true)' },
+        {
+          piece: 'if (replace || !this.#providers.has(provider.provider))',
+          becomes: 'if (true)',
+        },
       ],
     ],
   },
@@ -81,12 +116,18 @@ export const flowMutations = [
       [
         'tool arguments not validated',
         'validateAndExecute',
-        { piece: 'if (validated.issues !== undefined)', becomes: 'if (false)' },
+        {
+          piece: 'if (validated.issues !== undefined)',
+          becomes: 'if (false)',
+        },
       ],
       [
         'tool timeout off',
         'withinTime',
-        { piece: 'limits.toolTimeoutMs, () => {', becomes: 'limits.toolTimeoutMs, () => {\nreturn' },
+        {
+          piece: 'limits.toolTimeoutMs, () => {',
+          becomes: 'limits.toolTimeoutMs, () => {\nreturn',
+        },
       ],
     ],
   },
@@ -97,25 +138,31 @@ export const flowMutations = [
       [
         'tool call left without a result',
         'runCalls',
-        { piece: "draft.memory.append(namespace, message('tool', [skipped], turn.number))", becomes: '' },
+        {
+          piece: "draft.memory.append(namespace, message('tool', [skipped], turn.number))",
+          becomes: '',
+        },
       ],
     ],
   },
   {
-    file: 'src/engine/turn/run-steps.ts',
+    file: 'src/engine/turn/turn-draft.ts',
     tests: ['src/engine/turn/run-steps.'],
     rows: [
       [
         'completed never told',
-        'runSteps',
-        { piece: 'completed: steps.require(stepId) instanceof EndStep', becomes: 'completed: false' },
+        'TurnDraft.completed',
+        {
+          piece: 'this.steps.get(this.stepId) instanceof EndStep',
+          becomes: 'false',
+        },
       ],
       [
         'content type kept after a move',
-        'arrive',
+        'TurnDraft.enter',
         {
-          piece: 'draft.contentType = fields?.contentType',
-          becomes: 'draft.contentType = fields?.contentType ?? draft.contentType',
+          piece: 'this.contentType = fields?.contentType',
+          becomes: 'this.contentType = fields?.contentType ?? this.contentType',
         },
       ],
     ],

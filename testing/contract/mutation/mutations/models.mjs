@@ -3,18 +3,31 @@
 /** @type {import('../apply-mutation.mjs').MutationGroups} */
 export const modelMutations = [
   {
-    file: 'src/engine/model-call/call-model.ts',
+    file: 'src/engine/model-call/choose-model.ts',
     tests: [
       'src/engine/turn/run-model-step.test',
       'src/engine/flow-engine.limits.',
-      'src/engine/model-call/call-model.retry.',
+      'src/engine/model-call/attempts.retry.',
     ],
     rows: [
       [
         'endless loop of model calls',
-        'callModel',
-        { piece: 'if (run.modelCalls >= limits.maxModelCallsPerTurn)', becomes: 'if (run.modelCalls >= 200)' },
+        'chooseModel',
+        {
+          piece: 'if (draft.modelCalls >= limits.maxModelCallsPerTurn)',
+          becomes: 'if (draft.modelCalls >= 200)',
+        },
       ],
+    ],
+  },
+  {
+    file: 'src/engine/model-call/attempts.ts',
+    tests: [
+      'src/engine/turn/run-model-step.test',
+      'src/engine/flow-engine.limits.',
+      'src/engine/model-call/attempts.retry.',
+    ],
+    rows: [
       [
         'attempts without end',
         'delayAfter',
@@ -26,98 +39,176 @@ export const modelMutations = [
       [
         'every attempt a call of its own',
         'ask',
-        { piece: 'run.draft.usage.modelCalls++', becomes: 'run.draft.usage.modelCalls++\nrun.modelCalls++' },
+        {
+          piece: 'draft.usage.modelCalls++',
+          becomes: 'draft.usage.modelCalls++\ndraft.modelCalls++',
+        },
       ],
       [
         'attempt after the deadline of the turn',
         'delayAfter',
-        { piece: 'now + delayMs >= scope.deadlineAt ||', becomes: '' },
+        {
+          piece: 'now + delayMs >= control.deadlineAt ||',
+          becomes: '',
+        },
       ],
       [
         'delay that outlives its turn',
         'pause',
         {
-          piece: 'scope.pending = setDeadline(scope.parts.clock, delayMs, () => {\nscope.pending = undefined',
-          becomes: 'setDeadline(scope.parts.clock, delayMs, () => {',
+          piece: 'control.pending = stopTimer',
+          becomes: 'stopTimer',
         },
       ],
-      ['delay with no random part', 'delayAfter', { piece: 'Math.floor(random() * longest)', becomes: 'longest' }],
+      [
+        'delay with no random part',
+        'delayAfter',
+        {
+          piece: 'Math.floor(random() * longest)',
+          becomes: 'longest',
+        },
+      ],
     ],
   },
   {
     file: 'src/model/model-failure.ts',
-    tests: ['src/model/model-failure.', 'src/engine/model-call/call-model.retry.'],
+    tests: ['src/model/model-failure.', 'src/engine/model-call/attempts.retry.'],
     rows: [
       [
         '400 tried again',
         'isTransientStatus',
-        { piece: 'status === 408 ||', becomes: 'status === 400 || status === 408 ||' },
+        {
+          piece: 'status === 408 ||',
+          becomes: 'status === 400 || status === 408 ||',
+        },
       ],
-      ['Retry-After ignored', 'retryAdvice', { piece: 'isRetryable ? retryAfterOf(error, now) : 0', becomes: '0' }],
-      ['long chain of causes read to its end', 'retryAdvice', { piece: 'depth < maxCauses', becomes: 'depth < 1000' }],
+      [
+        'Retry-After ignored',
+        'retryAdvice',
+        {
+          piece: 'isRetryable ? retryAfterOf(error, now) : 0',
+          becomes: '0',
+        },
+      ],
+      [
+        'long chain of causes read to its end',
+        'retryAdvice',
+        {
+          piece: 'depth < maxCauses',
+          becomes: 'depth < 1000',
+        },
+      ],
     ],
   },
   {
-    file: 'src/engine/model-call/call-model.ts',
+    file: 'src/engine/model-call/choose-model.ts',
     tests: [
-      'src/engine/model-call/call-model.fallback.',
-      'src/engine/model-call/call-model.circuit.',
-      'src/engine/model-call/call-model.budgets.',
+      'src/engine/model-call/choose-model.',
+      'src/engine/model-call/attempts.circuit.',
+      'src/engine/model-call/attempts.budgets.',
     ],
     rows: [
-      ['refusal answered by another model', 'callModel', { piece: "failure.code !== 'MODEL_ERROR' ||", becomes: '' }],
+      [
+        'refusal answered by another model',
+        'chooseModel',
+        {
+          piece: "|| error.code !== 'MODEL_ERROR'",
+          becomes: '',
+        },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/model-call/attempts.ts',
+    tests: [
+      'src/engine/model-call/choose-model.',
+      'src/engine/model-call/attempts.circuit.',
+      'src/engine/model-call/attempts.budgets.',
+    ],
+    rows: [
       [
         'budget checked after the attempt',
-        'callModel',
-        { piece: 'run.budget?.check(draft.usage, startedAt)', becomes: '' },
+        'attemptModel',
+        {
+          piece: 'draft.budget?.check(draft.usage, startedAt)',
+          becomes: '',
+        },
       ],
       [
         'cost forgotten',
-        'count',
-        { piece: 'spent.cost = (spent.cost ?? 0) + costOf(usage, prices)', becomes: 'spent.cost = 0' },
+        'addUsage',
+        {
+          piece: 'spent.cost = (spent.cost ?? 0) + costOf(usage, prices)',
+          becomes: 'spent.cost = 0',
+        },
       ],
       [
         'cost of a failed attempt forgotten',
-        'callModel',
-        { piece: 'if (usage === noUsage) usage = count(draft, resolved, thrown as ModelFailure)', becomes: '' },
+        'attemptModel',
+        {
+          piece: 'if (usage === noUsage) usage = addUsage(draft, resolved, thrown as ModelFailure)',
+          becomes: '',
+        },
       ],
-      ['waited for a breaker that is open', 'delayAfter', { piece: '|| breaker.isOpenAt(now + delayMs)', becomes: '' }],
+      [
+        'waited for a breaker that is open',
+        'delayAfter',
+        {
+          piece: '|| breaker.isOpenAt(now + delayMs)',
+          becomes: '',
+        },
+      ],
     ],
   },
   {
     file: 'src/model/circuit-breaker.ts',
-    tests: ['src/model/circuit-breaker.', 'src/engine/model-call/call-model.circuit.'],
+    tests: ['src/model/circuit-breaker.', 'src/engine/model-call/attempts.circuit.'],
     rows: [
       [
         'breaker that never closes',
         'succeeded',
-        { piece: 'this.#failures = 0\n    this.#openUntil = undefined', becomes: '' },
+        {
+          piece: 'this.#failures = 0\n    this.#openUntil = undefined',
+          becomes: '',
+        },
       ],
       [
         'breaker that never opens',
         'failed',
-        { piece: 'this.#openUntil = now + this.#resetTimeoutMs\n    return !wasOpen', becomes: 'return false' },
+        {
+          piece: 'this.#openUntil = now + this.#resetTimeoutMs\n    return !wasOpen',
+          becomes: 'return false',
+        },
       ],
       [
         'all calls let through at once to try a provider',
         'waitFor',
-        { piece: 'this.#openUntil = now + this.#resetTimeoutMs\n    return 0', becomes: 'return 0' },
+        {
+          piece: 'this.#openUntil = now + this.#resetTimeoutMs\n    return 0',
+          becomes: 'return 0',
+        },
       ],
     ],
   },
   {
     file: 'src/engine/model-call/budget-check.ts',
-    tests: ['src/engine/model-call/call-model.budgets.'],
+    tests: ['src/engine/model-call/attempts.budgets.'],
     rows: [
       [
         'budget that holds one call too late',
         'checkAmounts',
-        { piece: 'spent[amount] >= value', becomes: 'spent[amount] > value' },
+        {
+          piece: 'spent[amount] >= value',
+          becomes: 'spent[amount] > value',
+        },
       ],
       [
         'time of failed turns forgotten',
         'keepTime',
-        { piece: '(this.#before.wallTimeMs ?? 0) + now - this.#startedAt', becomes: '0' },
+        {
+          piece: '(this.#before.wallTimeMs ?? 0) + now - this.#startedAt',
+          becomes: '0',
+        },
       ],
     ],
   },
@@ -128,20 +219,38 @@ export const modelMutations = [
       [
         'answers repaired without end',
         'runModelStep',
-        { piece: 'if (repairs++ >= step.maxRepairs)', becomes: 'if (repairs++ >= 1000)' },
+        {
+          piece: 'repairs++ >= step.maxRepairs',
+          becomes: 'repairs++ >= 1000',
+        },
       ],
+    ],
+  },
+  {
+    file: 'src/engine/turn/recover-from-model.ts',
+    tests: ['src/engine/turn/run-model-step.output.', 'src/engine/turn/run-model-step.recovery.'],
+    rows: [
       [
         'hook of the flow skipped',
-        'recover',
-        { piece: 'for (const asked of [step, flow])', becomes: 'for (const asked of [step])' },
+        'recoverFromModel',
+        {
+          piece: 'for (const owner of [step, draft.flow])',
+          becomes: 'for (const owner of [step])',
+        },
       ],
+    ],
+  },
+  {
+    file: 'src/engine/turn/run-model-step.ts',
+    tests: ['src/engine/turn/run-model-step.output.', 'src/engine/turn/run-model-step.recovery.'],
+    rows: [
       [
         'hook asked for failures of tools',
         'runModelStep',
         {
-          piece: 'const transition = await runCalls(run, calls, tools, namespace, stepId)',
+          piece: 'const transition = await runCalls(control, draft, turn, calls, tools, namespace)',
           becomes:
-            'const transition = await runCalls(run, calls, tools, namespace, stepId).catch((error) => recover(run, step, stepId, error))',
+            'const transition = await runCalls(control, draft, turn, calls, tools, namespace).catch((error) => recoverFromModel(control, draft, turn, step, error))',
         },
       ],
     ],

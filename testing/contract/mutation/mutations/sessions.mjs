@@ -9,12 +9,18 @@ export const sessionMutations = [
       [
         'lock not first in, first out',
         'release',
-        { piece: 'const waiter = queue?.first', becomes: 'const waiter = queue?.last' },
+        {
+          piece: 'const waiter = queue?.first',
+          becomes: 'const waiter = queue?.last',
+        },
       ],
       [
         'lock freed while others wait',
         'release',
-        { piece: 'queue.remove(waiter) waiter.enter()', becomes: 'this.#queues.delete(sessionId)\nwaiter.enter()' },
+        {
+          piece: 'queue.remove(waiter) waiter.acquire()',
+          becomes: 'this.#queues.delete(sessionId)\nwaiter.acquire()',
+        },
       ],
     ],
   },
@@ -24,15 +30,27 @@ export const sessionMutations = [
     rows: [
       [
         'lock kept after its holder is done',
-        '#leave',
-        { piece: 'if (sessionId !== undefined) this.#lock.release(sessionId)', becomes: '' },
+        '#release',
+        {
+          piece: 'if (sessionId !== undefined) this.#lock.release(sessionId)',
+          becomes: '',
+        },
       ],
     ],
   },
   {
     file: 'src/session/revision.ts',
     tests: ['src/session/revision.'],
-    rows: [['revision without a random part', 'nextRevision', { piece: 'random}`', becomes: "''}`" }]],
+    rows: [
+      [
+        'revision without a random part',
+        'nextRevision',
+        {
+          piece: 'random}`',
+          becomes: "''}`",
+        },
+      ],
+    ],
   },
   {
     file: 'src/session/session-codec.ts',
@@ -41,7 +59,10 @@ export const sessionMutations = [
       [
         "another session's document believed",
         'problemOf',
-        { piece: 'return id === sessionId ?', becomes: 'return true ?' },
+        {
+          piece: 'return id === sessionId ?',
+          becomes: 'return true ?',
+        },
       ],
     ],
   },
@@ -52,34 +73,49 @@ export const sessionMutations = [
       [
         'failed load taken for a missing session',
         'loadUnchecked',
-        { piece: "throw asStoreError('load', sessionId, cause)", becomes: 'return undefined' },
+        {
+          piece: "throw asStoreError('load', sessionId, cause)",
+          becomes: 'return undefined',
+        },
       ],
       [
         'conflict of a later attempt believed without a read-back',
-        '#settle',
-        { statement: 'cause = error', becomes: 'if (isSessionConflict(error)) throw error\ncause = error' },
+        '#repeat',
+        {
+          statement: 'cause = error',
+          becomes: 'if (isSessionConflict(error)) throw error\ncause = error',
+        },
       ],
       [
         'conflict on the first attempt not believed',
-        '#makeSure',
-        { piece: 'if (isSessionConflict(error)) throw error return this.#settle(', becomes: 'return this.#settle(' },
+        '#write',
+        {
+          piece: 'if (isSessionConflict(error)) throw error return this.#settle(',
+          becomes: 'return this.#settle(',
+        },
       ],
       [
         'save of a deleted session tried again',
         'write',
-        { piece: "if (found === 'missing') return 'conflict'", becomes: "if (found === 'missing') return 'again'" },
+        {
+          piece: "if (found === 'missing') return 'conflict'",
+          becomes: "if (found === 'missing') return 'again'",
+        },
       ],
       [
         'save that took effect reported as failed',
         'tookEffect',
-        { piece: 'if (found.revision === own.revision) return true', becomes: '' },
+        {
+          piece: 'if (found.revision === own.revision) return true',
+          becomes: '',
+        },
       ],
       [
         'store timeout off',
         '#bounded',
         {
-          piece: 'setDeadline(this.#clock, this.#timeoutMs,',
-          becomes: 'setDeadline(this.#clock, Number.POSITIVE_INFINITY,',
+          piece: 'this.#deadlines.set(this.#timeoutMs,',
+          becomes: 'this.#deadlines.set(Number.POSITIVE_INFINITY,',
         },
       ],
     ],
@@ -91,12 +127,18 @@ export const sessionMutations = [
       [
         'stale save wins',
         'save',
-        { piece: 'if (stored?.revision !== expectedRevision)', becomes: 'if (stored === undefined)' },
+        {
+          piece: 'if (stored?.revision !== expectedRevision)',
+          becomes: 'if (stored === undefined)',
+        },
       ],
       [
         'stale delete wins',
         'delete',
-        { piece: 'if (expectedRevision !== undefined && stored.revision !== expectedRevision)', becomes: 'if (false)' },
+        {
+          piece: 'if (expectedRevision !== undefined && stored.revision !== expectedRevision)',
+          becomes: 'if (false)',
+        },
       ],
       [
         'store fails to delete what is missing',
@@ -112,17 +154,37 @@ export const sessionMutations = [
     file: 'src/stores/memory/session-cache.ts',
     tests: ['src/stores/memory/'],
     rows: [
-      ['session evicted while a turn holds it', 'hold', { piece: 'this.#cache.delete(sessionId)', becomes: '' }],
+      [
+        'session evicted while a turn holds it',
+        'hold',
+        {
+          piece: 'this.#cache.delete(sessionId)',
+          becomes: '',
+        },
+      ],
       [
         'session larger than the store vanishes',
         '#keep',
-        { piece: 'Math.min(stored.bytes, this.#maxBytes)', becomes: 'stored.bytes' },
+        {
+          piece: 'Math.min(stored.bytes, this.#maxBytes)',
+          becomes: 'stored.bytes',
+        },
       ],
-      ['deleted session reported as evicted', 'constructor', { piece: "if (reason === 'evict')", becomes: '' }],
+      [
+        'deleted session reported as evicted',
+        'constructor',
+        {
+          piece: "if (reason === 'evict')",
+          becomes: '',
+        },
+      ],
       [
         'expired session comes back',
         '#unexpired',
-        { piece: 'stored.expiresAt > this.#options.clock.now()', becomes: 'true' },
+        {
+          piece: 'stored.expiresAt > this.#options.clock.now()',
+          becomes: 'true',
+        },
       ],
     ],
   },
@@ -133,7 +195,10 @@ export const sessionMutations = [
       [
         'store shares what can change with its caller',
         'copyValue',
-        { piece: 'return copyObject(value, previous, finish)', becomes: 'return value' },
+        {
+          piece: 'return copyObject(value, previous, finish)',
+          becomes: 'return value',
+        },
       ],
     ],
   },
@@ -144,13 +209,26 @@ export const sessionMutations = [
       [
         'a key __proto__ allowed',
         'copyObject',
-        { piece: "if (key === '__proto__') throw", becomes: 'if (false) throw' },
+        {
+          piece: "if (key === '__proto__') throw",
+          becomes: 'if (false) throw',
+        },
       ],
-      ['maxJsonDepth off', 'copyNested', { piece: 'if (ancestors.length >= maxDepth)', becomes: 'if (false)' }],
+      [
+        'maxJsonDepth off',
+        'copyNested',
+        {
+          piece: 'if (ancestors.length >= maxDepth)',
+          becomes: 'if (false)',
+        },
+      ],
       [
         'infinite numbers allowed',
         'copy',
-        { piece: 'if (!Number.isFinite(value)) throw', becomes: 'if (false) throw' },
+        {
+          piece: 'if (!Number.isFinite(value)) throw',
+          becomes: 'if (false) throw',
+        },
       ],
     ],
   },
@@ -158,7 +236,14 @@ export const sessionMutations = [
     file: 'src/util/linked-list.ts',
     tests: ['src/util/linked-list.', 'src/session/session-lock.'],
     rows: [
-      ['an entry that forgets those behind it', 'remove', { piece: 'else next.previous = previous', becomes: '' }],
+      [
+        'an entry that forgets those behind it',
+        'remove',
+        {
+          piece: 'else next.previous = previous',
+          becomes: '',
+        },
+      ],
     ],
   },
 ]

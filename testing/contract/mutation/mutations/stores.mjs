@@ -38,7 +38,7 @@ export const storeMutations = [
       [
         'a revision written twice remembered as the second',
         '#write',
-        { piece: 'this.#attempts.get(write) === 1 && plan', becomes: 'plan' },
+        { piece: '|| this.#attempts.count(write) > 1', becomes: '' },
       ],
       [
         'a closed store used',
@@ -65,7 +65,7 @@ export const storeMutations = [
       [
         'a list remembered that its owner can change',
         'planWrite',
-        { piece: '.every(isFrozenList) ? planned', becomes: '.every(() => true) ? planned' },
+        { piece: '@all &&= isFrozenList(@entries)', becomes: '@all &&= true' },
       ],
     ],
   },

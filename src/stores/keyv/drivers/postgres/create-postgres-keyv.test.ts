@@ -95,14 +95,14 @@ describe('createPostgresKeyv', () => {
     expect(await query(unnamed, 'SELECT $1', ['a'])).toEqual({ text: 'SELECT $1', values: ['a'] })
   })
 
-  test('tells listeners of a connection that was lost, and lives on without any', async () => {
+  test('reports a lost connection to listeners, and works without any', async () => {
     const keyv = await createPostgresKeyv(url)
     const lost = new Error('connection lost')
     for (const listener of lastPool().listeners) listener(lost)
-    const heard: unknown[] = []
-    keyv.on('error', (error: unknown) => heard.push(error))
+    const received: unknown[] = []
+    keyv.on('error', (error: unknown) => received.push(error))
     for (const listener of lastPool().listeners) listener(lost)
-    expect(heard).toEqual([lost])
+    expect(received).toEqual([lost])
   })
 
   test('ends its pool once', async () => {

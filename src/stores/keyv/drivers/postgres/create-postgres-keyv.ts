@@ -1,7 +1,7 @@
 /**
- * A Keyv over Postgres with a pool of its own, whose every wait ends: the adapter's pool is one for the whole process,
- * and the loss of a connection that nobody uses would end the process. `keyv`, `@keyv/postgres` and `pg` are optional
- * packages and loaded here, when they are needed.
+ * A Keyv over Postgres with a pool of its own, in which every wait has a limit. The adapter's own pool is one for the whole
+ * process, and the loss of an idle connection would end the process. `keyv`, `@keyv/postgres` and `pg` are optional packages
+ * and loaded here, when they are needed.
  */
 import type { KeyvPostgres } from '@keyv/postgres'
 import type { Keyv } from 'keyv'
@@ -9,7 +9,7 @@ import type { Pool } from 'pg'
 import { invalidInput } from '../../../../errors/engine-errors.js'
 import { checkNumber } from '../../../../util/options.js'
 
-/** What {@link createPostgresKeyv} takes beside the address. */
+/** What {@link createPostgresKeyv} takes in addition to the address. */
 export interface PostgresKeyvOptions {
   /** Put before each key, with `:` between. Default `turnkeeper`. */
   readonly namespace?: string
@@ -17,7 +17,7 @@ export interface PostgresKeyvOptions {
   readonly ttlMs?: number
   /** Sessions are in the tables `<table>_session` and `<table>_chunk`. Default `turnkeeper`. */
   readonly table?: string
-  /** Made if it is missing. Default `public`. */
+  /** Created if it is missing. Default `public`. */
   readonly schema?: string
   /** Connections at the same time. Default 10. */
   readonly maxConnections?: number
@@ -26,8 +26,8 @@ export interface PostgresKeyvOptions {
   /** Milliseconds that one statement may take; keep it below the engine's `storeTimeoutMs`. Default 3 000. */
   readonly replyTimeoutMs?: number
   /**
-   * Whether the server keeps the plan of each statement for as long as a connection lasts. Switch it off where a pooler
-   * in between shares connections by the transaction and cannot keep such plans. Default `true`.
+   * Whether the server keeps the plan of each statement as long as a connection lasts. Switch it off behind a pooler that
+   * shares connections by the transaction and cannot keep such plans. Default `true`.
    */
   readonly prepareStatements?: boolean
   /** Further settings of the pool, as `pg` takes them: `ssl`, `password` as a function, `application_name`. */
@@ -43,10 +43,10 @@ interface Packages {
 /** No wait and no count is without end. */
 const finite = { finite: true }
 
-/** The part of `replyTimeoutMs` after which the server gives a statement up: before the client does, in doubt. */
+/** The part of `replyTimeoutMs` after which the server cancels a statement: before the client would, without knowing the outcome. */
 const serverShare = 0.9
 
-/** More than the driver has; the rest is left for who uses the adapter for something else. */
+/** Statements that are prepared. The driver has fewer; others may use the adapter, too. */
 const maxPrepared = 50
 
 /**
@@ -87,7 +87,7 @@ export async function createPostgresKeyv(url: string, options: PostgresKeyvOptio
     throwOnErrors: true,
     ...(ttlMs === undefined ? {} : { ttl: ttlMs }),
   })
-  // Trouble reaches the caller as a rejection; as an event without a listener it would end the process.
+  // The caller gets a failure as a rejection; an error event without a listener would end the process.
   keyv.on('error', () => {})
   return keyv
 }
@@ -101,7 +101,7 @@ function createAdapter(
   const names = new Map<string, string>()
   let ended: Promise<void> | undefined
 
-  /** A statement with a name is planned once a connection. */
+  /** A statement with a name is planned once for each connection. */
   function toQuery(statement: string, values: unknown): object {
     if (preparesStatements && values !== undefined && !names.has(statement) && names.size < maxPrepared) {
       names.set(statement, `turnkeeper_${names.size}`)
@@ -129,7 +129,7 @@ function checkUrl(url: string): void {
   try {
     if (/^postgres(ql)?:$/.test(new URL(url).protocol)) return
   } catch {
-    // Told below, without the address: it may hold a password.
+    // The error below does not contain the address: it may hold a password.
   }
   throw invalidInput('createPostgresKeyv: the address must read postgres://user:password@host:port/database.')
 }

@@ -57,7 +57,7 @@ describe('createPostgresDriver', () => {
     expect(adapter.statements).toHaveLength(2)
   })
 
-  test('gives up after twenty races in a row', async () => {
+  test('rejects after twenty races in a row', async () => {
     const adapter = fakeAdapter(() => ({ written: 0, found: 'r1' }))
     const message = 'A session in Postgres was changed by others during each of 20 attempts.'
     await expect(createPostgresDriver(adapter).swap(swap)).rejects.toThrow(message)
@@ -95,7 +95,7 @@ describe('createPostgresDriver', () => {
     expect(created[0]).toBe('CREATE SCHEMA IF NOT EXISTS "talks"')
   })
 
-  test('gives up making tables after twenty attempts, or at once where it may not; the next call tries again', async () => {
+  test('stops creating tables after twenty attempts, or at once where it is not allowed to; the next call tries again', async () => {
     for (const [code, attempts] of [
       ['23505', 20],
       ['42501', 1],

@@ -1,6 +1,6 @@
 /**
- * Sessions in Postgres, through the public `query` of `@keyv/postgres`. Decides what the outcome of a statement means
- * where another writer was at the same row; what the statements do is told beside them.
+ * Sessions in Postgres, through the public `query` of `@keyv/postgres`. Decides what the result of a statement means where
+ * another writer changed the same row. postgres-statements.ts says what the statements do.
  */
 import { invalidInput } from '../../../../errors/engine-errors.js'
 import type { SessionSwap, SwapOutcome } from '../../session-driver.js'
@@ -16,7 +16,7 @@ import {
 import { encodeText } from '../text-escapes.js'
 import { postgresStatements } from './postgres-statements.js'
 
-/** What a writing statement tells. */
+/** The row that a writing statement returns. */
 interface WriteRow {
   readonly written: number
   /** The revision that was stored when the statement began. */
@@ -29,10 +29,10 @@ interface InspectRow {
   readonly encoding: string
 }
 
-/** How often a statement is run again that met another writer. Each time, somebody else got on. */
+/** How often a statement that met another writer is run. Each time, the other writer has succeeded. */
 const maxAttempts = 20
 
-/** Postgres cuts longer names off, and two tables would have one. */
+/** Postgres truncates longer names, and two tables would have the same one. */
 const maxTableBytes = 63 - '_session_expiry'.length
 
 const serializationFailures = ['40001', '40P01']
@@ -74,7 +74,7 @@ export function createPostgresDriver(adapter: SqlAdapter): SqlSessionDriver {
   const setUp = onceUntilFailure(async () => {
     for (let attempt = 1; ; attempt++) {
       try {
-        // Looked for first: who may use the tables need not have the right to make any.
+        // Looked for first, because a role that may use the tables need not be allowed to create any.
         for (const statement of await findMissing()) await run(statement)
         return
       } catch (error) {
@@ -89,8 +89,8 @@ export function createPostgresDriver(adapter: SqlAdapter): SqlSessionDriver {
   }
 
   /**
-   * Writes until the statement's two answers fit: where `isPassing` says that the row had to be written as it was found,
-   * and it was not, somebody wrote it in between.
+   * Writes until both results of the statement agree: where `isPassing` returns that the row must have been written as it was
+   * found, and it was not, another writer changed it in between.
    */
   async function write(
     statement: string,

@@ -1,14 +1,14 @@
 /**
  * The SQL of the Postgres driver. A write is one statement, hence one transaction: common table expressions swap the
  * session's row and write its chunks. They and the final SELECT see the database as it was when the statement began, so
- * `found` may be older than what the swap met; the driver knows what to make of that.
+ * `found` may be older than the row that the swap met. postgres-driver.ts takes that into account.
  */
 
 /** The statements over one pair of tables. */
 export interface PostgresStatements {
   readonly inspect: string
   readonly createSchema: string
-  /** Several statements in one text, hence in one transaction. Fails where another process creates at the same time. */
+  /** Several statements in one text, hence in one transaction. Fails where another process creates them at the same time. */
   readonly createTables: string
   readonly readHead: string
   readonly readChunks: string
@@ -25,7 +25,7 @@ const expiry = (parameter: string): string => `now() + ${parameter}::float8 * in
 const chunkList = 'SELECT json_agg(json_build_array(chunk.name, chunk.body))::text'
 
 /**
- * @param schema - As in the adapter's options: SQL, so that Postgres reads it in small letters unless it is quoted.
+ * @param schema - As in the adapter's options: an SQL identifier, hence in lower case unless it is quoted.
  * @param table - The same.
  */
 export function postgresStatements(schema: string, table: string): PostgresStatements {
@@ -64,7 +64,7 @@ export function postgresStatements(schema: string, table: string): PostgresState
       CREATE INDEX IF NOT EXISTS ${quote(`${fold(table)}_session_expiry`)}
         ON ${session} (expires_at) WHERE expires_at IS NOT NULL;`,
     readHead: `SELECT revision, head FROM ${session} WHERE key = $1 AND ${isLive}`,
-    // One look into the index for each name: without statistics Postgres would read all chunks of the session instead.
+    // One index lookup for each name: without statistics Postgres would read all chunks of the session instead.
     readChunks: `SELECT revision, head, (${chunkList} FROM unnest($2::text[]) AS wanted(name) CROSS JOIN LATERAL (
         SELECT name, body FROM ${chunk} WHERE session_id = session.id AND name = wanted.name LIMIT 1) AS chunk) AS chunks
       FROM ${session} AS session WHERE key = $1 AND ${isLive}`,

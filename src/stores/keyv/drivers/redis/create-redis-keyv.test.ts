@@ -66,7 +66,7 @@ describe('createRedisKeyv', () => {
     expect(redisSettingsOf(keyv)).toEqual({ wait: { replicas: 2, timeoutMs: 151 }, replyWithinMs: 302 })
   })
 
-  test('takes a client of the application, and gives up none of its connections', async () => {
+  test('takes a client of the application, and closes none of its connections', async () => {
     const client: RedisClientLike = {
       isOpen: false,
       connect: async () => undefined,
@@ -97,7 +97,7 @@ describe('createRedisKeyv', () => {
     )
   })
 
-  test('says how to install what is missing', async () => {
+  test('names the command that installs what is missing', async () => {
     vi.doMock('@keyv/redis', () => {
       throw new Error("Cannot find package '@keyv/redis'")
     })

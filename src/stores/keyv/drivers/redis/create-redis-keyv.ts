@@ -1,6 +1,6 @@
 /**
- * A Keyv over Redis whose client is set up for sessions: trouble shows at once and as an error, and the connection
- * comes back by itself. `keyv` and `@keyv/redis` are optional packages and loaded here, when they are needed.
+ * A Keyv over Redis whose client is set up for sessions: a failure is reported at once and as an error, and the client
+ * reconnects by itself. `keyv` and `@keyv/redis` are optional packages and loaded here, when they are needed.
  */
 import type { Keyv } from 'keyv'
 import { invalidInput } from '../../../../errors/engine-errors.js'
@@ -8,7 +8,7 @@ import { checkNumber } from '../../../../util/options.js'
 import type { RedisClientLike } from './redis-client.js'
 import { attachRedisSettings, type RedisWaitOptions } from './redis-settings.js'
 
-/** What {@link createRedisKeyv} takes beside the address. */
+/** What {@link createRedisKeyv} takes in addition to the address. */
 export interface RedisKeyvOptions {
   /** Put before each key, with `::` between. Default `turnkeeper`. */
   readonly namespace?: string
@@ -16,22 +16,22 @@ export interface RedisKeyvOptions {
   readonly ttlMs?: number
   /**
    * Wait, after each save, until so many replicas have it. A save that took effect on fewer counts, and is reported
-   * (the engine's event `session:under-replicated`); one whose connection is lost meanwhile is done once more, or
+   * (the engine's event `session:under-replicated`); one whose connection is lost meanwhile is sent once more, or
    * rejects. Deletes do not wait. Default: no wait.
    */
   readonly wait?: RedisWaitOptions
   /** Milliseconds to wait for a connection. Default 2 000. */
   readonly connectTimeoutMs?: number
   /**
-   * Milliseconds without any reply after which a connection is given up and opened anew; keep it below the engine's
+   * Milliseconds without any reply after which a connection is closed and opened anew; keep it below the engine's
    * `storeTimeoutMs`. Default 3 000.
    */
   readonly replyTimeoutMs?: number
   /**
    * A client of the package `redis` or `@redis/client` (one server, Sentinel or Cluster), in place of one for the
-   * address. Its own settings hold: switch its offline queue off (`disableOfflineQueue: true`), and give it
+   * address. Its own settings apply: switch its offline queue off (`disableOfflineQueue: true`), and set its
    * `pingInterval` and `socketTimeout`. For a Cluster use version 6, which recovers from the loss of a master. With
-   * `wait`, leave a Sentinel client its `masterPoolSize` of 1: a connection knows only of what was written on it.
+   * `wait`, keep the default `masterPoolSize` of 1 of a Sentinel client: WAIT counts only what was written on its own connection.
    */
   readonly client?: RedisClientLike
 }
@@ -94,7 +94,7 @@ export async function createRedisKeyv(url = 'redis://127.0.0.1:6379', options: R
   return keyv
 }
 
-/** Fast at first, at most about two seconds, and never two processes in step. */
+/** Fast at first, at most about two seconds, and random, so that not all processes reconnect at once. */
 function reconnectStrategy(attempts: number): number {
   return Math.min(50 * 2 ** attempts, 2_000) * (0.5 + Math.random() / 2)
 }

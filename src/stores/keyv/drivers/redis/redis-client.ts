@@ -1,10 +1,10 @@
 /**
- * What is used of `@keyv/redis` and of the clients it takes: one server, Sentinel or Cluster. A command goes to the
- * master that owns the key, and its reply comes as text, whatever the client's own settings say.
+ * The parts of `@keyv/redis` that are used, and of the clients that it takes: for one server, Sentinel or a Cluster. A
+ * command goes to the master that owns the key.
  */
 import { slotOf } from './redis-slot.js'
 
-/** What is used of a client of the package `redis` or `@redis/client`. */
+/** The part that is used of a client of the package `redis` or `@redis/client`. */
 export interface RedisClientLike {
   readonly isOpen: boolean
   /** Absent in a Cluster client of version 5. */
@@ -15,18 +15,18 @@ export interface RedisClientLike {
   destroy(): unknown
   /** Listens to an event of the client. */
   on(event: string, listener: (value?: unknown) => void): unknown
-  /** Takes a listener back. */
+  /** Removes a listener. */
   off(event: string, listener: (value?: unknown) => void): unknown
   sendCommand: unknown
 }
 
-/** What more is used of a Cluster client. */
+/** The further part that is used of a Cluster client. */
 interface RedisClusterLike extends RedisClientLike {
   readonly slots: readonly ({ readonly master: unknown } | undefined)[]
   nodeClient(node: unknown): RedisClientLike | Promise<RedisClientLike>
 }
 
-/** What is used of the adapter of `@keyv/redis`. */
+/** The part that is used of the adapter of `@keyv/redis`. */
 export interface RedisAdapter {
   readonly client: RedisClientLike
   readonly namespace?: string
@@ -34,7 +34,7 @@ export interface RedisAdapter {
   disconnect(force?: boolean): Promise<void>
 }
 
-/** Whether `adapter` is one of `@keyv/redis`, by what is used of it. */
+/** Whether `adapter` has the part of `@keyv/redis` that is used. */
 export function isRedisAdapter(adapter: unknown): adapter is RedisAdapter {
   const { client, createKeyPrefix } = (adapter ?? {}) as Partial<RedisAdapter>
   return (
@@ -45,18 +45,20 @@ export function isRedisAdapter(adapter: unknown): adapter is RedisAdapter {
   )
 }
 
-/** Whether the client has one connection to one server, whose events tell how it is. */
+/** Whether the client has one connection to one server, whose state its events report. */
 export function isSingleServer(client: RedisClientLike): boolean {
   return !isCluster(client) && !isSentinel(client)
 }
 
+/** Options of a command: its reply as text, whatever the client's own settings are. */
+const asText = Object.freeze({ typeMapping: Object.freeze({}) })
+
 /** Sends a command to the master that owns `key`. */
 export function sendTo(client: RedisClientLike, key: string, words: readonly string[]): Promise<unknown> {
   const send = client.sendCommand as (...values: unknown[]) => Promise<unknown>
-  const options = { typeMapping: {} }
-  if (isCluster(client)) return send.call(client, key, false, words, options)
-  if (isSentinel(client)) return send.call(client, false, words, options)
-  return send.call(client, words, options)
+  if (isCluster(client)) return send.call(client, key, false, words, asText)
+  if (isSentinel(client)) return send.call(client, false, words, asText)
+  return send.call(client, words, asText)
 }
 
 /** The client whose connection takes the writes for `key`: that of the node, in a Cluster. */

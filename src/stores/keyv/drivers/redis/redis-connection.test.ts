@@ -1,9 +1,9 @@
-import { expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { RedisAdapter, RedisClientLike } from './redis-client.js'
-import { isSameLine, RedisConnection } from './redis-connection.js'
+import { isSameConnection, RedisConnection } from './redis-connection.js'
 import { slotOf } from './redis-slot.js'
 
-/** A client that is connected, and tells what the test wants told. */
+/** A client that is connected, and emits the events that a test wants. */
 class FakeClient implements RedisClientLike {
   readonly isOpen: boolean = true
   readonly isReady: boolean = true
@@ -14,7 +14,11 @@ class FakeClient implements RedisClientLike {
     return Promise.resolve()
   }
 
-  destroy(): void {}
+  destroyed = 0
+
+  destroy(): void {
+    this.destroyed++
+  }
 
   on(event: string, listener: () => void): void {
     this.#listeners.push([event, listener])
@@ -22,7 +26,7 @@ class FakeClient implements RedisClientLike {
 
   off(): void {}
 
-  tell(event: string): void {
+  emit(event: string): void {
     for (const [name, listener] of this.#listeners) if (name === event) listener()
   }
 
@@ -40,39 +44,95 @@ class FakeCluster extends FakeClient {
   }
 }
 
-function connectionOver(client: FakeClient): RedisConnection {
+function connectionOver(client: FakeClient, replyWithinMs?: number): RedisConnection {
   const adapter: RedisAdapter = { client, createKeyPrefix: (key) => key, disconnect: () => Promise.resolve() }
-  return new RedisConnection(adapter, undefined)
+  return new RedisConnection(adapter, replyWithinMs)
 }
 
 test.each([
   ['a reconnected client', 'ready'],
   ['Sentinel naming another server', 'topology-change'],
-])('a line is the same until another connection takes its place: %s', async (_, event) => {
+])('a connection is the same until another one takes its place: %s', async (_, event) => {
   const client = new FakeClient()
   const connection = connectionOver(client)
-  const line = await connection.lineFor('key')
-  expect(isSameLine(await connection.lineFor('other'), line)).toBe(true)
-  client.tell(event)
-  const next = await connection.lineFor('key')
-  expect(isSameLine(next, line)).toBe(false)
-  expect(isSameLine(await connection.lineFor('key'), next)).toBe(true)
+  const found = await connection.connectionFor('key')
+  expect(isSameConnection(await connection.connectionFor('other'), found)).toBe(true)
+  client.emit(event)
+  const next = await connection.connectionFor('key')
+  expect(isSameConnection(next, found)).toBe(false)
+  expect(isSameConnection(await connection.connectionFor('key'), next)).toBe(true)
 })
 
-test('in a Cluster a line leads to the node that owns the slot', async () => {
+test('in a Cluster the connection is that of the node that owns the slot', async () => {
   const cluster = new FakeCluster()
   const [first, second] = [new FakeClient(), new FakeClient()]
   const connection = connectionOver(cluster)
-  await expect(connection.lineFor('key')).rejects.toThrow('is known to own the slot of the session.')
+  await expect(connection.connectionFor('key')).rejects.toThrow('is known to own the slot of the session.')
   cluster.slots[slotOf('key')] = { master: first }
-  const line = await connection.lineFor('key')
-  await connection.sendOn(line, ['WAIT', '1', '50'])
+  const found = await connection.connectionFor('key')
+  await connection.sendOn(found, ['WAIT', '1', '50'])
   expect(first.sent).toEqual([[['WAIT', '1', '50'], { typeMapping: {} }]])
   expect(cluster.sent).toEqual([])
 
-  first.tell('ready')
-  const again = await connection.lineFor('key')
-  expect(isSameLine(again, line)).toBe(false)
+  first.emit('ready')
+  const again = await connection.connectionFor('key')
+  expect(isSameConnection(again, found)).toBe(false)
   cluster.slots[slotOf('key')] = { master: second }
-  expect(isSameLine(await connection.lineFor('key'), again)).toBe(false)
+  expect(isSameConnection(await connection.connectionFor('key'), again)).toBe(false)
+})
+
+describe('a server that does not answer', () => {
+  beforeEach(() => void vi.useFakeTimers())
+  afterEach(() => void vi.useRealTimers())
+
+  class SlowClient extends FakeClient {
+    readonly #replies: (() => void)[] = []
+
+    override sendCommand(...words: unknown[]): Promise<unknown> {
+      this.sent.push(words)
+      return new Promise((resolve) => this.#replies.push(() => resolve('OK')))
+    }
+
+    reply(): void {
+      this.#replies.shift()?.()
+    }
+  }
+
+  test('loses its connection when there was no reply for too long, and not before', async () => {
+    const client = new SlowClient()
+    const connection = connectionOver(client, 300)
+    const calls = [connection.send('key', ['GET']), connection.send('key', ['GET'])]
+    await vi.advanceTimersByTimeAsync(299)
+    client.reply()
+    await Promise.race(calls)
+    await vi.advanceTimersByTimeAsync(299)
+    expect(client.destroyed).toBe(0)
+    await vi.advanceTimersByTimeAsync(1)
+    expect(client.destroyed).toBe(1)
+  })
+
+  test('is not replaced while nobody waits for it, and leaves no timer behind', async () => {
+    const client = new SlowClient()
+    const connection = connectionOver(client, 300)
+    const first = connection.send('key', ['GET'])
+    await vi.advanceTimersByTimeAsync(10)
+    client.reply()
+    await first
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect([client.destroyed, vi.getTimerCount()]).toEqual([0, 0])
+    // The time counts from the command that nobody answers, not from the last reply.
+    const second = connection.send('key', ['GET'])
+    client.reply()
+    await second
+    await vi.advanceTimersByTimeAsync(200)
+    const third = connection.send('key', ['GET'])
+    await vi.advanceTimersByTimeAsync(299)
+    expect(client.destroyed).toBe(0)
+    await vi.advanceTimersByTimeAsync(1)
+    expect(client.destroyed).toBe(1)
+    client.reply()
+    await third
+    await connection.close()
+    expect(vi.getTimerCount()).toBe(0)
+  })
 })

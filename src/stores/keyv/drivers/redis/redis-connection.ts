@@ -1,23 +1,23 @@
 /**
- * The way to a Redis server: connects when it is first needed, waits a moment for a connection that was just lost,
- * gives up one that no longer answers, and never opens one after it was closed. What is sent is the driver's business.
+ * The connection to a Redis server: it connects when it is first needed, waits a moment for a connection that was just
+ * lost, replaces one that no longer answers, and never opens one after it was closed. redis-driver.ts decides what is sent.
  */
 import { isSingleServer, masterFor, type RedisAdapter, type RedisClientLike, sendTo } from './redis-client.js'
 
-/** How long a command waits for a connection that was lost, counted from the loss: a blip is no outage. */
+/** How long a command waits for a connection that was lost, counted from the loss: a short interruption is no outage. */
 const graceMs = 1_000
 
-/** How long `close` waits for what is under way. */
+/** How long `close` waits for the commands under way. */
 const closeWithinMs = 1_000
 
 /** One connection to one master. Another `number` is another connection. */
-export interface RedisLine {
+export interface MasterConnection {
   readonly client: RedisClientLike
   readonly number: number
 }
 
 /** Whether both are the same connection. */
-export function isSameLine(left: RedisLine, right: RedisLine): boolean {
+export function isSameConnection(left: MasterConnection, right: MasterConnection): boolean {
   return left.client === right.client && left.number === right.number
 }
 
@@ -25,44 +25,41 @@ export function isSameLine(left: RedisLine, right: RedisLine): boolean {
 export class RedisConnection {
   readonly #adapter: RedisAdapter
   readonly #replyWithinMs: number | undefined
-  readonly #underWay = new Set<Promise<unknown>>()
+  readonly #numbers = new WeakMap<RedisClientLike, { current: number }>()
+  /** Commands without a reply. */
+  #pending = 0
+  /** Since when there has been no reply, while there are pending commands. */
+  #silentSince = 0
+  #silenceTimer: ReturnType<typeof setTimeout> | undefined
+  #onIdle: (() => void) | undefined
   #connecting: Promise<void> | undefined
   #returning: Promise<void> | undefined
   #watched: RedisClientLike | undefined
   #lostAt = Number.NEGATIVE_INFINITY
-  #lastReplyAt = 0
-  readonly #numbers = new WeakMap<RedisClientLike, { current: number }>()
   #isClosed = false
 
-  /** @param replyWithinMs - Milliseconds without any reply after which the connection is given up. */
+  /** @param replyWithinMs - Milliseconds without any reply after which the connection is replaced; `undefined`: never. */
   constructor(adapter: RedisAdapter, replyWithinMs: number | undefined) {
     this.#adapter = adapter
     this.#replyWithinMs = replyWithinMs
   }
 
   /** The connection on which a command for `key` would be sent now. Connects where that is needed. */
-  async lineFor(key: string): Promise<RedisLine> {
+  async connectionFor(key: string): Promise<MasterConnection> {
     const client = await masterFor(await this.#ready(), key)
     return { client, number: this.#numberOf(client) }
   }
 
-  /** Sends a command to the master that owns `key`. Rejects where the server is not there. */
+  /** Sends a command to the master that owns `key`. Rejects where the server cannot be reached. */
   send(key: string, words: readonly string[]): Promise<unknown> {
-    return this.#track(this.#ready().then((client) => this.#send(client, key, words)))
+    const { client } = this.#adapter
+    if (client.isReady === true && client === this.#watched && !this.#isClosed) return this.#send(client, key, words)
+    return this.#ready().then((ready) => this.#send(ready, key, words))
   }
 
   /** Sends a command on a connection. */
-  sendOn(line: RedisLine, words: readonly string[]): Promise<unknown> {
-    return this.#track(this.#send(line.client, '', words))
-  }
-
-  async #track(work: Promise<unknown>): Promise<unknown> {
-    this.#underWay.add(work)
-    try {
-      return await work
-    } finally {
-      this.#underWay.delete(work)
-    }
+  sendOn(connection: MasterConnection, words: readonly string[]): Promise<unknown> {
+    return this.#send(connection.client, '', words)
   }
 
   /** Ends the connection. */
@@ -70,27 +67,51 @@ export class RedisConnection {
     if (this.#isClosed) return
     this.#isClosed = true
     const { client } = this.#adapter
-    if (!client.isOpen) return
-    // A client that is ended in the middle of connecting would connect all the same.
-    const settled = client.isReady === false ? nextState(client) : Promise.resolve()
-    await atMost(closeWithinMs, Promise.all([settled, Promise.allSettled([...this.#underWay])]))
-    // Not the polite way: that one waits for replies, of which a paused server has none.
-    await this.#adapter.disconnect(true)
+    if (client.isOpen) {
+      // A client that is ended while it connects would connect all the same.
+      const settled = client.isReady === false ? nextState(client) : Promise.resolve()
+      await atMost(closeWithinMs, Promise.all([settled, this.#idle()]))
+      // The client's graceful end waits for replies, of which a paused server sends none.
+      await this.#adapter.disconnect(true)
+    }
+    clearTimeout(this.#silenceTimer)
   }
 
   async #send(client: RedisClientLike, key: string, words: readonly string[]): Promise<unknown> {
-    const sentAt = performance.now()
-    const giveUp = (): void => {
-      if (this.#lastReplyAt < sentAt && client.isReady === true) this.#reopen(client)
-    }
-    const timer = this.#replyWithinMs === undefined ? undefined : setTimeout(giveUp, this.#replyWithinMs)
+    if (this.#pending === 0) this.#silentSince = performance.now()
+    this.#pending++
+    this.#watchSilence()
     try {
-      const reply = await sendTo(client, key, words)
-      this.#lastReplyAt = performance.now()
-      return reply
+      return await sendTo(client, key, words)
     } finally {
-      clearTimeout(timer)
+      this.#silentSince = performance.now()
+      this.#pending--
+      if (this.#pending === 0) this.#onIdle?.()
     }
+  }
+
+  #idle(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#pending === 0) resolve()
+      else this.#onIdle = resolve
+    })
+  }
+
+  /**
+   * Replaces the connection when it is silent for too long. One timer serves all commands, because one for each of them
+   * would cost more than the rest of sending it.
+   */
+  #watchSilence(afterMs: number | undefined = this.#replyWithinMs): void {
+    if (this.#replyWithinMs === undefined || this.#silenceTimer !== undefined || this.#isClosed) return
+    const limitMs = this.#replyWithinMs
+    this.#silenceTimer = setTimeout(() => {
+      this.#silenceTimer = undefined
+      if (this.#pending === 0) return
+      const { client } = this.#adapter
+      const leftMs = this.#silentSince + limitMs - performance.now()
+      if (leftMs <= 0 && client.isReady === true) this.#reopen(client)
+      this.#watchSilence(leftMs > 0 ? leftMs : limitMs)
+    }, afterMs)
   }
 
   async #ready(): Promise<RedisClientLike> {
@@ -112,17 +133,17 @@ export class RedisConnection {
     const known = this.#numbers.get(client)
     if (known !== undefined) return known.current
     const number = { current: 0 }
-    const isAnother = (): void => {
+    const onChange = (): void => {
       number.current++
     }
-    client.on('ready', isAnother)
-    // Of Sentinel: another server may be the master now.
-    client.on('topology-change', isAnother)
+    client.on('ready', onChange)
+    // Sentinel's event: another server may be the master now.
+    client.on('topology-change', onChange)
     this.#numbers.set(client, number)
     return number.current
   }
 
-  /** One listener for all who wait. */
+  /** One listener for everybody who waits. */
   #whenReady(client: RedisClientLike): Promise<void> {
     this.#returning ??= once(client, 'ready').finally(() => {
       this.#returning = undefined
@@ -136,7 +157,7 @@ export class RedisConnection {
     })
   }
 
-  /** Ends a connection that is silent, with all that waits for a reply on it, and opens another. */
+  /** Ends a connection that does not answer, with all commands that wait for a reply on it, and opens another. */
   #reopen(client: RedisClientLike): void {
     client.destroy()
     if (this.#isClosed) return
@@ -152,7 +173,7 @@ export class RedisConnection {
     }
     client.on('ready', onReady)
     client.on('node-ready', onReady)
-    // Also so that there is a listener: an error event without one would end the process.
+    // This listener is also needed because an error event without one would end the process.
     client.on('error', () => {
       if (wasReady) this.#lostAt = performance.now()
       wasReady = false
@@ -160,7 +181,7 @@ export class RedisConnection {
   }
 }
 
-/** Resolves when the client is connected, and rejects with the first error; a single server's client goes on trying. */
+/** Resolves when the client is connected, and rejects with the first error; a single server's client keeps trying. */
 async function connect(client: RedisClientLike): Promise<void> {
   if (!isSingleServer(client)) return void (await client.connect())
   let onError: ((error?: unknown) => void) | undefined

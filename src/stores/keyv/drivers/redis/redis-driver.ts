@@ -1,12 +1,12 @@
 /**
- * Sessions in Redis: one hash each, hence one key, also in a Cluster. A turn is two commands on the wire, one to read
- * and one script to swap. How the server is reached is left to the connection.
+ * Sessions in Redis: each is one hash, hence one key, also in a Cluster. A turn sends two commands: one that reads, and one
+ * script that swaps. redis-connection.ts decides how the server is reached.
  */
 import type { Keyv } from 'keyv'
 import type { SessionDriver, SessionSwap, StoredHead, StoredSession, SwapOutcome } from '../../session-driver.js'
 import { decodeText, encodeText } from '../text-escapes.js'
 import type { RedisAdapter } from './redis-client.js'
-import { RedisConnection, type RedisLine } from './redis-connection.js'
+import { type MasterConnection, RedisConnection } from './redis-connection.js'
 import { RedisReplication } from './redis-replication.js'
 import { type RedisScript, removeScript, swapScript } from './redis-scripts.js'
 import { redisSettingsOf } from './redis-settings.js'
@@ -17,29 +17,28 @@ export function createRedisDriver(keyv: Keyv): SessionDriver {
   const connection = new RedisConnection(keyv.store as RedisAdapter, replyWithinMs)
   const replication = wait === undefined ? undefined : new RedisReplication(connection, wait, swapOnce)
 
-  /** Half a surrogate pair would not survive the way to the server: such words go as JSON. */
-  function send(key: string, ...words: readonly string[]): Promise<unknown> {
-    return connection.send(encodeText(key), words.map(encodeText))
+  /** Encoded, because half a surrogate pair would not reach the server as it is. */
+  function send(key: string, words: readonly string[], target?: MasterConnection): Promise<unknown> {
+    const encoded = words.map(encodeText)
+    return target === undefined ? connection.send(encodeText(key), encoded) : connection.sendOn(target, encoded)
   }
 
-  /** @param line - Where to send it. Default: wherever the client's own routing leads. */
+  /** @param target - Where to send it. Default: wherever the client's own routing leads. */
   async function run(
     script: RedisScript,
     key: string,
     values: readonly string[],
-    line?: RedisLine,
+    target?: MasterConnection,
   ): Promise<SwapOutcome> {
-    const digest = await script.digest()
-    const call = (...words: readonly string[]): Promise<unknown> => {
-      const whole = [...words, '1', key, ...values]
-      return line === undefined ? send(key, ...whole) : connection.sendOn(line, whole.map(encodeText))
+    let reply: unknown
+    try {
+      reply = await send(key, ['EVALSHA', await script.digest(), '1', key, ...values], target)
+    } catch (error) {
+      // A server that was restarted, or took over, does not know the script yet.
+      if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error
+      reply = await send(key, ['EVAL', script.source, '1', key, ...values], target)
     }
-    const reply = await call('EVALSHA', digest).catch((error: unknown) => {
-      // A server that was restarted, or took over, does not know the script: it is told.
-      if (error instanceof Error && error.message.startsWith('NOSCRIPT')) return call('EVAL', script.source)
-      throw error
-    })
-    if (reply !== 0 && reply !== 1) throw new Error('Redis answered a script with something else than 0 or 1.')
+    if (reply !== 0 && reply !== 1) throw new Error('Redis answered a script with something other than 0 or 1.')
     return reply === 1 ? 'done' : 'conflict'
   }
 
@@ -47,34 +46,36 @@ export function createRedisDriver(keyv: Keyv): SessionDriver {
     return replication === undefined ? swapOnce(change) : replication.swap(change)
   }
 
-  function swapOnce(change: SessionSwap, line?: RedisLine): Promise<SwapOutcome> {
-    return run(swapScript, change.key, swapValues(change), line)
+  function swapOnce(change: SessionSwap, target?: MasterConnection): Promise<SwapOutcome> {
+    return run(swapScript, change.key, swapValues(change), target)
   }
 
   async function remove(key: string, expectedRevision?: string): Promise<SwapOutcome> {
     if (expectedRevision !== undefined) return run(removeScript, key, [expectedRevision])
-    await send(key, 'UNLINK', key)
+    await send(key, ['UNLINK', key])
     return 'done'
   }
 
-  async function read(key: string, chunks: readonly string[]): Promise<StoredHead | undefined> {
-    const reply = await send(key, 'HMGET', key, 'revision', 'head', ...chunks)
-    const [revision, head, ...texts] = (reply as (string | null)[]).map((text) =>
-      text === null ? undefined : decodeText(text),
-    )
+  async function read(key: string, chunks: readonly string[], knownRevision?: string): Promise<StoredHead | undefined> {
+    // Most sessions are as this process knows them, and the head is the longest text of the reply.
+    const names = knownRevision === undefined ? ['head', ...chunks] : chunks
+    const reply = (await send(key, ['HMGET', key, 'revision', ...names])) as (string | null)[]
+    const [revision, ...texts] = reply.map((text) => (text === null ? undefined : decodeText(text)))
+    if (knownRevision !== undefined && revision !== knownRevision) return read(key, chunks)
+    const head = knownRevision === undefined ? texts.shift() : ''
     if (revision === undefined && head === undefined) return undefined
-    await replication?.makeSure(key, revision)
+    if (replication !== undefined) await replication.makeSure(key, revision)
     return { revision: revision ?? '', head: head ?? '', chunks: texts }
   }
 
   async function readAll(key: string): Promise<StoredSession | undefined> {
-    const fields = fieldsOf(await send(key, 'HGETALL', key))
-    if (fields.size === 0) return undefined
-    const [revision = '', head = ''] = [fields.get('revision'), fields.get('head')]
-    await replication?.makeSure(key, revision)
-    fields.delete('revision')
-    fields.delete('head')
-    return { revision, head, chunks: fields }
+    const chunks = fieldsOf(await send(key, ['HGETALL', key]))
+    if (chunks.size === 0) return undefined
+    const [revision = '', head = ''] = [chunks.get('revision'), chunks.get('head')]
+    if (replication !== undefined) await replication.makeSure(key, revision)
+    chunks.delete('revision')
+    chunks.delete('head')
+    return { revision, head, chunks }
   }
 
   return {
@@ -87,10 +88,15 @@ export function createRedisDriver(keyv: Keyv): SessionDriver {
   }
 }
 
+/** The script's arguments, in its order. */
 function swapValues({ expectedRevision, revision, head, chunks, replacesChunks, ttlMs }: SessionSwap): string[] {
-  const ttl = ttlMs === undefined ? '' : String(Math.max(1, Math.ceil(ttlMs)))
   const kind = expectedRevision === undefined ? 'create' : 'save'
-  return [kind, expectedRevision ?? '', revision, head, ttl, replacesChunks ? '1' : '0', ...chunks.flat()]
+  const ttl = ttlMs === undefined ? '' : String(Math.max(1, Math.ceil(ttlMs)))
+  // Where nothing is stored yet, there is nothing to remove.
+  const removesOthers = replacesChunks && kind === 'save' ? '1' : '0'
+  const values = [kind, expectedRevision ?? '', ttl, removesOthers, 'revision', revision, 'head', head]
+  for (const [name, text] of chunks) values.push(name, text)
+  return values
 }
 
 /** The fields of a hash: a flat list in version 2 of the protocol, a map or an object in version 3. */

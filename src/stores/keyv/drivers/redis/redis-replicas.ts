@@ -1,9 +1,9 @@
 /**
- * Counting the replicas that have what was written. A server answers nothing else on a connection that waits, so one
- * WAIT serves all who wrote before it was sent: however many sessions there are, nobody waits for more than two.
+ * Counts the replicas that have what was written. A server answers nothing else on a connection while WAIT runs on it, so
+ * one WAIT serves every write that was sent before it: however many sessions there are, no write waits for more than two.
  */
 import type { RedisClientLike } from './redis-client.js'
-import type { RedisConnection, RedisLine } from './redis-connection.js'
+import type { MasterConnection, RedisConnection } from './redis-connection.js'
 import type { RedisWaitOptions } from './redis-settings.js'
 
 interface Waits {
@@ -24,21 +24,21 @@ export class RedisReplicas {
     this.#words = ['WAIT', String(replicas), String(timeoutMs)]
   }
 
-  /** How many replicas have what was written on `line` before this call. Means nothing where the line was lost since. */
-  count(line: RedisLine): Promise<number> {
-    const waits = this.#waits.get(line.client) ?? { running: undefined, next: undefined }
-    this.#waits.set(line.client, waits)
-    if (waits.running === undefined) return this.#start(waits, line)
+  /** How many replicas have what was written on `target` before this call. Means nothing where that connection was lost since. */
+  count(target: MasterConnection): Promise<number> {
+    const waits = this.#waits.get(target.client) ?? { running: undefined, next: undefined }
+    this.#waits.set(target.client, waits)
+    if (waits.running === undefined) return this.#start(waits, target)
     const start = (): Promise<number> => {
       waits.next = undefined
-      return this.#start(waits, line)
+      return this.#start(waits, target)
     }
     waits.next ??= waits.running.then(start, start)
     return waits.next
   }
 
-  #start(waits: Waits, line: RedisLine): Promise<number> {
-    const running = this.#connection.sendOn(line, this.#words).then((reply) => Number(reply) || 0)
+  #start(waits: Waits, target: MasterConnection): Promise<number> {
+    const running = this.#connection.sendOn(target, this.#words).then((reply) => Number(reply) || 0)
     const end = (): void => {
       waits.running = undefined
     }

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { gate } from '../../../../../testing/contract/engine-harness.js'
 import type { SessionSwap, SwapOutcome } from '../../session-driver.js'
 import type { RedisClientLike } from './redis-client.js'
-import type { RedisLine } from './redis-connection.js'
+import type { MasterConnection } from './redis-connection.js'
 import { RedisReplicas } from './redis-replicas.js'
 import { RedisReplication } from './redis-replication.js'
 
@@ -11,7 +11,7 @@ const client = {} as RedisClientLike
 let sent: string[]
 let number: number
 /** What happens at each swap or WAIT; the last one goes on. */
-let outcomes: ((line?: RedisLine) => SwapOutcome | Promise<SwapOutcome>)[]
+let outcomes: ((target?: MasterConnection) => SwapOutcome | Promise<SwapOutcome>)[]
 let waits: (() => number | Promise<number>)[]
 let reports: string[]
 
@@ -24,8 +24,8 @@ beforeEach(() => {
 })
 
 const connection = {
-  lineFor: async (): Promise<RedisLine> => ({ client, number }),
-  sendOn: async (_: RedisLine, words: readonly string[]): Promise<unknown> => {
+  connectionFor: async (): Promise<MasterConnection> => ({ client, number }),
+  sendOn: async (_: MasterConnection, words: readonly string[]): Promise<unknown> => {
     sent.push(words.join(' '))
     return next(waits)()
   },
@@ -36,9 +36,9 @@ function next<T>(list: T[]): T {
 }
 
 function replication(): RedisReplication {
-  return new RedisReplication(connection, { replicas: 1, timeoutMs: 50 }, async (change, line) => {
-    sent.push(`swap ${change.expectedRevision} to ${change.revision}${line === undefined ? ', routed' : ''}`)
-    return next(outcomes)(line)
+  return new RedisReplication(connection, { replicas: 1, timeoutMs: 50 }, async (change, target) => {
+    sent.push(`swap ${change.expectedRevision} to ${change.revision}${target === undefined ? ', routed' : ''}`)
+    return next(outcomes)(target)
   })
 }
 
@@ -74,7 +74,7 @@ describe('a swap that waits', () => {
     expect(reports).toEqual([])
   })
 
-  test('for too few replicas: it counts, and is told', async () => {
+  test('for too few replicas: it counts, and is reported', async () => {
     waits = [() => 0]
     expect(await replication().swap(change)).toBe('done')
     expect(reports).toEqual(['0 of 1'])
@@ -103,9 +103,9 @@ describe('a swap that waits', () => {
     expect(reports).toEqual([])
   })
 
-  test('is no conflict where it was done before, and another one came', async () => {
+  test('does not conflict where it was done before, and another one came', async () => {
     outcomes = [reconnecting('done' as const), () => 'conflict']
-    await expect(replication().swap(change)).rejects.toThrow('when it was done once more.')
+    await expect(replication().swap(change)).rejects.toThrow('when it was sent once more.')
   })
 
   test('follows a slot that moved, and waits where it is now', async () => {
@@ -116,7 +116,7 @@ describe('a swap that waits', () => {
   })
 
   test('into a slot on its way: it counts, and nobody knows of how many replicas', async () => {
-    outcomes = [(line) => (line === undefined ? 'done' : failing('ASK 1 127.0.0.1:1')())]
+    outcomes = [(target) => (target === undefined ? 'done' : failing('ASK 1 127.0.0.1:1')())]
     expect(await replication().swap(change)).toBe('done')
     expect(sent.filter((text) => text.startsWith('WAIT'))).toEqual([])
     expect(reports).toEqual(['0 of 1'])
@@ -129,7 +129,7 @@ describe('a swap that waits', () => {
 })
 
 describe('a swap in doubt', () => {
-  test('is made sure of by who reads its work, once', async () => {
+  test('is sent again once, when its session is read', async () => {
     const made = replication()
     waits = [failing('Cut off.'), () => 0]
     await expect(made.swap(change)).rejects.toThrow('Cut off.')
@@ -154,18 +154,18 @@ describe('a swap in doubt', () => {
 })
 
 describe('counting', () => {
-  const line = { client, number: 1 }
+  const target = { client, number: 1 }
 
-  test('one WAIT serves all who came while another was under way', async () => {
+  test('one WAIT serves all that came while another was under way', async () => {
     const replicas = new RedisReplicas(connection, { replicas: 1, timeoutMs: 50 })
     const [first, second] = [gate(), gate()]
     waits = [() => first.opened.then(() => 1), () => second.opened.then(() => 2), () => 3]
-    const counts = [replicas.count(line), replicas.count(line), replicas.count(line)]
+    const counts = [replicas.count(target), replicas.count(target), replicas.count(target)]
     expect(sent).toHaveLength(1)
     first.open()
     expect(await counts[0]).toBe(1)
     // Whoever comes now was not there when the second was sent.
-    const late = replicas.count(line)
+    const late = replicas.count(target)
     second.open()
     expect(await Promise.all([counts[1], counts[2]])).toEqual([2, 2])
     expect(await late).toBe(3)
@@ -175,7 +175,7 @@ describe('counting', () => {
   test('goes on after one that failed', async () => {
     const replicas = new RedisReplicas(connection, { replicas: 1, timeoutMs: 50 })
     waits = [failing('Cut off.'), () => 1]
-    const counts = [replicas.count(line), replicas.count(line)]
+    const counts = [replicas.count(target), replicas.count(target)]
     await expect(counts[0]).rejects.toThrow('Cut off.')
     expect(await counts[1]).toBe(1)
   })

@@ -1,13 +1,13 @@
 /**
- * Swaps that count only when the replicas had the time to take them. What WAIT says holds for what was written on the
- * same connection. So a swap is sent on one connection to the master; where that was lost before the replicas were
- * counted, the swap is done once more: its script does nothing twice. Where that fails, too, the swap is in doubt, and
- * whoever reads its work makes sure first.
+ * Swaps that wait for replicas. What WAIT counts holds for what was written on the same connection, so a swap is sent on
+ * one connection to the master. Where that was lost before the replicas were counted, the swap is sent once more, which
+ * changes nothing where it was done already. Where that fails, too, the swap is in doubt, and the next read of the session
+ * sends it again before it returns what the swap wrote.
  */
 import { LRUCache } from 'lru-cache'
 import type { SessionSwap, SwapOutcome } from '../../session-driver.js'
 import { encodeText } from '../text-escapes.js'
-import { isSameLine, type RedisConnection, type RedisLine } from './redis-connection.js'
+import { isSameConnection, type MasterConnection, type RedisConnection } from './redis-connection.js'
 import { RedisReplicas } from './redis-replicas.js'
 import type { RedisWaitOptions } from './redis-settings.js'
 
@@ -16,20 +16,20 @@ const maxDoubtful = 10_000
 
 const maxAttempts = 2
 
-/** Swaps without waiting: on a connection, or wherever the client's own routing leads. */
-type SwapOnce = (change: SessionSwap, line?: RedisLine) => Promise<SwapOutcome>
+/** Swaps without waiting for replicas: on a connection, or wherever the client's own routing leads. */
+type SwapOnce = (change: SessionSwap, target?: MasterConnection) => Promise<SwapOutcome>
 
 /** The replication of one Keyv's sessions. */
 export class RedisReplication {
-  readonly #connection: Pick<RedisConnection, 'lineFor'>
+  readonly #connection: Pick<RedisConnection, 'connectionFor'>
   readonly #replicas: RedisReplicas
   readonly #wanted: number
   readonly #swapOnce: SwapOnce
-  /** By key: the swap as it is done once more. */
+  /** By key: the swap as it is sent once more. */
   readonly #doubtful = new LRUCache<string, SessionSwap>({ max: maxDoubtful })
 
   constructor(
-    connection: Pick<RedisConnection, 'lineFor' | 'sendOn'>,
+    connection: Pick<RedisConnection, 'connectionFor' | 'sendOn'>,
     wait: Required<RedisWaitOptions>,
     swapOnce: SwapOnce,
   ) {
@@ -52,7 +52,7 @@ export class RedisReplication {
     }
   }
 
-  /** Waits for the replicas where the revision that was read is the work of a swap in doubt. */
+  /** Waits for the replicas where a swap in doubt wrote the revision that was read. */
   async makeSure(key: string, revision: string | undefined): Promise<void> {
     const change = this.#doubtful.get(key)
     if (change !== undefined && change.revision === revision) await this.swap(change)
@@ -61,42 +61,42 @@ export class RedisReplication {
   async #swap(change: SessionSwap): Promise<SwapOutcome> {
     let wasRedirected = false
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-      const line = await this.#lineFor(change.key)
+      const target = await this.#connectionFor(change.key)
       let outcome: SwapOutcome
       try {
-        outcome = await this.#swapOnce(change, line)
+        outcome = await this.#swapOnce(change, target)
         wasRedirected = false
       } catch (error) {
         if (!isRedirection(error)) throw error
-        // The client follows it, and learns from it where the slot is now.
+        // The client follows the redirection, and learns from it where the slot is now.
         outcome = await this.#swapOnce(change)
         wasRedirected = true
       }
       if (outcome === 'conflict') {
         if (attempt === 1) return outcome
-        // It was done before: who won since then may have gone on from it.
-        throw new Error('A swap in Redis was done, and met another one when it was done once more.')
+        // The first attempt was done. Another writer has replaced it since, and may have read it before.
+        throw new Error('A swap in Redis was done, and met another one when it was sent once more.')
       }
-      const replicas = wasRedirected ? undefined : await this.#count(change.key, line)
+      const replicas = wasRedirected ? undefined : await this.#count(change.key, target)
       if (replicas === undefined) continue
       if (replicas < this.#wanted) change.onUnderReplicated?.(replicas, this.#wanted)
       return outcome
     }
     if (!wasRedirected) throw new Error('The connection to Redis was lost before the replicas were counted.')
-    // A slot on its way from one node to another: it is done there, on a connection that is not ours to wait on.
+    // The slot is moving to another node. The swap was done there, on a connection of the client's own.
     change.onUnderReplicated?.(0, this.#wanted)
     return 'done'
   }
 
-  /** `undefined` where another connection has taken over since. */
-  async #count(key: string, line: RedisLine): Promise<number | undefined> {
-    const replicas = await this.#replicas.count(line)
-    return isSameLine(await this.#lineFor(key), line) ? replicas : undefined
+  /** `undefined` where another connection has replaced this one since. */
+  async #count(key: string, target: MasterConnection): Promise<number | undefined> {
+    const replicas = await this.#replicas.count(target)
+    return isSameConnection(await this.#connectionFor(key), target) ? replicas : undefined
   }
 
   /** By the key as it is sent. */
-  #lineFor(key: string): Promise<RedisLine> {
-    return this.#connection.lineFor(encodeText(key))
+  #connectionFor(key: string): Promise<MasterConnection> {
+    return this.#connection.connectionFor(encodeText(key))
   }
 }
 

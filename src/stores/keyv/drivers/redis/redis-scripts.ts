@@ -1,23 +1,32 @@
 /**
- * What happens inside Redis, in one step each: a session is one hash with the fields `revision` and `head`, and one
- * field for each chunk. Both answer 1 for done and 0 for a conflict.
+ * The scripts that run inside Redis, each as one step. A session is one hash with the fields `revision` and `head`, and one
+ * field for each chunk. Both scripts return 1 for done and 0 for a conflict.
  */
 
 /** A script and its digest, by which Redis knows it. */
 export interface RedisScript {
   readonly source: string
-  digest(): Promise<string>
+  /** A promise only at the first call. */
+  digest(): string | Promise<string>
 }
 
 /**
- * Arguments: `create` or `save`, the expected revision, the new one, the head, the time to live in milliseconds (empty:
- * for ever), `1` to replace the chunks, then names and texts of chunks. A swap that was done already writes its revision
- * once more: so that a WAIT on this connection counts the replicas that have it.
+ * Arguments: `create` or `save`, the expected revision, the time to live in milliseconds (empty: for ever), `1` to
+ * remove all other chunks, then names and texts of fields, the first of which is the new revision.
+ *
+ * The order matters on a full server. It refuses HSET, but only before the script's first write: a script that began by
+ * removing fields could store whatever it likes. So HSET comes first. A swap that was done already writes its revision
+ * once more, so that a WAIT on this connection counts the replicas that have it; it removes the revision before, because
+ * that needs no memory and must work on a full server, too.
+ *
+ * Lua takes a few thousand values from a list at once, so many fields are written in several steps.
  */
 export const swapScript: RedisScript = script(`
-local key, stored = KEYS[1], redis.call('HGET', KEYS[1], 'revision')
-if stored == ARGV[3] then
-  redis.call('HSET', key, 'revision', stored)
+local key, revision = KEYS[1], ARGV[6]
+local stored = redis.call('HGET', key, 'revision')
+if stored == revision then
+  redis.call('HDEL', key, 'revision')
+  redis.call('HSET', key, 'revision', revision)
   return 1
 end
 if ARGV[1] == 'create' then
@@ -25,10 +34,17 @@ if ARGV[1] == 'create' then
 elseif stored ~= ARGV[2] then
   return 0
 end
-if ARGV[6] == '1' then redis.call('UNLINK', key) end
-redis.call('HSET', key, 'revision', ARGV[3], 'head', ARGV[4])
-for index = 7, #ARGV, 2 do redis.call('HSET', key, ARGV[index], ARGV[index + 1]) end
-if ARGV[5] == '' then redis.call('PERSIST', key) else redis.call('PEXPIRE', key, ARGV[5]) end
+for first = 5, #ARGV, 1000 do
+  redis.call('HSET', key, unpack(ARGV, first, math.min(first + 999, #ARGV)))
+end
+if ARGV[4] == '1' then
+  local written = {}
+  for index = 5, #ARGV, 2 do written[ARGV[index]] = true end
+  for _, field in ipairs(redis.call('HKEYS', key)) do
+    if not written[field] then redis.call('HDEL', key, field) end
+  end
+end
+if ARGV[3] ~= '' then redis.call('PEXPIRE', key, ARGV[3]) else redis.call('PERSIST', key) end
 return 1
 `)
 
@@ -43,13 +59,10 @@ return 1
 
 function script(text: string): RedisScript {
   const source = text.trim()
-  let digest: Promise<string> | undefined
+  let digest: string | undefined
   return {
     source,
-    digest: () => {
-      digest ??= sha1(source)
-      return digest
-    },
+    digest: () => digest ?? sha1(source).then((text) => (digest = text)),
   }
 }
 

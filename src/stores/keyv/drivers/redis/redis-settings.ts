@@ -1,9 +1,9 @@
 /**
- * What `createRedisKeyv` tells the Redis driver about the Keyv it made. It stands on the Keyv itself, under a registered
- * symbol, so that two copies of this package understand each other.
+ * The settings that `createRedisKeyv` passes to the Redis driver. They are on the Keyv itself, under a registered symbol, so
+ * that two copies of this package understand each other.
  */
 
-/** How many replicas must have a save before it is taken for safe. */
+/** How many replicas a save waits for. */
 export interface RedisWaitOptions {
   /** Replicas that must acknowledge each save. */
   readonly replicas: number
@@ -11,16 +11,16 @@ export interface RedisWaitOptions {
   readonly timeoutMs?: number
 }
 
-/** What the driver goes by. */
+/** The driver's settings. */
 export interface RedisSettings {
   readonly wait: Required<RedisWaitOptions> | undefined
-  /** Milliseconds without any reply after which a connection is given up; `undefined`: never. */
+  /** Milliseconds without any reply after which a connection is replaced; `undefined`: never. */
   readonly replyWithinMs: number | undefined
 }
 
 const marker: unique symbol = Symbol.for('turnkeeper.redisSettings')
 
-/** Leaves settings on a Keyv. */
+/** Puts settings on a Keyv. */
 export function attachRedisSettings(keyv: object, settings: RedisSettings): void {
   Object.defineProperty(keyv, marker, { value: settings })
 }

@@ -1,13 +1,13 @@
 /**
- * A Keyv over a SQLite file that opens the file again where that failed at first. `keyv` and `@keyv/sqlite` are optional
- * packages and loaded here, when they are needed.
+ * A Keyv over a SQLite file, which it tries to open again after a failure. `keyv` and `@keyv/sqlite` are optional packages and
+ * loaded here, when they are needed.
  */
 import type KeyvSqlite from '@keyv/sqlite'
 import type { Keyv } from 'keyv'
 import { invalidInput } from '../../../../errors/engine-errors.js'
 import { checkNumber } from '../../../../util/options.js'
 
-/** What {@link createSqliteKeyv} takes beside the path. */
+/** What {@link createSqliteKeyv} takes in addition to the path. */
 export interface SqliteKeyvOptions {
   /** Put before each key, with `:` between. Default `turnkeeper`. */
   readonly namespace?: string
@@ -37,7 +37,7 @@ const finite = { finite: true }
  * Makes a Keyv for a `KeyvSessionStore`. One process, or several on one machine, may use the file; it must not be on a
  * network drive.
  *
- * @param path - The file; made if it is missing, but not its folder. `:memory:` keeps nothing.
+ * @param path - The file; created if it is missing, but not its folder. `:memory:` keeps nothing.
  * @throws `InvalidInputError` (rejects) where `keyv` or `@keyv/sqlite` is not installed or not built: its message is
  * the command that installs them, and what that needs.
  *
@@ -55,12 +55,12 @@ export async function createSqliteKeyv(path = './turnkeeper.sqlite', options: Sq
   const uri = path.startsWith('sqlite://') ? path : `sqlite://${path}`
   const store = openAdapter(Adapter, { uri, table, busyTimeout: busyTimeoutMs, synchronous })
   const keyv = new Keyv({ store, namespace, throwOnErrors: true, ...(ttlMs === undefined ? {} : { ttl: ttlMs }) })
-  // Trouble reaches the caller as a rejection; as an event without a listener it would end the process.
+  // The caller gets a failure as a rejection; an error event without a listener would end the process.
   keyv.on('error', () => {})
   return keyv
 }
 
-/** An adapter that is opened anew at the next query where it could not be opened; by itself, it would fail for good. */
+/** An adapter that opens its file again at the next query after it could not; the package's own adapter would fail for good. */
 function openAdapter(Adapter: typeof KeyvSqlite, options: AdapterOptions): KeyvSqlite {
   const adapter = new Adapter(options)
   let current = { query: adapter.query, close: adapter.close }

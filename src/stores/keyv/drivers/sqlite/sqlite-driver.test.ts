@@ -15,7 +15,7 @@ function fakeAdapter(
     statements,
     query(statement) {
       statements.push(statement)
-      return statement.includes('sqlite_master') ? Promise.resolve([{ parts: 6 }]) : answer(statement)
+      return statement.includes('sqlite_master') ? Promise.resolve([{ objects: 6 }]) : answer(statement)
     },
   }
 }
@@ -31,27 +31,30 @@ describe('createSqliteDriver', () => {
         await Promise.resolve()
         running--
         if (statement.startsWith('SELECT revision')) keys.push(key)
-        return statement.includes('sqlite_master') ? [{ parts: 6 }] : []
+        return statement.includes('sqlite_master') ? [{ objects: 6 }] : []
       },
     })
     await Promise.all(['a', 'b', 'c'].map((key) => driver.read(key, [])))
     expect(keys).toEqual(['a', 'b', 'c'])
   })
 
-  test.each(['SQLITE_BUSY', 'SQLITE_LOCKED'])('tries again after %s, and lets others pass meanwhile', async (code) => {
-    let refusals = 3
-    const adapter = fakeAdapter(async (statement) => {
-      if (statement.startsWith('DELETE') && refusals-- > 0) throw Object.assign(new Error('locked'), { code })
-      return statement.startsWith('DELETE') ? [{ 1: 1 }] : []
-    })
-    const driver = createSqliteDriver(adapter)
-    const removal = driver.remove('key')
-    expect(await driver.read('key', [])).toBeUndefined()
-    expect(await removal).toBe('done')
-    expect(adapter.statements.filter((statement) => statement.startsWith('DELETE'))).toHaveLength(4)
-  })
+  test.each(['SQLITE_BUSY', 'SQLITE_LOCKED'])(
+    'tries again after %s, and runs other statements meanwhile',
+    async (code) => {
+      let refusals = 3
+      const adapter = fakeAdapter(async (statement) => {
+        if (statement.startsWith('DELETE') && refusals-- > 0) throw Object.assign(new Error('locked'), { code })
+        return statement.startsWith('DELETE') ? [{ 1: 1 }] : []
+      })
+      const driver = createSqliteDriver(adapter)
+      const removal = driver.remove('key')
+      expect(await driver.read('key', [])).toBeUndefined()
+      expect(await removal).toBe('done')
+      expect(adapter.statements.filter((statement) => statement.startsWith('DELETE'))).toHaveLength(4)
+    },
+  )
 
-  test('gives up when its patience ends, and passes any other failure on at once', async () => {
+  test('rejects when its time is over, and rejects at once for any other failure', async () => {
     const locked = fakeAdapter(() => Promise.reject(busy), { busyTimeout: 30 })
     await expect(createSqliteDriver(locked).read('key', [])).rejects.toBe(busy)
     expect(locked.statements.length).toBeGreaterThan(1)

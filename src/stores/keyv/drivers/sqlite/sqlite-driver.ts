@@ -1,7 +1,7 @@
 /**
  * Sessions in SQLite, through the public `query` of `@keyv/sqlite`. One connection runs one statement at a time, so
- * they wait for each other here and not in the threads that Node shares with everything else. A file that another
- * process has locked is tried again for a while. What the statements do is told beside them.
+ * statements wait for each other here, and not in the threads that Node shares with everything else. A statement that finds
+ * the file locked by another process is tried again for a while. sqlite-statements.ts says what the statements do.
  */
 import type { SessionSwap, SwapOutcome } from '../../session-driver.js'
 import {
@@ -16,17 +16,17 @@ import {
 import { encodeText } from '../text-escapes.js'
 import { sqliteStatements } from './sqlite-statements.js'
 
-/** How long a locked file is tried where the adapter's `busyTimeout` says nothing, in milliseconds. */
+/** How long a locked file is tried again where the adapter has no `busyTimeout`, in milliseconds. */
 const defaultBusyTimeoutMs = 2_500
 
-/** How long SQLite itself waits for a lock: the time that one statement may hold up those behind it. */
+/** How long SQLite itself waits for a lock. Meanwhile all other statements wait. */
 const busyTimeoutInSqlite = 20
 const pauseMs = 10
 
 /** The driver over an adapter of `@keyv/sqlite`. Its tables are named after the adapter's, and made on first use. */
 export function createSqliteDriver(adapter: SqlAdapter): SqlSessionDriver {
   const statements = sqliteStatements(adapter.opts.table ?? 'keyv')
-  const patience = adapter.opts.busyTimeout || defaultBusyTimeoutMs
+  const patienceMs = adapter.opts.busyTimeout || defaultBusyTimeoutMs
   let last: Promise<unknown> = Promise.resolve()
   let closing: Promise<void> | undefined
 
@@ -40,12 +40,12 @@ export function createSqliteDriver(adapter: SqlAdapter): SqlSessionDriver {
   }
 
   async function run(statement: string, ...values: unknown[]): Promise<unknown[]> {
-    const givenUpAt = performance.now() + patience
+    const deadline = performance.now() + patienceMs
     for (;;) {
       try {
         return await inTurn(statement, values)
       } catch (error) {
-        if (!isBusy(error) || performance.now() >= givenUpAt) throw error
+        if (!isBusy(error) || performance.now() >= deadline) throw error
         await pause(pauseMs * (0.5 + Math.random()))
       }
     }
@@ -54,8 +54,8 @@ export function createSqliteDriver(adapter: SqlAdapter): SqlSessionDriver {
   const setUp = onceUntilFailure(async () => {
     await run(`PRAGMA busy_timeout = ${busyTimeoutInSqlite}`)
     await run(`PRAGMA synchronous = ${adapter.opts.synchronous === 'normal' ? 'NORMAL' : 'FULL'}`)
-    const [found] = (await run(statements.countParts)) as { parts: number }[]
-    if (found?.parts === statements.parts) return
+    const [found] = (await run(statements.countObjects)) as { objects: number }[]
+    if (found?.objects === statements.objects) return
     for (const statement of statements.create) await run(statement)
   })
 

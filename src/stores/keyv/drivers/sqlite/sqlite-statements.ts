@@ -1,13 +1,14 @@
 /**
- * The SQL of the SQLite driver. Each statement is a transaction of its own: what a swap adds travels in a column of the
- * session's row, and triggers move it to the table of chunks before the statement ends.
+ * The SQL of the SQLite driver. Each statement is a transaction of its own: a swap writes its chunks to a column of the
+ * session's row, and triggers move them to the table of chunks before the statement ends.
  */
 
 /** The statements over one pair of tables. */
 export interface SqliteStatements {
-  /** How many of the things that {@link SqliteStatements.create} makes are there. */
-  readonly countParts: string
-  readonly parts: number
+  /** Counts the tables, indexes and triggers of {@link SqliteStatements.create} that exist. */
+  readonly countObjects: string
+  /** How many of them there are in all. */
+  readonly objects: number
   /** Run one by one; each may be run again. */
   readonly create: readonly string[]
   readonly readHead: string
@@ -19,7 +20,7 @@ export interface SqliteStatements {
   readonly purge: string
 }
 
-/** The database's clock, in milliseconds since 1970. It stands still within a statement. */
+/** The database's clock, in milliseconds since 1970. It is constant within a statement. */
 const now = "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"
 const isLive = `(expires_at IS NULL OR expires_at > ${now})`
 const chunkList = 'SELECT json_group_array(json_array(chunk.name, chunk.body))'
@@ -35,9 +36,9 @@ export function sqliteStatements(table: string): SqliteStatements {
       SELECT NEW.id, value ->> 0, value ->> 1 FROM json_each(NEW.added);
     UPDATE ${session} SET added = NULL WHERE id = NEW.id;`
   return {
-    countParts: `SELECT count(*) AS parts FROM sqlite_master
+    countObjects: `SELECT count(*) AS objects FROM sqlite_master
       WHERE name IN (${names.map((name) => `'${`${table}${name}`.replaceAll("'", "''")}'`).join(', ')})`,
-    parts: names.length,
+    objects: names.length,
     create: [
       'PRAGMA journal_mode = WAL',
       `CREATE TABLE IF NOT EXISTS ${session} (
@@ -72,7 +73,7 @@ export function sqliteStatements(table: string): SqliteStatements {
     readAll: `SELECT revision, head, (${chunkList} FROM ${chunk} AS chunk
         WHERE chunk.session_id = session.id) AS chunks
       FROM ${session} AS session WHERE key = ?1 AND ${isLive}`,
-    // An expired row is overwritten, and its chunks go: it always replaces.
+    // An expired row is overwritten, and its chunks are removed: `replaces` is always set.
     insert: `INSERT INTO ${session} (key, revision, expires_at, replaces, head, added)
         VALUES (?1, ?2, ${now} + ?3, 1, ?4, ?5)
       ON CONFLICT (key) DO UPDATE SET revision = excluded.revision, expires_at = excluded.expires_at,
