@@ -364,7 +364,7 @@ export const engineMutations = [
         },
       ],
       [
-        'late piece of a provider heard',
+        'late piece of a provider accepted',
         '#read',
         {
           piece: 'await iterator.next() if (this.#over) throw this.#reason',
