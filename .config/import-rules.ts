@@ -17,8 +17,8 @@ export interface ImportRule {
   readonly packages: readonly string[]
 }
 
-/** What a text must look like, for everything that checks it. */
-const patterns = ['src/util/patterns.ts']
+/** What a text must look like, and how options are checked: for everything that checks them. */
+const checks = ['src/util/options.ts', 'src/util/patterns.ts']
 const leaf = ['src/(leaf)', 'src/util', 'src/errors', 'src/config']
 
 /** The rules by area. `src/(leaf)` is the files of `src` itself, `src/(root)` is `src/index.ts`. */
@@ -74,26 +74,26 @@ export const importRules: Readonly<Record<string, ImportRule>> = {
     areas: [...leaf, 'src/model', 'src/session', 'src/flow', 'src/stores', 'src/engine'],
     packages: [],
   },
-  'adapters/fetch': { decides: 'HTTP to engine calls and back', areas: ['src/(root)'], files: patterns, packages: [] },
+  'adapters/fetch': { decides: 'HTTP to engine calls and back', areas: ['src/(root)'], files: checks, packages: [] },
   'adapters/hono': { decides: 'the same as a Hono app', areas: ['src/(root)', 'adapters/fetch'], packages: ['hono'] },
   'adapters/ai-sdk': {
     decides: "models of the AI SDK's provider packages",
     areas: ['src/(root)'],
-    files: patterns,
+    files: checks,
     // No package of the AI SDK, not even for types: what is needed of its specification is written down there.
     packages: [],
   },
   testing: {
     decides: 'helpers for tests of flows and stores',
     areas: ['src/(root)', 'src/compaction'],
-    files: patterns,
+    files: checks,
     // Loaded late, where `simulate` is used.
     packages: ['fast-check'],
   },
   'testing/msw': {
     decides: 'a flow service as MSW handlers',
     areas: ['src/(root)', 'testing', 'adapters/fetch'],
-    files: patterns,
+    files: checks,
     packages: ['msw'],
   },
   'testing/vitest': { decides: 'matchers', areas: ['src/(root)', 'testing'], packages: ['vitest'] },

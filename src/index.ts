@@ -22,9 +22,8 @@ export {
   TurnAbortedError,
   TurnTimeoutError,
 } from './errors/engine-errors.js'
-export type { FlowErrorCode, FlowErrorOptions } from './errors/flow-error.js'
+export type { FlowErrorCode } from './errors/flow-error.js'
 export { FlowError } from './errors/flow-error.js'
-export type { SessionStoreOperation } from './errors/session-errors.js'
 export {
   SessionConflictError,
   SessionFlowInvariantError,
@@ -36,46 +35,30 @@ export {
 // Sessions and where they are stored
 
 export type { FlowSession, LockEvent } from './session/flow-session.js'
-export type {
-  SessionDocument,
-  SessionFlow,
-  SessionHistoryEntry,
-  SessionMemory,
-  SessionRunStatus,
-  SessionSequenceEntry,
-  SessionStep,
-  SessionUsage,
-} from './session/session-document.js'
+export type { SessionDocument } from './session/session-document.js'
 export type {
   SessionSaveHint,
   SessionStore,
-  SessionStoreGuarantees,
   UnderReplicatedReport,
 } from './session/session-store.js'
-export type {
-  MemorySessionBacking,
-  MemorySessionStoreOptions,
-} from './stores/memory/memory-store.js'
+export type { MemorySessionBacking } from './stores/memory/memory-store.js'
 export { MemorySessionStore } from './stores/memory/memory-store.js'
 
 // Settings and time
 
 export type { Clock } from './config/clock.js'
 export { systemClock } from './config/clock.js'
-export type { ConfigManagerOptions, ConfigReader } from './config/config-manager.js'
+export type { ConfigReader } from './config/config-manager.js'
 export { ConfigManager } from './config/config-manager.js'
 
 // Models
 
-export type { CircuitBreakerOptions } from './model/circuit-breaker.js'
 export type {
   FilePart,
   FinishReason,
   ImagePart,
-  MediaSource,
   Message,
   MessagePart,
-  MessageRole,
   ReasoningPart,
   TextPart,
   TokenUsage,
@@ -83,14 +66,11 @@ export type {
   ToolDefinition,
   ToolResultPart,
 } from './model/message.js'
-export type { ModelBudget, ModelBudgets } from './model/model-budget.js'
+export type { ModelBudgets } from './model/model-budget.js'
 export type {
   Model,
-  ModelCallOrigin,
   ModelChoice,
   ModelFailure,
-  ModelOutputSchema,
-  ModelPrices,
   ModelProviderAdapter,
   ModelRequest,
   ModelResponse,
@@ -104,12 +84,8 @@ export type {
 
 export type { Awaitable, BaseStep, StepConstructor } from './flow/base-step.js'
 export type {
-  CompactionBounds,
   CompactionPolicy,
   FlowCompaction,
-  RollingSummary,
-  RollingSummaryOptions,
-  SlidingWindow,
 } from './flow/compaction.js'
 export { End, EndStep } from './flow/end-step.js'
 export { Flow } from './flow/flow.js'
@@ -118,9 +94,9 @@ export { LogicStep } from './flow/logic-step.js'
 export { Step } from './flow/step.js'
 export type { Tool, ToolCall, ToolOptions } from './flow/tool.js'
 export { ToolError, tool } from './flow/tool.js'
-export type { ContentTypeOptions, ReplyContent, StateOf, Transition } from './flow/transition.js'
+export type { ReplyContent, StateOf, Transition } from './flow/transition.js'
 export { finish, go, reply, retry, stay } from './flow/transition.js'
-export type { FlowLogger, FlowServices, ModelBlockedDetails, Turn, TurnSession } from './flow/turn.js'
+export type { FlowLogger, FlowServices, ModelBlockedDetails, Turn } from './flow/turn.js'
 export type { JsonObject, JsonValue } from './util/json.js'
 
 // The engine
@@ -129,24 +105,15 @@ export type {
   EngineEventMap,
   EngineEventName,
   EngineListener,
-  ModelEvent,
-  ProviderEvent,
-  SessionEvent,
-  StepEvent,
-  ToolEvent,
-  TurnEvent,
 } from './engine/engine-events.js'
 export type { EngineLimits } from './engine/engine-limits.js'
 export type {
-  DeleteOptions,
   DeleteResult,
   ExecuteDeleteResult,
   ExecuteResult,
   FlowEngineOptions,
   FlowRunInput,
-  IdKind,
-  ModelRetryOptions,
   RunResponseType,
 } from './engine/engine-options.js'
 export { FlowEngine } from './engine/flow-engine.js'
-export type { FlowStream, FlowStreamEvent, StreamResetReason } from './engine/turn/flow-stream.js'
+export type { FlowStream, FlowStreamEvent } from './engine/turn/flow-stream.js'

@@ -89,7 +89,7 @@ test.each([
   [{ provider: 'own', languageModel: () => modelOf('v3'), models: [7] }, 'models must be an array of names'],
 ])('refuses invalid options: %j', (options, problem) => {
   expect(() => aiSdkProvider(options as never)).toThrow(
-    expect.objectContaining({ code: 'FLOW_REGISTRATION', message: `aiSdkProvider: ${problem}.` }),
+    expect.objectContaining({ code: 'INVALID_INPUT', message: `aiSdkProvider: ${problem}.` }),
   )
 })
 

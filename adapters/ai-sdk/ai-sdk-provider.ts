@@ -2,12 +2,8 @@
  * A model provider over an AI SDK provider package. It checks selections and creates models; requests and credentials are up to
  * the package.
  */
-import {
-  FlowRegistrationError,
-  InvalidInputError,
-  type ModelProviderAdapter,
-  type ResolvedModelSelection,
-} from '../../src/index.js'
+import type { ModelProviderAdapter, ResolvedModelSelection } from '../../src/index.js'
+import { invalidInput } from '../../src/util/options.js'
 import { type CallSettings, callSettings } from './call-settings.js'
 import { type AiSdkLanguageModel, type SupportedModel, supportedModel } from './language-model.js'
 import { runtimeModel } from './runtime-model.js'
@@ -30,8 +26,8 @@ export interface AiSdkProviderOptions {
  * selection can be `temperature`, `maxOutputTokens`, `topP`, `topK`, `seed`, `stopSequences`, `presencePenalty`,
  * `frequencyPenalty` and `providerOptions`; any other is refused with that list.
  *
- * @throws `FlowRegistrationError` for invalid options; `InvalidInputError` if one of `models` has another specification version
- * than v2, v3 or v4. Without `models`, versions are checked when a session starts.
+ * @throws `InvalidInputError` for invalid options, and if one of `models` has another specification version than v2, v3 or v4.
+ * Without `models`, versions are checked when a session starts.
  *
  * @example
  * ```ts
@@ -52,7 +48,7 @@ export function aiSdkProvider(options: AiSdkProviderOptions): ModelProviderAdapt
     const { name } = selection
     if (models !== undefined && !models.includes(name)) {
       const known = models.map((model) => `'${model}'`).join(', ') || 'none'
-      throw new InvalidInputError({ message: `Provider '${provider}' has no model '${name}'. It has: ${known}.` })
+      throw invalidInput(`Provider '${provider}' has no model '${name}'. It has: ${known}.`)
     }
     const settings = callSettings(selection)
     return { model: createModel(name), settings }
@@ -71,7 +67,7 @@ export function aiSdkProvider(options: AiSdkProviderOptions): ModelProviderAdapt
 
 function checkOptions(options: AiSdkProviderOptions): AiSdkProviderOptions {
   const { provider, languageModel, models } = options ?? {}
-  const refuse = (problem: string): Error => new FlowRegistrationError({ message: `aiSdkProvider: ${problem}.` })
+  const refuse = (problem: string): Error => invalidInput(`aiSdkProvider: ${problem}.`)
   if (typeof provider !== 'string' || provider.trim() === '') throw refuse('provider must be a non-blank string')
   if (typeof languageModel !== 'function') throw refuse('languageModel must be a function that takes a name')
   if (models === undefined) return options

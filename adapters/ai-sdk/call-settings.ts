@@ -2,7 +2,8 @@
  * Checks the parameters of a selection, which become settings of the call. Parameters that the specification does not have are
  * refused; whether a provider supports a setting is up to its package.
  */
-import { InvalidInputError, type JsonValue, type ResolvedModelSelection } from '../../src/index.js'
+import type { JsonValue, ResolvedModelSelection } from '../../src/index.js'
+import { invalidInput } from '../../src/util/options.js'
 import type { CallOptions } from './language-model.js'
 
 /** The settings of a call that the parameters of a selection can set. */
@@ -50,9 +51,7 @@ const types: Readonly<Record<keyof CallSettings, ParameterType>> = {
  */
 export function callSettings({ provider, name, params }: ResolvedModelSelection): CallSettings {
   const refuse = (problem: string): Error =>
-    new InvalidInputError({
-      message: `The parameters of model '${name}' of provider '${provider}' are not valid: ${problem}.`,
-    })
+    invalidInput(`The parameters of model '${name}' of provider '${provider}' are not valid: ${problem}.`)
   for (const [key, value] of Object.entries(params)) {
     if (!Object.hasOwn(types, key)) {
       throw refuse(`'${key.slice(0, 40)}' is unknown. Known: ${Object.keys(types).join(', ')}`)

@@ -2,7 +2,8 @@
  * The types of an AI SDK language model: the part of its specification that versions 2, 3 and 4 have in common, and unions where
  * they differ. They are declared here so that no package of the AI SDK is needed, not even for types.
  */
-import { InvalidInputError, type JsonObject, type JsonValue } from '../../src/index.js'
+import type { JsonObject, JsonValue } from '../../src/index.js'
+import { invalidInput } from '../../src/util/options.js'
 
 /** A language model of an AI SDK provider package. Whether its specification version is supported is checked at run time. */
 export interface AiSdkLanguageModel {
@@ -176,14 +177,14 @@ const supportedVersions: readonly unknown[] = ['v2', 'v3', 'v4']
 export function supportedModel(model: unknown, name: string): SupportedModel {
   const { specificationVersion, doGenerate } = (model ?? {}) as Partial<AiSdkLanguageModel>
   if (typeof specificationVersion !== 'string' || typeof doGenerate !== 'function') {
-    throw new InvalidInputError({
-      message: `languageModel must return an AI SDK language model for the ${name}: specificationVersion or doGenerate is missing.`,
-    })
+    throw invalidInput(
+      `languageModel must return an AI SDK language model for the ${name}: specificationVersion or doGenerate is missing.`,
+    )
   }
   if (!supportedVersions.includes(specificationVersion)) {
-    throw new InvalidInputError({
-      message: `The ${name} has the specification version '${specificationVersion.slice(0, 40)}'. Supported: ${supportedVersions.join(', ')}.`,
-    })
+    throw invalidInput(
+      `The ${name} has the specification version '${specificationVersion.slice(0, 40)}'. Supported: ${supportedVersions.join(', ')}.`,
+    )
   }
   return model as SupportedModel
 }

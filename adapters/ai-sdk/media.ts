@@ -2,7 +2,8 @@
  * Translates images and files of the engine's messages into files of the AI SDK specification. Nothing is fetched or decoded here;
  * whether a model can read a type of file is up to its package.
  */
-import { type FilePart, type ImagePart, InvalidInputError } from '../../src/index.js'
+import type { FilePart, ImagePart } from '../../src/index.js'
+import { invalidInput } from '../../src/util/options.js'
 import { isBase64 } from '../../src/util/patterns.js'
 import type { FileData, SpecificationVersion, UserContent } from './language-model.js'
 
@@ -45,5 +46,5 @@ function checkedUrl(url: unknown, part: ImagePart | FilePart): URL {
 
 function refusal({ type, mediaType }: ImagePart | FilePart, problem: string): Error {
   const kind = String(mediaType).slice(0, 40)
-  return new InvalidInputError({ message: `The ${type} of type '${kind}' in a message cannot be sent: ${problem}.` })
+  return invalidInput(`The ${type} of type '${kind}' in a message cannot be sent: ${problem}.`)
 }

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import type { Message, MessagePart, MessageRole, ToolCallPart, ToolResultPart } from '../../src/index.js'
+import type { Message, MessagePart, ToolCallPart, ToolResultPart } from '../../src/index.js'
 import type { PromptMessage } from './language-model.js'
 import { promptOf as promptOfVersion } from './prompt.js'
 
 const promptOf = (system: string | undefined, messages: readonly Message[]): PromptMessage[] =>
   promptOfVersion(system, messages, 'v3')
 
-const say = (role: MessageRole, ...parts: readonly MessagePart[]): Message => ({ role, parts, turn: 1 })
+const say = (role: Message['role'], ...parts: readonly MessagePart[]): Message => ({ role, parts, turn: 1 })
 const text = (words: string): MessagePart => ({ type: 'text', text: words })
 const call = (toolCallId: string): ToolCallPart => ({ type: 'tool-call', toolCallId, toolName: 'act', input: { a: 1 } })
 const done = (toolCallId: string, output: string | { ok: boolean }): ToolResultPart => ({

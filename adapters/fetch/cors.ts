@@ -1,5 +1,6 @@
 // Cross-origin requests from browsers: which origins may make them, and with which headers. Off unless the option is set.
 // An origin that is not allowed gets no CORS header, and the browser then keeps its pages out; the request is not refused.
+import { checkOptionNames, invalidInput, type OptionNames } from '../../src/util/options.js'
 import { DASHED_SESSION_HEADER, type HeaderRecord, SESSION_HEADER } from './header-names.js'
 
 /** The option `cors`. */
@@ -30,24 +31,22 @@ const ALLOWED_HEADERS = `Content-Type, Authorization, ${SESSION_HEADER}, ${DASHE
 const EXPOSED_HEADERS = `${SESSION_HEADER}, ${DASHED_SESSION_HEADER}, Chat-Reply, Chat-Completed, Chat-Encoding`
 const MAX_AGE_SECONDS = '600'
 
-/** @throws TypeError for an origin that no browser would send, and for `'*'` with credentials. */
+const corsOptions: OptionNames<CorsOptions> = { origin: true, credentials: true }
+
+/** @throws `InvalidInputError` for an origin that no browser would send, and for `'*'` with credentials. */
 export function checkCors(options: CorsOptions, caller: string): void {
-  const isObject = typeof options === 'object' && options !== null
-  const unknown = isObject
-    ? Object.keys(options).find((name) => name !== 'origin' && name !== 'credentials')
-    : undefined
-  if (unknown !== undefined) throw new TypeError(`${caller}: there is no option 'cors.${unknown}'.`)
-  const origin: unknown = isObject ? options.origin : undefined
+  checkOptionNames(caller, options, corsOptions, 'cors')
+  const origin: unknown = options.origin
   if (options.credentials !== undefined && typeof options.credentials !== 'boolean') {
-    throw new TypeError(`${caller}: cors.credentials must be true or false.`)
+    throw invalidInput(`${caller}: cors.credentials must be true or false.`)
   }
   if (typeof origin === 'function') return
   if (typeof origin !== 'string' && !Array.isArray(origin)) {
-    throw new TypeError(`${caller}: cors.origin must be an origin, a list of origins, '*' or a function.`)
+    throw invalidInput(`${caller}: cors.origin must be an origin, a list of origins, '*' or a function.`)
   }
   if (origin === '*') {
     if (options.credentials === true) {
-      throw new TypeError(`${caller}: cors.origin '*' cannot be combined with credentials. List the origins.`)
+      throw invalidInput(`${caller}: cors.origin '*' cannot be combined with credentials. List the origins.`)
     }
     return
   }
@@ -58,13 +57,13 @@ function checkOrigin(origin: unknown, caller: string): void {
   const written = typeof origin === 'string' ? `'${origin}'` : String(origin)
   const problem = `${caller}: cors.origin ${written} is not an origin as browsers send it`
   if (typeof origin !== 'string' || !/^[a-z][a-z0-9+.-]*:\/\/[^\s/?#,*]+$/.test(origin)) {
-    throw new TypeError(`${problem}, such as 'https://shop.example' or 'http://localhost:5173'.`)
+    throw invalidInput(`${problem}, such as 'https://shop.example' or 'http://localhost:5173'.`)
   }
   // Only for these does the URL parser know an origin; apps use schemes of their own.
   if (!/^https?:/.test(origin)) return
   const parsed = URL.canParse(origin) ? new URL(origin).origin : undefined
-  if (parsed === undefined) throw new TypeError(`${problem}, such as 'https://shop.example'.`)
-  if (parsed !== origin) throw new TypeError(`${problem}; it would be '${parsed}'.`)
+  if (parsed === undefined) throw invalidInput(`${problem}, such as 'https://shop.example'.`)
+  if (parsed !== origin) throw invalidInput(`${problem}; it would be '${parsed}'.`)
 }
 
 /**

@@ -251,9 +251,12 @@ test('HEAD on another route is 405 without a body', async () => {
 })
 
 test('the depth of a body is the limit of the engine', async () => {
-  const { send } = serve({}, createFakeEngine({ maxJsonDepth: 2, execute: () => resultOf() }))
-  const reply = await send('/ai/run', { method: 'POST', body: '{"flowName":"A","config":{"a":{}}}' })
+  const engine = createFakeEngine({ maxJsonDepth: 2, execute: () => resultOf() })
+  const tooDeep = { method: 'POST', body: '{"flowName":"A","config":{"a":{}}}' }
+  const reply = await serve({}, engine).send('/ai/run', tooDeep)
+  expect(reply.status).toBe(400)
   await expect(reply.json()).resolves.toMatchObject({
     message: 'The request body is nested deeper than 2 levels (maxJsonDepth).',
   })
+  expect((await serve({ statuses: 'precise' }, engine).send('/ai/run', tooDeep)).status).toBe(422)
 })

@@ -12,7 +12,7 @@ import type { ServedEngine } from './served-engine.js'
  * @param engine - the engine, or an object that stands in front of one
  * @param options - see {@link FetchHandlerOptions}; all have defaults
  * @returns a function from a request to its reply; hand it to the server of your runtime
- * @throws TypeError at once for an option that is wrong or unknown
+ * @throws `InvalidInputError` at once for an option that is wrong or unknown
  *
  * @example
  * ```ts
@@ -27,7 +27,7 @@ export function createFetchHandler(
   engine: ServedEngine,
   options: FetchHandlerOptions = {},
 ): (request: Request) => Promise<Response> {
-  const handleRoute = createRouteHandler(engine, options, 'createFetchHandler', ['basePath'])
+  const handleRoute = createRouteHandler(engine, options, 'createFetchHandler', { basePath: true })
   const { basePath = '/ai' } = options
   checkBasePath(basePath, 'createFetchHandler')
   const prefix = basePath === '/' ? '' : basePath

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { InvalidInputError } from '../../src/index.js'
 import { createFakeEngine } from '../../testing/contract/http/fake-engine.js'
 import { flowRoutes } from '../hono/index.js'
 import { createFetchHandler, type FetchHandlerOptions } from './index.js'
@@ -14,14 +15,14 @@ describe('wrong options fail at creation', () => {
       { maxBodySize: 1 },
       "there is no option 'maxBodySize'. The options are basePath, maxBodyBytes, cors, authorize, requirePrincipal, statuses, rawHeaders, heartbeatMs, onError.",
     ],
-    [{ maxBodyBytes: 0 }, 'maxBodyBytes must be a positive whole number of bytes, or Infinity.'],
-    [{ maxBodyBytes: 1.5 }, 'maxBodyBytes must be a positive whole number of bytes, or Infinity.'],
-    [{ maxBodyBytes: '1mb' }, 'maxBodyBytes must be a positive whole number of bytes, or Infinity.'],
-    [{ maxBodyBytes: Number.NaN }, 'maxBodyBytes must be a positive whole number of bytes, or Infinity.'],
+    [{ maxBodyBytes: 0 }, 'maxBodyBytes must be a whole number above 0, or Infinity for no bound; got 0.'],
+    [{ maxBodyBytes: 1.5 }, 'maxBodyBytes must be a whole number above 0, or Infinity for no bound; got 1.5.'],
+    [{ maxBodyBytes: '1mb' }, 'maxBodyBytes must be a whole number above 0, or Infinity for no bound; got 1mb.'],
+    [{ maxBodyBytes: Number.NaN }, 'maxBodyBytes must be a whole number above 0, or Infinity for no bound; got NaN.'],
     [{ statuses: 'exact' }, "statuses must be 'contract' or 'precise'."],
     ...[0, -1, 0.5, 2_147_483_648, Number.NaN, '15s'].map((heartbeatMs): [unknown, string] => [
       { heartbeatMs },
-      'heartbeatMs must be from 1 to 2147483647 milliseconds, or Infinity.',
+      `heartbeatMs must be a number from 1 to 2147483647, or Infinity for no bound; got ${heartbeatMs}.`,
     ]),
     [{ authorize: true }, 'authorize must be a function.'],
     [{ requirePrincipal: 'yes', authorize: () => undefined }, 'requirePrincipal must be true or false.'],
@@ -32,10 +33,13 @@ describe('wrong options fail at creation', () => {
     [{ basePath: '' }, "basePath must be '/' or a path such as '/ai', with no slash at its end."],
     [{ basePath: '/a?b' }, "basePath must be '/' or a path such as '/ai', with no slash at its end."],
     [{ basePath: 5 }, "basePath must be '/' or a path such as '/ai', with no slash at its end."],
-    [{ cors: true }, "cors.origin must be an origin, a list of origins, '*' or a function."],
+    [{ cors: true }, 'cors must be an object.'],
     [{ cors: {} }, "cors.origin must be an origin, a list of origins, '*' or a function."],
     [{ cors: { origin: 5 } }, "cors.origin must be an origin, a list of origins, '*' or a function."],
-    [{ cors: { origin: '*', headers: [] } }, "there is no option 'cors.headers'."],
+    [
+      { cors: { origin: '*', headers: [] } },
+      "there is no option 'cors.headers'. The options of cors are origin, credentials.",
+    ],
     [{ cors: { origin: 'https://a.example', credentials: 'yes' } }, 'cors.credentials must be true or false.'],
     [
       { cors: { origin: '*', credentials: true } },
@@ -83,21 +87,24 @@ describe('wrong options fail at creation', () => {
     [{ rawHeaders: { 'X A': 'a' } }, "rawHeaders 'X A' is not a valid header."],
     [{ rawHeaders: { 'X-A': 5 } }, "rawHeaders 'X-A' is not a valid header."],
   ])('%j', (options, problem) => {
-    expect(create(options)).toThrow(new TypeError(`createFetchHandler: ${problem}`))
+    expect(create(options)).toThrow(new InvalidInputError({ message: `createFetchHandler: ${problem}` }))
   })
 
   test('what is not an engine', () => {
     expect(() => createFetchHandler(undefined as never)).toThrow(
-      new TypeError('createFetchHandler: the first argument must be a FlowEngine.'),
+      new InvalidInputError({ message: 'createFetchHandler: the first argument must be a FlowEngine.' }),
     )
-    expect(() => flowRoutes({} as never)).toThrow(new TypeError('flowRoutes: the first argument must be a FlowEngine.'))
+    expect(() => flowRoutes({} as never)).toThrow(
+      new InvalidInputError({ message: 'flowRoutes: the first argument must be a FlowEngine.' }),
+    )
   })
 
   test('the Hono app names its own options, and takes no basePath', () => {
     expect(() => flowRoutes(createFakeEngine(), { basePath: '/ai' } as never)).toThrow(
-      new TypeError(
-        "flowRoutes: there is no option 'basePath'. The options are maxBodyBytes, cors, authorize, requirePrincipal, statuses, rawHeaders, heartbeatMs, onError.",
-      ),
+      new InvalidInputError({
+        message:
+          "flowRoutes: there is no option 'basePath'. The options are maxBodyBytes, cors, authorize, requirePrincipal, statuses, rawHeaders, heartbeatMs, onError.",
+      }),
     )
   })
 })

@@ -1,5 +1,6 @@
 // The options of the HTTP adapters: what they are, their defaults, and the errors for wrong ones, all at creation.
 
+import { checkNumber, checkOptionNames, invalidInput, type OptionNames } from '../../src/util/options.js'
 import type { CorsOptions } from './cors.js'
 import { checkCors } from './cors.js'
 import { checkRawHeaders } from './reply/raw.js'
@@ -140,61 +141,48 @@ export interface FetchHandlerOptions extends FlowRoutesOptions {
   readonly basePath?: string
 }
 
-const SHARED_OPTIONS: readonly string[] = [
-  'maxBodyBytes',
-  'cors',
-  'authorize',
-  'requirePrincipal',
-  'statuses',
-  'rawHeaders',
-  'heartbeatMs',
-  'onError',
-]
+const sharedOptions: OptionNames<FlowRoutesOptions> = {
+  maxBodyBytes: true,
+  cors: true,
+  authorize: true,
+  requirePrincipal: true,
+  statuses: true,
+  rawHeaders: true,
+  heartbeatMs: true,
+  onError: true,
+}
 
 /** No timer waits longer. */
-const MAX_TIMER_MS = 2_147_483_647
+const maxTimerMs = 2_147_483_647
 
-/** @throws TypeError that names the first option that is wrong. `caller` is the function the user called. */
-export function checkOptions(options: FlowRoutesOptions, caller: string, ownOptions: readonly string[] = []): void {
-  if (typeof options !== 'object' || options === null) throw new TypeError(`${caller}: the options must be an object.`)
-  const known = [...ownOptions, ...SHARED_OPTIONS]
-  for (const name of Object.keys(options)) {
-    if (!known.includes(name))
-      throw new TypeError(`${caller}: there is no option '${name}'. The options are ${known.join(', ')}.`)
-  }
+/** @throws `InvalidInputError` that names the first option that is wrong. `caller` is the function the user called. */
+export function checkOptions(options: FlowRoutesOptions, caller: string, ownOptions: object = {}): void {
+  checkOptionNames(caller, options, { ...ownOptions, ...sharedOptions })
   const { maxBodyBytes, cors, authorize, requirePrincipal, statuses, rawHeaders, heartbeatMs, onError } = options
-  if (
-    maxBodyBytes !== undefined &&
-    maxBodyBytes !== Infinity &&
-    !(Number.isSafeInteger(maxBodyBytes) && maxBodyBytes > 0)
-  ) {
-    throw new TypeError(`${caller}: maxBodyBytes must be a positive whole number of bytes, or Infinity.`)
-  }
-  if (heartbeatMs !== undefined && heartbeatMs !== Infinity && !(heartbeatMs >= 1 && heartbeatMs <= MAX_TIMER_MS)) {
-    throw new TypeError(`${caller}: heartbeatMs must be from 1 to ${MAX_TIMER_MS} milliseconds, or Infinity.`)
-  }
+  if (maxBodyBytes !== undefined) checkNumber(caller, 'maxBodyBytes', maxBodyBytes, { whole: true })
+  if (heartbeatMs !== undefined) checkNumber(caller, 'heartbeatMs', heartbeatMs, { min: 1, max: maxTimerMs })
   if (statuses !== undefined && statuses !== 'contract' && statuses !== 'precise') {
-    throw new TypeError(`${caller}: statuses must be 'contract' or 'precise'.`)
+    throw invalidInput(`${caller}: statuses must be 'contract' or 'precise'.`)
   }
   if (authorize !== undefined && typeof authorize !== 'function') {
-    throw new TypeError(`${caller}: authorize must be a function.`)
+    throw invalidInput(`${caller}: authorize must be a function.`)
   }
   if (requirePrincipal !== undefined && typeof requirePrincipal !== 'boolean') {
-    throw new TypeError(`${caller}: requirePrincipal must be true or false.`)
+    throw invalidInput(`${caller}: requirePrincipal must be true or false.`)
   }
   if (requirePrincipal === true && authorize === undefined) {
-    throw new TypeError(`${caller}: requirePrincipal needs authorize, which says who the principal is.`)
+    throw invalidInput(`${caller}: requirePrincipal needs authorize, which says who the principal is.`)
   }
   if (onError !== undefined && typeof onError !== 'function')
-    throw new TypeError(`${caller}: onError must be a function.`)
+    throw invalidInput(`${caller}: onError must be a function.`)
   if (cors !== undefined) checkCors(cors, caller)
   if (rawHeaders !== undefined) checkRawHeaders(rawHeaders, caller)
 }
 
-/** @throws TypeError unless `basePath` is `/`, or one or more segments without a slash at the end. */
+/** @throws `InvalidInputError` unless `basePath` is `/`, or one or more segments without a slash at the end. */
 export function checkBasePath(basePath: string, caller: string): void {
   if (basePath === '/') return
   if (typeof basePath !== 'string' || !/^(?:\/[^/?#\s]+)+$/.test(basePath)) {
-    throw new TypeError(`${caller}: basePath must be '/' or a path such as '/ai', with no slash at its end.`)
+    throw invalidInput(`${caller}: basePath must be '/' or a path such as '/ai', with no slash at its end.`)
   }
 }

@@ -1,6 +1,7 @@
 // What happens to every request, whatever its route: CORS, the method, `authorize`, and an error that becomes a reply. The
 // routes are in `routes/`. The caller decides which path means which route: the Fetch handler by `basePath`, the Hono app by
 // where it is mounted.
+import { invalidInput } from '../../src/util/options.js'
 import { addCorsHeaders, createCors } from './cors.js'
 import type { HeaderRecord } from './header-names.js'
 import { checkOptions, type FlowRoutesOptions } from './options.js'
@@ -31,14 +32,14 @@ const routes: Readonly<Record<Route, RouteDefinition>> = {
   end: { methods: ['POST'], answer: endSession },
 }
 
-/** @throws TypeError for what is not an engine, and for a wrong option. `caller` is the function the user called. */
+/** @throws `InvalidInputError` for what is not an engine, and for a wrong option. `caller` is the function the user called. */
 export function createRouteHandler(
   engine: ServedEngine,
   options: FlowRoutesOptions,
   caller: string,
-  ownOptions: readonly string[] = [],
+  ownOptions: object = {},
 ): RouteHandler {
-  if (typeof engine?.execute !== 'function') throw new TypeError(`${caller}: the first argument must be a FlowEngine.`)
+  if (typeof engine?.execute !== 'function') throw invalidInput(`${caller}: the first argument must be a FlowEngine.`)
   checkOptions(options, caller, ownOptions)
   const { authorize, requirePrincipal = false } = options
   const { maxBodyBytes = 1024 * 1024, statuses = 'contract', heartbeatMs = 15_000 } = options

@@ -14,7 +14,7 @@ import type { ServedEngine } from '../fetch/served-engine.js'
  *
  * @param engine - the engine, or an object that stands in front of one
  * @param options - see {@link FlowRoutesOptions}; all have defaults
- * @throws TypeError at once for an option that is wrong or unknown
+ * @throws `InvalidInputError` at once for an option that is wrong or unknown
  *
  * @example
  * ```ts

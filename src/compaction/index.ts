@@ -1,4 +1,5 @@
 /**
- * The entry point `turnkeeper/compaction`: the list of what it exports, kept by hand. The types of policies are exported by the root.
+ * The entry point `turnkeeper/compaction`: the list of what it exports, kept by hand.
  */
+export type { RollingSummary, SlidingWindow } from '../flow/compaction.js'
 export { rollingSummary, slidingWindow } from './policies.js'

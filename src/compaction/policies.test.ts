@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { flowOf, place } from '../../testing/contract/test-flows.js'
-import { FlowEngine } from '../index.js'
+import { FlowEngine, type FlowError } from '../index.js'
 import { rollingSummary, slidingWindow } from './index.js'
 import { checkPolicies } from './policies.js'
 
@@ -16,8 +16,9 @@ function refusal(compaction: unknown): unknown {
   try {
     new FlowEngine({ flows: [flow] })
   } catch (error) {
-    expect(error).toMatchObject({ code: 'FLOW_REGISTRATION' })
-    return (error as Error).message
+    const { code, message } = error as FlowError
+    expect(code).toBe(message === `Flow 'Test': ${whole}.` ? 'FLOW_REGISTRATION' : 'INVALID_INPUT')
+    return message
   }
   return 'nothing was refused'
 }

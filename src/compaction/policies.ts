@@ -3,7 +3,7 @@
  * `policy-compactor.ts`.
  */
 import type { Compactor } from '../engine/compactor.js'
-import { type FlowRegistrationError, registrationError } from '../errors/engine-errors.js'
+import { type InvalidInputError, invalidInput } from '../errors/engine-errors.js'
 import {
   type CompactionBounds,
   type CompactionPolicy,
@@ -51,14 +51,14 @@ export function rollingSummary(options: RollingSummaryOptions): RollingSummary {
 function withFactory<Policy extends CompactionPolicy>(policy: Policy): Policy {
   const factory = (flowName: string, compaction: FlowCompaction): Compactor => {
     const refuse: RefuseCompaction = (where, expected) =>
-      registrationError(`Flow '${flowName}': compaction${where} must be ${expected}.`)
+      invalidInput(`Flow '${flowName}': compaction${where} must be ${expected}.`)
     return new PolicyCompactor(flowName, checkPolicies(compaction, refuse))
   }
   return { ...policy, [compactorFactory]: factory }
 }
 
 /** Creates the error for a property of a flow's `compaction`. */
-type RefuseCompaction = (where: string, expected: string) => FlowRegistrationError
+type RefuseCompaction = (where: string, expected: string) => InvalidInputError
 
 interface PolicyOption {
   readonly accepts: (value: unknown) => boolean

@@ -8,7 +8,7 @@ import type { BudgetCheck } from '../engine/model-call/budget-check.js'
 import { TurnControl } from '../engine/turn/turn-control.js'
 import { EngineClosedError } from '../errors/engine-errors.js'
 import { FlowError } from '../errors/flow-error.js'
-import { leavesSessionAlone } from '../errors/session-errors.js'
+import { leavesSessionUnchanged } from '../errors/session-errors.js'
 import type { RollingSummary } from '../flow/compaction.js'
 import type { Message } from '../model/message.js'
 import { shareList } from '../session/lists/shared-lists.js'
@@ -87,7 +87,7 @@ async function storeSummary(
     stopDeadline()
     const error = asFlowError(thrown)
     control.report('memory:compaction-failed', { namespace, code: error.code })
-    if (leavesSessionAlone(error)) return undefined
+    if (leavesSessionUnchanged(error)) return undefined
     if (usage.modelCalls === document.usage.modelCalls) return document
     // The failed calls were paid for. If their usage cannot be stored either, only that count is lost.
     return await save(control, document, { usage }).catch(() => undefined)

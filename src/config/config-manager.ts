@@ -10,8 +10,12 @@ export interface ConfigReader {
   get(key: string): string | undefined
 }
 
-/** What the constructor of {@link ConfigManager} takes. */
-export interface ConfigManagerOptions {
+/**
+ * What the constructor of {@link ConfigManager} takes.
+ *
+ * @inline
+ */
+export type ConfigManagerOptions = {
   /** Values that win over the environment. Default: none. */
   readonly values?: Readonly<Record<string, string | undefined>>
   /** Values for what is set nowhere else. Default: none. */

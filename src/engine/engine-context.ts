@@ -53,7 +53,7 @@ export function createEngineContext(options: FlowEngineOptions): EngineContext {
   const store = checkStore(options.sessionStore) ?? createStore(options.configManager ?? new ConfigManager(), clock)
   const unknownSession = options.unknownSession ?? 'new'
   if (unknownSession !== 'new' && unknownSession !== 'reject') {
-    throw invalidInput("The engine option unknownSession must be 'new' or 'reject'.")
+    throw invalidInput("FlowEngine: unknownSession must be 'new' or 'reject'.")
   }
   const events = new EngineEvents(options.onListenerError ?? reportToConsole)
   const turns = new Set<RunningTurn>()

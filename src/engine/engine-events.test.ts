@@ -1,8 +1,8 @@
 import { describe, expect, test, vi } from 'vitest'
 import { VirtualClock } from '../../testing/index.js'
-import { EngineEvents, type SessionEvent } from './engine-events.js'
+import { type EngineEventMap, EngineEvents } from './engine-events.js'
 
-const payload = (): SessionEvent => ({ sessionId: 'one', at: 5 })
+const payload = (): EngineEventMap['session:deleted'] => ({ sessionId: 'one', at: 5 })
 
 function events() {
   const errors: (readonly [unknown, string])[] = []

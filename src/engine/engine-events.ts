@@ -6,44 +6,10 @@ import { EventEmitter } from 'eventemitter3'
 import { invalidInput } from '../errors/engine-errors.js'
 import type { FlowErrorCode } from '../errors/flow-error.js'
 
-/** What every event of a session carries. */
-export interface SessionEvent {
-  readonly sessionId: string
-  /** Milliseconds since the epoch. */
-  readonly at: number
-}
-
-/** What every event of a turn carries. */
-export interface TurnEvent extends SessionEvent {
-  readonly flowName: string
-  readonly turnId: string
-}
-
-/** An event of a step. */
-export interface StepEvent extends TurnEvent {
-  readonly step: string
-}
-
-/** An event of a model call. */
-export interface ModelEvent extends StepEvent {
-  readonly provider: string
-  readonly model: string
-}
-
-/** An event of a tool call. */
-export interface ToolEvent extends StepEvent {
-  readonly tool: string
-  readonly toolCallId: string
-}
-
-/** An event of a model provider, over all sessions. */
-export interface ProviderEvent {
-  readonly provider: string
-  /** Milliseconds since the epoch. */
-  readonly at: number
-}
-
-/** Events by name. Those of a session come after the store acknowledged. */
+/**
+ * Events by name. Those of a session come after the store acknowledged. A payload is named through this type:
+ * `EngineEventMap['turn:end']`.
+ */
 export interface EngineEventMap {
   'session:created': TurnEvent
   'session:restored': TurnEvent
@@ -51,24 +17,31 @@ export interface EngineEventMap {
   'session:completed': TurnEvent
   'session:aborted': TurnEvent & { readonly code: FlowErrorCode }
   'session:conflict': TurnEvent
-  'session:deleted': SessionEvent
+  'session:deleted': {
+    readonly sessionId: string
+    /** Milliseconds since the epoch. */
+    readonly at: number
+  }
   'session:evicted': SessionEvent
   /** A save took effect, but reached fewer replicas than wanted, or an unknown number of them (counted as 0). */
   'session:under-replicated': SessionEvent & { readonly replicas: number; readonly wanted: number }
   /** The turn has its session's lock. `sessionId` is the one asked for; empty where a new session was. */
-  'turn:start': TurnEvent
+  'turn:start': SessionEvent & { readonly flowName: string; readonly turnId: string }
   /** The turn has ended, in success or failure. `durationMs` counts from `turn:start`. */
   'turn:end': TurnEvent & { readonly durationMs: number; readonly success: boolean; readonly completed: boolean }
   'turn:error': TurnEvent & { readonly code: FlowErrorCode }
   /** The turn waits for earlier ones; `queued` of them were waiting already. */
   'turn:queued': TurnEvent & { readonly queued: number }
-  'step:enter': StepEvent
+  'step:enter': TurnEvent & { readonly step: string }
   'step:exit': StepEvent
   /** An attempt at a call begins. A call that is tried again keeps its number. */
-  'model:start': ModelEvent & { readonly callNumber: number; readonly attempt: number }
-  'model:end': ModelEvent & {
+  'model:start': StepEvent & {
+    readonly provider: string
+    readonly model: string
     readonly callNumber: number
     readonly attempt: number
+  }
+  'model:end': EngineEventMap['model:start'] & {
     readonly durationMs: number
     readonly success: boolean
     readonly inputTokens: number
@@ -82,17 +55,28 @@ export interface EngineEventMap {
    * The model is asked once more: the attempt failed with a transient error, the answer did not have the form of `output`,
    * or `onReply` asked for another. `delayMs`: how long the engine waits before it.
    */
-  'model:retry': ModelEvent & {
+  'model:retry': StepEvent & {
+    readonly provider: string
+    readonly model: string
     readonly callNumber: number
     readonly reason: 'failure' | 'output' | 'reply'
     readonly delayMs: number
   }
   /** A model failed for good, and the next one of the list is asked. */
-  'model:fallback': ModelEvent & { readonly toProvider: string; readonly toModel: string }
+  'model:fallback': StepEvent & {
+    readonly provider: string
+    readonly model: string
+    readonly toProvider: string
+    readonly toModel: string
+  }
   /** A provider failed too often: none of its models is called for some time. */
-  'circuit:opened': ProviderEvent
+  'circuit:opened': {
+    readonly provider: string
+    /** Milliseconds since the epoch. */
+    readonly at: number
+  }
   /** A provider whose circuit was open answered. */
-  'circuit:closed': ProviderEvent
+  'circuit:closed': EngineEventMap['circuit:opened']
   /** A memory was cut down. `durationMs` counts from the end of the turn; 0 for a window, which goes with the turn's commit. */
   'memory:compacted': TurnEvent & {
     readonly namespace: string
@@ -104,8 +88,8 @@ export interface EngineEventMap {
   }
   /** A memory was to be summed up, and stayed as it was. The engine tries again when the memory has grown further. */
   'memory:compaction-failed': TurnEvent & { readonly namespace: string; readonly code: FlowErrorCode }
-  'tool:start': ToolEvent
-  'tool:end': ToolEvent & { readonly durationMs: number; readonly success: boolean }
+  'tool:start': StepEvent & { readonly tool: string; readonly toolCallId: string }
+  'tool:end': EngineEventMap['tool:start'] & { readonly durationMs: number; readonly success: boolean }
   /** While turns ran, the event loop was blocked: for so long no turn, timer or request of this process went on. */
   'loop:blocked': {
     readonly blockedMs: number
@@ -113,6 +97,27 @@ export interface EngineEventMap {
     readonly at: number
   }
 }
+
+/**
+ * What every event of a session has.
+ *
+ * @inline
+ */
+type SessionEvent = EngineEventMap['session:deleted']
+
+/**
+ * What every event of a turn has.
+ *
+ * @inline
+ */
+type TurnEvent = EngineEventMap['turn:start']
+
+/**
+ * What every event of a step has.
+ *
+ * @inline
+ */
+type StepEvent = EngineEventMap['step:enter']
 
 /** The name of an event. */
 export type EngineEventName = keyof EngineEventMap

@@ -35,13 +35,13 @@ describe('resolveLimits', () => {
     [5n, '5'],
   ])('refuses %s', (value, shown) => {
     expect(() => resolveLimits({ maxMessageBytes: value as number })).toThrow(
-      `Engine option limits.maxMessageBytes must be a number above 0, or Infinity for no bound; got ${shown}.`,
+      `FlowEngine: limits.maxMessageBytes must be a number above 0, or Infinity for no bound; got ${shown}.`,
     )
   })
 
   test.each(['maxMessageByte', 'toString', 'constructor', '__proto__x'])('refuses the unknown name %s', (name) => {
     expect(() => resolveLimits({ [name]: 5 })).toThrow(
-      `Engine option limits has no '${name}'. It has: maxModelCallsPerTurn, maxTransitionsPerTurn, turnTimeoutMs, modelTimeoutMs, toolTimeoutMs, maxQueuedTurnsPerSession, maxMessageBytes, maxAttachmentBytes, maxConfigBytes, maxJsonDepth, maxSessionBytes, storeTimeoutMs, closeTimeoutMs.`,
+      `FlowEngine: there is no option 'limits.${name}'. The options of limits are maxModelCallsPerTurn, maxTransitionsPerTurn, turnTimeoutMs, modelTimeoutMs, toolTimeoutMs, maxQueuedTurnsPerSession, maxMessageBytes, maxAttachmentBytes, maxConfigBytes, maxJsonDepth, maxSessionBytes, storeTimeoutMs, closeTimeoutMs.`,
     )
   })
 

@@ -1,7 +1,8 @@
 /** The limits of an engine: their defaults, and the check of what the application passed. */
 
-import { InvalidInputError, LimitExceededError } from '../errors/engine-errors.js'
-import { withDefaults } from '../util/options.js'
+import { LimitExceededError } from '../errors/engine-errors.js'
+import type { JsonError } from '../util/json.js'
+import { numbersWithDefaults } from '../util/options.js'
 
 /** Limits of an engine. Each is a number above 0; `Infinity` switches one off. */
 export interface EngineLimits {
@@ -52,13 +53,26 @@ const defaults: EngineLimits = {
 /**
  * Fills in the defaults.
  *
- * @throws {@link InvalidInputError} for an unknown limit, or a value that is not a number above 0.
+ * @throws `InvalidInputError` for an unknown limit, and for a value that is not a number above 0.
  */
 export function resolveLimits(limits?: Partial<EngineLimits>): EngineLimits {
-  return withDefaults('Engine option limits', defaults, limits)
+  return numbersWithDefaults('FlowEngine', limits, defaults, { path: 'limits' })
 }
 
 /** The error for a limit that was passed. `problem` begins its sentence: what passed it. */
 export function limitExceeded(limits: EngineLimits, limit: keyof EngineLimits, problem: string): LimitExceededError {
   return new LimitExceededError({ limit, value: limits[limit], problem })
+}
+
+/**
+ * The error for JSON that exceeds `maxJsonDepth`; `undefined` where something else is wrong with it.
+ *
+ * @param owner - Words behind the path: whose value it is. Default: the path says so.
+ */
+export function depthExceeded(
+  limits: EngineLimits,
+  { isTooDeep, path }: JsonError,
+  owner = '',
+): LimitExceededError | undefined {
+  return isTooDeep ? limitExceeded(limits, 'maxJsonDepth', `The nesting of ${path}${owner}`) : undefined
 }

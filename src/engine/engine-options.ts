@@ -4,30 +4,12 @@ import type { ConfigReader } from '../config/config-manager.js'
 import type { FlowError } from '../errors/flow-error.js'
 import type { FlowRegistration } from '../flow/flow-registry.js'
 import type { FlowLogger, FlowServices } from '../flow/turn.js'
-import type { CircuitBreakerOptions } from '../model/circuit-breaker.js'
 import type { FilePart, ImagePart } from '../model/message.js'
 import type { ModelBudgets } from '../model/model-budget.js'
 import type { Model, ModelProviderAdapter } from '../model/model-provider.js'
 import type { SessionStore } from '../session/session-store.js'
 import type { JsonObject } from '../util/json.js'
 import type { EngineLimits } from './engine-limits.js'
-
-/** What an ID is made for. */
-export type IdKind = 'session' | 'revision' | 'turn'
-
-/**
- * How a call of a model is repeated after a transient error. The delay after the n-th attempt is random, up to
- * `baseDelayMs` x 2^(n-1) and at most `maxDelayMs`; longer where the provider asked for more. There is no further attempt
- * where it could not begin before the turn's deadline.
- */
-export interface ModelRetryOptions {
-  /** Attempts at one model, the first one included. Default 3. 1: no call is repeated. */
-  readonly maxAttempts?: number
-  /** Milliseconds. Default 500. */
-  readonly baseDelayMs?: number
-  /** Milliseconds. Default 8 000. */
-  readonly maxDelayMs?: number
-}
 
 /** What {@link FlowEngine} takes. Everything is optional. */
 export interface FlowEngineOptions {
@@ -43,10 +25,26 @@ export interface FlowEngineOptions {
   readonly sessionStore?: SessionStore
   /** Limits; see {@link EngineLimits} for each default. */
   readonly limits?: Partial<EngineLimits>
-  /** How failed calls of models are repeated. */
-  readonly modelRetry?: ModelRetryOptions
+  /**
+   * How a call of a model is repeated after a transient error. The delay after the n-th attempt is random, up to
+   * `baseDelayMs` x 2^(n-1) and at most `maxDelayMs`; longer where the provider asked for more. There is no further attempt
+   * where it could not begin before the turn's deadline.
+   */
+  readonly modelRetry?: {
+    /** Attempts at one model, the first one included. Default 3. 1: no call is repeated. */
+    readonly maxAttempts?: number
+    /** Milliseconds. Default 500. */
+    readonly baseDelayMs?: number
+    /** Milliseconds. Default 8 000. */
+    readonly maxDelayMs?: number
+  }
   /** When a provider that keeps failing is not called for some time. */
-  readonly circuitBreaker?: CircuitBreakerOptions
+  readonly circuitBreaker?: {
+    /** Transient failures in a row, over all sessions, that open the breaker. Default 10. `Infinity`: it never opens. */
+    readonly failureThreshold?: number
+    /** Milliseconds until one trial call is let through. Default 30 000. */
+    readonly resetTimeoutMs?: number
+  }
   /** What turns and sessions may spend on models, in addition to the flow's own `budgets()`. Default: not bounded. */
   readonly budgets?: ModelBudgets
   /** What flows need from the application: `turn.services`. Never stored. Default: `{}`. */
@@ -58,7 +56,7 @@ export interface FlowEngineOptions {
   /** A number from 0 up to, and without, 1: for the delays between attempts. Default: `Math.random`. */
   readonly random?: () => number
   /** Makes IDs. Default: random base64url from `crypto.getRandomValues`; for a session 24 bytes, 32 characters. */
-  readonly generateId?: (kind: IdKind) => string
+  readonly generateId?: (kind: 'session' | 'revision' | 'turn') => string
   /** Where `turn.log` writes to. Default: `console`. */
   readonly logger?: FlowLogger
   /** Called with what an event listener throws or rejects with. Default: `console.error`. */
@@ -126,8 +124,18 @@ export interface ExecuteDeleteResult {
   readonly error?: FlowError
 }
 
-/** The options of `deleteSession`. */
-export interface DeleteOptions {
+/**
+ * The options of `deleteSession`.
+ *
+ * @inline
+ */
+export type DeleteOptions = {
   /** The principal: another principal's session is not removed, and success is reported. */
   readonly owner?: string
 }
+
+/** What an ID is made for. */
+export type IdKind = Parameters<NonNullable<FlowEngineOptions['generateId']>>[0]
+
+/** See {@link FlowEngineOptions.modelRetry}. */
+export type ModelRetryOptions = NonNullable<FlowEngineOptions['modelRetry']>

@@ -6,7 +6,7 @@ import type { EngineContext } from './engine-context.js'
 import { limitExceeded } from './engine-limits.js'
 import type { ExecuteResult, FlowRunInput } from './engine-options.js'
 import { asFlowError } from './error-text.js'
-import { checkConfig, checkSessionId, checkTurnInput, type TurnInput } from './input/check-input.js'
+import { checkConfig, checkInputNames, checkSessionId, checkTurnInput, type TurnInput } from './input/check-input.js'
 import { failureEnvelope } from './turn/run-envelope.js'
 import { runTurn } from './turn/run-turn.js'
 import { TurnControl } from './turn/turn-control.js'
@@ -26,8 +26,8 @@ export async function executeTurn(
 ): Promise<ExecuteResult> {
   let givenId = ''
   try {
-    // The caller's object is read inside the `try`: its getters may throw.
-    const sessionId = checkSessionId(unchecked.sessionId)
+    // The caller's object is read inside the `try`: it may be anything, and its getters may throw.
+    const sessionId = checkSessionId((unchecked as FlowRunInput | null | undefined)?.sessionId)
     givenId = sessionId ?? ''
     const input = checkInput(engine, unchecked, sessionId, context, stream)
     if (input.signal?.aborted === true) throw new TurnAbortedError({ cause: input.signal.reason })
@@ -51,6 +51,7 @@ function checkInput(
   givenContext: unknown,
   stream: TurnStream | undefined,
 ): TurnInput {
+  checkInputNames(unchecked)
   const { flowName, userMessage, attachments, signal, owner, serverContext } = unchecked
   const config = checkConfig(unchecked.config, limits)
   const context = config === undefined ? givenContext : { config }

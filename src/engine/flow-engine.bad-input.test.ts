@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { expectNothingLeft, flowOf, type Harness, harness, never } from '../../testing/contract/engine-harness.js'
-import { type FlowConstructor, type FlowRunInput, reply } from '../index.js'
+import { type FlowConstructor, type FlowErrorCode, type FlowRunInput, reply } from '../index.js'
 
 afterEach(expectNothingLeft)
 
@@ -37,6 +37,18 @@ class Money {
   readonly amount = 3
 }
 
+function unknownField(name: string): string {
+  return (
+    `There is no field '${name}' in the input of a turn. The fields are flowName, userMessage, attachments, sessionId, ` +
+    'config, signal, owner, serverContext.'
+  )
+}
+
+function codeOf(message: string): FlowErrorCode {
+  if (message.startsWith('Flow class')) return 'FLOW_NOT_FOUND'
+  return message.includes('exceeds the limit') ? 'LIMIT_EXCEEDED' : 'INVALID_INPUT'
+}
+
 type Bad = readonly [what: string, change: Record<string, unknown>, message: string]
 
 const bad: readonly Bad[] = [
@@ -51,6 +63,10 @@ const bad: readonly Bad[] = [
   ['no userMessage', { userMessage: undefined }, 'userMessage must be a string.'],
   ['a userMessage that is null', { userMessage: null }, 'userMessage must be a string.'],
   ['a userMessage that is an object', { userMessage: { text: 'hello' } }, 'userMessage must be a string.'],
+  ['the name of the field in HTTP bodies', { message: 'hello' }, unknownField('message')],
+  ['a field with a letter wrong', { sessionID: 'some-id' }, unknownField('sessionID')],
+  ['an unknown field that is undefined', { context: undefined }, unknownField('context')],
+  ['a field that every object inherits', { toString: () => 'Talk' }, unknownField('toString')],
   ['a config that is null', { config: null }, 'config must be a plain object.'],
   ['a config that is a list', { config: [1] }, 'config must be a plain object.'],
   ['a config that is a text', { config: 'red' }, 'config must be a plain object.'],
@@ -101,7 +117,7 @@ const bad: readonly Bad[] = [
   [
     'a config of 50 000 nested arrays',
     { config: { deep: nestedArrays(50_000) } },
-    `config.deep${'[0]'.repeat(63)} is nested deeper than the limit maxJsonDepth (64).`,
+    `The nesting of config.deep${'[0]'.repeat(63)} exceeds the limit maxJsonDepth (64). Raise it with the engine option limits: { maxJsonDepth: ... }.`,
   ],
   ['a serverContext that is null', { serverContext: null }, 'serverContext must be a plain object.'],
   [
@@ -124,7 +140,7 @@ describe('bad input', () => {
       const input = { flowName: 'Talk', userMessage: 'hello', sessionId: session, ...change } as unknown as FlowRunInput
       const { response, error } = await engine.execute(input)
       expect(response).toEqual({ success: false, completed: true, message, session, contentType: 'text/plain' })
-      expect(error?.code).toBe(message.startsWith('Flow class') ? 'FLOW_NOT_FOUND' : 'INVALID_INPUT')
+      expect(error?.code).toBe(codeOf(message))
       const { sessionId: _sessionId, ...first } = input
       expect(await engine.run(first)).toEqual({ ...response, session: '' })
       expect(await stored(session)).toBe(before)
@@ -181,8 +197,8 @@ describe('bad input', () => {
   test.each([[undefined], [null], [5], ['Talk'], [[]], [() => 'Talk']])('%s in place of the input', async (input) => {
     const { engine, ran } = await started()
     const response = await engine.run(input as unknown as FlowRunInput)
-    expect(response).toMatchObject({ success: false, completed: true, session: '', contentType: 'text/plain' })
-    expect(response.message).not.toBe('')
+    const message = 'The input of a turn must be an object.'
+    expect(response).toEqual({ success: false, completed: true, message, session: '', contentType: 'text/plain' })
     expect(ran()).toBe(0)
   })
 

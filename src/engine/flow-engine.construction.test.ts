@@ -113,7 +113,7 @@ describe('making an engine', () => {
   test.each(['load', 'create', 'save', 'delete', 'close'])('a store without %s is refused', (operation) => {
     const sessionStore = Object.assign(new MemorySessionStore(), { [operation]: undefined })
     const error = thrownBy(() => new FlowEngine({ sessionStore: sessionStore as unknown as SessionStore }))
-    expect(error.message).toBe(`The engine option sessionStore must be a SessionStore; it has no method ${operation}.`)
+    expect(error.message).toBe(`FlowEngine: sessionStore must be a SessionStore; it has no method ${operation}.`)
     expect(error.code).toBe('INVALID_INPUT')
   })
 
@@ -138,9 +138,33 @@ describe('making an engine', () => {
     expect(seen.slice(2)).toEqual([{}, {}])
   })
 
+  test.each([
+    ['flow', { flow: [Named] }],
+    ['sessionstore', { sessionstore: new MemorySessionStore() }],
+    ['limit', { limit: undefined }],
+  ])('the unknown option %s is refused, and the known ones are listed', async (name, options) => {
+    // Before SESSION_STORE is looked at: the option may have been meant to say which store.
+    const configManager = new ConfigManager({ values: { SESSION_STORE: 'cassandra' } })
+    const message =
+      `FlowEngine: there is no option '${name}'. The options are configManager, flows, models, providers, ` +
+      'sessionStore, limits, modelRetry, circuitBreaker, budgets, services, unknownSession, clock, random, generateId, ' +
+      'logger, onListenerError.'
+    expect(thrownBy(() => new FlowEngine({ ...options, configManager } as object))).toMatchObject({
+      code: 'INVALID_INPUT',
+      message,
+    })
+    await expect(FlowEngine.create({ ...options, configManager } as object)).rejects.toMatchObject({ message })
+  })
+
+  test.each([null, 'Talk', [Named]])('%s in place of the options is refused', async (options) => {
+    const message = 'FlowEngine: the options must be an object.'
+    expect(thrownBy(() => new FlowEngine(options as object))).toMatchObject({ code: 'INVALID_INPUT', message })
+    await expect(FlowEngine.create(options as object)).rejects.toMatchObject({ code: 'INVALID_INPUT', message })
+  })
+
   test('unknownSession takes two words', () => {
     const error = thrownBy(() => new FlowEngine({ unknownSession: 'ignore' as 'new' }))
-    expect(error.message).toBe("The engine option unknownSession must be 'new' or 'reject'.")
+    expect(error.message).toBe("FlowEngine: unknownSession must be 'new' or 'reject'.")
     expect(error.code).toBe('INVALID_INPUT')
   })
 

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { expectNothingLeft, flowOf, gate, harness } from '../../testing/contract/engine-harness.js'
-import { type DeleteOptions, type FlowConstructor, SessionFlowInvariantError } from '../index.js'
+import { type FlowConstructor, SessionFlowInvariantError } from '../index.js'
+import type { DeleteOptions } from './engine-options.js'
 
 afterEach(expectNothingLeft)
 

@@ -78,8 +78,14 @@ describe('maxJsonDepth', () => {
     const { engine, store } = harness({ flows: [talk()], limits: { maxJsonDepth: 4, maxConfigBytes: off } })
     const run = (config: JsonObject) => engine.execute({ flowName: 'Talk', userMessage: 'hello', config })
     const { response, error } = await run(nested(5))
-    expect(response.message).toBe('config.inner.inner.inner.inner is nested deeper than the limit maxJsonDepth (4).')
-    expect(error?.code).toBe('INVALID_INPUT')
+    expect(response).toEqual({
+      success: false,
+      completed: true,
+      message: `The nesting of config.inner.inner.inner.inner exceeds the limit maxJsonDepth (4). ${raise('maxJsonDepth')}`,
+      session: '',
+      contentType: 'text/plain',
+    })
+    expect(error).toMatchObject({ code: 'LIMIT_EXCEEDED', limit: 'maxJsonDepth', value: 4 })
     expect(store.journal).toEqual([])
     // It is stored one level further down, in { config }.
     expect((await run(nested(3))).response.success).toBe(true)
@@ -103,7 +109,7 @@ describe('maxJsonDepth', () => {
     expect(results).toEqual([
       [3, true, undefined],
       [4, true, undefined],
-      [5, false, 'INVALID_INPUT'],
+      [5, false, 'LIMIT_EXCEEDED'],
     ])
     expect([inits, backing.size]).toEqual([4, 2])
   })
@@ -111,10 +117,10 @@ describe('maxJsonDepth', () => {
   test('holds for serverContext and for the context of runFlow', async () => {
     const { engine } = harness({ flows: [talk()], limits: { maxJsonDepth: 4 } })
     const deep = await engine.run({ flowName: 'Talk', userMessage: 'hello', serverContext: nested(5) })
-    expect(deep.message).toBe('serverContext.inner.inner.inner.inner is nested deeper than the limit maxJsonDepth (4).')
+    expect(deep.message).toMatch(/^The nesting of serverContext\.inner.* exceeds the limit maxJsonDepth \(4\)\./)
     // A context may be one level deeper: that of { config }.
     expect((await engine.runFlow('Talk', 'hello', undefined, nested(6))).message).toMatch(
-      /^context\.inner\.inner.* is nested deeper than the limit maxJsonDepth/,
+      /^The nesting of context\.inner\.inner.* exceeds the limit maxJsonDepth \(4\)\./,
     )
     expect((await engine.runFlow('Talk', 'hello', undefined, nested(4))).success).toBe(true)
   })
@@ -127,7 +133,7 @@ describe('maxJsonDepth', () => {
     const { engine } = harness({ flows: [flow], limits: { maxJsonDepth: 4 } })
     expect((await engine.run({ flowName: 'Talk', userMessage: '3' })).success).toBe(true)
     const { response, error } = await engine.execute({ flowName: 'Talk', userMessage: '4' })
-    expect(response.message).toBe('Only.state.deep.inner.inner.inner is nested deeper than the limit maxJsonDepth (4).')
-    expect(error?.code).toBe('FLOW_ERROR')
+    expect(response.message).toMatch(/^The nesting of Only\.state\.deep\.inner\.inner\.inner exceeds the limit/)
+    expect(error).toMatchObject({ code: 'LIMIT_EXCEEDED', limit: 'maxJsonDepth', value: 4 })
   })
 })

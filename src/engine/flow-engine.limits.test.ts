@@ -94,7 +94,7 @@ describe('the limits of an engine', () => {
 
   test('a bad one is refused where the engine is made', async () => {
     expect(() => new FlowEngine({ limits: { turnTimeoutMs: 0 } })).toThrow(
-      'Engine option limits.turnTimeoutMs must be a number above 0, or Infinity for no bound; got 0.',
+      'FlowEngine: limits.turnTimeoutMs must be a number above 0, or Infinity for no bound; got 0.',
     )
     await expect(FlowEngine.create({ limits: { turnTimeoutMs: -1 } })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
   })

@@ -92,7 +92,12 @@ describe('the first turn', () => {
     })
     expect(await engine.run(whole)).toMatchObject({ success: true, session: first.session })
     const misnamed = { flowName: 'Talk', message: 'one' } as unknown as FlowRunInput
-    expect(await engine.run(misnamed)).toMatchObject({ success: false, message: 'userMessage must be a string.' })
+    expect(await engine.run(misnamed)).toMatchObject({
+      success: false,
+      message: expect.stringMatching(
+        /^There is no field 'message' in the input of a turn\. The fields are .*userMessage/,
+      ),
+    })
   })
 
   test('an empty message is a message', async () => {

@@ -524,10 +524,11 @@ describe('a wrong input', () => {
     },
   })
   test.each<[string, unknown, string]>([
-    ['null', null, 'FLOW_ERROR'],
-    ['undefined', undefined, 'FLOW_ERROR'],
+    ['null', null, 'INVALID_INPUT'],
+    ['undefined', undefined, 'INVALID_INPUT'],
     ['a number', 5, 'INVALID_INPUT'],
     ['an empty object', {}, 'INVALID_INPUT'],
+    ['an unknown field', { flowName: 'Test', userMessage: 'Hi', user: 'ada' }, 'INVALID_INPUT'],
     ['a message that is a number', { flowName: 'Test', userMessage: 5 }, 'INVALID_INPUT'],
     ['a session ID that is an object', { flowName: 'Test', userMessage: 'Hi', sessionId: {} }, 'INVALID_INPUT'],
     ['something that is not a signal', { flowName: 'Test', userMessage: 'Hi', signal: 'abort' }, 'INVALID_INPUT'],

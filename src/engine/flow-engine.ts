@@ -11,6 +11,7 @@ import type { SessionStore } from '../session/session-store.js'
 import { prepareStore } from '../stores/create-store.js'
 import { deepFreeze } from '../util/json.js'
 import { isSessionId } from '../util/patterns.js'
+import { checkEngineOptions } from './check-engine-options.js'
 import { closeEngine } from './close-engine.js'
 import { createEngineContext, type EngineContext } from './engine-context.js'
 import type { EngineEventName, EngineListener } from './engine-events.js'
@@ -52,6 +53,7 @@ export class FlowEngine {
    * must be prepared.
    */
   constructor(options: FlowEngineOptions = {}) {
+    checkEngineOptions(options)
     this.#context = createEngineContext(options)
     this.#context.models.registerProviders(options.providers ?? [], true)
     this.#context.models.registerModels(options.models ?? [], true)
@@ -67,6 +69,7 @@ export class FlowEngine {
    * a store whose package is not installed.
    */
   static async create(options: FlowEngineOptions = {}): Promise<FlowEngine> {
+    checkEngineOptions(options)
     const prepared = options.sessionStore ?? (await prepareStore(options.configManager ?? new ConfigManager()))
     return new FlowEngine(prepared === undefined ? options : { ...options, sessionStore: prepared })
   }

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { expectNothingLeft, flowOf, harness } from '../../testing/contract/engine-harness.js'
-import type { IdKind } from '../index.js'
+import type { IdKind } from './engine-options.js'
 import { createGenerateId } from './ids.js'
 
 afterEach(expectNothingLeft)

@@ -111,7 +111,7 @@ describe('errors of the engine', () => {
     expect(new FlowNotFoundError({ flowName: '<name>' }).message).toBe("Flow class '<name>' not registered.")
   })
 
-  test('those with nothing to tell take no options', () => {
+  test('those without facts take no options', () => {
     expect(new TurnAbortedError().message).toBe('The turn was cancelled by its caller.')
     expect(new EngineClosedError().message).toBe('The engine is closed.')
   })

@@ -44,17 +44,17 @@ export class InvalidInputError extends FlowError {
   }
 }
 
-/** A limit of `FlowEngineOptions.limits` was passed. */
+/** A limit of `FlowEngineOptions.limits` was exceeded. */
 export class LimitExceededError extends FlowError {
   /** The name of the limit, as in `FlowEngineOptions.limits`. */
   declare readonly limit: string
-  /** Its value when it was passed. */
+  /** Its value when it was exceeded. */
   declare readonly value: number
 
   constructor(options: {
     readonly limit: string
     readonly value: number
-    /** What passed it: the beginning of a sentence. */
+    /** What exceeded it: the beginning of a sentence. */
     readonly problem: string
     readonly cause?: unknown
   }) {
@@ -71,7 +71,7 @@ export class LimitExceededError extends FlowError {
   }
 }
 
-/** A budget is used up: no model is called any more. */
+/** A budget is used up: the engine calls no model any more. */
 export class BudgetExceededError extends FlowError {
   /** Whose budget it is. */
   declare readonly scope: 'turn' | 'session'
@@ -102,7 +102,7 @@ export class BudgetExceededError extends FlowError {
   }
 }
 
-/** A model failed, or answered what no model may answer. What the provider threw is the `cause`. */
+/** A model failed, or its answer cannot be used. What the provider threw is the `cause`. */
 export class ModelError extends FlowError {
   declare readonly provider: string
   declare readonly model: string
@@ -160,7 +160,7 @@ export class ToolExecutionError extends FlowError {
   }
 }
 
-/** A hook of a flow or a step threw, or did what it may not do. The message is its own text, or says what it did. */
+/** A hook of a flow or a step threw, or did something that it may not do. The message is the hook's own text, or says what it did. */
 export class FlowCodeError extends FlowError {
   constructor(options: { readonly message: string; readonly cause?: unknown }) {
     super({ code: 'FLOW_ERROR', message: options.message, cause: options.cause })
@@ -196,7 +196,7 @@ export class TurnTimeoutError extends FlowError {
   }
 }
 
-/** The caller cancelled the turn: its `signal` fired, or the client went away. The session is as it was before. */
+/** The caller cancelled the turn: its `signal` fired, or the client disconnected. The session is as it was before. */
 export class TurnAbortedError extends FlowError {
   constructor(options: { readonly cause?: unknown } = {}) {
     super({ code: 'TURN_ABORTED', message: 'The turn was cancelled by its caller.', cause: options.cause })
@@ -218,17 +218,17 @@ export class EngineClosedError extends FlowError {
   }
 }
 
-/** The error of bad input, as the modules beside make it. @internal */
+/** Makes the error of bad options and bad input: every module makes it here. @internal */
 export function invalidInput(message: string, cause?: unknown): InvalidInputError {
   return new InvalidInputError({ message, cause })
 }
 
-/** The error of a registration. @internal */
+/** Makes the error of a registration. @internal */
 export function registrationError(message: string): FlowRegistrationError {
   return new FlowRegistrationError({ message })
 }
 
-/** The error of flow code. @internal */
+/** Makes the error of flow code. @internal */
 export function flowCodeError(message: string, cause?: unknown): FlowCodeError {
   return new FlowCodeError({ message, cause })
 }

@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { FlowError } from './flow-error.js'
 
 describe('FlowError', () => {
-  test('keeps its code and its message, and intends status 400 unless told otherwise', () => {
+  test('keeps its code and its message, and intends status 400 unless another one is given', () => {
     const error = new FlowError({ code: 'INVALID_INPUT', message: 'No.' })
     expect(error).toMatchObject({ code: 'INVALID_INPUT', message: 'No.', statusCode: 400, name: 'FlowError' })
     expect(new FlowError({ code: 'SESSION_CONFLICT', message: 'No.', statusCode: 409 }).statusCode).toBe(409)
@@ -55,7 +55,7 @@ describe('FlowError.isInstance', () => {
     expect(FlowError.isInstance(value)).toBe(false)
   })
 
-  test('never throws, whatever the value does when it is asked', () => {
+  test('never throws, whatever the value does when it is read', () => {
     const hostile = new Proxy(
       {},
       {

@@ -1,6 +1,6 @@
 /**
- * The base of every error this package raises, and the closed list of their codes. Recognition goes by a
- * registered symbol and the code, never by `instanceof`, so that two copies of the package understand each other.
+ * The base of every error that this package throws, and the closed list of their codes. Errors are recognised by a
+ * registered symbol and by their code, never by `instanceof`, so that two copies of the package recognise each other's.
  */
 
 /** The literal code of each error class; `switch (error.code)` narrows over it. */
@@ -23,16 +23,20 @@ export type FlowErrorCode =
   | 'TURN_ABORTED'
   | 'ENGINE_CLOSED'
 
-/** What the constructor of {@link FlowError} takes. */
-export interface FlowErrorOptions {
+/**
+ * What the constructor of {@link FlowError} takes.
+ *
+ * @inline
+ */
+export type FlowErrorOptions = {
   readonly code: FlowErrorCode
   /** The sentence for people. It may reach a client; the `cause` never does. */
   readonly message: string
   /** The HTTP status that the contract intends (7.2). Default 400. */
   readonly statusCode?: number
-  /** What led to it. */
+  /** The error or value that caused it. */
   readonly cause?: unknown
-  /** What the message tells, as fields of the error. Default: none. */
+  /** The facts in the message, as fields of the error. Default: none. */
   readonly facts?: Readonly<Record<string, unknown>>
 }
 
@@ -50,7 +54,7 @@ const marker: unique symbol = Symbol.for('turnkeeper.FlowError')
 export class FlowError extends Error {
   /** The stable, literal code. */
   readonly code: FlowErrorCode
-  /** The intended HTTP status (contract 7.2); the adapters answer 400 unless told to be precise. */
+  /** The intended HTTP status (contract 7.2); the adapters answer 400 unless their option `statuses` is `'precise'`. */
   readonly statusCode: number
 
   constructor(options: FlowErrorOptions) {

@@ -12,7 +12,7 @@ export function isSessionConflict(error: unknown): boolean {
   return FlowError.isInstance(error) && conflictCodes.includes(error.code)
 }
 
-/** A stale compare-and-swap: somebody else changed or deleted the session since it was loaded. Intended status 409. */
+/** A stale compare-and-swap: another request changed or deleted the session since it was loaded. Intended status 409. */
 export class SessionConflictError extends FlowError {
   declare readonly sessionId: string
 
@@ -31,12 +31,12 @@ export class SessionConflictError extends FlowError {
   }
 }
 
-/** A session ID was used with another flow than the one it is bound to. Intended status 409. */
+/** A session ID was used with a flow that the session does not belong to. Intended status 409. */
 export class SessionFlowMismatchError extends FlowError {
   declare readonly sessionId: string
   /** The flow that the stored session is bound to. */
   declare readonly boundFlow: string
-  /** The flow that the caller asked for. */
+  /** The flow that the caller named. */
   declare readonly requestedFlow: string
 
   constructor(options: {
@@ -59,7 +59,7 @@ export class SessionFlowMismatchError extends FlowError {
   }
 }
 
-/** A stored document that this engine cannot take for a session of this flow. Intended status 409. */
+/** The stored document cannot be a session of this flow. Intended status 409. */
 export class SessionFlowInvariantError extends FlowError {
   declare readonly sessionId: string
 
@@ -78,20 +78,18 @@ export class SessionFlowInvariantError extends FlowError {
   }
 }
 
-/** What the engine asked of a store when it failed. */
-export type SessionStoreOperation = 'load' | 'create' | 'save' | 'delete' | 'close'
-
 /**
  * The session backend failed. What it threw is the `cause` and never part of the message, for it may hold hosts and
  * keys. Intended status 500.
  */
 export class SessionStoreError extends FlowError {
-  declare readonly operation: SessionStoreOperation
+  /** The operation of the store that failed. */
+  declare readonly operation: 'load' | 'create' | 'save' | 'delete' | 'close'
   /** The session concerned; absent for `close`. */
   declare readonly sessionId: string | undefined
 
   constructor(options: {
-    readonly operation: SessionStoreOperation
+    readonly operation: SessionStoreError['operation']
     readonly sessionId?: string | undefined
     /** A further sentence: what is known of the outcome. */
     readonly detail?: string
@@ -131,16 +129,16 @@ export class SessionNotFoundError extends FlowError {
   }
 }
 
-/** A store failure after which nobody knows what is stored. @internal */
+/** The store failed, and what is stored now is unknown. @internal */
 export class OutcomeUnknownError extends SessionStoreError {}
 
-/** Whether `error` leaves open what is stored. No abort save may follow one. */
+/** Whether it is unknown what is stored after `error`. The engine must then not save the session as aborted. */
 export function isOutcomeUnknown(error: unknown): boolean {
   return error instanceof OutcomeUnknownError
 }
 
 /** Whether the stored document stays as it is after `error`. */
-export function leavesSessionAlone(error: FlowError): boolean {
+export function leavesSessionUnchanged(error: FlowError): boolean {
   return (
     isSessionConflict(error) ||
     isOutcomeUnknown(error) ||

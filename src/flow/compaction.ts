@@ -7,8 +7,12 @@ import { FlowRegistrationError, registrationError } from '../errors/engine-error
 import type { ModelChoice } from '../model/model-provider.js'
 import { isPlainObject } from '../util/json.js'
 
-/** When a memory is shortened, and to what length. */
-export interface CompactionBounds {
+/**
+ * When a memory is shortened, and to what length.
+ *
+ * @inline
+ */
+export type CompactionBounds = {
   /** The memory is shortened after a turn that leaves more messages than this. A whole number above `keep`. */
   readonly above: number
   /**
@@ -18,8 +22,12 @@ export interface CompactionBounds {
   readonly keep: number
 }
 
-/** The options of `rollingSummary`. */
-export interface RollingSummaryOptions extends CompactionBounds {
+/**
+ * The options of `rollingSummary`.
+ *
+ * @inline
+ */
+export type RollingSummaryOptions = CompactionBounds & {
   /** The model that writes the summary, or a list: the first one, then its fallbacks in order. */
   readonly model: ModelChoice
   /** The system prompt of the call; its only message is the transcript. Default: a prompt of the package. */

@@ -182,7 +182,7 @@ describe('the context of a flow', () => {
     conversation.expectReply('At Start.')
     await using deeper = await new Conversation(Deep, { limits }).open()
     const { message } = await deeper.engine.runFlow('Deep', 'Hi', '', { deeper: {} })
-    expect(message).toBe('context.deeper.than.that is nested deeper than the limit maxJsonDepth (3).')
+    expect(message).toMatch(/^The nesting of context\.deeper\.than\.that exceeds the limit maxJsonDepth \(2\)\./)
   })
 
   test('that JSON cannot carry fails the turn, and the session keeps the old one', async () => {

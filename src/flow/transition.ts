@@ -11,8 +11,12 @@ import type { StepConstructor } from './base-step.js'
 /** A reply to the user: a text, or an object or array that is sent as JSON text. */
 export type ReplyContent = string | object
 
-/** The options of `withContentType`. */
-export interface ContentTypeOptions {
+/**
+ * The options of `withContentType`.
+ *
+ * @inline
+ */
+export type ContentTypeOptions = {
   /** Set if the reply is bytes in base64 (RFC 4648, section 4), which HTTP sends as bytes. Default: the reply is text. */
   readonly encoding?: 'base64'
 }

@@ -17,19 +17,6 @@ import type { StepConstructor } from './base-step.js'
 // biome-ignore lint/suspicious/noEmptyInterface: applications add their members by declaration merging
 export interface FlowServices {}
 
-/** The session of a turn, read-only. */
-export interface TurnSession {
-  /** The session's ID. A new session is stored under it when the turn commits. */
-  readonly id: string
-  readonly flowName: string
-  /** Whether this turn is the session's first. */
-  readonly isNew: boolean
-  /** The principal that the session belongs to, if there is one. */
-  readonly owner?: string
-  /** ISO 8601, UTC. */
-  readonly createdAt: string
-}
-
 /** The engine option `logger`, to which `turn.log` writes. `console` is one. */
 export interface FlowLogger {
   /** For the flow's author. `fields` holds the session, the flow, the turn and the step, and what the flow passed. */
@@ -57,7 +44,18 @@ export interface Turn {
   /** The flow's context, with the server's context of this turn merged over it. Frozen. */
   readonly context: JsonObject
   readonly services: FlowServices
-  readonly session: TurnSession
+  /** The session of a turn, read-only. */
+  readonly session: {
+    /** The session's ID. A new session is stored under it when the turn commits. */
+    readonly id: string
+    readonly flowName: string
+    /** Whether this turn is the session's first. */
+    readonly isNew: boolean
+    /** The principal that the session belongs to, if there is one. */
+    readonly owner?: string
+    /** ISO 8601, UTC. */
+    readonly createdAt: string
+  }
   /** For values that the steps of one turn share. Discarded at the end of the turn. */
   readonly transient: Map<string, unknown>
   /** Writes to the engine's logger. The session, the flow, the turn and the step are added as fields. */
@@ -74,3 +72,6 @@ export interface ModelBlockedDetails {
   readonly step: string
   readonly error: ModelBlockedError
 }
+
+/** See {@link Turn.session}. */
+export type TurnSession = Turn['session']

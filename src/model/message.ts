@@ -47,7 +47,11 @@ export interface ToolResultPart {
   readonly isError?: true
 }
 
-/** The bytes of an {@link ImagePart} or a {@link FilePart}: in base64, or a URL to fetch them from. */
+/**
+ * The bytes of an {@link ImagePart} or a {@link FilePart}: in base64, or a URL to fetch them from.
+ *
+ * @inline
+ */
 export type MediaSource =
   | { readonly data: string; readonly url?: undefined }
   /** The provider, or its client package, fetches the URL; the engine never does. */
@@ -72,12 +76,10 @@ export type FilePart = MediaSource & {
 /** A piece of a {@link Message}. */
 export type MessagePart = TextPart | ReasoningPart | ToolCallPart | ToolResultPart | ImagePart | FilePart
 
-/** Who wrote a message. System prompts are not messages: they are created for each call and never stored. */
-export type MessageRole = 'user' | 'assistant' | 'tool'
-
 /** One message of a memory namespace. */
 export interface Message {
-  readonly role: MessageRole
+  /** Who wrote a message. System prompts are not messages: they are created for each call and never stored. */
+  readonly role: 'user' | 'assistant' | 'tool'
   readonly parts: readonly MessagePart[]
   /** The number of the turn in which it was added, counted from 1. */
   readonly turn: number
@@ -110,3 +112,6 @@ export interface TokenUsage {
 
 /** Why a model stopped generating. */
 export type FinishReason = 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'error' | 'other'
+
+/** See {@link Message.role}. */
+export type MessageRole = Message['role']

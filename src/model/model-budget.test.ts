@@ -4,43 +4,51 @@ import { checkBudgets, costOf } from './model-budget.js'
 
 describe('budgets are refused', () => {
   test.each<[string, unknown, string]>([
-    ['null', null, 'budgets must be an object.'],
-    ['a number', 5, 'budgets must be an object.'],
-    ['a text', 'none', 'budgets must be an object.'],
-    ['a list', [], 'budgets must be an object.'],
-    ['an unknown scope', { day: {} }, "budgets has no 'day'. It has: turn, session."],
-    ['null for a scope', { turn: null }, 'budgets.turn must be an object.'],
-    ['a number for a scope', { session: 5 }, 'budgets.session must be an object.'],
+    ['null', null, 'Engine: budgets must be an object.'],
+    ['a number', 5, 'Engine: budgets must be an object.'],
+    ['a text', 'none', 'Engine: budgets must be an object.'],
+    ['a list', [], 'Engine: budgets must be an object.'],
+    [
+      'an unknown scope',
+      { day: {} },
+      "Engine: there is no option 'budgets.day'. The options of budgets are turn, session.",
+    ],
+    ['null for a scope', { turn: null }, 'Engine: budgets.turn must be an object.'],
+    ['a number for a scope', { session: 5 }, 'Engine: budgets.session must be an object.'],
     [
       'an unknown amount',
       { turn: { token: 5 } },
-      "budgets.turn has no 'token'. It has: modelCalls, tokens, cost, wallTimeMs.",
+      "Engine: there is no option 'budgets.turn.token'. The options of budgets.turn are modelCalls, tokens, cost, wallTimeMs.",
     ],
-    ['a property of every object', { turn: { toString: 5 } }, "budgets.turn has no 'toString'."],
-    ['0', { turn: { tokens: 0 } }, 'budgets.turn.tokens must be a number above 0, or Infinity for no bound; got 0.'],
+    ['a property of every object', { turn: { toString: 5 } }, "Engine: there is no option 'budgets.turn.toString'."],
+    [
+      '0',
+      { turn: { tokens: 0 } },
+      'Engine: budgets.turn.tokens must be a number above 0, or Infinity for no bound; got 0.',
+    ],
     [
       'a negative number',
       { session: { cost: -1 } },
-      'budgets.session.cost must be a number above 0, or Infinity for no bound; got -1.',
+      'Engine: budgets.session.cost must be a number above 0, or Infinity for no bound; got -1.',
     ],
     [
       'NaN',
       { turn: { wallTimeMs: Number.NaN } },
-      'budgets.turn.wallTimeMs must be a number above 0, or Infinity for no bound; got NaN.',
+      'Engine: budgets.turn.wallTimeMs must be a number above 0, or Infinity for no bound; got NaN.',
     ],
     [
       'a text',
       { turn: { modelCalls: '5' } },
-      'budgets.turn.modelCalls must be a number above 0, or Infinity for no bound; got 5.',
+      'Engine: budgets.turn.modelCalls must be a number above 0, or Infinity for no bound; got 5.',
     ],
     [
       'null for an amount',
       { turn: { modelCalls: null } },
-      'budgets.turn.modelCalls must be a number above 0, or Infinity for no bound; got null.',
+      'Engine: budgets.turn.modelCalls must be a number above 0, or Infinity for no bound; got null.',
     ],
   ])('%s', (_name, budgets, message) => {
-    expect(() => checkBudgets(budgets as never, 'budgets')).toThrow(InvalidInputError)
-    expect(() => checkBudgets(budgets as never, 'budgets')).toThrow(message)
+    expect(() => checkBudgets(budgets as never, 'Engine', 'budgets')).toThrow(InvalidInputError)
+    expect(() => checkBudgets(budgets as never, 'Engine', 'budgets')).toThrow(message)
   })
 })
 
@@ -51,7 +59,7 @@ test.each<[string, object | undefined]>([
   ['Infinity', { turn: { tokens: Number.POSITIVE_INFINITY } }],
   ['a fraction', { session: { cost: 0.01 } }],
 ])('budgets are taken: %s', (_name, budgets) => {
-  expect(checkBudgets(budgets as never, 'budgets')).toBe(budgets)
+  expect(checkBudgets(budgets as never, 'Engine', 'budgets')).toBe(budgets)
 })
 
 describe('the cost of a call', () => {

@@ -3,44 +3,56 @@
  * still fits the budget is checked in `src/engine/model-call/budget-check.ts`.
  */
 import { invalidInput } from '../errors/engine-errors.js'
-import { checkNumber, settingsOf } from '../util/options.js'
+import { checkNumber, checkOptionNames, type OptionNames } from '../util/options.js'
 import type { TokenUsage } from './message.js'
 import type { ModelPrices, ModelSelection } from './model-provider.js'
 
-/** How much may be spent. Amounts that are absent are not limited. */
-export interface ModelBudget {
-  /** Attempts at model calls. */
-  readonly modelCalls?: number
-  /** Input and output tokens together. */
-  readonly tokens?: number
-  /** In the currency of the catalog's prices. Every model that is used must then have prices. */
-  readonly cost?: number
-  /** Milliseconds: for a turn, since it began; for a session, the sum over its turns. */
-  readonly wallTimeMs?: number
-}
-
 /** Budgets of a turn and of a session. Each applies independently of the other. */
 export interface ModelBudgets {
-  /** What one turn may spend. Default: no limit. */
-  readonly turn?: ModelBudget
-  /** What one session may spend in all its turns, including failed ones. Default: no limit. */
-  readonly session?: ModelBudget
+  /** What one turn may spend. Amounts that are absent are not limited. Default: no limit. */
+  readonly turn?: {
+    /** Attempts at model calls. */
+    readonly modelCalls?: number
+    /** Input and output tokens together. */
+    readonly tokens?: number
+    /** In the currency of the catalog's prices. Every model that is used must then have prices. */
+    readonly cost?: number
+    /** Milliseconds: for a turn, since it began; for a session, the sum over its turns. */
+    readonly wallTimeMs?: number
+  }
+  /** What one session may spend in all its turns, including failed ones: the same amounts. Default: no limit. */
+  readonly session?: ModelBudgets['turn']
 }
+
+/** How much may be spent. Amounts that are absent are not limited. */
+export type ModelBudget = NonNullable<ModelBudgets['turn']>
 
 /** The names of the amounts in a {@link ModelBudget}. */
 export const amounts = ['modelCalls', 'tokens', 'cost', 'wallTimeMs'] as const
 
+const budgetNames: OptionNames<ModelBudgets> = { turn: true, session: true }
+const amountNames: OptionNames<ModelBudget> = { modelCalls: true, tokens: true, cost: true, wallTimeMs: true }
+
 /**
  * Validates budgets that an application passed.
  *
- * @param source - How error messages name them.
- * @throws {@link InvalidInputError}
+ * @param caller - The engine or the flow whose budgets they are.
+ * @param path - Where they are set: an option, or a method.
+ * @throws `InvalidInputError`
  */
-export function checkBudgets(budgets: ModelBudgets | undefined, source: string): ModelBudgets | undefined {
+export function checkBudgets(
+  budgets: ModelBudgets | undefined,
+  caller: string,
+  path: string,
+): ModelBudgets | undefined {
   if (budgets === undefined) return undefined
-  for (const [scope, budget] of settingsOf(budgets, source, ['turn', 'session'])) {
-    const name = `${source}.${scope}`
-    for (const [amount, value] of settingsOf(budget, name, amounts)) checkNumber(value, `${name}.${amount}`)
+  checkOptionNames(caller, budgets, budgetNames, path)
+  for (const [scope, budget] of Object.entries(budgets)) {
+    if (budget === undefined) continue
+    checkOptionNames(caller, budget, amountNames, `${path}.${scope}`)
+    for (const [amount, value] of Object.entries(budget)) {
+      if (value !== undefined) checkNumber(caller, `${path}.${scope}.${amount}`, value)
+    }
   }
   return budgets
 }
@@ -48,7 +60,7 @@ export function checkBudgets(budgets: ModelBudgets | undefined, source: string):
 /**
  * Checks that a model has prices if a budget limits the cost.
  *
- * @throws {@link InvalidInputError}
+ * @throws `InvalidInputError`
  */
 export function checkPrices(
   budgets: readonly ModelBudgets[],

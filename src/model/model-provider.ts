@@ -26,27 +26,6 @@ export interface ResolvedModelSelection {
   readonly params: JsonObject
 }
 
-/** The place in a conversation that a call comes from: for logs, and for tests that report the step at fault. */
-export interface ModelCallOrigin {
-  readonly flowName: string
-  readonly stepId: string
-  readonly sessionId: string
-  /** Counted from 1. */
-  readonly turnNumber: number
-  /** The number of this call in its turn, counted from 1. A call that is retried keeps its number. */
-  readonly callNumber: number
-  /** The number of this attempt at the call, counted from 1. */
-  readonly attempt: number
-}
-
-/** The structure that an answer must have. */
-export interface ModelOutputSchema {
-  /** A name for the provider: 1 to 64 letters, digits, `_` or `-`. */
-  readonly name: string
-  /** JSON Schema of the answer. */
-  readonly schema: JsonObject
-}
-
 /** One call of a model. */
 export interface ModelRequest {
   /** The step's prompt; absent if it has none. */
@@ -59,8 +38,24 @@ export interface ModelRequest {
   readonly tools: readonly ToolDefinition[]
   readonly params: JsonObject
   /** Set if the text of the answer must be JSON of this structure; tools may be called before. Default: any text. */
-  readonly output?: ModelOutputSchema
-  readonly origin: ModelCallOrigin
+  readonly output?: {
+    /** A name for the provider: 1 to 64 letters, digits, `_` or `-`. */
+    readonly name: string
+    /** JSON Schema of the answer. */
+    readonly schema: JsonObject
+  }
+  /** The place in a conversation that a call comes from: for logs, and for tests that report the step at fault. */
+  readonly origin: {
+    readonly flowName: string
+    readonly stepId: string
+    readonly sessionId: string
+    /** Counted from 1. */
+    readonly turnNumber: number
+    /** The number of this call in its turn, counted from 1. A call that is retried keeps its number. */
+    readonly callNumber: number
+    /** The number of this attempt at the call, counted from 1. */
+    readonly attempt: number
+  }
   /** Aborts when the engine no longer waits for this attempt: the turn was aborted, `modelTimeoutMs` is over, or it failed. */
   readonly signal: AbortSignal
 }
@@ -126,14 +121,6 @@ export interface ModelProviderAdapter {
   resolve(selection: ResolvedModelSelection): RuntimeModel
 }
 
-/** Prices per million tokens, all in one currency, which the application chooses. */
-export interface ModelPrices {
-  readonly input: number
-  readonly output: number
-  /** Price of input that came from the provider's cache. Default: that of `input`. */
-  readonly cachedInput?: number
-}
-
 /** An entry of the model catalog: which parameters a model takes, and how to create it. */
 export interface Model {
   readonly provider: string
@@ -143,8 +130,25 @@ export interface Model {
    * returns. Default: any parameters.
    */
   readonly params?: StandardSchemaV1
-  /** What its tokens cost. Default: unknown; flows with a budget of `cost` cannot use the model then. */
-  readonly prices?: ModelPrices
+  /**
+   * What a million tokens cost, all in one currency, which the application chooses. Default: unknown; flows with a budget of
+   * `cost` cannot use the model then.
+   */
+  readonly prices?: {
+    readonly input: number
+    readonly output: number
+    /** Price of input that came from the provider's cache. Default: that of `input`. */
+    readonly cachedInput?: number
+  }
   /** Creates the model. Default: the registered provider does. */
   create?(selection: ResolvedModelSelection): RuntimeModel
 }
+
+// Names for parts of the types above, within this package.
+
+/** See {@link ModelRequest.origin}. */
+export type ModelCallOrigin = ModelRequest['origin']
+/** See {@link ModelRequest.output}. */
+export type ModelOutputSchema = NonNullable<ModelRequest['output']>
+/** See {@link Model.prices}. */
+export type ModelPrices = NonNullable<Model['prices']>

@@ -4,14 +4,6 @@
  */
 import type { SessionDocument } from './session-document.js'
 
-/** What a store can promise. */
-export interface SessionStoreGuarantees {
-  /** Whether two processes can never both win a swap (`backend`), or only two callers in this one (`process`). */
-  readonly compareAndSwap: 'backend' | 'process'
-  /** Whether a session outlives the process. */
-  readonly durable: boolean
-}
-
 /** What became of each list since it was loaded. The lists are `history`, and `memory:<namespace>`. */
 export interface SessionSaveHint {
   /** How many entries each list gained; none where it is not named. */
@@ -34,7 +26,13 @@ export interface UnderReplicatedReport {
  * into `SESSION_STORE_ERROR`. Documents are never merged.
  */
 export interface SessionStore {
-  readonly guarantees: SessionStoreGuarantees
+  /** What the store can promise. */
+  readonly guarantees: {
+    /** Whether two processes can never both win a swap (`backend`), or only two callers in this one (`process`). */
+    readonly compareAndSwap: 'backend' | 'process'
+    /** Whether a session outlives the process. */
+    readonly durable: boolean
+  }
   /**
    * The stored document, or `undefined` where there is none. It must not change when the store changes what it keeps, nor
    * the other way round. A backend that is down rejects: an outage is not a missing session.
@@ -83,3 +81,10 @@ export interface SessionStore {
    */
   onUnderReplicated?(listener: (report: UnderReplicatedReport) => void): () => void
 }
+
+/**
+ * See {@link SessionStore.guarantees}.
+ *
+ * @inline
+ */
+export type SessionStoreGuarantees = SessionStore['guarantees']

@@ -12,7 +12,6 @@ import {
   OutcomeUnknownError,
   SessionConflictError,
   SessionStoreError,
-  type SessionStoreOperation,
 } from '../errors/session-errors.js'
 import { decodeSession } from './session-codec.js'
 import type { SessionDocument } from './session-document.js'
@@ -227,7 +226,11 @@ export function revisionOf(stored: unknown): string | undefined {
   return typeof revision === 'string' && revision !== '' ? revision : undefined
 }
 
-function asStoreError(operation: SessionStoreOperation, sessionId: string | undefined, cause: unknown): FlowError {
+function asStoreError(
+  operation: SessionStoreError['operation'],
+  sessionId: string | undefined,
+  cause: unknown,
+): FlowError {
   if (isSessionConflict(cause)) return cause as FlowError
   if (FlowError.isInstance(cause) && cause.code === 'SESSION_STORE_ERROR') return cause
   return new SessionStoreError({ operation, sessionId, cause })

@@ -111,7 +111,7 @@ describe('checkStore', () => {
     const store = Object.assign(new FakeSessionStore(), { [operation]: undefined })
     expect(() => checkStore(store)).toThrow(
       new InvalidInputError({
-        message: `The engine option sessionStore must be a SessionStore; it has no method ${operation}.`,
+        message: `FlowEngine: sessionStore must be a SessionStore; it has no method ${operation}.`,
       }),
     )
   })

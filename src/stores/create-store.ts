@@ -21,7 +21,7 @@ interface KeyvModule {
 /**
  * The memory store, where `SESSION_STORE` names it, or nothing. Letter case does not matter.
  *
- * @throws {@link InvalidInputError} for a store that must be prepared first, and for any other value, with the allowed
+ * @throws `InvalidInputError` for a store that must be prepared first, and for any other value, with the allowed
  * ones.
  */
 export function createStore(config: ConfigReader, clock: Clock): SessionStore {
@@ -33,7 +33,7 @@ export function createStore(config: ConfigReader, clock: Clock): SessionStore {
 /**
  * The store that `SESSION_STORE` names, where it must be prepared; `undefined` for the memory store. Does not connect.
  *
- * @throws {@link InvalidInputError} (rejects) for a value that is not allowed, a further setting that cannot be used, or
+ * @throws `InvalidInputError` (rejects) for a value that is not allowed, a further setting that cannot be used, or
  * a package that is not installed.
  */
 export async function prepareStore(config: ConfigReader): Promise<SessionStore | undefined> {
@@ -64,13 +64,13 @@ const operations = ['load', 'create', 'save', 'delete', 'close'] as const
 /**
  * A store that the application passed, if it did.
  *
- * @throws {@link InvalidInputError} that names the first operation it lacks.
+ * @throws `InvalidInputError` that names the first operation it lacks.
  */
 export function checkStore(store: SessionStore | undefined): SessionStore | undefined {
   if (store === undefined) return undefined
   for (const operation of operations) {
     if (typeof store?.[operation] === 'function') continue
-    throw invalidInput(`The engine option sessionStore must be a SessionStore; it has no method ${operation}.`)
+    throw invalidInput(`FlowEngine: sessionStore must be a SessionStore; it has no method ${operation}.`)
   }
   return store
 }

@@ -12,10 +12,13 @@ export type JsonObject = { readonly [key: string]: JsonValue }
 /** Why JSON cannot carry a value. `path` names the part at fault as code does: `state.items[2].price`. */
 export class JsonError extends Error {
   readonly path: string
+  /** Whether the reason is that it has too many levels of nesting. */
+  readonly isTooDeep: boolean
 
-  constructor(path: string, problem: string) {
+  constructor(path: string, problem: string, isTooDeep = false) {
     super(`${path} ${problem}`)
     this.path = path
+    this.isTooDeep = isTooDeep
   }
 }
 
@@ -77,7 +80,7 @@ function copy(value: unknown, walk: Walk): JsonValue {
 function copyNested(value: object, walk: Walk): JsonValue {
   const { ancestors, maxDepth } = walk
   if (ancestors.includes(value)) throw refusal(walk, 'is part of itself')
-  if (ancestors.length >= maxDepth) throw refusal(walk, `is nested deeper than the limit maxJsonDepth (${maxDepth})`)
+  if (ancestors.length >= maxDepth) throw refusal(walk, `is nested deeper than ${maxDepth} levels`, true)
   ancestors.push(value)
   const result = Array.isArray(value) ? copyList(value, walk) : copyObject(value, walk)
   ancestors.pop()
@@ -111,10 +114,10 @@ function copyObject(value: object, walk: Walk): JsonValue {
   return result
 }
 
-function refusal({ root, keys }: Walk, problem: string): JsonError {
+function refusal({ root, keys }: Walk, problem: string, isTooDeep?: boolean): JsonError {
   let path = root
   for (const key of keys) path += isIdentifier(key) ? `.${key}` : `[${JSON.stringify(key)}]`
-  return new JsonError(path, problem)
+  return new JsonError(path, problem, isTooDeep)
 }
 
 function isIdentifier(key: string | number): boolean {

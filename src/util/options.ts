@@ -1,49 +1,90 @@
-/** Settings that came from outside: objects of numbers, each with a name. What they mean is decided elsewhere. */
-import { InvalidInputError, invalidInput } from '../errors/engine-errors.js'
-import { isPlainObject } from './json.js'
-
 /**
- * The entries of `value`, without those that are `undefined`.
- *
- * @param name - How messages name it.
- * @throws {@link InvalidInputError} where it is no plain object, or has a name that is not `known`.
+ * Checks the options that an application passes to a function or a class, here and in the adapters. What is wrong is
+ * always an `InvalidInputError` whose message begins with the function or class that was called. In every function
+ * below `caller` is its name, and `path` leads to the value from its options: `limits`, `cors.origin`.
  */
-export function settingsOf(value: unknown, name: string, known: readonly string[]): [string, unknown][] {
-  if (!isPlainObject(value)) throw invalidInput(`${name} must be an object.`)
-  return Object.entries(value).filter(([key, entry]) => {
-    if (known.includes(key)) return entry !== undefined
-    throw invalidInput(`${name} has no '${key}'. It has: ${known.join(', ')}.`)
-  })
+import { invalidInput } from '../errors/engine-errors.js'
+
+export { invalidInput }
+
+/** The names that an object of options may have: each key of its type, so that the compiler finds a missing one. */
+export type OptionNames<Options> = { readonly [Name in keyof Options]-?: unknown }
+
+/** Which numbers an option may be. */
+export interface NumberRange {
+  /** The least number. Default: any number above 0. */
+  readonly min?: number
+  /** The largest number. Default: none. */
+  readonly max?: number
+  /** Whether the number must be whole. Default `false`. */
+  readonly whole?: boolean
+  /** Whether `Infinity` is refused. Default `false`: it means that there is no bound. */
+  readonly finite?: boolean
 }
 
 /**
- * Numbers by name: those given, and defaults for the others.
+ * Refuses what is not an object, and the first name that is not in `known`.
  *
- * @param name - How messages name them.
- * @param least - The least number allowed for a name. Default: any above 0.
- * @throws {@link InvalidInputError}
+ * @param path - Leads to `options` where they are options within options. Default: they are all options of the caller.
+ * @throws `InvalidInputError`
  */
-export function withDefaults<T extends { readonly [Name in keyof T]: number }>(
-  name: string,
+export function checkOptionNames(caller: string, options: unknown, known: object, path?: string): void {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw invalidInput(`${caller}: ${path ?? 'the options'} must be an object.`)
+  }
+  const unknown = findUnknownName(options, known)
+  if (unknown === undefined) return
+  const [option, owner] = path === undefined ? [unknown, ''] : [`${path}.${unknown}`, ` of ${path}`]
+  throw invalidInput(
+    `${caller}: there is no option '${option}'. The options${owner} are ${Object.keys(known).join(', ')}.`,
+  )
+}
+
+/** The first own name of `given` that is not in `known`. */
+export function findUnknownName(given: object, known: object): string | undefined {
+  return Object.keys(given).find((name) => !Object.hasOwn(known, name))
+}
+
+/**
+ * Checks an object of numbers, and fills in the defaults of those that are absent or `undefined`.
+ *
+ * @param path - Leads to `given` where they are options within options.
+ * @param rangeOf - Which numbers an option may be. Default: any above 0.
+ * @throws `InvalidInputError`
+ */
+export function numbersWithDefaults<T extends { readonly [Name in keyof T]: number }>(
+  caller: string,
+  given: { readonly [Name in keyof T]?: number | undefined } | undefined,
   defaults: T,
-  given: { readonly [Name in keyof T]?: number | undefined } = {},
-  least?: (key: string) => number,
+  { path, rangeOf }: { readonly path?: string; readonly rangeOf?: (name: string) => NumberRange } = {},
 ): T {
-  const entries = settingsOf(given, name, Object.keys(defaults))
-  for (const [key, value] of entries) checkNumber(value, `${name}.${key}`, least?.(key))
+  if (given === undefined) return Object.freeze({ ...defaults })
+  checkOptionNames(caller, given, defaults, path)
+  const entries = Object.entries(given).filter(([, value]) => value !== undefined)
+  for (const [name, value] of entries) {
+    checkNumber(caller, path === undefined ? name : `${path}.${name}`, value, rangeOf?.(name))
+  }
   return Object.freeze({ ...defaults, ...Object.fromEntries(entries) })
 }
 
-/**
- * @param least - The least of the allowed numbers. Default: any above 0.
- * @throws {@link InvalidInputError}
- */
-export function checkNumber(value: unknown, name: string, least?: number): void {
-  if (typeof value === 'number' && (least === undefined ? value > 0 : value >= least)) return
-  const given = String(value)
-  throw invalidInput(
-    least === undefined
-      ? `${name} must be a number above 0, or Infinity for no bound; got ${given}.`
-      : `${name} must be a number of at least ${least}; got ${given}.`,
-  )
+/** @throws `InvalidInputError` where `value` is not a number of this range. */
+export function checkNumber(caller: string, path: string, value: unknown, range: NumberRange = {}): void {
+  if (isInRange(value, range)) return
+  const { min, max, whole = false, finite = false } = range
+  const least = min === undefined ? 'above 0' : `of at least ${min}`
+  const bounds = max === undefined ? least : `from ${min ?? 0} to ${max}`
+  const expected = `${whole ? 'a whole number' : 'a number'} ${bounds}`
+  if (finite) throw invalidInput(`${caller}: ${path} must be ${expected}; got ${show(value)}.`)
+  throw invalidInput(`${caller}: ${path} must be ${expected}, or Infinity for no bound; got ${show(value)}.`)
+}
+
+function isInRange(value: unknown, { min, max = Infinity, whole = false, finite = false }: NumberRange): boolean {
+  if (typeof value !== 'number') return false
+  if (value === Infinity) return !finite
+  if (whole && !Number.isSafeInteger(value)) return false
+  return (min === undefined ? value > 0 : value >= min) && value <= max
+}
+
+function show(value: unknown): string {
+  return typeof value === 'object' && value !== null ? 'an object' : String(value)
 }

@@ -130,7 +130,9 @@ describe('links and paths', () => {
   })
 
   test('every source path that is named exists', () => {
-    const named = pages.flatMap((page) =>
+    // A record of a decision keeps the paths of its day.
+    const current = pages.filter((page) => !page.startsWith('docs/decisions/'))
+    const named = current.flatMap((page) =>
       Array.from(read(page).matchAll(/`((?:src|adapters|testing|examples|docs)\/[\w./-]+)`/g), ([, path = '']) => path),
     )
     expect(named.length).toBeGreaterThan(20)
@@ -205,7 +207,7 @@ describe('tables', () => {
       type,
       Array.from(fields.matchAll(/readonly (\w+)\??:/g), ([, field = '']) => field),
     ])
-    const reasons = /StreamResetReason = (.*)/.exec(source)?.[1]?.match(/\w+/g) ?? []
+    const reasons = /type: 'reset'; readonly reason: (.*) \}/.exec(source)?.[1]?.match(/\w+/g) ?? []
     expect([events.length, reasons.length]).toEqual([8, 6])
     const rows = Array.from(
       read('docs/streaming.md').matchAll(/^\| `([\w-]+)` \| (.*?) \|/gm),

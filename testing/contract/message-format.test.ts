@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import type { Message, MessagePart, MessageRole, SessionDocument } from '../../src/index.js'
+import type { Message, MessagePart, SessionDocument } from '../../src/index.js'
 import { decodeSession } from '../../src/session/session-codec.js'
 import { sessionLayoutVersion } from '../../src/session/session-document.js'
 import { goldenId, readDocument, readDocumentOfParts } from './golden/golden-files.js'
@@ -13,7 +13,7 @@ import { changedFields } from './golden/poison.js'
 
 type FieldsOf = {
   readonly [Type in MessagePart['type']]: {
-    readonly role: MessageRole
+    readonly role: Message['role']
     readonly fields: Readonly<Record<keyof Extract<MessagePart, { readonly type: Type }>, true>>
   }
 }

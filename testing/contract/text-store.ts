@@ -7,7 +7,6 @@ import {
   SessionFlowInvariantError,
   type SessionSaveHint,
   type SessionStore,
-  type SessionStoreGuarantees,
 } from '../../src/index.js'
 import { type SessionStoreSuiteOptions, sessionStoreSuite } from '../suites/stores/session-store-suite.js'
 
@@ -22,7 +21,7 @@ export type TextData = Map<string, TextEntry>
 
 /** A store that is right: JSON texts in a Map; a broken store replaces one of its methods. */
 export class TextStore implements SessionStore {
-  readonly guarantees: SessionStoreGuarantees = { compareAndSwap: 'process', durable: false }
+  readonly guarantees: SessionStore['guarantees'] = { compareAndSwap: 'process', durable: false }
   readonly data: TextData
   closed = false
 

@@ -6,7 +6,6 @@ import {
   type FlowConstructor,
   FlowEngine,
   type FlowEngineOptions,
-  type IdKind,
   MemorySessionStore,
   type ModelProviderAdapter,
   type ModelSelection,
@@ -24,6 +23,8 @@ import { type ConversationTurn, replyIn, resultsIn, stoppedReply, type TurnEvent
 import { watchProvider } from './model-log.js'
 import { ReadingGate } from './reading-gate.js'
 import { WaitingClock } from './waiting-clock.js'
+
+type IdKind = Parameters<NonNullable<FlowEngineOptions['generateId']>>[0]
 
 /** The options of a conversation's surroundings: the engine's options, and more. */
 export interface ConversationWorldOptions extends Omit<FlowEngineOptions, 'flows' | 'sessionStore' | 'clock'> {

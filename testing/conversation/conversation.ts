@@ -89,7 +89,7 @@ export class Conversation implements AsyncDisposable {
   constructor(flow: FlowConstructor, options: ConversationOptions = {}) {
     this.#flow = flow
     this.#options = options
-    this.#world = new ConversationWorld(flow, options)
+    this.#world = new ConversationWorld(flow, worldOptions(options))
     this.#record = new ConversationRecord(flow.id)
   }
 
@@ -267,7 +267,7 @@ export class Conversation implements AsyncDisposable {
     const { script: _script, tools: _tools, clock: _clock, ...inherited } = this.#options
     const changed = { ...inherited, ...options }
     const fork = new Conversation(this.#flow, changed)
-    fork.#world = new ConversationWorld(this.#flow, changed, this.#world)
+    fork.#world = new ConversationWorld(this.#flow, worldOptions(changed), this.#world)
     fork.#record.turns.push(...this.#record.turns)
     const { inner } = await fork.#world.open()
     const document = await this.#world.load(this.sessionId)
@@ -385,4 +385,9 @@ export class Conversation implements AsyncDisposable {
 
 function requestsOf({ events }: ConversationTurn): RecordedRequest[] {
   return events.flatMap((event) => (event.kind === 'asked' ? [event.call.request] : []))
+}
+
+/** The options without those of the turns, which the engine would refuse. */
+function worldOptions({ config: _config, owner: _owner, ...options }: ConversationOptions): ConversationWorldOptions {
+  return options
 }

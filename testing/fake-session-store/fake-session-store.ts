@@ -8,7 +8,6 @@ import {
   type SessionDocument,
   type SessionSaveHint,
   type SessionStore,
-  type SessionStoreGuarantees,
   systemClock,
   type UnderReplicatedReport,
 } from '../../src/index.js'
@@ -47,7 +46,7 @@ export type { FakeStoreFault } from './faults.js'
  * ```
  */
 export class FakeSessionStore implements SessionStore {
-  readonly guarantees: SessionStoreGuarantees
+  readonly guarantees: SessionStore['guarantees']
   readonly #inner: SessionStore
   readonly #clock: Clock
   readonly #past = new PastDocuments()

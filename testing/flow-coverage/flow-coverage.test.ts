@@ -342,8 +342,6 @@ describe('what a flow says of itself', () => {
   })
 
   test('has one ID', () => {
-    expect(() => coverageOf([Onboarding, Onboarding])).toThrow(
-      "coverageOf was given two flows with the ID 'Onboarding'.",
-    )
+    expect(() => coverageOf([Onboarding, Onboarding])).toThrow("coverageOf: two flows have the ID 'Onboarding'.")
   })
 })

@@ -3,7 +3,9 @@
  * of engines and counts; what a flow has to reach is in `flow-coverage/flow-outline.ts`, what is missing in
  * `flow-coverage/coverage-report.ts`.
  */
-import type { FlowConstructor, FlowEngine, StepEvent } from '../../src/index.js'
+
+import type { EngineEventMap, FlowConstructor, FlowEngine } from '../../src/index.js'
+import { invalidInput } from '../../src/util/options.js'
 import { count, ExpectationError, list } from '../expectations/expectation-error.js'
 import { type CoverageGap, type FlowCounts, type FlowCoverageReport, reportOf, textOf } from './coverage-report.js'
 import { type FlowOutline, outlineOf } from './flow-outline.js'
@@ -53,8 +55,7 @@ export class FlowCoverage {
   /** @throws `ExpectationError` if two flows have one ID. What the constructors of flows and steps throw. */
   constructor(flows: readonly FlowConstructor[], options: FlowCoverageOptions = {}) {
     for (const flow of flows) {
-      if (this.#flows.has(flow.id))
-        throw new ExpectationError(`coverageOf was given two flows with the ID '${flow.id}'.`)
+      if (this.#flows.has(flow.id)) throw invalidInput(`coverageOf: two flows have the ID '${flow.id}'.`)
       const counts = { turns: 0, steps: new Map(), tools: new Map(), transitions: new Map() }
       this.#flows.set(flow.id, { outline: outlineOf(flow, options.tools ?? {}), counts })
     }
@@ -71,7 +72,7 @@ export class FlowCoverage {
     this.#watched.add(engine)
     // By turn: the step that was left last. Only of this engine, because another one may use the same IDs.
     const left = new Map<string, string>()
-    const see = ({ flowName, step }: StepEvent): FlowCounts | undefined => {
+    const see = ({ flowName, step }: EngineEventMap['step:enter']): FlowCounts | undefined => {
       const counts = this.#flows.get(flowName)?.counts
       if (counts !== undefined && !counts.steps.has(step)) counts.steps.set(step, 1)
       return counts

@@ -4,11 +4,11 @@
  */
 import {
   type Clock,
+  type EngineEventMap,
   type FlowEngine,
   type FlowSession,
   type LockEvent,
   systemClock,
-  type TurnEvent,
 } from '../../src/index.js'
 import { ExpectationError } from '../expectations/expectation-error.js'
 import { VirtualClock } from '../virtual-clock/virtual-clock.js'
@@ -76,7 +76,7 @@ export class LockProbe {
       throw new Error('A LockProbe observes one engine. Make another probe for this one.')
     this.#session = engine.getFlowSession()
     this.#session.watchLocks((event) => this.#note(event))
-    const isIn = ({ turnId, flowName }: TurnEvent, ...places: readonly string[]): void => {
+    const isIn = ({ turnId, flowName }: EngineEventMap['turn:start'], ...places: readonly string[]): void => {
       this.#requests.locate(turnId, flowName, places, this.#clock.now())
     }
     engine.on('turn:queued', (event) => isIn(event))

@@ -14,6 +14,7 @@ import {
   type FlowStream,
   systemClock,
 } from '../../src/index.js'
+import { invalidInput } from '../../src/util/options.js'
 import { type Delivery, ScriptedService } from './scripted-service.js'
 import { type FlowServiceRun, type FlowServiceScript, ServiceScriptReader } from './service-script.js'
 
@@ -66,7 +67,7 @@ const caller = 'flowServiceHandlers'
  *
  * @param script - turns used in order, or a function of the request
  * @param options - see {@link ScriptedFlowServiceOptions}
- * @throws TypeError at once for an option that is wrong or unknown
+ * @throws `InvalidInputError` at once for an option that is wrong or unknown
  *
  * @example
  * ```ts
@@ -89,7 +90,7 @@ export function flowServiceHandlers(
  *
  * @param engine - the engine, or an object that wraps one
  * @param options - see {@link FlowServiceOptions}
- * @throws TypeError at once for an option that is wrong or unknown
+ * @throws `InvalidInputError` at once for an option that is wrong or unknown
  */
 export function flowServiceHandlers(engine: ServedEngine, options?: FlowServiceOptions): FlowServiceHandlers
 export function flowServiceHandlers(
@@ -98,9 +99,9 @@ export function flowServiceHandlers(
 ): FlowServiceHandlers {
   const isScript = typeof service === 'function' || Array.isArray(service)
   if (!isScript && typeof (service as ServedEngine | undefined)?.execute !== 'function') {
-    throw new TypeError(`${caller}: the first argument must be a FlowEngine, a list of turns or a function.`)
+    throw invalidInput(`${caller}: the first argument must be a FlowEngine, a list of turns or a function.`)
   }
-  const ownOptions = ['basePath', 'origin', ...(isScript ? ['flows', 'clock'] : [])]
+  const ownOptions = { basePath: true, origin: true, ...(isScript ? { flows: true, clock: true } : {}) }
   const { origin, basePath = '/ai', flows: _flows, clock: _clock, ...adapterOptions } = options
   const runs: FlowServiceRun[] = []
   const ended: string[] = []
@@ -199,7 +200,7 @@ function runOf({ flowName, userMessage, sessionId = '', config }: FlowRunInput, 
 
 function checkOrigin(origin: unknown): void {
   if (typeof origin === 'string' && URL.canParse(origin) && new URL(origin).origin === origin) return
-  throw new TypeError(`${caller}: origin must be a scheme, a host and a port, such as 'https://api.shop.example'.`)
+  throw invalidInput(`${caller}: origin must be a scheme, a host and a port, such as 'https://api.shop.example'.`)
 }
 
 /** The addresses that MSW compares with. Its own wildcard would match longer paths as well. */

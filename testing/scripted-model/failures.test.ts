@@ -1,9 +1,9 @@
 /** Providers that fail, and answers in a form: what a script says of them, and which of it is a mistake. */
 import { describe, expect, test } from 'vitest'
-import type { ModelOutputSchema, ModelRequest } from '../../src/index.js'
+import type { ModelRequest } from '../../src/index.js'
 import { type ScriptedAnswer, ScriptedModel } from './scripted-model.js'
 
-const output: ModelOutputSchema = { name: 'Wish', schema: { type: 'object', required: ['guests'] } }
+const output: NonNullable<ModelRequest['output']> = { name: 'Wish', schema: { type: 'object', required: ['guests'] } }
 
 function request(more: Partial<ModelRequest> = {}, attempt = 1): ModelRequest {
   const origin = { flowName: 'Chat', stepId: 'Talk', sessionId: 'a', turnNumber: 3, callNumber: 1, attempt }

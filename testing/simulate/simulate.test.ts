@@ -575,7 +575,7 @@ describe('a store that is wrong', () => {
 
 describe('what cannot be simulated', () => {
   test('is reported: without an actor', async () => {
-    await expect(simulate(Onboarding, { actors: [] })).rejects.toThrow('simulate needs at least one actor.')
+    await expect(simulate(Onboarding, { actors: [] })).rejects.toThrow('simulate: actors must have at least one actor.')
   })
 
   test('is reported: without fast-check', async () => {

@@ -3,7 +3,9 @@
  * `simulate/draw-plans.ts` draws the plans, `simulate/simulated-world.ts` runs them, and `simulate/promises.ts` has what
  * holds for every flow.
  */
+
 import type { FlowConstructor, FlowErrorCode, FlowServices, ModelRequest, SessionStore } from '../../src/index.js'
+import { invalidInput } from '../../src/util/options.js'
 import { count, ExpectationError } from '../expectations/expectation-error.js'
 import type { ScriptedReply } from '../scripted-model/scripted-model.js'
 import { plansOf } from './draw-plans.js'
@@ -71,7 +73,7 @@ export interface SimulationResult {
 export async function simulate(flow: FlowConstructor, options: SimulateOptions = {}): Promise<SimulationResult> {
   const { seeds = 100, maxActions = 8, faults = true, restarts = true, together = true } = options
   const { actors = [anyone], invariants = {}, mayFail = [], services } = options
-  if (actors.length === 0) throw new ExpectationError('simulate needs at least one actor.')
+  if (actors.length === 0) throw invalidInput('simulate: actors must have at least one actor.')
   const { model = () => 'All right.', wrapStore = (store: SessionStore) => store } = options
   const fc = await fastCheck()
   const plans = plansOf(fc, { maxActions, faults, restarts, together })

@@ -133,7 +133,7 @@ describe('VirtualClock', () => {
 describe('advance', () => {
   test.each([-1, Number.NaN])('refuses %d', async (ms) => {
     await expect(new VirtualClock(0).advance(ms)).rejects.toThrow(
-      `advance() takes a number of milliseconds, 0 or more; got ${ms}.`,
+      `VirtualClock.advance: ms must be a number of at least 0; got ${ms}.`,
     )
   })
 })

@@ -3,6 +3,7 @@
  * and cannot be early or late.
  */
 import type { Clock } from '../../src/index.js'
+import { checkNumber } from '../../src/util/options.js'
 import { ExpectationError } from '../expectations/expectation-error.js'
 
 interface Timer {
@@ -70,7 +71,7 @@ export class VirtualClock implements Clock {
    * @throws Error (rejects) if `ms` is not a number of 0 or more.
    */
   async advance(ms: number): Promise<void> {
-    if (!(ms >= 0)) throw new Error(`advance() takes a number of milliseconds, 0 or more; got ${ms}.`)
+    checkNumber('VirtualClock.advance', 'ms', ms, { min: 0, finite: true })
     const target = this.#now + ms
     await this.settle()
     for (let timer = this.#next(target); timer !== undefined; timer = this.#next(target)) await this.#ring(timer)

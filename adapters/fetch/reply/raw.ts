@@ -1,6 +1,7 @@
 // Raw replies: the text or the bytes alone, and the headers that keep them harmless in a browser, as the option `rawHeaders`
 // changes them.
 import type { RunResponseType } from '../../../src/index.js'
+import { invalidInput } from '../../../src/util/options.js'
 import { isContentType } from '../../../src/util/patterns.js'
 import type { HeaderRecord } from '../header-names.js'
 
@@ -10,17 +11,17 @@ const OWN_HEADERS = /^(?:content-type|content-length|transfer-encoding|connectio
 const EXECUTABLE =
   /^(?:text\/html|text\/xsl|(?:text|application)\/xml|multipart\/x-mixed-replace|[^;\s]+\+xml)\s*(?:;|$)/i
 
-/** @throws TypeError for a name or value that cannot be a header, and for a header that the adapter sets itself. */
+/** @throws `InvalidInputError` for a name or value that cannot be a header, and for a header that the adapter sets itself. */
 export function checkRawHeaders(rawHeaders: Readonly<Record<string, string | null>>, caller: string): void {
   if (typeof rawHeaders !== 'object' || rawHeaders === null)
-    throw new TypeError(`${caller}: rawHeaders must be an object.`)
+    throw invalidInput(`${caller}: rawHeaders must be an object.`)
   for (const [name, value] of Object.entries(rawHeaders)) {
-    if (OWN_HEADERS.test(name)) throw new TypeError(`${caller}: rawHeaders cannot set '${name}'.`)
+    if (OWN_HEADERS.test(name)) throw invalidInput(`${caller}: rawHeaders cannot set '${name}'.`)
     try {
-      if (value !== null && typeof value !== 'string') throw new TypeError('neither a string nor null')
+      if (value !== null && typeof value !== 'string') throw new Error('The value is neither a string nor null.')
       new Headers([[name, value ?? '']])
     } catch (cause) {
-      throw new TypeError(`${caller}: rawHeaders '${name}' is not a valid header.`, { cause })
+      throw invalidInput(`${caller}: rawHeaders '${name}' is not a valid header.`, cause)
     }
   }
 }

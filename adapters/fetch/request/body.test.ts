@@ -173,7 +173,7 @@ describe('readRunBody', () => {
     const body = (levels: number): string => `{"flowName":"A","config":{"deep":${nested(levels)}}}`
     expect(readRunBody(body(2), 4)).toMatchObject({ flowName: 'A' })
     expect(() => readRunBody(body(3), 4)).toThrow(
-      new Refusal('The request body is nested deeper than 4 levels (maxJsonDepth).'),
+      new Refusal('The request body is nested deeper than 4 levels (maxJsonDepth).', 422),
     )
   })
 
@@ -183,7 +183,7 @@ describe('readRunBody', () => {
     ['in config', `{"flowName":"A","config":{"deep":${nested(50_000)}}}`],
   ])('50 000 nested arrays are refused without a stack overflow: %s', (_name, text) => {
     expect(() => readRunBody(text, 64)).toThrow(
-      new Refusal('The request body is nested deeper than 64 levels (maxJsonDepth).'),
+      new Refusal('The request body is nested deeper than 64 levels (maxJsonDepth).', 422),
     )
   })
 

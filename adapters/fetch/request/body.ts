@@ -100,7 +100,7 @@ function parseObject(text: string, maxJsonDepth: number): JsonObject {
     throw new Refusal('The request body is not valid JSON.')
   }
   if (isDeeperThan(value, maxJsonDepth)) {
-    throw new Refusal(`The request body is nested deeper than ${maxJsonDepth} levels (maxJsonDepth).`)
+    throw new Refusal(`The request body is nested deeper than ${maxJsonDepth} levels (maxJsonDepth).`, 422)
   }
   if (!isObject(value)) throw new Refusal('The request body must be a JSON object.')
   return value

@@ -2,11 +2,21 @@
  * The first check of what a caller passed: types, shapes and sizes, before a lock is taken or a flow is looked up. What
  * is accepted is copied, so that the caller cannot change it during the turn.
  */
-import { InvalidInputError, invalidInput } from '../../errors/engine-errors.js'
+import { invalidInput } from '../../errors/engine-errors.js'
 import type { FilePart, ImagePart } from '../../model/message.js'
-import { copyJson, deepFreeze, isPlainObject, type JsonObject, jsonSize, utf8Length } from '../../util/json.js'
+import {
+  copyJson,
+  deepFreeze,
+  isPlainObject,
+  type JsonError,
+  type JsonObject,
+  jsonSize,
+  utf8Length,
+} from '../../util/json.js'
+import { findUnknownName, type OptionNames } from '../../util/options.js'
 import { isSessionId } from '../../util/patterns.js'
-import { type EngineLimits, limitExceeded } from '../engine-limits.js'
+import { depthExceeded, type EngineLimits, limitExceeded } from '../engine-limits.js'
+import type { FlowRunInput } from '../engine-options.js'
 import { checkAttachments } from './check-attachments.js'
 
 /** The input of one turn, checked. */
@@ -27,7 +37,7 @@ export interface TurnInput {
 /**
  * Checks a session ID; an absent or empty one asks for a new session.
  *
- * @throws {@link InvalidInputError}
+ * @throws `InvalidInputError`
  */
 export function checkSessionId(sessionId: unknown): string | undefined {
   return sessionId === undefined || sessionId === '' ? undefined : checkId(sessionId, 'sessionId')
@@ -36,11 +46,33 @@ export function checkSessionId(sessionId: unknown): string | undefined {
 /**
  * Checks an ID of any kind.
  *
- * @throws {@link InvalidInputError}
+ * @throws `InvalidInputError`
  */
 export function checkId(id: unknown, name: string): string {
   if (typeof id === 'string' && isSessionId(id)) return id
   throw invalidInput(`${name} must be 1 to 256 visible ASCII characters without a comma.`)
+}
+
+const inputNames: OptionNames<FlowRunInput> = {
+  flowName: true,
+  userMessage: true,
+  attachments: true,
+  sessionId: true,
+  config: true,
+  signal: true,
+  owner: true,
+  serverContext: true,
+}
+
+/** @throws `InvalidInputError` for what is not an object, and for an unknown field: it lists the known ones. */
+export function checkInputNames(input: FlowRunInput): void {
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) {
+    throw invalidInput('The input of a turn must be an object.')
+  }
+  const unknown = findUnknownName(input, inputNames)
+  if (unknown === undefined) return
+  const known = Object.keys(inputNames).join(', ')
+  throw invalidInput(`There is no field '${unknown}' in the input of a turn. The fields are ${known}.`)
 }
 
 /** Checks the texts of a turn and copies its JSON. */
@@ -73,34 +105,36 @@ export function checkTurnInput(
   if (owner !== undefined && (typeof owner !== 'string' || owner === '')) {
     throw invalidInput('owner must be a string that is not empty.')
   }
-  const serverContext = checkObject(input.serverContext, 'serverContext', limits.maxJsonDepth)
+  const serverContext = checkObject(input.serverContext, 'serverContext', limits)
   if (serverContext !== undefined && Object.hasOwn(serverContext, 'config')) {
     throw invalidInput("serverContext may not have the key 'config'.")
   }
   // One level more than a config, which it may contain.
-  const context = checkObject(input.context, 'context', limits.maxJsonDepth + 1)
+  const context = checkObject(input.context, 'context', limits, 1)
   return { flowName, userMessage, attachments, sessionId: input.sessionId, context, signal, owner, serverContext }
 }
 
 /**
  * Checks a `config` and copies it.
  *
- * @throws {@link InvalidInputError} for anything but a plain object of plain JSON, and for `null`.
- * @throws {@link LimitExceededError} where it is larger than `maxConfigBytes`.
+ * @throws `InvalidInputError` for anything but a plain object of plain JSON, and for `null`.
+ * @throws `LimitExceededError` where it is larger than `maxConfigBytes`, or nested deeper than `maxJsonDepth`.
  */
 export function checkConfig(config: unknown, limits: EngineLimits): JsonObject | undefined {
-  const copy = checkObject(config, 'config', limits.maxJsonDepth)
+  const copy = checkObject(config, 'config', limits)
   if (copy !== undefined && jsonSize(copy) > limits.maxConfigBytes) {
     throw limitExceeded(limits, 'maxConfigBytes', 'config')
   }
   return copy
 }
 
-function checkObject(value: unknown, name: string, maxDepth: number): JsonObject | undefined {
+/** @param outer - Levels around it, which do not count. */
+function checkObject(value: unknown, name: string, limits: EngineLimits, outer = 0): JsonObject | undefined {
   if (value === undefined) return undefined
   if (!isPlainObject(value)) throw invalidInput(`${name} must be a plain object.`)
-  const refuse = (problem: string, cause: Error): Error => invalidInput(`${problem}.`, cause)
-  return deepFreeze(copyJson(value, name, maxDepth, refuse)) as JsonObject
+  const refuse = (problem: string, cause: JsonError): Error =>
+    depthExceeded(limits, cause) ?? invalidInput(`${problem}.`, cause)
+  return deepFreeze(copyJson(value, name, limits.maxJsonDepth + outer, refuse)) as JsonObject
 }
 
 function isAbortSignal(value: unknown): value is AbortSignal {

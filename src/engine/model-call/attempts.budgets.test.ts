@@ -259,9 +259,9 @@ describe('budgets of the engine and of the flow', () => {
 
   test('of an engine that are malformed are refused when it is made', () => {
     expect(() => budgeted({ session: { cost: -1 } }, [])).toThrow(
-      'Engine option budgets.session.cost must be a number above 0, or Infinity for no bound; got -1.',
+      'FlowEngine: budgets.session.cost must be a number above 0, or Infinity for no bound; got -1.',
     )
-    expect(() => budgeted(null as never, [])).toThrow('Engine option budgets must be an object.')
+    expect(() => budgeted(null as never, [])).toThrow('FlowEngine: budgets must be an object.')
   })
 })
 

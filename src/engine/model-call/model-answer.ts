@@ -6,7 +6,7 @@ import { ModelBlockedError, ModelError } from '../../errors/engine-errors.js'
 import type { FinishReason, MessagePart, TextPart, TokenUsage } from '../../model/message.js'
 import type { ModelResponse } from '../../model/model-provider.js'
 import type { ResolvedModel } from '../../model/model-registry.js'
-import { copyJson, deepFreeze, isPlainObject, type JsonObject } from '../../util/json.js'
+import { copyJson, deepFreeze, isPlainObject, type JsonError, type JsonObject } from '../../util/json.js'
 import type { TurnDraft } from '../turn/turn-draft.js'
 
 /** An answer, and the model that gave it. */
@@ -73,8 +73,12 @@ function partOf(part: MessagePart, resolved: ResolvedModel, maxDepth: number): M
     throw modelError(resolved, 'It answered with a part that is not a text, a reasoning or a tool call.')
   }
   const { type, toolCallId, toolName } = part
-  const refuse = (_problem: string, cause: Error): Error =>
-    modelError(resolved, `It called '${toolName}' with arguments that are not valid JSON.`, cause)
+  const refuse = (_problem: string, cause: JsonError): Error => {
+    const problem = cause.isTooDeep
+      ? `nested deeper than the limit maxJsonDepth (${maxDepth})`
+      : 'that are not valid JSON'
+    return modelError(resolved, `It called '${toolName}' with arguments ${problem}.`, cause)
+  }
   const input = deepFreeze(copyJson(part.input ?? {}, 'input', maxDepth, refuse))
   return Object.freeze({ type, toolCallId, toolName, input, ...data })
 }

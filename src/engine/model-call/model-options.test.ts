@@ -30,36 +30,39 @@ test.each([
 
 describe('refused, by name', () => {
   test.each<[object, string]>([
-    [{ modelRetry: null }, 'Engine option modelRetry must be an object.'],
-    [{ modelRetry: 3 }, 'Engine option modelRetry must be an object.'],
-    [{ modelRetry: [] }, 'Engine option modelRetry must be an object.'],
+    [{ modelRetry: null }, 'FlowEngine: modelRetry must be an object.'],
+    [{ modelRetry: 3 }, 'FlowEngine: modelRetry must be an object.'],
+    [{ modelRetry: [] }, 'FlowEngine: modelRetry must be an object.'],
     [
       { modelRetry: { attempts: 3 } },
-      "Engine option modelRetry has no 'attempts'. It has: maxAttempts, baseDelayMs, maxDelayMs.",
+      "FlowEngine: there is no option 'modelRetry.attempts'. The options of modelRetry are maxAttempts, baseDelayMs, maxDelayMs.",
     ],
-    [{ modelRetry: { maxAttempts: 0 } }, 'Engine option modelRetry.maxAttempts must be a number of at least 1; got 0.'],
+    [
+      { modelRetry: { maxAttempts: 0 } },
+      'FlowEngine: modelRetry.maxAttempts must be a number of at least 1, or Infinity for no bound; got 0.',
+    ],
     [
       { modelRetry: { baseDelayMs: -1 } },
-      'Engine option modelRetry.baseDelayMs must be a number of at least 0; got -1.',
+      'FlowEngine: modelRetry.baseDelayMs must be a number of at least 0, or Infinity for no bound; got -1.',
     ],
     [
       { modelRetry: { maxDelayMs: Number.NaN } },
-      'Engine option modelRetry.maxDelayMs must be a number of at least 0; got NaN.',
+      'FlowEngine: modelRetry.maxDelayMs must be a number of at least 0, or Infinity for no bound; got NaN.',
     ],
     [
       { modelRetry: { maxAttempts: '3' } },
-      'Engine option modelRetry.maxAttempts must be a number of at least 1; got 3.',
+      'FlowEngine: modelRetry.maxAttempts must be a number of at least 1, or Infinity for no bound; got 3.',
     ],
-    [{ circuitBreaker: 'off' }, 'Engine option circuitBreaker must be an object.'],
+    [{ circuitBreaker: 'off' }, 'FlowEngine: circuitBreaker must be an object.'],
     [
       { circuitBreaker: { failureThreshold: null } },
-      'Engine option circuitBreaker.failureThreshold must be a number of at least 1; got null.',
+      'FlowEngine: circuitBreaker.failureThreshold must be a number of at least 1, or Infinity for no bound; got null.',
     ],
     [
       { circuitBreaker: { resetTimeoutMs: 0 } },
-      'Engine option circuitBreaker.resetTimeoutMs must be a number of at least 1; got 0.',
+      'FlowEngine: circuitBreaker.resetTimeoutMs must be a number of at least 1, or Infinity for no bound; got 0.',
     ],
-    [{ random: 5 }, 'Engine option random must be a function.'],
+    [{ random: 5 }, 'FlowEngine: random must be a function.'],
   ])('%j', (options, message) => {
     expect(() => engineOf(options)).toThrow(new InvalidInputError({ message }))
   })

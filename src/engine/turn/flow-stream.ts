@@ -3,12 +3,6 @@ import type { FlowError } from '../../errors/flow-error.js'
 import type { RunResponseType } from '../engine-options.js'
 
 /**
- * Why the text so far does not count: the call is repeated, with the same model or with the next one; the model called
- * tools or answers again; the step moved on; or the reply is another text.
- */
-export type StreamResetReason = 'retry' | 'fallback' | 'tools' | 'repair' | 'step' | 'reply'
-
-/**
  * A piece of a turn. All text is provisional until `result`: the texts since the last `reset`, joined, are then the
  * message of the result, or there are none. The last piece is `result` or `error`.
  */
@@ -21,8 +15,11 @@ export type FlowStreamEvent =
   | { readonly type: 'text-delta'; readonly text: string }
   | { readonly type: 'tool-start'; readonly tool: string; readonly toolCallId: string }
   | { readonly type: 'tool-end'; readonly tool: string; readonly toolCallId: string; readonly success: boolean }
-  /** Forget the text so far. */
-  | { readonly type: 'reset'; readonly reason: StreamResetReason }
+  /**
+   * Forget the text so far: the call is repeated, with the same model or with the next one; the model called tools or answers
+   * again; the step moved on; or the reply is another text.
+   */
+  | { readonly type: 'reset'; readonly reason: 'retry' | 'fallback' | 'tools' | 'repair' | 'step' | 'reply' }
   /** The turn is committed. */
   | { readonly type: 'result'; readonly response: RunResponseType; readonly encoding?: 'base64' }
   /** The turn failed. `response` is the failure envelope. */
@@ -38,3 +35,6 @@ export interface FlowStream extends AsyncIterableIterator<FlowStreamEvent, undef
   /** Stops reading: aborts the turn, unless its commit has begun. Resolves when the turn is settled. */
   return(): Promise<IteratorResult<FlowStreamEvent, undefined>>
 }
+
+/** Why the text so far does not count. */
+export type StreamResetReason = Extract<FlowStreamEvent, { type: 'reset' }>['reason']

@@ -211,7 +211,10 @@ describe('the result of a tool', () => {
       limits: { maxJsonDepth: 2 },
     })
     await conversation.say('Hi')
-    conversation.expectError('TOOL_ERROR', /result\[0\]\[0\] is nested deeper than the limit maxJsonDepth \(2\)/)
+    conversation.expectError(
+      'LIMIT_EXCEEDED',
+      /^The nesting of result\[0\]\[0\] of tool 'act' exceeds the limit maxJsonDepth \(2\)\./,
+    )
   })
 })
 

@@ -9,8 +9,8 @@ import { returnsToModel, Transition } from '../../flow/transition.js'
 import type { Turn } from '../../flow/turn.js'
 import type { ToolCallPart, ToolResultPart } from '../../model/message.js'
 import { issueText } from '../../model/schema-issues.js'
-import { copyJson, deepFreeze, type JsonValue } from '../../util/json.js'
-import { limitExceeded } from '../engine-limits.js'
+import { copyJson, deepFreeze, type JsonError, type JsonValue } from '../../util/json.js'
+import { depthExceeded, limitExceeded } from '../engine-limits.js'
 import { thrownText } from '../error-text.js'
 import type { TurnControl } from './turn-control.js'
 import type { TurnDraft } from './turn-draft.js'
@@ -97,9 +97,11 @@ function asToolError(tool: Tool, thrown: unknown): FlowError {
 function resultOf(tool: Tool, returned: unknown, control: TurnControl): JsonValue {
   if (returned === undefined) return done
   const { name } = tool
-  const refuse = (problem: string, cause: Error): Error =>
+  const { limits } = control.engine
+  const refuse = (problem: string, cause: JsonError): Error =>
+    depthExceeded(limits, cause, ` of tool '${name}'`) ??
     new ToolExecutionError({ tool: name, message: `Tool '${name}' returned what cannot be stored: ${problem}.`, cause })
-  return deepFreeze(copyJson(returned, 'result', control.engine.limits.maxJsonDepth, refuse))
+  return deepFreeze(copyJson(returned, 'result', limits.maxJsonDepth, refuse))
 }
 
 /** Runs `execute` under `toolTimeoutMs`. A result that comes later is ignored. */

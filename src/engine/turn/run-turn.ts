@@ -52,7 +52,7 @@ async function runFlow(control: TurnControl, input: TurnInput): Promise<TurnDraf
   if (initialising !== undefined) await initialising
   control.check()
   const steps = collectSteps(flow, flowName)
-  const budgets = [engine.budgets, checkBudgets(flow.budgets(), `Flow '${flowName}': budgets()`)].filter(
+  const budgets = [engine.budgets, checkBudgets(flow.budgets(), `Flow '${flowName}'`, 'budgets()')].filter(
     (budget) => budget !== undefined,
   )
   compactorOf(engine.flows, flowName)?.check(control, steps, budgets)

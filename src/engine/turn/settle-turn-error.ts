@@ -3,7 +3,7 @@
  * over the revision that was loaded. Also which ID and which text the failure envelope has (design 5; contract 3, 4.5, 7.3).
  */
 import type { FlowError } from '../../errors/flow-error.js'
-import { leavesSessionAlone } from '../../errors/session-errors.js'
+import { leavesSessionUnchanged } from '../../errors/session-errors.js'
 import { nextRevision } from '../../session/revision.js'
 import type { SessionDocument } from '../../session/session-document.js'
 import { isoTime } from '../../util/iso-time.js'
@@ -26,7 +26,7 @@ export async function settleTurnError(
   const error = asFlowError(thrown)
   if (error.code === 'SESSION_CONFLICT') control.report('session:conflict', {})
   control.report('turn:error', { code: error.code })
-  if (draft === undefined || leavesSessionAlone(error)) {
+  if (draft === undefined || leavesSessionUnchanged(error)) {
     return failureEnvelope(storedId(draft, givenSessionId), error)
   }
   try {

@@ -1,18 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { flowOf, place } from '../../../testing/contract/test-flows.js'
 import { Conversation, VirtualClock } from '../../../testing/index.js'
-import {
-  go,
-  LogicStep,
-  reply,
-  type SessionDocument,
-  type SessionStep,
-  Step,
-  type Transition,
-  type Turn,
-} from '../../index.js'
+import { go, LogicStep, reply, type SessionDocument, Step, type Transition, type Turn } from '../../index.js'
 
-async function stepsOf(conversation: Conversation): Promise<Readonly<Record<string, SessionStep>>> {
+async function stepsOf(conversation: Conversation): Promise<SessionDocument['flow']['steps']> {
   return (await conversation.document()).flow.steps
 }
 
@@ -240,7 +231,7 @@ describe('a state that JSON cannot carry fails the turn, and the path is named',
     conversation.expectReply('Deep.')
     await using another = new Conversation(flowOf(Deep), { limits: { maxJsonDepth: 2 } })
     await another.say('Hi')
-    another.expectError('FLOW_ERROR', 'Deep.state.a.b is nested deeper than the limit maxJsonDepth (2).')
+    another.expectError('LIMIT_EXCEEDED', /^The nesting of Deep\.state\.a\.b exceeds the limit maxJsonDepth \(2\)\./)
   })
 })
 

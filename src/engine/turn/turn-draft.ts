@@ -21,8 +21,8 @@ import type {
 } from '../../session/session-document.js'
 import type { SessionSaveHint } from '../../session/session-store.js'
 import { isoTime } from '../../util/iso-time.js'
-import { copyJson, isPlainObject, type JsonObject, jsonSize, utf8Length } from '../../util/json.js'
-import { type EngineLimits, limitExceeded } from '../engine-limits.js'
+import { copyJson, isPlainObject, type JsonError, type JsonObject, jsonSize, utf8Length } from '../../util/json.js'
+import { depthExceeded, type EngineLimits, limitExceeded } from '../engine-limits.js'
 import type { BudgetCheck } from '../model-call/budget-check.js'
 import type { FlowSteps } from './collect-steps.js'
 import { plain, type TurnReply } from './run-envelope.js'
@@ -298,11 +298,12 @@ function hasSameLists(one: SessionDocument, other: SessionDocument): boolean {
 
 /** A copy of a flow's context that can be stored: one level deeper than a `config`, which it contains. */
 export function storableContext(context: unknown, limits: EngineLimits): JsonObject {
-  return storable(context, 'context', { ...limits, maxJsonDepth: limits.maxJsonDepth + 1 })
+  return storable(context, 'context', limits, 1)
 }
 
-/** A copy of `value` that can be stored. */
-function storable(value: unknown, path: string, limits: EngineLimits): JsonObject {
-  const refuse = (problem: string, cause: Error): Error => flowCodeError(`${problem}.`, cause)
-  return copyJson(value, path, limits.maxJsonDepth, refuse) as JsonObject
+/** A copy of `value` that can be stored; `outer` levels around it do not count. */
+function storable(value: unknown, path: string, limits: EngineLimits, outer = 0): JsonObject {
+  const refuse = (problem: string, cause: JsonError): Error =>
+    depthExceeded(limits, cause) ?? flowCodeError(`${problem}.`, cause)
+  return copyJson(value, path, limits.maxJsonDepth + outer, refuse) as JsonObject
 }

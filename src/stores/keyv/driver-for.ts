@@ -3,7 +3,7 @@
  * only.
  */
 import type { Keyv } from 'keyv'
-import { InvalidInputError } from '../../errors/engine-errors.js'
+import { invalidInput } from '../../errors/engine-errors.js'
 import { createMapDriver } from './drivers/map-driver.js'
 import { createPostgresDriver } from './drivers/postgres/postgres-driver.js'
 import { createProcessDriver } from './drivers/process-driver.js'
@@ -32,18 +32,18 @@ export interface DriverOptions {
 /**
  * Chooses.
  *
- * @throws {@link InvalidInputError} for an adapter without a driver, and for a value that is not a Keyv.
+ * @throws `InvalidInputError` for an adapter without a driver, and for a value that is not a Keyv.
  */
 export function chooseDriver({ keyv, consistency, driver }: DriverOptions): ChosenDriver {
   if (typeof keyv?.serializeData !== 'function') {
-    throw new InvalidInputError({ message: 'KeyvSessionStore: keyv must be a Keyv of version 5.6 or later.' })
+    throw invalidInput('KeyvSessionStore: keyv must be a Keyv of version 5.6 or later.')
   }
   if (consistency !== undefined && consistency !== 'process') {
-    throw new InvalidInputError({ message: "KeyvSessionStore: consistency can only be 'process'." })
+    throw invalidInput("KeyvSessionStore: consistency can only be 'process'.")
   }
   const own = driver ?? driverOf(keyv)
   if (own !== undefined) return { driver: own, keyOf: (key) => prefixed(keyv, key), codec: createTextCodec(keyv) }
-  if (consistency === undefined) throw new InvalidInputError({ message: refusal(keyv) })
+  if (consistency === undefined) throw invalidInput(refusal(keyv))
   // This driver works through Keyv, which adds the namespace and calls the hooks itself.
   return { driver: createProcessDriver(keyv), keyOf: (key) => key, codec: plainCodec }
 }

@@ -215,7 +215,7 @@ describe('the cache', () => {
 
   test.each([-1, Number.NaN, Number.POSITIVE_INFINITY, '1'])('refuses %j bytes', (cacheBytes) => {
     expect(() => processOver(new FakeDriver(), { cacheBytes: cacheBytes as number })).toThrow(
-      `KeyvSessionStore: cacheBytes must be a number of bytes, or 0 for none; got ${String(cacheBytes)}.`,
+      `KeyvSessionStore: cacheBytes must be a number of at least 0; got ${String(cacheBytes)}.`,
     )
   })
 })

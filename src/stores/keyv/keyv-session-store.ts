@@ -4,7 +4,6 @@
  */
 import type { Keyv } from 'keyv'
 import { LRUCache } from 'lru-cache'
-import { InvalidInputError } from '../../errors/engine-errors.js'
 import { SessionConflictError } from '../../errors/session-errors.js'
 import { copyDocument } from '../../session/lists/copy-document.js'
 import type { SessionDocument } from '../../session/session-document.js'
@@ -14,6 +13,7 @@ import type {
   SessionStoreGuarantees,
   UnderReplicatedReport,
 } from '../../session/session-store.js'
+import { checkNumber } from '../../util/options.js'
 import { type ChosenDriver, chooseDriver } from './driver-for.js'
 import { bytesOf, type KnownSession } from './layout/chunks.js'
 import { encodeAll } from './layout/codec.js'
@@ -193,11 +193,7 @@ export class KeyvSessionStore implements SessionStore {
 }
 
 function createCache(bytes: number): LRUCache<string, KnownSession> | undefined {
-  if (typeof bytes !== 'number' || !(bytes >= 0) || bytes === Number.POSITIVE_INFINITY) {
-    throw new InvalidInputError({
-      message: `KeyvSessionStore: cacheBytes must be a number of bytes, or 0 for none; got ${String(bytes)}.`,
-    })
-  }
+  checkNumber('KeyvSessionStore', 'cacheBytes', bytes, { min: 0, finite: true })
   if (bytes < 1) return undefined
   const maxSize = Math.floor(bytes)
   return new LRUCache({ maxSize, sizeCalculation: (known, key) => bytesOf(known) + key.length + cacheOverhead })

@@ -1,7 +1,7 @@
 /** Makes the store that the settings describe, for every `SESSION_STORE` but `memory`. */
 import type { Keyv } from 'keyv'
 import type { ConfigReader } from '../../config/config-manager.js'
-import { InvalidInputError } from '../../errors/engine-errors.js'
+import { invalidInput } from '../../errors/engine-errors.js'
 import type { SessionStore } from '../../session/session-store.js'
 import { createPostgresKeyv } from './drivers/postgres/create-postgres-keyv.js'
 import { createRedisKeyv } from './drivers/redis/create-redis-keyv.js'
@@ -32,7 +32,7 @@ const makers: ReadonlyMap<string, Maker> = new Map<string, Maker>([
  */
 export async function createStoreFromSettings(name: string, config: ConfigReader): Promise<SessionStore> {
   const make = makers.get(name)
-  if (make === undefined) throw new InvalidInputError({ message: `No store is made for SESSION_STORE '${name}'.` })
+  if (make === undefined) throw invalidInput(`No store is made for SESSION_STORE '${name}'.`)
   const ttlMs = ttlOf(config)
   const namespace = config.get('SESSION_NAMESPACE')
   const common = { ...(ttlMs === undefined ? {} : { ttlMs }), ...(namespace === undefined ? {} : { namespace }) }
@@ -42,10 +42,9 @@ export async function createStoreFromSettings(name: string, config: ConfigReader
 function postgresUrl(config: ConfigReader): string {
   const url = config.get('POSTGRES_URL')
   if (url !== undefined) return url
-  throw new InvalidInputError({
-    message:
-      "SESSION_STORE is 'postgres', so POSTGRES_URL must say where: postgres://user:password@host:5432/database.",
-  })
+  throw invalidInput(
+    "SESSION_STORE is 'postgres', so POSTGRES_URL must say where: postgres://user:password@host:5432/database.",
+  )
 }
 
 function ttlOf(config: ConfigReader): number | undefined {
@@ -53,7 +52,5 @@ function ttlOf(config: ConfigReader): number | undefined {
   if (text === undefined) return undefined
   const ttlMs = Number(text)
   if (Number.isInteger(ttlMs) && ttlMs > 0) return ttlMs
-  throw new InvalidInputError({
-    message: `SESSION_TTL_MS is '${text}'; it must be a whole number of milliseconds above 0.`,
-  })
+  throw invalidInput(`SESSION_TTL_MS is '${text}'; it must be a whole number of milliseconds above 0.`)
 }

@@ -71,7 +71,7 @@ describe('the options', () => {
     const options = { [name]: value } as MemorySessionStoreOptions
     expect(() => new MemorySessionStore(options)).toThrow(
       new InvalidInputError({
-        message: `MemorySessionStore.${name} must be a number above 0, or Infinity for no bound; got ${shown}.`,
+        message: `MemorySessionStore: ${name} must be a number above 0, or Infinity for no bound; got ${shown}.`,
       }),
     )
   })

@@ -7,7 +7,7 @@ import { SessionConflictError } from '../../errors/session-errors.js'
 import { frozenCopy } from '../../session/lists/copy-document.js'
 import type { SessionDocument } from '../../session/session-document.js'
 import type { SessionSaveHint, SessionStore, SessionStoreGuarantees } from '../../session/session-store.js'
-import { withDefaults } from '../../util/options.js'
+import { numbersWithDefaults } from '../../util/options.js'
 import { SessionCache } from './session-cache.js'
 
 /** Where a {@link MemorySessionStore} keeps its documents: a bounded cache of its own, or whatever behaves like a Map. */
@@ -22,7 +22,11 @@ export interface MemorySessionBacking {
   hold?(sessionId: string): () => void
 }
 
-/** What the constructor of {@link MemorySessionStore} takes. */
+/**
+ * What the constructor of {@link MemorySessionStore} takes.
+ *
+ * @inline
+ */
 export interface MemorySessionStoreOptions {
   /** Sessions kept; beyond it the one used longest ago is evicted. `Infinity` keeps all. Default 10 000. */
   readonly maxSessions?: number
@@ -60,7 +64,7 @@ export class MemorySessionStore implements SessionStore {
     this.#backing =
       backing ??
       new SessionCache({
-        ...withDefaults('MemorySessionStore', defaults, { maxSessions, maxBytes, ttlMs }),
+        ...numbersWithDefaults('MemorySessionStore', { maxSessions, maxBytes, ttlMs }, defaults),
         clock,
         onEvicted: (sessionId) => {
           for (const listener of this.#evictedListeners) listener(sessionId)

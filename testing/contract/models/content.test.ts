@@ -1,7 +1,7 @@
 // The requests of each real package if an answer must match a schema, and if the user sent images and files.
 import { setupServer } from 'msw/node'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import type { Message, ModelOutputSchema } from '../../../src/index.js'
+import type { Message, ModelRequest } from '../../../src/index.js'
 import { generateFrom, linesOf, streamFrom } from './asking.js'
 import { anthropicWire } from './wire/anthropic.js'
 import { formats } from './wire/formats.js'
@@ -17,7 +17,7 @@ beforeAll(() => server.listen({ onUnhandledRequest: 'error' }))
 afterEach(() => server.resetHandlers())
 afterAll(() => server.close())
 
-const output: ModelOutputSchema = {
+const output: ModelRequest['output'] = {
   name: 'parcel',
   schema: {
     type: 'object',

@@ -54,6 +54,63 @@ describe.each(Object.entries(resolutions))('module resolution %s', (resolution, 
   })
 })
 
+/** What an application infers from public types, and exports itself. */
+const infers = `
+import { Flow, FlowEngine, MemorySessionStore, type SessionStoreError, Step, type Turn } from 'turnkeeper'
+import type { EngineEventMap, EngineListener, FlowEngineOptions, FlowStreamEvent, Message, Model } from 'turnkeeper'
+import type { ModelBudgets, ModelRequest, SessionDocument, SessionStore } from 'turnkeeper'
+import { rollingSummary, slidingWindow } from 'turnkeeper/compaction'
+
+export const engine = new FlowEngine()
+export const load = async (id: string) => engine.getSession(id)
+export const parts = ({ flow, history, runStatus, usage }: SessionDocument) => ({ flow, runStatus, turn: history[0], usage })
+export const flowParts = ({ memory, sequence, steps }: SessionDocument['flow']) => [memory.Ask, sequence[0], steps.Ask]
+export const sessionOf = (turn: Turn) => turn.session
+export const roleOf = (message: Message) => message.role
+export const requestParts = ({ origin, output }: ModelRequest) => ({ origin, output })
+export const pricesOf = (model: Model) => model.prices
+export const optionsOf = ({ circuitBreaker, generateId, modelRetry }: FlowEngineOptions) => [circuitBreaker, generateId, modelRetry]
+export const budgetsOf = ({ session, turn }: ModelBudgets) => ({ session, turn })
+export const guaranteesOf = (store: SessionStore) => [store.guarantees, new MemorySessionStore().guarantees]
+export const operationOf = (error: SessionStoreError) => error.operation
+export const reasonOf = (event: FlowStreamEvent) => (event.type === 'reset' ? event.reason : undefined)
+export const onAny = (payload: EngineEventMap[keyof EngineEventMap]) => payload
+export const onStep = (payload: EngineEventMap['step:enter']) => payload
+export const onTurn = (payload: Parameters<EngineListener<'turn:end'>>[0]) => payload
+export class Ask extends Step {
+  override onEnter(turn: Turn) {
+    return super.onEnter(turn)
+  }
+}
+export class Desk extends Flow {
+  static override readonly compaction = {
+    Ask: slidingWindow({ above: 60, keep: 40 }),
+    Note: rollingSummary({ above: 60, keep: 40, model: { provider: 'openai', name: 'gpt-5-nano' } }),
+  }
+  override budgets() {
+    return super.budgets()
+  }
+  override steps() {
+    return [Ask]
+  }
+}
+`
+
+test('no private names: an application can write declarations of what it infers', () => {
+  const declarations = { ...strict, noEmit: false, emitDeclarationOnly: true, declaration: true, outDir: 'out' }
+  const compilerOptions = {
+    ...declarations,
+    noPropertyAccessFromIndexSignature: false,
+    ...resolutions.NodeNext,
+    ...web,
+  }
+  const folder = project('types-declarations', {
+    'tsconfig.json': JSON.stringify({ compilerOptions, include: ['*.ts'] }),
+    'application.ts': infers,
+  })
+  expect(compile(folder)).toEqual({ failed: false, output: '' })
+})
+
 test('a CommonJS file under NodeNext', () => {
   const folder = project('types-commonjs', {
     'tsconfig.json': JSON.stringify({

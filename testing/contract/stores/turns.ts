@@ -1,6 +1,6 @@
 // Documents as the engine makes them from turn to turn: new lists that are frozen and shared, and a hint of what was
 // appended.
-import type { Message, SessionDocument, SessionHistoryEntry, SessionSaveHint } from '../../../src/index.js'
+import type { Message, SessionDocument, SessionSaveHint } from '../../../src/index.js'
 import { shareList } from '../../../src/session/lists/shared-lists.js'
 import { documentOf } from '../session-bench.js'
 
@@ -20,7 +20,7 @@ export function newSession(id: string, revision = '1-a'): SessionDocument {
 /** The next turn: one entry for the history, two messages for a namespace. */
 export function turnOn(base: SessionDocument, revision: string, text = `turn ${revision}`, namespace = 'Ask'): Turn {
   const turn = base.history.length + 1
-  const entry: SessionHistoryEntry = Object.freeze({
+  const entry: SessionDocument['history'][number] = Object.freeze({
     turn,
     at: '2026-01-01T00:00:00.000Z',
     message: text,

@@ -2,17 +2,11 @@
  * A store in front of another that notices writes whose reply was lost: the write failed, and a later read shows that it
  * took effect. It changes nothing. What it notices shows that a storm strikes between request and reply.
  */
-import {
-  FlowError,
-  type SessionDocument,
-  type SessionSaveHint,
-  type SessionStore,
-  type SessionStoreGuarantees,
-} from '../../../src/index.js'
+import { FlowError, type SessionDocument, type SessionSaveHint, type SessionStore } from '../../../src/index.js'
 
 /** See above. */
 export class DoubtfulWrites implements SessionStore {
-  readonly guarantees: SessionStoreGuarantees
+  readonly guarantees: SessionStore['guarantees']
   readonly #inner: SessionStore
   readonly #onLostReply: () => void
   readonly #failed = new Set<string>()

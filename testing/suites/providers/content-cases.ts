@@ -1,12 +1,12 @@
 /** Cases of requests with more than text: the schema of the answer, images and files. */
-import type { Message, ModelOutputSchema, ModelRequest } from '../../../src/index.js'
+import type { Message, ModelRequest } from '../../../src/index.js'
 import { ensure } from '../stores/failure.js'
 import { requestOf } from './bench.js'
 import { readStream } from './read-stream.js'
 import type { ModelSuiteCase } from './suite-case.js'
 import type { ModelSuiteSubject } from './suite-options.js'
 
-const output: ModelOutputSchema = {
+const output: NonNullable<ModelRequest['output']> = {
   name: 'parcel_report',
   schema: {
     type: 'object',

@@ -1,7 +1,7 @@
 // Stores that say the wrong thing in trouble or after close, or whose extras are broken: each fails the cases that are
 // there for it.
 import { describe, test } from 'vitest'
-import { SessionConflictError, type SessionDocument, type SessionStoreGuarantees } from '../../../src/index.js'
+import { SessionConflictError, type SessionDocument, type SessionStore } from '../../../src/index.js'
 import { type BrokenStore, DownStore, expectCaught, type TextEntry, TextStore } from '../../contract/text-store.js'
 
 /** A store that is down, and answers nevertheless. */
@@ -154,7 +154,7 @@ const broken: readonly BrokenStore[] = [
   {
     what: 'guarantees are words of its own',
     store: class extends TextStore {
-      override readonly guarantees = { compareAndSwap: 'yes', durable: 1 } as unknown as SessionStoreGuarantees
+      override readonly guarantees = { compareAndSwap: 'yes', durable: 1 } as unknown as SessionStore['guarantees']
     },
     caughtBy: ['guarantees are well-formed'],
   },

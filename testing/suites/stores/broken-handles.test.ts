@@ -1,6 +1,6 @@
 // Stores that share or cache what they should not, or mix what is written at once: each fails the cases that are there for it.
 import { describe, test } from 'vitest'
-import type { SessionDocument, SessionHistoryEntry, SessionSaveHint } from '../../../src/index.js'
+import type { SessionDocument, SessionSaveHint } from '../../../src/index.js'
 import { type BrokenStore, expectCaught, type TextEntry, TextStore } from '../../contract/text-store.js'
 
 /** A store that keeps the very objects it was given, in addition to the texts. */
@@ -13,7 +13,7 @@ class SharingStore extends TextStore {
 }
 
 /** The history that is stored. */
-function storedHistory(entry: TextEntry | undefined): readonly SessionHistoryEntry[] {
+function storedHistory(entry: TextEntry | undefined): SessionDocument['history'] {
   return entry === undefined ? [] : JSON.parse(entry.text).history
 }
 
@@ -142,7 +142,7 @@ const broken: readonly BrokenStore[] = [
   {
     what: 'a handle takes a history of the length it knows for the one it knows',
     store: class extends TextStore {
-      readonly known = new Map<string, readonly SessionHistoryEntry[]>()
+      readonly known = new Map<string, SessionDocument['history']>()
       override read(entry: TextEntry, sessionId: string): SessionDocument {
         const document = super.read(entry, sessionId)
         const known = this.known.get(sessionId)

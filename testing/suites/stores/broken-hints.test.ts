@@ -1,10 +1,10 @@
 // Stores that trust the append hint, or append on their own: each fails the cases that are there for it.
 import { describe, test } from 'vitest'
-import type { Message, SessionDocument, SessionHistoryEntry, SessionSaveHint } from '../../../src/index.js'
+import type { Message, SessionDocument, SessionSaveHint } from '../../../src/index.js'
 import { type BrokenStore, expectCaught, type TextEntry, TextStore } from '../../contract/text-store.js'
 
 /** The history that is stored. */
-function storedHistory(entry: TextEntry | undefined): readonly SessionHistoryEntry[] {
+function storedHistory(entry: TextEntry | undefined): SessionDocument['history'] {
   return entry === undefined ? [] : JSON.parse(entry.text).history
 }
 
@@ -149,7 +149,7 @@ const broken: readonly BrokenStore[] = [
   {
     what: 'the counted entries are added to those that the handle knows',
     store: class extends TextStore {
-      readonly known = new Map<string, readonly SessionHistoryEntry[]>()
+      readonly known = new Map<string, SessionDocument['history']>()
       override read(entry: TextEntry, sessionId: string): SessionDocument {
         const document = super.read(entry, sessionId)
         this.known.set(sessionId, document.history)

@@ -2,14 +2,7 @@
  * Documents as the engine makes them: a new session after its first turn, and the same session after one more. Lists
  * are frozen, earlier entries are the same objects in the next document, and each document has a fresh revision.
  */
-import type {
-  JsonObject,
-  Message,
-  SessionDocument,
-  SessionHistoryEntry,
-  SessionMemory,
-  SessionSaveHint,
-} from '../../../src/index.js'
+import type { JsonObject, Message, SessionDocument, SessionSaveHint } from '../../../src/index.js'
 
 /** The content of a turn. */
 export interface TurnTexts {
@@ -73,7 +66,7 @@ export function nextTurn(base: SessionDocument, texts: TurnTexts = {}): NextTurn
   const turn = base.history.length + 1
   const at = new Date().toISOString()
   const { message = `Message ${turn}`, reply = `Reply ${turn}`, namespaces = ['Ask'] } = texts
-  const entry: SessionHistoryEntry = { turn, at, message, reply, contentType: 'text/plain', step: 'Ask' }
+  const entry: SessionDocument['history'][number] = { turn, at, message, reply, contentType: 'text/plain', step: 'Ask' }
   const added = [textMessage('user', message, turn), textMessage('assistant', reply, turn)]
   const appended: Record<string, number> = { history: 1 }
   const memory = new Map(Object.entries(base.flow.memory))
@@ -101,7 +94,7 @@ export function textMessage(role: 'user' | 'assistant', text: string, turn: numb
 
 /** A session of that many turns, two messages each. */
 export function longSession(id: string, turns: number): SessionDocument {
-  const history: SessionHistoryEntry[] = []
+  const history: SessionDocument['history'][number][] = []
   const messages: Message[] = []
   const base = newSession(id)
   for (let turn = 1; turn <= turns; turn++) {
@@ -114,10 +107,7 @@ export function longSession(id: string, turns: number): SessionDocument {
 }
 
 /** The same document with another memory. */
-export function withMemory(
-  document: SessionDocument,
-  memory: Readonly<Record<string, SessionMemory>>,
-): SessionDocument {
+export function withMemory(document: SessionDocument, memory: SessionDocument['flow']['memory']): SessionDocument {
   const entries = Object.entries(memory).map(([name, { messages }]) => [name, { messages: freezeDeep(messages) }])
   return { ...document, flow: { ...document.flow, memory: Object.fromEntries(entries) } }
 }

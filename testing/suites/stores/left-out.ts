@@ -2,6 +2,7 @@
  * Which cases of a suite are left out, and why, and how each is registered. An unknown name or an empty reason is refused
  * before any case is registered.
  */
+import { invalidInput } from '../../../src/util/options.js'
 import type { SuiteTest } from './suite-options.js'
 
 /** The fields of a case that this file reads. */
@@ -57,10 +58,10 @@ function findLeftOut(
   for (const [name, reason] of Object.entries(options.leaveOut ?? {})) {
     const named = known.filter((known) => known === name || known.startsWith(`${name}: `))
     if (named.length === 0) {
-      throw new Error(`${suite}: there is no case '${name}' to leave out. The cases are: ${list(known)}.`)
+      throw invalidInput(`${suite}: there is no case '${name}' to leave out. The cases are: ${list(known)}.`)
     }
     if (typeof reason !== 'string' || reason.trim() === '') {
-      throw new Error(`${suite}: the case '${name}' is left out without a reason.`)
+      throw invalidInput(`${suite}: the case '${name}' is left out without a reason.`)
     }
     for (const name of named) reasons.set(name, reason)
   }

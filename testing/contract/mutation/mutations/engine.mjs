@@ -101,19 +101,13 @@ export const engineMutations = [
     rows: [
       [
         'abort saved over the winner of a conflict',
-        'leavesSessionAlone',
-        {
-          piece: 'isSessionConflict(error) ||',
-          becomes: '',
-        },
+        'leavesSessionUnchanged',
+        { piece: 'isSessionConflict(error) ||', becomes: '' },
       ],
       [
         'abort saved after an unknown outcome',
-        'leavesSessionAlone',
-        {
-          piece: 'isOutcomeUnknown(error) ||',
-          becomes: '',
-        },
+        'leavesSessionUnchanged',
+        { piece: 'isOutcomeUnknown(error) ||', becomes: '' },
       ],
     ],
   },

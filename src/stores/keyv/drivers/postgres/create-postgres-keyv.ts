@@ -6,8 +6,8 @@
 import type { KeyvPostgres } from '@keyv/postgres'
 import type { Keyv } from 'keyv'
 import type { Pool } from 'pg'
-import { InvalidInputError } from '../../../../errors/engine-errors.js'
-import { checkAboveZero } from '../../above-zero.js'
+import { invalidInput } from '../../../../errors/engine-errors.js'
+import { checkNumber } from '../../../../util/options.js'
 
 /** What {@link createPostgresKeyv} takes in addition to the address. */
 export interface PostgresKeyvOptions {
@@ -40,6 +40,9 @@ interface Packages {
   readonly Pool: typeof Pool
 }
 
+/** Every wait and every count is finite. */
+const finite = { finite: true }
+
 /** The part of `replyTimeoutMs` after which the server cancels a statement: before the client would, without knowing the outcome. */
 const serverShare = 0.9
 
@@ -63,9 +66,9 @@ export async function createPostgresKeyv(url: string, options: PostgresKeyvOptio
   const { namespace = 'turnkeeper', table = 'turnkeeper', schema = 'public', ttlMs } = options
   const { maxConnections = 10, connectTimeoutMs = 2_000, replyTimeoutMs = 3_000, prepareStatements = true } = options
   checkUrl(url)
-  if (ttlMs !== undefined) checkAboveZero('createPostgresKeyv', 'ttlMs', ttlMs)
+  if (ttlMs !== undefined) checkNumber('createPostgresKeyv', 'ttlMs', ttlMs, finite)
   for (const [name, value] of Object.entries({ maxConnections, connectTimeoutMs, replyTimeoutMs })) {
-    checkAboveZero('createPostgresKeyv', name, value)
+    checkNumber('createPostgresKeyv', name, value, finite)
   }
   const packages = await loadPackages()
   const pool = new packages.Pool({
@@ -128,9 +131,7 @@ function checkUrl(url: string): void {
   } catch {
     // The error below does not contain the address: it may hold a password.
   }
-  throw new InvalidInputError({
-    message: 'createPostgresKeyv: the address must read postgres://user:password@host:port/database.',
-  })
+  throw invalidInput('createPostgresKeyv: the address must read postgres://user:password@host:port/database.')
 }
 
 async function loadPackages(): Promise<Packages> {
@@ -142,9 +143,6 @@ async function loadPackages(): Promise<Packages> {
     ])
     return { Keyv, KeyvPostgres, Pool }
   } catch (cause) {
-    throw new InvalidInputError({
-      message: 'Sessions in Postgres need three packages: npm install keyv@5 @keyv/postgres@2 pg@8',
-      cause,
-    })
+    throw invalidInput('Sessions in Postgres need three packages: npm install keyv@5 @keyv/postgres@2 pg@8', cause)
   }
 }

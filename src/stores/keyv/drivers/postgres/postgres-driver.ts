@@ -2,7 +2,7 @@
  * Sessions in Postgres, through the public `query` of `@keyv/postgres`. Decides what the result of a statement means where
  * another writer changed the same row. postgres-statements.ts says what the statements do.
  */
-import { InvalidInputError } from '../../../../errors/engine-errors.js'
+import { invalidInput } from '../../../../errors/engine-errors.js'
 import type { SessionSwap, SwapOutcome } from '../../session-driver.js'
 import {
   onceUntilFailure,
@@ -46,9 +46,7 @@ const createdByAnother = ['23505', '42P06', '42P07', '42710', 'XX000']
 export function createPostgresDriver(adapter: SqlAdapter): SqlSessionDriver {
   const { schema = 'public', table = 'keyv' } = adapter.opts
   if (new TextEncoder().encode(table).length > maxTableBytes) {
-    throw new InvalidInputError({
-      message: `The Postgres table name '${table}' is longer than ${maxTableBytes} bytes.`,
-    })
+    throw invalidInput(`The Postgres table name '${table}' is longer than ${maxTableBytes} bytes.`)
   }
   const statements = postgresStatements(schema, table)
   let closing: Promise<void> | undefined

@@ -3,8 +3,8 @@
  * reconnects by itself. `keyv` and `@keyv/redis` are optional packages and loaded here, when they are needed.
  */
 import type { Keyv } from 'keyv'
-import { InvalidInputError } from '../../../../errors/engine-errors.js'
-import { checkAboveZero } from '../../above-zero.js'
+import { invalidInput } from '../../../../errors/engine-errors.js'
+import { checkNumber } from '../../../../util/options.js'
 import type { RedisClientLike } from './redis-client.js'
 import { attachRedisSettings, type RedisWaitOptions } from './redis-settings.js'
 
@@ -36,6 +36,9 @@ export interface RedisKeyvOptions {
   readonly client?: RedisClientLike
 }
 
+/** No wait and no count is without end. */
+const finite = { finite: true }
+
 const defaultWaitMs = 500
 
 /**
@@ -54,13 +57,13 @@ const defaultWaitMs = 500
 export async function createRedisKeyv(url = 'redis://127.0.0.1:6379', options: RedisKeyvOptions = {}): Promise<Keyv> {
   const { ttlMs, wait, client, namespace = 'turnkeeper', connectTimeoutMs = 2_000, replyTimeoutMs = 3_000 } = options
   const waitMs = wait?.timeoutMs ?? Math.min(defaultWaitMs, replyTimeoutMs / 2)
-  checkAboveZero('createRedisKeyv', 'connectTimeoutMs', connectTimeoutMs)
-  checkAboveZero('createRedisKeyv', 'replyTimeoutMs', replyTimeoutMs)
-  if (ttlMs !== undefined) checkAboveZero('createRedisKeyv', 'ttlMs', ttlMs)
-  if (wait !== undefined) checkAboveZero('createRedisKeyv', 'wait.replicas', wait.replicas)
-  checkAboveZero('createRedisKeyv', 'wait.timeoutMs', waitMs)
+  checkNumber('createRedisKeyv', 'connectTimeoutMs', connectTimeoutMs, finite)
+  checkNumber('createRedisKeyv', 'replyTimeoutMs', replyTimeoutMs, finite)
+  if (ttlMs !== undefined) checkNumber('createRedisKeyv', 'ttlMs', ttlMs, finite)
+  if (wait !== undefined) checkNumber('createRedisKeyv', 'wait.replicas', wait.replicas, finite)
+  checkNumber('createRedisKeyv', 'wait.timeoutMs', waitMs, finite)
   if (wait !== undefined && waitMs >= replyTimeoutMs) {
-    throw new InvalidInputError({ message: 'createRedisKeyv: wait.timeoutMs must be below replyTimeoutMs.' })
+    throw invalidInput('createRedisKeyv: wait.timeoutMs must be below replyTimeoutMs.')
   }
   const { Keyv, default: KeyvRedis, createClient } = await loadPackages()
   let connect: RedisClientLike
@@ -75,10 +78,7 @@ export async function createRedisKeyv(url = 'redis://127.0.0.1:6379', options: R
       })
   } catch (cause) {
     // Without the address: it may hold a password.
-    throw new InvalidInputError({
-      message: 'createRedisKeyv: the address must read redis://host:port or rediss://host:port.',
-      cause,
-    })
+    throw invalidInput('createRedisKeyv: the address must read redis://host:port or rediss://host:port.', cause)
   }
   const adapter = new KeyvRedis(connect as ConstructorParameters<typeof KeyvRedis>[0], { throwOnErrors: true })
   const keyv = new Keyv(adapter, {
@@ -103,9 +103,6 @@ async function loadPackages(): Promise<typeof import('@keyv/redis')> {
   try {
     return await import('@keyv/redis')
   } catch (cause) {
-    throw new InvalidInputError({
-      message: 'Sessions in Redis need two packages: npm install keyv@5 @keyv/redis@5',
-      cause,
-    })
+    throw invalidInput('Sessions in Redis need two packages: npm install keyv@5 @keyv/redis@5', cause)
   }
 }

@@ -4,8 +4,8 @@
  */
 import type KeyvSqlite from '@keyv/sqlite'
 import type { Keyv } from 'keyv'
-import { InvalidInputError } from '../../../../errors/engine-errors.js'
-import { checkAboveZero } from '../../above-zero.js'
+import { invalidInput } from '../../../../errors/engine-errors.js'
+import { checkNumber } from '../../../../util/options.js'
 
 /** What {@link createSqliteKeyv} takes in addition to the path. */
 export interface SqliteKeyvOptions {
@@ -30,6 +30,9 @@ interface Packages {
 }
 type AdapterOptions = ConstructorParameters<typeof KeyvSqlite>[0]
 
+/** No wait and no count is without end. */
+const finite = { finite: true }
+
 /**
  * Makes a Keyv for a `KeyvSessionStore`. One process, or several on one machine, may use the file; it must not be on a
  * network drive.
@@ -46,8 +49,8 @@ type AdapterOptions = ConstructorParameters<typeof KeyvSqlite>[0]
  */
 export async function createSqliteKeyv(path = './turnkeeper.sqlite', options: SqliteKeyvOptions = {}): Promise<Keyv> {
   const { namespace = 'turnkeeper', table = 'turnkeeper', busyTimeoutMs = 2_500, ttlMs, synchronous = 'full' } = options
-  checkAboveZero('createSqliteKeyv', 'busyTimeoutMs', busyTimeoutMs)
-  if (ttlMs !== undefined) checkAboveZero('createSqliteKeyv', 'ttlMs', ttlMs)
+  checkNumber('createSqliteKeyv', 'busyTimeoutMs', busyTimeoutMs, finite)
+  if (ttlMs !== undefined) checkNumber('createSqliteKeyv', 'ttlMs', ttlMs, finite)
   const { Keyv, Adapter } = await loadPackages()
   const uri = path.startsWith('sqlite://') ? path : `sqlite://${path}`
   const store = openAdapter(Adapter, { uri, table, busyTimeout: busyTimeoutMs, synchronous })
@@ -93,12 +96,11 @@ async function loadPackages(): Promise<Packages> {
     const [{ Keyv }, { default: Adapter }] = await Promise.all([import('keyv'), import('@keyv/sqlite')])
     return { Keyv, Adapter }
   } catch (cause) {
-    throw new InvalidInputError({
-      message:
-        'Sessions in SQLite need two packages: npm install keyv@5 @keyv/sqlite@4 (its native module sqlite3 is built on ' +
+    throw invalidInput(
+      'Sessions in SQLite need two packages: npm install keyv@5 @keyv/sqlite@4 (its native module sqlite3 is built on ' +
         'installation, which needs python3, make and a C++ compiler; npm 11 wants its install script approved: ' +
         'npm approve-scripts sqlite3, then npm rebuild sqlite3)',
       cause,
-    })
+    )
   }
 }
