@@ -142,7 +142,7 @@ describe('EngineEvents', () => {
     await settled()
   })
 
-  test('a listener that is no function is refused', () => {
+  test('a listener that is not a function is refused', () => {
     const { events: made } = events()
     for (const listener of [undefined, null, 'log', {}]) {
       expect(() => made.on('session:deleted', listener as never)).toThrow(

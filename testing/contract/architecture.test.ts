@@ -272,7 +272,7 @@ describe('nothing is switched off', () => {
   })
 
   test.each([
-    ['src/a.test-d.ts', '// @ts-expect-error a number is no name'],
+    ['src/a.test-d.ts', '// @ts-expect-error a number is not a name'],
     ['src/a.ts', '// biome-ignore lint/suspicious/noExplicitAny: the one home of a type that cannot be written'],
   ])('%s accepts: %s', (file, source) => {
     expect(switchedOff(file, source)).toEqual([])

@@ -74,7 +74,7 @@ test('the mark of a list cannot be seen, and no copy has it', () => {
   expect(isFrozenList(list.slice())).toBe(false)
 })
 
-test('freezing a shared list is no work', () => {
+test('freezing a shared list does nothing', () => {
   const entry = { open: true }
   const list = shareList([entry])
   expect(isFrozenList(list)).toBe(true)

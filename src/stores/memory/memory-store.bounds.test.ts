@@ -36,7 +36,7 @@ describe('maxSessions', () => {
     expect(evicted).toEqual(['s-0'])
   })
 
-  test('deleting a session is no eviction', async () => {
+  test('deleting a session is not an eviction', async () => {
     const store = new MemorySessionStore({ maxSessions: 2 })
     const evicted: string[] = []
     store.onEvicted((id) => evicted.push(id))
@@ -88,7 +88,7 @@ describe('the options', () => {
 })
 
 describe('ttlMs', () => {
-  test('keeps a session that long after its last save; reading does not count, and its end is no eviction', async () => {
+  test('keeps a session that long after its last save; reading does not count, and its end is not an eviction', async () => {
     const clock = new VirtualClock()
     const store = new MemorySessionStore({ ttlMs: 1_000, clock })
     const evicted: string[] = []

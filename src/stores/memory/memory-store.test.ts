@@ -60,7 +60,7 @@ describe.each(backings)('a memory store with %s', (_name, createStore) => {
     expect(await store.load('s')).toEqual(documentOf('s', '2-b'))
   })
 
-  test('deletes by revision, or whatever is there; a missing document is no error', async () => {
+  test('deletes by revision, or whatever is there; a missing document is not an error', async () => {
     const store = createStore()
     await store.create(documentOf('s', '1-a'))
     await expect(store.delete('s', '1-b')).rejects.toEqual(new SessionConflictError({ sessionId: 's' }))

@@ -134,7 +134,7 @@ export class Conversations {
     const reportsBefore = this.reports.length
     await lose()
     const lostAt = performance.now()
-    // Replies that were on their way at that moment are no sign of life.
+    // Replies that were on their way at that moment do not show that it is alive.
     const back = (): number => concerned.filter(({ begunAt }) => begunAt > lostAt).length
     const passed = (): number => Math.round(performance.now() - lostAt)
     let firstMs: number | undefined

@@ -83,7 +83,7 @@ describe('a Content-Length that lies', () => {
   test('shorter than the body: what is left over is not a request, and the connection is closed', async () => {
     const { client, turns } = await setUp()
     client.write(head('Content-Length: 10') + good + megabytes(3))
-    // Node may find the bytes that are no request before the refusal is written; it answers 400 as well.
+    // Node may find the bytes that are not a request before the refusal is written; it answers 400 as well.
     expect((await client.readReply()).status).toBe(400)
     await client.closed
     expect(turns()).toBe(0)

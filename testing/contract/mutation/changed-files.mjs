@@ -1,4 +1,4 @@
-// Which files a change touches, as git tells it.
+// Which files a change touches, according to git.
 import { execFileSync } from 'node:child_process'
 
 /**

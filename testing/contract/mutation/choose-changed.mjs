@@ -15,7 +15,7 @@ const always = [
 /**
  * @template {{ name: string, file: string, tests: readonly string[] }} Mutation
  * @param {readonly Mutation[]} mutations
- * @param {readonly string[] | undefined} changed files; `undefined` where it cannot be told
+ * @param {readonly string[] | undefined} changed files; `undefined` if git cannot say
  * @returns {{ chosen: readonly Mutation[], note: string }}
  */
 export function chooseChanged(mutations, changed) {

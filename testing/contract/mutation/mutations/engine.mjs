@@ -358,7 +358,7 @@ export const engineMutations = [
         },
       ],
       [
-        'late piece of a provider heard',
+        'late piece of a provider accepted',
         '#read',
         {
           piece: 'await iterator.next() if (this.#over) throw this.#reason',

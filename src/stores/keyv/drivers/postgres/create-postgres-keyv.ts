@@ -40,7 +40,7 @@ interface Packages {
   readonly Pool: typeof Pool
 }
 
-/** No wait and no count is without end. */
+/** Every wait and every count is finite. */
 const finite = { finite: true }
 
 /** The part of `replyTimeoutMs` after which the server cancels a statement: before the client would, without knowing the outcome. */

@@ -4,7 +4,7 @@
  */
 import { isSingleServer, masterFor, type RedisAdapter, type RedisClientLike, sendTo } from './redis-client.js'
 
-/** How long a command waits for a connection that was lost, counted from the loss: a short interruption is no outage. */
+/** How long a command waits for a connection that was lost, counted from the loss: a short interruption is not an outage. */
 const graceMs = 1_000
 
 /** How long `close` waits for the commands under way. */
