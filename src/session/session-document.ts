@@ -90,8 +90,6 @@ export interface SessionDocument {
 
 // Names for the parts, within this package: the public type has them in place, so that no application needs more names.
 
-/** See {@link SessionDocument.runStatus}. */
-export type SessionRunStatus = SessionDocument['runStatus']
 /** See {@link SessionDocument.usage}. */
 export type SessionUsage = SessionDocument['usage']
 /** See {@link SessionDocument.flow}. */
