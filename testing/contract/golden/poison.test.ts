@@ -175,16 +175,28 @@ test('counts that lie are refused', async () => {
   }
 })
 
-test('a process that knows the session refuses the same lies', async () => {
+test('a process that knows an earlier revision of the session refuses the same lies', async () => {
   for (const lie of [1_000_000, 2 ** 33, 2 ** 53 - 1]) {
     const records = backendOf(keyvSession)
     const store = keyvStoreOver(records)
     await store.load(goldenId)
     const [record] = records.values()
-    const values = { 'lists.0.chunks': lie, 'lists.0.entries': lie }
-    if (record !== undefined) record.head = withValues(record.head, values)
+    if (record === undefined) throw new Error('The golden session is not stored.')
+    const values = { 'lists.0.chunks': lie, 'lists.0.entries': lie, 'document.revision': '99-later' }
+    record.head = withValues(record.head, values)
+    record.revision = '99-later'
     await expect(store.load(goldenId)).rejects.toMatchObject({ code: 'SESSION_FLOW_INVARIANT' })
   }
+})
+
+test('a process that knows the stored revision does not read its head again', async () => {
+  const records = backendOf(keyvSession)
+  const store = keyvStoreOver(records)
+  const known = await store.load(goldenId)
+  const [record] = records.values()
+  if (record !== undefined) record.head = 'not a head'
+  await expect(store.load(goldenId)).resolves.toEqual(known)
+  await expect(keyvStoreOver(records).load(goldenId)).rejects.toMatchObject({ code: 'SESSION_FLOW_INVARIANT' })
 })
 
 test('it is one session under one key', () => {
