@@ -1,7 +1,9 @@
-// Cross-origin requests from browsers: which origins may make them, and with which headers. Off unless the option is set.
-// An origin that is not allowed gets no CORS header, and the browser then keeps its pages out; the request is not refused.
+/**
+ * Cross-origin requests from browsers: which origins may make them, and with which headers. Off unless the option is set.
+ * An origin that is not allowed gets no CORS header, and the browser then keeps its pages out; the request is not refused.
+ */
 import { checkOptionNames, invalidInput, type OptionNames } from '../../src/util/options.js'
-import { DASHED_SESSION_HEADER, type HeaderRecord, SESSION_HEADER } from './header-names.js'
+import { dashedSessionHeader, type HeaderRecord, sessionHeader } from './header-names.js'
 
 /** The option `cors`. */
 export interface CorsOptions {
@@ -27,9 +29,9 @@ export interface Cors {
   preflight(request: Request, methods: readonly string[]): Response
 }
 
-const ALLOWED_HEADERS = `Content-Type, Authorization, ${SESSION_HEADER}, ${DASHED_SESSION_HEADER}`
-const EXPOSED_HEADERS = `${SESSION_HEADER}, ${DASHED_SESSION_HEADER}, Chat-Reply, Chat-Completed, Chat-Encoding`
-const MAX_AGE_SECONDS = '600'
+const allowedHeaders = `Content-Type, Authorization, ${sessionHeader}, ${dashedSessionHeader}`
+const exposedHeaders = `${sessionHeader}, ${dashedSessionHeader}, Chat-Reply, Chat-Completed, Chat-Encoding`
+const maxAgeSeconds = '600'
 
 const corsOptions: OptionNames<CorsOptions> = { origin: true, credentials: true }
 
@@ -98,15 +100,15 @@ export function createCors(options: CorsOptions, onError: (error: unknown) => vo
   return {
     headersFor(request) {
       const headers = originHeaders(request)
-      if ('Access-Control-Allow-Origin' in headers) headers['Access-Control-Expose-Headers'] = EXPOSED_HEADERS
+      if ('Access-Control-Allow-Origin' in headers) headers['Access-Control-Expose-Headers'] = exposedHeaders
       return headers
     },
     preflight(request, methods) {
       const headers: HeaderRecord = { Allow: [...methods, 'OPTIONS'].join(', '), ...originHeaders(request) }
       if ('Access-Control-Allow-Origin' in headers) {
         headers['Access-Control-Allow-Methods'] = methods.join(', ')
-        headers['Access-Control-Allow-Headers'] = ALLOWED_HEADERS
-        headers['Access-Control-Max-Age'] = MAX_AGE_SECONDS
+        headers['Access-Control-Allow-Headers'] = allowedHeaders
+        headers['Access-Control-Max-Age'] = maxAgeSeconds
       }
       return new Response(null, { status: 204, headers })
     },

@@ -1,4 +1,4 @@
-// The Fetch handler: finds the route in the path and leaves the rest to the route handler.
+/** The Fetch handler: finds the route in the path and leaves the rest to the route handler. */
 import { checkBasePath, type FetchHandlerOptions } from './options.js'
 import { createRouteHandler, type Route } from './route-handler.js'
 import type { ServedEngine } from './served-engine.js'

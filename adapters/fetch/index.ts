@@ -1,4 +1,4 @@
-// The entry point `turnkeeper/fetch`: the names that applications use.
+/** The entry point `turnkeeper/fetch`: the names that applications use. */
 
 export type { CorsOptions } from './cors.js'
 export { createFetchHandler } from './handler.js'

@@ -1,4 +1,4 @@
-// The options of the HTTP adapters: what they are, their defaults, and the errors for wrong ones, all at creation.
+/** The options of the HTTP adapters: what they are, their defaults, and the errors for wrong ones, all at creation. */
 
 import { checkNumber, checkOptionNames, invalidInput, type OptionNames } from '../../src/util/options.js'
 import type { CorsOptions } from './cors.js'

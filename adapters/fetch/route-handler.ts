@@ -1,6 +1,8 @@
-// What happens to every request, whatever its route: CORS, the method, `authorize`, and an error that becomes a reply. The
-// routes are in `routes/`. The caller decides which path means which route: the Fetch handler by `basePath`, the Hono app by
-// where it is mounted.
+/**
+ * What happens to every request, whatever its route: CORS, the method, `authorize`, and an error that becomes a reply. The
+ * routes are in `routes/`. The caller decides which path means which route: the Fetch handler by `basePath`, the Hono app by
+ * where it is mounted.
+ */
 import { invalidInput } from '../../src/util/options.js'
 import { addCorsHeaders, createCors } from './cors.js'
 import type { HeaderRecord } from './header-names.js'

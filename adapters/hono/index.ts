@@ -1,5 +1,7 @@
-// The entry point `turnkeeper/hono`: the three routes as a Hono app. Hono finds the route, so that the app answers where it
-// is mounted; the Fetch adapter does the rest.
+/**
+ * The entry point `turnkeeper/hono`: the three routes as a Hono app. Hono finds the route, so that the app answers where it
+ * is mounted; the Fetch adapter does the rest.
+ */
 import { type Context, Hono } from 'hono'
 import { matchedRoutes } from 'hono/route'
 import type { FlowRoutesOptions } from '../fetch/options.js'

@@ -1,13 +1,15 @@
-// The reply to a turn: its status, its headers, and whether it is the envelope or raw (`raw.ts`). What is in the result was
-// decided by the engine. Nothing that a flow returned may make a reply fail, so each string is checked before it becomes a
-// header.
+/**
+ * The reply to a turn: its status, its headers, and whether it is the envelope or raw (`raw.ts`). What is in the result was
+ * decided by the engine. Nothing that a flow returned may make a reply fail, so each string is checked before it becomes a
+ * header.
+ */
 import type { ExecuteResult, RunResponseType } from '../../../src/index.js'
 import { isSessionId } from '../../../src/util/patterns.js'
-import { DASHED_SESSION_HEADER, type HeaderRecord, SESSION_HEADER } from '../header-names.js'
+import { dashedSessionHeader, type HeaderRecord, sessionHeader } from '../header-names.js'
 import { rawBody, withCharset } from './raw.js'
 
-const PLAIN = 'text/plain'
-const JSON_TYPE = 'application/json'
+const plainType = 'text/plain'
+const jsonType = 'application/json'
 
 /** How one reply to `POST /run` is to be sent. */
 export interface RunReplyForm {
@@ -25,14 +27,14 @@ export interface RunReplyForm {
 /** The reply to `POST /run`. */
 export function replyToRun({ response, encoding }: ExecuteResult, form: RunReplyForm): Response {
   const headers: HeaderRecord = {
-    'Content-Type': JSON_TYPE,
+    'Content-Type': jsonType,
     'Chat-Reply': 'envelope',
     'Chat-Completed': response.completed ? 'true' : 'false',
   }
   addSessionHeaders(headers, response.session, form.dashed)
   if (form.corsHeaders !== undefined) Object.assign(headers, form.corsHeaders)
   if (!response.success) return envelope(asPlain(response), form.failureStatus, headers)
-  if (!form.envelopeAsked && response.contentType && response.contentType !== PLAIN) {
+  if (!form.envelopeAsked && response.contentType && response.contentType !== plainType) {
     const body = rawBody(response, encoding)
     if (body !== undefined) {
       headers['Content-Type'] = withCharset(response.contentType)
@@ -47,14 +49,14 @@ export function replyToRun({ response, encoding }: ExecuteResult, form: RunReply
 
 /** A reply with a JSON body. */
 export function replyJson(value: unknown, status: number, corsHeaders: HeaderRecord | undefined): Response {
-  return new Response(JSON.stringify(value), { status, headers: { 'Content-Type': JSON_TYPE, ...corsHeaders } })
+  return new Response(JSON.stringify(value), { status, headers: { 'Content-Type': jsonType, ...corsHeaders } })
 }
 
 /** Adds the header of a session, in the forms that the client reads. An ID that cannot be a header is left out. */
 export function addSessionHeaders(headers: HeaderRecord, session: string, dashed: boolean): void {
   if (!isSessionId(session)) return
-  headers[SESSION_HEADER] = session
-  if (dashed) headers[DASHED_SESSION_HEADER] = session
+  headers[sessionHeader] = session
+  if (dashed) headers[dashedSessionHeader] = session
 }
 
 function envelope(response: RunResponseType, status: number, headers: HeaderRecord): Response {
@@ -62,5 +64,5 @@ function envelope(response: RunResponseType, status: number, headers: HeaderReco
 }
 
 function asPlain(response: RunResponseType): RunResponseType {
-  return response.contentType === PLAIN ? response : { ...response, contentType: PLAIN }
+  return response.contentType === plainType ? response : { ...response, contentType: plainType }
 }

@@ -1,7 +1,9 @@
-// The pieces of a turn as the text of an event stream (WHATWG HTML, "Server-sent events", section 9.2.6): fields in lines,
-// an empty line after each event. The data is JSON on one line, in which every line break, NUL and lone surrogate is
-// escaped, so that no text of a flow can end an event or begin a field. So are the characters that do not end a line here,
-// but do in the line readers of some languages.
+/**
+ * The pieces of a turn as the text of an event stream (WHATWG HTML, "Server-sent events", section 9.2.6): fields in lines,
+ * an empty line after each event. The data is JSON on one line, in which every line break, NUL and lone surrogate is
+ * escaped, so that no text of a flow can end an event or begin a field. So are the characters that do not end a line here,
+ * but do in the line readers of some languages.
+ */
 import type { FlowStreamEvent } from '../../../src/index.js'
 
 /** A piece of a turn. The error of a failure is not sent: only its text leaves the process. */
@@ -10,7 +12,7 @@ export type SentEvent =
   | Omit<Extract<FlowStreamEvent, { type: 'error' }>, 'error'>
 
 /** A comment: readers drop it, and everything in between sees that the connection lives. */
-export const KEEP_ALIVE = ': keep-alive\n\n'
+export const keepAlive = ': keep-alive\n\n'
 
 /** One event. `id` counts the events of this reply from 1. */
 export function encodeEvent(event: SentEvent, id: number): string {

@@ -1,14 +1,16 @@
-// Raw replies: the text or the bytes alone, and the headers that keep them harmless in a browser, as the option `rawHeaders`
-// changes them.
+/**
+ * Raw replies: the text or the bytes alone, and the headers that keep them harmless in a browser, as the option `rawHeaders`
+ * changes them.
+ */
 import type { RunResponseType } from '../../../src/index.js'
 import { invalidInput } from '../../../src/util/options.js'
 import { isContentType } from '../../../src/util/patterns.js'
 import type { HeaderRecord } from '../header-names.js'
 
-const OWN_HEADERS = /^(?:content-type|content-length|transfer-encoding|connection|chat[-_].*|access-control-.*)$/i
+const ownHeaders = /^(?:content-type|content-length|transfer-encoding|connection|chat[-_].*|access-control-.*)$/i
 
 /** Types that a browser would render with scripts: HTML, XHTML, SVG and whatever else is XML. */
-const EXECUTABLE =
+const executable =
   /^(?:text\/html|text\/xsl|(?:text|application)\/xml|multipart\/x-mixed-replace|[^;\s]+\+xml)\s*(?:;|$)/i
 
 /** @throws `InvalidInputError` for a name or value that cannot be a header, and for a header that the adapter sets itself. */
@@ -16,7 +18,7 @@ export function checkRawHeaders(rawHeaders: Readonly<Record<string, string | nul
   if (typeof rawHeaders !== 'object' || rawHeaders === null)
     throw invalidInput(`${caller}: rawHeaders must be an object.`)
   for (const [name, value] of Object.entries(rawHeaders)) {
-    if (OWN_HEADERS.test(name)) throw invalidInput(`${caller}: rawHeaders cannot set '${name}'.`)
+    if (ownHeaders.test(name)) throw invalidInput(`${caller}: rawHeaders cannot set '${name}'.`)
     try {
       if (value !== null && typeof value !== 'string') throw new Error('The value is neither a string nor null.')
       new Headers([[name, value ?? '']])
@@ -33,7 +35,7 @@ export function createRawHeaders(
   const safe = { 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store' }
   const forAny = override(safe, overrides)
   const forExecutable = override({ ...safe, 'Content-Security-Policy': 'sandbox' }, overrides)
-  return (contentType) => (EXECUTABLE.test(contentType) ? forExecutable : forAny)
+  return (contentType) => (executable.test(contentType) ? forExecutable : forAny)
 }
 
 function override(headers: HeaderRecord, overrides: Readonly<Record<string, string | null>>): HeaderRecord {

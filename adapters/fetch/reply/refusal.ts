@@ -1,6 +1,8 @@
-// A request that this adapter refuses before the engine sees it. The function that finds the fault throws a Refusal; the
-// route handler turns it into a reply: an envelope with all five fields, as if the engine had failed it. The sentences are
-// fixed, but for numbers from the options: nothing of a request is echoed.
+/**
+ * A request that this adapter refuses before the engine sees it. The function that finds the fault throws a Refusal; the
+ * route handler turns it into a reply: an envelope with all five fields, as if the engine had failed it. The sentences are
+ * fixed, but for numbers from the options: nothing of a request is echoed.
+ */
 import type { RunResponseType } from '../../../src/index.js'
 import type { HeaderRecord } from '../header-names.js'
 import type { StatusMode } from './statuses.js'

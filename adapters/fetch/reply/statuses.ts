@@ -1,11 +1,13 @@
-// The HTTP status of a failure. The contract has one for all, 400; an application that asks for `statuses: 'precise'`
-// gets the table here, by error code.
+/**
+ * The HTTP status of a failure. The contract has one for all, 400; an application that asks for `statuses: 'precise'`
+ * gets the table here, by error code.
+ */
 import type { FlowError, FlowErrorCode } from '../../../src/index.js'
 
 /** Which status a failure has: see the option `statuses`. */
 export type StatusMode = 'contract' | 'precise'
 
-const PRECISE: ReadonlyMap<FlowErrorCode, number> = new Map([
+const precise: ReadonlyMap<FlowErrorCode, number> = new Map([
   ['INVALID_INPUT', 400],
   ['FLOW_NOT_FOUND', 404],
   ['SESSION_NOT_FOUND', 404],
@@ -27,5 +29,5 @@ export function statusOf(error: FlowError | undefined, mode: StatusMode): number
   if (error === undefined) return 500
   // A full queue passes: the same request may succeed in a moment. No other limit does.
   if (error.code === 'LIMIT_EXCEEDED' && 'limit' in error && error.limit === 'maxQueuedTurnsPerSession') return 429
-  return PRECISE.get(error.code) ?? 500
+  return precise.get(error.code) ?? 500
 }

@@ -1,9 +1,11 @@
-// The streamed reply to a turn, and its body: it asks the engine for the next piece only when the reader wants more, sends a
-// comment now and then while there is nothing to send, and leaves the stream, which aborts the turn, when the reader goes away.
+/**
+ * The streamed reply to a turn, and its body: it asks the engine for the next piece only when the reader wants more, sends a
+ * comment now and then while there is nothing to send, and leaves the stream, which aborts the turn, when the reader goes away.
+ */
 import type { FlowStream, FlowStreamEvent } from '../../../src/index.js'
 import type { HeaderRecord } from '../header-names.js'
 import { addSessionHeaders, type RunReplyForm } from './envelope.js'
-import { encodeEvent, KEEP_ALIVE, type SentEvent } from './event-stream.js'
+import { encodeEvent, keepAlive, type SentEvent } from './event-stream.js'
 
 /** What the body of one reply is made from. */
 export interface StreamSource {
@@ -100,7 +102,7 @@ class StreamBody implements UnderlyingDefaultSource<Uint8Array> {
     if (this.#heartbeat !== undefined || heartbeatMs === Infinity) return
     this.#heartbeat = setInterval(() => {
       if (!this.#waiting) this.#stopHeartbeat()
-      else if (controller.desiredSize === 0) controller.enqueue(this.#encoder.encode(KEEP_ALIVE))
+      else if (controller.desiredSize === 0) controller.enqueue(this.#encoder.encode(keepAlive))
     }, heartbeatMs)
     // On Node a timer keeps the process alive, unless it is unreferenced.
     ;(this.#heartbeat as { unref?(): void }).unref?.()

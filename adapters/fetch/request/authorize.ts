@@ -1,5 +1,7 @@
-// Asks the application who sent a request. This module decides what counts as an answer; anything else, an error included,
-// refuses the request. What a principal may do with a session is decided in `src/engine`.
+/**
+ * Asks the application who sent a request. This module decides what counts as an answer; anything else, an error included,
+ * refuses the request. What a principal may do with a session is decided in `src/engine`.
+ */
 import type { JsonObject } from '../../../src/index.js'
 import { Refusal } from '../reply/refusal.js'
 
@@ -55,7 +57,7 @@ export function isResponse(value: unknown): value is Response {
   return Object.prototype.toString.call(value) === '[object Response]'
 }
 
-const FORM = 'It must return nothing, a Response, or { principal?: string, context?: object }.'
+const form = 'It must return nothing, a Response, or { principal?: string, context?: object }.'
 
 /**
  * Refuses every object that could be meant to name a caller and does not: without a principal the caller would get into
@@ -63,10 +65,10 @@ const FORM = 'It must return nothing, a Response, or { principal?: string, conte
  */
 function callerFrom(answer: unknown): AuthorizedCaller {
   if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) {
-    throw new TypeError(`authorize returned ${nameOf(answer)}. ${FORM}`)
+    throw new TypeError(`authorize returned ${nameOf(answer)}. ${form}`)
   }
   const unknown = Reflect.ownKeys(answer).find((key) => key !== 'principal' && key !== 'context')
-  if (unknown !== undefined) throw new TypeError(`authorize returned the unknown key '${String(unknown)}'. ${FORM}`)
+  if (unknown !== undefined) throw new TypeError(`authorize returned the unknown key '${String(unknown)}'. ${form}`)
   const { principal, context } = answer as { readonly principal?: unknown; readonly context?: unknown }
   const isNamed = Object.hasOwn(answer, 'principal')
   if (isNamed && (typeof principal !== 'string' || principal === '')) {
@@ -75,9 +77,9 @@ function callerFrom(answer: unknown): AuthorizedCaller {
     )
   }
   // Such as a Map, or a user whose fields are private: it has no keys, and would pass for an empty object.
-  if (!isNamed && !isPlain(answer)) throw new TypeError(`authorize returned an object of a class. ${FORM}`)
+  if (!isNamed && !isPlain(answer)) throw new TypeError(`authorize returned an object of a class. ${form}`)
   if (context !== undefined && (typeof context !== 'object' || context === null || Array.isArray(context))) {
-    throw new TypeError(`authorize returned a context that is not an object. ${FORM}`)
+    throw new TypeError(`authorize returned a context that is not an object. ${form}`)
   }
   return {
     ...(isNamed ? { principal: principal as string } : {}),

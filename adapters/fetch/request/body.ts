@@ -1,6 +1,8 @@
-// The body of a request: read as text, bounded in size, and refused where it is not valid UTF-8; then the fields of a run
-// request, their types, and how deep its JSON may be nested. Sizes and the rules for values inside `config` are the
-// engine's.
+/**
+ * The body of a request: read as text, bounded in size, and refused where it is not valid UTF-8; then the fields of a run
+ * request, their types, and how deep its JSON may be nested. Sizes and the rules for values inside `config` are the
+ * engine's.
+ */
 import type { JsonObject } from '../../../src/index.js'
 import { Refusal } from '../reply/refusal.js'
 

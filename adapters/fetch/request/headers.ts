@@ -1,7 +1,9 @@
-// What the headers of a request say: which session it names, that its body is JSON, and whether the reply is to be a
-// stream. Whether there is such a session is for the engine to say.
+/**
+ * What the headers of a request say: which session it names, that its body is JSON, and whether the reply is to be a
+ * stream. Whether there is such a session is for the engine to say.
+ */
 import { isJsonMediaType, isSessionId } from '../../../src/util/patterns.js'
-import { DASHED_SESSION_HEADER, SESSION_HEADER } from '../header-names.js'
+import { dashedSessionHeader, sessionHeader } from '../header-names.js'
 import { Refusal } from '../reply/refusal.js'
 
 /** What a request says about its session. */
@@ -12,13 +14,13 @@ export interface NamedSession {
   readonly dashed: boolean
 }
 
-const NO_SESSION: NamedSession = { sessionId: '', dashed: false }
+const noSession: NamedSession = { sessionId: '', dashed: false }
 
 /** @throws Refusal for a value that cannot be a session ID, and for two headers that differ. */
 export function readSessionHeader(headers: Headers): NamedSession {
-  const underscored = headers.get(SESSION_HEADER)
-  const dashed = headers.get(DASHED_SESSION_HEADER)
-  if (underscored === null && dashed === null) return NO_SESSION
+  const underscored = headers.get(sessionHeader)
+  const dashed = headers.get(dashedSessionHeader)
+  if (underscored === null && dashed === null) return noSession
   if (underscored !== null && dashed !== null && underscored !== dashed) {
     throw new Refusal('The headers CHAT_SESSION_ID and Chat-Session-Id carry different session IDs.')
   }
@@ -42,8 +44,8 @@ export function checkContentType(request: Request): void {
   throw new Refusal('The request body must be sent as application/json.', 415)
 }
 
-const EVENT_STREAM = /text\/event-stream/i
-const WEIGHT = /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/
+const eventStream = /text\/event-stream/i
+const weight = /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/
 
 /**
  * Whether a request asks for its reply as server-sent events. Its Accept header decides (RFC 9110, section 12.5.1): the type
@@ -52,7 +54,7 @@ const WEIGHT = /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/
 export function asksForStream(headers: Headers): boolean {
   const accept = headers.get('accept')
   // Most requests do not name an event stream, and their header is not parsed.
-  return accept !== null && EVENT_STREAM.test(accept) && prefersStream(accept)
+  return accept !== null && eventStream.test(accept) && prefersStream(accept)
 }
 
 function prefersStream(accept: string): boolean {
@@ -73,7 +75,7 @@ function weightOf(parameters: readonly string[]): number | undefined {
   const parameter = parameters.find((text) => /^q\s*=/.test(text))
   if (parameter === undefined) return 1
   const value = parameter.slice(parameter.indexOf('=') + 1).trim()
-  return WEIGHT.test(value) ? Number(value) : undefined
+  return weight.test(value) ? Number(value) : undefined
 }
 
 /** The parts between separators, in lower case. A separator in a quoted string separates nothing. */

@@ -1,4 +1,4 @@
-// `POST end`: deletes the session that a request names.
+/** `POST end`: deletes the session that a request names. */
 import { replyJson } from '../reply/envelope.js'
 import { statusOf } from '../reply/statuses.js'
 import type { AuthorizedCaller } from '../request/authorize.js'

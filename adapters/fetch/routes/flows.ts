@@ -1,4 +1,4 @@
-// `GET flows`: the names of the flows.
+/** `GET flows`: the names of the flows. */
 import { replyJson } from '../reply/envelope.js'
 import type { RouteContext, RoutedRequest } from './route.js'
 

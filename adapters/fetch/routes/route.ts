@@ -1,4 +1,4 @@
-// What every route is given.
+/** What every route is given. */
 import type { HeaderRecord } from '../header-names.js'
 import type { StatusMode } from '../reply/statuses.js'
 import type { AuthorizedCaller } from '../request/authorize.js'

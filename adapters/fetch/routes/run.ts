@@ -1,4 +1,4 @@
-// `POST run`: from the headers and the body of a request to one turn of the engine, and from its result to the reply.
+/** `POST run`: from the headers and the body of a request to one turn of the engine, and from its result to the reply. */
 import type { ExecuteResult, FlowRunInput } from '../../../src/index.js'
 import { replyToRun } from '../reply/envelope.js'
 import { statusOf } from '../reply/statuses.js'

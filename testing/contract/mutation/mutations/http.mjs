@@ -14,7 +14,7 @@ export const httpMutations = [
           becomes: 'return new Response(response.message, { status: form.failureStatus, headers })',
         },
       ],
-      ['session header missing', 'addSessionHeaders', { piece: 'headers[SESSION_HEADER] = session', becomes: '' }],
+      ['session header missing', 'addSessionHeaders', { piece: 'headers[sessionHeader] = session', becomes: '' }],
       [
         'session header missing on failures',
         'replyToRun',
@@ -26,7 +26,7 @@ export const httpMutations = [
       [
         'plain text sent raw',
         'replyToRun',
-        { piece: 'response.contentType && response.contentType !== PLAIN', becomes: 'response.contentType' },
+        { piece: 'response.contentType && response.contentType !== plainType', becomes: 'response.contentType' },
       ],
     ],
   },
@@ -80,7 +80,7 @@ export const httpMutations = [
       [
         'session header hidden from pages',
         'headersFor',
-        { piece: "headers['Access-Control-Expose-Headers'] = EXPOSED_HEADERS", becomes: '' },
+        { piece: "headers['Access-Control-Expose-Headers'] = exposedHeaders", becomes: '' },
       ],
       [
         'every origin allowed',
