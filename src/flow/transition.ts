@@ -6,7 +6,6 @@ import { flowCodeError } from '../errors/engine-errors.js'
 import type { HttpContentType } from '../http-content-type.js'
 import { copyJson, isPlainObject, type JsonObject } from '../util/json.js'
 import { isBase64, isContentType } from '../util/patterns.js'
-import type { StepConstructor } from './base-step.js'
 
 /** A reply to the user: a text, or an object or array that is sent as JSON text. */
 export type ReplyContent = string | object
@@ -21,13 +20,20 @@ export type ContentTypeOptions = {
   readonly encoding?: 'base64'
 }
 
+/**
+ * A step class, as far as transitions need it. `base-step.ts` has the whole type, which needs that of transitions.
+ *
+ * @inline
+ */
+export type StepTarget = { new (): { state: object }; readonly id: string }
+
 /** What a transition does. */
 export type TransitionKind = 'go' | 'reply' | 'stay' | 'retry' | 'finish'
 
 /** @internal */
 export interface TransitionFields {
   readonly kind: TransitionKind
-  readonly target?: StepConstructor | string
+  readonly target?: StepTarget | string
   readonly reply?: string
   readonly feedback?: string
   readonly contentType?: string
@@ -151,7 +157,7 @@ export type StateOf<Target> = Target extends new () => { state: infer State } ? 
  * return go(Confirm).withState({ name: 'Ada Lovelace' })
  * ```
  */
-export function go<Target extends StepConstructor | string>(target: Target): Transition<StateOf<Target>> {
+export function go<Target extends StepTarget | string>(target: Target): Transition<StateOf<Target>> {
   if (typeof target !== 'function' && typeof target !== 'string') {
     throw flowCodeError(`go needs a step class or a step ID; got ${show(target)}.`)
   }

@@ -2,7 +2,7 @@
 import type { ModelBlockedError } from '../errors/engine-errors.js'
 import type { FilePart, ImagePart } from '../model/message.js'
 import type { JsonObject } from '../util/json.js'
-import type { StepConstructor } from './base-step.js'
+import type { StepTarget } from './transition.js'
 
 /**
  * What flows need from the application, such as a database or a mailer. Augment it to type `turn.services`:
@@ -61,7 +61,7 @@ export interface Turn {
   /** Writes to the engine's logger. The session, the flow, the turn and the step are added as fields. */
   readonly log: FlowLogger
   /** The state of another step of this flow. Changes are stored when the turn commits. */
-  stateOf<Target extends StepConstructor>(step: Target): InstanceType<Target>['state']
+  stateOf<Target extends StepTarget>(step: Target): InstanceType<Target>['state']
 }
 
 /** Which model refused to answer, and where. */

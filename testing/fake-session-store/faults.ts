@@ -3,7 +3,7 @@
  * `fake-session-store/fake-session-store.ts`.
  */
 import type { SessionDocument } from '../../src/index.js'
-import type { FakeStoreCall, FakeStoreOperation } from './journal.js'
+import type { FakeStoreCall, FakeStoreEffect, FakeStoreOperation } from './journal.js'
 
 /** Which calls a fault applies to. */
 export interface FakeStoreMatch {
@@ -16,19 +16,6 @@ export interface FakeStoreMatch {
   /** Only calls for which it returns `true`. Default: any. */
   readonly when?: (call: FakeStoreCall) => boolean
 }
-
-/** What a fault does: see the method of `FakeSessionStore` that prepares it. */
-export type FakeStoreEffect =
-  | 'fail-before'
-  | 'fail-after'
-  | 'throw'
-  | 'hang-before'
-  | 'hang-after'
-  | 'latency'
-  | 'rival-write'
-  | 'rival-delete'
-  | 'stale-read'
-  | 'answer'
 
 /** A fault as data: the methods of `FakeSessionStore` make one, and so can a generated test. */
 export interface FakeStoreFault extends FakeStoreMatch {

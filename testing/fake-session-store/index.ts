@@ -1,7 +1,7 @@
 /** A session store that keeps a journal and fails on request. */
 export { FakeSessionStore } from './fake-session-store.js'
-export type { FakeStoreEffect, FakeStoreFault, FakeStoreMatch } from './faults.js'
-export type { ExpectedStoreCall, FakeStoreCall, FakeStoreOperation } from './journal.js'
+export type { FakeStoreFault, FakeStoreMatch } from './faults.js'
+export type { ExpectedStoreCall, FakeStoreCall, FakeStoreEffect, FakeStoreOperation } from './journal.js'
 export type {
   FailOptions,
   FakeSessionStoreOptions,

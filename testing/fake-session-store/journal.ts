@@ -3,10 +3,22 @@
  */
 import type { SessionSaveHint } from '../../src/index.js'
 import { differences } from '../expectations/expectation-error.js'
-import type { FakeStoreEffect } from './faults.js'
 
 /** An operation of a store. */
 export type FakeStoreOperation = 'load' | 'create' | 'save' | 'delete' | 'close'
+
+/** What a fault does: see the method of `FakeSessionStore` that prepares it. */
+export type FakeStoreEffect =
+  | 'fail-before'
+  | 'fail-after'
+  | 'throw'
+  | 'hang-before'
+  | 'hang-after'
+  | 'latency'
+  | 'rival-write'
+  | 'rival-delete'
+  | 'stale-read'
+  | 'answer'
 
 /** One call, as the journal keeps it. */
 export interface FakeStoreCall {

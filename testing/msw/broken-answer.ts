@@ -1,5 +1,8 @@
 /** Answers whose connection breaks before the whole body is there. `msw/scripted-service.ts` decides when. */
-import type { Delivery } from './scripted-service.js'
+/** What happens to the answer on its way to the page. Set by the turn. */
+export interface Delivery {
+  change?: (response: Response) => Response
+}
 
 const cutText = 'The connection was cut off, as the script says.'
 

@@ -15,7 +15,8 @@ import {
   systemClock,
 } from '../../src/index.js'
 import { invalidInput } from '../../src/util/options.js'
-import { type Delivery, ScriptedService } from './scripted-service.js'
+import type { Delivery } from './broken-answer.js'
+import { ScriptedService } from './scripted-service.js'
 import { type FlowServiceRun, type FlowServiceScript, ServiceScriptReader } from './service-script.js'
 
 /** The options of `flowServiceHandlers`: those of `createFetchHandler`, and the address of the service. All are optional. */

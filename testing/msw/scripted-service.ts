@@ -15,7 +15,7 @@ import {
   TurnAbortedError,
 } from '../../src/index.js'
 import { ExpectationError } from '../expectations/expectation-error.js'
-import { breakable, cutOff } from './broken-answer.js'
+import { breakable, cutOff, type Delivery } from './broken-answer.js'
 import { comesInTheTurn, endsSession, errorOf } from './scripted-failure.js'
 import type {
   BrokenServiceTurn,
@@ -25,11 +25,6 @@ import type {
   ServiceScriptReader,
 } from './service-script.js'
 import { piecesOf, ServiceStream } from './service-stream.js'
-
-/** What happens to the answer on its way to the page. Set by the turn. */
-export interface Delivery {
-  change?: (response: Response) => Response
-}
 
 export interface ScriptedServiceOptions {
   readonly script: ServiceScriptReader

@@ -70,7 +70,7 @@ export class FlowSteps {
    *
    * @throws {@link FlowCodeError} that lists the steps of the flow.
    */
-  idOf(target: StepConstructor | string): string {
+  idOf(target: { readonly id: string } | string): string {
     const id = typeof target === 'string' ? target : target.id
     if (this.#steps.has(id)) return id
     const known = [...this.#steps.keys()].join(', ')

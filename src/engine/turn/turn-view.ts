@@ -1,5 +1,5 @@
 /** The {@link Turn} that flow code sees, made from the input, the draft and the control of the turn. */
-import type { StepConstructor } from '../../flow/base-step.js'
+import type { StepTarget } from '../../flow/transition.js'
 import type { FlowLogger, FlowServices, Turn, TurnSession } from '../../flow/turn.js'
 import { deepFreeze, type JsonObject } from '../../util/json.js'
 import type { TurnInput } from '../input/check-input.js'
@@ -79,7 +79,7 @@ export class TurnView implements Turn {
     }
   }
 
-  stateOf<Target extends StepConstructor>(step: Target): InstanceType<Target>['state'] {
+  stateOf<Target extends StepTarget>(step: Target): InstanceType<Target>['state'] {
     return this.#draft.readState(this.#draft.steps.idOf(step))
   }
 
