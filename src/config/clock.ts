@@ -7,6 +7,11 @@ export interface Clock {
   /** Milliseconds since the epoch, as `Date.now()`. */
   now(): number
   /**
+   * Optional: milliseconds that only go forward, counted from any moment. Deadlines go by it, so that setting the time of the
+   * machine neither ends nor extends them. Default: `now`.
+   */
+  monotonic?(): number
+  /**
    * Calls `callback` once, `ms` milliseconds from now. Returns a function that cancels it; calling that late, or
    * twice, does nothing.
    */
@@ -25,9 +30,15 @@ export function setDeadline(clock: Clock, ms: number, callback: () => void): () 
   return ms === Number.POSITIVE_INFINITY ? () => undefined : clock.setTimer(callback, ms)
 }
 
+/** The time that durations are measured by, in milliseconds. */
+export function monotonicTime(clock: Clock): number {
+  return clock.monotonic?.() ?? clock.now()
+}
+
 /** The clock of the machine. */
 export const systemClock: Clock = {
   now: () => Date.now(),
+  monotonic: () => performance.now(),
   setTimer(callback, ms) {
     let remaining = ms
     let timer: ReturnType<typeof setTimeout>

@@ -170,3 +170,58 @@ describe('a clock that is set', () => {
     expect([ended, clock.pending]).toEqual([['a', 'b'], 0])
   })
 })
+
+describe('a clock with monotonic time', () => {
+  function setting() {
+    const clock = new VirtualClock()
+    const wall = { ahead: 0 }
+    const deadlines = new Deadlines({
+      now: () => clock.now() + wall.ahead,
+      monotonic: () => clock.now(),
+      setTimer: (callback, ms) => clock.setTimer(callback, ms),
+    })
+    const ended: string[] = []
+    return { clock, wall, ended, set: (name: string) => deadlines.set(100, () => ended.push(`${name} ${clock.now()}`)) }
+  }
+
+  test.each([-3_600_000, 3_600_000])(
+    'ends each deadline at its own time where the time of day is set by %i ms',
+    async (ms) => {
+      const { clock, wall, ended, set } = setting()
+      const start = clock.now()
+      set('a')
+      await clock.advance(30)
+      set('b')
+      wall.ahead = ms
+      await clock.advance(30)
+      set('c')
+      await clock.advance(1_000)
+      expect(ended).toEqual([`a ${start + 100}`, `b ${start + 130}`, `c ${start + 160}`])
+      expect(clock.pending).toBe(0)
+    },
+  )
+})
+
+test('a callback that throws stops no later deadline', async () => {
+  const timers: (() => void)[] = []
+  const time = { now: 0 }
+  const deadlines = new Deadlines({
+    now: () => time.now,
+    setTimer(callback) {
+      timers.push(callback)
+      return () => undefined
+    },
+  })
+  const ended: string[] = []
+  deadlines.set(100, () => {
+    throw new Error('bad')
+  })
+  time.now = 50
+  deadlines.set(100, () => ended.push('later'))
+  await Promise.resolve()
+  time.now = 100
+  expect(() => timers[0]?.()).toThrow('bad')
+  time.now = 150
+  timers[1]?.()
+  expect(ended).toEqual(['later'])
+})

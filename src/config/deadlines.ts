@@ -4,13 +4,13 @@
  * first of a list has a timer of the clock. Setting or cancelling a deadline mostly changes a list and nothing else.
  */
 import { type Linked, LinkedList } from '../util/linked-list.js'
-import type { Clock } from './clock.js'
+import { type Clock, monotonicTime } from './clock.js'
 
 /** A deadline that was set. */
 export class Deadline implements Linked<Deadline> {
   previous: Deadline | undefined
   next: Deadline | undefined
-  /** When it ends, on the clock. */
+  /** When it ends, in the clock's monotonic time. */
   readonly at: number
   readonly callback: () => void
   readonly #list: DeadlineList
@@ -43,14 +43,14 @@ class DeadlineList extends LinkedList<Deadline> {
   }
 
   add(callback: () => void): Deadline {
-    const deadline = new Deadline(this, this.#clock.now() + this.#ms, callback)
+    const deadline = new Deadline(this, monotonicTime(this.#clock) + this.#ms, callback)
     this.append(deadline)
     if (this.#stopTimer === undefined && !this.#isStarting) this.#startSoon()
     return deadline
   }
 
   cancel(deadline: Deadline): void {
-    // Where others are left, the timer stays as it is: when it rings, it is set again for the first of them.
+    // Where others are left, the timer stays as it is: when it ends, it is set again for the first of them.
     if (this.remove(deadline) && this.first === undefined) this.#stop()
   }
 
@@ -66,21 +66,24 @@ class DeadlineList extends LinkedList<Deadline> {
 
   #startTimer(first: Deadline, ms: number): void {
     this.#timed = first
-    this.#stopTimer = this.#clock.setTimer(() => this.#ring(), ms)
+    this.#stopTimer = this.#clock.setTimer(() => this.#expire(), ms)
   }
 
-  #ring(): void {
+  #expire(): void {
     const timed = this.#timed
-    const now = this.#clock.now()
-    // The deadline of the timer has ended, even where the clock was set back since. The others go by the clock.
-    for (let first = this.first; first !== undefined && (first === timed || first.at <= now); first = this.first) {
-      this.remove(first)
-      first.callback()
+    const now = monotonicTime(this.#clock)
+    try {
+      // The deadline of the timer has ended, even where a clock without monotonic time was set back since.
+      for (let first = this.first; first !== undefined && (first === timed || first.at <= now); first = this.first) {
+        this.remove(first)
+        first.callback()
+      }
+    } finally {
+      const { first } = this
+      if (first === undefined) this.#stop()
+      // Not more than the whole duration, even where such a clock was set back.
+      else this.#startTimer(first, Math.min(this.#ms, first.at - now))
     }
-    const { first } = this
-    if (first === undefined) this.#stop()
-    // Not more than the whole duration, even where the clock was set back.
-    else this.#startTimer(first, Math.min(this.#ms, first.at - now))
   }
 
   #stop(): void {

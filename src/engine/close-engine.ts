@@ -5,11 +5,12 @@ import type { EngineContext, RunningTurn } from './engine-context.js'
 
 /** @throws `SessionStoreError` (rejects) where the store could not be closed. */
 export async function closeEngine(engine: EngineContext): Promise<void> {
-  const { session, limits, turns } = engine
+  const { session, limits, turns, loopMonitor } = engine
   await atMost(engine, limits.closeTimeoutMs, session.close())
   for (const turn of turns) turn.abort(new EngineClosedError())
   // Aborted turns are settled at once. A commit under way has deadlines of its own.
   await atMost(engine, limits.storeTimeoutMs * writeAttempts, Promise.all(Array.from(turns, settled)))
+  loopMonitor.stop()
   await session.access.close()
 }
 

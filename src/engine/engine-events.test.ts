@@ -142,6 +142,16 @@ describe('EngineEvents', () => {
     await settled()
   })
 
+  test('the rejection of any thenable is reported', async () => {
+    const reports: unknown[] = []
+    const made = new EngineEvents((error) => reports.push(error))
+    // biome-ignore lint/suspicious/noThenProperty: a thenable of another library, as a listener may return one
+    made.on('session:deleted', () => ({ then: (_done: unknown, failed: (error: string) => void) => failed('bad') }))
+    made.emit('session:deleted', payload())
+    await settled()
+    expect(reports).toEqual(['bad'])
+  })
+
   test('a listener that is not a function is refused', () => {
     const { events: made } = events()
     for (const listener of [undefined, null, 'log', {}]) {

@@ -5,6 +5,7 @@
 import { EventEmitter } from 'eventemitter3'
 import { invalidInput } from '../errors/engine-errors.js'
 import type { FlowErrorCode } from '../errors/flow-error.js'
+import { isPromise } from '../util/is-promise.js'
 
 /**
  * Events by name. Those of a session come after the store acknowledged. A payload is named through this type:
@@ -182,7 +183,7 @@ export class EngineEvents {
   #call(listener: AnyListener, payload: unknown, name: EngineEventName): void {
     try {
       const returned = listener(payload as never)
-      if (returned instanceof Promise) returned.catch((error: unknown) => this.#report(error, name))
+      if (isPromise(returned)) returned.then(undefined, (error: unknown) => this.#report(error, name))
     } catch (error) {
       this.#report(error, name)
     }

@@ -31,7 +31,6 @@ export async function executeTurn(
     givenId = sessionId ?? ''
     const input = checkInput(engine, unchecked, sessionId, context, stream)
     if (input.signal?.aborted === true) throw new TurnAbortedError({ cause: input.signal.reason })
-    engine.loopMonitor.watch()
     const control = new TurnControl(engine, input.flowName, givenId, stream)
     return await engine.session.hold(
       sessionId,

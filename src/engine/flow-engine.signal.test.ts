@@ -257,3 +257,23 @@ test('what is not an AbortSignal is refused', async () => {
   }
   expect(store.journal).toEqual([])
 })
+
+test('a signal that fires after the last step, before the commit, cancels the turn', async () => {
+  const controller = new AbortController()
+  let isCancelling = false
+  let count = 0
+  const { engine, start, document } = harness({
+    flows: [flowOf('Talk', (turn) => reply(turn.message))],
+    generateId(kind) {
+      // The revision is made between the flow's part and the commit.
+      if (isCancelling && kind === 'revision') controller.abort()
+      return `${kind}-${++count}`
+    },
+  })
+  const session = await start('Talk')
+  const before = await document(session)
+  isCancelling = true
+  const input = { flowName: 'Talk', userMessage: 'hello', sessionId: session, signal: controller.signal }
+  expect(await engine.run(input)).toEqual(cancelled(session))
+  expect(await document(session)).toEqual(before)
+})

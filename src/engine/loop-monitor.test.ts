@@ -49,6 +49,15 @@ describe('the monitor of the event loop', () => {
     expect(blocked).toEqual(expected)
   })
 
+  test('leaves no timer when it is stopped', () => {
+    const { made, clock, turns, listen } = monitor()
+    listen()
+    turns.add('one')
+    made.watch()
+    made.stop()
+    expect(clock.pending).toBe(0)
+  })
+
   test('goes on while turns run, with one timer for all of them, and stops after the last', async () => {
     const { made, clock, turns, blocked, listen } = monitor()
     listen()

@@ -2,7 +2,7 @@
  * Notices a blocked event loop, by a timer that is called late: code that computes for long holds up every turn of the
  * process. The timer is set only while turns run and somebody listens to `loop:blocked`.
  */
-import type { Clock } from '../config/clock.js'
+import { type Clock, monotonicTime } from '../config/clock.js'
 import type { EngineEvents } from './engine-events.js'
 
 /** How long the timer is set for, in milliseconds. */
@@ -16,7 +16,7 @@ export class LoopMonitor {
   readonly #clock: Clock
   readonly #events: EngineEvents
   readonly #turns: { readonly size: number }
-  #isWatching = false
+  #stopTimer: (() => void) | undefined
 
   /** @param turns - The turns under way. */
   constructor(clock: Clock, events: EngineEvents, turns: { readonly size: number }) {
@@ -27,15 +27,19 @@ export class LoopMonitor {
 
   /** To be called when a turn begins. Watches until no turn runs. */
   watch(): void {
-    if (this.#isWatching || !this.#events.hasListeners('loop:blocked')) return
-    this.#isWatching = true
-    const dueAt = this.#clock.now() + interval
-    this.#clock.setTimer(() => {
-      this.#isWatching = false
-      const at = this.#clock.now()
-      const blockedMs = at - dueAt
-      if (blockedMs >= leastBlocked) this.#events.emit('loop:blocked', { blockedMs, at })
+    if (this.#stopTimer !== undefined || !this.#events.hasListeners('loop:blocked')) return
+    const dueAt = monotonicTime(this.#clock) + interval
+    this.#stopTimer = this.#clock.setTimer(() => {
+      this.#stopTimer = undefined
+      const blockedMs = Math.round(monotonicTime(this.#clock) - dueAt)
+      if (blockedMs >= leastBlocked) this.#events.emit('loop:blocked', { blockedMs, at: this.#clock.now() })
       if (this.#turns.size > 0) this.watch()
     }, interval)
+  }
+
+  /** Stops watching: the engine closes. */
+  stop(): void {
+    this.#stopTimer?.()
+    this.#stopTimer = undefined
   }
 }

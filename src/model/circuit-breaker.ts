@@ -1,7 +1,7 @@
 /**
  * A circuit breaker for each model provider: after many failures in a row the engine stops calling the provider for a
  * while, so that the provider can recover and users do not wait for calls that would fail. It counts and decides; what
- * happens to a call that it rejects is up to `src/engine/model-call/call-model.ts`.
+ * happens to a call that it rejects is up to `src/engine/model-call/attempts.ts`.
  */
 
 /** When the engine stops calling a provider, and for how long. */

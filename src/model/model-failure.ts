@@ -1,6 +1,6 @@
 /**
  * Reads the error of a failed model call: is another attempt worth it, and how long does the provider want the caller to
- * wait? Whether and when there is another attempt is decided in `src/engine/model-call/call-model.ts`.
+ * wait? Whether and when there is another attempt is decided in `src/engine/model-call/attempts.ts`.
  */
 import { FlowError } from '../errors/flow-error.js'
 import type { ModelFailure } from './model-provider.js'

@@ -11,6 +11,8 @@ const mediaType = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/
 /** The same, and parameters: tokens or quoted strings (RFC 9110, section 5.6). No line break can hide in one. */
 const contentType =
   /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:[ \t]*;[ \t]*[\w!#$&^.+-]+=(?:[\w!#$%&'*^`|~.+-]+|"(?:[ !#-[\]-~]|\\[ -~])*"))*$/
+/** Characters of a content type with its parameters: a header that is much longer is refused by clients. */
+const maxContentTypeLength = 256
 const jsonMediaType = /^application\/(?:json|[\w!#$&^.+-]+\+json)$/i
 
 /** For texts whose length is a multiple of four. Without groups that repeat: those run out of stack on megabytes. */
@@ -37,7 +39,7 @@ export function isMediaType(text: string): boolean {
 
 /** Whether `text` is a media type, with parameters or without: `text/csv; header=present`. */
 export function isContentType(text: string): boolean {
-  return contentType.test(text)
+  return text.length <= maxContentTypeLength && contentType.test(text)
 }
 
 /** Whether `text` is a media type for JSON: `application/json`, `application/problem+json`. */

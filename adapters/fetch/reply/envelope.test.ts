@@ -23,6 +23,7 @@ describe('the content type of a raw reply', () => {
     ['TEXT/CSV', 'TEXT/CSV; charset=utf-8'],
     ['text/csv; header=present', 'text/csv; header=present; charset=utf-8'],
     ['text/csv; charset=iso-8859-1', 'text/csv; charset=iso-8859-1'],
+    ['text/csv; x=";charset=latin1"', 'text/csv; x=";charset=latin1"; charset=utf-8'],
     ['text/csv;Charset="utf-8"', 'text/csv;Charset="utf-8"'],
     ['application/json', 'application/json'],
     ['application/xml', 'application/xml'],

@@ -63,7 +63,8 @@ export function rawBody(
 
 /** Text types are sent as UTF-8, unless they name another charset. */
 export function withCharset(contentType: string): string {
-  return /^text\//i.test(contentType) && !/;[ \t]*charset=/i.test(contentType)
+  const unquoted = contentType.replace(/"(?:[^"\\]|\\.)*"/g, '""')
+  return /^text\//i.test(contentType) && !/;[ \t]*charset=/i.test(unquoted)
     ? `${contentType}; charset=utf-8`
     : contentType
 }

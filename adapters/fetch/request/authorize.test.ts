@@ -70,6 +70,11 @@ describe('what authorize returned', () => {
     ['a principal that is empty', { principal: '' }, emptyPrincipal],
     ['a principal that is a number', { principal: 7 }, emptyPrincipal],
     ['a Map', new Map([['principal', 'alice']]), `authorize returned an object of a class. ${form}`],
+    [
+      'an object that inherits its principal',
+      Object.create(Object.assign(Object.create(null), { principal: 'bob' })),
+      `authorize returned an object of a class. ${form}`,
+    ],
     ['a user whose fields are private', new User(), `authorize returned an object of a class. ${form}`],
     ['context that is a string', { context: 'x' }, `authorize returned a context that is not an object. ${form}`],
     ['context that is a list', { context: [] }, `authorize returned a context that is not an object. ${form}`],

@@ -94,5 +94,6 @@ function nameOf(answer: unknown): string {
 
 function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype === null || Object.getPrototypeOf(prototype) === null
+  // The Object.prototype of another realm is known by a method of its own.
+  return prototype === null || Object.hasOwn(prototype as object, 'isPrototypeOf')
 }

@@ -403,3 +403,14 @@ test('a request can be spread, its signal with it', () => {
   expect(Object.keys(copy).sort()).toEqual(['messages', 'origin', 'params', 'signal', 'system', 'tools'])
   expect(copy.signal).toBe(attempt.signal)
 })
+
+test('a rejection without an error is a failure, and its signal fires', async () => {
+  const { attempt } = setting()
+  const { signal } = attempt
+  const model = { provider: 'p', name: 'm', generate: () => Promise.reject(undefined) }
+  await expect(attempt.generate(model)).rejects.toMatchObject({
+    message: 'It failed without an error.',
+    isRetryable: false,
+  })
+  expect(signal.aborted).toBe(true)
+})

@@ -146,7 +146,8 @@ export class ModelAttempt implements ModelRequest {
     const { deadlines, limits } = control.engine
     const { modelTimeoutMs } = limits
     return new Promise((resolve, reject) => {
-      const fail = (error: unknown): void => {
+      const fail = (thrown: unknown): void => {
+        const error = thrown === undefined ? new AttemptFailure('It failed without an error.', false) : thrown
         this.#end(error)
         reject(error)
       }

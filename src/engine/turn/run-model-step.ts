@@ -9,6 +9,7 @@ import type { Tool } from '../../flow/tool.js'
 import { returnsToModel, Transition } from '../../flow/transition.js'
 import type { TextPart, ToolCallPart, ToolDefinition } from '../../model/message.js'
 import type { ResolvedModel } from '../../model/model-registry.js'
+import { isPromise } from '../../util/is-promise.js'
 import { chooseModel } from '../model-call/choose-model.js'
 import { type ModelAnswer, modelError, textOf } from '../model-call/model-answer.js'
 import type { ModelQuestion } from '../model-call/model-attempt.js'
@@ -45,8 +46,17 @@ export async function runModelStep(
   let repairs = 0
   memory.appendUserMessage(namespace, turn.message, turn.number, turn.attachments)
   for (;;) {
-    const tools = await toolsOf(control, draft, turn, step)
-    const system = await systemPrompt(control, draft, turn, step)
+    // Flow code mostly returns at once. Then there is no wait, in which the turns of all other sessions would run first:
+    // decision 0030 says what that costs.
+    const ofFlow = draft.flow.tools(turn)
+    const flowTools = isPromise(ofFlow) ? await ofFlow : ofFlow
+    const ofStep = step.tools(turn)
+    const stepTools = isPromise(ofStep) ? await ofStep : ofStep
+    const tools = toolsByName([...flowTools, ...stepTools], stepId)
+    const returned = step.prompt(turn)
+    const prompt = isPromise(returned) ? await returned : returned
+    control.check()
+    const system = systemPrompt(prompt, draft)
     const question: ModelQuestion = {
       stepId,
       models: draft.steps.modelsOf(stepId),
@@ -85,17 +95,11 @@ export async function runModelStep(
   }
 }
 
-/** The tools of the flow and the step, by name. */
-async function toolsOf(control: TurnControl, draft: TurnDraft, turn: TurnView, step: Step): Promise<Tools> {
-  const ofFlow = await draft.flow.tools(turn)
-  const ofStep = await step.tools(turn)
-  control.check()
-  if (ofFlow.length === 0 && ofStep.length === 0) return noTools
+function toolsByName(offered: readonly Tool[], stepId: string): Tools {
+  if (offered.length === 0) return noTools
   const tools = new Map<string, Tool>()
-  for (const tool of [...ofFlow, ...ofStep]) {
-    if (tools.has(tool.name)) {
-      throw flowCodeError(`Step '${draft.stepId}' offers two tools with the name '${tool.name}'.`)
-    }
+  for (const tool of offered) {
+    if (tools.has(tool.name)) throw flowCodeError(`Step '${stepId}' offers two tools with the name '${tool.name}'.`)
     tools.set(tool.name, tool)
   }
   return tools
@@ -106,14 +110,7 @@ function definitionsOf(tools: Tools): readonly ToolDefinition[] {
 }
 
 /** The system prompt of a call; `undefined` where it is empty. */
-async function systemPrompt(
-  control: TurnControl,
-  draft: TurnDraft,
-  turn: TurnView,
-  step: Step,
-): Promise<string | undefined> {
-  const prompt: unknown = await step.prompt(turn)
-  control.check()
+function systemPrompt(prompt: unknown, draft: TurnDraft): string | undefined {
   if (typeof prompt !== 'string') throw flowCodeError(`prompt of step '${draft.stepId}' must return a string.`)
   const { addedPrompt } = draft
   if (addedPrompt === undefined || addedPrompt === '') return prompt === '' ? undefined : prompt
@@ -145,7 +142,8 @@ async function takeAnswer(
     if ('problem' in read) return { reason: 'output', problem: read.problem }
     value = read.value
   }
-  const reply: unknown = await step.onReply(value as string, turn)
+  const returned: unknown = step.onReply(value as string, turn)
+  const reply = isPromise(returned) ? await returned : returned
   control.check()
   if (typeof reply === 'string') {
     // Memory has the text that was sent.

@@ -13,6 +13,7 @@ import {
   Step,
   stay,
   type Tool,
+  type ToolCall,
   ToolError,
   type ToolOptions,
   tool,
@@ -385,6 +386,22 @@ describe('the time of a tool', () => {
     await saying
     conversation.expectError('LIMIT_EXCEEDED')
     expect(conversation.reply.error).toMatchObject({ limit: 'toolTimeoutMs', value: 30_000 })
+  })
+
+  test('has passed also for a tool that first looks at its signal later, and each look finds the same signal', async () => {
+    const clock = new VirtualClock()
+    let call: ToolCall | undefined
+    const hanging = act((_args, _turn, given) => {
+      call = given
+      return new Promise(() => undefined)
+    })
+    await using conversation = calling([hanging], [{ name: 'act' }], { clock })
+    const saying = conversation.say('Hi')
+    await conversation.advance(30_000)
+    await saying
+    conversation.expectError('LIMIT_EXCEEDED')
+    expect(call?.signal.aborted).toBe(true)
+    expect(call?.signal).toBe(call?.signal)
   })
 
   test('is counted for each call alone', async () => {

@@ -113,18 +113,24 @@ function withinTime(
 ): Promise<unknown> {
   const { deadlines, limits } = control.engine
   return new Promise((resolve, reject) => {
+    let timedOut: FlowError | undefined
     let controller: AbortController | undefined
+    let signal: AbortSignal | undefined
     const deadline = deadlines.set(limits.toolTimeoutMs, () => {
-      const error = limitExceeded(limits, 'toolTimeoutMs', `The time of tool '${tool.name}'`)
-      controller?.abort(error)
-      reject(error)
+      timedOut = limitExceeded(limits, 'toolTimeoutMs', `The time of tool '${tool.name}'`)
+      controller?.abort(timedOut)
+      reject(timedOut)
     })
     const toolCall: ToolCall = {
       id: call.toolCallId,
       name: tool.name,
       get signal() {
-        controller ??= new AbortController()
-        return AbortSignal.any([control.signal, controller.signal])
+        if (signal === undefined) {
+          controller = new AbortController()
+          if (timedOut !== undefined) controller.abort(timedOut)
+          signal = AbortSignal.any([control.signal, controller.signal])
+        }
+        return signal
       },
     }
     control.pending = () => deadline?.cancel()

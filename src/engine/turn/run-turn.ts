@@ -23,6 +23,7 @@ import type { TurnDraft } from './turn-draft.js'
 /** Runs one turn under a lock that the caller holds. Does not reject. */
 export async function runTurn(control: TurnControl, input: TurnInput): Promise<ExecuteResult> {
   control.begin()
+  control.engine.loopMonitor.watch()
   control.report('turn:start', {})
   let result: ExecuteResult
   try {
@@ -83,7 +84,9 @@ async function commit(control: TurnControl, input: TurnInput, draft: TurnDraft):
   const compaction = completed ? undefined : compactorOf(flows, control.flowName)?.start(control, draft)
   const revision = nextRevision(storedRevision, generateId('revision'))
   const document = draft.toDocument(revision, clock.now(), input.userMessage)
-  // From now on the turn waits only for the store, whose operations have their own deadlines.
+  // The turn may have been aborted since the flow's part ended. From now on it waits only for the store, whose operations
+  // have their own deadlines.
+  control.check()
   control.finishWork()
   await session.access.write(document, storedRevision, draft.hint(), true, draft.stateBytes)
   control.report(storedRevision === undefined ? 'session:created' : 'session:saved', {})

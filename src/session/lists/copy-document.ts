@@ -51,10 +51,16 @@ function copyFields(object: object, previous: unknown, finish: Finish): object {
   return object
 }
 
+/** JSON has no negative zero, and `null` in place of NaN and the infinities. */
+function copyNumber(value: number): number | null {
+  if (!Number.isFinite(value)) return null
+  return value === 0 ? 0 : value
+}
+
 /** As JSON would carry it; `undefined` for what JSON leaves out. */
 function copyValue(value: unknown, previous: unknown, finish: Finish): unknown {
   if (typeof value === 'string' || typeof value === 'boolean' || value === null) return value
-  if (typeof value === 'number') return Number.isFinite(value) ? value + 0 : null
+  if (typeof value === 'number') return copyNumber(value)
   if (typeof value === 'object' && value === previous) return value
   if (Array.isArray(value)) return isFrozenList(value) ? value : copyList(value, finish)
   if (isPlainData(value)) return copyObject(value, previous, finish)

@@ -14,7 +14,17 @@ describe('the memory that a document takes', () => {
     const document = documentOf('s', '1-a')
     const large = { ...document, flow: { ...document.flow, context: { text: 'x'.repeat(100_000) } } }
     expect(heapBytes(large) - heapBytes(document)).toBeGreaterThan(100_000)
-    expect(heapBytes(large, 0)).toBe(heapBytes(document, 0))
+    const other = { ...document, flow: { ...document.flow, context: { text: '' } } }
+    expect(heapBytes(large, 0)).toBe(heapBytes(other, 0))
+  })
+
+  test('counts each object and list of contexts and states: two bytes of JSON are many of memory', () => {
+    const document = documentOf('s', '1-a')
+    const objects = Array.from({ length: 1_000 }, () => ({}))
+    const context = { ...document, flow: { ...document.flow, context: { objects } } }
+    const steps = { ...document, flow: { ...document.flow, steps: { A: { state: { lists: objects.map(() => []) } } } } }
+    expect(heapBytes(context, 0) - heapBytes(document, 0)).toBeGreaterThan(60_000)
+    expect(heapBytes(steps, 0) - heapBytes(document, 0)).toBeGreaterThan(60_000)
   })
 
   test.each<[string, unknown]>([

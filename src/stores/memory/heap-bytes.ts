@@ -8,13 +8,40 @@ const emptySession = 3072
 /** Bytes of memory for each byte of JSON. docs/decisions/0029-two-packages-at-run-time.md has the measurements. */
 const perJsonByte = 1.3
 
+/** Bytes of memory for each object and list, whatever is in it: `{}` is two bytes of JSON. */
+const perObject = 64
+
 /**
  * About how many bytes of memory a document takes: a whole number above 0.
  *
  * @param stateBytes - About how many bytes its context and states take as JSON. Default: they are measured.
  */
 export function heapBytes(document: SessionDocument, stateBytes?: number): number {
-  const json = document.bytes + (stateBytes ?? jsonSize(document.flow?.context) + jsonSize(document.flow?.steps))
+  const { context, steps } = document.flow ?? {}
+  const json = document.bytes + (stateBytes ?? jsonSize(context) + jsonSize(steps))
+  let objects = countOnce(context)
+  for (const step of Object.values(steps ?? {})) objects += countOnce(step)
   // A document that no engine wrote may have anything in place of `bytes`.
-  return Math.ceil(emptySession + perJsonByte * Math.max(0, Number.isFinite(json) ? json : jsonSize(document)))
+  const bytes = perJsonByte * Math.max(0, Number.isFinite(json) ? json : jsonSize(document))
+  return Math.ceil(emptySession + bytes + perObject * objects)
+}
+
+/** Of frozen contexts and steps: one that many turns leave unchanged is counted once. */
+const objectCounts = new WeakMap<object, number>()
+
+function countOnce(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  let count = objectCounts.get(value)
+  if (count === undefined) {
+    count = countObjects(value)
+    if (Object.isFrozen(value)) objectCounts.set(value, count)
+  }
+  return count
+}
+
+function countObjects(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  let count = 1
+  for (const key in value) count += countObjects((value as Record<string, unknown>)[key])
+  return count
 }

@@ -36,6 +36,16 @@ describe('the count of sessions', () => {
     expect(evicted).toEqual(['b', 'c'])
   })
 
+  test('reports no eviction of a session that has expired', () => {
+    const { sessions, evicted, clock } = cache({ maxSessions: 1, ttlMs: 100 })
+    sessions.set('expired', sized(0))
+    clock.jump(100)
+    sessions.set('a', sized(0))
+    expect(evicted).toEqual([])
+    sessions.set('b', sized(0))
+    expect(evicted).toEqual(['a'])
+  })
+
   test('leaves out what is held; a released session takes its place among the others again', () => {
     const { sessions, evicted } = cache({ maxSessions: 1 })
     const releases = [sessions.hold('a'), sessions.hold('b')]

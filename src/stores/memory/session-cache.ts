@@ -44,8 +44,8 @@ export class SessionCache {
     // Without `max`, which would reserve room for so many sessions at once.
     this.#cache = new LRUCache({
       maxSize: this.#maxBytes,
-      disposeAfter: (_stored, sessionId, reason) => {
-        if (reason === 'evict') options.onEvicted(sessionId)
+      disposeAfter: ({ expiresAt }, sessionId, reason) => {
+        if (reason === 'evict' && expiresAt > options.clock.now()) options.onEvicted(sessionId)
       },
     })
   }
