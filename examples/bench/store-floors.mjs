@@ -112,6 +112,15 @@ function createFloor({ insert, read, update, remove, close }) {
         throw new Error('Another request changed the session.')
       }
     },
+    /** A new session with its first turn. */
+    async begin() {
+      const id = await this.seed(0)
+      await this.turn(id)
+      return id
+    },
+    async load(id) {
+      JSON.parse(await read(id))
+    },
     remove,
     close,
   }

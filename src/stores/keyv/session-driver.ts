@@ -10,7 +10,6 @@ import type { SessionStoreGuarantees } from '../../session/session-store.js'
 /** The head of a stored session, and the chunks that were asked for. */
 export interface StoredHead {
   readonly revision: string
-  /** May be empty where the stored revision is the one that the caller knows. */
   readonly head: string
   /** The chunks that were asked for, in that order; `undefined` for one that is not stored. */
   readonly chunks: readonly (string | undefined)[]
@@ -54,7 +53,8 @@ export interface SessionDriver {
    * The head and some chunks, as they were at one moment; `undefined` where nothing is stored.
    *
    * @param chunks - Names of chunks, stored or not.
-   * @param knownRevision - Optional to use: where this is the stored revision, the caller does not need the head.
+   * @param knownRevision - A driver may ignore it. Where this is the stored revision, the caller needs nothing else: the head
+   * may be an empty text then, and the list of chunks empty.
    */
   read(key: string, chunks: readonly string[], knownRevision?: string): Promise<StoredHead | undefined>
   /** The whole session, as it was at one moment; `undefined` where nothing is stored. */

@@ -58,8 +58,8 @@ export class FakeDriver implements SessionDriver {
     return this.#call(['read', ...chunks].join(' '), () => {
       const record = this.records.get(key)
       if (record === undefined) return undefined
-      const { revision } = record
-      const head = revision === knownRevision ? '' : record.head
+      const { revision, head } = record
+      if (revision === knownRevision) return { revision, head: '', chunks: [] }
       return { revision, head, chunks: chunks.map((name) => record.chunks.get(name)) }
     })
   }

@@ -53,7 +53,7 @@ describe.skipIf(isRedisMissing)('over Redis', () => {
     await engine.close()
     await proxy.close()
     // The first two turns also send the handshake and the script's source.
-    expect(new Set(turns.slice(2).map(({ commands }) => commands.join(' ')))).toEqual(new Set(['HMGET EVALSHA']))
+    expect(new Set(turns.slice(2).map(({ commands }) => commands.join(' ')))).toEqual(new Set(['HGET EVALSHA']))
     const [early, late] = [turns[9]?.bytes ?? 0, turns[299]?.bytes ?? 0]
     console.log(`bytes of a warm turn: ${early} at 10 turns, ${late} at 300`)
     expect(late).toBeLessThan(early * 1.3)

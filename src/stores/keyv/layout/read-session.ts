@@ -33,7 +33,7 @@ export class SessionReader {
    */
   async read(key: string, sessionId: string, known: KnownSession | undefined): Promise<KnownSession | undefined> {
     if (known !== undefined) {
-      // Another process may have appended to any list: mostly nothing, and mostly one chunk.
+      // What another process may have appended to any list: mostly nothing, and mostly one chunk.
       const next = Array.from(known.lists, ([name, { chunks }]) => chunkName(name, chunks))
       const stored = await this.#driver.read(key, next, known.isShared ? undefined : known.revision)
       if (stored === undefined) return undefined

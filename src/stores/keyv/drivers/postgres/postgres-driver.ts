@@ -106,7 +106,12 @@ export function createPostgresDriver(adapter: SqlAdapter): SqlSessionDriver {
 
   return {
     guarantees: { compareAndSwap: 'backend', durable: true },
-    async read(key, chunks) {
+    async read(key, chunks, knownRevision) {
+      if (knownRevision !== undefined) {
+        const [known] = (await perform(statements.readRevision, [encodeText(key)])) as { revision: string }[]
+        if (known === undefined) return undefined
+        if (known.revision === encodeText(knownRevision)) return { revision: knownRevision, head: '', chunks: [] }
+      }
       const names = chunks.map(encodeText)
       const isWhole = names.length === 0
       const statement = isWhole ? statements.readHead : statements.readChunks

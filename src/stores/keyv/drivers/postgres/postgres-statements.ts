@@ -10,6 +10,7 @@ export interface PostgresStatements {
   readonly createSchema: string
   /** Several statements in one text, hence in one transaction. Fails where another process creates them at the same time. */
   readonly createTables: string
+  readonly readRevision: string
   readonly readHead: string
   readonly readChunks: string
   readonly readAll: string
@@ -63,6 +64,7 @@ export function postgresStatements(schema: string, table: string): PostgresState
       );
       CREATE INDEX IF NOT EXISTS ${quote(`${fold(table)}_session_expiry`)}
         ON ${session} (expires_at) WHERE expires_at IS NOT NULL;`,
+    readRevision: `SELECT revision FROM ${session} WHERE key = $1 AND ${isLive}`,
     readHead: `SELECT revision, head FROM ${session} WHERE key = $1 AND ${isLive}`,
     // One index lookup for each name: without statistics Postgres would read all chunks of the session instead.
     readChunks: `SELECT revision, head, (${chunkList} FROM unnest($2::text[]) AS wanted(name) CROSS JOIN LATERAL (

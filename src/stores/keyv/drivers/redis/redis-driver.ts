@@ -57,12 +57,15 @@ export function createRedisDriver(keyv: Keyv): SessionDriver {
   }
 
   async function read(key: string, chunks: readonly string[], knownRevision?: string): Promise<StoredHead | undefined> {
-    // Most sessions are as this process knows them, and the head is the longest text of the reply.
-    const names = knownRevision === undefined ? ['head', ...chunks] : chunks
-    const reply = (await send(key, ['HMGET', key, 'revision', ...names])) as (string | null)[]
-    const [revision, ...texts] = reply.map((text) => (text === null ? undefined : decodeText(text)))
-    if (knownRevision !== undefined && revision !== knownRevision) return read(key, chunks)
-    const head = knownRevision === undefined ? texts.shift() : ''
+    if (knownRevision !== undefined) {
+      const reply = (await send(key, ['HGET', key, 'revision'])) as string | null
+      if (reply !== null && decodeText(reply) === knownRevision) {
+        if (replication !== undefined) await replication.makeSure(key, knownRevision)
+        return { revision: knownRevision, head: '', chunks: [] }
+      }
+    }
+    const reply = (await send(key, ['HMGET', key, 'revision', 'head', ...chunks])) as (string | null)[]
+    const [revision, head, ...texts] = reply.map((text) => (text === null ? undefined : decodeText(text)))
     if (revision === undefined && head === undefined) return undefined
     if (replication !== undefined) await replication.makeSure(key, revision)
     return { revision: revision ?? '', head: head ?? '', chunks: texts }

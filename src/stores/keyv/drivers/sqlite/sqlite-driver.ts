@@ -66,13 +66,18 @@ export function createSqliteDriver(adapter: SqlAdapter): SqlSessionDriver {
   }
 
   async function storedRevision(key: string): Promise<string | undefined> {
-    const [row] = (await perform(statements.readHead, key)) as SessionRow[]
+    const [row] = (await perform(statements.readRevision, key)) as { revision: string }[]
     return row?.revision
   }
 
   return {
     guarantees: { compareAndSwap: 'backend', durable: !isInMemory(adapter) },
-    async read(key, chunks) {
+    async read(key, chunks, knownRevision) {
+      if (knownRevision !== undefined) {
+        const revision = await storedRevision(encodeText(key))
+        if (revision === undefined) return undefined
+        if (revision === encodeText(knownRevision)) return { revision: knownRevision, head: '', chunks: [] }
+      }
       const isWhole = chunks.length === 0
       const values = isWhole ? [] : [JSON.stringify(chunks.map(encodeText))]
       const statement = isWhole ? statements.readHead : statements.readChunks

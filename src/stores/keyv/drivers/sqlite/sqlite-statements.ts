@@ -11,6 +11,7 @@ export interface SqliteStatements {
   readonly objects: number
   /** Run one by one; each may be run again. */
   readonly create: readonly string[]
+  readonly readRevision: string
   readonly readHead: string
   readonly readChunks: string
   readonly readAll: string
@@ -66,6 +67,7 @@ export function sqliteStatements(table: string): SqliteStatements {
       `CREATE TRIGGER IF NOT EXISTS ${quote('_session_delete')} AFTER DELETE ON ${session}
         BEGIN DELETE FROM ${chunk} WHERE session_id = OLD.id; END`,
     ],
+    readRevision: `SELECT revision FROM ${session} WHERE key = ?1 AND ${isLive}`,
     readHead: `SELECT revision, head FROM ${session} WHERE key = ?1 AND ${isLive}`,
     readChunks: `SELECT revision, head, (${chunkList} FROM ${chunk} AS chunk
         WHERE chunk.session_id = session.id AND chunk.name IN (SELECT value FROM json_each(?2))) AS chunks
