@@ -8,6 +8,12 @@ import type { FlowRoutesOptions } from '../fetch/options.js'
 import { createRouteHandler } from '../fetch/route-handler.js'
 import type { ServedEngine } from '../fetch/served-engine.js'
 
+export type { CorsOptions } from '../fetch/cors.js'
+export type { FlowRoutesOptions } from '../fetch/options.js'
+export type { StatusMode } from '../fetch/reply/statuses.js'
+export type { Authorize, AuthorizedCaller } from '../fetch/request/authorize.js'
+export type { ServedEngine } from '../fetch/served-engine.js'
+
 /**
  * The three routes as a Hono app. Mount it with `app.route`, at any path; not with `app.mount`.
  *

@@ -1,5 +1,5 @@
-/** The names of the engine's options: any other is refused, for a misspelt option would be ignored in silence. */
-import { checkOptionNames, type OptionNames } from '../util/options.js'
+/** The names and kinds of the engine's options: a misspelt or wrong option would only show in the middle of a turn. */
+import { checkMethods, checkOptionNames, invalidInput, type OptionNames } from '../util/options.js'
 import type { FlowEngineOptions } from './engine-options.js'
 
 const optionNames: OptionNames<FlowEngineOptions> = {
@@ -21,7 +21,21 @@ const optionNames: OptionNames<FlowEngineOptions> = {
   onListenerError: true,
 }
 
-/** @throws `InvalidInputError` that names the first unknown option, and lists the known ones. */
+const methods = {
+  clock: ['now', 'setTimer'],
+  configManager: ['get'],
+  logger: ['debug', 'info', 'warn', 'error'],
+} as const
+
+/** @throws `InvalidInputError` that names the first option that is unknown, and lists the known ones, or that is wrong. */
 export function checkEngineOptions(options: FlowEngineOptions): void {
   checkOptionNames('FlowEngine', options, optionNames)
+  for (const [name, required] of Object.entries(methods)) {
+    checkMethods('FlowEngine', name, options[name as keyof typeof methods], required)
+  }
+  for (const name of ['generateId', 'onListenerError'] as const) {
+    if (options[name] !== undefined && typeof options[name] !== 'function') {
+      throw invalidInput(`FlowEngine: ${name} must be a function.`)
+    }
+  }
 }

@@ -234,3 +234,17 @@ describe('providers and models', () => {
     expect(JSON.stringify([...backing.values()])).not.toContain(secret)
   })
 })
+
+test.each([
+  ['clock', {}, 'FlowEngine: clock must have the method now.'],
+  ['clock', { now: () => 0 }, 'FlowEngine: clock must have the method setTimer.'],
+  ['clock', null, 'FlowEngine: clock must have the method now.'],
+  ['logger', 5, 'FlowEngine: logger must have the method debug.'],
+  ['configManager', {}, 'FlowEngine: configManager must have the method get.'],
+  ['generateId', 5, 'FlowEngine: generateId must be a function.'],
+  ['onListenerError', 'log', 'FlowEngine: onListenerError must be a function.'],
+])('the option %s as %j is refused', async (name, value, message) => {
+  const options = { [name]: value }
+  expect(() => new FlowEngine(options)).toThrow(message)
+  await expect(FlowEngine.create(options)).rejects.toMatchObject({ code: 'INVALID_INPUT', message })
+})

@@ -67,6 +67,13 @@ export function numbersWithDefaults<T extends { readonly [Name in keyof T]: numb
   return Object.freeze({ ...defaults, ...Object.fromEntries(entries) })
 }
 
+/** @throws `InvalidInputError` where `value` is given and lacks one of the methods; it names the first. */
+export function checkMethods(caller: string, path: string, value: unknown, methods: readonly string[]): void {
+  if (value === undefined) return
+  const missing = methods.find((method) => typeof (value as Record<string, unknown> | null)?.[method] !== 'function')
+  if (missing !== undefined) throw invalidInput(`${caller}: ${path} must have the method ${missing}.`)
+}
+
 /** @throws `InvalidInputError` where `value` is not a number of this range. */
 export function checkNumber(caller: string, path: string, value: unknown, range: NumberRange = {}): void {
   if (isInRange(value, range)) return

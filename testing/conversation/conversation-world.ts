@@ -248,6 +248,7 @@ export class ConversationWorld {
     engine.on('turn:end', ({ sessionId, success }) => this.events.push({ kind: 'end', sessionId, success }))
     const running = { engine, store, inner }
     this.#current = running
+    for (const selection of modelsOfPolicies(this.#flow)) this.#scriptProviderOf(selection)
     onEngine?.(engine)
     return running
   }
@@ -283,6 +284,11 @@ export class ConversationWorld {
       }
     })
   }
+}
+
+/** The models that summarize the memories of a flow: no step names them. */
+function modelsOfPolicies({ compaction = {} }: FlowConstructor): readonly ModelSelection[] {
+  return Object.values(compaction).flatMap((policy) => ('model' in policy ? policy.model : []))
 }
 
 function isHanging(store: FakeSessionStore): boolean {

@@ -1,7 +1,17 @@
 /** Conversations that succeed; `conversation/failures.test.ts` has those that fail. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { Flow, InvalidInputError, LogicStep, MemorySessionStore, reply, ToolError, type Turn } from '../../src/index.js'
+import { rollingSummary } from '../../src/compaction/index.js'
+import {
+  Flow,
+  InvalidInputError,
+  LogicStep,
+  MemorySessionStore,
+  reply,
+  Step,
+  ToolError,
+  type Turn,
+} from '../../src/index.js'
 import { AskName, capture, Onboarding } from '../contract/onboarding.js'
 import { scriptedProvider } from '../scripted-model/scripted-model.js'
 import { VirtualClock } from '../virtual-clock/virtual-clock.js'
@@ -336,4 +346,30 @@ describe('what surrounds a conversation', () => {
     expect(other.session).not.toBe(conversation.sessionId)
     expect(conversation.transcript().match(/enters Clock/g)).toHaveLength(1)
   })
+})
+
+test('the script answers for the model of a summary, whose provider no step names', async () => {
+  class Ask extends Step {
+    static override readonly id = 'Ask'
+    override prompt() {
+      return 'Answer.'
+    }
+  }
+  class Talk extends Flow {
+    static override readonly id = 'Talk'
+    static override readonly compaction = {
+      Ask: rollingSummary({ above: 3, keep: 1, model: { provider: 'summaries', name: 'small' } }),
+    }
+    override model() {
+      return { provider: 'answers', name: 'large' }
+    }
+    override steps() {
+      return [Ask]
+    }
+  }
+  await using conversation = new Conversation(Talk, { script: { Ask: ['One.', 'Two.'], 'memory:Ask': ['A summary.'] } })
+  await conversation.say('1')
+  conversation.expectReply('One.')
+  await conversation.say('2')
+  conversation.expectReply('Two.')
 })

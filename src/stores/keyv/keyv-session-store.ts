@@ -13,7 +13,7 @@ import type {
   SessionStoreGuarantees,
   UnderReplicatedReport,
 } from '../../session/session-store.js'
-import { checkNumber } from '../../util/options.js'
+import { checkNumber, checkOptionNames, type OptionNames } from '../../util/options.js'
 import { type ChosenDriver, chooseDriver } from './driver-for.js'
 import { bytesOf, type KnownSession } from './layout/chunks.js'
 import { encodeAll } from './layout/codec.js'
@@ -42,6 +42,14 @@ export interface KeyvSessionStoreOptions {
    * longest ago are dropped first; 0 keeps none. Default 64 MiB.
    */
   readonly cacheBytes?: number
+}
+
+const optionNames: OptionNames<KeyvSessionStoreOptions> = {
+  keyv: true,
+  consistency: true,
+  driver: true,
+  closeKeyv: true,
+  cacheBytes: true,
 }
 
 const defaultCacheBytes = 64 * 1024 * 1024
@@ -76,6 +84,7 @@ export class KeyvSessionStore implements SessionStore {
    * `consistency: 'process'` nor a `driver` was passed.
    */
   constructor(options: KeyvSessionStoreOptions) {
+    checkOptionNames('KeyvSessionStore', options, optionNames)
     this.#keyv = options.keyv
     this.#closesKeyv = options.closeKeyv ?? true
     this.#chosen = chooseDriver(options)

@@ -160,3 +160,9 @@ describe('ttlMs', () => {
     expect(await revisions(store, 'a')).toEqual(['1-a'])
   })
 })
+
+test('an unknown option is refused', () => {
+  expect(() => new MemorySessionStore({ maxSession: 5 } as object)).toThrow(
+    "MemorySessionStore: there is no option 'maxSession'. The options are maxSessions, maxBytes, ttlMs, clock, backing.",
+  )
+})

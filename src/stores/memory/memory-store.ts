@@ -7,7 +7,7 @@ import { SessionConflictError } from '../../errors/session-errors.js'
 import { frozenCopy } from '../../session/lists/copy-document.js'
 import type { SessionDocument } from '../../session/session-document.js'
 import type { SessionSaveHint, SessionStore, SessionStoreGuarantees } from '../../session/session-store.js'
-import { numbersWithDefaults } from '../../util/options.js'
+import { checkOptionNames, numbersWithDefaults, type OptionNames } from '../../util/options.js'
 import { SessionCache } from './session-cache.js'
 
 /** Where a {@link MemorySessionStore} keeps its documents: a bounded cache of its own, or whatever behaves like a Map. */
@@ -43,6 +43,14 @@ export interface MemorySessionStoreOptions {
   readonly backing?: MemorySessionBacking
 }
 
+const optionNames: OptionNames<MemorySessionStoreOptions> = {
+  maxSessions: true,
+  maxBytes: true,
+  ttlMs: true,
+  clock: true,
+  backing: true,
+}
+
 const defaults = { maxSessions: 10_000, maxBytes: 128 * 1024 * 1024, ttlMs: Number.POSITIVE_INFINITY }
 
 /**
@@ -58,8 +66,9 @@ export class MemorySessionStore implements SessionStore {
   readonly #evictedListeners = new Set<(sessionId: string) => void>()
   #backing: MemorySessionBacking | undefined
 
-  /** @throws `InvalidInputError` for a `maxSessions`, `maxBytes` or `ttlMs` that is not a number above 0. */
+  /** @throws `InvalidInputError` for an unknown option, and for a `maxSessions`, `maxBytes` or `ttlMs` that is not a number above 0. */
   constructor(options: MemorySessionStoreOptions = {}) {
+    checkOptionNames('MemorySessionStore', options, optionNames)
     const { maxSessions, maxBytes, ttlMs, clock = systemClock, backing } = options
     this.#backing =
       backing ??

@@ -174,7 +174,7 @@ export const sessionMutations = [
         'deleted session reported as evicted',
         'constructor',
         {
-          piece: "if (reason === 'evict')",
+          piece: "reason === 'evict' &&",
           becomes: '',
         },
       ],
