@@ -73,7 +73,7 @@ function checkOrigin(origin: unknown, caller: string): void {
  */
 export function createCors(options: CorsOptions, onError: (error: unknown) => void): Cors {
   const { origin: allowed, credentials = false } = options
-  const list = new Set(typeof allowed === 'string' ? [allowed] : typeof allowed === 'function' ? [] : allowed)
+  const list = new Set(typeof allowed === 'function' ? [] : [allowed].flat())
 
   function allows(origin: string): boolean {
     if (typeof allowed !== 'function') return list.has(origin)

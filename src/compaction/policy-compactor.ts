@@ -67,13 +67,14 @@ export class PolicyCompactor implements Compactor {
     const shortened: ShortenedMemory[] = []
     const due: DueSummary[] = []
     for (const [namespace, policy] of this.#policies) {
-      const length = draft.memory.touched.get(namespace)?.messages.length ?? 0
-      if (length <= policy.above) continue
-      const count = removableCount(draft.memory.messages(namespace), policy.keep)
+      const used = draft.memory.touched.get(namespace)
+      if (used === undefined || used.messages.length <= policy.above) continue
+      const { length, list } = used.messages
+      const count = removableCount(list, policy.keep)
       if (policy.kind === 'summary') {
         if (isSummaryDue(policy, draft, namespace, count)) due.push({ namespace, policy, count })
       } else if (count > 0) {
-        removeOldest(draft.memory, namespace, count)
+        removeOldest(draft.memory, used, count)
         shortened.push({ namespace, removed: count, kept: length - count })
       }
     }
@@ -111,7 +112,8 @@ function isSummaryDue(policy: RollingSummary, { memory, base }: TurnDraft, names
 
 /** How many messages of a namespace were stored before the turn. */
 function storedLength({ flow }: SessionDocument, namespace: string): number {
-  return Object.hasOwn(flow.memory, namespace) ? (flow.memory[namespace]?.messages.length ?? 0) : 0
+  const memory = Object.hasOwn(flow.memory, namespace) ? flow.memory[namespace] : undefined
+  return memory?.messages.length ?? 0
 }
 
 /**

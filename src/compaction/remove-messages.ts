@@ -10,12 +10,14 @@ export function sizeOfMessages(messages: readonly Message[]): number {
   return messages.reduce((sum, message) => sum + jsonSize(message) + 1, 0)
 }
 
-/** Removes the first `count` messages of a namespace that the turn used. */
-export function removeOldest(memory: ConversationMemory, namespace: string, count: number): void {
-  const open = memory.touched.get(namespace)
-  if (open === undefined) return
-  const { list } = open.messages
-  open.messages = new GrowingList(shareList(list.slice(count)))
-  open.added = undefined
+/** Removes the first `count` messages of a namespace, one of `memory.touched`. */
+export function removeOldest(
+  memory: ConversationMemory,
+  namespace: { messages: GrowingList<Message>; added: number | undefined },
+  count: number,
+): void {
+  const { list } = namespace.messages
+  namespace.messages = new GrowingList(shareList(list.slice(count)))
+  namespace.added = undefined
   memory.addedBytes -= sizeOfMessages(list.slice(0, count))
 }

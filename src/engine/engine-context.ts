@@ -57,15 +57,16 @@ export function createEngineContext(options: FlowEngineOptions): EngineContext {
   }
   const events = new EngineEvents(options.onListenerError ?? reportToConsole)
   const turns = new Set<RunningTurn>()
+  const deadlines = new Deadlines(clock)
   return {
     clock,
-    deadlines: new Deadlines(clock),
+    deadlines,
     limits,
     generateId: createGenerateId(options.generateId),
     events,
     flows: new FlowRegistry(),
     models: new ModelRegistry(),
-    session: new FlowSession(new StoreAccess({ store, clock, storeTimeoutMs: limits.storeTimeoutMs })),
+    session: new FlowSession(new StoreAccess({ store, clock, deadlines, storeTimeoutMs: limits.storeTimeoutMs })),
     services: options.services ?? ({} as FlowServices),
     logger: options.logger ?? console,
     ...resolveModelOptions(options),

@@ -208,7 +208,7 @@ export class FlowEngine {
   }
 
   /**
-   * A frozen copy of a stored session, for a page reload and for support; `undefined` where there is none.
+   * A stored session, frozen, for a page reload and for support; `undefined` where there is none.
    *
    * @throws `SessionStoreError` where the store failed, `SessionFlowInvariantError` where the document is malformed.
    */

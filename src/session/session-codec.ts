@@ -167,11 +167,12 @@ function problemOf(stored: unknown, sessionId: string): string | undefined {
   return id === sessionId ? checkDocument(stored) : `its id is ${quote(id)}`
 }
 
-/** A value by its kind: it may be the text of a conversation, strayed into the wrong field. */
+/** A value by its kind: it may be the text of a conversation, in the wrong field. */
 function show(value: unknown): string {
   if (value === undefined) return 'missing'
   if (value === null || typeof value === 'number' || typeof value === 'boolean') return String(value)
-  return typeof value === 'string' ? 'a string' : Array.isArray(value) ? 'a list' : `of type ${typeof value}`
+  if (typeof value === 'string') return 'a string'
+  return Array.isArray(value) ? 'a list' : `of type ${typeof value}`
 }
 
 /** A value where only a few are allowed. */

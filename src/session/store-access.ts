@@ -40,6 +40,8 @@ export interface StoreAccessOptions {
   readonly clock: Clock
   /** For one operation, in milliseconds; a whole write with its read-backs gets three times as long. */
   readonly storeTimeoutMs: number
+  /** Those of the engine. Default: its own, on the same clock. */
+  readonly deadlines?: Deadlines
 }
 
 /** A {@link SessionStore} as the engine uses it. */
@@ -52,7 +54,7 @@ export class StoreAccess {
   constructor(options: StoreAccessOptions) {
     this.store = options.store
     this.#clock = options.clock
-    this.#deadlines = new Deadlines(options.clock)
+    this.#deadlines = options.deadlines ?? new Deadlines(options.clock)
     this.#timeoutMs = options.storeTimeoutMs
   }
 

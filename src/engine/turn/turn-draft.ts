@@ -21,11 +21,12 @@ import type {
 } from '../../session/session-document.js'
 import type { SessionSaveHint } from '../../session/session-store.js'
 import { isoTime } from '../../util/iso-time.js'
-import { copyJson, isPlainObject, type JsonError, type JsonObject, jsonSize, utf8Length } from '../../util/json.js'
+import { copyJson, isPlainObject, type JsonError, type JsonObject, jsonSize } from '../../util/json.js'
 import { depthExceeded, type EngineLimits, limitExceeded } from '../engine-limits.js'
 import type { BudgetCheck } from '../model-call/budget-check.js'
 import type { FlowSteps } from './collect-steps.js'
 import { plain, type TurnReply } from './run-envelope.js'
+import { sizeOf, sizeOfSteps } from './state-size.js'
 
 /** Entries of `flow.sequence`. */
 const maxSequence = 20
@@ -263,26 +264,6 @@ function sequenceEntry(stepId: string, step: BaseStep): SessionSequenceEntry {
     sequenceEntries.set(step.constructor, entry)
   }
   return entry
-}
-
-/** Sizes of frozen states and contexts: one that many turns leave unchanged is measured once. */
-const sizes = new WeakMap<object, number>()
-
-function sizeOf(value: object): number {
-  if (!Object.isFrozen(value)) return jsonSize(value)
-  let size = sizes.get(value)
-  if (size === undefined) {
-    size = jsonSize(value)
-    sizes.set(value, size)
-  }
-  return size
-}
-
-/** As `jsonSize`, from the sizes of the steps. */
-function sizeOfSteps(steps: Readonly<Record<string, SessionStep>>): number {
-  let size = 1
-  for (const stepId in steps) size += utf8Length(stepId) + 4 + sizeOf(steps[stepId] as SessionStep)
-  return Math.max(2, size)
 }
 
 /** Whether two documents have the same lists under the same names. Lists are frozen: one that is the same is unchanged. */

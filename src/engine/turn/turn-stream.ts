@@ -119,7 +119,7 @@ export class TurnStream implements FlowStream {
 
   #begin(): void {
     let settle!: () => void
-    // There before the turn runs: its code, or a listener, may come back here.
+    // Set before the turn runs, because its code or a listener may call next() or return().
     this.#turn = new Promise((resolve) => {
       settle = resolve
     })

@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { applyMutation } from './apply-mutation.mjs'
 import { changedFiles } from './changed-files.mjs'
-import { chooseChanged } from './choose-changed.mjs'
+import { always, chooseChanged } from './choose-changed.mjs'
 import { mutations } from './mutations/index.mjs'
 import { createWorkingCopy } from './working-copy.mjs'
 
@@ -46,6 +46,8 @@ function choose() {
 async function mutate(chosen) {
   const names = new Set(mutations.map(({ name }) => name))
   if (names.size < mutations.length) return fail('Two mutations have one name.')
+  const gone = always.filter((name) => !names.has(name))
+  if (gone.length > 0) return fail(`Mutations that are tried in any case were renamed or removed: ${gone.join(', ')}.`)
   const unfit = mutations.flatMap((mutation) => problemOf(mutation) ?? [])
   if (unfit.length > 0) return fail(`These mutations do not fit the sources any more:\n${unfit.join('\n')}`)
   if (chosen.length === 0) return fail(`No mutation is named like ${words.join(', ')}.`)

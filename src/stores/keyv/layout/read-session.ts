@@ -152,11 +152,11 @@ function finish(
 ): KnownSession {
   const document = head.document as SessionDocument
   const entries = Array.from(lists, ([name, list]) => [name, list.entries] as const)
-  const problem = !putLists(document, entries)
-    ? 'its lists have no place in its head'
-    : document.revision === stored.revision
-      ? undefined
-      : 'its head belongs to another revision'
-  if (problem !== undefined) throw new SessionFlowInvariantError({ sessionId, problem })
+  if (!putLists(document, entries)) {
+    throw new SessionFlowInvariantError({ sessionId, problem: 'its lists have no place in its head' })
+  }
+  if (document.revision !== stored.revision) {
+    throw new SessionFlowInvariantError({ sessionId, problem: 'its head belongs to another revision' })
+  }
   return { revision: stored.revision, document, headBytes: stored.head.length, lists, isShared }
 }

@@ -7,7 +7,7 @@
 export interface RedisScript {
   readonly source: string
   /** A promise only at the first call. */
-  digest(): string | Promise<string>
+  digest(): Promise<string>
 }
 
 /**
@@ -62,7 +62,10 @@ function script(text: string): RedisScript {
   let digest: string | undefined
   return {
     source,
-    digest: () => digest ?? sha1(source).then((text) => (digest = text)),
+    async digest() {
+      digest ??= await sha1(source)
+      return digest
+    },
   }
 }
 
