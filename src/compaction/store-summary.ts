@@ -76,7 +76,6 @@ async function storeSummary(
     const summary = await summarize(control, { policy, namespace, messages: oldest, usage, budget, modelCalls })
     // The write has deadlines of its own (session.access), and must not be aborted.
     control.finishWork()
-    stopDeadline()
     const changes = { ...replaceOldest(document, namespace, oldest, summary), usage }
     const stored = await save(control, document, changes, [`memory:${namespace}`])
     const durationMs = clock.now() - startedAt
@@ -84,7 +83,6 @@ async function storeSummary(
     return stored
   } catch (thrown) {
     control.finishWork()
-    stopDeadline()
     const error = asFlowError(thrown)
     control.report('memory:compaction-failed', { namespace, code: error.code })
     if (leavesSessionUnchanged(error)) return undefined
@@ -93,7 +91,6 @@ async function storeSummary(
     return await save(control, document, { usage }).catch(() => undefined)
   } finally {
     stopDeadline()
-    turns.delete(control)
     control.end()
   }
 }
