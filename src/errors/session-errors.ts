@@ -62,20 +62,37 @@ export class SessionFlowMismatchError extends FlowError {
 /** The stored document cannot be a session of this flow. Intended status 409. */
 export class SessionFlowInvariantError extends FlowError {
   declare readonly sessionId: string
+  /** Whether a newer release stored the session, in a layout that this release cannot read. Then nothing is wrong with it. */
+  declare readonly newerLayout: boolean
 
-  constructor(options: { readonly sessionId: string; readonly problem: string; readonly cause?: unknown }) {
+  constructor(options: {
+    readonly sessionId: string
+    /** What is wrong with the document; where `newerLayout` is set, which layout it has. */
+    readonly problem: string
+    readonly newerLayout?: boolean
+    readonly cause?: unknown
+  }) {
+    const { sessionId, problem, newerLayout = false, cause } = options
+    const state = newerLayout
+      ? `was stored by a newer release of Turnkeeper and cannot be read: ${problem}`
+      : `is malformed: ${problem}`
     super({
       code: 'SESSION_FLOW_INVARIANT',
-      message: `Session '${options.sessionId}' is malformed: ${options.problem}.`,
+      message: `Session '${sessionId}' ${state}.`,
       statusCode: 409,
-      cause: options.cause,
-      facts: { sessionId: options.sessionId },
+      cause,
+      facts: { sessionId, newerLayout },
     })
   }
 
   static {
     this.prototype.name = 'SessionFlowInvariantError'
   }
+}
+
+/** Whether `error` refuses a session that a newer release stored. */
+export function isNewerLayout(error: unknown): boolean {
+  return FlowError.isInstance(error) && (error as Partial<SessionFlowInvariantError>).newerLayout === true
 }
 
 /**

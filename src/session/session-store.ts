@@ -4,10 +4,15 @@
  */
 import type { SessionDocument } from './session-document.js'
 
-/** What became of each list since it was loaded. The lists are `history`, and `memory:<namespace>`. */
+/**
+ * What became of each list since it was loaded. The lists are `history`, `memory:<namespace>`, `attachments`, `receipts` and
+ * `effects` (the entries of that record).
+ */
 export interface SessionSaveHint {
-  /** How many entries each list gained; none where it is not named. */
+  /** How many entries each list gained at its end; none where it is not named. */
   readonly appended: Readonly<Record<string, number>>
+  /** How many entries each list lost at its start; none where it is not named. */
+  readonly removed?: Readonly<Record<string, number>>
   /** The lists that do not begin with what is stored, and are to be stored whole in its place. Default: none. */
   readonly rewritten?: readonly string[]
 }
@@ -51,9 +56,9 @@ export interface SessionStore {
    * Replaces the stored document if its revision equals `expectedRevision`. Succeeds without a change where the stored
    * revision equals the document's own.
    *
-   * @param hint - What was only appended; a store may ignore it. It is given only where every list, but for those that it
-   * names as `rewritten`, begins with what is stored under `expectedRevision`: where a flow rewrote history or messages in
-   * `onRestore`, there is none.
+   * @param hint - What was removed from the start of lists and appended to their ends; a store may ignore it. It is given only
+   * where every list, but for those that it names as `rewritten`, otherwise is what is stored under `expectedRevision`: where a
+   * flow rewrote history or messages in `onRestore`, there is none.
    * @param stateBytes - About how many bytes the context and the states of the steps take as JSON, for a store that counts what
    * it keeps; `document.bytes` counts the rest. A store may ignore it. It is given where the engine has measured them.
    * @throws `SessionConflictError` where another revision is stored, or none.
