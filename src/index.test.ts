@@ -20,7 +20,7 @@ const types = names(`
     Message MessagePart Model ModelBlockedDetails ModelBudgets ModelChoice ModelFailure
     ModelProviderAdapter ModelRequest ModelResponse ModelSelection ModelStreamPart ReasoningPart ReplyContent
     ResolvedModelSelection RunResponseType RuntimeModel SessionDocument SessionSaveHint SessionStore StateOf
-    StepConstructor TextPart TokenUsage Tool ToolCall ToolCallPart ToolDefinition ToolOptions ToolResultPart
+    StepConstructor StoredMessage TextPart TokenUsage Tool ToolCall ToolCallPart ToolDefinition ToolOptions ToolResultPart
     Transition Turn UnderReplicatedReport
 `)
 

@@ -60,6 +60,7 @@ export type {
   Message,
   MessagePart,
   ReasoningPart,
+  StoredMessage,
   TextPart,
   TokenUsage,
   ToolCallPart,

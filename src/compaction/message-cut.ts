@@ -2,18 +2,18 @@
  * Finds where a list of messages can be cut in two: before a message of the user, and never between a tool call and its result,
  * because providers reject a result without its call. When a memory is cut is decided in `policy-compactor.ts`.
  */
-import type { Message, MessagePart } from '../model/message.js'
+import type { StoredMessage } from '../model/message.js'
 
 /**
  * How many messages can be removed from the start if at least `keep` must stay. As many as possible, so that the rest begins with
  * the first message of a turn; if there is no such place, with another message of the user. 0 if there is none either.
  */
-export function removableCount(messages: readonly Message[], keep: number): number {
+export function removableCount(messages: readonly StoredMessage[], keep: number): number {
   /** The list is read backwards: results that were seen, and whose calls were not. */
   const unmatched = new Set<string>()
   let insideTurn = 0
   for (let index = messages.length - 1; index > 0; index--) {
-    const { role, parts, turn } = messages[index] as Message
+    const { role, parts, turn } = messages[index] as StoredMessage
     matchBackwards(parts, unmatched)
     if (role !== 'user' || unmatched.size > 0 || index > messages.length - keep) continue
     const isBeginningOfTurn = turn !== messages[index - 1]?.turn
@@ -25,7 +25,7 @@ export function removableCount(messages: readonly Message[], keep: number): numb
 }
 
 /** Adds the results in `parts` to `unmatched`, and removes those whose calls are in `parts`. */
-function matchBackwards(parts: readonly MessagePart[], unmatched: Set<string>): void {
+function matchBackwards(parts: StoredMessage['parts'], unmatched: Set<string>): void {
   for (const part of parts) if (part.type === 'tool-result') unmatched.add(part.toolCallId)
   for (const part of parts) if (part.type === 'tool-call') unmatched.delete(part.toolCallId)
 }

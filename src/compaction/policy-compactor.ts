@@ -13,7 +13,6 @@ import { Step } from '../flow/step.js'
 import { checkPrices, type ModelBudgets } from '../model/model-budget.js'
 import type { SessionDocument } from '../session/session-document.js'
 import { removableCount } from './message-cut.js'
-import { removeOldest } from './remove-messages.js'
 import { type DueSummary, storeSummaries } from './store-summary.js'
 import { selectionsOf } from './summarize.js'
 
@@ -72,9 +71,9 @@ export class PolicyCompactor implements Compactor {
       const { length, list } = used.messages
       const count = removableCount(list, policy.keep)
       if (policy.kind === 'summary') {
-        if (isSummaryDue(policy, draft, namespace, count)) due.push({ namespace, policy, count })
+        if (isSummaryDue(policy, draft, namespace, count)) due.push({ namespace, policy })
       } else if (count > 0) {
-        removeOldest(draft.memory, used, count)
+        draft.removed.addMessages(namespace, used.messages.removeOldest(count))
         shortened.push({ namespace, removed: count, kept: length - count })
       }
     }
@@ -104,7 +103,7 @@ function checkModels(
 
 /** Whether a turn should write a summary of a memory that is too long. */
 function isSummaryDue(policy: RollingSummary, { memory, base }: TurnDraft, namespace: string, count: number): boolean {
-  const messages = memory.messages(namespace)
+  const messages = memory.open(namespace).messages.list
   // The summary of a summary alone would not make the memory shorter.
   const isWorthIt = count > (messages[0]?.summary === true ? 1 : 0)
   return isWorthIt && isTimeForSummary(policy, storedLength(base, namespace), messages.length)

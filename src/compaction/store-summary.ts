@@ -10,12 +10,13 @@ import { EngineClosedError } from '../errors/engine-errors.js'
 import { FlowError } from '../errors/flow-error.js'
 import { leavesSessionUnchanged } from '../errors/session-errors.js'
 import type { RollingSummary } from '../flow/compaction.js'
-import type { Message } from '../model/message.js'
+import type { Message, StoredMessage } from '../model/message.js'
+import { entryBytes, listBytes } from '../session/lists/list-bytes.js'
 import { shareList } from '../session/lists/shared-lists.js'
 import { nextRevision } from '../session/revision.js'
 import type { SessionDocument } from '../session/session-document.js'
 import { isoTime } from '../util/iso-time.js'
-import { sizeOfMessages } from './remove-messages.js'
+import { removableCount } from './message-cut.js'
 import { summarize } from './summarize.js'
 
 const defaultTimeoutMs = 30_000
@@ -24,8 +25,6 @@ const defaultTimeoutMs = 30_000
 export interface DueSummary {
   readonly namespace: string
   readonly policy: RollingSummary
-  /** How many of the oldest messages it replaces. */
-  readonly count: number
 }
 
 /**
@@ -54,11 +53,15 @@ export async function storeSummaries(
 async function storeSummary(
   turn: TurnControl,
   document: SessionDocument,
-  { namespace, policy, count }: DueSummary,
+  { namespace, policy }: DueSummary,
   modelCalls: number,
   budget: BudgetCheck | undefined,
 ): Promise<SessionDocument | undefined> {
   const { clock, session, turns } = turn.engine
+  // Of what was stored: a limit may have removed messages since the summary was found to be due.
+  const messages = document.flow.memory[namespace]?.messages ?? []
+  const count = messages.length > policy.above ? removableCount(messages, policy.keep) : 0
+  if (count <= (messages[0]?.summary === true ? 1 : 0)) return document
   const timeoutMs = policy.timeoutMs ?? defaultTimeoutMs
   const control = controlOfSummary(turn, document.id, timeoutMs)
   const startedAt = clock.now()
@@ -71,7 +74,6 @@ async function storeSummary(
   try {
     control.hold(document.id)
     if (session.closing) throw new EngineClosedError()
-    const { messages } = document.flow.memory[namespace] as { readonly messages: readonly Message[] }
     const oldest = messages.slice(0, count)
     const summary = await summarize(control, { policy, namespace, messages: oldest, usage, budget, modelCalls })
     // The write has deadlines of its own (session.access), and must not be aborted.
@@ -109,15 +111,13 @@ function controlOfSummary(
 function replaceOldest(
   { flow, bytes }: SessionDocument,
   namespace: string,
-  oldest: readonly Message[],
+  oldest: readonly StoredMessage[],
   summary: Message,
 ): Pick<SessionDocument, 'bytes' | 'flow'> {
   const messages = flow.memory[namespace]?.messages ?? []
   const list = shareList([summary, ...messages.slice(oldest.length)])
   const memory = { ...flow.memory, [namespace]: { messages: list } }
-  // Messages that the flow itself put into the document were never counted.
-  const remaining = Math.max(0, bytes - sizeOfMessages(oldest))
-  return { bytes: remaining + sizeOfMessages([summary]), flow: { ...flow, memory } }
+  return { bytes: bytes - listBytes(oldest) + entryBytes(summary), flow: { ...flow, memory } }
 }
 
 /** Saves a document with changes under a new revision, and returns what was saved. */

@@ -9,7 +9,7 @@ import type { TurnControl } from '../engine/turn/turn-control.js'
 import type { TurnDraft } from '../engine/turn/turn-draft.js'
 import type { RollingSummary } from '../flow/compaction.js'
 import { textMessage } from '../flow/conversation-memory.js'
-import type { Message, MessagePart } from '../model/message.js'
+import type { Message, StoredMessage } from '../model/message.js'
 import type { ModelSelection, ResolvedModelSelection } from '../model/model-provider.js'
 import { resolveSelection } from '../model/model-selection.js'
 
@@ -30,7 +30,7 @@ export interface SummaryTask {
   readonly policy: RollingSummary
   readonly namespace: string
   /** The messages that it replaces. */
-  readonly messages: readonly Message[]
+  readonly messages: readonly StoredMessage[]
   /** The usage of all attempts is added to it. */
   readonly usage: TurnDraft['usage']
   readonly budget: BudgetCheck | undefined
@@ -68,17 +68,17 @@ export async function summarize(control: TurnControl, task: SummaryTask): Promis
 }
 
 /** A conversation as text, with tool calls and their results, the types of files, and without reasoning. */
-export function transcriptOf(messages: readonly Message[]): string {
+export function transcriptOf(messages: readonly StoredMessage[]): string {
   return messages.map((message) => speakerOf(message) + message.parts.flatMap(textOfPart).join('\n')).join('\n\n')
 }
 
-function speakerOf({ role, summary }: Message): string {
+function speakerOf({ role, summary }: StoredMessage): string {
   if (role === 'assistant') return 'Assistant: '
   // An earlier summary has the role of the user, but did not come from the user.
   return role === 'user' && summary !== true ? 'User: ' : ''
 }
 
-function textOfPart(part: MessagePart): string | readonly string[] {
+function textOfPart(part: StoredMessage['parts'][number]): string | readonly string[] {
   switch (part.type) {
     case 'text':
       return part.text

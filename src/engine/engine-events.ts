@@ -1,10 +1,11 @@
 /**
  * The events of an engine, and the wall between listeners and turns: a listener that throws or rejects affects neither a
- * turn nor another listener. Payloads are frozen and carry no text of a conversation.
+ * turn nor another listener. Payloads are frozen; but for `session:trimmed`, they carry no text of a conversation.
  */
 import { EventEmitter } from 'eventemitter3'
 import { invalidInput } from '../errors/engine-errors.js'
 import type { FlowErrorCode } from '../errors/flow-error.js'
+import type { SessionDocument } from '../session/session-document.js'
 import { isPromise } from '../util/is-promise.js'
 
 /**
@@ -18,6 +19,17 @@ export interface EngineEventMap {
   'session:completed': TurnEvent
   'session:aborted': TurnEvent & { readonly code: FlowErrorCode }
   'session:conflict': TurnEvent
+  /**
+   * The turn was stored, and these oldest entries are no longer part of the session: a limit or a `slidingWindow` removed them.
+   * It is emitted at most once for each, so an archive of record reads the document. The only event with texts and bytes of the
+   * conversation.
+   */
+  'session:trimmed': TurnEvent & {
+    readonly history: SessionDocument['history']
+    /** By namespace. */
+    readonly memory: Readonly<Record<string, SessionDocument['flow']['memory'][string]['messages']>>
+    readonly attachments: NonNullable<SessionDocument['attachments']>
+  }
   'session:deleted': {
     readonly sessionId: string
     /** Milliseconds since the epoch. */

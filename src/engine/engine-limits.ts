@@ -26,7 +26,18 @@ export interface EngineLimits {
   readonly maxConfigBytes: number
   /** Levels of nesting in anything stored; the outermost object counts as 1. Default 64. */
   readonly maxJsonDepth: number
-  /** Bytes of a session's history, messages, states and context as JSON. Default 4 194 304 (4 MiB). */
+  /** Turns kept in a session's history; beyond it the oldest are removed. Default 500. */
+  readonly maxHistoryTurns: number
+  /** Bytes of a session's history as JSON; beyond it the oldest turns are removed. Default 1 048 576 (1 MiB). */
+  readonly maxHistoryBytes: number
+  /** Bytes of the messages of one memory as JSON; beyond it the oldest messages are removed. Default 262 144 (256 KiB). */
+  readonly maxMemoryBytes: number
+  /** The bytes of images and files are kept for so many turns: those of the last ones. Default 2. */
+  readonly attachmentTurns: number
+  /**
+   * Bytes of a whole session as JSON. Beyond it the oldest turns, messages and attachments are removed; a turn is refused if that
+   * is not enough. Default 4 194 304 (4 MiB).
+   */
   readonly maxSessionBytes: number
   /** Milliseconds for one operation of the store; a commit gets three times as long. Default 5 000. */
   readonly storeTimeoutMs: number
@@ -45,6 +56,10 @@ const defaults: EngineLimits = {
   maxAttachmentBytes: 1024 * 1024,
   maxConfigBytes: 64 * 1024,
   maxJsonDepth: 64,
+  maxHistoryTurns: 500,
+  maxHistoryBytes: 1024 * 1024,
+  maxMemoryBytes: 256 * 1024,
+  attachmentTurns: 2,
   maxSessionBytes: 4 * 1024 * 1024,
   storeTimeoutMs: 5_000,
   closeTimeoutMs: 10_000,

@@ -2,7 +2,8 @@
  * Removes one stored session. It is removed by its current revision, so that a newer document is not lost, and without a
  * check of its content, so that a malformed one can be removed too.
  */
-import { isSessionConflict } from '../errors/session-errors.js'
+import { isNewerLayout, isSessionConflict } from '../errors/session-errors.js'
+import { refuseNewerLayout } from '../session/session-codec.js'
 import { revisionOf, type StoreAccess } from '../session/store-access.js'
 import { isSessionId } from '../util/patterns.js'
 import type { EngineContext } from './engine-context.js'
@@ -53,12 +54,15 @@ export async function removeSession(
   } catch (error) {
     // A store throws this error where it cannot read what is stored: no revision is known then, and no owner.
     if (!isSessionConflict(error)) throw error
+    // The application itself may remove the session of a newer release. For its owner the older release cannot speak.
+    if (options !== undefined && isNewerLayout(error)) throw error
     if (options !== undefined) return false
     await access.remove(sessionId, undefined)
     return true
   }
   if (stored === undefined) return false
   if (options !== undefined && (Object(stored) as { owner?: unknown }).owner !== options.owner) return false
+  if (options !== undefined) refuseNewerLayout(Object(stored).version, sessionId)
   await access.remove(sessionId, revisionOf(stored))
   return true
 }

@@ -1,11 +1,17 @@
 import { describe, expect, test } from 'vitest'
 import { lines } from '../../testing/contract/test-flows.js'
 import type { Message } from '../model/message.js'
+import type { SessionDocument } from '../session/session-document.js'
 import { ConversationMemory, message, textMessage } from './conversation-memory.js'
 
 const stored = {
   Ask: { messages: Object.freeze([textMessage('user', 'Hello', 1), textMessage('assistant', 'Your name?', 1)]) },
   Other: { messages: Object.freeze([]) },
+}
+
+/** The memory of a turn of a session that has these messages. */
+function memoryOf(memory: SessionDocument['flow']['memory']): ConversationMemory {
+  return new ConversationMemory({ flow: { memory } as SessionDocument['flow'] })
 }
 
 describe('a message', () => {
@@ -19,14 +25,14 @@ describe('a message', () => {
 
 describe('the memory of a turn', () => {
   test('returns the stored messages, and an empty list for a namespace that is not stored', () => {
-    const memory = new ConversationMemory(stored)
+    const memory = memoryOf(stored)
     expect(lines(memory.messages('Ask'))).toEqual(['user: Hello', 'assistant: Your name?'])
     expect(memory.messages('New')).toEqual([])
     expect(memory.messages('constructor')).toEqual([])
   })
 
   test('grows during the turn, and does not change the stored list', () => {
-    const memory = new ConversationMemory(stored)
+    const memory = memoryOf(stored)
     const before = memory.messages('Ask')
     memory.append('Ask', textMessage('user', 'Ada', 2))
     expect(lines(memory.messages('Ask')).at(-1)).toBe('user: Ada')
@@ -35,7 +41,7 @@ describe('the memory of a turn', () => {
   })
 
   test('returns frozen lists that do not grow later', () => {
-    const memory = new ConversationMemory(stored)
+    const memory = memoryOf(stored)
     memory.append('Ask', textMessage('user', 'Ada', 2))
     const seen = memory.messages('Ask') as Message[]
     expect(memory.messages('Ask')).toBe(seen)
@@ -45,7 +51,7 @@ describe('the memory of a turn', () => {
   })
 
   test("appends the user's message once for each namespace", () => {
-    const memory = new ConversationMemory(stored)
+    const memory = memoryOf(stored)
     memory.appendUserMessage('Ask', 'Ada', 2)
     memory.appendUserMessage('Ask', 'Ada', 2)
     memory.appendUserMessage('Other', 'Ada', 2)
@@ -54,7 +60,7 @@ describe('the memory of a turn', () => {
   })
 
   test('appends attachments once for each namespace, with the first text', () => {
-    const memory = new ConversationMemory(stored)
+    const memory = memoryOf(stored)
     const photo = Object.freeze({ type: 'image', mediaType: 'image/png', data: 'aGk=' } as const)
     const attachments = Object.freeze([photo])
     memory.appendUserMessage('Ask', 'Look', 2, attachments)
@@ -68,14 +74,14 @@ describe('the memory of a turn', () => {
   })
 
   test('counts the messages that each namespace gained, and about how many bytes', () => {
-    const memory = new ConversationMemory(stored)
+    const memory = memoryOf(stored)
     memory.messages('Other')
     expect(memory.addedBytes).toBe(0)
     memory.appendUserMessage('Ask', 'Ada', 2)
     memory.append('Ask', textMessage('assistant', 'Hello, Ada.', 2))
-    expect(memory.appended()).toEqual([
-      ['Other', 0],
-      ['Ask', 2],
+    expect([...memory.touched].map(([name, { messages }]) => [name, messages.change])).toEqual([
+      ['Other', { removed: 0, appended: 0, isRewritten: false }],
+      ['Ask', { removed: 0, appended: 2, isRewritten: false }],
     ])
     // Two messages as JSON; commas may be counted or not.
     const json = JSON.stringify(memory.messages('Ask').slice(2)).length
@@ -85,11 +91,11 @@ describe('the memory of a turn', () => {
 
 describe('the memory to be stored', () => {
   test('is the stored memory itself if no namespace was used', () => {
-    expect(new ConversationMemory(stored).toStored()).toBe(stored)
+    expect(memoryOf(stored).toStored()).toBe(stored)
   })
 
   test('shares the lists that did not grow, and freezes those that did', () => {
-    const memory = new ConversationMemory(stored)
+    const memory = memoryOf(stored)
     memory.messages('Other')
     memory.appendUserMessage('Ask', 'Ada', 2)
     const next = memory.toStored()
@@ -100,7 +106,7 @@ describe('the memory to be stored', () => {
   })
 
   test('has no namespace that was only read', () => {
-    const memory = new ConversationMemory(stored)
+    const memory = memoryOf(stored)
     memory.messages('New')
     expect(Object.keys(memory.toStored())).toEqual(['Ask', 'Other'])
   })

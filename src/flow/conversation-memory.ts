@@ -3,22 +3,21 @@
  * Model requests are built from here.
  */
 import { flowCodeError } from '../errors/engine-errors.js'
-import type { FilePart, ImagePart, Message, MessagePart, MessageRole } from '../model/message.js'
+import type { FilePart, ImagePart, Message, MessagePart, MessageRole, StoredMessage } from '../model/message.js'
+import { attachmentId, findIn, referenceTo, withAttachments } from '../session/attachments.js'
 import { GrowingList } from '../session/lists/growing-list.js'
 import { shareList } from '../session/lists/shared-lists.js'
-import type { SessionMemory } from '../session/session-document.js'
-import { jsonSize } from '../util/json.js'
+import type { SessionAttachment, SessionDocument, SessionMemory } from '../session/session-document.js'
 import type { Step } from './step.js'
 
 type StoredMemory = Readonly<Record<string, SessionMemory>>
 
-const noMessages: readonly Message[] = shareList<Message>([])
+const noMessages: readonly StoredMessage[] = shareList<StoredMessage>([])
+const noAttachments: readonly SessionAttachment[] = shareList<SessionAttachment>([])
 
 /** A namespace that this turn used. */
 interface Namespace {
-  messages: GrowingList<Message>
-  /** How many messages were appended; `undefined` if the list no longer begins with the stored one. */
-  added: number | undefined
+  readonly messages: GrowingList<StoredMessage>
   /** The user's texts that were appended in this turn: more than one if `withMessage` replaced the message. */
   readonly userTexts: string[]
 }
@@ -43,30 +42,33 @@ export function message(role: MessageRole, parts: readonly MessagePart[], turn: 
 /** The memory of one session during one turn. */
 export class ConversationMemory {
   readonly #stored: StoredMemory
-  /** The namespaces that this turn used. `src/compaction` shortens them. */
-  readonly touched: Map<string, Namespace> = new Map()
-  /** JSON bytes that were appended, minus those that were removed. */
-  addedBytes = 0
+  /** The namespaces that this turn used. */
+  readonly #touched: Map<string, Namespace> = new Map()
+  /** The bytes that messages refer to; `undefined` where the session never had any. */
+  #attachments: GrowingList<SessionAttachment> | undefined
+  /** By the part that came with the turn: its reference. Each memory that gets the part refers to the same bytes. */
+  readonly #references = new Map<ImagePart | FilePart, StoredMessage['parts'][number]>()
 
-  constructor(stored: StoredMemory) {
-    this.#stored = stored
+  constructor({ flow, attachments }: Pick<SessionDocument, 'flow' | 'attachments'>) {
+    this.#stored = flow.memory
+    if (attachments !== undefined) this.#attachments = new GrowingList(attachments)
   }
 
-  /** The messages of a namespace up to now, oldest first: a frozen list. */
+  /** The messages of a namespace up to now, oldest first, as a model gets them. */
   messages(namespace: string): readonly Message[] {
-    return this.#open(namespace).messages.list
+    const { list } = this.open(namespace).messages
+    // Only a session that has or had attachments has messages that refer to some.
+    if (this.#attachments === undefined) return list as readonly Message[]
+    return withAttachments(list, findIn(this.#attachments.list))
   }
 
   /** The newest message of a namespace, if there is any. */
-  last(namespace: string): Message | undefined {
-    return this.#open(namespace).messages.last
+  last(namespace: string): StoredMessage | undefined {
+    return this.open(namespace).messages.last
   }
 
-  append(namespace: string, added: Message): void {
-    const open = this.#open(namespace)
-    open.messages.push(added)
-    if (open.added !== undefined) open.added++
-    this.addedBytes += jsonSize(added) + 1
+  append(namespace: string, added: StoredMessage): void {
+    this.open(namespace).messages.push(added)
   }
 
   /**
@@ -79,39 +81,71 @@ export class ConversationMemory {
     turn: number,
     attachments: readonly (ImagePart | FilePart)[] = [],
   ): void {
-    const { userTexts } = this.#open(namespace)
+    const { userTexts } = this.open(namespace)
     if (userTexts.includes(text)) return
-    const media: readonly MessagePart[] = userTexts.length === 0 ? attachments : []
+    const media = userTexts.length === 0 ? attachments.map((part) => this.#store(part, turn)) : []
     userTexts.push(text)
     const isMediaAlone = text === '' && media.length > 0
-    this.append(
-      namespace,
-      message('user', isMediaAlone ? media : [Object.freeze({ type: 'text', text }), ...media], turn),
-    )
+    const parts = isMediaAlone ? media : [Object.freeze({ type: 'text', text } as const), ...media]
+    this.append(namespace, Object.freeze({ role: 'user', parts: Object.freeze(parts), turn }))
   }
 
-  /** How many messages each namespace gained; `undefined` for one that was shortened. */
-  appended(): readonly (readonly [namespace: string, count: number | undefined])[] {
-    return [...this.touched].map(([namespace, { added }]) => [namespace, added] as const)
+  /** The namespaces that this turn used, with their messages. */
+  get touched(): ReadonlyMap<string, { readonly messages: GrowingList<StoredMessage> }> {
+    return this.#touched
   }
 
-  /** The memory as the document stores it. Lists to which nothing was added are the stored ones. */
+  /** The names of all namespaces, those that the turn did not use included. */
+  get namespaces(): readonly string[] {
+    return [...new Set([...Object.keys(this.#stored), ...this.#touched.keys()])]
+  }
+
+  /** The bytes of attachments; `undefined` where the session never had any. */
+  get attachments(): GrowingList<SessionAttachment> | undefined {
+    return this.#attachments
+  }
+
+  /** The messages of a namespace, to be changed. From then on this turn used it. */
+  open(namespace: string): Namespace {
+    let open = this.#touched.get(namespace)
+    if (open === undefined) {
+      const stored = Object.hasOwn(this.#stored, namespace) ? this.#stored[namespace]?.messages : undefined
+      open = { messages: new GrowingList(stored ?? noMessages), userTexts: [] }
+      this.#touched.set(namespace, open)
+    }
+    return open
+  }
+
+  /** How many bytes more than the stored messages and attachments they take; negative where they take less. */
+  get addedBytes(): number {
+    let bytes = this.#attachments?.addedBytes ?? 0
+    for (const { messages } of this.#touched.values()) bytes += messages.addedBytes
+    return bytes
+  }
+
+  /** The memory as the document stores it. Lists that did not change are the stored ones. */
   toStored(): StoredMemory {
-    if (this.touched.size === 0) return this.#stored
+    if (this.#touched.size === 0) return this.#stored
     const stored: Record<string, SessionMemory> = { ...this.#stored }
-    for (const [namespace, { messages, added }] of this.touched) {
-      if (added !== 0) stored[namespace] = { messages: messages.list }
+    for (const [namespace, { messages }] of this.#touched) {
+      if (stored[namespace]?.messages !== messages.list && (messages.length > 0 || Object.hasOwn(stored, namespace))) {
+        stored[namespace] = { messages: messages.list }
+      }
     }
     return stored
   }
 
-  #open(namespace: string): Namespace {
-    let open = this.touched.get(namespace)
-    if (open === undefined) {
-      const stored = Object.hasOwn(this.#stored, namespace) ? this.#stored[namespace]?.messages : undefined
-      open = { messages: new GrowingList(stored ?? noMessages), added: 0, userTexts: [] }
-      this.touched.set(namespace, open)
+  /** Puts the bytes of a part into `attachments`, once in a turn, and returns the reference. An address stays in its message. */
+  #store(part: ImagePart | FilePart, turn: number): StoredMessage['parts'][number] {
+    if (part.data === undefined) return part
+    let reference = this.#references.get(part)
+    if (reference === undefined) {
+      this.#attachments ??= new GrowingList(noAttachments)
+      const id = attachmentId(turn, this.#references.size)
+      this.#attachments.push(Object.freeze({ id, turn, data: part.data }))
+      reference = referenceTo(part, id)
+      this.#references.set(part, reference)
     }
-    return open
+    return reference
   }
 }

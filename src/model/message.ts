@@ -73,6 +73,19 @@ export type FilePart = MediaSource & {
   readonly name?: string
 }
 
+/**
+ * An image or a file in a stored message. Its bytes are in `attachments` of the session document, until the limit
+ * `attachmentTurns` removes them. A model gets the {@link ImagePart} or {@link FilePart} instead, and where the bytes were
+ * removed, a text that says what it was.
+ */
+export interface AttachmentReference {
+  readonly type: 'image' | 'file'
+  readonly mediaType: string
+  readonly name?: string
+  /** The `id` of the attachment. */
+  readonly attachment: string
+}
+
 /** A piece of a {@link Message}. */
 export type MessagePart = TextPart | ReasoningPart | ToolCallPart | ToolResultPart | ImagePart | FilePart
 
@@ -88,6 +101,11 @@ export interface Message {
    * message it replaces.
    */
   readonly summary?: true
+}
+
+/** A {@link Message} as a session stores it: images and files that came as bytes are references. */
+export interface StoredMessage extends Omit<Message, 'parts'> {
+  readonly parts: readonly (MessagePart | AttachmentReference)[]
 }
 
 /** A tool as it is described to a model. */

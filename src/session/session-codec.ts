@@ -5,7 +5,7 @@
 import { SessionFlowInvariantError } from '../errors/session-errors.js'
 import { isPlainObject } from '../util/json.js'
 import { adoptList, checkedLength, isSharedList } from './lists/shared-lists.js'
-import { type SessionDocument, sessionLayoutVersion } from './session-document.js'
+import { readableLayoutVersions, type SessionDocument, sessionLayoutVersion } from './session-document.js'
 
 /**
  * Looks at a value and returns what is wrong with it, or `undefined`. The text starts with the path below the value:
@@ -86,7 +86,8 @@ const checkText = fields({ text, providerData })
 const checkToolCall = fields({ toolCallId: text, toolName: text, input: present, providerData })
 const mediaFields = fields({ mediaType: text, data: optional(text), url: optional(text), name: optional(text) })
 const checkMedia: Check = (value) => {
-  const { data, url } = value as Record<string, unknown>
+  const { data, url, attachment } = value as Record<string, unknown>
+  if (attachment !== undefined) return checkReference(value)
   return (
     mediaFields(value) ?? ((data === undefined) === (url === undefined) ? ' must have either data or url' : undefined)
   )
@@ -99,6 +100,8 @@ const checkToolResult = fields({
   isError: flag,
 })
 
+const checkReference = fields({ mediaType: text, name: optional(text), attachment: name })
+
 const checkMessage = fields({
   turn: count,
   role: oneOf('user', 'assistant', 'tool'),
@@ -108,6 +111,7 @@ const checkMessage = fields({
 
 const checkHistoryEntry = fields({
   turn: count,
+  id: optional(name),
   at: text,
   message: text,
   reply: text,
@@ -120,6 +124,7 @@ const checkFlow = fields({
   name,
   version: count,
   currentStep: (value) => (value === null ? undefined : text(value)),
+  contentType: optional(text),
   context: object,
   steps: mapOf(fields({ state: object, model: optional(fields({ provider: text, name: text })) })),
   memory: mapOf(fields({ messages: sharedListOf(checkMessage) })),
@@ -142,29 +147,59 @@ const checkDocument = fields({
     cost: optional(count),
     wallTimeMs: optional(count),
   }),
+  turns: count,
   bytes: count,
+  receipts: optional(sharedListOf(fields({ key: name, request: text, turn: optional(count), code: optional(text) }))),
+  effects: optional(mapOf(fields({ begunAt: text, attempts: count }))),
+  attachments: optional(sharedListOf(fields({ id: name, turn: count, data: text }))),
   flow: checkFlow,
   history: sharedListOf(checkHistoryEntry),
 })
 
 /**
- * Checks `stored` and returns it as a document. Its lists are frozen from then on.
+ * Checks `stored` and returns it as a document. Its lists are frozen from then on. A document of layout 1 gets what its history
+ * says about the fields that it lacks; `toCurrentLayout` does the rest.
  *
- * @throws {@link SessionFlowInvariantError} that says which field is wrong.
+ * @throws {@link SessionFlowInvariantError} that says which field is wrong, or that a newer release stored the document.
  */
 export function decodeSession(stored: unknown, sessionId: string): SessionDocument {
-  const problem = problemOf(stored, sessionId)
-  if (problem === undefined) return stored as SessionDocument
+  if (isPlainObject(stored)) checkLayout(stored.version, sessionId)
+  const document = isPlainObject(stored) && stored.version === 1 ? withCounts(stored) : stored
+  const problem = problemOf(document, sessionId)
+  if (problem === undefined) return document as SessionDocument
   throw new SessionFlowInvariantError({ sessionId, problem: problem.replace(/^\./, '') })
+}
+
+/** @throws {@link SessionFlowInvariantError} for a layout that this release cannot read. */
+function checkLayout(version: unknown, sessionId: string): void {
+  if (readableLayoutVersions.includes(version as number)) return
+  refuseNewerLayout(version, sessionId)
+  throw new SessionFlowInvariantError({ sessionId, problem: layoutProblem(version) })
+}
+
+/** @throws {@link SessionFlowInvariantError} for a layout that only a newer release writes. */
+export function refuseNewerLayout(version: unknown, sessionId: string): void {
+  if (typeof version !== 'number' || version <= sessionLayoutVersion) return
+  throw new SessionFlowInvariantError({ sessionId, problem: layoutProblem(version), newerLayout: true })
+}
+
+function layoutProblem(version: unknown): string {
+  return `its layout version is ${quote(version)}, and this release reads ${readableLayoutVersions.join(' and ')}`
+}
+
+/** A document of layout 1, which may be malformed, with the number of its turns and the content type of its step. */
+function withCounts(stored: Record<string, unknown>): unknown {
+  const { history, flow } = stored
+  if (!Array.isArray(history) || !isPlainObject(flow)) return stored
+  const last: unknown = history.at(-1)
+  const { contentType, encoding } = isPlainObject(last) ? last : {}
+  const isOfStep = contentType !== undefined && encoding === undefined
+  return { ...stored, turns: history.length, flow: isOfStep ? { ...flow, contentType } : flow }
 }
 
 function problemOf(stored: unknown, sessionId: string): string | undefined {
   if (!isPlainObject(stored)) return `the document${object(stored)}`
-  const { version, id } = stored
-  if (version !== sessionLayoutVersion) {
-    return `its layout version is ${quote(version)}, and this release reads ${sessionLayoutVersion}`
-  }
-  return id === sessionId ? checkDocument(stored) : `its id is ${quote(id)}`
+  return stored.id === sessionId ? checkDocument(stored) : `its id is ${quote(stored.id)}`
 }
 
 /** A value by its kind: it may be the text of a conversation, in the wrong field. */

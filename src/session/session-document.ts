@@ -2,17 +2,20 @@
  * The one document a conversation is stored as. Plain JSON throughout; any store may write it as text.
  */
 
-import type { Message } from '../model/message.js'
+import type { StoredMessage } from '../model/message.js'
 import type { ModelSelection } from '../model/model-provider.js'
-import type { JsonObject } from '../util/json.js'
+import type { JsonObject, JsonValue } from '../util/json.js'
 
 /** The layout of documents that this release writes. */
-export const sessionLayoutVersion = 1
+export const sessionLayoutVersion = 2
+
+/** The layouts of documents that this release reads. */
+export const readableLayoutVersions: readonly number[] = [1, sessionLayoutVersion]
 
 /** A stored conversation. A part of it is named through it: `SessionDocument['history'][number]` is one turn. */
 export interface SessionDocument {
   readonly id: string
-  /** The version of this layout: 1. */
+  /** The version of the layout in which the document is stored: 2, or 1 until the next turn of an older session. */
   readonly version: number
   /** `'<n>-<random>'`: an opaque token, new with every save. */
   readonly revision: string
@@ -40,8 +43,47 @@ export interface SessionDocument {
     /** Milliseconds that the turns took. Kept only under a budget of the session's `wallTimeMs`. */
     readonly wallTimeMs?: number
   }
-  /** About how many bytes `history` and the messages take as JSON: a running count, for the limit `maxSessionBytes`. */
+  /** The turns that were committed: the number of the last one. `history` may have lost the oldest of them. */
+  readonly turns: number
+  /** About how many bytes all lists of the document take as JSON: a running count, for the limit `maxSessionBytes`. */
   readonly bytes: number
+  /** The turns that an idempotency key can repeat, oldest first. The list and its entries are frozen. */
+  readonly receipts?: readonly {
+    /** A digest of the idempotency key. */
+    readonly key: string
+    /** A digest of the key and the request together. */
+    readonly request: string
+    /** The number of the turn in `history`. Absent where the turn aborted the session. */
+    readonly turn?: number
+    /** The code of the error that aborted the session. */
+    readonly code?: string
+  }[]
+  /** What flow code did once and for all, by name. Frozen. */
+  readonly effects?: Readonly<
+    Record<
+      string,
+      {
+        /** When the work began: ISO 8601, UTC. */
+        readonly begunAt: string
+        /** How often the work was begun. */
+        readonly attempts: number
+        /** What it returned. Absent where that is unknown. */
+        readonly result?: JsonValue
+      }
+    >
+  >
+  /**
+   * The bytes of the images and files that the user sent last, oldest first; the parts of messages refer to them. Absent where
+   * the user never sent any. The list and its entries are frozen.
+   */
+  readonly attachments?: readonly {
+    /** Unique in the session. */
+    readonly id: string
+    /** The number of the turn that brought it. */
+    readonly turn: number
+    /** The bytes in base64. */
+    readonly data: string
+  }[]
   /** The flow's half of the session. */
   readonly flow: {
     /** The registered name the session is bound to. */
@@ -50,6 +92,8 @@ export interface SessionDocument {
     readonly version: number
     /** Where the next turn goes on; `null` before the first step was entered. */
     readonly currentStep: string | null
+    /** The content type of the replies in the current step, where the transition that led there set one. */
+    readonly contentType?: string
     readonly context: JsonObject
     /** By step ID. */
     readonly steps: Readonly<
@@ -64,7 +108,7 @@ export interface SessionDocument {
       >
     >
     /** By namespace: the messages, oldest first. The lists and the messages are frozen. */
-    readonly memory: Readonly<Record<string, { readonly messages: readonly Message[] }>>
+    readonly memory: Readonly<Record<string, { readonly messages: readonly StoredMessage[] }>>
     /** The steps entered last, oldest first; at most 20. */
     readonly sequence: readonly {
       readonly step: string
@@ -72,10 +116,15 @@ export interface SessionDocument {
       readonly level: number
     }[]
   }
-  /** Every committed turn as the user saw it, oldest first. The list and its entries are frozen. */
+  /**
+   * The committed turns as the user saw them, oldest first; the limits `maxHistoryTurns` and `maxHistoryBytes` remove the
+   * oldest. The list and its entries are frozen.
+   */
   readonly history: readonly {
     /** Counted from 1. */
     readonly turn: number
+    /** The ID of the turn, as its events carry it. Absent in turns that an older release stored. */
+    readonly id?: string
     /** When it was committed: ISO 8601, UTC. */
     readonly at: string
     readonly message: string
@@ -102,3 +151,5 @@ export type SessionMemory = SessionFlow['memory'][string]
 export type SessionSequenceEntry = SessionFlow['sequence'][number]
 /** One committed turn. */
 export type SessionHistoryEntry = SessionDocument['history'][number]
+/** The bytes of one image or file. */
+export type SessionAttachment = NonNullable<SessionDocument['attachments']>[number]

@@ -14,7 +14,7 @@ import {
   SessionStoreError,
 } from '../errors/session-errors.js'
 import { decodeSession } from './session-codec.js'
-import type { SessionDocument } from './session-document.js'
+import type { SessionDocument, SessionHistoryEntry } from './session-document.js'
 import type { SessionSaveHint, SessionStore } from './session-store.js'
 
 /** How often a write is attempted, and how many times `storeTimeoutMs` it may take in all. */
@@ -23,8 +23,8 @@ export const writeAttempts = 3
 /** What a read-back found: a document, with its revision where one can be read, or nothing. */
 type Found = { readonly revision: string | undefined; readonly stored?: unknown } | 'missing'
 
-/** What a read-back shows: the write took effect, it did not, or another write did instead. */
-type Verdict = 'done' | 'again' | 'conflict'
+/** What a read-back shows: the write took effect, it did not, another write did instead, or nobody can know any more. */
+type Verdict = 'done' | 'again' | 'conflict' | 'unknown'
 
 /** One write, and what a read-back shows about it. */
 interface Write {
@@ -78,8 +78,8 @@ export class StoreAccess {
    * Writes a document: creates it (`expectedRevision` undefined) or swaps it in.
    *
    * @param hint - For the store: see {@link SessionStore.save}.
-   * @param addsTurn - Whether the last entry of `history` is new: then that entry shows that the write took effect. Default
-   * `false`.
+   * @param addsTurn - Whether the last entry of `history` is new: then the ID of that turn shows that the write took effect.
+   * Default `false`.
    * @param stateBytes - For the store: see {@link SessionStore.save}.
    * @throws {@link SessionConflictError} where another document is stored, or none where one was expected.
    * @throws {@link SessionStoreError} where the store failed. It is an {@link OutcomeUnknownError} where nobody knows whether
@@ -101,7 +101,7 @@ export class StoreAccess {
         attempt: () => store.create(document, stateBytes),
         judge(found) {
           if (found === 'missing') return 'again'
-          return tookEffect(found, document, addsTurn) ? 'done' : 'conflict'
+          return judgeTurn(found, document, addsTurn)
         },
       })
     }
@@ -112,7 +112,7 @@ export class StoreAccess {
       judge(found) {
         if (found === 'missing') return 'conflict'
         if (found.revision === expectedRevision) return 'again'
-        return tookEffect(found, document, addsTurn) ? 'done' : 'conflict'
+        return judgeTurn(found, document, addsTurn)
       },
     })
   }
@@ -176,6 +176,7 @@ export class StoreAccess {
       }
       const verdict = write.judge(found)
       if (verdict === 'done' || state.isOver) return
+      if (verdict === 'unknown') throw outcomeUnknown(write, cause)
       if (verdict === 'conflict') throw new SessionConflictError({ sessionId: write.sessionId, cause })
       if (attempts === writeAttempts) throw asStoreError(write.operation, write.sessionId, cause)
       try {
@@ -244,13 +245,17 @@ function outcomeUnknown({ operation, sessionId }: Write, cause: unknown): Sessio
 
 /**
  * Whether the document that was found shows that the write of `own` took effect: it is `own`, or a later one that was made
- * from it. The next turn may have been stored before the read-back; then its history contains the turn of this write.
+ * from it. The next turns may have been stored before the read-back; then the history contains the turn of this write, unless
+ * the oldest turns were removed since.
  */
-function tookEffect(found: Exclude<Found, 'missing'>, own: SessionDocument, addsTurn: boolean): boolean {
-  if (found.revision === own.revision) return true
+function judgeTurn(found: Exclude<Found, 'missing'>, own: SessionDocument, addsTurn: boolean): Verdict {
+  if (found.revision === own.revision) return 'done'
   // A write without a turn of its own leaves no trace in the history.
-  const turn = addsTurn ? own.history.length : 0
-  const { history } = (found.stored ?? {}) as { readonly history?: readonly unknown[] }
-  if (turn === 0 || !Array.isArray(history) || history.length < turn) return false
-  return JSON.stringify(history[turn - 1]) === JSON.stringify(own.history[turn - 1])
+  const turn = addsTurn ? own.history.at(-1) : undefined
+  const { history } = Object(found.stored) as { readonly history?: unknown }
+  if (turn === undefined || !Array.isArray(history) || history.length === 0) return 'conflict'
+  const entries = history as readonly (Partial<SessionHistoryEntry> | null)[]
+  const first = entries[0]?.turn
+  if (typeof first === 'number' && first > turn.turn) return 'unknown'
+  return entries.some((entry) => entry?.turn === turn.turn && entry.id === turn.id) ? 'done' : 'conflict'
 }

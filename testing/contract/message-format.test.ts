@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import type { Message, MessagePart, SessionDocument } from '../../src/index.js'
+import type { Message, MessagePart, SessionDocument, StoredMessage } from '../../src/index.js'
 import { decodeSession } from '../../src/session/session-codec.js'
 import { sessionLayoutVersion } from '../../src/session/session-document.js'
 import { goldenId, readDocument, readDocumentOfParts } from './golden/golden-files.js'
@@ -59,7 +59,7 @@ const examples = Array.from(page.matchAll(/^```json\n([\s\S]*?)^```$/gm), ([, te
 )
 
 /** An example as messages: a list, one message, or one part. */
-function messagesOf(example: MessagePart | Message | readonly Message[]): readonly Message[] {
+function messagesOf(example: MessagePart | Message | readonly Message[]): readonly StoredMessage[] {
   if (Array.isArray(example)) return example
   if ('role' in example) return [example]
   const part = example as MessagePart
@@ -84,7 +84,7 @@ function isRead(messages: unknown): boolean {
 }
 
 /** The rules that the messages of a namespace violate. */
-function brokenRules(messages: readonly Message[]): string[] {
+function brokenRules(messages: readonly StoredMessage[]): string[] {
   const broken: string[] = []
   const open: string[] = []
   let last = 0

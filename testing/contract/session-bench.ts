@@ -14,7 +14,7 @@ export const storeTimeout = 1_000
 export function documentOf(id: string, revision: string, more: Partial<SessionDocument> = {}): SessionDocument {
   return {
     id,
-    version: 1,
+    version: 2,
     revision,
     owner: 'user-7',
     runStatus: 'running',
@@ -22,6 +22,7 @@ export function documentOf(id: string, revision: string, more: Partial<SessionDo
     savedAt: '2026-01-01T00:00:00.000Z',
     error: ['The first failure.'],
     usage: { inputTokens: 1, outputTokens: 2, modelCalls: 3 },
+    turns: 1,
     bytes: 100,
     flow: {
       name: 'Booking',
@@ -39,7 +40,15 @@ export function documentOf(id: string, revision: string, more: Partial<SessionDo
 
 /** A turn as the history keeps it. */
 export function historyEntry(turn: number, reply: string): SessionDocument['history'][number] {
-  return { turn, at: '2026-01-01T00:00:00.000Z', message: 'Hello', reply, contentType: 'text/plain', step: 'Ask' }
+  return {
+    turn,
+    id: `turn-${turn}`,
+    at: '2026-01-01T00:00:00.000Z',
+    message: 'Hello',
+    reply,
+    contentType: 'text/plain',
+    step: 'Ask',
+  }
 }
 
 /** The revisions stored under some IDs; `undefined` if there is nothing. */

@@ -3,11 +3,10 @@
 import {
   Flow,
   LogicStep,
-  type Message,
-  type MessagePart,
   type ModelSelection,
   reply,
   type StepConstructor,
+  type StoredMessage,
 } from '../../src/index.js'
 import type { ModelScript, ScriptedReply } from '../index.js'
 
@@ -42,11 +41,11 @@ export function place(id: string): StepConstructor {
 }
 
 /** Messages in short: `user: Hello`, `assistant: note({"text":"a"})`, `tool: note = "Done."`. */
-export function lines(messages: readonly Message[] | undefined): string[] {
+export function lines(messages: readonly StoredMessage[] | undefined): string[] {
   return (messages ?? []).map(({ role, parts }) => `${role}: ${parts.map(inShort).join(' + ')}`)
 }
 
-function inShort(part: MessagePart): string {
+function inShort(part: StoredMessage['parts'][number]): string {
   if (part.type === 'text') return part.text
   if (part.type === 'reasoning') return `(${part.text})`
   if (part.type === 'tool-call') return `${part.toolName}(${JSON.stringify(part.input)})`

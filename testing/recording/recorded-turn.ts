@@ -8,9 +8,9 @@ import type {
   ImagePart,
   JsonObject,
   JsonValue,
-  Message,
   MessagePart,
   SessionDocument,
+  StoredMessage,
 } from '../../src/index.js'
 
 import type { ScriptedAnswer } from '../scripted-model/scripted-model.js'
@@ -28,10 +28,12 @@ export interface RecordedToolCall {
 export interface RecordedTurn {
   /** Counted from 1. */
   readonly number: number
+  /** The ID of the turn. Absent if an older release stored it. */
+  readonly id?: string
   /** When it was committed: ISO 8601, UTC. */
   readonly at: string
   readonly said: string
-  /** Images and files of the turn, as a memory stored them. Absent if there were none. */
+  /** The images and files of the turn. Absent if there were none. */
   readonly attachments?: readonly (ImagePart | FilePart)[]
   /** What models answered, by memory namespace (a step's ID, unless it names another), in order. */
   readonly replies: Readonly<Record<string, readonly (readonly MessagePart[])[]>>
@@ -42,7 +44,7 @@ export interface RecordedTurn {
   readonly step: string
   readonly toolCalls: readonly RecordedToolCall[]
   /** What the turn added to memory, by namespace. */
-  readonly messages: Readonly<Record<string, readonly Message[]>>
+  readonly messages: Readonly<Record<string, readonly StoredMessage[]>>
 }
 
 /** A session as a script: plain JSON, to be kept in a file. */
@@ -77,13 +79,13 @@ export interface LastText {
 export interface TurnMessages {
   readonly turn: number
   readonly namespace: string
-  readonly messages: readonly Message[]
+  readonly messages: readonly StoredMessage[]
 }
 
 /** The messages of a document, turn by turn and namespace by namespace. */
 export function turnMessagesOf(document: SessionDocument): TurnMessages[] {
   return Object.entries(document.flow.memory).flatMap(([namespace, { messages }]) => {
-    const groups: { turn: number; namespace: string; messages: Message[] }[] = []
+    const groups: { turn: number; namespace: string; messages: StoredMessage[] }[] = []
     for (const message of messages) {
       const last = groups.at(-1)
       if (last?.turn === message.turn) last.messages.push(message)
@@ -94,15 +96,25 @@ export function turnMessagesOf(document: SessionDocument): TurnMessages[] {
 }
 
 /** What the user sent with the message: each memory that got it has all of it, in its first message of the turn. */
-export function attachmentsOf(groups: readonly TurnMessages[]): readonly (ImagePart | FilePart)[] | undefined {
-  const attachments = groups.map(({ messages }) =>
-    (messages[0]?.parts ?? []).filter((part) => part.type === 'image' || part.type === 'file'),
-  )
-  return attachments.find(({ length }) => length > 0)
+export function attachmentsOf(
+  { attachments = [] }: SessionDocument,
+  groups: readonly TurnMessages[],
+): readonly (ImagePart | FilePart)[] | undefined {
+  for (const { messages } of groups) {
+    const media = (messages[0]?.parts ?? []).filter((part) => part.type === 'image' || part.type === 'file')
+    if (media.length === 0) continue
+    return media.map((part): ImagePart | FilePart => {
+      if (!('attachment' in part)) return part as ImagePart | FilePart
+      const { attachment, ...described } = part
+      const data = attachments.find(({ id }) => id === attachment)?.data
+      return { ...described, data: data as string } as ImagePart | FilePart
+    })
+  }
+  return undefined
 }
 
 /** The text of a message that is one text and nothing else. */
-export function onlyText({ parts }: Message): string | undefined {
+export function onlyText({ parts }: StoredMessage): string | undefined {
   const [part, more] = parts
   return part?.type === 'text' && more === undefined ? part.text : undefined
 }
@@ -125,7 +137,7 @@ export function answerOf(parts: readonly MessagePart[]): ScriptedAnswer {
 }
 
 /** The tool calls among messages, with their results. An ID is unique within one answer: results follow it, in its order. */
-export function toolCallsOf(namespace: string, messages: readonly Message[]): RecordedToolCall[] {
+export function toolCallsOf(namespace: string, messages: readonly StoredMessage[]): RecordedToolCall[] {
   const parts = messages.flatMap((message) => message.parts)
   const results = parts.filter((part) => part.type === 'tool-result')
   return parts.flatMap((part) => {

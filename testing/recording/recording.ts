@@ -9,6 +9,7 @@ import {
   type FlowEngineOptions,
   type JsonObject,
   MemorySessionStore,
+  type MessagePart,
   type SessionDocument,
 } from '../../src/index.js'
 import { ExpectationError } from '../expectations/expectation-error.js'
@@ -69,9 +70,9 @@ export function recordingOf(document: SessionDocument | undefined, options: Reco
     const replies = ofTurn.map(({ namespace, messages }) => {
       const isOwn = own.some((text) => text.turn === turn && text.namespace === namespace)
       const spoken = (isOwn ? messages.slice(0, -1) : messages).filter(({ role }) => role === 'assistant')
-      return [namespace, spoken.map(({ parts }) => parts)] as const
+      return [namespace, spoken.map(({ parts }) => parts as readonly MessagePart[])] as const
     })
-    const attachments = attachmentsOf(ofTurn)
+    const attachments = attachmentsOf(document, ofTurn)
     return {
       number: turn,
       said: message,
@@ -141,10 +142,15 @@ export async function replay(
     flows,
     clock,
     sessionStore: new MemorySessionStore({ clock }),
-    generateId: (kind) => (kind === 'session' ? recording.sessionId : `${kind}-${++revisions}`),
+    generateId(kind) {
+      if (kind === 'session') return recording.sessionId
+      return (kind === 'turn' ? turnId : undefined) ?? `${kind}-${++revisions}`
+    },
   })
   let document: SessionDocument | undefined
+  let turnId: string | undefined
   for (const turn of recording.turns) {
+    turnId = turn.id
     await clock.advance(Math.max(0, Date.parse(turn.at) - clock.now()))
     const { owner, sessionId } = recording
     const { attachments } = turn

@@ -1,5 +1,5 @@
 /** Where a replayed turn differs from the recorded one, and how that is shown. `recording/recording.ts` runs the turn. */
-import type { ExecuteResult, JsonValue, Message, SessionDocument } from '../../src/index.js'
+import type { ExecuteResult, JsonValue, SessionDocument, StoredMessage } from '../../src/index.js'
 import { show } from '../expectations/expectation-error.js'
 import type { ModelProblems } from './recorded-model.js'
 import {
@@ -94,8 +94,8 @@ function callLines(calls: readonly RecordedToolCall[], currentName: (name: strin
 }
 
 function firstDifferent(
-  before: readonly Message[],
-  after: readonly Message[],
+  before: readonly StoredMessage[],
+  after: readonly StoredMessage[],
 ): [string | undefined, string | undefined] {
   for (let index = 0; index < Math.max(before.length, after.length); index++) {
     const [one, other] = [lineOf(before[index]), lineOf(after[index])]
@@ -104,7 +104,7 @@ function firstDifferent(
   return [undefined, undefined]
 }
 
-function lineOf(message: Message | undefined): string | undefined {
+function lineOf(message: StoredMessage | undefined): string | undefined {
   if (message === undefined) return undefined
   const parts = message.parts.map((part) =>
     part.type === 'text' ? part.text : sortedJson(part as unknown as JsonValue),

@@ -7,7 +7,7 @@
  * namespace, if a model step took part.
  * So an assistant message is certainly a model's unless it is the last of its turn and a single text that was sent.
  */
-import type { Message, SessionDocument } from '../../src/index.js'
+import type { SessionDocument, StoredMessage } from '../../src/index.js'
 import { count, ExpectationError, list, show } from '../expectations/expectation-error.js'
 import { type LastText, onlyText, rememberedText, type TurnMessages } from './recorded-turn.js'
 
@@ -38,6 +38,7 @@ export function requireWhole(document: SessionDocument, groups: readonly TurnMes
       `its history ends in step '${last}', and its current step is '${flow.currentStep}': turns are missing.`,
     )
   }
+  requireAttachments(document, groups)
   let before: TurnMessages | undefined
   for (const group of groups) {
     const place = `turn ${group.turn} in namespace '${group.namespace}'`
@@ -73,8 +74,22 @@ export function requireWhole(document: SessionDocument, groups: readonly TurnMes
   }
 }
 
+/** Refuses a session of which bytes that the user sent were removed: without them the models cannot be asked the same. */
+function requireAttachments(document: SessionDocument, groups: readonly TurnMessages[]): void {
+  const stored = new Set((document.attachments ?? []).map(({ id }) => id))
+  for (const { turn, messages } of groups) {
+    for (const part of messages.flatMap(({ parts }) => parts)) {
+      if (!('attachment' in part) || stored.has(part.attachment)) continue
+      refuse(
+        document,
+        `the bytes of the ${part.type} of turn ${turn} were removed. Record sessions with limits: { attachmentTurns: Infinity }.`,
+      )
+    }
+  }
+}
+
 /** What is wrong with the messages of one turn in one namespace. */
-function groupProblem(messages: readonly Message[]): string | undefined {
+function groupProblem(messages: readonly StoredMessage[]): string | undefined {
   if (messages[0]?.role !== 'user') return 'they do not begin with what the user said'
   const open: string[] = []
   for (const { role, parts } of messages) {
@@ -108,7 +123,7 @@ export function ownTextsOf(
   failedAttempts?: number,
 ): LastText[] {
   const { modelCalls } = document.usage
-  const isReply = ({ role }: Message): boolean => role === 'assistant'
+  const isReply = ({ role }: StoredMessage): boolean => role === 'assistant'
   const replies = groups.flatMap(({ messages }) => messages.filter(isReply)).length
   const possible = groups.flatMap((group) => lastTextOf(document, group) ?? [])
   const certain = possible.filter((text) => isOwnForCertain(document, text))

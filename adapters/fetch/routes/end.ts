@@ -21,10 +21,9 @@ export async function endSession(
 }
 
 /**
- * With options that have no `owner` the engine deletes only a session without an owner, which is what a caller without a
- * name may do. Without options it does not check the owner: without `authorize` no session has one.
+ * With options the engine deletes only a session of this owner, or without an `owner` one that has none. Without options it would
+ * delete any session, also one that only a newer release can read: that is for the application itself.
  */
-function ownerOf(caller: AuthorizedCaller | undefined): { readonly owner?: string } | undefined {
-  if (caller === undefined) return undefined
-  return caller.principal === undefined ? {} : { owner: caller.principal }
+function ownerOf(caller: AuthorizedCaller | undefined): { readonly owner?: string } {
+  return caller?.principal === undefined ? {} : { owner: caller.principal }
 }

@@ -10,6 +10,7 @@ import {
 import { Flow } from '../../flow/flow.js'
 import type { FlowConstructor } from '../../flow/flow-registry.js'
 import type { ModelBudgets } from '../../model/model-budget.js'
+import { moveBytes, toCurrentLayout } from '../../session/attachments.js'
 import { copyDocument } from '../../session/lists/copy-document.js'
 import { decodeSession } from '../../session/session-codec.js'
 import { type SessionDocument, sessionLayoutVersion } from '../../session/session-document.js'
@@ -70,6 +71,7 @@ function newSession(control: TurnControl, input: TurnInput, flow: Flow, flowClas
     savedAt: now,
     error: [],
     usage: { inputTokens: 0, outputTokens: 0, modelCalls: 0 },
+    turns: 0,
     bytes: 0,
     flow: {
       name: control.flowName,
@@ -115,19 +117,19 @@ async function restore(
   loaded: SessionDocument,
   draftOf: (base: SessionDocument, loaded: SessionDocument | undefined) => TurnDraft,
 ): Promise<TurnDraft | undefined> {
-  let document = loaded
+  let document = toCurrentLayout(loaded)
   if (flow.onRestore !== Flow.prototype.onRestore) {
     // From here on, a failure is one of the session.
     control.draft = new TurnDraft(control.engine.limits, flow, steps, loaded, loaded, undefined)
     // The hook gets a copy: nothing that it changes may stay when the turn fails.
-    const copy = copyDocument(loaded)
+    const copy = copyDocument(document)
     const returned = await flow.onRestore(copy)
     control.check()
     if (returned === null) {
       control.draft = undefined
       return undefined
     }
-    document = decodeSession(returned ?? copy, loaded.id)
+    document = moveBytes(decodeSession(returned ?? copy, loaded.id))
     checkRestored(document, loaded, steps)
   }
   document = withoutAliases(document, steps)

@@ -41,7 +41,7 @@ export async function runSteps(control: TurnControl, input: TurnInput, draft: Tu
       }
     }
   }
-  if (draft.encoding === 'base64') checkBase64(draft.answer.text)
+  if (draft.reply.encoding === 'base64') checkBase64(draft.answer.text)
   remember(draft, turn)
 }
 
@@ -76,7 +76,7 @@ async function runLogicStep(
 function applyTransition(draft: TurnDraft, { fields }: Transition, from: string, place: string): string | undefined {
   const { kind, reply, feedback, contentType, encoding, target } = fields
   if (kind === 'go' || kind === 'finish') {
-    if (reply !== undefined) draft.answer = { text: reply, from, remembered: false }
+    if (reply !== undefined) draft.answer = { text: reply, from, remembered: false, contentType, encoding }
     return kind === 'finish' ? draft.steps.end : draft.steps.idOf(target ?? '')
   }
   if (kind === 'retry') {
@@ -88,11 +88,7 @@ function applyTransition(draft: TurnDraft, { fields }: Transition, from: string,
   if (text === undefined) {
     throw flowCodeError(`Step '${from}' returned stay() without a text from ${place}.`)
   }
-  if (contentType !== undefined) {
-    draft.contentType = contentType
-    draft.encoding = encoding
-  }
-  draft.answer = { text, from, remembered: false }
+  draft.answer = { text, from, remembered: false, contentType, encoding }
   return undefined
 }
 
@@ -158,11 +154,9 @@ async function applyEntered(
 
 /** An end step is where `finish` leads: what it says is the closing reply, and there is no further move. */
 function finishInEndStep(draft: TurnDraft, stepId: string, { fields }: Transition): void {
-  if (fields.reply !== undefined) draft.answer = { text: fields.reply, from: stepId, remembered: false }
-  if (fields.contentType !== undefined) {
-    draft.contentType = fields.contentType
-    draft.encoding = fields.encoding
-  }
+  const { reply, contentType, encoding } = fields
+  if (reply !== undefined) draft.answer = { text: reply, from: stepId, remembered: false, contentType, encoding }
+  else if (contentType !== undefined) draft.nextReply = fields
 }
 
 function refuseTransition(returned: unknown, hook: string, stepId: string): void {

@@ -8,6 +8,7 @@ import { Flow } from '../../flow/flow.js'
 import { checkBudgets } from '../../model/model-budget.js'
 import { nextRevision } from '../../session/revision.js'
 import { isoTime } from '../../util/iso-time.js'
+import { deepFreeze } from '../../util/json.js'
 import { compactorOf } from '../compactor.js'
 import type { ExecuteResult } from '../engine-options.js'
 import type { TurnInput } from '../input/check-input.js'
@@ -83,7 +84,7 @@ async function commit(control: TurnControl, input: TurnInput, draft: TurnDraft):
   draft.budget?.keepTime(draft.usage, clock.now())
   const compaction = completed ? undefined : compactorOf(flows, control.flowName)?.start(control, draft)
   const revision = nextRevision(storedRevision, generateId('revision'))
-  const document = draft.toDocument(revision, clock.now(), input.userMessage)
+  const document = draft.toDocument(revision, control.turnId, clock.now(), input.userMessage)
   // The turn may have been aborted since the flow's part ended. From now on it waits only for the store, whose operations
   // have their own deadlines.
   control.check()
@@ -91,6 +92,10 @@ async function commit(control: TurnControl, input: TurnInput, draft: TurnDraft):
   await session.access.write(document, storedRevision, draft.hint(), true, draft.stateBytes)
   control.report(storedRevision === undefined ? 'session:created' : 'session:saved', {})
   if (completed) control.report('session:completed', {})
+  if (!draft.removed.isEmpty) {
+    const { history, memory, attachments } = draft.removed
+    control.report('session:trimmed', deepFreeze({ history, memory, attachments }))
+  }
   compaction?.committed(document)
   return successEnvelope(document.id, reply, completed)
 }
@@ -100,9 +105,9 @@ async function saveCheckpoint(control: TurnControl, draft: TurnDraft): Promise<v
   const { clock, generateId, session } = control.engine
   const { storedRevision } = draft
   const revision = nextRevision(storedRevision, generateId('revision'))
-  const checkpoint = { ...(draft.loaded ?? draft.base), revision, savedAt: isoTime(clock.now()) }
+  const checkpoint = { ...draft.beforeTurn, revision, savedAt: isoTime(clock.now()) }
   if (storedRevision === undefined) control.hold(checkpoint.id)
-  await session.access.write(checkpoint, storedRevision, { appended: {} })
+  await session.access.write(checkpoint, storedRevision, draft.hintBeforeTurn())
   draft.storedRevision = revision
   control.report(storedRevision === undefined ? 'session:created' : 'session:saved', {})
 }

@@ -1,7 +1,8 @@
 /**
- * What becomes of a session whose turn failed: it stays byte for byte as it was, or it is marked `aborted` by one write
- * over the revision that was loaded. Also which ID and which text the failure envelope has (design 5; contract 3, 4.5, 7.3).
+ * What becomes of a session whose turn failed: it stays byte for byte as it was, or one write over the revision that was loaded
+ * marks it `aborted`, or stores only the error and what was spent, so that it goes on. Also which ID and which text the failure envelope has (design 5; contract 3, 4.5, 7.3).
  */
+import type { LimitExceededError } from '../../errors/engine-errors.js'
 import type { FlowError } from '../../errors/flow-error.js'
 import { leavesSessionUnchanged } from '../../errors/session-errors.js'
 import { nextRevision } from '../../session/revision.js'
@@ -29,13 +30,20 @@ export async function settleTurnError(
   if (draft === undefined || leavesSessionUnchanged(error)) {
     return failureEnvelope(storedId(draft, givenSessionId), error)
   }
+  const isAborted = !goesOnAfter(error)
   try {
-    await saveAborted(control, draft, error)
+    await saveFailure(control, draft, error, isAborted ? 'aborted' : 'running')
   } catch (second) {
     return failureEnvelope(storedId(draft, givenSessionId), error, asFlowError(second))
   }
-  control.report('session:aborted', { code: error.code })
+  if (isAborted) control.report('session:aborted', { code: error.code })
+  else control.report('session:saved', {})
   return failureEnvelope(draft.base.id, error)
+}
+
+/** Whether the session goes on although its turn failed: what the turn would have stored was too much, and nothing else is wrong. */
+function goesOnAfter(error: FlowError): boolean {
+  return error.code === 'LIMIT_EXCEEDED' && (error as LimitExceededError).limit === 'maxSessionBytes'
 }
 
 /** The ID of a new session where its checkpoint was stored, or the ID that the caller asked for. */
@@ -44,18 +52,23 @@ function storedId(draft: TurnDraft | undefined, givenSessionId: string): string 
   return draft.storedRevision === undefined ? '' : draft.base.id
 }
 
-function saveAborted(control: TurnControl, draft: TurnDraft, error: FlowError): Promise<void> {
+/** Stores the session as it was before the turn, with the text of the error and what the turn has spent. */
+function saveFailure(
+  control: TurnControl,
+  draft: TurnDraft,
+  error: FlowError,
+  runStatus: SessionDocument['runStatus'],
+): Promise<void> {
   const { clock, generateId, session } = control.engine
-  const { storedRevision, usage } = draft
-  const base = draft.loaded ?? draft.base
+  const { storedRevision, usage, beforeTurn } = draft
   draft.budget?.keepTime(usage, clock.now())
   const document: SessionDocument = {
-    ...base,
+    ...beforeTurn,
     revision: nextRevision(storedRevision, generateId('revision')),
-    runStatus: 'aborted',
+    runStatus,
     savedAt: isoTime(clock.now()),
-    error: [...base.error, error.message].slice(-maxErrors),
+    error: [...beforeTurn.error, error.message].slice(-maxErrors),
     usage,
   }
-  return session.access.write(document, storedRevision, { appended: {} })
+  return session.access.write(document, storedRevision, draft.hintBeforeTurn())
 }

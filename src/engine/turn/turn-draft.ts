@@ -10,6 +10,8 @@ import type { Flow } from '../../flow/flow.js'
 import type { Transition } from '../../flow/transition.js'
 import type { ResolvedModelSelection } from '../../model/model-provider.js'
 import { withoutCredentials } from '../../model/model-selection.js'
+import { toCurrentLayout } from '../../session/attachments.js'
+import { bytesOfLists } from '../../session/document-bytes.js'
 import { GrowingList } from '../../session/lists/growing-list.js'
 import { shareList } from '../../session/lists/shared-lists.js'
 import type {
@@ -21,12 +23,13 @@ import type {
 } from '../../session/session-document.js'
 import type { SessionSaveHint } from '../../session/session-store.js'
 import { isoTime } from '../../util/iso-time.js'
-import { copyJson, isPlainObject, type JsonError, type JsonObject, jsonSize } from '../../util/json.js'
+import { copyJson, isPlainObject, type JsonError, type JsonObject } from '../../util/json.js'
 import { depthExceeded, type EngineLimits, limitExceeded } from '../engine-limits.js'
 import type { BudgetCheck } from '../model-call/budget-check.js'
 import type { FlowSteps } from './collect-steps.js'
 import { plain, type TurnReply } from './run-envelope.js'
 import { sizeOf, sizeOfSteps } from './state-size.js'
+import { RemovedEntries, trimLists, trimToBytes } from './trim-lists.js'
 
 /** Entries of `flow.sequence`. */
 const maxSequence = 20
@@ -37,6 +40,10 @@ interface Answer {
   readonly from: string
   /** Whether a model made it, so that memory has it already. */
   readonly remembered: boolean
+  /** Set where this reply alone has a content type. Default: that of the step. */
+  readonly contentType?: string | undefined
+  /** Set where the text is bytes in base64. */
+  readonly encoding?: 'base64' | undefined
 }
 
 /** The changes of one turn. */
@@ -62,8 +69,12 @@ export class TurnDraft implements StepRuntime {
   currentStep: string | null
   /** What the last transition added to the prompt of the current step. */
   addedPrompt: string | undefined
-  contentType: string | undefined
-  encoding: 'base64' | undefined
+  /** The content type of replies in the current step, as the transition that led there set it; `undefined`: plain text. */
+  stepContentType: string | undefined
+  /** What the last move says of the form of the next reply, and of no other. */
+  nextReply: Pick<Transition['fields'], 'contentType' | 'encoding'> | undefined
+  /** What was removed from the lists of the session because they were too long. */
+  readonly removed: RemovedEntries = new RemovedEntries()
   /** About how many bytes context and states take as JSON, as {@link toDocument} measured them. */
   stateBytes: number | undefined
   /** `undefined` until the turn has a reply. */
@@ -76,6 +87,7 @@ export class TurnDraft implements StepRuntime {
   /** By step: the model that answered last. */
   #answeredBy: Map<string, ResolvedModelSelection> | undefined
   readonly #entered: SessionSequenceEntry[] = []
+  readonly #history: GrowingList<SessionHistoryEntry>
 
   constructor(
     limits: EngineLimits,
@@ -92,16 +104,12 @@ export class TurnDraft implements StepRuntime {
     this.loaded = loaded
     this.budget = budget
     this.storedRevision = loaded?.revision
-    this.memory = new ConversationMemory(base.flow.memory)
+    this.memory = new ConversationMemory(base)
     this.usage = { ...base.usage }
-    this.turnNumber = base.history.length + 1
+    this.turnNumber = base.turns + 1
     this.currentStep = base.flow.currentStep
-    // The content type belongs to the step until a move sets another; the last turn's entry has it.
-    const last = base.history.at(-1)
-    if (last !== undefined && (steps.aliases.get(last.step) ?? last.step) === base.flow.currentStep) {
-      this.contentType = last.contentType
-      this.encoding = last.encoding
-    }
+    this.stepContentType = base.flow.contentType
+    this.#history = new GrowingList(base.history)
   }
 
   /** The current step, once the session has entered one. */
@@ -111,7 +119,13 @@ export class TurnDraft implements StepRuntime {
 
   /** The reply of the turn, once it has one. */
   get reply(): TurnReply {
-    return { text: this.answer?.text ?? '', contentType: this.contentType ?? plain, encoding: this.encoding }
+    const { answer } = this
+    const form = answer?.contentType === undefined ? this.nextReply : answer
+    return {
+      text: answer?.text ?? '',
+      contentType: form?.contentType ?? this.stepContentType ?? plain,
+      encoding: form?.encoding,
+    }
   }
 
   /** Whether the session has ended: its current step is an end step. */
@@ -142,8 +156,10 @@ export class TurnDraft implements StepRuntime {
   /** Moves to a step, merges the `state` of the transition into its own, and takes over what it says of the reply. */
   enter(stepId: string, fields: Transition['fields'] | undefined): void {
     this.currentStep = stepId
-    this.contentType = fields?.contentType
-    this.encoding = fields?.encoding
+    // Bytes are one reply, and the closing reply is the last: neither says anything of texts that follow.
+    const isOfOneReply = fields?.kind === 'finish' || fields?.encoding !== undefined
+    this.stepContentType = isOfOneReply ? undefined : fields?.contentType
+    this.nextReply = isOfOneReply ? fields : undefined
     this.addedPrompt = fields?.prompt
     this.#entered.push(sequenceEntry(stepId, this.steps.require(stepId)))
     const current = this.readState(stepId)
@@ -159,61 +175,88 @@ export class TurnDraft implements StepRuntime {
     this.#answeredBy.set(stepId, selection)
   }
 
+  /** The session as it was before the turn, in the layout of this release. */
+  get beforeTurn(): SessionDocument {
+    return this.loaded === undefined ? this.base : toCurrentLayout(this.loaded)
+  }
+
+  /** The hint for a save of {@link beforeTurn}. */
+  hintBeforeTurn(): SessionSaveHint | undefined {
+    const { loaded, beforeTurn } = this
+    return loaded === undefined || hasSameLists(beforeTurn, loaded) ? { appended: {} } : undefined
+  }
+
   /**
    * What became of each list; `undefined` where the lists that the turn started from are not the stored ones: the flow's
-   * `onRestore` returned others, or an alias moved them.
+   * `onRestore` returned others, an alias moved them, or an older release stored them with the bytes of attachments.
    */
   hint(): SessionSaveHint | undefined {
     if (this.loaded !== undefined && !hasSameLists(this.base, this.loaded)) return undefined
-    const appended: Record<string, number> = { history: 1 }
-    const rewritten: string[] = []
-    for (const [namespace, count] of this.memory.appended()) {
-      if (count === undefined) rewritten.push(`memory:${namespace}`)
-      else appended[`memory:${namespace}`] = count
-    }
-    return rewritten.length === 0 ? { appended } : { appended, rewritten }
+    const lists: [string, GrowingList<unknown> | undefined][] = [
+      ['history', this.#history],
+      ['attachments', this.memory.attachments],
+    ]
+    for (const [namespace, { messages }] of this.memory.touched) lists.push([`memory:${namespace}`, messages])
+    return hintOf(lists)
   }
 
   /**
    * The next document.
    *
+   * @param turnId - The ID of the turn, which its history entry carries.
    * @param at - Milliseconds since the epoch.
    * @throws {@link FlowCodeError} for a state or context that JSON cannot carry.
-   * @throws {@link LimitExceededError} where the session has grown beyond `maxSessionBytes`.
+   * @throws {@link LimitExceededError} where the session is larger than `maxSessionBytes`, whatever is removed from its lists.
    */
-  toDocument(revision: string, at: number, userMessage: string): SessionDocument {
+  toDocument(revision: string, turnId: string, at: number, userMessage: string): SessionDocument {
     const { base } = this
-    const limits = this.#limits
     const savedAt = isoTime(at)
-    const entry = this.#historyEntry(userMessage, savedAt)
-    const history = new GrowingList(base.history)
-    history.push(entry)
-    // More may be cut off than was ever counted: a flow may have changed its messages in onRestore.
-    const bytes = Math.max(0, base.bytes + this.memory.addedBytes) + jsonSize(entry) + 1
+    this.#history.push(this.#historyEntry(turnId, userMessage, savedAt))
     const steps = this.#storedSteps()
     const isContextChanged = this.flow.context !== base.flow.context
-    const context = isContextChanged ? storableContext(this.flow.context, limits) : base.flow.context
+    const context = isContextChanged ? storableContext(this.flow.context, this.#limits) : base.flow.context
     this.stateBytes = sizeOfSteps(steps) + sizeOf(context)
-    if (bytes + this.stateBytes > limits.maxSessionBytes) {
-      throw limitExceeded(limits, 'maxSessionBytes', 'The session')
-    }
+    const bytes = this.#trimLists(this.stateBytes)
+    const attachments = this.memory.attachments?.list
+    const { contentType: _previous, ...flow } = base.flow
     return {
       ...base,
       revision,
       runStatus: this.completed ? 'completed' : 'running',
       savedAt,
       usage: this.usage,
+      turns: this.turnNumber,
       bytes,
+      ...(attachments === undefined ? {} : { attachments }),
       flow: {
-        ...base.flow,
+        ...flow,
         currentStep: this.currentStep,
+        ...(this.stepContentType === undefined ? {} : { contentType: this.stepContentType }),
         context,
         steps,
         memory: this.memory.toStored(),
         sequence: this.#sequence(),
       },
-      history: history.list,
+      history: this.#history.list,
     }
+  }
+
+  /** Cuts the lists to their limits, and returns about how many bytes they take then. */
+  #trimLists(stateBytes: number): number {
+    const { base, loaded, memory, removed } = this
+    const limits = this.#limits
+    const history = this.#history
+    const lists = { turn: this.turnNumber, history, memory }
+    trimLists(lists, limits, removed)
+    // A flow that changed lists in `onRestore` need not have changed the count.
+    const isCounted = loaded === undefined || hasSameLists(base, loaded)
+    const before = isCounted ? base.bytes : bytesOfLists(base)
+    const bytesNow = (): number => before + history.addedBytes + memory.addedBytes
+    if (!trimToBytes(lists, bytesNow, limits.maxSessionBytes - stateBytes, removed)) {
+      throw limitExceeded(limits, 'maxSessionBytes', 'The session')
+    }
+    // The count of a document that no engine wrote may be too low.
+    return Math.max(0, bytesNow())
   }
 
   #sequence(): readonly SessionSequenceEntry[] {
@@ -221,10 +264,10 @@ export class TurnDraft implements StepRuntime {
     return this.#entered.length === 0 ? sequence : shareList([...sequence, ...this.#entered].slice(-maxSequence))
   }
 
-  #historyEntry(userMessage: string, at: string): SessionHistoryEntry {
+  #historyEntry(id: string, userMessage: string, at: string): SessionHistoryEntry {
     const { text, contentType, encoding } = this.reply
     const { turnNumber: turn, currentStep } = this
-    const entry = { turn, at, message: userMessage, reply: text, contentType, step: currentStep as string }
+    const entry = { turn, id, at, message: userMessage, reply: text, contentType, step: currentStep as string }
     return Object.freeze(encoding === undefined ? entry : { ...entry, encoding })
   }
 
@@ -269,12 +312,35 @@ function sequenceEntry(stepId: string, step: BaseStep): SessionSequenceEntry {
 /** Whether two documents have the same lists under the same names. Lists are frozen: one that is the same is unchanged. */
 function hasSameLists(one: SessionDocument, other: SessionDocument): boolean {
   if (one === other) return true
-  if (one.history !== other.history) return false
+  if (one.history !== other.history || one.attachments !== other.attachments || one.receipts !== other.receipts)
+    return false
   const [memory, otherMemory] = [Object.entries(one.flow.memory), other.flow.memory]
   return (
     memory.length === Object.keys(otherMemory).length &&
     memory.every(([name, { messages }]) => Object.hasOwn(otherMemory, name) && otherMemory[name]?.messages === messages)
   )
+}
+
+/** What a store has to know of lists that may have changed. */
+function hintOf(lists: readonly (readonly [name: string, list: GrowingList<unknown> | undefined])[]): SessionSaveHint {
+  const appended: Record<string, number> = {}
+  const removed: Record<string, number> = {}
+  const rewritten: string[] = []
+  for (const [name, list] of lists) {
+    if (list === undefined) continue
+    const { change } = list
+    if (change.isRewritten) rewritten.push(name)
+    else {
+      appended[name] = change.appended
+      if (change.removed > 0) removed[name] = change.removed
+    }
+  }
+  return { appended, ...(isEmpty(removed) ? {} : { removed }), ...(rewritten.length === 0 ? {} : { rewritten }) }
+}
+
+function isEmpty(record: object): boolean {
+  for (const _key in record) return false
+  return true
 }
 
 /** A copy of a flow's context that can be stored: one level deeper than a `config`, which it contains. */

@@ -1,7 +1,8 @@
 /**
- * A shared list that takes more entries. What it gives out is a frozen list; a long one is not copied entry by entry each
- * time.
+ * A list of a session during one turn: it starts as the stored list, loses entries at its start and takes more at its end.
+ * What it gives out is a frozen list; a long one is not copied entry by entry each time.
  */
+import { entryBytes, listBytes, rememberListBytes } from './list-bytes.js'
 import { shareList } from './shared-lists.js'
 
 /**
@@ -13,17 +14,33 @@ const unfrozen = new WeakMap<readonly unknown[], unknown[]>()
 /** From this length on a second array costs less than reading the frozen one. */
 const longList = 256
 
-/** A list in the making. Entries must be deeply frozen and checked, as those of every shared list. */
+/** How a list differs from the stored one. */
+export interface ListChange {
+  /** How many entries it lost at its start. */
+  readonly removed: number
+  /** How many entries it gained at its end. */
+  readonly appended: number
+  /** Whether it has to be stored anew: it lost entries behind its first one. */
+  readonly isRewritten: boolean
+}
+
+/** A list that changes. Entries must be deeply frozen and checked, as those of every shared list. */
 export class GrowingList<T> {
+  readonly #stored: readonly T[]
   #list: readonly T[] | undefined
   #entries: T[] | undefined
+  #bytes: number | undefined
+  #removed = 0
+  #appended = 0
+  #isRewritten = false
 
   /** @param list - Where it starts: a shared list, which stays as it is. */
   constructor(list: readonly T[]) {
+    this.#stored = list
     this.#list = list
   }
 
-  /** Everything up to now: a shared list. The same one until something is added. */
+  /** Everything up to now: a shared list. The same one until something changes. */
   get list(): readonly T[] {
     this.#list ??= this.#freeze(this.#entries as T[])
     return this.#list
@@ -39,17 +56,59 @@ export class GrowingList<T> {
     return (this.#list ?? this.#entries)?.at(-1)
   }
 
+  /** About how many bytes the entries take as JSON. */
+  get bytes(): number {
+    this.#bytes ??= listBytes(this.#stored)
+    return this.#bytes
+  }
+
+  /** How many bytes more it takes than the stored list; negative where it takes less. */
+  get addedBytes(): number {
+    return this.#bytes === undefined ? 0 : this.#bytes - listBytes(this.#stored)
+  }
+
+  /** How it differs from the stored list. */
+  get change(): ListChange {
+    return { removed: this.#removed, appended: this.#appended, isRewritten: this.#isRewritten }
+  }
+
   push(entry: T): void {
+    this.#bytes = this.bytes + entryBytes(entry)
+    this.#thaw().push(entry)
+    this.#appended++
+  }
+
+  /**
+   * Removes the oldest entries.
+   *
+   * @param kept - How many entries at the very start stay. Default: none.
+   * @returns What was removed.
+   */
+  removeOldest(count: number, kept = 0): readonly T[] {
+    let bytes = this.bytes
+    const removed = this.#thaw().splice(kept, count)
+    for (const entry of removed) bytes -= entryBytes(entry)
+    this.#bytes = bytes
+    if (kept > 0) this.#isRewritten = true
+    const ofStored = Math.min(removed.length, this.#stored.length - this.#removed)
+    this.#removed += ofStored
+    this.#appended -= removed.length - ofStored
+    return removed
+  }
+
+  /** The entries in an array that may be changed. */
+  #thaw(): T[] {
     if (this.#list !== undefined) {
       this.#entries = takeEntries(this.#list)
       this.#list = undefined
     }
-    this.#entries?.push(entry)
+    return this.#entries as T[]
   }
 
   #freeze(entries: T[]): readonly T[] {
     // A copy, also of a short list: an array that grew has room for more entries, which a stored list would keep for ever.
     const list = shareList(entries.slice())
+    rememberListBytes(list, this.bytes)
     if (entries.length >= longList) unfrozen.set(list, entries)
     return list
   }

@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest'
 import { FakeDriver } from '../../../testing/contract/stores/fake-driver.js'
 import { load, processOver, save, warm } from '../../../testing/contract/stores/processes.js'
 import { type Turn, turnOn } from '../../../testing/contract/stores/turns.js'
-import type { Message } from '../../model/message.js'
+import type { StoredMessage } from '../../model/message.js'
 import { shareList } from '../../session/lists/shared-lists.js'
 import type { SessionDocument } from '../../session/session-document.js'
 
-function messagesOf({ flow }: SessionDocument): readonly Message[] {
+function messagesOf({ flow }: SessionDocument): readonly StoredMessage[] {
   return flow.memory.Ask?.messages ?? []
 }
 

@@ -2,7 +2,7 @@
  * What a session must look like, in as few fields as distinguish one session from another, and what a turn of each flow
  * does to it. Written from the contract and the design, as plainly as possible: it stores nothing and knows no engine.
  */
-import type { Message, SessionDocument } from '../../../src/index.js'
+import type { SessionDocument, StoredMessage } from '../../../src/index.js'
 
 export type FlowName = 'Notes' | 'Ledger' | 'Talk'
 
@@ -145,7 +145,7 @@ export function viewOf(document: SessionDocument): ModelSession {
   }
 }
 
-function textOf({ role, parts }: Message): string {
+function textOf({ role, parts }: StoredMessage): string {
   const texts = parts.map((part) => {
     if (part.type === 'text' || part.type === 'reasoning') return part.text
     if (part.type === 'tool-result') return JSON.stringify(part.output)

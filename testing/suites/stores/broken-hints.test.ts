@@ -1,6 +1,6 @@
 // Stores that trust the append hint, or append on their own: each fails the cases that are there for it.
 import { describe, test } from 'vitest'
-import type { Message, SessionDocument, SessionSaveHint } from '../../../src/index.js'
+import type { SessionDocument, SessionSaveHint, StoredMessage } from '../../../src/index.js'
 import { type BrokenStore, expectCaught, type TextEntry, TextStore } from '../../contract/text-store.js'
 
 /** The history that is stored. */
@@ -10,11 +10,11 @@ function storedHistory(entry: TextEntry | undefined): SessionDocument['history']
 
 /** What makes the messages of a memory that are stored, of those that are stored already and those that are given. */
 type Keep = (
-  stored: readonly Message[],
-  given: readonly Message[],
+  stored: readonly StoredMessage[],
+  given: readonly StoredMessage[],
   name: string,
   hint: SessionSaveHint,
-) => readonly Message[]
+) => readonly StoredMessage[]
 
 /** A store that keeps other messages than it is given, where there is a hint. */
 function keeping(keep: Keep): BrokenStore['store'] {

@@ -38,7 +38,7 @@ export function newSession(id: string, texts: TurnTexts = {}): SessionDocument {
   const at = new Date().toISOString()
   const unborn: SessionDocument = {
     id,
-    version: 1,
+    version: 2,
     revision: '0-',
     owner: 'user-7',
     runStatus: 'running',
@@ -46,6 +46,7 @@ export function newSession(id: string, texts: TurnTexts = {}): SessionDocument {
     savedAt: at,
     error: [],
     usage: { inputTokens: 0, outputTokens: 0, modelCalls: 0 },
+    turns: 0,
     bytes: 0,
     flow: {
       name: 'Booking',
@@ -63,10 +64,18 @@ export function newSession(id: string, texts: TurnTexts = {}): SessionDocument {
 
 /** The session after one more turn. */
 export function nextTurn(base: SessionDocument, texts: TurnTexts = {}): NextTurn {
-  const turn = base.history.length + 1
+  const turn = base.turns + 1
   const at = new Date().toISOString()
   const { message = `Message ${turn}`, reply = `Reply ${turn}`, namespaces = ['Ask'] } = texts
-  const entry: SessionDocument['history'][number] = { turn, at, message, reply, contentType: 'text/plain', step: 'Ask' }
+  const entry: SessionDocument['history'][number] = {
+    turn,
+    id: `turn-${turn}`,
+    at,
+    message,
+    reply,
+    contentType: 'text/plain',
+    step: 'Ask',
+  }
   const added = [textMessage('user', message, turn), textMessage('assistant', reply, turn)]
   const appended: Record<string, number> = { history: 1 }
   const memory = new Map(Object.entries(base.flow.memory))
@@ -79,6 +88,7 @@ export function nextTurn(base: SessionDocument, texts: TurnTexts = {}): NextTurn
     ...base,
     revision: newRevision(Number.parseInt(base.revision, 10) + 1),
     savedAt: at,
+    turns: turn,
     usage: { inputTokens: usage.inputTokens + 7, outputTokens: usage.outputTokens + 5, modelCalls: turn },
     bytes: base.bytes + JSON.stringify([entry, ...added]).length,
     flow: { ...flow, steps: { ...flow.steps, Ask: { state: { turns: turn } } }, memory: Object.fromEntries(memory) },

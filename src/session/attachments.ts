@@ -1,0 +1,114 @@
+/**
+ * Images and files in the messages of a session. A message that came with bytes is stored with a reference to them, so that the
+ * bytes can be removed without a change to the message. What a model gets is made here from both.
+ */
+import type { AttachmentReference, FilePart, ImagePart, Message, MessagePart, StoredMessage } from '../model/message.js'
+import { shareList } from './lists/shared-lists.js'
+import {
+  type SessionAttachment,
+  type SessionDocument,
+  type SessionMemory,
+  sessionLayoutVersion,
+} from './session-document.js'
+
+type StoredPart = StoredMessage['parts'][number]
+
+/** Finds the bytes of an attachment, in base64; `undefined` where they were removed. */
+export type FindAttachment = (id: string) => string | undefined
+
+/** Whether a part refers to bytes in `attachments` of the document. */
+export function isReference(part: StoredPart): part is AttachmentReference {
+  return 'attachment' in part
+}
+
+/** A reference to the bytes of an image or a file. */
+export function referenceTo(part: ImagePart | FilePart, attachment: string): AttachmentReference {
+  const { type, mediaType } = part
+  const name = part.type === 'file' ? part.name : undefined
+  return Object.freeze({ type, mediaType, ...(name === undefined ? {} : { name }), attachment })
+}
+
+/** Finds attachments in a list of them. */
+export function findIn(attachments: readonly SessionAttachment[]): FindAttachment {
+  const byId = new Map(attachments.map(({ id, data }) => [id, data]))
+  return (id) => byId.get(id)
+}
+
+/** Messages as a model gets them. Those without a reference are the stored ones. */
+export function withAttachments(messages: readonly StoredMessage[], find: FindAttachment): readonly Message[] {
+  return messages.map((message) => {
+    if (!message.parts.some(isReference)) return message as Message
+    const parts = message.parts.map((part) => (isReference(part) ? resolved(part, find) : part))
+    return Object.freeze({ ...message, parts: Object.freeze(parts) })
+  })
+}
+
+function resolved(reference: AttachmentReference, find: FindAttachment): MessagePart {
+  const { attachment, ...media } = reference
+  const data = find(attachment)
+  if (data === undefined) return Object.freeze({ type: 'text', text: describeRemoved(reference) })
+  return Object.freeze({ ...media, data } as MessagePart)
+}
+
+/** What a model reads in place of an image or a file whose bytes were removed. */
+export function describeRemoved({ type, mediaType, name }: AttachmentReference): string {
+  const what = name === undefined ? `${type} of type ${mediaType}` : `${type} '${name}' of type ${mediaType}`
+  return `[The user sent a ${what} here. It is no longer available.]`
+}
+
+/**
+ * A document in the layout of this release: bytes that stand in the messages of an older one move to `attachments`. A document
+ * without such bytes keeps its lists, and one of this layout is returned as it is.
+ */
+export function toCurrentLayout(document: SessionDocument): SessionDocument {
+  if (document.version === sessionLayoutVersion) return document
+  return moveBytes({ ...document, version: sessionLayoutVersion })
+}
+
+/** Moves bytes that stand in messages to `attachments`. A document without such bytes is returned as it is. */
+export function moveBytes(document: SessionDocument): SessionDocument {
+  const { attachments = [], flow } = document
+  const moved: SessionAttachment[] = []
+  const memory: Record<string, SessionMemory> = {}
+  for (const [namespace, stored] of Object.entries(flow.memory)) {
+    const isInline = stored.messages.some(({ parts }) => parts.some(hasBytes))
+    const messages = isInline ? stored.messages.map((one) => withReferences(one, attachments, moved)) : undefined
+    memory[namespace] = messages === undefined ? stored : { messages: shareList(messages) }
+  }
+  if (moved.length === 0) return document
+  const all = [...attachments, ...moved].sort((one, other) => one.turn - other.turn)
+  return { ...document, attachments: shareList(all), flow: { ...flow, memory } }
+}
+
+function hasBytes(part: StoredPart): part is (ImagePart | FilePart) & { readonly data: string } {
+  return (part.type === 'image' || part.type === 'file') && 'data' in part && part.data !== undefined
+}
+
+/** A message with references in place of its bytes, which are added to `moved`: once, where several memories have them. */
+function withReferences(
+  message: StoredMessage,
+  attachments: readonly SessionAttachment[],
+  moved: SessionAttachment[],
+): StoredMessage {
+  const { turn } = message
+  if (!message.parts.some(hasBytes)) return message
+  const parts = message.parts.map((part) => {
+    if (!hasBytes(part)) return part
+    let same = moved.find((one) => one.turn === turn && one.data === part.data)
+    if (same === undefined) {
+      same = Object.freeze({ id: attachmentId(turn, attachments.length + moved.length), turn, data: part.data })
+      moved.push(same)
+    }
+    return referenceTo(part, same.id)
+  })
+  return Object.freeze({ ...message, parts: Object.freeze(parts) })
+}
+
+/**
+ * The ID of an attachment.
+ *
+ * @param index - How many attachments of the turn, or of the whole session, have an ID already.
+ */
+export function attachmentId(turn: number, index: number): string {
+  return `${turn}-${index}`
+}

@@ -1,0 +1,12 @@
+/** How many bytes the lists of a document take as JSON: what the engine counts on from turn to turn in `bytes`. */
+import { jsonSize } from '../util/json.js'
+import { listBytes } from './lists/list-bytes.js'
+import type { SessionDocument } from './session-document.js'
+
+/** Counts the bytes of all lists of a document anew. */
+export function bytesOfLists({ history, flow, attachments = [], receipts = [], effects }: SessionDocument): number {
+  let bytes = listBytes(history) + listBytes(attachments) + listBytes(receipts)
+  if (effects !== undefined) bytes += jsonSize(effects)
+  for (const { messages } of Object.values(flow.memory)) bytes += listBytes(messages)
+  return bytes
+}
