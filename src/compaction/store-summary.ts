@@ -42,11 +42,21 @@ export async function storeSummaries(
 ): Promise<void> {
   let document = committed
   for (const [index, summary] of due.entries()) {
-    const stored = await storeSummary(turn, document, summary, modelCalls + index, budget)
+    const count = removableMessages(document, summary)
+    if (count === 0) continue
+    const stored = await storeSummary(turn, document, summary, count, modelCalls + index, budget)
     // Another process changed the session, or the outcome is unknown: a later turn writes the other summaries.
     if (stored === undefined) return
     document = stored
   }
+}
+
+/** How many messages of what is stored now a summary replaces: a limit may have removed some since it was found to be due. */
+function removableMessages({ flow }: SessionDocument, { namespace, policy }: DueSummary): number {
+  const messages = flow.memory[namespace]?.messages ?? []
+  const count = messages.length > policy.above ? removableCount(messages, policy.keep) : 0
+  // The summary of a summary alone would not make the memory shorter.
+  return count > 1 || messages[0]?.summary !== true ? count : 0
 }
 
 /** @returns The document that is stored now; `undefined` if that is not known. */
@@ -54,14 +64,12 @@ async function storeSummary(
   turn: TurnControl,
   document: SessionDocument,
   { namespace, policy }: DueSummary,
+  count: number,
   modelCalls: number,
   budget: BudgetCheck | undefined,
 ): Promise<SessionDocument | undefined> {
   const { clock, session, turns } = turn.engine
-  // Of what was stored: a limit may have removed messages since the summary was found to be due.
   const messages = document.flow.memory[namespace]?.messages ?? []
-  const count = messages.length > policy.above ? removableCount(messages, policy.keep) : 0
-  if (count <= (messages[0]?.summary === true ? 1 : 0)) return document
   const timeoutMs = policy.timeoutMs ?? defaultTimeoutMs
   const control = controlOfSummary(turn, document.id, timeoutMs)
   const startedAt = clock.now()

@@ -166,18 +166,10 @@ export class StoreAccess {
   /** @param state - Once it is over, nothing more may be read or written: the caller has its answer. */
   async #repeat(write: Write, firstCause: unknown, state: { readonly isOver: boolean }): Promise<void> {
     let cause = firstCause
-    for (let attempts = 1; ; attempts++) {
-      if (state.isOver) return
-      let found: Found
-      try {
-        found = await this.#readBack(write.sessionId)
-      } catch (error) {
-        throw outcomeUnknown(write, error)
-      }
-      const verdict = write.judge(found)
+    for (let attempts = 1; !state.isOver; attempts++) {
+      const verdict = await this.#judge(write)
       if (verdict === 'done' || state.isOver) return
-      if (verdict === 'unknown') throw outcomeUnknown(write, cause)
-      if (verdict === 'conflict') throw new SessionConflictError({ sessionId: write.sessionId, cause })
+      refuseOther(write, verdict, cause)
       if (attempts === writeAttempts) throw asStoreError(write.operation, write.sessionId, cause)
       try {
         return await this.#bounded(write.attempt)
@@ -186,6 +178,17 @@ export class StoreAccess {
         cause = error
       }
     }
+  }
+
+  /** Reads back what is stored, and judges the write by it. */
+  async #judge(write: Write): Promise<Verdict> {
+    let found: Found
+    try {
+      found = await this.#readBack(write.sessionId)
+    } catch (error) {
+      throw outcomeUnknown(write, error)
+    }
+    return write.judge(found)
   }
 
   async #readBack(sessionId: string): Promise<Found> {
@@ -221,6 +224,12 @@ export class StoreAccess {
       })
     })
   }
+}
+
+/** Throws the error of a write that took no effect, or of which nobody can know it. */
+function refuseOther(write: Write, verdict: Verdict, cause: unknown): void {
+  if (verdict === 'unknown') throw outcomeUnknown(write, cause)
+  if (verdict === 'conflict') throw new SessionConflictError({ sessionId: write.sessionId, cause })
 }
 
 /** The revision in whatever a store returned; `undefined` where it has none that can be read. */

@@ -17,8 +17,6 @@ import { AttemptFailure, ModelAttempt, type ModelQuestion } from './model-attemp
 /** What a call of a model uses of the draft: that of a turn, or of the summary of a memory. */
 export type CallingDraft = Pick<TurnDraft, 'usage' | 'budget' | 'turnNumber' | 'modelCalls'>
 
-const noUsage: TokenUsage = { inputTokens: 0, outputTokens: 0 }
-
 /**
  * Asks one model, and again where it fails with a transient error.
  *
@@ -35,12 +33,8 @@ export async function attemptModel(
   const breaker = circuitBreakers.of(provider)
   for (let attempt = 1; ; attempt++) {
     const startedAt = clock.now()
-    draft.budget?.check(draft.usage, startedAt)
-    const openMs = breaker.waitFor(startedAt)
-    if (openMs > 0) {
-      throw modelError(resolved, `Its provider failed too often and is not called for another ${openMs} ms.`)
-    }
-    let usage = noUsage
+    checkMayCall(draft, breaker, resolved, startedAt)
+    let usage: TokenUsage | undefined
     try {
       const response = await ask(control, draft, question, resolved, attempt)
       control.check()
@@ -49,20 +43,26 @@ export async function attemptModel(
       reportEnd(control, draft, question, resolved, attempt, startedAt, usage, true)
       if (breaker.succeeded()) events.emit('circuit:closed', { provider, at: clock.now() })
       const answer = { parts, resolved, finishReason: response.finishReason }
-      if (question.streams && control.stream !== undefined) await streamWhole(control, answer)
+      if (control.stream !== undefined) await streamWhole(control, question, answer)
       return answer
     } catch (thrown) {
       control.check()
-      if (usage === noUsage) usage = addUsage(draft, resolved, thrown as ModelFailure)
+      usage ??= addUsage(draft, resolved, thrown as ModelFailure)
       reportEnd(control, draft, question, resolved, attempt, startedAt, usage, false)
       const delayMs = delayAfter(control, draft, breaker, provider, attempt, thrown)
-      if (delayMs === undefined) {
-        throw FlowError.isInstance(thrown) ? thrown : modelError(resolved, detailOf(thrown), thrown)
-      }
+      if (delayMs === undefined) throw asModelError(resolved, thrown)
       reportRetry(control, draft, question, resolved, delayMs)
       await pause(control, delayMs)
     }
   }
+}
+
+/** @throws Where there is no budget for another attempt, or the provider has failed too often. */
+function checkMayCall(draft: CallingDraft, breaker: CircuitBreaker, resolved: ResolvedModel, now: number): void {
+  draft.budget?.check(draft.usage, now)
+  const openMs = breaker.waitFor(now)
+  if (openMs === 0) return
+  throw modelError(resolved, `Its provider failed too often and is not called for another ${openMs} ms.`)
 }
 
 /** Adds what an attempt cost to what is spent: the usage of an answer, or of a failure that has one. */
@@ -97,8 +97,12 @@ function ask(
 }
 
 /** Sends the text of a model that cannot stream as one piece. */
-async function streamWhole(control: TurnControl, { parts, resolved }: ModelAnswer): Promise<void> {
-  if (resolved.model.stream !== undefined) return
+async function streamWhole(
+  control: TurnControl,
+  { streams }: ModelQuestion,
+  { parts, resolved }: ModelAnswer,
+): Promise<void> {
+  if (!streams || resolved.model.stream !== undefined) return
   await control.stream?.sendText(textOf(parts))
   control.check()
 }
@@ -179,7 +183,8 @@ function namesOf({ modelCalls: callNumber }: CallingDraft, { stepId: step }: Mod
   return { step, provider, model, callNumber }
 }
 
-/** The text of an error that may be shown: the engine's own. What a provider throws stays in the cause. */
-function detailOf(cause: unknown): string | undefined {
-  return cause instanceof AttemptFailure ? cause.message : undefined
+/** The error of a call that failed for good. Of what a provider throws, nothing is shown: it stays in the cause. */
+function asModelError(resolved: ResolvedModel, thrown: unknown): FlowError {
+  if (FlowError.isInstance(thrown)) return thrown
+  return modelError(resolved, thrown instanceof AttemptFailure ? thrown.message : undefined, thrown)
 }

@@ -44,6 +44,13 @@ export interface ModelQuestion {
 /** After so many pieces of a stream, the time is checked. */
 const piecesPerCheck = 16
 
+/** The text of a piece of a stream that goes on after it. */
+function textOfPiece(piece: ModelStreamPart): string {
+  const text: unknown = piece?.type === 'reasoning-delta' || piece?.type === 'text-delta' ? piece.text : undefined
+  if (typeof text === 'string') return text
+  throw new AttemptFailure('It streamed a piece that is not a text, a reasoning or an end.', false)
+}
+
 /** An attempt under way, and the {@link ModelRequest} that its provider gets. */
 export class ModelAttempt implements ModelRequest {
   declare readonly system?: string
@@ -62,6 +69,8 @@ export class ModelAttempt implements ModelRequest {
   #hasNewPiece = false
   /** Whether the attempt waits for the reader of the stream, not for the provider. */
   #isWaitingForReader = false
+  /** Of the text that was streamed, thoughts included. */
+  #length = 0
   #deadline: Deadline | undefined
   #iterator: AsyncIterator<ModelStreamPart> | undefined
 
@@ -103,38 +112,48 @@ export class ModelAttempt implements ModelRequest {
   }
 
   async #read(iterator: AsyncIterator<ModelStreamPart>, stream: TurnStream): Promise<ModelResponse> {
-    const control = this.#control
-    const { clock, limits } = control.engine
     this.#iterator = iterator
     // The provider may have cancelled the turn itself, just now.
     if (this.#over) this.#close()
-    let [length, pieces] = [0, 0]
+    let pieces = 0
     for (;;) {
-      // A stream whose pieces are all there at once keeps timers from ringing, and so the turn's deadline too.
-      if (++pieces % piecesPerCheck === 0 && clock.now() >= control.deadlineAt) control.expire()
+      if (++pieces % piecesPerCheck === 0) this.#checkTurnDeadline()
       if (this.#over) throw this.#reason
-      const { done, value } = await iterator.next()
-      if (this.#over) throw this.#reason
-      this.#hasNewPiece = true
-      if (done === true) throw new AttemptFailure('The stream of its answer ended before it was finished.')
-      if (value?.type === 'finish') return value.response
-      const isThought = value?.type === 'reasoning-delta'
-      const text: unknown = isThought || value?.type === 'text-delta' ? value.text : undefined
-      if (typeof text !== 'string') {
-        throw new AttemptFailure('It streamed a piece that is not a text, a reasoning or an end.', false)
-      }
-      length += text.length
-      // No session could store it, and it might never end.
-      if (length > limits.maxSessionBytes) throw limitExceeded(limits, 'maxSessionBytes', 'The text of an answer')
-      if (isThought) continue
-      const room = stream.sendText(text)
-      if (room === undefined) continue
-      this.#isWaitingForReader = true
-      await room
-      this.#isWaitingForReader = false
-      // The wait for the reader does not count.
-      this.#hasNewPiece = true
+      const piece = this.#receive(await iterator.next())
+      if (piece?.type === 'finish') return piece.response
+      const text = textOfPiece(piece)
+      this.#checkLength(text)
+      const room = piece.type === 'text-delta' ? stream.sendText(text) : undefined
+      if (room !== undefined) await this.#waitForReader(room)
     }
+  }
+
+  /** A stream whose pieces are all there at once keeps timers from ringing, and so the turn's deadline too. */
+  #checkTurnDeadline(): void {
+    const control = this.#control
+    if (control.engine.clock.now() >= control.deadlineAt) control.expire()
+  }
+
+  #receive({ done, value }: IteratorResult<ModelStreamPart>): ModelStreamPart {
+    if (this.#over) throw this.#reason
+    this.#hasNewPiece = true
+    if (done === true) throw new AttemptFailure('The stream of its answer ended before it was finished.')
+    return value
+  }
+
+  /** Refuses a text that no session could store: it might never end. */
+  #checkLength(text: string): void {
+    const { limits } = this.#control.engine
+    this.#length += text.length
+    if (this.#length > limits.maxSessionBytes) throw limitExceeded(limits, 'maxSessionBytes', 'The text of an answer')
+  }
+
+  /** Waits until the reader of the stream is ready for more. The time of the provider does not count meanwhile. */
+  async #waitForReader(room: Promise<void>): Promise<void> {
+    this.#isWaitingForReader = true
+    await room
+    this.#isWaitingForReader = false
+    this.#hasNewPiece = true
   }
 
   /**

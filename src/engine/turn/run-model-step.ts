@@ -42,57 +42,89 @@ export async function runModelStep(
 ): Promise<ModelStepOutcome> {
   const { memory, stepId } = draft
   const namespace = namespaceOf(step, stepId)
-  const output = outputOf(step, stepId)
+  // Checked before the user's message is appended.
+  outputOf(step, stepId)
   let repairs = 0
   memory.appendUserMessage(namespace, turn.message, turn.number, turn.attachments)
   for (;;) {
     // Flow code mostly returns at once. Then there is no wait, in which the turns of all other sessions would run first:
     // decision 0030 says what that costs.
-    const ofFlow = draft.flow.tools(turn)
-    const flowTools = isPromise(ofFlow) ? await ofFlow : ofFlow
-    const ofStep = step.tools(turn)
-    const stepTools = isPromise(ofStep) ? await ofStep : ofStep
-    const tools = toolsByName([...flowTools, ...stepTools], stepId)
+    const offered = offeredTools(draft, turn, step)
+    const tools = isPromise(offered) ? await offered : offered
     const returned = step.prompt(turn)
     const prompt = isPromise(returned) ? await returned : returned
     control.check()
-    const system = systemPrompt(prompt, draft)
-    const question: ModelQuestion = {
-      stepId,
-      models: draft.steps.modelsOf(stepId),
-      system,
-      messages: memory.messages(namespace),
-      tools: definitionsOf(tools),
-      output,
-      streams: step.stream ?? (output === undefined && step.onReply === Step.prototype.onReply),
-    }
+    const question = questionOf(draft, step, namespace, prompt, tools)
     let answer: ModelAnswer
     try {
       answer = await chooseModel(control, draft, question)
     } catch (error) {
       return { transition: await recoverFromModel(control, draft, turn, step, error) }
     }
-    draft.answeredBy(stepId, answer.resolved.selection)
-    const calls = answer.parts.filter((part) => part.type === 'tool-call')
-    if (calls.length > 0) {
-      control.stream?.reset('tools')
-      memory.append(namespace, message('assistant', answer.parts, turn.number))
-      const transition = await runCalls(control, draft, turn, calls, tools, namespace)
-      if (transition !== undefined) return { transition }
-      continue
-    }
-    const said = spokenParts(answer)
-    const outcome = await takeAnswer(control, draft, turn, step, said, namespace)
-    if (!('reason' in outcome)) return outcome
-    if (outcome.reason === 'output' && repairs++ >= step.maxRepairs) {
-      const detail = `Its answer does not have the form of output of step '${stepId}': ${outcome.problem}.`
-      const error = modelError(answer.resolved, detail)
-      return { transition: await recoverFromModel(control, draft, turn, step, error) }
-    }
-    memory.append(namespace, message('assistant', said, turn.number))
-    memory.append(namespace, textMessage('user', feedbackOf(outcome), turn.number))
-    reportRetry(control, draft, answer.resolved, outcome.reason)
+    const outcome = await useAnswer(control, draft, turn, step, answer, tools, namespace, repairs)
+    if (outcome !== undefined && !('reason' in outcome)) return outcome
+    if (outcome?.reason === 'output') repairs++
   }
+}
+
+function questionOf(draft: TurnDraft, step: Step, namespace: string, prompt: unknown, tools: Tools): ModelQuestion {
+  const { memory, stepId } = draft
+  const output = outputOf(step, stepId)
+  return {
+    stepId,
+    models: draft.steps.modelsOf(stepId),
+    system: systemPrompt(prompt, draft),
+    messages: memory.messages(namespace),
+    tools: definitionsOf(tools),
+    output,
+    streams: step.stream ?? (output === undefined && step.onReply === Step.prototype.onReply),
+  }
+}
+
+/**
+ * Runs the tools that an answer calls, or has the step decide about its text.
+ *
+ * @param repairs - How often the model was asked again because an answer did not have the form of `output`.
+ * @returns How the step ended; where the model has to answer again, why, or `undefined` after tools.
+ */
+async function useAnswer(
+  control: TurnControl,
+  draft: TurnDraft,
+  turn: TurnView,
+  step: Step,
+  answer: ModelAnswer,
+  tools: Tools,
+  namespace: string,
+  repairs: number,
+): Promise<ModelStepOutcome | Rejection | undefined> {
+  const { memory, stepId } = draft
+  draft.answeredBy(stepId, answer.resolved.selection)
+  const calls = answer.parts.filter((part) => part.type === 'tool-call')
+  if (calls.length > 0) {
+    control.stream?.reset('tools')
+    memory.append(namespace, message('assistant', answer.parts, turn.number))
+    const transition = await runCalls(control, draft, turn, calls, tools, namespace)
+    return transition === undefined ? undefined : { transition }
+  }
+  const said = spokenParts(answer)
+  const outcome = await takeAnswer(control, draft, turn, step, said, namespace)
+  if (!('reason' in outcome)) return outcome
+  if (outcome.reason === 'output' && repairs >= step.maxRepairs) {
+    const detail = `Its answer does not have the form of output of step '${stepId}': ${outcome.problem}.`
+    return { transition: await recoverFromModel(control, draft, turn, step, modelError(answer.resolved, detail)) }
+  }
+  memory.append(namespace, message('assistant', said, turn.number))
+  memory.append(namespace, textMessage('user', feedbackOf(outcome), turn.number))
+  reportRetry(control, draft, answer.resolved, outcome.reason)
+  return outcome
+}
+
+/** The tools of the flow and of the step, by name: at once where flow code returns them at once. */
+function offeredTools({ flow, stepId }: TurnDraft, turn: TurnView, step: Step): Tools | PromiseLike<Tools> {
+  const ofFlow = flow.tools(turn)
+  const ofStep = isPromise(ofFlow) ? ofFlow.then(() => step.tools(turn)) : step.tools(turn)
+  if (!isPromise(ofFlow) && !isPromise(ofStep)) return toolsByName([...ofFlow, ...ofStep], stepId)
+  return Promise.all([ofFlow, ofStep]).then(([first, second]) => toolsByName([...first, ...second], stepId))
 }
 
 function toolsByName(offered: readonly Tool[], stepId: string): Tools {

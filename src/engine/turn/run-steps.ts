@@ -3,6 +3,7 @@
  * draft and nothing else.
  */
 import { flowCodeError } from '../../errors/engine-errors.js'
+import type { BaseStep } from '../../flow/base-step.js'
 import { namespaceOf, textMessage } from '../../flow/conversation-memory.js'
 import { EndStep } from '../../flow/end-step.js'
 import { LogicStep } from '../../flow/logic-step.js'
@@ -26,23 +27,38 @@ export async function runSteps(control: TurnControl, input: TurnInput, draft: Tu
   control.check()
   while (draft.answer === undefined) {
     const { stepId } = draft
-    const step = draft.steps.require(stepId)
-    if (step instanceof EndStep) await runEndStep(control, draft, turn, step)
-    else if (step instanceof LogicStep) {
-      const transition = await runLogicStep(control, draft, turn, step)
-      const target = applyTransition(draft, transition, stepId, 'run')
-      if (target !== undefined) await move(control, draft, turn, target, transition)
-    } else if (step instanceof Step) {
-      const outcome = await runModelStep(control, draft, turn, step)
-      if ('text' in outcome) draft.answer = { text: outcome.text, from: stepId, remembered: true }
-      else {
-        const target = applyTransition(draft, outcome.transition, stepId, 'onModelError or onModelBlocked')
-        if (target !== undefined) await move(control, draft, turn, target, outcome.transition)
-      }
-    }
+    const returned = await runStep(control, draft, turn, draft.steps.require(stepId))
+    if (returned === undefined) continue
+    const { transition, place } = returned
+    const target = applyTransition(draft, transition, stepId, place)
+    if (target !== undefined) await move(control, draft, turn, target, transition)
   }
   if (draft.reply.encoding === 'base64') checkBase64(draft.answer.text)
   remember(draft, turn)
+}
+
+/** A transition, and where flow code returned it, for error messages. */
+interface Returned {
+  readonly transition: Transition
+  readonly place: string
+}
+
+/** Runs the current step. @returns Its transition; `undefined` where the draft has its answer. */
+async function runStep(
+  control: TurnControl,
+  draft: TurnDraft,
+  turn: TurnView,
+  step: BaseStep,
+): Promise<Returned | undefined> {
+  if (step instanceof LogicStep) return { transition: await runLogicStep(control, draft, turn, step), place: 'run' }
+  if (step instanceof Step) {
+    const outcome = await runModelStep(control, draft, turn, step)
+    if ('transition' in outcome) return { transition: outcome.transition, place: 'onModelError or onModelBlocked' }
+    draft.answer = { text: outcome.text, from: draft.stepId, remembered: true }
+    return undefined
+  }
+  await runEndStep(control, draft, turn, step as EndStep)
+  return undefined
 }
 
 async function runEndStep(control: TurnControl, draft: TurnDraft, turn: TurnView, step: EndStep): Promise<void> {

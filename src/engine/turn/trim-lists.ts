@@ -117,23 +117,40 @@ function trimMemory(
 function countToRemove(list: readonly StoredMessage[], first: number, excess: number, turn: number): number {
   let bytes = 0
   /** Calls whose results have not come yet. */
-  const open = new Set<string>()
+  const openCalls = new Set<string>()
   let possible = 0
   for (let index = first; index < list.length; index++) {
     const message = list[index] as StoredMessage
-    const isBeginning = message.role === 'user' && message.turn !== list[index - 1]?.turn
-    if (index > first && open.size === 0 && message.role !== 'tool') {
-      if (isBeginning && bytes >= excess) return index - first
-      if (isBeginning || (bytes >= excess && possible === 0)) possible = index - first
-    }
+    const isEnough = bytes >= excess
+    const place = placeOf(list, index, openCalls)
+    if (place === 'turn') {
+      possible = index - first
+      if (isEnough) return possible
+    } else if (place === 'message' && isEnough && possible === 0) possible = index - first
     if (message.turn === turn) break
     bytes += entryBytes(message)
-    for (const part of message.parts) {
-      if (part.type === 'tool-call') open.add(part.toolCallId)
-      else if (part.type === 'tool-result') open.delete(part.toolCallId)
-    }
+    followCalls(message, openCalls)
   }
   return possible
+}
+
+/** Where a list may be cut before a message: at the beginning of a turn, at any other message, or not at all. */
+function placeOf(
+  list: readonly StoredMessage[],
+  index: number,
+  openCalls: ReadonlySet<string>,
+): 'turn' | 'message' | undefined {
+  const { role, turn } = list[index] as StoredMessage
+  if (openCalls.size > 0 || role === 'tool') return undefined
+  return role === 'user' && turn !== list[index - 1]?.turn ? 'turn' : 'message'
+}
+
+/** Adds the calls of a message to `open`, and removes those whose results it has. */
+function followCalls({ parts }: StoredMessage, open: Set<string>): void {
+  for (const part of parts) {
+    if (part.type === 'tool-call') open.add(part.toolCallId)
+    else if (part.type === 'tool-result') open.delete(part.toolCallId)
+  }
 }
 
 function trimAttachments(
