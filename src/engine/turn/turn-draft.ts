@@ -13,7 +13,7 @@ import { withoutCredentials } from '../../model/model-selection.js'
 import { toCurrentLayout } from '../../session/attachments.js'
 import { bytesOfLists } from '../../session/document-bytes.js'
 import { GrowingList } from '../../session/lists/growing-list.js'
-import { shareList } from '../../session/lists/shared-lists.js'
+import { hasSameLists, hintOf } from '../../session/save-hint.js'
 import type {
   SessionDocument,
   SessionHistoryEntry,
@@ -28,11 +28,9 @@ import { depthExceeded, type EngineLimits, limitExceeded } from '../engine-limit
 import type { BudgetCheck } from '../model-call/budget-check.js'
 import type { FlowSteps } from './collect-steps.js'
 import { plain, type TurnReply } from './run-envelope.js'
+import { extendSequence, sequenceEntry } from './sequence.js'
 import { sizeOf, sizeOfSteps } from './state-size.js'
 import { RemovedEntries, trimLists, trimToBytes } from './trim-lists.js'
-
-/** Entries of `flow.sequence`. */
-const maxSequence = 20
 
 /** A reply that was decided on, and the step whose code did. */
 interface Answer {
@@ -261,7 +259,7 @@ export class TurnDraft implements StepRuntime {
 
   #sequence(): readonly SessionSequenceEntry[] {
     const { sequence } = this.base.flow
-    return this.#entered.length === 0 ? sequence : shareList([...sequence, ...this.#entered].slice(-maxSequence))
+    return extendSequence(sequence, this.#entered)
   }
 
   #historyEntry(id: string, userMessage: string, at: string): SessionHistoryEntry {
@@ -295,52 +293,6 @@ export class TurnDraft implements StepRuntime {
     const { steps } = this.base.flow
     return Object.hasOwn(steps, stepId) ? steps[stepId] : undefined
   }
-}
-
-/** By step class: the entry that the sequences of all its sessions share. */
-const sequenceEntries = new WeakMap<object, SessionSequenceEntry>()
-
-function sequenceEntry(stepId: string, step: BaseStep): SessionSequenceEntry {
-  let entry = sequenceEntries.get(step.constructor)
-  if (entry?.step !== stepId) {
-    entry = Object.freeze({ step: stepId, level: 0 })
-    sequenceEntries.set(step.constructor, entry)
-  }
-  return entry
-}
-
-/** Whether two documents have the same lists under the same names. Lists are frozen: one that is the same is unchanged. */
-function hasSameLists(one: SessionDocument, other: SessionDocument): boolean {
-  if (one === other) return true
-  if (one.history !== other.history || one.attachments !== other.attachments || one.receipts !== other.receipts)
-    return false
-  const [memory, otherMemory] = [Object.entries(one.flow.memory), other.flow.memory]
-  return (
-    memory.length === Object.keys(otherMemory).length &&
-    memory.every(([name, { messages }]) => Object.hasOwn(otherMemory, name) && otherMemory[name]?.messages === messages)
-  )
-}
-
-/** What a store has to know of lists that may have changed. */
-function hintOf(lists: readonly (readonly [name: string, list: GrowingList<unknown> | undefined])[]): SessionSaveHint {
-  const appended: Record<string, number> = {}
-  const removed: Record<string, number> = {}
-  const rewritten: string[] = []
-  for (const [name, list] of lists) {
-    if (list === undefined) continue
-    const { change } = list
-    if (change.isRewritten) rewritten.push(name)
-    else {
-      appended[name] = change.appended
-      if (change.removed > 0) removed[name] = change.removed
-    }
-  }
-  return { appended, ...(isEmpty(removed) ? {} : { removed }), ...(rewritten.length === 0 ? {} : { rewritten }) }
-}
-
-function isEmpty(record: object): boolean {
-  for (const _key in record) return false
-  return true
 }
 
 /** A copy of a flow's context that can be stored: one level deeper than a `config`, which it contains. */

@@ -1,0 +1,40 @@
+/** What a store has to know of the lists of a document that it saves: what they lost and gained since it was loaded. */
+import type { GrowingList } from './lists/growing-list.js'
+import type { SessionDocument } from './session-document.js'
+import type { SessionSaveHint } from './session-store.js'
+
+/** Whether two documents have the same lists under the same names. Lists are frozen: one that is the same is unchanged. */
+export function hasSameLists(one: SessionDocument, other: SessionDocument): boolean {
+  if (one === other) return true
+  if (one.history !== other.history || one.attachments !== other.attachments || one.receipts !== other.receipts)
+    return false
+  const [memory, otherMemory] = [Object.entries(one.flow.memory), other.flow.memory]
+  return (
+    memory.length === Object.keys(otherMemory).length &&
+    memory.every(([name, { messages }]) => Object.hasOwn(otherMemory, name) && otherMemory[name]?.messages === messages)
+  )
+}
+
+/** What a store has to know of lists that may have changed. */
+export function hintOf(
+  lists: readonly (readonly [name: string, list: GrowingList<unknown> | undefined])[],
+): SessionSaveHint {
+  const appended: Record<string, number> = {}
+  const removed: Record<string, number> = {}
+  const rewritten: string[] = []
+  for (const [name, list] of lists) {
+    if (list === undefined) continue
+    const { change } = list
+    if (change.isRewritten) rewritten.push(name)
+    else {
+      appended[name] = change.appended
+      if (change.removed > 0) removed[name] = change.removed
+    }
+  }
+  return { appended, ...(isEmpty(removed) ? {} : { removed }), ...(rewritten.length === 0 ? {} : { rewritten }) }
+}
+
+function isEmpty(record: object): boolean {
+  for (const _key in record) return false
+  return true
+}
