@@ -3,7 +3,7 @@
  * change. At the turn's end the whole draft becomes the next document, or all of it is discarded.
  */
 import { FlowCodeError, flowCodeError } from '../../errors/engine-errors.js'
-import type { BaseStep, StepRuntime } from '../../flow/base-step.js'
+import type { StepRuntime } from '../../flow/base-step.js'
 import { ConversationMemory } from '../../flow/conversation-memory.js'
 import { EndStep } from '../../flow/end-step.js'
 import type { Flow } from '../../flow/flow.js'
