@@ -128,9 +128,17 @@ function isDeeperThan(value: unknown, limit: number): boolean {
   let level = isContainer(value) ? [value] : []
   for (let depth = 1; level.length > 0; depth++) {
     if (depth > limit) return true
-    level = level.flatMap((container) => Object.values(container).filter(isContainer))
+    level = containersIn(level)
   }
   return false
+}
+
+function containersIn(level: readonly object[]): object[] {
+  const found: object[] = []
+  for (const container of level) {
+    for (const child of Object.values(container)) if (isContainer(child)) found.push(child)
+  }
+  return found
 }
 
 function isContainer(value: unknown): value is object {
