@@ -158,12 +158,21 @@ const maxTimerMs = 2_147_483_647
 /** @throws `InvalidInputError` that names the first option that is wrong. `caller` is the function the user called. */
 export function checkOptions(options: FlowRoutesOptions, caller: string, ownOptions: object = {}): void {
   checkOptionNames(caller, options, { ...ownOptions, ...sharedOptions })
-  const { maxBodyBytes, cors, authorize, requirePrincipal, statuses, rawHeaders, heartbeatMs, onError } = options
+  const { maxBodyBytes, cors, statuses, rawHeaders, heartbeatMs, onError } = options
   if (maxBodyBytes !== undefined) checkNumber(caller, 'maxBodyBytes', maxBodyBytes, { whole: true })
   if (heartbeatMs !== undefined) checkNumber(caller, 'heartbeatMs', heartbeatMs, { min: 1, max: maxTimerMs })
   if (statuses !== undefined && statuses !== 'contract' && statuses !== 'precise') {
     throw invalidInput(`${caller}: statuses must be 'contract' or 'precise'.`)
   }
+  checkAuthorization(options, caller)
+  if (onError !== undefined && typeof onError !== 'function')
+    throw invalidInput(`${caller}: onError must be a function.`)
+  if (cors !== undefined) checkCors(cors, caller)
+  if (rawHeaders !== undefined) checkRawHeaders(rawHeaders, caller)
+}
+
+/** `requirePrincipal` without `authorize` is refused: nobody would have a principal. */
+function checkAuthorization({ authorize, requirePrincipal }: FlowRoutesOptions, caller: string): void {
   if (authorize !== undefined && typeof authorize !== 'function') {
     throw invalidInput(`${caller}: authorize must be a function.`)
   }
@@ -173,10 +182,6 @@ export function checkOptions(options: FlowRoutesOptions, caller: string, ownOpti
   if (requirePrincipal === true && authorize === undefined) {
     throw invalidInput(`${caller}: requirePrincipal needs authorize, which says who the principal is.`)
   }
-  if (onError !== undefined && typeof onError !== 'function')
-    throw invalidInput(`${caller}: onError must be a function.`)
-  if (cors !== undefined) checkCors(cors, caller)
-  if (rawHeaders !== undefined) checkRawHeaders(rawHeaders, caller)
 }
 
 /** @throws `InvalidInputError` unless `basePath` is `/`, or one or more segments without a slash at the end. */

@@ -52,6 +52,22 @@ export function createRouteHandler(
   const replyToRefused = createRefusalReply(statuses, maxBodyBytes)
   const context: RouteContext = { engine, statuses, heartbeatMs, readBody, rawHeaders, report }
 
+  async function serve(
+    answer: RouteDefinition['answer'],
+    request: Request,
+    corsHeaders: HeaderRecord | undefined,
+  ): Promise<Response> {
+    const who = authorize === undefined ? undefined : await askAuthorize(authorize, requirePrincipal, request, report)
+    if (isResponse(who)) return addCorsHeaders(who, corsHeaders)
+    return answer(context, { request, caller: who, corsHeaders })
+  }
+
+  function replyToError(request: Request, error: unknown, extraHeaders: HeaderRecord | undefined): Response {
+    if (error instanceof Refusal) return replyToRefused(request, error, extraHeaders)
+    report(error)
+    return replyToRefused(request, new Refusal('The request could not be handled.', 500), extraHeaders)
+  }
+
   return async function handleRoute(request, route) {
     let extraHeaders: HeaderRecord | undefined
     try {
@@ -67,13 +83,9 @@ export function createRouteHandler(
         extraHeaders = { ...corsHeaders, Allow: allowed.join(', ') }
         throw new Refusal(`Method not allowed. Use ${methods.join(' or ')}.`, 405)
       }
-      const who = authorize === undefined ? undefined : await askAuthorize(authorize, requirePrincipal, request, report)
-      if (isResponse(who)) return addCorsHeaders(who, corsHeaders)
-      return await answer(context, { request, caller: who, corsHeaders })
+      return await serve(answer, request, corsHeaders)
     } catch (error) {
-      if (error instanceof Refusal) return replyToRefused(request, error, extraHeaders)
-      report(error)
-      return replyToRefused(request, new Refusal('The request could not be handled.', 500), extraHeaders)
+      return replyToError(request, error, extraHeaders)
     }
   }
 }

@@ -5,7 +5,7 @@
  * - It continues in the session of `result`: a first turn that was stopped has not stored its session.
  * - Text is shown as text, whoever wrote it: to a terminal some characters are commands.
  */
-import type { FlowEngine } from 'turnkeeper'
+import type { FlowEngine, FlowStream, RunResponseType } from 'turnkeeper'
 
 /** A terminal, or its replacement in a test. */
 export interface Terminal {
@@ -23,28 +23,42 @@ export async function talk(engine: FlowEngine, flowName: string, terminal: Termi
   for await (const userMessage of terminal.lines) {
     const stopping = new AbortController()
     terminal.whileAnswering?.(() => stopping.abort())
-    let isCompleted = false
-    let hasText = false
-    for await (const event of engine.stream({ flowName, userMessage, sessionId, signal: stopping.signal })) {
-      if (event.type === 'text-delta') {
-        hasText = true
-        terminal.write(plain(event.text))
-      } else if (event.type === 'tool-start') terminal.write(`[${event.tool}]\n`)
-      else if (event.type === 'reset') {
-        hasText = false
-        terminal.write(' (taken back)\n')
-      } else if (event.type === 'result') {
-        // A reply without a model comes whole.
-        if (!hasText) terminal.write(plain(event.response.message))
-        sessionId = event.response.session
-        isCompleted = event.response.completed
-      } else if (event.type === 'error') terminal.write(`\n${plain(event.response.message)}`)
-    }
+    const response = await show(engine.stream({ flowName, userMessage, sessionId, signal: stopping.signal }), terminal)
     terminal.whileAnswering?.(undefined)
     terminal.write('\n')
-    if (isCompleted) return
+    if (response?.completed) return
+    sessionId = response?.session ?? sessionId
     terminal.write('> ')
   }
+}
+
+/** Shows an answer while it is generated. Resolves to its result, or to nothing if the turn failed. */
+async function show(answer: FlowStream, terminal: Terminal): Promise<RunResponseType | undefined> {
+  let hasText = false
+  let result: RunResponseType | undefined
+  for await (const event of answer) {
+    switch (event.type) {
+      case 'text-delta':
+        hasText = true
+        terminal.write(plain(event.text))
+        break
+      case 'tool-start':
+        terminal.write(`[${event.tool}]\n`)
+        break
+      case 'reset':
+        hasText = false
+        terminal.write(' (taken back)\n')
+        break
+      case 'result':
+        // A reply without a model comes whole.
+        if (!hasText) terminal.write(plain(event.response.message))
+        result = event.response
+        break
+      case 'error':
+        terminal.write(`\n${plain(event.response.message)}`)
+    }
+  }
+  return result
 }
 
 /** A text without control characters, except those that make lines and columns. */

@@ -9,18 +9,13 @@ const CITATION = /\[((?:\d+(?:\.\d+)?-\d+)(?: \d+(?:\.\d+)?-\d+)*)\]/g
 
 /** The function that is called in the end, and the forms on the way: `test.concurrent.each(rows)` is `test`, [concurrent, each]. */
 function unwrapCallee(callee: ts.Expression): { name: string; forms: string[] } {
-  const forms: string[] = []
-  let current = callee
-  while (true) {
-    if (ts.isCallExpression(current) || ts.isTaggedTemplateExpression(current)) {
-      current = ts.isCallExpression(current) ? current.expression : current.tag
-    } else if (ts.isPropertyAccessExpression(current)) {
-      forms.unshift(current.name.text)
-      current = current.expression
-    } else {
-      return { name: ts.isIdentifier(current) ? current.text : '', forms }
-    }
+  if (ts.isCallExpression(callee)) return unwrapCallee(callee.expression)
+  if (ts.isTaggedTemplateExpression(callee)) return unwrapCallee(callee.tag)
+  if (ts.isPropertyAccessExpression(callee)) {
+    const { name, forms } = unwrapCallee(callee.expression)
+    return { name, forms: [...forms, callee.name.text] }
   }
+  return { name: ts.isIdentifier(callee) ? callee.text : '', forms: [] }
 }
 
 /** The text of a string literal or template, without what a template computes; `undefined` for any other expression. */
@@ -30,6 +25,16 @@ function literalText(node: ts.Expression | undefined): string | undefined {
   if (ts.isTemplateExpression(node))
     return [node.head, ...node.templateSpans.map((span) => span.literal)].map((part) => part.text).join('')
   return undefined
+}
+
+/** The ids in the title of a test; `undefined` where the call is neither a test nor a skipped group of tests. */
+function readCall(call: ts.CallExpression): { ids: string[] } | 'skipped group' | undefined {
+  const { name, forms } = unwrapCallee(call.expression)
+  const counted = forms.every((form) => COUNTED_FORMS.has(form))
+  if (name === 'describe' && !counted) return 'skipped group'
+  if ((name !== 'test' && name !== 'it') || !counted) return undefined
+  const title = literalText(call.arguments[0]) ?? ''
+  return { ids: Array.from(title.matchAll(CITATION), ([, ids = '']) => ids.split(' ')).flat() }
 }
 
 /**
@@ -46,15 +51,9 @@ function literalText(node: ts.Expression | undefined): string | undefined {
 export function findCitedIds(source: string): string[] {
   const cited = new Set<string>()
   function visit(node: ts.Node): void {
-    if (ts.isCallExpression(node)) {
-      const { name, forms } = unwrapCallee(node.expression)
-      const counted = forms.every((form) => COUNTED_FORMS.has(form))
-      if (name === 'describe' && !counted) return
-      const title = literalText(node.arguments[0])
-      if ((name === 'test' || name === 'it') && counted && title !== undefined) {
-        for (const [, ids = ''] of title.matchAll(CITATION)) for (const id of ids.split(' ')) cited.add(id)
-      }
-    }
+    const found = ts.isCallExpression(node) ? readCall(node) : undefined
+    if (found === 'skipped group') return
+    for (const id of found?.ids ?? []) cited.add(id)
     ts.forEachChild(node, visit)
   }
   visit(ts.createSourceFile('scanned.ts', source, ts.ScriptTarget.Latest))

@@ -110,42 +110,63 @@ function isOwn(outline: FlowOutline, step: string, name: string): boolean {
 }
 
 function transitionsOf(outline: FlowOutline, counts: FlowCounts): CoveredTransition[] {
-  const transitions: CoveredTransition[] = []
-  for (const { id: from, next } of outline.steps) {
-    const seen = counts.transitions.get(from) ?? new Map<string, number>()
-    for (const to of new Set(next)) transitions.push({ from, to, seen: seen.get(to) ?? 0, declared: true })
-    for (const [to, times] of seen) {
-      if (next?.includes(to) !== true)
-        transitions.push({ from, to, seen: times, declared: next === undefined ? null : false })
-    }
-  }
-  return transitions
+  return outline.steps.flatMap(({ id, next }) => transitionsFrom(id, next, counts.transitions.get(id) ?? new Map()))
 }
 
+function transitionsFrom(
+  from: string,
+  next: readonly string[] | undefined,
+  seen: ReadonlyMap<string, number>,
+): CoveredTransition[] {
+  const declared = [...new Set(next)].map((to) => ({ from, to, seen: seen.get(to) ?? 0, declared: true }))
+  const others = [...seen].filter(([to]) => next?.includes(to) !== true)
+  const undeclared = others.map(([to, times]) => ({
+    from,
+    to,
+    seen: times,
+    declared: next === undefined ? null : false,
+  }))
+  return [...declared, ...undeclared]
+}
+
+type Covered = Omit<FlowCoverageOfFlow, 'gaps'>
+
 /** The gaps. If a step was never reached, its tools and moves are left out. */
-function gapsOf(outline: FlowOutline, covered: Omit<FlowCoverageOfFlow, 'gaps'>): CoverageGap[] {
+function gapsOf(outline: FlowOutline, covered: Covered): CoverageGap[] {
   const missed = new Set(covered.steps.filter(({ seen }) => seen === 0).map(({ id }) => id))
-  // A step that is entered without being listed is the ready-made end step.
-  const known = new Set([...covered.steps.map(({ id }) => id), 'End'])
-  const gaps: CoverageGap[] = []
-  for (const { id, kind } of covered.steps) {
-    if (!missed.has(id)) continue
-    const [what, text] =
-      kind === 'end' ? (['end step', 'no conversation ended there'] as const) : (['step', 'never reached'] as const)
-    gaps.push({ kind: what, name: id, text: `${what} ${id}: ${text}` })
-  }
-  for (const { step, name: tool, calls, succeeded } of covered.tools) {
-    if (succeeded > 0 || missed.has(step ?? '')) continue
+  return [
+    ...covered.steps.filter(({ id }) => missed.has(id)).map(stepGap),
+    ...toolGaps(covered, missed),
+    ...outline.toolsNotKnown.filter((owner) => !missed.has(owner)).map(unknownToolsGap),
+    ...transitionGaps(covered, missed),
+  ]
+}
+
+function stepGap({ id, kind }: CoveredStep): CoverageGap {
+  return kind === 'end'
+    ? { kind: 'end step', name: id, text: `end step ${id}: no conversation ended there` }
+    : { kind: 'step', name: id, text: `step ${id}: never reached` }
+}
+
+function toolGaps(covered: Covered, missed: ReadonlySet<string>): CoverageGap[] {
+  const unused = covered.tools.filter(({ step, succeeded }) => succeeded === 0 && !missed.has(step ?? ''))
+  return unused.map(({ step, name: tool, calls }) => {
     const name = `${step ?? covered.flow}.${tool}`
     const text = calls === 0 ? 'never called' : `called ${count(calls, 'time')}, and no call succeeded`
-    gaps.push({ kind: 'tool', name, text: `tool ${name}: ${text}` })
-  }
-  for (const owner of outline.toolsNotKnown) {
-    if (missed.has(owner)) continue
-    const text = `tools of ${owner}: not known, they depend on the turn; name them: coverageOf(..., { tools: { ${owner}: [...] } })`
-    gaps.push({ kind: 'unknown tools', name: `${owner}.*`, text })
-  }
-  for (const { from, to, seen, declared } of covered.transitions) {
+    return { kind: 'tool', name, text: `tool ${name}: ${text}` }
+  })
+}
+
+function unknownToolsGap(owner: string): CoverageGap {
+  const text = `tools of ${owner}: not known, they depend on the turn; name them: coverageOf(..., { tools: { ${owner}: [...] } })`
+  return { kind: 'unknown tools', name: `${owner}.*`, text }
+}
+
+function transitionGaps({ steps, transitions }: Covered, missed: ReadonlySet<string>): CoverageGap[] {
+  // A step that is entered without being listed is the ready-made end step.
+  const known = new Set([...steps.map(({ id }) => id), 'End'])
+  const gaps: CoverageGap[] = []
+  for (const { from, to, seen, declared } of transitions) {
     const name = `${from} -> ${to}`
     if (declared === true && !known.has(to)) {
       const text = `next of ${from}: the flow has no step '${to}' (its steps: ${list(known)})`

@@ -7,7 +7,14 @@
 import type { EngineEventMap, FlowConstructor, FlowEngine } from '../../src/index.js'
 import { invalidInput } from '../../src/util/options.js'
 import { count, ExpectationError, list } from '../expectations/expectation-error.js'
-import { type CoverageGap, type FlowCounts, type FlowCoverageReport, reportOf, textOf } from './coverage-report.js'
+import {
+  type CoverageGap,
+  type FlowCounts,
+  type FlowCoverageOfFlow,
+  type FlowCoverageReport,
+  reportOf,
+  textOf,
+} from './coverage-report.js'
 import { type FlowOutline, outlineOf } from './flow-outline.js'
 
 /** The options of {@link coverageOf}. */
@@ -92,20 +99,13 @@ export class FlowCoverage {
       increase(counts.steps, step)
       const from = left.get(turnId)
       left.delete(turnId)
-      if (from !== undefined)
-        increase(
-          entry(counts.transitions, from, () => new Map()),
-          step,
-        )
+      if (from !== undefined) countTransition(counts, from, step)
     })
     engine.on('model:start', see)
     engine.on('tool:end', (event) => {
       const counts = see(event)
       if (counts === undefined) return
-      const ofStep = entry(counts.tools, event.step, () => new Map())
-      const called = entry(ofStep, event.tool, () => ({ calls: 0, succeeded: 0 }))
-      called.calls++
-      if (event.success) called.succeeded++
+      countTool(counts, event.step, event.tool, { calls: 1, succeeded: event.success ? 1 : 0 })
     })
     return engine
   }
@@ -127,31 +127,9 @@ export class FlowCoverage {
 
   /** Adds the report of another process. Flows that are not covered here are left out. */
   add({ flows }: FlowCoverageReport): this {
-    for (const { flow, turns, steps, tools, transitions } of flows) {
-      const known = this.#flows.get(flow)
-      if (known === undefined) continue
-      const { counts } = known
-      counts.turns += turns
-      for (const { id, seen } of steps) if (seen > 0) increase(counts.steps, id, seen)
-      for (const { step, name, calls, succeeded } of tools) {
-        if (calls === 0) continue
-        // A tool of the flow is counted without the step in which it was called.
-        const called = entry(
-          entry(counts.tools, step ?? '', () => new Map()),
-          name,
-          () => ({ calls: 0, succeeded: 0 }),
-        )
-        called.calls += calls
-        called.succeeded += succeeded
-      }
-      for (const { from, to, seen } of transitions) {
-        if (seen > 0)
-          increase(
-            entry(counts.transitions, from, () => new Map()),
-            to,
-            seen,
-          )
-      }
+    for (const covered of flows) {
+      const known = this.#flows.get(covered.flow)
+      if (known !== undefined) addCovered(known.counts, covered)
     }
     return this
   }
@@ -184,6 +162,28 @@ export class FlowCoverage {
     }
     if (problems.length > 0) throw new ExpectationError(problems.join('\n\n'))
   }
+}
+
+function addCovered(counts: FlowCounts, { turns, steps, tools, transitions }: FlowCoverageOfFlow): void {
+  counts.turns += turns
+  for (const { id, seen } of steps) if (seen > 0) increase(counts.steps, id, seen)
+  for (const { step, name, ...called } of tools) {
+    // A tool of the flow is counted without the step in which it was called.
+    if (called.calls > 0) countTool(counts, step ?? '', name, called)
+  }
+  for (const { from, to, seen } of transitions) if (seen > 0) countTransition(counts, from, to, seen)
+}
+
+function countTool(counts: FlowCounts, step: string, name: string, by: { calls: number; succeeded: number }): void {
+  const ofStep = entry(counts.tools, step, () => new Map())
+  const called = entry(ofStep, name, () => ({ calls: 0, succeeded: 0 }))
+  called.calls += by.calls
+  called.succeeded += by.succeeded
+}
+
+function countTransition(counts: FlowCounts, from: string, to: string, by = 1): void {
+  const left = entry(counts.transitions, from, () => new Map())
+  increase(left, to, by)
 }
 
 function increase(counts: Map<string, number>, key: string, by = 1): void {

@@ -95,23 +95,12 @@ export class ScriptedService {
     try {
       this.#check(run)
       const turn = await script.take(run)
-      const { delayMs = 0 } = turn
       if ('networkError' in turn || 'body' in turn) {
-        await wait(delayMs)
+        await wait(turn.delayMs ?? 0)
         delivery.change = 'body' in turn ? () => bodyOf(turn) : networkError
         throw new TurnAbortedError()
       }
-      const error = 'failure' in turn ? errorOf(turn, run) : undefined
-      let session: string | undefined
-      if (run.streamed && (error === undefined || comesInTheTurn(error) || 'after' in turn)) {
-        session = this.#sessionOf(run, turn)
-        yield* streamed(turn, session, wait, delivery)
-      } else {
-        await wait(delayMs)
-        if ('reply' in turn && turn.cutOff !== undefined && turn.cutOff !== false) delivery.change = cutOff
-      }
-      if (error !== undefined) yield { type: 'error', ...this.#fail(error, run, session) }
-      else yield { type: 'result', ...this.#reply(turn as ServiceReply, run, session) }
+      yield* this.#answer(run, turn, wait, delivery)
     } catch (error) {
       if (!ExpectationError.isInstance(error)) yield { type: 'error', ...failed(error as FlowError, run.sessionId) }
       else {
@@ -120,6 +109,26 @@ export class ScriptedService {
       }
     }
     return undefined
+  }
+
+  /** A turn whose answer reaches the page, though its connection may break on the way. */
+  async *#answer(
+    run: FlowServiceRun,
+    turn: ServiceReply | FailedServiceTurn,
+    wait: (ms: number) => Promise<void>,
+    delivery: Delivery,
+  ): AsyncGenerator<FlowStreamEvent, void, void> {
+    const error = 'failure' in turn ? errorOf(turn, run) : undefined
+    let session: string | undefined
+    if (run.streamed && (error === undefined || comesInTheTurn(error) || 'after' in turn)) {
+      session = this.#sessionOf(run, turn)
+      yield* streamed(turn, session, wait, delivery)
+    } else {
+      await wait(turn.delayMs ?? 0)
+      if ('reply' in turn && turn.cutOff !== undefined && turn.cutOff !== false) delivery.change = cutOff
+    }
+    if (error !== undefined) yield { type: 'error', ...this.#fail(error, run, session) }
+    else yield { type: 'result', ...this.#reply(turn as ServiceReply, run, session) }
   }
 
   #check({ flowName, sessionId }: FlowServiceRun): void {

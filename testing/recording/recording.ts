@@ -7,6 +7,7 @@ import {
   type FlowConstructor,
   FlowEngine,
   type FlowEngineOptions,
+  type FlowRunInput,
   type JsonObject,
   MemorySessionStore,
   type MessagePart,
@@ -152,22 +153,32 @@ export async function replay(
   for (const turn of recording.turns) {
     turnId = turn.id
     await clock.advance(Math.max(0, Date.parse(turn.at) - clock.now()))
-    const { owner, sessionId } = recording
-    const { attachments } = turn
-    const result = await engine.execute({
-      flowName: flow.id,
-      userMessage: turn.said,
-      ...(attachments === undefined ? {} : { attachments }),
-      ...(turn.number === 1 ? {} : { sessionId }),
-      ...(turn.number > 1 || config === undefined ? {} : { config }),
-      ...(owner === undefined ? {} : { owner }),
-      ...(serverContext === undefined ? {} : { serverContext }),
-    })
-    document = await engine.getSession(sessionId)
+    const result = await engine.execute(inputOf(flow, recording, turn, { serverContext, config }))
+    document = await engine.getSession(recording.sessionId)
     const replayed = { result, document, model: model.problemsOf(turn) }
     const found = differencesOf(recording, turn, replayed, (name) => names.current(name))
     if (found.length === 0) continue
     throw new ExpectationError(replayFailure(recording, turn, found, model.rewritten))
   }
   return document as SessionDocument
+}
+
+/** What a turn is run with; `given` is what the document does not show. */
+function inputOf(
+  flow: FlowConstructor,
+  recording: Recording,
+  { number, said, attachments }: RecordedTurn,
+  given: { readonly serverContext: JsonObject | undefined; readonly config: JsonObject | undefined },
+): FlowRunInput {
+  const { owner, sessionId } = recording
+  const { serverContext, config } = given
+  return {
+    flowName: flow.id,
+    userMessage: said,
+    ...(attachments === undefined ? {} : { attachments }),
+    ...(number === 1 ? {} : { sessionId }),
+    ...(number > 1 || config === undefined ? {} : { config }),
+    ...(owner === undefined ? {} : { owner }),
+    ...(serverContext === undefined ? {} : { serverContext }),
+  }
 }

@@ -45,42 +45,58 @@ export function differencesOf(
     const text = error === undefined ? 'nothing is stored' : `failed with ${error.code}: ${response.message}`
     return [{ what: 'reply', recorded: recorded.reply, replayed: text }]
   }
-  const found: Difference[] = unused.map((answers) => ({ what: 'model calls', recorded: answers }))
-  const compare = (what: string, before: string | undefined, after: string | undefined): void => {
-    if (before === after) return
-    found.push({
-      what,
-      ...(before === undefined ? {} : { recorded: before }),
-      ...(after === undefined ? {} : { replayed: after }),
-    })
-  }
   const isLast = recorded === recording.turns.at(-1)
-  compare('reply', recorded.reply, response.message)
-  compare('content type', recorded.contentType, response.contentType)
-  compare('encoding', recorded.encoding, encoding)
-  compare('step', currentName(recorded.step), document.flow.currentStep ?? undefined)
-  compare('completed', String(isLast && recording.completed), String(response.completed))
   const groups = turnMessagesOf(document).filter(({ turn }) => turn === recorded.number)
-  const after = new Map(groups.map(({ namespace, messages }) => [namespace, messages]))
+  const after: MessagesByNamespace = new Map(groups.map(({ namespace, messages }) => [namespace, messages]))
   const calls = [...after].flatMap(([namespace, messages]) => toolCallsOf(namespace, messages))
-  compare('tool calls', callLines(recorded.toolCalls, currentName), callLines(calls, currentName))
-  const before = new Map(Object.entries(recorded.messages).map(([name, messages]) => [currentName(name), messages]))
+  const found: Difference[] = [
+    ...unused.map((answers) => ({ what: 'model calls', recorded: answers })),
+    ...compare('reply', recorded.reply, response.message),
+    ...compare('content type', recorded.contentType, response.contentType),
+    ...compare('encoding', recorded.encoding, encoding),
+    ...compare('step', currentName(recorded.step), document.flow.currentStep ?? undefined),
+    ...compare('completed', String(isLast && recording.completed), String(response.completed)),
+    ...compare('tool calls', callLines(recorded.toolCalls, currentName), callLines(calls, currentName)),
+  ]
   // A difference above shows in memory as well; it is reported once.
   if (found.length === 0) {
-    for (const namespace of new Set([...before.keys(), ...after.keys()])) {
-      const [one, other] = firstDifferent(before.get(namespace) ?? [], after.get(namespace) ?? [])
-      compare(`memory '${namespace}'`, one, other)
-    }
+    const before = new Map(Object.entries(recorded.messages).map(([name, messages]) => [currentName(name), messages]))
+    found.push(...compareMemory(before, after))
   }
-  if (isLast) {
-    const states = new Map(Object.entries(recording.states).map(([name, state]) => [currentName(name), state]))
-    for (const step of new Set([...states.keys(), ...Object.keys(document.flow.steps)])) {
-      compare(`state of ${step}`, sortedJson(states.get(step)), sortedJson(document.flow.steps[step]?.state))
-    }
-    compare('context', sortedJson(recording.context), sortedJson(document.flow.context))
-  }
+  if (isLast) found.push(...compareEnd(recording, document, currentName))
   // If the flow handles a model that fails, it may have done so when it was recorded: nothing is stored of such a call.
   return found.length > 0 && unanswered.length > 0 ? unanswered : found
+}
+
+function compare(what: string, before: string | undefined, after: string | undefined): Difference[] {
+  if (before === after) return []
+  const recorded = before === undefined ? {} : { recorded: before }
+  return [{ what, ...recorded, ...(after === undefined ? {} : { replayed: after }) }]
+}
+
+type MessagesByNamespace = ReadonlyMap<string, readonly Message[]>
+
+function compareMemory(before: MessagesByNamespace, after: MessagesByNamespace): Difference[] {
+  return [...new Set([...before.keys(), ...after.keys()])].flatMap((namespace) => {
+    const [one, other] = firstDifferent(before.get(namespace) ?? [], after.get(namespace) ?? [])
+    return compare(`memory '${namespace}'`, one, other)
+  })
+}
+
+/** The states and the context, which are recorded only as they were at the end. */
+function compareEnd(
+  { states, context }: Recording,
+  { flow }: SessionDocument,
+  currentName: (name: string) => string,
+): Difference[] {
+  const before = new Map(Object.entries(states).map(([name, state]) => [currentName(name), state]))
+  const steps = [...new Set([...before.keys(), ...Object.keys(flow.steps)])]
+  return [
+    ...steps.flatMap((step) =>
+      compare(`state of ${step}`, sortedJson(before.get(step)), sortedJson(flow.steps[step]?.state)),
+    ),
+    ...compare('context', sortedJson(context), sortedJson(flow.context)),
+  ]
 }
 
 function callLines(calls: readonly RecordedToolCall[], currentName: (name: string) => string): string | undefined {

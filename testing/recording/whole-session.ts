@@ -18,6 +18,13 @@ function refuse(document: Pick<SessionDocument, 'id'>, problem: string): never {
 
 /** Refuses a session that is not complete. */
 export function requireWhole(document: SessionDocument, groups: readonly TurnMessages[]): void {
+  requireWholeHistory(document)
+  requireAttachments(document, groups)
+  requireWholeMemory(document, groups)
+  requireReplies(document, groups)
+}
+
+function requireWholeHistory(document: SessionDocument): void {
   const { runStatus, history, error, flow } = document
   if (runStatus === 'aborted') {
     refuse(
@@ -38,7 +45,10 @@ export function requireWhole(document: SessionDocument, groups: readonly TurnMes
       `its history ends in step '${last}', and its current step is '${flow.currentStep}': turns are missing.`,
     )
   }
-  requireAttachments(document, groups)
+}
+
+function requireWholeMemory(document: SessionDocument, groups: readonly TurnMessages[]): void {
+  const { history } = document
   let before: TurnMessages | undefined
   for (const group of groups) {
     const place = `turn ${group.turn} in namespace '${group.namespace}'`
@@ -58,8 +68,12 @@ export function requireWhole(document: SessionDocument, groups: readonly TurnMes
     const problem = groupProblem(group.messages)
     if (problem !== undefined) refuse(document, `the messages of ${place} are not whole: ${problem}.`)
   }
+}
+
+/** A step for which a model answered keeps every reply of a turn that ends in it. */
+function requireReplies(document: SessionDocument, groups: readonly TurnMessages[]): void {
+  const { history, flow } = document
   for (const entry of history) {
-    // A step for which a model answered keeps every reply of a turn that ends in it.
     if (flow.steps[entry.step]?.model === undefined) continue
     const text = rememberedText(entry)
     const isThere = groups.some(({ turn, messages }) => {
@@ -91,22 +105,34 @@ function requireAttachments(document: SessionDocument, groups: readonly TurnMess
 /** What is wrong with the messages of one turn in one namespace. */
 function groupProblem(messages: readonly StoredMessage[]): string | undefined {
   if (messages[0]?.role !== 'user') return 'they do not begin with what the user said'
+  /** The calls that have no result yet. */
   const open: string[] = []
-  for (const { role, parts } of messages) {
-    if (role === 'tool') {
-      for (const part of parts) {
-        if (part.type !== 'tool-result') return 'a tool message has a part that is not a result'
-        const expected = open.shift()
-        if (expected !== part.toolCallId) return `the result of '${part.toolName}' (${part.toolCallId}) has no call`
-      }
-      continue
-    }
-    if (open.length > 0) return `the tool call ${open[0]} has no result`
-    if (role !== 'assistant') continue
-    for (const part of parts) if (part.type === 'tool-call') open.push(part.toolCallId)
+  for (const message of messages) {
+    const problem = message.role === 'tool' ? resultProblem(message, open) : missingResult(open)
+    if (problem !== undefined) return problem
+    if (message.role === 'assistant') open.push(...callIdsOf(message))
   }
-  if (open.length > 0) return `the tool call ${open[0]} has no result`
-  return messages.at(-1)?.role === 'user' ? 'they end with a message that has no answer' : undefined
+  return (
+    missingResult(open) ?? (messages.at(-1)?.role === 'user' ? 'they end with a message that has no answer' : undefined)
+  )
+}
+
+/** Takes the calls whose results are in a tool message out of `open`. */
+function resultProblem({ parts }: StoredMessage, open: string[]): string | undefined {
+  for (const part of parts) {
+    if (part.type !== 'tool-result') return 'a tool message has a part that is not a result'
+    const expected = open.shift()
+    if (expected !== part.toolCallId) return `the result of '${part.toolName}' (${part.toolCallId}) has no call`
+  }
+  return undefined
+}
+
+function missingResult(open: readonly string[]): string | undefined {
+  return open.length > 0 ? `the tool call ${open[0]} has no result` : undefined
+}
+
+function callIdsOf({ parts }: StoredMessage): string[] {
+  return parts.flatMap((part) => (part.type === 'tool-call' ? [part.toolCallId] : []))
 }
 
 /**

@@ -100,6 +100,9 @@ export interface PlayedAnswer {
   readonly end: 'stalled' | 'cut' | { readonly error: Error } | { response(newCallId: () => string): ModelResponse }
 }
 
+/** Makes the error for a mistake in a script. */
+type Mistake = (problem: string, advice: string) => ExpectationError
+
 /**
  * What a model does for a reply.
  *
@@ -107,17 +110,41 @@ export interface PlayedAnswer {
  */
 export function playedAnswer(reply: ScriptedReply, request: ModelRequest): PlayedAnswer {
   const answer = typeof reply === 'string' ? { text: reply } : reply instanceof Error ? { error: reply } : reply
-  const mistake = (problem: string, advice: string): ExpectationError =>
+  const mistake: Mistake = (problem, advice) =>
     new ExpectationError(`${problem} (${whereOf(request)}).\n${askedOf(request)}\n${advice}`)
   if (!isAnswer(answer))
     throw mistake(
       `The script has an invalid reply: ${show(answer, 100)}`,
       `A reply is a text, an Error, or an object of ${Object.keys(known).join(', ')}.`,
     )
-  const { chunks, output, reasoning = '', refusal, cutAfter, stallAfter, delayMs = 0, chunkDelayMs = 0 } = answer
-  const said = answer.text ?? (output === undefined ? undefined : JSON.stringify(output))
-  const text = chunks?.join('') ?? said
-  const pieces = [...(chunks ?? piecesOf(text ?? '')), ...piecesOf(refusal ?? '')]
+  const { chunks, reasoning, refusal, cutAfter, stallAfter, delayMs = 0, chunkDelayMs = 0 } = answer
+  const text = chunks?.join('') ?? saidBy(answer)
+  const pieces = [...(chunks ?? piecesOf(text)), ...piecesOf(refusal)]
+  checkText(answer, text, request, mistake)
+  checkStops(answer, pieces, mistake)
+  checkToolCalls(answer, request, mistake)
+
+  const error = errorIn(answer)
+  // A failure without a cut comes in place of the answer.
+  const isInstead = error !== undefined && cutAfter === undefined && stallAfter === undefined
+  const stop = Math.min(cutAfter ?? pieces.length, stallAfter ?? pieces.length)
+  return {
+    thoughts: isInstead ? [] : piecesOf(reasoning),
+    pieces: isInstead ? [] : pieces.slice(0, stop),
+    delayMs,
+    chunkDelayMs,
+    end: endOf(answer, error, text),
+  }
+}
+
+/** The text, but for its chunks. */
+function saidBy({ text, output }: ScriptedAnswer): string | undefined {
+  return text ?? (output === undefined ? undefined : JSON.stringify(output))
+}
+
+function checkText(answer: ScriptedAnswer, text: string | undefined, request: ModelRequest, mistake: Mistake): void {
+  const { chunks, output } = answer
+  const said = saidBy(answer)
   if (output !== undefined && answer.text !== undefined)
     throw mistake(`The script says both text and output: ${show(answer, 100)}`, 'Leave one of them out.')
   if (chunks !== undefined && said !== undefined && text !== said)
@@ -130,7 +157,9 @@ export function playedAnswer(reply: ScriptedReply, request: ModelRequest): Playe
       'The script answers with output, and the step asks for none',
       'Give the step an output schema, or write the JSON as text if the model is meant to answer so unasked.',
     )
-  const stop = Math.min(cutAfter ?? pieces.length, stallAfter ?? pieces.length)
+}
+
+function checkStops({ cutAfter, stallAfter }: ScriptedAnswer, pieces: readonly string[], mistake: Mistake): void {
   for (const [name, after] of Object.entries({ cutAfter, stallAfter })) {
     if (after === undefined || (Number.isInteger(after) && after >= 0 && after <= pieces.length)) continue
     throw mistake(
@@ -138,31 +167,28 @@ export function playedAnswer(reply: ScriptedReply, request: ModelRequest): Playe
       `Write a number from 0 to ${pieces.length}.`,
     )
   }
+}
+
+function checkToolCalls({ toolCalls = [] }: ScriptedAnswer, request: ModelRequest, mistake: Mistake): void {
   const offered = request.tools.map(({ name }) => name)
-  const missing = (answer.toolCalls ?? []).filter((call) => call.offered !== false && !offered.includes(call.name))
+  const missing = toolCalls.filter((call) => call.offered !== false && !offered.includes(call.name))
   if (missing.length > 0)
     throw mistake(
       `The script calls a tool that the step does not offer: '${list(missing.map(({ name }) => name))}'`,
       'Correct the name, or set offered: false if the model is meant to be wrong.',
     )
+}
 
-  const error = answer.error ?? (answer.failure === undefined ? undefined : errorOf(answer.failure))
-  // A failure without a cut comes in place of the answer.
-  const isInstead = error !== undefined && cutAfter === undefined && stallAfter === undefined
-  return {
-    thoughts: isInstead ? [] : piecesOf(reasoning),
-    pieces: isInstead ? [] : pieces.slice(0, stop),
-    delayMs,
-    chunkDelayMs,
-    end:
-      stallAfter !== undefined && stallAfter <= (cutAfter ?? stallAfter)
-        ? 'stalled'
-        : error !== undefined
-          ? { error }
-          : cutAfter !== undefined
-            ? 'cut'
-            : { response: (newCallId) => responseOf(answer, text, newCallId) },
-  }
+function errorIn({ error, failure }: ScriptedAnswer): Error | undefined {
+  return error ?? (failure === undefined ? undefined : errorOf(failure))
+}
+
+function endOf(answer: ScriptedAnswer, error: Error | undefined, text: string | undefined): PlayedAnswer['end'] {
+  const { cutAfter, stallAfter } = answer
+  if (stallAfter !== undefined && stallAfter <= (cutAfter ?? stallAfter)) return 'stalled'
+  if (error !== undefined) return { error }
+  if (cutAfter !== undefined) return 'cut'
+  return { response: (newCallId) => responseOf(answer, text, newCallId) }
 }
 
 /** The error of a call without a stream whose answer is cut. */
@@ -174,7 +200,7 @@ export function cutError(): Error {
 }
 
 /** A text cut before the spaces that precede a word. */
-function piecesOf(text: string): string[] {
+function piecesOf(text = ''): string[] {
   return text.match(/\s*\S+(?:\s+$)?|^\s+$/g) ?? []
 }
 

@@ -142,21 +142,23 @@ function jsonProblem(value: unknown, path: string): string | undefined {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return undefined
   if (typeof value === 'number')
     return Number.isFinite(value) ? undefined : `${path} is ${value}, which JSON cannot carry.`
-  if (Array.isArray(value)) {
-    for (const [index, entry] of value.entries()) {
-      const problem = jsonProblem(entry, `${path}[${index}]`)
-      if (problem !== undefined) return problem
-    }
-    return undefined
-  }
   const prototype: unknown = typeof value === 'object' ? Object.getPrototypeOf(value) : undefined
-  if (prototype !== Object.prototype && prototype !== null) {
-    const kind = typeof value === 'object' ? (value?.constructor?.name ?? 'object') : typeof value
-    return `${path} is of type ${kind}, which JSON cannot carry.`
+  if (!Array.isArray(value) && prototype !== Object.prototype && prototype !== null) {
+    return `${path} is of type ${kindOf(value)}, which JSON cannot carry.`
   }
-  for (const [key, entry] of Object.entries(value as object)) {
-    const problem = jsonProblem(entry, `${path}.${key}`)
+  for (const [place, entry] of entriesOf(value as object, path)) {
+    const problem = jsonProblem(entry, place)
     if (problem !== undefined) return problem
   }
   return undefined
+}
+
+function kindOf(value: unknown): string {
+  return typeof value === 'object' ? (value?.constructor?.name ?? 'object') : typeof value
+}
+
+/** The values in a list or an object, by their paths. */
+function entriesOf(value: object, path: string): [path: string, value: unknown][] {
+  if (Array.isArray(value)) return Array.from(value, (entry: unknown, index) => [`${path}[${index}]`, entry])
+  return Object.entries(value).map(([key, entry]) => [`${path}.${key}`, entry])
 }

@@ -64,9 +64,7 @@ const form = 'It must return nothing, a Response, or { principal?: string, conte
  * the sessions of everyone else without one.
  */
 function callerFrom(answer: unknown): AuthorizedCaller {
-  if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) {
-    throw new TypeError(`authorize returned ${nameOf(answer)}. ${form}`)
-  }
+  if (!isObject(answer)) throw new TypeError(`authorize returned ${nameOf(answer)}. ${form}`)
   const unknown = Reflect.ownKeys(answer).find((key) => key !== 'principal' && key !== 'context')
   if (unknown !== undefined) throw new TypeError(`authorize returned the unknown key '${String(unknown)}'. ${form}`)
   const { principal, context } = answer as { readonly principal?: unknown; readonly context?: unknown }
@@ -78,13 +76,17 @@ function callerFrom(answer: unknown): AuthorizedCaller {
   }
   // Such as a Map, or a user whose fields are private: it has no keys, and would pass for an empty object.
   if (!isNamed && !isPlain(answer)) throw new TypeError(`authorize returned an object of a class. ${form}`)
-  if (context !== undefined && (typeof context !== 'object' || context === null || Array.isArray(context))) {
+  if (context !== undefined && !isObject(context)) {
     throw new TypeError(`authorize returned a context that is not an object. ${form}`)
   }
   return {
     ...(isNamed ? { principal: principal as string } : {}),
     ...(context === undefined ? {} : { context: context as JsonObject }),
   }
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function nameOf(answer: unknown): string {

@@ -31,29 +31,40 @@ export function createBodyReader(maxBodyBytes: number): BodyReader {
     }
   }
 
-  return async function readBody(request) {
-    const header = request.headers.get('content-length')
-    const declared = header !== null && /^\d+$/.test(header) ? Number(header) : undefined
-    if (declared !== undefined && declared > maxBodyBytes) throw tooLarge('untouched')
-    let bytes: ArrayBuffer | Uint8Array
+  async function readBytes(request: Request, declared: number | undefined): Promise<ArrayBuffer | Uint8Array> {
     try {
       // Reading any body as a stream costs several times the CPU, so a declared length takes the short way.
-      bytes = declared === undefined ? await readCounted(request) : await request.arrayBuffer()
+      return declared === undefined ? await readCounted(request) : await request.arrayBuffer()
     } catch (error) {
       if (error instanceof Refusal) throw error
       // The client went away, or `authorize` has read the body.
       throw new Refusal('The request body could not be read.')
     }
-    if (bytes.byteLength > maxBodyBytes) throw tooLarge()
-    if (declared !== undefined && bytes.byteLength !== declared) {
-      throw new Refusal('The request body does not have the length that Content-Length says.')
-    }
+  }
+
+  function decode(bytes: ArrayBuffer | Uint8Array): string {
     try {
       return decoder.decode(bytes)
     } catch {
       throw new Refusal('The request body is not valid UTF-8.')
     }
   }
+
+  return async function readBody(request) {
+    const declared = declaredLengthOf(request)
+    if (declared !== undefined && declared > maxBodyBytes) throw tooLarge('untouched')
+    const bytes = await readBytes(request, declared)
+    if (bytes.byteLength > maxBodyBytes) throw tooLarge()
+    if (declared !== undefined && bytes.byteLength !== declared) {
+      throw new Refusal('The request body does not have the length that Content-Length says.')
+    }
+    return decode(bytes)
+  }
+}
+
+function declaredLengthOf(request: Request): number | undefined {
+  const header = request.headers.get('content-length')
+  return header !== null && /^\d+$/.test(header) ? Number(header) : undefined
 }
 
 function join(chunks: readonly Uint8Array[], length: number): Uint8Array {
@@ -117,13 +128,17 @@ function isDeeperThan(value: unknown, limit: number): boolean {
   let level = isContainer(value) ? [value] : []
   for (let depth = 1; level.length > 0; depth++) {
     if (depth > limit) return true
-    const next: object[] = []
-    for (const container of level) {
-      for (const child of Object.values(container)) if (isContainer(child)) next.push(child)
-    }
-    level = next
+    level = containersIn(level)
   }
   return false
+}
+
+function containersIn(level: readonly object[]): object[] {
+  const found: object[] = []
+  for (const container of level) {
+    for (const child of Object.values(container)) if (isContainer(child)) found.push(child)
+  }
+  return found
 }
 
 function isContainer(value: unknown): value is object {

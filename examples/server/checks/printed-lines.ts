@@ -53,15 +53,7 @@ async function withFetch(lines: readonly string[]): Promise<{ answers: string; f
   let answers = ''
   let file = new Uint8Array()
   for (const line of lines) {
-    const url = /http:\/\/[^\s)]+/.exec(line)?.[0] ?? ''
-    const body = /--json '(.*?)'/.exec(line)?.[1]
-    const method = body === undefined && !line.includes('-X POST') ? 'GET' : 'POST'
-    const headers = {
-      'Content-Type': 'application/json',
-      Accept: /-H 'Accept: (.*?)'/.exec(line)?.[1] ?? '*/*',
-      ...(line.includes('$ID') ? { CHAT_SESSION_ID: id } : {}),
-    }
-    const response = await fetch(url, { method, headers, ...(body === undefined ? {} : { body }) })
+    const response = await fetch(requestOf(line, id))
     assert.equal(response.status, 200, line)
     const bytes = new Uint8Array(await response.arrayBuffer())
     if (line.startsWith('ID=')) id = response.headers.get('CHAT_SESSION_ID') ?? ''
@@ -70,4 +62,17 @@ async function withFetch(lines: readonly string[]): Promise<{ answers: string; f
   }
   console.log(`${lines.length} printed lines were sent with fetch: this machine has no curl from 7.84 on.`)
   return { answers, file }
+}
+
+/** The request that curl would send for a line. */
+function requestOf(line: string, id: string): Request {
+  const url = /http:\/\/[^\s)]+/.exec(line)?.[0] ?? ''
+  const body = /--json '(.*?)'/.exec(line)?.[1]
+  const method = body === undefined && !line.includes('-X POST') ? 'GET' : 'POST'
+  const headers = {
+    'Content-Type': 'application/json',
+    Accept: /-H 'Accept: (.*?)'/.exec(line)?.[1] ?? '*/*',
+    ...(line.includes('$ID') ? { CHAT_SESSION_ID: id } : {}),
+  }
+  return new Request(url, { method, headers, ...(body === undefined ? {} : { body }) })
 }

@@ -11,6 +11,34 @@ import { type EngineLimits, limitExceeded } from '../engine-limits.js'
 /** No `@` in the authority: an address with a password would be stored with it. */
 const addressPattern = /^https?:\/\/[^\s\p{Cc}/?#\\@]+(?:[/?#\\][^\s\p{Cc}]*)?$/iu
 
+const exampleTypes = { image: 'image/png', file: 'application/pdf' } as const
+
+interface FieldRule {
+  readonly field: 'data' | 'url' | 'name'
+  readonly isValid: (value: string) => boolean
+  /** What the field must be, for the error message. */
+  readonly form: string
+}
+
+/** The fields that may be missing, in the order in which they are checked. */
+const optionalFields: readonly FieldRule[] = [
+  {
+    field: 'data',
+    isValid: (value) => value !== '' && isBase64(value),
+    form: 'bytes in base64: the standard alphabet, padded, without line breaks',
+  },
+  {
+    field: 'url',
+    isValid: (value) => addressPattern.test(value) && URL.canParse(value),
+    form: 'an absolute http or https address without credentials',
+  },
+  {
+    field: 'name',
+    isValid: (value) => value !== '' && !/\p{Cc}/u.test(value),
+    form: 'a string that is not empty, without control characters',
+  },
+]
+
 const none: readonly never[] = Object.freeze([])
 
 /**
@@ -36,22 +64,23 @@ function checkAttachment(given: unknown, index: number): ImagePart | FilePart {
   if (type !== 'image' && type !== 'file') throw refuse(".type must be 'image' or 'file'")
   const unknown = type === 'image' && name !== undefined ? 'name' : Object.keys(others)[0]
   if (unknown !== undefined) throw refuse(` of type '${type}' has an unknown field '${unknown}'`)
-  // Without parameters: providers compare it word for word.
-  if (typeof mediaType !== 'string' || !isMediaType(mediaType) || (type === 'image' && !/^image\//i.test(mediaType))) {
-    const example = type === 'image' ? 'image/png' : 'application/pdf'
-    throw refuse(`.mediaType must be a media type like '${example}', without parameters`)
+  if (!isMediaTypeOf(type, mediaType)) {
+    throw refuse(`.mediaType must be a media type like '${exampleTypes[type]}', without parameters`)
   }
   if ((data === undefined) === (url === undefined)) throw refuse(' must have either data or url')
-  if (data !== undefined && (typeof data !== 'string' || data === '' || !isBase64(data))) {
-    throw refuse('.data must be bytes in base64: the standard alphabet, padded, without line breaks')
-  }
-  if (url !== undefined && (typeof url !== 'string' || !addressPattern.test(url) || !URL.canParse(url))) {
-    throw refuse('.url must be an absolute http or https address without credentials')
-  }
-  if (name !== undefined && (typeof name !== 'string' || name === '' || /\p{Cc}/u.test(name))) {
-    throw refuse('.name must be a string that is not empty, without control characters')
-  }
+  const optional = { data, url, name }
+  const wrong = optionalFields.find((rule) => !isAbsentOrValid(rule, optional[rule.field]))
+  if (wrong !== undefined) throw refuse(`.${wrong.field} must be ${wrong.form}`)
   const source = data === undefined ? { url } : { data }
   const part = { type, mediaType: mediaType.toLowerCase(), ...source, ...(name === undefined ? {} : { name }) }
   return Object.freeze(part) as ImagePart | FilePart
+}
+
+/** Without parameters: providers compare it word for word. */
+function isMediaTypeOf(type: 'image' | 'file', value: unknown): value is string {
+  return typeof value === 'string' && isMediaType(value) && (type === 'file' || /^image\//i.test(value))
+}
+
+function isAbsentOrValid({ isValid }: FieldRule, value: unknown): boolean {
+  return value === undefined || (typeof value === 'string' && isValid(value))
 }

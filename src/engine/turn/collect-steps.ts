@@ -84,39 +84,68 @@ export class FlowSteps {
  * @throws {@link FlowRegistrationError} for what `steps()` may not return.
  */
 export function collectSteps(flow: Flow, flowName: string): FlowSteps {
+  const steps = new Map<string, BaseStep>()
+  let aliases: Map<string, string> | undefined
+  let end: string | undefined
+  for (const stepClass of stepClassesOf(flow, flowName)) {
+    checkStepClass(stepClass, flowName)
+    const id = checkStepId(stepClass, flowName)
+    if (steps.has(id)) throw usedTwice(id, flowName)
+    const step = new stepClass()
+    steps.set(id, step)
+    aliases = withAliases(aliases, stepClass, id, flowName)
+    if (end === undefined && step instanceof EndStep) end = id
+  }
+  if (!steps.has(End.id)) steps.set(End.id, new End())
+  if (aliases !== undefined) checkAliases(aliases, steps, flowName)
+  const [first] = steps.keys()
+  return new FlowSteps(flowName, steps, aliases ?? noAliases, flow.initialStep() ?? (first as string), end ?? End.id)
+}
+
+function stepClassesOf(flow: Flow, flowName: string): readonly StepConstructor[] {
   const classes: unknown = flow.steps()
   if (!Array.isArray(classes) || classes.length === 0) {
     throw registrationError(`Flow '${flowName}' must return at least one step class from steps().`)
   }
-  const twice = (id: string): FlowRegistrationError =>
-    registrationError(`Flow '${flowName}' has two steps with the ID or alias '${id}'.`)
-  const steps = new Map<string, BaseStep>()
-  let aliases: Map<string, string> | undefined
-  let end: string | undefined
-  for (const stepClass of classes as readonly StepConstructor[]) {
-    if (
-      typeof stepClass !== 'function' ||
-      ![Step, LogicStep, EndStep].some((kind) => stepClass.prototype instanceof kind)
-    ) {
-      throw registrationError(
-        `Flow '${flowName}': steps() must list step classes; got ${kindOf(stepClass)}. Extend Step, LogicStep or EndStep.`,
-      )
-    }
-    const id = checkStepId(stepClass, flowName)
-    if (steps.has(id)) throw twice(id)
-    const step = new stepClass()
-    steps.set(id, step)
-    for (const alias of stepClass.aliases) {
-      if (aliases?.has(alias)) throw twice(alias)
-      aliases ??= new Map()
-      aliases.set(alias, id)
-    }
-    if (end === undefined && step instanceof EndStep) end = id
+  return classes
+}
+
+function checkStepClass(stepClass: StepConstructor, flowName: string): void {
+  const isStepClass =
+    typeof stepClass === 'function' && [Step, LogicStep, EndStep].some((kind) => stepClass.prototype instanceof kind)
+  if (isStepClass) return
+  throw registrationError(
+    `Flow '${flowName}': steps() must list step classes; got ${kindOf(stepClass)}. Extend Step, LogicStep or EndStep.`,
+  )
+}
+
+/** The map with the aliases of one more step. Most flows have none, and no map is made for them. */
+function withAliases(
+  known: Map<string, string> | undefined,
+  stepClass: StepConstructor,
+  id: string,
+  flowName: string,
+): Map<string, string> | undefined {
+  let aliases = known
+  for (const alias of stepClass.aliases) {
+    if (aliases?.has(alias)) throw usedTwice(alias, flowName)
+    aliases ??= new Map()
+    aliases.set(alias, id)
   }
-  if (!steps.has(End.id)) steps.set(End.id, new End())
-  for (const alias of aliases?.keys() ?? []) if (steps.has(alias)) throw twice(alias)
-  const [first] = steps.keys()
-  return new FlowSteps(flowName, steps, aliases ?? noAliases, flow.initialStep() ?? (first as string), end ?? End.id)
+  return aliases
+}
+
+/** An alias may not be the ID of a step. */
+function checkAliases(
+  aliases: ReadonlyMap<string, string>,
+  steps: ReadonlyMap<string, BaseStep>,
+  flowName: string,
+): void {
+  for (const alias of aliases.keys()) if (steps.has(alias)) throw usedTwice(alias, flowName)
+}
+
+function usedTwice(id: string, flowName: string): FlowRegistrationError {
+  return registrationError(`Flow '${flowName}' has two steps with the ID or alias '${id}'.`)
 }
 
 function kindOf(value: unknown): string {

@@ -3,6 +3,7 @@ import { flowCodeError, type ModelBlockedError } from '../../errors/engine-error
 import { FlowError } from '../../errors/flow-error.js'
 import type { Step } from '../../flow/step.js'
 import { Transition } from '../../flow/transition.js'
+import type { ModelBlockedDetails } from '../../flow/turn.js'
 import type { TurnControl } from './turn-control.js'
 import type { TurnDraft } from './turn-draft.js'
 import type { TurnView } from './turn-view.js'
@@ -21,14 +22,9 @@ export async function recoverFromModel(
 ): Promise<Transition> {
   control.check()
   if (!FlowError.isInstance(error)) throw error
-  let hook: 'onModelError' | 'onModelBlocked'
-  let details: unknown = error
-  if (error.code === 'MODEL_BLOCKED') {
-    hook = 'onModelBlocked'
-    const { provider, model } = error as ModelBlockedError
-    details = { provider, model, step: draft.stepId, error }
-  } else if (error.code === 'MODEL_ERROR' || error.code === 'BUDGET_EXCEEDED') hook = 'onModelError'
-  else throw error
+  const hook = hookFor(error)
+  if (hook === undefined) throw error
+  const details = hook === 'onModelBlocked' ? blockedDetails(error as ModelBlockedError, draft.stepId) : error
   for (const owner of [step, draft.flow]) {
     const returned: unknown = await owner[hook](details as never, turn)
     control.check()
@@ -39,4 +35,14 @@ export async function recoverFromModel(
     }
   }
   throw error
+}
+
+function hookFor({ code }: FlowError): 'onModelError' | 'onModelBlocked' | undefined {
+  if (code === 'MODEL_BLOCKED') return 'onModelBlocked'
+  return code === 'MODEL_ERROR' || code === 'BUDGET_EXCEEDED' ? 'onModelError' : undefined
+}
+
+function blockedDetails(error: ModelBlockedError, step: string): ModelBlockedDetails {
+  const { provider, model } = error
+  return { provider, model, step, error }
 }

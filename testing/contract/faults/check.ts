@@ -2,7 +2,7 @@
  * What must be true of any run, whatever fault it had: the promises of design 2. Each change of the data is compared with
  * the reference model, each answer with the changes, and what is read in the end with the last change.
  */
-import { newSession, take, viewOf } from '../simulation/model-session.js'
+import { type ModelSession, newSession, take, viewOf } from '../simulation/model-session.js'
 import { appendedBy } from '../simulation/timeline.js'
 import type { RecordedEffect } from './backend.js'
 import { type Call, type Played, storeTimeoutMs, turnTimeoutMs } from './play.js'
@@ -62,50 +62,68 @@ class Check {
     const { before, after, expectedRevision, sessionId, isAgain, hint } = effect
     const where = `${sessionId}, revision ${after?.revision ?? 'none'}`
     if (before?.revision !== expectedRevision) this.#fail(`${where} replaced what its writer had not read`)
+    this.#checkOnce(effect, where)
+    if (after === undefined || isAgain) return
+    const { session } = after
+    const base = before?.session ?? newSession(session.flow, undefined, undefined)
+    if (!this.#played.issued.has(sessionId)) this.#fail(`${where} has an ID that no engine made`)
+    if (before !== undefined && (hint === undefined || !same(hint.appended, appendedBy(effect)))) {
+      this.#fail(`${where} told the store ${JSON.stringify(hint)} in place of ${JSON.stringify(appendedBy(effect))}`)
+    }
+    if (session.turns.length > base.turns.length) this.#checkCommit(effect, session, base, where)
+    else if (session.status === 'running') this.#checkCheckpoint(session, base, where)
+    else this.#checkAbort(session, base, where)
+  }
+
+  /** Nothing is stored twice, and no session comes back after its removal. */
+  #checkOnce({ before, expectedRevision, sessionId, isAgain }: RecordedEffect, where: string): void {
     if (before === undefined && this.#everStored.has(sessionId)) {
       // A message that arrives after everything else did cannot be distinguished from a first one.
       if (isAgain && expectedRevision === undefined) this.#lateCreates++
       else this.#fail(`${where} came back after it was removed`)
     } else if (isAgain) this.#fail(`${where} was stored twice`)
     this.#everStored.add(sessionId)
-    if (after === undefined || isAgain) return
-    const { session } = after
-    const base = before?.session ?? newSession(session.flow, undefined, undefined)
-    const saves = base.saves + 1
-    if (!this.#played.issued.has(sessionId)) this.#fail(`${where} has an ID that no engine made`)
-    if (before !== undefined && (hint === undefined || !same(hint.appended, appendedBy(effect)))) {
-      this.#fail(`${where} told the store ${JSON.stringify(hint)} in place of ${JSON.stringify(appendedBy(effect))}`)
-    }
-    if (session.turns.length > base.turns.length) {
-      const message = session.turns.at(-1)?.message ?? ''
-      const commits = this.#commits.get(message) ?? []
-      this.#commits.set(message, [...commits, effect])
-      const taken = take(base, message)
-      if (taken.failed !== undefined || !same(session, taken.after))
-        this.#fail(`${where} is not the whole of '${message}'`)
-    } else if (session.status === 'running') {
-      if (session.flow !== 'Ledger' || !same(session, { ...base, saves })) this.#fail(`${where} is not a checkpoint`)
-    } else {
-      const { errors, usage } = session
-      const left = { ...base, status: 'aborted', errors, usage, saves } as const
-      const last = errors.at(-1) ?? ''
-      if (!same(session, left) || !same(errors.slice(0, -1), base.errors)) this.#fail(`${where} is more than an abort`)
-      if (isConflict(last) || isUnknown(last)) this.#fail(`${where} was aborted after: ${last}`)
-      if (usage.modelCalls < base.usage.modelCalls) this.#fail(`${where} lost usage`)
+  }
+
+  #checkCommit(effect: RecordedEffect, session: ModelSession, base: ModelSession, where: string): void {
+    const message = session.turns.at(-1)?.message ?? ''
+    const commits = this.#commits.get(message) ?? []
+    this.#commits.set(message, [...commits, effect])
+    const taken = take(base, message)
+    if (taken.failed !== undefined || !same(session, taken.after))
+      this.#fail(`${where} is not the whole of '${message}'`)
+  }
+
+  #checkCheckpoint(session: ModelSession, base: ModelSession, where: string): void {
+    if (session.flow !== 'Ledger' || !same(session, { ...base, saves: base.saves + 1 })) {
+      this.#fail(`${where} is not a checkpoint`)
     }
   }
 
+  #checkAbort(session: ModelSession, base: ModelSession, where: string): void {
+    const { errors, usage } = session
+    const left = { ...base, status: 'aborted', errors, usage, saves: base.saves + 1 } as const
+    const last = errors.at(-1) ?? ''
+    if (!same(session, left) || !same(errors.slice(0, -1), base.errors)) this.#fail(`${where} is more than an abort`)
+    if (isConflict(last) || isUnknown(last)) this.#fail(`${where} was aborted after: ${last}`)
+    if (usage.modelCalls < base.usage.modelCalls) this.#fail(`${where} lost usage`)
+  }
+
   #checkCall(call: Call): void {
-    const { kind, message, asked, isLost, launchedAt, repliedAt, entered } = call
+    const { kind, message, asked, entered } = call
     const name = `${kind} '${message}' of ${asked ?? 'a new session'}`
-    if (!isLost && call.replied === Number.POSITIVE_INFINITY) this.#fail(`${name} is not answered`)
-    else if (repliedAt - launchedAt > longestMs && !isLost) this.#fail(`${name} took ${repliedAt - launchedAt} ms`)
     if (entered.length > 1) this.#fail(`${name} was run ${entered.length} times`)
     const commits = this.#commits.get(message) ?? []
     if (commits.length > 1) this.#fail(`${name} was stored ${commits.length} times`)
     const [commit] = commits
     if (commit !== undefined) this.#checkNotForgotten(call, commit.sessionId, name)
-    if (isLost) return
+    if (!call.isLost) this.#checkAnswer(call, commit, name)
+  }
+
+  #checkAnswer(call: Call, commit: RecordedEffect | undefined, name: string): void {
+    const tookMs = call.repliedAt - call.launchedAt
+    if (call.replied === Number.POSITIVE_INFINITY) this.#fail(`${name} is not answered`)
+    else if (tookMs > longestMs) this.#fail(`${name} took ${tookMs} ms`)
     if (call.deleted !== undefined) this.#checkDelete(call, name)
     if (call.response?.success === true) this.#checkSuccess(call, commit, name)
     if (call.response?.success === false) this.#checkFailure(call, commit, name)

@@ -186,13 +186,14 @@ class Run {
   #act(): void {
     const index = this.random.pick([0, 1] as const)
     if (this.seats[index].life.isGone && this.random.chance(0.8)) this.#replace(index)
-    const target = this.#known.length === 0 || (!this.#isCrowd && this.random.chance(0.1)) ? undefined : this.#target()
+    const target = this.#target()
     if (target !== undefined && this.random.chance(this.#isCrowd ? 0.04 : 0.12)) this.#delete(index, target.id)
     else this.#turn(index, target, this.#isCrowd && this.random.chance(0.8) ? 'say' : this.random.pick(verbs))
   }
 
-  /** Mostly the session that is new, because most is under way there. */
+  /** Mostly the session that is new, because most is under way there. Nothing: a session is to be begun. */
   #target(): { readonly id: string; readonly flow: FlowName } | undefined {
+    if (this.#known.length === 0 || (!this.#isCrowd && this.random.chance(0.1))) return undefined
     return this.random.chance(0.7) ? this.#known.at(-1) : this.random.pick(this.#known)
   }
 

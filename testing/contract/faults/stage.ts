@@ -148,20 +148,13 @@ export class Stage {
     if (life.isGone) return never()
     const fault = this.#draw(step.kind)
     await this.#moment(life, label)
-    if (fault === 'error before') throw new Error(`Injected before: ${label}.`)
-    if (fault === 'hang before') return never()
-    if (fault === 'gone before') return this.#kill(life)
-    if (fault === 'gone, late') {
-      this.#delay().then(run).catch(ignore)
-      return this.#kill(life)
-    }
+    const struck = this.#strikeBefore(step, fault)
+    if (struck !== undefined) return struck
     if (fault === 'late') await this.#delay()
     const answer = settled(fault === 'stale read' ? this.#stale(step) : run)
     if (fault === 'hang after' || fault === 'gone after' || fault === 'error after') {
       await Promise.resolve(answer).catch(ignore)
-      if (fault === 'hang after') return never()
-      if (fault === 'gone after') return this.#kill(life)
-      throw new Error(`Injected after: ${label}.`)
+      return this.#strikeAfter(step, fault)
     }
     if (fault === 'slow answer') await this.#delay()
     try {
@@ -169,6 +162,30 @@ export class Stage {
     } finally {
       await this.#moment(life, `${label}: answered`)
     }
+  }
+
+  /** A fault that keeps the step from being done in time. */
+  #strikeBefore<T>({ life, label, run }: Step<T>, fault: Fault | undefined): Promise<never> | undefined {
+    switch (fault) {
+      case 'error before':
+        throw new Error(`Injected before: ${label}.`)
+      case 'hang before':
+        return never()
+      case 'gone before':
+        return this.#kill(life)
+      case 'gone, late':
+        this.#delay().then(run).catch(ignore)
+        return this.#kill(life)
+      default:
+        return undefined
+    }
+  }
+
+  /** A fault that keeps the answer from the process, after the step was done. */
+  #strikeAfter<T>({ life, label }: Step<T>, fault: 'hang after' | 'gone after' | 'error after'): Promise<never> {
+    if (fault === 'hang after') return never()
+    if (fault === 'gone after') return this.#kill(life)
+    throw new Error(`Injected after: ${label}.`)
   }
 
   #draw(kind: StepKind): Fault | undefined {

@@ -1,5 +1,6 @@
 // A scripted provider as a subject of the suite: right by itself, and easily broken by the tests of the suite.
 import type {
+  MessagePart,
   ModelProviderAdapter,
   ModelRequest,
   ModelResponse,
@@ -92,12 +93,9 @@ function byTheWord(
     underWay.add(left)
     try {
       const response = await answer()
-      let words = 0
-      for (const part of response.parts) {
-        for (const text of part.type === 'text' ? (part.text.match(/\S+\s*|\s+/g) ?? []) : []) {
-          yield { type: 'text-delta', text }
-          if (++words === 2) await goWrong()
-        }
+      for (const [index, text] of response.parts.flatMap(wordsOf).entries()) {
+        yield { type: 'text-delta', text }
+        if (index === 1) await goWrong()
       }
       yield { type: 'finish', response }
       return undefined
@@ -119,6 +117,10 @@ function byTheWord(
       else ended.addEventListener('abort', end, { once: true })
     })
   }
+}
+
+function wordsOf(part: MessagePart): readonly string[] {
+  return part.type === 'text' ? (part.text.match(/\S+\s*|\s+/g) ?? []) : []
 }
 
 /** A provider that gives `answers`. */

@@ -3,6 +3,7 @@
  * break. Each change of the store is compared with the reference model, each answer with the changes.
  */
 import { expect } from 'vitest'
+import type { ExecuteResult } from '../../../src/index.js'
 import { newSession, take } from './model-session.js'
 import type { PlayedPlan } from './schedules.js'
 import { appendedBy, type Effect, type Span } from './timeline.js'
@@ -93,23 +94,32 @@ function checkTurn(played: PlayedPlan, index: number): void {
   if (answer === undefined) {
     const settledAt = mayTimeOut(played) ? Number.POSITIVE_INFINITY : replied
     expect(committed?.tick ?? 0, 'a cancelled turn was answered before it was settled').toBeLessThan(settledAt)
-    return
-  }
-  const { response, error } = answer
-  if (response.success) {
-    const last = committed?.after?.session.turns.at(-1)
-    expect(committed?.tick ?? Number.POSITIVE_INFINITY, 'the reply left before its turn was stored').toBeLessThan(
-      replied,
-    )
-    expect(response).toEqual({
-      success: true,
-      completed: last?.step === 'Done',
-      message: last?.reply,
-      session: committed?.sessionId,
-      contentType: last?.contentType,
-    })
-    return
-  }
+  } else if (answer.response.success) checkSuccess(answer, committed, replied)
+  else checkFailure(played, index, answer, committed)
+}
+
+function checkSuccess({ response }: ExecuteResult, committed: Effect | undefined, replied: number): void {
+  const last = committed?.after?.session.turns.at(-1)
+  expect(committed?.tick ?? Number.POSITIVE_INFINITY, 'the reply left before its turn was stored').toBeLessThan(replied)
+  expect(response).toEqual({
+    success: true,
+    completed: last?.step === 'Done',
+    message: last?.reply,
+    session: committed?.sessionId,
+    contentType: last?.contentType,
+  })
+}
+
+function checkFailure(
+  played: PlayedPlan,
+  index: number,
+  { response, error }: ExecuteResult,
+  committed: Effect | undefined,
+): void {
+  const { timeline, messages } = played
+  const message = messages[index] as string
+  const { launched, replied } = spanOf(played, index)
+  const asked = askedFor(played, index)
   expect(response).toEqual({ ...response, completed: true, contentType: 'text/plain' })
   const others = timeline.effects.filter(
     ({ sessionId, tick }) => sessionId === asked && tick > launched && tick < replied,
@@ -148,35 +158,46 @@ function checkDelete(played: PlayedPlan, index: number): void {
 
 /** In one engine, the turns of one session run in the order in which they were requested, and never two at once. */
 function checkLines(played: PlayedPlan): void {
-  const { plan, timeline, turns, left, messages } = played
+  const { timeline, turns, left, messages } = played
   const committedAt = (index: number): number =>
     timeline.effects.find((effect) => committedMessage(effect) === messages[index])?.tick ?? Number.POSITIVE_INFINITY
+  const checkPair = (previous: RanTurn, { span }: RanTurn): void => {
+    expect(previous.span.launched, 'first in, first out').toBeLessThan(span.launched)
+    const { response, error } = turns.get(previous.index) ?? {}
+    // An aborted turn may still run on; its result is ignored.
+    if (error?.code === 'TURN_TIMEOUT') return
+    const wasLeft = left.has(previous.index)
+    if (wasLeft && (mayTimeOut(played) || committedAt(previous.index) === Number.POSITIVE_INFINITY)) return
+    expect(
+      wasLeft || response?.success ? committedAt(previous.index) : previous.span.left,
+      'two turns at once',
+    ).toBeLessThan(span.entered[0] ?? 0)
+  }
   for (const [seat, place] of [
     [0, 0],
     [0, 1],
     [1, 0],
     [1, 1],
   ]) {
-    const line = plan.actions
-      .map((action, index) => ({ action, index, span: spanOf(played, index) }))
-      .filter(
-        ({ action, span }) =>
-          action.kind === 'turn' && action.seat === seat && action.place === place && span.entered.length > 0,
-      )
-      .sort((one, other) => (one.span.entered[0] ?? 0) - (other.span.entered[0] ?? 0))
-    line.forEach(({ span }, position) => {
-      const previous = line[position - 1]
-      if (previous === undefined) return
-      expect(previous.span.launched, 'first in, first out').toBeLessThan(span.launched)
-      const { response, error } = turns.get(previous.index) ?? {}
-      // An aborted turn may still run on; its result is ignored.
-      if (error?.code === 'TURN_TIMEOUT') return
-      const wasLeft = left.has(previous.index)
-      if (wasLeft && (mayTimeOut(played) || committedAt(previous.index) === Number.POSITIVE_INFINITY)) return
-      expect(
-        wasLeft || response?.success ? committedAt(previous.index) : previous.span.left,
-        'two turns at once',
-      ).toBeLessThan(span.entered[0] ?? 0)
+    const line = lineOf(played, seat, place)
+    line.slice(1).forEach((turn, position) => {
+      checkPair(line[position] as RanTurn, turn)
     })
   }
+}
+
+interface RanTurn {
+  readonly index: number
+  readonly span: Span
+}
+
+/** The turns of one session in one engine, in the order in which they ran. */
+function lineOf(played: PlayedPlan, seat: number | undefined, place: number | undefined): RanTurn[] {
+  return played.plan.actions
+    .map((action, index) => ({ action, index, span: spanOf(played, index) }))
+    .filter(
+      ({ action, span }) =>
+        action.kind === 'turn' && action.seat === seat && action.place === place && span.entered.length > 0,
+    )
+    .sort((one, other) => (one.span.entered[0] ?? 0) - (other.span.entered[0] ?? 0))
 }

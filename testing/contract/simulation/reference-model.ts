@@ -189,23 +189,30 @@ export class ReferenceModel {
     next: ModelSession | undefined,
   ): Written {
     for (let attempt = 1; attempt <= 3; attempt++) {
-      const strike = this.#strikes(operation)
-      if (strike !== 'fail-before') {
-        const found = this.sessions.get(id)
-        if (found !== expected && found !== next) {
-          if (attempt === 1) return 'conflict'
-        } else {
-          if (next === undefined) this.sessions.delete(id)
-          else this.sessions.set(id, next)
-          if (strike === undefined) return 'done'
-        }
-      }
+      const result = this.#attempt(operation, id, expected, next)
+      if (result === 'done' || (result === 'conflict' && attempt === 1)) return result
       if (this.#strikes('load') !== undefined) return 'unknown'
       const found = this.sessions.get(id)
       if (found === next) return 'done'
       if (found !== expected) return 'conflict'
     }
     return 'failed'
+  }
+
+  /** `unclear`: the store failed, before or after the write took effect. */
+  #attempt(
+    operation: 'create' | 'save' | 'delete',
+    id: string,
+    expected: ModelSession | undefined,
+    next: ModelSession | undefined,
+  ): 'done' | 'conflict' | 'unclear' {
+    const strike = this.#strikes(operation)
+    if (strike === 'fail-before') return 'unclear'
+    const found = this.sessions.get(id)
+    if (found !== expected && found !== next) return 'conflict'
+    if (next === undefined) this.sessions.delete(id)
+    else this.sessions.set(id, next)
+    return strike === undefined ? 'done' : 'unclear'
   }
 
   #expect(faults: readonly Fault[]): void {

@@ -16,14 +16,16 @@ type Place = 0 | 1 | 'new'
 /** Nobody reads the turn while it runs; or a reader reads its stream to the end, or stops after that many events. */
 type Reader = 'none' | 'to the end' | number
 
+interface TurnAction {
+  readonly kind: 'turn'
+  readonly seat: SeatIndex
+  readonly place: Place
+  readonly verb: Verb
+  readonly reader: Reader
+}
+
 export type Action =
-  | {
-      readonly kind: 'turn'
-      readonly seat: SeatIndex
-      readonly place: Place
-      readonly verb: Verb
-      readonly reader: Reader
-    }
+  | TurnAction
   | { readonly kind: 'delete'; readonly seat: SeatIndex; readonly place: 0 | 1 }
   | { readonly kind: 'write'; readonly place: 0 | 1 }
   | { readonly kind: 'wait'; readonly ms: number }
@@ -121,24 +123,24 @@ export async function play(plan: Plan, scheduler: fc.Scheduler): Promise<PlayedP
 
   async function run(action: Action, index: number): Promise<void> {
     if (action.kind === 'wait') return world.clock.jump(action.ms)
-    const sessionId = action.place === 'new' ? undefined : (sessions[action.place] as string)
-    if (action.kind === 'write') return world.disturb(String(sessionId), 'write').catch(() => undefined)
-    const { engine } = world.seats[action.seat]
-    if (action.kind === 'delete') {
-      deletes.set(index, await engine.executeDelete(String(sessionId)))
-    } else {
-      const message = { flowName: plan.flow, userMessage: messages[index] as string }
-      const input = sessionId === undefined ? message : { ...message, sessionId }
-      const { reader } = action
-      const answer = await (reader === 'none'
-        ? engine.execute(input)
-        : readTurn(engine.stream(input), async (pieces) => {
-            if (pieces > 0) await moment(`reader of action ${index} goes on after ${pieces} pieces`)
-            return pieces === reader
-          }))
-      if (answer === undefined) left.add(index)
-      else turns.set(index, answer)
-    }
+    if (action.kind === 'turn') return runTurn(action, index)
+    const sessionId = sessions[action.place] as string
+    if (action.kind === 'write') return world.disturb(sessionId, 'write').catch(() => undefined)
+    deletes.set(index, await world.seats[action.seat].engine.executeDelete(sessionId))
+  }
+
+  async function runTurn({ seat, place, reader }: TurnAction, index: number): Promise<void> {
+    const { engine } = world.seats[seat]
+    const message = { flowName: plan.flow, userMessage: messages[index] as string }
+    const input = place === 'new' ? message : { ...message, sessionId: sessions[place] as string }
+    const answer = await (reader === 'none'
+      ? engine.execute(input)
+      : readTurn(engine.stream(input), async (pieces) => {
+          if (pieces > 0) await moment(`reader of action ${index} goes on after ${pieces} pieces`)
+          return pieces === reader
+        }))
+    if (answer === undefined) left.add(index)
+    else turns.set(index, answer)
   }
 
   plan.actions.forEach((action, index) => {

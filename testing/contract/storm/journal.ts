@@ -43,24 +43,34 @@ export function openJournal(path: string): Journal {
 
 /** Reads the files. A last line without its end is one that its worker did not get to write. */
 export function readJournals(paths: readonly string[]): JournalRecords {
-  const turns = new Map<string, TurnRecord>()
-  const sessions: string[] = []
-  let lostReplies = 0
-  const unserved: string[] = []
-  const unhandled: string[] = []
-  for (const path of paths) {
-    for (const text of readFileSync(path, 'utf8').split('\n').slice(0, -1)) {
-      const line: JournalLine = JSON.parse(text)
-      if (line.kind === 'made') sessions.push(line.session)
-      else if (line.kind === 'lost-reply') lostReplies++
-      else if (line.kind === 'unserved') unserved.push(line.slot)
-      else if (line.kind === 'unhandled') unhandled.push(line.text)
-      else if (line.kind === 'sent') turns.set(line.turn.message, line.turn)
-      else {
-        const sent = turns.get(line.message)
-        if (sent !== undefined) turns.set(line.message, { ...sent, answer: line.answer })
-      }
-    }
+  const lines = paths.flatMap(linesOf)
+  return {
+    turns: turnsOf(lines),
+    sessions: ofKind(lines, 'made').map(({ session }) => session),
+    lostReplies: ofKind(lines, 'lost-reply').length,
+    unserved: ofKind(lines, 'unserved').map(({ slot }) => slot),
+    unhandled: ofKind(lines, 'unhandled').map(({ text }) => text),
   }
-  return { turns: [...turns.values()], sessions, lostReplies, unserved, unhandled }
+}
+
+function linesOf(path: string): JournalLine[] {
+  const texts = readFileSync(path, 'utf8').split('\n').slice(0, -1)
+  return texts.map((text) => JSON.parse(text))
+}
+
+function ofKind<Kind extends JournalLine['kind']>(
+  lines: readonly JournalLine[],
+  kind: Kind,
+): Extract<JournalLine, { kind: Kind }>[] {
+  return lines.filter((line): line is Extract<JournalLine, { kind: Kind }> => line.kind === kind)
+}
+
+/** The turns that were sent, each with its answer. The file of one worker has both, in this order. */
+function turnsOf(lines: readonly JournalLine[]): TurnRecord[] {
+  const turns = new Map(ofKind(lines, 'sent').map(({ turn }) => [turn.message, turn]))
+  for (const { message, answer } of ofKind(lines, 'answered')) {
+    const sent = turns.get(message)
+    if (sent !== undefined) turns.set(message, { ...sent, answer })
+  }
+  return [...turns.values()]
 }

@@ -49,11 +49,7 @@ function findLeftOut(
   cases: readonly NamedCase[],
   options: LeaveOutOptions,
 ): ReadonlyMap<string, string> {
-  const reasons = new Map<string, string>()
-  for (const { name, needs } of cases) {
-    if (needs !== undefined && !Object.entries(options).some(given(needs)))
-      reasons.set(name, `options.${needs} was not given`)
-  }
+  const reasons = missingOptions(cases, options)
   const known = cases.map(({ name }) => name)
   for (const [name, reason] of Object.entries(options.leaveOut ?? {})) {
     const named = known.filter((known) => known === name || known.startsWith(`${name}: `))
@@ -64,6 +60,15 @@ function findLeftOut(
       throw invalidInput(`${suite}: the case '${name}' is left out without a reason.`)
     }
     for (const name of named) reasons.set(name, reason)
+  }
+  return reasons
+}
+
+function missingOptions(cases: readonly NamedCase[], options: LeaveOutOptions): Map<string, string> {
+  const reasons = new Map<string, string>()
+  for (const { name, needs } of cases) {
+    if (needs !== undefined && !Object.entries(options).some(given(needs)))
+      reasons.set(name, `options.${needs} was not given`)
   }
   return reasons
 }

@@ -135,10 +135,8 @@ export const raceCases: readonly SuiteCase[] = [
         const save = () => first.trySave(turn.document, turn.expectedRevision, turn.hint)
         const remove = () => second.tryDelete(document.id, document.revision)
         // Each is sent first in turn: if a store does not wait anywhere, the first one wins.
-        const sentFirst = round % 2 === 0 ? save() : remove()
-        const sentSecond = round % 2 === 0 ? remove() : save()
-        const outcomes = await Promise.all([sentFirst, sentSecond])
-        const [saved, deleted] = round % 2 === 0 ? outcomes : [outcomes[1], outcomes[0]]
+        const removing = round % 2 === 0 ? undefined : remove()
+        const [saved, deleted] = await Promise.all([save(), removing ?? remove()])
         const kinds = `${saved.kind}, ${deleted.kind}`
         const oneWon = kinds === 'done, conflict' || kinds === 'conflict, done'
         ensure(oneWon, 'one of save and delete to succeed and the other to meet a conflict', kinds)

@@ -3,7 +3,7 @@
  * another writer changed the same row. postgres-statements.ts says what the statements do.
  */
 import { invalidInput } from '../../../../errors/engine-errors.js'
-import type { SessionSwap, SwapOutcome } from '../../session-driver.js'
+import type { SessionSwap, StoredHead, SwapOutcome } from '../../session-driver.js'
 import {
   onceUntilFailure,
   purgeAll,
@@ -14,7 +14,7 @@ import {
   toStoredSession,
 } from '../sql-adapter.js'
 import { encodeText } from '../text-escapes.js'
-import { postgresStatements } from './postgres-statements.js'
+import { type PostgresStatements, postgresStatements } from './postgres-statements.js'
 
 /** The row that a writing statement returns. */
 interface WriteRow {
@@ -49,44 +49,7 @@ export function createPostgresDriver(adapter: SqlAdapter): SqlSessionDriver {
     throw invalidInput(`The Postgres table name '${table}' is longer than ${maxTableBytes} bytes.`)
   }
   const statements = postgresStatements(schema, table)
-  let closing: Promise<void> | undefined
-
-  async function run(statement: string, values?: readonly unknown[]): Promise<unknown[]> {
-    for (let attempt = 1; ; attempt++) {
-      if (closing !== undefined) throw new Error('The Postgres driver is closed.')
-      try {
-        return (await adapter.query(statement, values)) as unknown[]
-      } catch (error) {
-        if (attempt === maxAttempts || !serializationFailures.includes(codeOf(error))) throw error
-      }
-    }
-  }
-
-  async function findMissing(): Promise<readonly string[]> {
-    const [row] = (await run(statements.inspect)) as InspectRow[]
-    if (row?.encoding !== 'UTF8') {
-      throw new Error(`The Postgres database must have the encoding UTF8; it has ${row?.encoding}.`)
-    }
-    if (row.has_tables) return []
-    return row.has_schema ? [statements.createTables] : [statements.createSchema, statements.createTables]
-  }
-
-  const setUp = onceUntilFailure(async () => {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        // Looked for first, because a role that may use the tables need not be allowed to create any.
-        for (const statement of await findMissing()) await run(statement)
-        return
-      } catch (error) {
-        if (attempt === maxAttempts || !createdByAnother.includes(codeOf(error))) throw error
-      }
-    }
-  })
-
-  async function perform(statement: string, values: readonly unknown[]): Promise<unknown[]> {
-    await setUp()
-    return run(statement, values)
-  }
+  const { perform, close } = openDatabase(adapter, statements)
 
   /**
    * Writes until both results of the statement agree: where `isPassing` returns that the row must have been written as it was
@@ -104,6 +67,14 @@ export function createPostgresDriver(adapter: SqlAdapter): SqlSessionDriver {
     throw new Error(`A session in Postgres was changed by others during each of ${maxAttempts} attempts.`)
   }
 
+  async function readHead(key: string, chunks: readonly string[]): Promise<StoredHead | undefined> {
+    const names = chunks.map(encodeText)
+    const isWhole = names.length === 0
+    const statement = isWhole ? statements.readHead : statements.readChunks
+    const [row] = (await perform(statement, [encodeText(key), ...(isWhole ? [] : [names])])) as SessionRow[]
+    return row === undefined ? undefined : toStoredHead(row, chunks)
+  }
+
   return {
     guarantees: { compareAndSwap: 'backend', durable: true },
     async read(key, chunks, knownRevision) {
@@ -112,11 +83,7 @@ export function createPostgresDriver(adapter: SqlAdapter): SqlSessionDriver {
         if (known === undefined) return undefined
         if (known.revision === encodeText(knownRevision)) return { revision: knownRevision, head: '', chunks: [] }
       }
-      const names = chunks.map(encodeText)
-      const isWhole = names.length === 0
-      const statement = isWhole ? statements.readHead : statements.readChunks
-      const [row] = (await perform(statement, [encodeText(key), ...(isWhole ? [] : [names])])) as SessionRow[]
-      return row === undefined ? undefined : toStoredHead(row, chunks)
+      return readHead(key, chunks)
     },
     async readAll(key) {
       const [row] = (await perform(statements.readAll, [encodeText(key)])) as SessionRow[]
@@ -143,12 +110,65 @@ export function createPostgresDriver(adapter: SqlAdapter): SqlSessionDriver {
         const [row] = (await perform(statements.purge, [most])) as WriteRow[]
         return row?.written ?? 0
       }),
+    close,
+  }
+}
+
+/** Runs statements, the first one when the tables are there, until it is closed. */
+function openDatabase(
+  adapter: SqlAdapter,
+  statements: PostgresStatements,
+): {
+  perform(statement: string, values: readonly unknown[]): Promise<unknown[]>
+  close(): Promise<void>
+} {
+  let closing: Promise<void> | undefined
+
+  function run(statement: string, values?: readonly unknown[]): Promise<unknown[]> {
+    return repeatOn(serializationFailures, async () => {
+      if (closing !== undefined) throw new Error('The Postgres driver is closed.')
+      return (await adapter.query(statement, values)) as unknown[]
+    })
+  }
+
+  async function findMissing(): Promise<readonly string[]> {
+    const [row] = (await run(statements.inspect)) as InspectRow[]
+    if (row?.encoding !== 'UTF8') {
+      throw new Error(`The Postgres database must have the encoding UTF8; it has ${row?.encoding}.`)
+    }
+    if (row.has_tables) return []
+    return row.has_schema ? [statements.createTables] : [statements.createSchema, statements.createTables]
+  }
+
+  async function createMissing(): Promise<void> {
+    // Looked for first, because a role that may use the tables need not be allowed to create any.
+    for (const statement of await findMissing()) await run(statement)
+  }
+
+  const setUp = onceUntilFailure(() => repeatOn(createdByAnother, createMissing))
+
+  return {
+    async perform(statement, values) {
+      await setUp()
+      return run(statement, values)
+    },
     close() {
       closing ??= (async () => {
         await adapter.disconnect?.()
       })()
       return closing
     },
+  }
+}
+
+/** Does `work` again while it fails with one of these codes. */
+async function repeatOn<Result>(codes: readonly string[], work: () => Promise<Result>): Promise<Result> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (attempt === maxAttempts || !codes.includes(codeOf(error))) throw error
+    }
   }
 }
 

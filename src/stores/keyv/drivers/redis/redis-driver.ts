@@ -56,16 +56,22 @@ export function createRedisDriver(keyv: Keyv): SessionDriver {
     return 'done'
   }
 
+  async function hasRevision(key: string, revision: string): Promise<boolean> {
+    const reply = (await send(key, ['HGET', key, 'revision'])) as string | null
+    return decodeField(reply) === revision
+  }
+
   async function read(key: string, chunks: readonly string[], knownRevision?: string): Promise<StoredHead | undefined> {
-    if (knownRevision !== undefined) {
-      const reply = (await send(key, ['HGET', key, 'revision'])) as string | null
-      if (reply !== null && decodeText(reply) === knownRevision) {
-        if (replication !== undefined) await replication.makeSure(key, knownRevision)
-        return { revision: knownRevision, head: '', chunks: [] }
-      }
+    if (knownRevision !== undefined && (await hasRevision(key, knownRevision))) {
+      if (replication !== undefined) await replication.makeSure(key, knownRevision)
+      return { revision: knownRevision, head: '', chunks: [] }
     }
+    return readHead(key, chunks)
+  }
+
+  async function readHead(key: string, chunks: readonly string[]): Promise<StoredHead | undefined> {
     const reply = (await send(key, ['HMGET', key, 'revision', 'head', ...chunks])) as (string | null)[]
-    const [revision, head, ...texts] = reply.map((text) => (text === null ? undefined : decodeText(text)))
+    const [revision, head, ...texts] = reply.map(decodeField)
     if (revision === undefined && head === undefined) return undefined
     if (replication !== undefined) await replication.makeSure(key, revision)
     return { revision: revision ?? '', head: head ?? '', chunks: texts }
@@ -100,6 +106,10 @@ function swapValues({ expectedRevision, revision, head, chunks, replacesChunks, 
   const values = [kind, expectedRevision ?? '', ttl, removesOthers, 'revision', revision, 'head', head]
   for (const [name, text] of chunks) values.push(name, text)
   return values
+}
+
+function decodeField(text: string | null): string | undefined {
+  return text === null ? undefined : decodeText(text)
 }
 
 /** The fields of a hash: a flat list in version 2 of the protocol, a map or an object in version 3. */

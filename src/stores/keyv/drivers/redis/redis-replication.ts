@@ -62,30 +62,31 @@ export class RedisReplication {
     let wasRedirected = false
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
       const target = await this.#connectionFor(change.key)
-      let outcome: SwapOutcome
-      try {
-        outcome = await this.#swapOnce(change, target)
-        wasRedirected = false
-      } catch (error) {
-        if (!isRedirection(error)) throw error
-        // The client follows the redirection, and learns from it where the slot is now.
-        outcome = await this.#swapOnce(change)
-        wasRedirected = true
-      }
-      if (outcome === 'conflict') {
-        if (attempt === 1) return outcome
-        // The first attempt was done. Another writer has replaced it since, and may have read it before.
-        throw new Error('A swap in Redis was done, and met another one when it was sent once more.')
-      }
+      const sent = await this.#send(change, target)
+      wasRedirected = sent.wasRedirected
+      if (sent.outcome === 'conflict') return conflictAt(attempt)
       const replicas = wasRedirected ? undefined : await this.#count(change.key, target)
       if (replicas === undefined) continue
       if (replicas < this.#wanted) change.onUnderReplicated?.(replicas, this.#wanted)
-      return outcome
+      return 'done'
     }
     if (!wasRedirected) throw new Error('The connection to Redis was lost before the replicas were counted.')
     // The slot is moving to another node. The swap was done there, on a connection of the client's own.
     change.onUnderReplicated?.(0, this.#wanted)
     return 'done'
+  }
+
+  async #send(
+    change: SessionSwap,
+    target: MasterConnection,
+  ): Promise<{ outcome: SwapOutcome; wasRedirected: boolean }> {
+    try {
+      return { outcome: await this.#swapOnce(change, target), wasRedirected: false }
+    } catch (error) {
+      if (!isRedirection(error)) throw error
+      // The client follows the redirection, and learns from it where the slot is now.
+      return { outcome: await this.#swapOnce(change), wasRedirected: true }
+    }
   }
 
   /** `undefined` where another connection has replaced this one since. */
@@ -98,6 +99,12 @@ export class RedisReplication {
   #connectionFor(key: string): Promise<MasterConnection> {
     return this.#connection.connectionFor(encodeText(key))
   }
+}
+
+function conflictAt(attempt: number): 'conflict' {
+  if (attempt === 1) return 'conflict'
+  // The first attempt was done. Another writer has replaced it since, and may have read it before.
+  throw new Error('A swap in Redis was done, and met another one when it was sent once more.')
 }
 
 function isRedirection(error: unknown): boolean {

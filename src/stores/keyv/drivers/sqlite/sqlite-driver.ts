@@ -3,7 +3,7 @@
  * statements wait for each other here, and not in the threads that Node shares with everything else. A statement that finds
  * the file locked by another process is tried again for a while. sqlite-statements.ts says what the statements do.
  */
-import type { SessionSwap, SwapOutcome } from '../../session-driver.js'
+import type { SessionSwap, StoredHead, SwapOutcome } from '../../session-driver.js'
 import {
   onceUntilFailure,
   purgeAll,
@@ -14,7 +14,7 @@ import {
   toStoredSession,
 } from '../sql-adapter.js'
 import { encodeText } from '../text-escapes.js'
-import { sqliteStatements } from './sqlite-statements.js'
+import { type SqliteStatements, sqliteStatements } from './sqlite-statements.js'
 
 /** How long a locked file is tried again where the adapter has no `busyTimeout`, in milliseconds. */
 const defaultBusyTimeoutMs = 2_500
@@ -26,6 +26,62 @@ const pauseMs = 10
 /** The driver over an adapter of `@keyv/sqlite`. Its tables are named after the adapter's, and made on first use. */
 export function createSqliteDriver(adapter: SqlAdapter): SqlSessionDriver {
   const statements = sqliteStatements(adapter.opts.table ?? 'keyv')
+  const { perform, close } = openDatabase(adapter, statements)
+
+  async function storedRevision(key: string): Promise<string | undefined> {
+    const [row] = (await perform(statements.readRevision, key)) as { revision: string }[]
+    return row?.revision
+  }
+
+  async function readHead(key: string, chunks: readonly string[]): Promise<StoredHead | undefined> {
+    const isWhole = chunks.length === 0
+    const values = isWhole ? [] : [JSON.stringify(chunks.map(encodeText))]
+    const statement = isWhole ? statements.readHead : statements.readChunks
+    const [row] = (await perform(statement, encodeText(key), ...values)) as SessionRow[]
+    return row === undefined ? undefined : toStoredHead(row, chunks)
+  }
+
+  return {
+    guarantees: { compareAndSwap: 'backend', durable: !isInMemory(adapter) },
+    async read(key, chunks, knownRevision) {
+      if (knownRevision !== undefined) {
+        const revision = await storedRevision(encodeText(key))
+        if (revision === undefined) return undefined
+        if (revision === encodeText(knownRevision)) return { revision: knownRevision, head: '', chunks: [] }
+      }
+      return readHead(key, chunks)
+    },
+    async readAll(key) {
+      const [row] = (await perform(statements.readAll, encodeText(key))) as SessionRow[]
+      return row === undefined ? undefined : toStoredSession(row)
+    },
+    async swap(swap): Promise<SwapOutcome> {
+      const { key, values } = toValues(swap)
+      const statement = swap.expectedRevision === undefined ? statements.insert : statements.update
+      const stored = await perform(statement, ...values)
+      if (stored.length > 0) return 'done'
+      return (await storedRevision(key)) === encodeText(swap.revision) ? 'done' : 'conflict'
+    },
+    async remove(key, expectedRevision): Promise<SwapOutcome> {
+      const kept = encodeText(key)
+      const expected = expectedRevision === undefined ? null : encodeText(expectedRevision)
+      const removed = await perform(statements.remove, kept, expected)
+      if (removed.length > 0 || expected === null) return 'done'
+      return (await storedRevision(kept)) === undefined ? 'done' : 'conflict'
+    },
+    purgeExpired: () => purgeAll(async (most) => (await perform(statements.purge, most)).length),
+    close,
+  }
+}
+
+/** Runs statements, one at a time, the first one when the tables are there, until it is closed. */
+function openDatabase(
+  adapter: SqlAdapter,
+  statements: SqliteStatements,
+): {
+  perform(statement: string, ...values: unknown[]): Promise<unknown[]>
+  close(): Promise<void>
+} {
   const patienceMs = adapter.opts.busyTimeout || defaultBusyTimeoutMs
   let last: Promise<unknown> = Promise.resolve()
   let closing: Promise<void> | undefined
@@ -59,50 +115,12 @@ export function createSqliteDriver(adapter: SqlAdapter): SqlSessionDriver {
     for (const statement of statements.create) await run(statement)
   })
 
-  async function perform(statement: string, ...values: unknown[]): Promise<unknown[]> {
-    if (closing !== undefined) throw closedError()
-    await setUp()
-    return run(statement, ...values)
-  }
-
-  async function storedRevision(key: string): Promise<string | undefined> {
-    const [row] = (await perform(statements.readRevision, key)) as { revision: string }[]
-    return row?.revision
-  }
-
   return {
-    guarantees: { compareAndSwap: 'backend', durable: !isInMemory(adapter) },
-    async read(key, chunks, knownRevision) {
-      if (knownRevision !== undefined) {
-        const revision = await storedRevision(encodeText(key))
-        if (revision === undefined) return undefined
-        if (revision === encodeText(knownRevision)) return { revision: knownRevision, head: '', chunks: [] }
-      }
-      const isWhole = chunks.length === 0
-      const values = isWhole ? [] : [JSON.stringify(chunks.map(encodeText))]
-      const statement = isWhole ? statements.readHead : statements.readChunks
-      const [row] = (await perform(statement, encodeText(key), ...values)) as SessionRow[]
-      return row === undefined ? undefined : toStoredHead(row, chunks)
+    async perform(statement, ...values) {
+      if (closing !== undefined) throw closedError()
+      await setUp()
+      return run(statement, ...values)
     },
-    async readAll(key) {
-      const [row] = (await perform(statements.readAll, encodeText(key))) as SessionRow[]
-      return row === undefined ? undefined : toStoredSession(row)
-    },
-    async swap(swap): Promise<SwapOutcome> {
-      const { key, values } = toValues(swap)
-      const statement = swap.expectedRevision === undefined ? statements.insert : statements.update
-      const stored = await perform(statement, ...values)
-      if (stored.length > 0) return 'done'
-      return (await storedRevision(key)) === encodeText(swap.revision) ? 'done' : 'conflict'
-    },
-    async remove(key, expectedRevision): Promise<SwapOutcome> {
-      const kept = encodeText(key)
-      const expected = expectedRevision === undefined ? null : encodeText(expectedRevision)
-      const removed = await perform(statements.remove, kept, expected)
-      if (removed.length > 0 || expected === null) return 'done'
-      return (await storedRevision(kept)) === undefined ? 'done' : 'conflict'
-    },
-    purgeExpired: () => purgeAll(async (most) => (await perform(statements.purge, most)).length),
     close() {
       closing ??= last.then(async () => {
         await adapter.disconnect?.()
