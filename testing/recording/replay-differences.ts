@@ -74,7 +74,7 @@ function compare(what: string, before: string | undefined, after: string | undef
   return [{ what, ...recorded, ...(after === undefined ? {} : { replayed: after }) }]
 }
 
-type MessagesByNamespace = ReadonlyMap<string, readonly Message[]>
+type MessagesByNamespace = ReadonlyMap<string, readonly StoredMessage[]>
 
 function compareMemory(before: MessagesByNamespace, after: MessagesByNamespace): Difference[] {
   return [...new Set([...before.keys(), ...after.keys()])].flatMap((namespace) => {
