@@ -86,6 +86,9 @@ export class Transition<State = unknown> {
   /**
    * Sets the content type of the reply. Over HTTP, any other type than `HttpContentType.Plain` is sent raw.
    *
+   * Of {@link reply}, {@link stay} and {@link finish} it is the type of that reply alone. Of {@link go} it is the type of all
+   * replies in the destination, until the next move. With `encoding` it is always of one reply: of `go`, the next one in this turn.
+   *
    * @param contentType - A media type, `type/subtype`, parameters allowed.
    * @throws `FlowCodeError` for an invalid media type, and for a reply that is not valid base64 if `encoding` is set.
    */

@@ -52,8 +52,9 @@ function resolved(reference: AttachmentReference, find: FindAttachment): Message
 
 /** What a model reads in place of an image or a file whose bytes were removed. */
 export function describeRemoved({ type, mediaType, name }: AttachmentReference): string {
-  const what = name === undefined ? `${type} of type ${mediaType}` : `${type} '${name}' of type ${mediaType}`
-  return `[The user sent a ${what} here. It is no longer available.]`
+  const kind = type === 'image' ? 'an image' : 'a file'
+  const named = name === undefined ? '' : ` '${name}'`
+  return `[The user sent ${kind}${named} of type ${mediaType} here. It is no longer available.]`
 }
 
 /**

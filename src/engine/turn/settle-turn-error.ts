@@ -1,6 +1,7 @@
 /**
  * What becomes of a session whose turn failed: it stays byte for byte as it was, or one write over the revision that was loaded
- * marks it `aborted`, or stores only the error and what was spent, so that it goes on. Also which ID and which text the failure envelope has (design 5; contract 3, 4.5, 7.3).
+ * marks it `aborted`, or stores only the error and what was spent, so that it goes on. Also which ID and which text the failure
+ * envelope has (design 5; contract 3, 4.5, 7.3).
  */
 import type { LimitExceededError } from '../../errors/engine-errors.js'
 import type { FlowError } from '../../errors/flow-error.js'
@@ -37,7 +38,7 @@ export async function settleTurnError(
     return failureEnvelope(storedId(draft, givenSessionId), error, asFlowError(second))
   }
   if (isAborted) control.report('session:aborted', { code: error.code })
-  else control.report('session:saved', {})
+  else control.report(draft.storedRevision === undefined ? 'session:created' : 'session:saved', {})
   return failureEnvelope(draft.base.id, error)
 }
 
