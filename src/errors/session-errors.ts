@@ -73,12 +73,12 @@ export class SessionFlowInvariantError extends FlowError {
     readonly cause?: unknown
   }) {
     const { sessionId, problem, newerLayout = false, cause } = options
-    const state = newerLayout
-      ? `was stored by a newer release of Turnkeeper and cannot be read: ${problem}`
-      : `is malformed: ${problem}`
+    const message = newerLayout
+      ? `Session '${sessionId}' was stored by a newer release of Turnkeeper and cannot be read: ${problem}.`
+      : `Session '${sessionId}' is malformed: ${problem}.`
     super({
       code: 'SESSION_FLOW_INVARIANT',
-      message: `Session '${sessionId}' ${state}.`,
+      message,
       statusCode: 409,
       cause,
       facts: { sessionId, newerLayout },

@@ -6,23 +6,33 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { Message, MessagePart, SessionDocument, StoredMessage } from '../../src/index.js'
+import type { AttachmentReference } from '../../src/model/message.js'
+import { describeRemoved } from '../../src/session/attachments.js'
 import { decodeSession } from '../../src/session/session-codec.js'
 import { sessionLayoutVersion } from '../../src/session/session-document.js'
 import { goldenId, readDocument, readDocumentOfParts } from './golden/golden-files.js'
 import { changedFields } from './golden/poison.js'
 
+/** The fields of a part of this type, whether the session stores it or a model gets it. */
+type FieldOf<Type extends MessagePart['type']> =
+  | keyof Extract<MessagePart, { readonly type: Type }>
+  | (Type extends AttachmentReference['type'] ? 'attachment' : never)
+
 type FieldsOf = {
   readonly [Type in MessagePart['type']]: {
     readonly role: Message['role']
-    readonly fields: Readonly<Record<keyof Extract<MessagePart, { readonly type: Type }>, true>>
+    readonly fields: Readonly<Record<FieldOf<Type>, true>>
   }
 }
 
 /** Every part and its fields, as the types have them: the compiler finds what is missing here. */
 const parts: FieldsOf = {
   text: { role: 'user', fields: { type: true, text: true, providerData: true } },
-  image: { role: 'user', fields: { type: true, mediaType: true, data: true, url: true } },
-  file: { role: 'user', fields: { type: true, mediaType: true, data: true, url: true, name: true } },
+  image: { role: 'user', fields: { type: true, mediaType: true, attachment: true, data: true, url: true } },
+  file: {
+    role: 'user',
+    fields: { type: true, mediaType: true, attachment: true, data: true, url: true, name: true },
+  },
   reasoning: { role: 'assistant', fields: { type: true, text: true, providerData: true } },
   'tool-call': {
     role: 'assistant',
@@ -127,6 +137,13 @@ describe('the page', () => {
     expect(turns.map(brokenRules)).toEqual([[]])
   })
 
+  test('has the texts that a model gets in place of removed bytes', () => {
+    const references = examples.filter((example): example is AttachmentReference => 'attachment' in example)
+    expect(references.map(({ type }) => type)).toEqual(['image', 'file'])
+    const texts = examples.flatMap((example) => (example.type === 'text' ? example.text : []))
+    expect(texts).toEqual(expect.arrayContaining(references.map(describeRemoved)))
+  })
+
   test('names the layout version of this release', () => {
     expect(page).toContain(`{ "version": ${sessionLayoutVersion} }`)
   })
@@ -170,9 +187,12 @@ describe('the schema', () => {
     ['an image of no kind', { ...user, parts: [{ type: 'image', data: 'aGk=' }] }],
     ['an image of another media type', { ...user, parts: [{ ...image, mediaType: 'text/plain', data: 'aGk=' }] }],
     ['an image without bytes', { ...user, parts: [image] }],
+    ['an image with bytes here and there', { ...user, parts: [{ ...image, data: 'aGk=', attachment: '1-0' }] }],
+    ['an image that refers to nothing', { ...user, parts: [{ ...image, attachment: '' }] }],
     ['an image in two places', { ...user, parts: [{ ...image, data: 'aGk=', url: 'https://a.example' }] }],
     ['bytes that are not base64', { ...user, parts: [{ ...image, data: 'a b' }] }],
     ['an address that is not absolute', { ...user, parts: [{ ...image, url: '/a.png' }] }],
+    ['a summary that is not true', { ...user, parts: [{ type: 'text', text: 'a' }], summary: false }],
     ['half a turn', { ...user, parts: [{ type: 'text', text: 'a' }], turn: 0.5 }],
     [
       'a call without arguments',
