@@ -9,7 +9,10 @@ import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
 import { statusOf } from '../../adapters/fetch/reply/statuses.js'
-import { FlowEngine, FlowError, type FlowErrorCode } from '../../src/index.js'
+import { FlowEngine, FlowError, type FlowErrorCode, type SessionDocument } from '../../src/index.js'
+import { bytesOfLists } from '../../src/session/document-bytes.js'
+import { decodeSession } from '../../src/session/session-codec.js'
+import { sessionLayoutVersion } from '../../src/session/session-document.js'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
@@ -230,6 +233,25 @@ describe('tables', () => {
     for (const [name, value] of limits) {
       expect([name, rows.get(name)?.replaceAll(' ', '')]).toEqual([name, String(value)])
     }
+  })
+})
+
+describe('docs/session-document.md', () => {
+  test('has every field of the document', () => {
+    const source = read('src/session/session-document.ts')
+    const fields = Array.from(source.matchAll(/^ +readonly (\w+)\??:/gm), ([, field = '']) => field)
+    expect(fields.length).toBeGreaterThan(40)
+    const page = proseOf('docs/session-document.md')
+    expect(fields.filter((field) => !page.includes(`\`${field}\``))).toEqual([])
+  })
+
+  test('has a document that the engine reads, of the layout and the size that it says', () => {
+    const [{ code } = { code: '' }] = blocksOf('docs/session-document.md', 'json')
+    const stored = JSON.parse(code) as SessionDocument
+    const document = decodeSession(stored, stored.id)
+    expect(document.version).toBe(sessionLayoutVersion)
+    expect(document.bytes).toBe(bytesOfLists(document))
+    expect(document.turns).toBe(document.history.length)
   })
 })
 

@@ -3,7 +3,7 @@
  *
  * - Over HTTP a reply with another type than `Plain` is raw: its body is the report itself, and only the header has the
  *   session ID.
- * - A content type applies in its step until the step is left or sets another one, so the questions set `Plain`.
+ * - The content type of a `reply` is of that reply alone, so the questions are plain text.
  * - The title comes from the client's `config`, and is escaped in every form.
  */
 import { Flow, finish, HttpContentType, LogicStep, reply, type Turn } from 'turnkeeper'
@@ -25,7 +25,7 @@ export class ChooseForm extends LogicStep<{ sent: number }> {
     const form = turn.message.trim().toLowerCase()
     if (form === 'done') return finish(`${this.state.sent} sent. Goodbye.`)
     const answer = replyIn(form, { title: titleOf(turn), months })
-    if (answer === undefined) return reply(question).withContentType(HttpContentType.Plain)
+    if (answer === undefined) return reply(question)
     this.state.sent++
     return answer
   }
