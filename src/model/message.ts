@@ -77,6 +77,8 @@ export type FilePart = MediaSource & {
  * An image or a file in a stored message. Its bytes are in `attachments` of the session document, until the limit
  * `attachmentTurns` removes them. A model gets the {@link ImagePart} or {@link FilePart} instead, and where the bytes were
  * removed, a text that says what it was.
+ *
+ * @inline
  */
 export interface AttachmentReference {
   readonly type: 'image' | 'file'
