@@ -53,8 +53,8 @@ function resolved(reference: AttachmentReference, find: FindAttachment): Message
 /** What a model reads in place of an image or a file whose bytes were removed. */
 export function describeRemoved({ type, mediaType, name }: AttachmentReference): string {
   const kind = type === 'image' ? 'an image' : 'a file'
-  const named = name === undefined ? '' : ` '${name}'`
-  return `[The user sent ${kind}${named} of type ${mediaType} here. It is no longer available.]`
+  const named = name === undefined ? kind : `${kind} '${name}'`
+  return `[The user sent ${named} of type ${mediaType} here. It is no longer available.]`
 }
 
 /**

@@ -32,13 +32,14 @@ export async function settleTurnError(
     return failureEnvelope(storedId(draft, givenSessionId), error)
   }
   const isAborted = !goesOnAfter(error)
+  const isNew = draft.storedRevision === undefined
   try {
     await saveFailure(control, draft, error, isAborted ? 'aborted' : 'running')
   } catch (second) {
     return failureEnvelope(storedId(draft, givenSessionId), error, asFlowError(second))
   }
   if (isAborted) control.report('session:aborted', { code: error.code })
-  else control.report(draft.storedRevision === undefined ? 'session:created' : 'session:saved', {})
+  else control.report(isNew ? 'session:created' : 'session:saved', {})
   return failureEnvelope(draft.base.id, error)
 }
 
