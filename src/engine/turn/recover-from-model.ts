@@ -4,6 +4,7 @@ import { FlowError } from '../../errors/flow-error.js'
 import type { Step } from '../../flow/step.js'
 import { Transition } from '../../flow/transition.js'
 import type { ModelBlockedDetails } from '../../flow/turn.js'
+import { refuseInPlace } from '../../flow/transition-modifiers.js'
 import type { TurnControl } from './turn-control.js'
 import type { TurnDraft } from './turn-draft.js'
 import type { TurnView } from './turn-view.js'
@@ -28,7 +29,10 @@ export async function recoverFromModel(
   for (const owner of [step, draft.flow]) {
     const returned: unknown = await owner[hook](details as never, turn)
     control.check()
-    if (Transition.isInstance(returned)) return returned
+    if (Transition.isInstance(returned)) {
+      refuseInPlace(returned, draft.stepId, hook)
+      return returned
+    }
     if (returned !== undefined) {
       const name = owner === step ? `step '${draft.stepId}'` : `flow '${control.flowName}'`
       throw flowCodeError(`${hook} of ${name} must return nothing or a transition.`)

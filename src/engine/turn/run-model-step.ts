@@ -7,6 +7,7 @@ import { message, namespaceOf, textMessage } from '../../flow/conversation-memor
 import { Step } from '../../flow/step.js'
 import type { Tool } from '../../flow/tool.js'
 import { returnsToModel, Transition } from '../../flow/transition.js'
+import { refuseInPlace } from '../../flow/transition-modifiers.js'
 import type { TextPart, ToolCallPart, ToolDefinition } from '../../model/message.js'
 import type { ResolvedModel } from '../../model/model-registry.js'
 import { isPromise } from '../../util/is-promise.js'
@@ -153,6 +154,7 @@ async function takeAnswer(
   if (!Transition.isInstance(reply)) {
     throw flowCodeError(`onReply of step '${stepId}' must return a text, retry(...) or a transition.`)
   }
+  refuseInPlace(reply, stepId, 'onReply')
   if (returnsToModel(reply)) return { reason: 'reply', problem: retryReason(reply, stepId) }
   memory.append(namespace, message('assistant', said, turn.number))
   return { transition: reply }

@@ -8,6 +8,7 @@ import { EndStep } from '../../flow/end-step.js'
 import { LogicStep } from '../../flow/logic-step.js'
 import { Step } from '../../flow/step.js'
 import { checkBase64, reply as replyTransition, Transition } from '../../flow/transition.js'
+import { refuseInPlace } from '../../flow/transition-modifiers.js'
 import { limitExceeded } from '../engine-limits.js'
 import type { TurnInput } from '../input/check-input.js'
 import { runModelStep } from './run-model-step.js'
@@ -60,7 +61,10 @@ async function runLogicStep(
 ): Promise<Transition> {
   const returned: unknown = await step.run(turn)
   control.check()
-  if (Transition.isInstance(returned)) return returned
+  if (Transition.isInstance(returned)) {
+    refuseInPlace(returned, draft.stepId, 'run')
+    return returned
+  }
   throw flowCodeError(
     `Step '${draft.stepId}' returned ${returned === undefined ? 'nothing' : 'no transition'} from run(). Return go(...), reply(...), stay(...) or finish(...).`,
   )
@@ -117,6 +121,7 @@ async function move(
     control.check()
     control.emit('step:exit', { step: from })
   }
+  if (transition?.fields.prompt !== undefined) checkAddedPrompt(transition, to, draft.steps.require(to))
   if (draft.answer === undefined) control.stream?.reset('step')
   draft.enter(to, transition?.fields)
   turn.enter(transition?.fields.message)
@@ -126,6 +131,17 @@ async function move(
   const next: unknown = entered === undefined ? undefined : await entered
   control.check()
   if (next !== undefined) await applyEntered(control, draft, turn, to, next)
+}
+
+/** Refuses `withPrompt` where no model would read it. */
+function checkAddedPrompt({ fields }: Transition, to: string, step: unknown): void {
+  if (!(step instanceof Step)) {
+    throw flowCodeError(`withPrompt of a move to step '${to}' has no effect: only model steps have a prompt.`)
+  }
+  if (fields.reply === undefined) return
+  throw flowCodeError(
+    `withPrompt of a move to step '${to}' has no effect: withReply ends the turn before a model is called.`,
+  )
 }
 
 function countMove({ engine }: TurnControl, draft: TurnDraft, from: string, to: string): void {
@@ -145,6 +161,7 @@ async function applyEntered(
   if (!Transition.isInstance(returned)) {
     throw flowCodeError(`onEnter of step '${stepId}' must return nothing or a transition.`)
   }
+  refuseInPlace(returned, stepId, 'onEnter')
   const { kind } = returned.fields
   if (draft.steps.require(stepId) instanceof EndStep) {
     if (kind === 'go') {
@@ -158,6 +175,10 @@ async function applyEntered(
 
 /** An end step is where `finish` leads: what it says is the closing reply, and there is no further move. */
 function finishInEndStep(draft: TurnDraft, stepId: string, { fields }: Transition): void {
+  const unused = fields.state !== undefined ? 'withState' : fields.message !== undefined ? 'withMessage' : undefined
+  if (unused !== undefined) {
+    throw flowCodeError(`onEnter of end step '${stepId}' returned finish(...).${unused}; there is no further move.`)
+  }
   if (fields.reply !== undefined) draft.answer = { text: fields.reply, from: stepId, remembered: false }
   if (fields.contentType !== undefined) {
     draft.contentType = fields.contentType

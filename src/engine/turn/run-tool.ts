@@ -6,6 +6,7 @@ import { ToolExecutionError } from '../../errors/engine-errors.js'
 import { FlowError } from '../../errors/flow-error.js'
 import { type Tool, type ToolCall, ToolError } from '../../flow/tool.js'
 import { returnsToModel, Transition } from '../../flow/transition.js'
+import { refuseInPlace } from '../../flow/transition-modifiers.js'
 import type { Turn } from '../../flow/turn.js'
 import type { ToolCallPart, ToolResultPart } from '../../model/message.js'
 import { issueText } from '../../model/schema-issues.js'
@@ -50,7 +51,7 @@ export async function runTool(
   control.stream?.send({ type: 'tool-start', tool: tool.name, toolCallId })
   let success = false
   try {
-    const outcome = await validateAndExecute(tool, call, turn, control)
+    const outcome = await validateAndExecute(tool, call, turn, control, draft.stepId)
     success = outcome.result.isError !== true
     return outcome
   } finally {
@@ -64,6 +65,7 @@ async function validateAndExecute(
   call: ToolCallPart,
   turn: Turn,
   control: TurnControl,
+  stepId: string,
 ): Promise<ToolOutcome> {
   let args: unknown = call.input
   let returned: unknown
@@ -85,6 +87,7 @@ async function validateAndExecute(
   }
   control.check()
   if (!Transition.isInstance(returned)) return { result: toolResult(call, resultOf(tool, returned, control)) }
+  refuseInPlace(returned, stepId, 'a tool')
   const result = toolResult(call, returned.fields.feedback ?? done)
   return returnsToModel(returned) ? { result } : { result, transition: returned }
 }
