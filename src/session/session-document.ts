@@ -14,7 +14,10 @@ export interface SessionDocument {
   readonly id: string
   /** The version of this layout: 1. */
   readonly version: number
-  /** `'<n>-<random>'`: an opaque token, new with every save. */
+  /**
+   * `'<n>-<random>'`: an opaque token, new with every save. It is never used twice for a session ID, not even after a delete or
+   * a restored backup, where `n` comes again: a store may take what it knows under the stored revision for what is stored.
+   */
   readonly revision: string
   /** The principal that the session belongs to. Absent where it was started without one. */
   readonly owner?: string
