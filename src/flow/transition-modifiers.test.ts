@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { flowOf, place, upTo } from '../../testing/contract/test-flows.js'
 import { Conversation } from '../../testing/index.js'
-import { EndStep, finish, go, LogicStep, reply, retry, Step, type StepConstructor, stay, tool } from '../index.js'
+import { finish, go, LogicStep, reply, retry, Step, type StepConstructor, stay, tool } from '../index.js'
 import type { Transition } from './transition.js'
 
 const Next = place('Next')
@@ -129,38 +129,13 @@ describe('a modifier without an effect where its transition is returned fails th
   })
 
   test('withPrompt of a move to a step that has no prompt', async () => {
-    const message = "withPrompt of a move to step 'Next' has no effect: only model steps have a prompt."
+    const message = "withPrompt of a move to step 'Next' has no effect: no model is called there in this turn."
     for (const from of Object.keys(places)) await failing(from, go('Next').withPrompt('Be brief.'), message)
   })
 
   test('withPrompt of a move that answers now', async () => {
     const transition = go('Desk').withPrompt('Be brief.').withReply('Moved.')
-    const message =
-      "withPrompt of a move to step 'Desk' has no effect: withReply ends the turn before a model is called."
+    const message = "withPrompt of a move to step 'Desk' has no effect: no model is called there in this turn."
     await failing('run', transition, message)
-  })
-
-  test.each<[string, Transition]>([
-    ['withState', finish('Bye.').withState({ a: 1 } as never)],
-    ['withMessage', finish('Bye.').withMessage('a')],
-  ])('%s of a finish that an end step returns', async (modifier, transition) => {
-    class Bye extends EndStep {
-      static override readonly id = 'Bye'
-      override onEnter() {
-        return transition
-      }
-    }
-    class Start extends LogicStep {
-      static override readonly id = 'Start'
-      override run() {
-        return finish()
-      }
-    }
-    await using conversation = new Conversation(flowOf(Start, Bye))
-    await conversation.say('Hi')
-    conversation.expectError(
-      'FLOW_ERROR',
-      `onEnter of end step 'Bye' returned finish(...).${modifier}; there is no further move.`,
-    )
   })
 })

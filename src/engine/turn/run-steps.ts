@@ -133,15 +133,10 @@ async function move(
   if (next !== undefined) await applyEntered(control, draft, turn, to, next)
 }
 
-/** Refuses `withPrompt` where no model would read it. */
+/** Refuses `withPrompt` where no model would read it in this turn. */
 function checkAddedPrompt({ fields }: Transition, to: string, step: unknown): void {
-  if (!(step instanceof Step)) {
-    throw flowCodeError(`withPrompt of a move to step '${to}' has no effect: only model steps have a prompt.`)
-  }
-  if (fields.reply === undefined) return
-  throw flowCodeError(
-    `withPrompt of a move to step '${to}' has no effect: withReply ends the turn before a model is called.`,
-  )
+  if (step instanceof Step && fields.reply === undefined) return
+  throw flowCodeError(`withPrompt of a move to step '${to}' has no effect: no model is called there in this turn.`)
 }
 
 function countMove({ engine }: TurnControl, draft: TurnDraft, from: string, to: string): void {
@@ -175,10 +170,6 @@ async function applyEntered(
 
 /** An end step is where `finish` leads: what it says is the closing reply, and there is no further move. */
 function finishInEndStep(draft: TurnDraft, stepId: string, { fields }: Transition): void {
-  const unused = fields.state !== undefined ? 'withState' : fields.message !== undefined ? 'withMessage' : undefined
-  if (unused !== undefined) {
-    throw flowCodeError(`onEnter of end step '${stepId}' returned finish(...).${unused}; there is no further move.`)
-  }
   if (fields.reply !== undefined) draft.answer = { text: fields.reply, from: stepId, remembered: false }
   if (fields.contentType !== undefined) {
     draft.contentType = fields.contentType
