@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { FlowEngine } from '../../src/index.js'
 import { createFakeEngine, type FakeEngine, resultOf } from '../../testing/contract/http/fake-engine.js'
-import { createFetchHandler, type FetchHandlerOptions } from './index.js'
+import { Context } from '../../testing/contract/http/flows.js'
+import { type AuthorizedCaller, createFetchHandler, type FetchHandlerOptions } from './index.js'
 
 function serve(options: FetchHandlerOptions = {}, engine: FakeEngine = createFakeEngine()) {
   const handler = createFetchHandler(engine, options)
@@ -117,6 +119,46 @@ describe('authorize', () => {
     expect(Object.keys(engine.inputs[0] ?? {})).not.toContain('owner')
     expect(engine.deletions).toEqual([['s7', {}]])
   })
+
+  test.each<[string, Record<string, unknown>, string]>([
+    [
+      'a Date',
+      { at: new Date(0) },
+      'authorize returned an invalid context. context.at is an instance of Date, which JSON cannot carry.',
+    ],
+    ['a config', { config: {} }, "authorize returned an invalid context. context may not have the key 'config'."],
+    ['a Map', new Map() as never, 'authorize returned an invalid context. context must be a plain object.'],
+    [
+      'too many levels',
+      { a: { b: {} } },
+      'authorize returned an invalid context. The nesting of context.a.b exceeds the limit maxJsonDepth (2). Raise it with the engine option limits: { maxJsonDepth: ... }.',
+    ],
+  ])(
+    'a context with %s is a mistake of authorize: the operator reads which, the client does not',
+    async (_name, context, message) => {
+      const engine = new FlowEngine({ flows: [Context], limits: { maxJsonDepth: 2 } })
+      for (const accept of ['application/json', 'text/event-stream']) {
+        const reported: unknown[] = []
+        const authorize = (): AuthorizedCaller => ({ principal: 'u1', context: context as never })
+        const handler = createFetchHandler(engine, {
+          authorize,
+          onError: (error) => reported.push(error),
+          statuses: 'precise',
+        })
+        const reply = await handler(
+          new Request('http://chat.example/ai/run', {
+            method: 'POST',
+            headers: { Accept: accept },
+            body: '{"flowName":"Context","message":"hi"}',
+          }),
+        )
+        expect(reply.status).toBe(500)
+        expect(await reply.json()).toMatchObject({ success: false, message: 'The request could not be authorized.' })
+        expect(reported).toEqual([new TypeError(message, { cause: expect.anything() })])
+      }
+      await engine.close()
+    },
+  )
 
   test('without authorize a delete asks for no owner at all', async () => {
     const { engine, send } = serve()

@@ -55,7 +55,10 @@ export interface FlowEngineOptions {
   readonly clock?: Clock
   /** A number from 0 up to, and without, 1: for the delays between attempts. Default: `Math.random`. */
   readonly random?: () => number
-  /** Makes IDs. Default: random base64url from `crypto.getRandomValues`; for a session 24 bytes, 32 characters. */
+  /**
+   * Makes IDs, a new one at each call. An ID of the kind `revision` must not come twice for a session: stores recognise by it
+   * what they have read. Default: random base64url from `crypto.getRandomValues`; for a session 24 bytes, 32 characters.
+   */
   readonly generateId?: (kind: 'session' | 'revision' | 'turn') => string
   /** Where `turn.log` writes to. Default: `console`. */
   readonly logger?: FlowLogger

@@ -6,6 +6,7 @@ import { flowCodeError } from '../errors/engine-errors.js'
 import type { HttpContentType } from '../http-content-type.js'
 import { copyJson, isPlainObject, type JsonObject } from '../util/json.js'
 import { isBase64, isContentType } from '../util/patterns.js'
+import { refuseModifier, type TransitionKind } from './transition-modifiers.js'
 
 /** A reply to the user: a text, or an object or array that is sent as JSON text. */
 export type ReplyContent = string | object
@@ -26,9 +27,6 @@ export type ContentTypeOptions = {
  * @inline
  */
 export type StepTarget = { new (): { state: object }; readonly id: string }
-
-/** What a transition does. */
-export type TransitionKind = 'go' | 'reply' | 'stay' | 'retry' | 'finish'
 
 /** @internal */
 export interface TransitionFields {
@@ -78,8 +76,10 @@ export class Transition<State = unknown> {
    * Answers the user now: the turn ends after the move.
    *
    * @param content - A text, or an object that is sent as JSON text.
+   * @throws `FlowCodeError` after `stay` and `retry`, which do not answer the user.
    */
   withReply(content: ReplyContent): Transition<State> {
+    refuseModifier(this.fields.kind, 'withReply')
     return this.#with({ reply: replyText(content, 'withReply') })
   }
 
@@ -90,9 +90,11 @@ export class Transition<State = unknown> {
    * replies in the destination, until the next move. With `encoding` it is always of one reply: of `go`, the next one in this turn.
    *
    * @param contentType - A media type, `type/subtype`, parameters allowed.
-   * @throws `FlowCodeError` for an invalid media type, and for a reply that is not valid base64 if `encoding` is set.
+   * @throws `FlowCodeError` for an invalid media type, for a reply that is not valid base64 if `encoding` is set, and after
+   * `retry`. After `stay` it has a meaning only where the feedback answers the user.
    */
   withContentType(contentType: HttpContentType | (string & {}), options: ContentTypeOptions = {}): Transition<State> {
+    refuseModifier(this.fields.kind, 'withContentType')
     if (typeof contentType !== 'string' || !isContentType(contentType)) {
       throw flowCodeError(`withContentType needs a media type like 'text/csv'; got ${show(contentType)}.`)
     }
@@ -104,25 +106,40 @@ export class Transition<State = unknown> {
     return new Transition({ ...fields, contentType, ...(encoding === undefined ? {} : { encoding }) }).#checked()
   }
 
-  /** Merges `state` into the destination's state, before its `onEnter` runs. */
+  /**
+   * Merges `state` into the destination's state, before its `onEnter` runs.
+   *
+   * @throws `FlowCodeError` unless the transition is a `go` or a `finish`.
+   */
   withState(state: Partial<State>): Transition<State> {
+    refuseModifier(this.fields.kind, 'withState')
     if (!isPlainObject(state)) throw flowCodeError(`withState needs an object; got ${show(state)}.`)
     return this.#with({
       state: copyJson(state, 'state', maxStateDepth, refuse('withState cannot store this')) as JsonObject,
     })
   }
 
-  /** Appends `text` to the destination's prompt, for this turn. */
+  /**
+   * Appends `text` to the prompt of the destination, a model step, for this turn.
+   *
+   * @throws `FlowCodeError` unless the transition is a `go`.
+   */
   withPrompt(text: string): Transition<State> {
+    refuseModifier(this.fields.kind, 'withPrompt')
     return this.#with({ prompt: requireText(text, 'withPrompt') })
   }
 
-  /** Replaces the user's message for the destination, for this turn. */
+  /**
+   * Replaces the user's message for the destination, for this turn.
+   *
+   * @throws `FlowCodeError` unless the transition is a `go` or a `finish`.
+   */
   withMessage(text: string): Transition<State> {
+    refuseModifier(this.fields.kind, 'withMessage')
     return this.#with({ message: requireText(text, 'withMessage') })
   }
 
-  /** From a tool: the result that the model receives for its call. Default `'Done.'`. */
+  /** From a tool, and only there: the result that the model receives for its call. Default `'Done.'`. */
   withFeedback(text: string): Transition<State> {
     return this.#with({ feedback: requireText(text, 'withFeedback') })
   }

@@ -17,7 +17,10 @@ export interface SessionDocument {
   readonly id: string
   /** The version of the layout in which the document is stored: 2, or 1 until the next turn of an older session. */
   readonly version: number
-  /** `'<n>-<random>'`: an opaque token, new with every save. */
+  /**
+   * `'<n>-<random>'`: an opaque token, new with every save. It is never used twice for a session ID, not even after a delete or
+   * a restored backup, where `n` comes again: a store may take what it knows under the stored revision for what is stored.
+   */
   readonly revision: string
   /** The principal that the session belongs to. Absent where it was started without one. */
   readonly owner?: string

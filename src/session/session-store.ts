@@ -29,6 +29,9 @@ export interface UnderReplicatedReport {
 /**
  * Where sessions are stored. Except for conflicts, a store throws errors of its backend as they are; the engine turns them
  * into `SESSION_STORE_ERROR`. Documents are never merged.
+ *
+ * A revision is never used twice for a session ID. So a store may keep what it read or wrote, as long as it compares the whole
+ * revision with the stored one at each load: the ID alone, or the number in the revision, does not tell two documents apart.
  */
 export interface SessionStore {
   /** What the store can promise. */

@@ -29,6 +29,8 @@ export type Authorize = (
   request: Request,
 ) => AuthorizedCaller | Response | undefined | void | Promise<AuthorizedCaller | Response | undefined | void>
 
+const refused = 'The request could not be authorized.'
+
 /** Asks `authorize`; throws a {@link Refusal} where it threw or did not return a valid answer. */
 export async function askAuthorize(
   authorize: Authorize,
@@ -48,8 +50,19 @@ export async function askAuthorize(
     return caller
   } catch (error) {
     onError(error)
-    throw new Refusal('The request could not be authorized.', 500)
+    throw new Refusal(refused, 500)
   }
+}
+
+/**
+ * Refuses the request where the engine refused the `context` of the caller, which it knows as `serverContext`: the mistake is
+ * not the client's, and its text is for the operator.
+ */
+export function refuseContext(error: Error | undefined, onError: (error: unknown) => void): void {
+  if (error === undefined || !/^(The nesting of )?serverContext\b/.test(error.message)) return
+  const problem = error.message.replace('serverContext', 'context')
+  onError(new TypeError(`authorize returned an invalid context. ${problem}`, { cause: error }))
+  throw new Refusal(refused, 500)
 }
 
 /** Not by `instanceof`: some servers replace the global `Response`, and the platform's own is then of another class. */

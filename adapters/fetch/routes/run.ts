@@ -3,7 +3,7 @@ import type { ExecuteResult, FlowRunInput } from '../../../src/index.js'
 import { replyToRun } from '../reply/envelope.js'
 import { statusOf } from '../reply/statuses.js'
 import { replyWithStream } from '../reply/stream.js'
-import type { AuthorizedCaller } from '../request/authorize.js'
+import { type AuthorizedCaller, refuseContext } from '../request/authorize.js'
 import { type RunBody, readRunBody } from '../request/body.js'
 import { asksForStream, checkContentType, readSessionHeader } from '../request/headers.js'
 import type { RouteContext, RoutedRequest } from './route.js'
@@ -47,9 +47,10 @@ function inputOf(
 function replyTo(
   result: ExecuteResult,
   dashed: boolean,
-  { statuses, rawHeaders }: RouteContext,
-  { request, corsHeaders }: RoutedRequest,
+  { statuses, rawHeaders, report }: RouteContext,
+  { request, caller, corsHeaders }: RoutedRequest,
 ): Response {
+  if (caller?.context !== undefined) refuseContext(result.error, report)
   return replyToRun(result, {
     failureStatus: result.response.success ? 200 : statusOf(result.error, statuses),
     dashed,

@@ -53,8 +53,9 @@ export interface SessionDriver {
    * The head and some chunks, as they were at one moment; `undefined` where nothing is stored.
    *
    * @param chunks - Names of chunks, stored or not.
-   * @param knownRevision - A driver may ignore it. Where this is the stored revision, the caller needs nothing else: the head
-   * may be an empty text then, and the list of chunks empty.
+   * @param knownRevision - A driver may ignore it. Where this is the stored revision, the caller needs nothing else, because a
+   * revision is never used twice under a key: the head may be an empty text then, and the list of chunks empty. Compare whole
+   * revisions.
    */
   read(key: string, chunks: readonly string[], knownRevision?: string): Promise<StoredHead | undefined>
   /** The whole session, as it was at one moment; `undefined` where nothing is stored. */

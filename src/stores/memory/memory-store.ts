@@ -35,7 +35,10 @@ export interface MemorySessionStoreOptions {
    * that is larger is kept until another one needs its place. `Infinity`: no bound. Default 134 217 728 (128 MiB).
    */
   readonly maxBytes?: number
-  /** Milliseconds that a session is kept after its last save. Default: for ever. */
+  /**
+   * Milliseconds that a session is kept after its last save. The memory of one that expired is freed at a later write, of
+   * whatever session. Default: for ever.
+   */
   readonly ttlMs?: number
   /** The clock that `ttlMs` goes by. Default: the machine's. */
   readonly clock?: Clock

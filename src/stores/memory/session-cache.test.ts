@@ -46,6 +46,20 @@ describe('the count of sessions', () => {
     expect(evicted).toEqual(['a'])
   })
 
+  test('is one of sessions that have not expired: a write of another drops the others, for good', () => {
+    const { sessions, evicted, clock } = cache({ ttlMs: 100 })
+    sessions.set('a', sized(0))
+    sessions.set('b', sized(0))
+    clock.jump(50)
+    sessions.set('c', sized(0))
+    clock.jump(50)
+    sessions.set('d', sized(0))
+    // By a clock that goes back they would still be there, had they only been hidden.
+    clock.jump(-100)
+    expect(['a', 'b', 'c', 'd'].filter((id) => sessions.get(id) !== undefined)).toEqual(['c', 'd'])
+    expect(evicted).toEqual([])
+  })
+
   test('leaves out what is held; a released session takes its place among the others again', () => {
     const { sessions, evicted } = cache({ maxSessions: 1 })
     const releases = [sessions.hold('a'), sessions.hold('b')]

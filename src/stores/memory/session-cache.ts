@@ -98,7 +98,17 @@ export class SessionCache {
     return undefined
   }
 
+  /** Drops sessions that expired, beginning with the one used longest ago, up to the first that did not. */
+  #dropExpired(): void {
+    const { clock, ttlMs } = this.#options
+    if (ttlMs === Number.POSITIVE_INFINITY) return
+    const now = clock.now()
+    const isOldestExpired = (): boolean => (this.#cache.rvalues().next().value?.expiresAt ?? now + 1) <= now
+    while (isOldestExpired()) this.#cache.pop()
+  }
+
   #keep(sessionId: string, stored: StoredSession): void {
+    this.#dropExpired()
     // The cache silently drops what is larger than all of it: such a session counts as large as that, and stays until another comes.
     const size = Math.min(stored.bytes, this.#maxBytes)
     this.#cache.set(sessionId, stored, { size })

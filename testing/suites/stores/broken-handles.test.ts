@@ -157,6 +157,37 @@ const broken: readonly BrokenStore[] = [
     ],
   },
   {
+    what: 'a handle recognises what it read by the number in the revision alone',
+    store: class extends TextStore {
+      readonly known = new Map<string, TextEntry>()
+      override read(entry: TextEntry, sessionId: string): SessionDocument {
+        const key = `${sessionId} ${Number.parseInt(entry.revision, 10)}`
+        const known = this.known.get(key) ?? entry
+        this.known.set(key, known)
+        return super.read(known, sessionId)
+      }
+    },
+    caughtBy: ['handles: one that knows a session sees a new one as long as the old'],
+  },
+  {
+    what: 'a handle keeps what it read of a session that it deleted and created again',
+    store: class extends TextStore {
+      readonly known = new Map<string, TextEntry>()
+      override async load(sessionId: string): Promise<SessionDocument | undefined> {
+        const stored = this.find(sessionId)
+        if (stored === undefined) return undefined
+        const entry = this.known.get(sessionId) ?? stored
+        this.known.set(sessionId, entry)
+        return this.read(entry, sessionId)
+      }
+      override async save(document: SessionDocument, expected: string): Promise<void> {
+        await super.save(document, expected)
+        this.known.delete(document.id)
+      }
+    },
+    caughtBy: ['a session that was deleted and created again is read as it is stored now'],
+  },
+  {
     what: 'a deleted session leaves its history to the next',
     store: class extends TextStore {
       override async delete(sessionId: string, expected?: string): Promise<void> {

@@ -160,6 +160,25 @@ export const deleteCases: readonly SuiteCase[] = [
     },
   },
   {
+    name: 'a session that was deleted and created again is read as it is stored now',
+    rule: rules.revision,
+    async run(bench) {
+      const store = await bench.open()
+      const old = newSession(bench.newId())
+      await store.create(old)
+      // A store may keep what it read under this revision.
+      await store.holds(old)
+      await store.delete(old.id, old.revision)
+      // As long as the old one, and the first revision as well: only the random part of the revision differs.
+      const recreated = newSession(old.id, { message: 'Anew', reply: 'Anew' })
+      await store.create(recreated)
+      await store.holds(recreated)
+      const turn = nextTurn(recreated)
+      await store.save(turn.document, turn.expectedRevision, turn.hint)
+      await store.holds(turn.document)
+    },
+  },
+  {
     name: 'a failed delete leaves the session to be saved',
     rule: rules.delete,
     async run(bench) {
