@@ -29,14 +29,17 @@ const outageTests = 'testing/contract/{storm,cluster,faults}/**/*.test.ts'
 /** These replace or reload modules, which would be replaced or loaded twice for every other file of the process. */
 const aloneTests = ['src/errors/flow-error.test.ts', 'src/stores/keyv/drivers/*/create-*-keyv*.test.ts']
 const treeTests = 'testing/contract/architecture.test.ts'
-/** Processes, databases and their deadlines need the machine to themselves: one file at a time, after all others. */
+/**
+ * These wait most of the time: for servers that start, fail over or no longer answer. So several files run side by side,
+ * after all others: their deadlines are in real time, and the others use all processors.
+ */
 const withProcesses = {
-  fileParallelism: false,
+  maxWorkers: 3,
   sequence: { groupOrder: 1 },
   testTimeout: 300_000,
   hookTimeout: 120_000,
 }
-/** These folders decide what is stored and who waits: each must reach the threshold by itself. */
+/** These folders decide what is stored, who waits and what clients get: each must reach the threshold by itself. */
 const wellCovered = { branches: 95 }
 
 const config: ViteUserConfig = defineConfig({
@@ -104,8 +107,12 @@ const config: ViteUserConfig = defineConfig({
         'src/session/**': wellCovered,
         'src/stores/**': wellCovered,
         'src/flow/**': wellCovered,
+        'src/model/**': wellCovered,
         'src/compaction/**': wellCovered,
         'src/prompt/**': wellCovered,
+        'src/config/**': wellCovered,
+        'src/util/**': wellCovered,
+        'adapters/fetch/**': wellCovered,
       },
     },
   },
