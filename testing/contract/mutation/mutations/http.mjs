@@ -141,9 +141,9 @@ export const httpMutations = [
         { piece: "statuses === 'precise' || isAboutRoute", becomes: 'true' },
       ],
       [
-        'rest of a body that is too long read without a bound',
+        'more of a body that is too long read than allowed',
         'drain',
-        { piece: '&& drained < maxDrainBytes', becomes: '' },
+        { piece: 'drained < maxDrainBytes', becomes: 'drained < 2 * maxDrainBytes' },
       ],
     ],
   },

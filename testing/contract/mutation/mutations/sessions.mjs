@@ -262,7 +262,7 @@ export const sessionMutations = [
     file: 'src/stores/memory/session-cache.ts',
     tests: ['src/stores/memory/'],
     rows: [
-      ['maxSessions off', '#keep', { statement: 'this.#cache.pop()', becomes: '' }],
+      ['maxSessions off', '#keep', { piece: 'this.#options.maxSessions', becomes: 'Number.POSITIVE_INFINITY' }],
       ['session released though another turn holds it', 'hold', { piece: 'if (held.holders > 0) return', becomes: '' }],
     ],
   },
