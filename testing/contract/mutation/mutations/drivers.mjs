@@ -80,8 +80,8 @@ export const driverMutations = [
     rows: [
       [
         'Redis: a revision that another process replaced taken for the known one',
-        'read',
-        { piece: 'decodeText(reply) === knownRevision', becomes: 'true' },
+        'hasRevision',
+        { piece: 'decodeField(reply) === revision', becomes: 'true' },
       ],
     ],
   },
@@ -121,8 +121,8 @@ export const driverMutations = [
     rows: [
       [
         'Redis: a write that was done reported as a conflict',
-        '#swap',
-        { piece: 'if (attempt === 1) return outcome', becomes: 'return outcome' },
+        'conflictAt',
+        { piece: "if (attempt === 1) return 'conflict'", becomes: "return 'conflict'" },
       ],
       ['Redis: a write in doubt forgotten', 'swap', { statement: 'this.#doubtful.set(key,', becomes: '' }],
     ],

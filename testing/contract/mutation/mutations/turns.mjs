@@ -26,7 +26,7 @@ export const turnMutations = [
     tests: ['src/engine/input/check-attachments.'],
     rows: [
       ['address with a password stored', 'addressPattern', { piece: '?#\\\\@]+(?:', becomes: '?#\\\\]+(?:' }],
-      ['attachment that is not base64 accepted', 'checkAttachment', { piece: '|| !isBase64(data)', becomes: '' }],
+      ['attachment that is not base64 accepted', 'optionalFields', { piece: '&& isBase64(value)', becomes: '' }],
     ],
   },
   {
@@ -49,7 +49,11 @@ export const turnMutations = [
     file: 'src/engine/turn/collect-steps.ts',
     tests: ['src/engine/turn/collect-steps.'],
     rows: [
-      ['two steps with one ID', 'collectSteps', { piece: 'if (steps.has(id)) throw twice(id)', becomes: '' }],
+      [
+        'two steps with one ID',
+        'collectSteps',
+        { piece: 'if (steps.has(id)) throw usedTwice(id, flowName)', becomes: '' },
+      ],
       ['step with a reserved ID', 'checkStepId', { piece: "id === '__proto__' ||", becomes: '' }],
     ],
   },
