@@ -5,8 +5,9 @@
  * unit      beside the sources, and the rules of the source tree itself: no build, no network
  * unit-alone  those of them that replace modules
  * contract  the behaviour seen from outside: HTTP over every way of serving, schedules, browsers
+ * cluster   sessions in Redis Cluster and Sentinel, which lose a server; in CI without coverage, as the outages
  * servers   sessions in real databases, which the tests start
- * outages   many processes at once, servers that fail, stores with faults; run without coverage, which slows them down
+ * outages   many processes at once, stores with faults; in CI without coverage, which slows them down
  * examples  the examples' own tests
  * package   the packed package, installed as a stranger would: needs a build
  */
@@ -25,18 +26,21 @@ const aliases = Object.entries<string | { readonly default: string }>(manifest.e
 const report: string | undefined = process.env.TEST_REPORT
 const packageTests = 'testing/contract/package/**/*.test.ts'
 const serverTests = 'testing/contract/stores/**/*.test.ts'
-const outageTests = 'testing/contract/{storm,cluster,faults}/**/*.test.ts'
+const clusterTests = 'testing/contract/cluster/**/*.test.ts'
+const outageTests = 'testing/contract/{storm,faults}/**/*.test.ts'
 /** These replace or reload modules, which would be replaced or loaded twice for every other file of the process. */
 const aloneTests = ['src/errors/flow-error.test.ts', 'src/stores/keyv/drivers/*/create-*-keyv*.test.ts']
 const treeTests = 'testing/contract/architecture.test.ts'
-/** Processes, databases and their deadlines need the machine to themselves: one file at a time, after all others. */
-const withProcesses = {
-  fileParallelism: false,
-  sequence: { groupOrder: 1 },
-  testTimeout: 300_000,
-  hookTimeout: 120_000,
-}
-/** These folders decide what is stored and who waits: each must reach the threshold by itself. */
+/**
+ * Projects of one group run side by side, and the groups one after the other. A cluster waits most of the time for servers
+ * that start and fail over: with so many workers its three files leave the processors to the contract's. Databases have
+ * deadlines in real time and wait for the disk, so their tests need the machine to themselves.
+ */
+const besideClusters = { maxWorkers: 4, sequence: { groupOrder: 1 } }
+const oneAtATime = { fileParallelism: false, sequence: { groupOrder: 2 } }
+const afterAllOthers = { maxWorkers: 2, sequence: { groupOrder: 3 } }
+const withProcesses = { testTimeout: 300_000, hookTimeout: 120_000 }
+/** These folders decide what is stored, who waits and what clients get: each must reach the threshold by itself. */
 const wellCovered = { branches: 95 }
 
 const config: ViteUserConfig = defineConfig({
@@ -77,12 +81,14 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: 'contract',
           include: ['testing/contract/**/*.test.ts'],
-          exclude: [treeTests, packageTests, serverTests, outageTests],
+          exclude: [treeTests, packageTests, serverTests, clusterTests, outageTests],
+          ...besideClusters,
         },
       },
-      { extends: true, test: { name: 'servers', include: [serverTests], ...withProcesses } },
-      { extends: true, test: { name: 'outages', include: [outageTests], ...withProcesses } },
-      { extends: true, test: { name: 'examples', include: ['examples/**/*.test.ts'] } },
+      { extends: true, test: { name: 'examples', include: ['examples/**/*.test.ts'], ...besideClusters } },
+      { extends: true, test: { name: 'cluster', include: [clusterTests], ...withProcesses, ...besideClusters } },
+      { extends: true, test: { name: 'servers', include: [serverTests], ...withProcesses, ...oneAtATime } },
+      { extends: true, test: { name: 'outages', include: [outageTests], ...withProcesses, ...afterAllOthers } },
       {
         extends: true,
         resolve: { alias: [] },
@@ -104,8 +110,12 @@ const config: ViteUserConfig = defineConfig({
         'src/session/**': wellCovered,
         'src/stores/**': wellCovered,
         'src/flow/**': wellCovered,
+        'src/model/**': wellCovered,
         'src/compaction/**': wellCovered,
         'src/prompt/**': wellCovered,
+        'src/config/**': wellCovered,
+        'src/util/**': wellCovered,
+        'adapters/fetch/**': wellCovered,
       },
     },
   },

@@ -239,7 +239,7 @@ describe('FlowSession.hold', () => {
     expect(session.locked).toBe(0)
   })
 
-  test('a signal that cannot be listened to takes no place in line', async () => {
+  test('a signal that cannot be listened to takes no place in the queue', async () => {
     const session = newSession()
     const held = gate()
     const first = session.hold('a', held.work, () => turn)

@@ -241,7 +241,7 @@ describe('close', () => {
     expect(error.cause).toBe(cause)
   })
 
-  test('gives a store up that hangs', async () => {
+  test('stops waiting for a store that hangs', async () => {
     const place = await bench()
     place.store.hangNext('close')
     const failing = errorOf(place.access.close())

@@ -87,6 +87,10 @@ describe('the vocabulary of the project', () => {
     'this.#events.tell(name)', // vocabulary: a planted line
     'The model is told why.', // vocabulary: a planted line
     'The answer is no JSON.', // vocabulary: a planted line
+    'A turn waits in line.', // vocabulary: a planted line
+    'It keeps its place in line.', // vocabulary: a planted line
+    'The turn is given up.', // vocabulary: a planted line
+    'The engine gives the call up.', // vocabulary: a planted line
   ])('has a rule for %j', (line) => {
     expect(findWords(line, vocabulary)).toHaveLength(1)
   })
@@ -98,6 +102,9 @@ describe('the vocabulary of the project', () => {
     'It is no longer there.',
     'Tell the user what happened.',
     'The two cannot be told apart.',
+    'The error is in line 12.',
+    'This is in line with RFC 9110.',
+    'What is given ends up in the store.',
     "const shell = intellect('x')",
   ])('has none for %j', (line) => {
     expect(findWords(line, vocabulary)).toEqual([])

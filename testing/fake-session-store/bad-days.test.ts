@@ -99,7 +99,7 @@ test('the journal keeps the hint of a save', async () => {
   store.expectJournal(['load', { operation: 'save', hint: { appended: { history: 1 } } }])
 })
 
-test('hangNext: the engine gives the call up, by its clock', async () => {
+test('hangNext: the engine stops waiting for the call, by its clock', async () => {
   const { store, clock, say } = await started()
   store.hangNext('load')
   const turn = say()

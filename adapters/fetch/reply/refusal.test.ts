@@ -49,7 +49,7 @@ describe('createDrainingBody', () => {
     expect(state).toEqual({ pulled: 3, cancelled: false })
   })
 
-  test('reads no more than the bound of a long rest, and gives the rest up', async () => {
+  test('reads no more than the bound of a long rest, and cancels the rest', async () => {
     const { request, state } = endless()
     await new Response(createDrainingBody(request, 'untouched', 'x', 35).body).text()
     expect(state).toEqual({ pulled: 4, cancelled: true })
@@ -73,7 +73,7 @@ describe('createDrainingBody', () => {
     await expect(new Response(createDrainingBody(request, 'untouched', 'x', 20).body).text()).resolves.toBe('x')
   })
 
-  test('gives the rest up when the client goes away', async () => {
+  test('cancels the rest when the client goes away', async () => {
     const { request, state } = endless()
     const reader = createDrainingBody(request, 'untouched', 'x', Number.POSITIVE_INFINITY).body.getReader()
     await reader.cancel()

@@ -27,6 +27,15 @@ describe('the memory that a document takes', () => {
     expect(heapBytes(steps, 0) - heapBytes(document, 0)).toBeGreaterThan(60_000)
   })
 
+  test('counts a context again that was changed since, as one that is not frozen can be', () => {
+    const document = documentOf('s', '1-a')
+    const objects: object[] = []
+    const changing = { ...document, flow: { ...document.flow, context: { objects } } } as unknown as SessionDocument
+    const before = heapBytes(changing, 0)
+    objects.push({}, {})
+    expect(heapBytes(changing, 0) - before).toBe(2 * 64)
+  })
+
   test.each<[string, unknown]>([
     ['no number of bytes', { bytes: undefined }],
     ['a text for a number', { bytes: 'many' }],

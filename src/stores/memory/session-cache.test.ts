@@ -198,9 +198,10 @@ test('does what a list in the order of use would do, whatever is asked of it', a
         const bytes = (): number =>
           counted.reduce((sum, [, { document }]) => sum + Math.min(maxBytes, heapBytes(document)), 0)
         while (counted.length > maxSessions || bytes() > maxBytes) {
-          const [id] = counted.shift() as (typeof counted)[number]
+          const [id, { expiresAt }] = counted.shift() as (typeof counted)[number]
           model.delete(id)
-          expected.push(id)
+          // One whose time is over is missing in any case: nothing is reported.
+          if (expiresAt > clock.now()) expected.push(id)
         }
       }
       for (const { action, id, choice } of commands) {

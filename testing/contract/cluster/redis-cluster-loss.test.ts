@@ -79,7 +79,7 @@ describe.skipIf(isRedisMissing)('a Redis Cluster that loses a master', () => {
       const loss = await conversations.loseServer({
         concerned: (await byShard(conversations))[0] ?? [],
         lose: async () => cluster.shards[0]?.master.kill(),
-        timeoutMs: Number(process.env.GIVE_UP_AFTER_MS ?? 8_000),
+        timeoutMs: Number(process.env.RECOVERY_TIMEOUT_MS ?? 8_000),
       })
       const tally = await conversations.tally(await witness())
       console.log('Cluster, client 5:', JSON.stringify({ ...tally, ...loss }))

@@ -2,7 +2,7 @@
 //
 // FAULT_RUNS  how many. Default: 20 000 in CI, 2 000 elsewhere.
 // FAULT_SEED  only one run, printed step by step: `FAULT_SEED=123 npx vitest run --config .config/vitest.config.ts
-//             --project contract testing/contract/faults/faults.test.ts -t 'faults between'`
+//             --project outages testing/contract/faults/faults.test.ts -t 'faults between'`
 import { afterEach, expect, test, vi } from 'vitest'
 import { check } from './check.js'
 import { play } from './play.js'
@@ -21,7 +21,7 @@ afterEach(() => {
 
 function replayLine(seed: number): string {
   return (
-    `FAULT_SEED=${seed} npx vitest run --config .config/vitest.config.ts --project contract ` +
+    `FAULT_SEED=${seed} npx vitest run --config .config/vitest.config.ts --project outages ` +
     "testing/contract/faults/faults.test.ts -t 'faults between'"
   )
 }

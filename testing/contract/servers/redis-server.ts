@@ -4,7 +4,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { type AddressInfo, connect, createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 
@@ -109,15 +109,25 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
   }
 }
 
+/** Below the ports that systems give to clients: a connection of another test takes none of these. */
+const [firstPort, lastPort] = [11_000, 32_000]
+
 /** A port on which nothing listens at this moment. */
-export function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = firstPort + Math.floor(Math.random() * (lastPort - firstPort))
+    if (await isFree(port)) return port
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const server = createServer()
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo
-      server.close(() => resolve(port))
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EADDRINUSE') resolve(false)
+      else reject(error)
     })
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
   })
 }
 

@@ -13,9 +13,10 @@ import type { SqlAdapter, SqlSessionDriver } from '../../../src/stores/keyv/driv
 import { isPostgresMissing, type PostgresServer, startPostgres } from '../servers/postgres-server.js'
 import { swapOf } from './driver-cases.js'
 
-const timeouts = { connectTimeoutMs: 400, replyTimeoutMs: 600 }
+/** Short, but longer than what a busy machine needs to answer. */
+const timeouts = { connectTimeoutMs: 1_500, replyTimeoutMs: 2_000 }
 /** Far above the two together, and far below the 60 s in which nothing would have ended by itself. */
-const deadlineMs = 10_000
+const deadlineMs = 20_000
 
 let server: PostgresServer
 const opened: Keyv[] = []
@@ -206,7 +207,7 @@ describe.skipIf(isPostgresMissing)('trouble with Postgres', () => {
   })
 
   test('a database that is not in UTF8 is refused with an error that names its encoding', async () => {
-    const { adapter } = await open()
+    const { adapter } = await open({ ...timeouts, replyTimeoutMs: 30_000 })
     await adapter.query("CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'")
     const keyv = await createPostgresKeyv(server.url.replace(/postgres$/, 'latin'), timeouts)
     opened.push(keyv)

@@ -13,9 +13,9 @@ import { newSession, turnOn } from './turns.js'
 let server: RedisServer
 let stores: KeyvSessionStore[] = []
 
-/** A store over the server, with short timeouts. */
+/** A store over the server, with timeouts that are short, but longer than what a busy machine needs to answer. */
 async function open(options: RedisKeyvOptions = {}, url: string = server.url): Promise<KeyvSessionStore> {
-  const keyv = await createRedisKeyv(url, { connectTimeoutMs: 300, replyTimeoutMs: 300, ...options })
+  const keyv = await createRedisKeyv(url, { connectTimeoutMs: 1_000, replyTimeoutMs: 1_000, ...options })
   const store = new KeyvSessionStore({ keyv })
   stores.push(store)
   return store

@@ -30,7 +30,7 @@ const settings = contention
   : { STORM_SECONDS: seconds, STORM_SEED: seed }
 const given = Object.entries(settings).filter(([, value]) => value !== undefined)
 const file = `testing/contract/storm/${contention ? 'contention' : 'storm'}.test.ts`
-const words = ['run', '--config', '.config/vitest.config.ts', '--project', 'servers', file]
+const words = ['run', '--config', '.config/vitest.config.ts', '--project', 'outages', file]
 const child = spawn(process.execPath, ['node_modules/vitest/vitest.mjs', ...words], {
   cwd: root,
   stdio: 'inherit',

@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { SessionDocument } from '../../../src/index.js'
 import { type RedisServer, startRedis } from '../servers/redis-server.js'
 import { startTcpProxy, type TcpProxy } from '../servers/tcp-proxy.js'
+import { until } from '../servers/until.js'
 import { createProcesses, endProcess, hasEnded, type WorkerProcesses } from '../worker-processes.js'
 import { type JournalRecords, readJournals } from './journal.js'
 import { openStore, type StoreKind } from './open-store.js'
@@ -86,6 +87,7 @@ class Storm {
 
   async run(): Promise<StormRemains> {
     for (let place = 0; place < workerCount; place++) this.#startWorker(place)
+    await until(() => this.#journals.every((journal, place) => hasServed(journal) || this.#isGone(place)))
     await this.#doFaults()
     const calmSince = sharedNow()
     await sleep(calmMs)
@@ -122,6 +124,11 @@ class Storm {
       sessions: this.#sessions,
     }
     child.send(order, () => undefined)
+  }
+
+  #isGone(place: number): boolean {
+    const worker = this.#workers[place]
+    return worker === undefined || hasEnded(worker)
   }
 
   #sendAll(message: StormMessage): void {
@@ -206,4 +213,9 @@ class Storm {
     }
     return stored
   }
+}
+
+/** Whether a worker has had a turn acknowledged: before that a fault disturbs nothing, and a busy machine takes seconds. */
+function hasServed(journal: string): boolean {
+  return readJournals([journal]).turns.some(({ answer }) => answer?.outcome === 'acknowledged')
 }

@@ -141,7 +141,7 @@ export const requestCases: readonly ModelSuiteCase[] = [
     name: 'signal: one that fired before ends the call',
     rule: signals,
     async run(bench) {
-      await bench.askInVain({ failure: 'never' }, { signal: AbortSignal.abort(new Error('The turn is given up.')) })
+      await bench.askInVain({ failure: 'never' }, { signal: AbortSignal.abort(new Error('The turn is aborted.')) })
     },
   },
 ]

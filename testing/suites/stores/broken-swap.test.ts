@@ -188,7 +188,7 @@ const broken: readonly BrokenStore[] = [
     ],
   },
   {
-    what: 'a handle gives a session up after a conflict',
+    what: 'a handle stays in conflict with a session after its first conflict',
     store: class extends TextStore {
       readonly lost = new Set<string>()
       override conflict(sessionId: string): Error {

@@ -74,4 +74,85 @@ export const driverMutations = [
       ['text that looks escaped kept as it is', 'encodeText', { piece: `text.startsWith('"') ||`, becomes: '' }],
     ],
   },
+  {
+    file: 'src/stores/keyv/drivers/redis/redis-driver.ts',
+    tests: ['testing/contract/stores/redis.test'],
+    rows: [
+      [
+        'Redis: a revision that another process replaced taken for the known one',
+        'hasRevision',
+        { piece: 'decodeField(reply) === revision', becomes: 'true' },
+      ],
+    ],
+  },
+  {
+    file: 'src/stores/keyv/drivers/redis/redis-driver.ts',
+    tests: ['src/stores/keyv/drivers/redis/redis-driver.'],
+    rows: [
+      [
+        'Redis: a known revision in doubt believed',
+        'read',
+        { statement: 'await replication.makeSure(key, knownRevision)', becomes: '' },
+      ],
+    ],
+  },
+  {
+    file: 'src/stores/keyv/drivers/redis/redis-connection.ts',
+    tests: ['src/stores/keyv/drivers/redis/redis-connection.'],
+    rows: [
+      [
+        'Redis: a silent connection never replaced',
+        '#watchSilence',
+        { statement: 'this.#reopen(client)', becomes: '' },
+      ],
+      [
+        'Redis: commands sent on what was closed meanwhile',
+        '#ready',
+        {
+          piece: "if (this.#isClosed) throw new Error('The connection to Redis is closed.') return client",
+          becomes: 'return client',
+        },
+      ],
+    ],
+  },
+  {
+    file: 'src/stores/keyv/drivers/redis/redis-replication.ts',
+    tests: ['src/stores/keyv/drivers/redis/redis-replication.'],
+    rows: [
+      [
+        'Redis: a write that was done reported as a conflict',
+        'conflictAt',
+        { piece: "if (attempt === 1) return 'conflict'", becomes: "return 'conflict'" },
+      ],
+      ['Redis: a write in doubt forgotten', 'swap', { statement: 'this.#doubtful.set(key,', becomes: '' }],
+    ],
+  },
+  {
+    file: 'src/stores/keyv/drivers/postgres/postgres-driver.ts',
+    tests: ['src/stores/keyv/drivers/postgres/postgres-driver.', 'testing/contract/stores/postgres.test'],
+    rows: [
+      [
+        'Postgres: a revision that another process replaced taken for the known one',
+        'read',
+        { condition: 'known.revision === encodeText(knownRevision)', becomes: 'true' },
+      ],
+      [
+        'Postgres: a swap that was overtaken taken for a conflict',
+        'write',
+        { piece: '|| !isPassing(row.found)', becomes: '|| true' },
+      ],
+    ],
+  },
+  {
+    file: 'src/stores/keyv/drivers/sqlite/sqlite-driver.ts',
+    tests: ['src/stores/keyv/drivers/sqlite/sqlite-driver.', 'testing/contract/stores/sqlite.test'],
+    rows: [
+      [
+        'SQLite: a revision that another process replaced taken for the known one',
+        'read',
+        { condition: 'revision === encodeText(knownRevision)', becomes: 'true' },
+      ],
+      ['SQLite: a locked file fails the turn at once', 'run', { piece: '!isBusy(error) ||', becomes: 'true ||' }],
+    ],
+  },
 ]

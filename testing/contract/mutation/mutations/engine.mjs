@@ -160,7 +160,7 @@ export const engineMutations = [
         },
       ],
       [
-        'late events of a turn that was given up',
+        'late events of an aborted turn',
         'emit',
         {
           piece: 'if (this.#aborted === undefined) this.report',
@@ -372,7 +372,7 @@ export const engineMutations = [
     tests: ['src/engine/flow-engine.stream-reader.'],
     rows: [
       [
-        'late pieces of a turn that was given up',
+        'late pieces of an aborted turn',
         'stream',
         {
           piece: 'return this.#aborted === undefined ? this.#stream : undefined',
@@ -510,7 +510,7 @@ export const engineMutations = [
     tests: ['src/engine/flow-engine.lock.', 'src/engine/flow-engine.delete.', 'src/engine/flow-engine.envelope.'],
     rows: [
       [
-        'turns of one session not in line',
+        'turns of one session at once',
         'executeTurn',
         {
           piece: 'sessionId,\n() => runTurn',

@@ -119,4 +119,44 @@ export const httpMutations = [
       ],
     ],
   },
+  {
+    file: 'adapters/fetch/reply/stream.ts',
+    tests: ['adapters/fetch/reply/stream.'],
+    rows: [
+      [
+        'streamed turn goes on after the client has gone',
+        'cancel',
+        { statement: 'await this.#source.events.return()', becomes: '' },
+      ],
+      ['pieces of a stream read ahead', 'createStreamBody', { piece: 'highWaterMark: 0', becomes: 'highWaterMark: 1' }],
+    ],
+  },
+  {
+    file: 'adapters/fetch/reply/refusal.ts',
+    tests: ['adapters/fetch/reply/refusal.', 'testing/contract/http/fetch-handler.'],
+    rows: [
+      [
+        'precise status without the option',
+        'createRefusalReply',
+        { piece: "statuses === 'precise' || isAboutRoute", becomes: 'true' },
+      ],
+      [
+        'more of a body that is too long read than allowed',
+        'drain',
+        { piece: 'drained < maxDrainBytes', becomes: 'drained < 2 * maxDrainBytes' },
+      ],
+    ],
+  },
+  {
+    file: 'adapters/fetch/routes/run.ts',
+    tests: ['adapters/fetch/handler.', 'testing/contract/http/fetch-handler.'],
+    rows: [
+      [
+        'turn goes on after the client has gone',
+        'inputOf',
+        { statement: 'input.signal = request.signal', becomes: '' },
+      ],
+      ['caller of a request forgotten', 'inputOf', { statement: 'input.owner = principal', becomes: '' }],
+    ],
+  },
 ]

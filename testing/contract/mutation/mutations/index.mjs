@@ -8,6 +8,7 @@ import { listMutations } from './lists.mjs'
 import { modelMutations } from './models.mjs'
 import { sessionMutations } from './sessions.mjs'
 import { storeMutations } from './stores.mjs'
+import { turnMutations } from './turns.mjs'
 
 /** @type {readonly import('../apply-mutation.mjs').Mutation[]} */
 export const mutations = [
@@ -19,5 +20,6 @@ export const mutations = [
   ...storeMutations,
   ...driverMutations,
   ...engineMutations,
+  ...turnMutations,
   ...httpMutations,
 ].flatMap(({ file, tests, rows }) => rows.map(([name, symbol, edit]) => ({ name, file, symbol, edit, tests })))

@@ -246,4 +246,56 @@ export const sessionMutations = [
       ],
     ],
   },
+  {
+    file: 'src/stores/memory/memory-store.ts',
+    tests: ['src/stores/memory/memory-store.'],
+    rows: [
+      [
+        'create repeated after a lost answer conflicts',
+        'create',
+        { piece: 'else if (stored.revision !== revision) throw', becomes: 'else throw' },
+      ],
+      ['stored document shared with its writer', 'create', { piece: 'frozenCopy(document)', becomes: 'document' }],
+    ],
+  },
+  {
+    file: 'src/stores/memory/session-cache.ts',
+    tests: ['src/stores/memory/'],
+    rows: [
+      ['maxSessions off', '#keep', { piece: 'this.#options.maxSessions', becomes: 'Number.POSITIVE_INFINITY' }],
+      ['session released though another turn holds it', 'hold', { piece: 'if (held.holders > 0) return', becomes: '' }],
+    ],
+  },
+  {
+    file: 'src/stores/memory/heap-bytes.ts',
+    tests: ['src/stores/memory/heap-bytes.'],
+    rows: [
+      ['memory of objects not counted', 'heapBytes', { piece: '+ perObject * objects', becomes: '' }],
+      [
+        'state that changes counted only once',
+        'countOnce',
+        { piece: 'if (Object.isFrozen(value)) objectCounts.set', becomes: 'objectCounts.set' },
+      ],
+    ],
+  },
+  {
+    file: 'src/util/patterns.ts',
+    tests: ['src/util/patterns.'],
+    rows: [
+      ['session ID with a comma', 'sessionId', { piece: '!-+\\--~', becomes: '!-~' }],
+      ['base64 cut off accepted', 'isBase64', { piece: 'text.length % 4 === 0 &&', becomes: '' }],
+    ],
+  },
+  {
+    file: 'src/util/options.ts',
+    tests: ['src/util/options.'],
+    rows: [
+      [
+        'option named like a method of every object',
+        'findUnknownName',
+        { piece: '!Object.hasOwn(known, name)', becomes: '!(name in known)' },
+      ],
+      ['Infinity where a number must be finite', 'isInRange', { piece: 'return !finite', becomes: 'return true' }],
+    ],
+  },
 ]

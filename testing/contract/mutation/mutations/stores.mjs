@@ -95,4 +95,11 @@ export const storeMutations = [
       ],
     ],
   },
+  {
+    file: 'src/stores/keyv/write-attempts.ts',
+    tests: ['src/stores/keyv/write-attempts.'],
+    rows: [
+      ['attempts of all writes forgotten at once', 'add', { statement: 'this.#older = this.#recent', becomes: '' }],
+    ],
+  },
 ]

@@ -81,6 +81,27 @@ test('in a Cluster the connection is that of the node that owns the slot', async
   expect(isSameConnection(await connection.connectionFor('key'), again)).toBe(false)
 })
 
+test('a command that waited to be sent rejects where the connection was closed meanwhile', async () => {
+  let onConnected = (): void => undefined
+  const connected = new Promise<void>((resolve) => {
+    onConnected = resolve
+  })
+  class NewClient extends FakeClient {
+    override readonly isOpen: boolean = false
+    override readonly isReady: boolean = false
+    override connect(): Promise<unknown> {
+      return connected
+    }
+  }
+  const client = new NewClient()
+  const connection = connectionOver(client)
+  const sending = connection.send('key', ['GET'])
+  await connection.close()
+  onConnected()
+  await expect(sending).rejects.toThrow('The connection to Redis is closed.')
+  expect(client.sent).toEqual([])
+})
+
 describe('a server that does not answer', () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
