@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { SessionFlowInvariantError } from '../errors/session-errors.js'
+import { isNewerLayout, SessionFlowInvariantError } from '../errors/session-errors.js'
+import { isSharedList } from './lists/shared-lists.js'
 import { decodeSession } from './session-codec.js'
 
 type Fields = Record<string, unknown>
@@ -8,7 +9,7 @@ type Fields = Record<string, unknown>
 /** A stored document in which every field of the layout occurs. */
 const storedText = JSON.stringify({
   id: 's-1',
-  version: 1,
+  version: 2,
   revision: '3-abc',
   owner: 'user-7',
   runStatus: 'running',
@@ -16,11 +17,16 @@ const storedText = JSON.stringify({
   savedAt: '2026-01-01T00:01:00.000Z',
   error: ['The first failure.'],
   usage: { inputTokens: 10, outputTokens: 5, modelCalls: 2, cachedInputTokens: 3, reasoningTokens: 1 },
+  turns: 7,
   bytes: 321,
+  receipts: [{ key: 'k-1', request: 'r-1', turn: 7, code: 'FLOW_ERROR' }],
+  effects: { charge: { begunAt: '2026-01-01T00:00:30.000Z', attempts: 1, result: { id: 'ch-1' } } },
+  attachments: [{ id: '7-0', turn: 7, data: 'aGk=' }],
   flow: {
     name: 'Booking',
     version: 1,
     currentStep: 'Ask',
+    contentType: 'text/csv',
     context: { config: { language: 'en' } },
     steps: { Ask: { state: { seats: 2 }, model: { provider: 'local', name: 'tiny' } }, Confirm: { state: {} } },
     memory: {
@@ -51,6 +57,8 @@ const storedText = JSON.stringify({
             parts: [
               { type: 'image', mediaType: 'image/png', data: 'aGk=' },
               { type: 'file', mediaType: 'application/pdf', url: 'https://files.example/a.pdf', name: 'a.pdf' },
+              { type: 'image', mediaType: 'image/png', attachment: '7-0' },
+              { type: 'file', mediaType: 'text/csv', name: 'a.csv', attachment: '6-0' },
             ],
             turn: 2,
           },
@@ -61,7 +69,8 @@ const storedText = JSON.stringify({
   },
   history: [
     {
-      turn: 1,
+      turn: 7,
+      id: 'turn-7',
       at: '2026-01-01T00:01:00.000Z',
       message: 'Two seats, please.',
       reply: 'aGk=',
@@ -77,7 +86,7 @@ const stored = (): Fields => JSON.parse(storedText)
 const samples: [string, unknown][] = [
   ['missing', undefined],
   ['null', null],
-  ['a number', 5],
+  ['a number', 0.5],
   ['a negative number', -1],
   ['a text', 'a text'],
   ['an empty text', ''],
@@ -91,10 +100,12 @@ const kinds = {
   text: ['a text', 'an empty text'],
   nonEmptyText: ['a text'],
   optionalText: ['missing', 'a text', 'an empty text'],
+  optionalNonEmptyText: ['missing', 'a text'],
   textOrNull: ['null', 'a text', 'an empty text'],
   count: ['a number'],
   optionalCount: ['missing', 'a number'],
   list: ['a list'],
+  optionalList: ['missing', 'a list'],
   object: ['an object'],
   optionalObject: ['missing', 'an object'],
   optionalTrue: ['missing', 'a boolean'],
@@ -110,6 +121,8 @@ const reasoning = 'flow.memory.Ask.messages[1].parts[1]'
 const toolResult = 'flow.memory.Ask.messages[2].parts[0]'
 const image = 'flow.memory.Ask.messages[3].parts[0]'
 const file = 'flow.memory.Ask.messages[3].parts[1]'
+const imageReference = 'flow.memory.Ask.messages[3].parts[2]'
+const fileReference = 'flow.memory.Ask.messages[3].parts[3]'
 
 /** Each field, as a path, with what it may hold, and how the error names it where that is not the path. */
 const fields: [string, keyof typeof kinds, string?][] = [
@@ -128,11 +141,28 @@ const fields: [string, keyof typeof kinds, string?][] = [
   ['usage.modelCalls', 'count'],
   ['usage.cachedInputTokens', 'optionalCount'],
   ['usage.reasoningTokens', 'optionalCount'],
+  ['turns', 'count'],
   ['bytes', 'count'],
+  ['receipts', 'optionalList'],
+  ['receipts[0]', 'object'],
+  ['receipts[0].key', 'nonEmptyText'],
+  ['receipts[0].request', 'text'],
+  ['receipts[0].turn', 'optionalCount'],
+  ['receipts[0].code', 'optionalText'],
+  ['effects', 'optionalObject'],
+  ['effects.charge', 'optionalObject'],
+  ['effects.charge.begunAt', 'text'],
+  ['effects.charge.attempts', 'count'],
+  ['attachments', 'optionalList'],
+  ['attachments[0]', 'object'],
+  ['attachments[0].id', 'nonEmptyText'],
+  ['attachments[0].turn', 'count'],
+  ['attachments[0].data', 'text'],
   ['flow', 'object'],
   ['flow.name', 'nonEmptyText'],
   ['flow.version', 'count'],
   ['flow.currentStep', 'textOrNull'],
+  ['flow.contentType', 'optionalText'],
   ['flow.context', 'object'],
   ['flow.steps', 'object'],
   ['flow.steps.Ask', 'optionalObject'],
@@ -167,6 +197,11 @@ const fields: [string, keyof typeof kinds, string?][] = [
   [`${file}.mediaType`, 'text'],
   [`${file}.url`, 'text', file],
   [`${file}.name`, 'optionalText'],
+  [`${imageReference}.mediaType`, 'text'],
+  [`${imageReference}.attachment`, 'nonEmptyText', imageReference],
+  [`${fileReference}.mediaType`, 'text'],
+  [`${fileReference}.name`, 'optionalText'],
+  [`${fileReference}.attachment`, 'nonEmptyText', fileReference],
   ['flow.sequence', 'list'],
   ['flow.sequence[0]', 'object'],
   ['flow.sequence[0].step', 'text'],
@@ -174,6 +209,7 @@ const fields: [string, keyof typeof kinds, string?][] = [
   ['history', 'list'],
   ['history[0]', 'object'],
   ['history[0].turn', 'count'],
+  ['history[0].id', 'optionalNonEmptyText'],
   ['history[0].at', 'text'],
   ['history[0].message', 'text'],
   ['history[0].reply', 'text'],
@@ -187,7 +223,8 @@ const allowed = fields.flatMap(([path, kind]) =>
   samples
     .filter(([sample]) => (kinds[kind] as string[]).includes(sample))
     .filter(
-      ([sample]) => sample !== 'an object' || /(context|steps|memory|state|input|output|providerData)$/.test(path),
+      ([sample]) =>
+        sample !== 'an object' || /(effects|context|steps|memory|state|input|output|providerData)$/.test(path),
     )
     .map(([sample, value]): [string, string, unknown] => [path, sample, value]),
 )
@@ -201,6 +238,15 @@ function withValue(path: string, value: unknown): Fields {
   if (value === undefined) delete parent[last]
   else parent[last] = value
   return document
+}
+
+function catchError(work: () => unknown): unknown {
+  try {
+    work()
+  } catch (error) {
+    return error
+  }
+  return undefined
 }
 
 const prefix = "Session 's-1' is malformed: "
@@ -239,9 +285,14 @@ describe('decodeSession', () => {
   })
 
   test.each<[string, unknown, string]>([
-    ['a newer layout', withValue('version', 2), 'its layout version is 2, and this release reads 1'],
-    ['a layout written as text', withValue('version', '1'), "its layout version is '1', and this release reads 1"],
-    ['no layout', withValue('version', undefined), 'its layout version is missing, and this release reads 1'],
+    ['an older layout than any', withValue('version', 0), 'its layout version is 0, and this release reads 1 and 2'],
+    ['a layout between two', withValue('version', 1.5), 'its layout version is 1.5, and this release reads 1 and 2'],
+    [
+      'a layout written as text',
+      withValue('version', '2'),
+      "its layout version is '2', and this release reads 1 and 2",
+    ],
+    ['no layout', withValue('version', undefined), 'its layout version is missing, and this release reads 1 and 2'],
     ['another session', withValue('id', 's-2'), "its id is 's-2'"],
     ['an empty revision', withValue('revision', ''), 'revision is empty'],
     ['an unknown status', withValue('runStatus', 'paused'), "runStatus is 'paused'"],
@@ -255,6 +306,23 @@ describe('decodeSession', () => {
       withValue(`${message}.parts[0].type`, 'video'),
       "flow.memory.Ask.messages[0].parts[0].type is 'video'",
     ],
+    [
+      'a reference without an ID',
+      withValue(`${imageReference}.attachment`, undefined),
+      `${imageReference} must have either data or url`,
+    ],
+    [
+      'a reference with an empty ID',
+      withValue(`${imageReference}.attachment`, ''),
+      `${imageReference}.attachment is empty`,
+    ],
+    ['a receipt that is a list', withValue('receipts[0]', []), 'receipts[0] is a list and not an object'],
+    [
+      'an attachment without its bytes',
+      withValue('attachments[0].data', undefined),
+      'attachments[0].data is missing and not a string',
+    ],
+    ['an effect that is a text', withValue('effects.charge', 'done'), 'effects.charge is a string and not an object'],
     ['an image without its bytes', withValue(`${image}.data`, undefined), `${image} must have either data or url`],
     ['a file with both', withValue(`${file}.data`, 'aGk='), `${file} must have either data or url`],
     ['an image with data that is not a string', withValue(`${image}.data`, 5), `${image}.data is 5 and not a string`],
@@ -317,6 +385,20 @@ describe('decodeSession', () => {
     )
   })
 
+  test.each([3, 2.5, 99])('says of layout %d that a newer release wrote it', (version) => {
+    const problem = `its layout version is ${version}, and this release reads 1 and 2`
+    const sentence = `Session 's-1' was stored by a newer release of Turnkeeper and cannot be read: ${problem}.`
+    expect(problemOf(withValue('version', version))).toBe(sentence)
+    // A newer layout may look like anything else.
+    expect(problemOf({ version })).toBe(sentence)
+    const error: unknown = catchError(() => decodeSession({ version }, 's-1'))
+    expect([error, isNewerLayout(error)]).toEqual([
+      expect.objectContaining({ newerLayout: true, sessionId: 's-1' }),
+      true,
+    ])
+    expect(isNewerLayout(catchError(() => decodeSession({ version: 0 }, 's-1')))).toBe(false)
+  })
+
   test('step IDs and namespaces may be called anything', () => {
     const text = storedText.replaceAll('"Ask":{', '"__proto__":{')
     const document = decodeSession(JSON.parse(text), 's-1')
@@ -324,5 +406,72 @@ describe('decodeSession', () => {
     expect(Object.keys(document.flow.memory)).toEqual(['__proto__'])
     const broken = JSON.parse(text.replace('"role":"user"', '"role":"nobody"'))
     expect(problemOf(broken)).toBe("Session 's-1' is malformed: flow.memory.__proto__.messages[0].role is 'nobody'.")
+  })
+})
+
+describe('a document of layout 1', () => {
+  /** As an older release stored it: without the fields that came later. */
+  const older = (): Fields => {
+    const { turns, receipts, effects, attachments, ...document } = stored()
+    const { contentType, ...flow } = document.flow as Fields
+    const messages = [
+      {
+        role: 'user',
+        parts: [
+          { type: 'text', text: 'Look.' },
+          { type: 'image', mediaType: 'image/png', data: 'aGk=' },
+        ],
+        turn: 2,
+      },
+    ]
+    const entry = {
+      turn: 1,
+      at: '2026-01-01T00:01:00.000Z',
+      message: 'Hi',
+      reply: 'a,b',
+      contentType: 'text/plain',
+      step: 'Ask',
+    }
+    const history = [entry, { ...entry, turn: 2, contentType: 'text/csv' }]
+    return { ...document, version: 1, history, flow: { ...flow, memory: { Ask: { messages } } } }
+  }
+  const last = { turn: 2, at: '', message: '', reply: 'aGk=', contentType: 'image/png', step: 'Ask' }
+
+  test('is read with the number of its turns and the content type of its step; it stays what was stored otherwise', () => {
+    const document = older()
+    const text = JSON.stringify(document)
+    const decoded = decodeSession(document, 's-1')
+    expect(decoded).toEqual({ ...document, turns: 2, flow: { ...(document.flow as Fields), contentType: 'text/csv' } })
+    expect(JSON.stringify(document)).toBe(text)
+    expect([decoded.version, decoded.history === document.history, isSharedList(decoded.history)]).toEqual([
+      1,
+      true,
+      true,
+    ])
+    expect(decoded.attachments).toBeUndefined()
+  })
+
+  test.each<[string, unknown[], string | undefined]>([
+    ['bytes in base64', [{ ...last, encoding: 'base64' }], undefined],
+    ['a text', [{ ...last, contentType: 'text/html' }], 'text/html'],
+    ['nothing, before its first turn', [], undefined],
+  ])('that ended with %s has the content type of its step from there', (_name, history, contentType) => {
+    const { turns, flow } = decodeSession({ ...older(), history }, 's-1')
+    expect([turns, flow.contentType]).toEqual([history.length, contentType])
+    expect('contentType' in flow).toBe(contentType !== undefined)
+  })
+
+  test.each<[string, Fields, string]>([
+    ['no history', { history: undefined }, 'history is missing and not a list'],
+    ['an object for a history', { history: { length: 3 } }, 'history is of type object and not a list'],
+    ['no flow', { flow: null }, 'flow is null and not an object'],
+    [
+      'a last entry without a content type',
+      { history: [{ ...last, contentType: 5 }] },
+      'history[0].contentType is 5 and not a string',
+    ],
+    ['a last entry that is null', { history: [null] }, 'history[0] is null and not an object'],
+  ])('that has %s is refused by the field that is stored', (_name, change, problem) => {
+    expect(problemOf({ ...older(), ...change })).toBe(`Session 's-1' is malformed: ${problem}.`)
   })
 })

@@ -189,11 +189,11 @@ function layoutProblem(version: unknown): string {
 
 /** A document of layout 1, which may be malformed, with the number of its turns and the content type of its step. */
 function withCounts(stored: Record<string, unknown>): unknown {
-  const { history, flow } = stored
-  if (!Array.isArray(history) || !isPlainObject(flow)) return stored
-  const last: unknown = history.at(-1)
+  const { flow } = stored
+  const history: readonly unknown[] = Array.isArray(stored.history) ? stored.history : []
+  const last = history.at(-1)
   const { contentType, encoding } = isPlainObject(last) ? last : {}
-  const isOfStep = contentType !== undefined && encoding === undefined
+  const isOfStep = isPlainObject(flow) && typeof contentType === 'string' && encoding === undefined
   return { ...stored, turns: history.length, flow: isOfStep ? { ...flow, contentType } : flow }
 }
 
