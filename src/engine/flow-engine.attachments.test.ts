@@ -23,16 +23,18 @@ describe('attachments', () => {
     await conversation.say('Is it blue?')
     const received = { role: 'user', parts: [{ type: 'text', text: 'What is this?' }, photo, manual], turn: 1 }
     expect(conversation.model.requests.map(({ messages }) => messages[0])).toEqual([received, received])
-    const { flow, history } = await conversation.document()
+    const { flow, history, attachments: kept } = await conversation.document()
+    expect(kept).toEqual([{ id: '1-0', turn: 1, data: photo.data }])
+    const reference = { type: 'image', mediaType: 'image/png', attachment: '1-0' }
     expect(flow.memory.Look?.messages).toEqual([
-      received,
+      { ...received, parts: [received.parts[0], reference, manual] },
       { role: 'assistant', parts: [{ type: 'text', text: 'A kettle.' }], turn: 1 },
       { role: 'user', parts: [{ type: 'text', text: 'Is it blue?' }], turn: 2 },
       { role: 'assistant', parts: [{ type: 'text', text: 'Yes, blue.' }], turn: 2 },
     ])
     // The history is what was said: text alone.
     expect(history.map(({ message }) => message)).toEqual(['What is this?', 'Is it blue?'])
-    expect(Object.keys(history[0] ?? {})).toEqual(['turn', 'at', 'message', 'reply', 'contentType', 'step'])
+    expect(Object.keys(history[0] ?? {})).toEqual(['turn', 'id', 'at', 'message', 'reply', 'contentType', 'step'])
   })
 
   test('survive a restart, and the session goes on', async () => {

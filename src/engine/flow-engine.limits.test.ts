@@ -86,6 +86,10 @@ describe('the limits of an engine', () => {
       maxAttachmentBytes: 1_048_576,
       maxConfigBytes: 65_536,
       maxJsonDepth: 64,
+      maxHistoryTurns: 500,
+      maxHistoryBytes: 1_048_576,
+      maxMemoryBytes: 262_144,
+      attachmentTurns: 2,
       maxSessionBytes: 4_194_304,
       storeTimeoutMs: 5_000,
       closeTimeoutMs: 10_000,
@@ -173,23 +177,34 @@ test('toolTimeoutMs ends a tool that hangs, before the turn ends', async () => {
 })
 
 describe('maxSessionBytes', () => {
-  test('ends a session that has grown too large; the abort save is exempt', async () => {
+  test('refuses what a turn adds; the session goes on, and the save of the error is exempt', async () => {
     const { engine, start, document } = harness({ flows: [talk()], limits: { maxSessionBytes: 2000 } })
     const session = await start('Talk')
-    const say = () => engine.execute({ flowName: 'Talk', userMessage: 'a'.repeat(300), sessionId: session })
-    expect((await say()).response.success).toBe(true)
-    expect((await say()).response.success).toBe(true)
+    const say = (bytes: number) =>
+      engine.execute({ flowName: 'Talk', userMessage: 'a'.repeat(bytes), sessionId: session })
+    expect((await say(300)).response.success).toBe(true)
+    expect((await say(300)).response.success).toBe(true)
     const before = await document(session)
-    const { response, error } = await say()
+    const { response, error } = await say(1000)
     const sentence = `The session exceeds the limit maxSessionBytes (2000). ${raise('maxSessionBytes')}`
     expect(response).toEqual({ success: false, completed: true, message: sentence, session, contentType: 'text/plain' })
     expect(error).toMatchObject({ code: 'LIMIT_EXCEEDED', limit: 'maxSessionBytes', value: 2000 })
-    expect(await document(session)).toEqual({
-      ...before,
-      runStatus: 'aborted',
-      error: [sentence],
-      revision: expect.stringMatching(/^4-/),
-    })
+    expect(await document(session)).toEqual({ ...before, error: [sentence], revision: expect.stringMatching(/^4-/) })
+    expect((await say(300)).response).toMatchObject({ success: true, session })
+    expect(await document(session)).toMatchObject({ runStatus: 'running', turns: 4, error: [sentence] })
+  })
+
+  test('removes the oldest turns first, so that a session of small turns goes on for ever', async () => {
+    const { engine, start, document } = harness({ flows: [talk()], limits: { maxSessionBytes: 2000 } })
+    const session = await start('Talk')
+    const input = { flowName: 'Talk', userMessage: 'a'.repeat(300), sessionId: session }
+    for (let turn = 2; turn <= 20; turn++) {
+      expect((await engine.run(input)).success, `turn ${turn}`).toBe(true)
+      const { history, turns } = await document(session)
+      expect([turns, history.at(-1)?.turn]).toEqual([turn, turn])
+      expect(JSON.stringify(history).length).toBeLessThan(2000)
+    }
+    expect((await document(session)).history.map(({ turn }) => turn)).not.toContain(1)
   })
 
   test('counts a state, too', async () => {

@@ -38,13 +38,14 @@ describe('the first turn', () => {
     await engine.run({ flowName: 'Talk', userMessage: 'hello' })
     expect(await document('session-1')).toEqual({
       id: 'session-1',
-      version: 1,
+      version: 2,
       revision: '1-revision-1',
       runStatus: 'running',
       createdAt: '2026-01-01T00:00:00.000Z',
       savedAt: '2026-01-01T00:00:00.000Z',
       error: [],
       usage: { inputTokens: 0, outputTokens: 0, modelCalls: 0 },
+      turns: 1,
       bytes: expect.any(Number),
       flow: {
         name: 'Talk',
@@ -58,6 +59,7 @@ describe('the first turn', () => {
       history: [
         {
           turn: 1,
+          id: 'turn-1',
           at: '2026-01-01T00:00:00.000Z',
           message: 'hello',
           reply: 'You said: hello',

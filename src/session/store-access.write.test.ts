@@ -102,6 +102,7 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
   test.each<[string, unknown]>([
     ['a document without a readable token', { id: 's-1' }],
     ['a document without a history', { id: 's-1', revision: '9-other' }],
+    ['a document whose history has no entries', { id: 's-1', revision: '9-other', history: [null, 5, {}] }],
     ['a document whose history is not a list', { id: 's-1', revision: '9-other', history: 'lost' }],
     ['something that is not a document', 'lost'],
   ])('that failed and finds %s is a conflict', async (_name, stored) => {
@@ -119,25 +120,37 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
     expect((await errorOf(access.write(documentOf('s-1', own), before))).code).toBe('SESSION_CONFLICT')
   })
 
-  const turns = (...replies: readonly string[]): Partial<SessionDocument> => ({
-    history: replies.map((reply, index) => historyEntry(index + 1, reply)),
+  /** A history of turns with these IDs, all with the same message, reply and time. */
+  const turns = (first: number, ...ids: readonly (string | undefined)[]): Partial<SessionDocument> => ({
+    turns: first + ids.length - 1,
+    history: ids.map((id, index) => {
+      const { id: _id, ...entry } = historyEntry(first + index, 'The same.')
+      return id === undefined ? entry : { ...entry, id }
+    }),
   })
 
-  test.each<[string, string[], string]>([
-    ['goes on from its turn', ['One.', 'Two.', 'Three.'], 'done'],
-    ['has another turn in its place', ['One.', 'Other.', 'Three.'], 'SESSION_CONFLICT'],
-    ['ends with its turn, saved anew by another', ['One.', 'Two.'], 'done'],
-    ['is shorter', ['One.'], 'SESSION_CONFLICT'],
-  ])('that adds a turn, failed, and finds a document that %s', async (_name, replies, expected) => {
+  test.each<[string, Partial<SessionDocument>, string]>([
+    ['goes on from its turn', turns(1, 'a', 'own', 'c'), 'done'],
+    ['has another turn in its place, with the same texts', turns(1, 'a', 'other', 'c'), 'SESSION_CONFLICT'],
+    ['has a turn of an older release in its place', turns(1, 'a', undefined), 'SESSION_CONFLICT'],
+    ['ends with its turn, saved anew by another', turns(1, 'a', 'own'), 'done'],
+    ['begins with its turn', turns(2, 'own', 'c'), 'done'],
+    ['begins with another turn in its place', turns(2, 'other', 'c'), 'SESSION_CONFLICT'],
+    ['has its ID at another number', turns(1, 'a', 'b', 'own'), 'SESSION_CONFLICT'],
+    ['is shorter', turns(1, 'a'), 'SESSION_CONFLICT'],
+    ['has no turns', turns(1), 'SESSION_CONFLICT'],
+    ['begins after its turn', turns(3, 'c', 'd'), 'unknown'],
+  ])('that adds a turn, failed, and finds a document that %s', async (_name, found, expected) => {
     const place = await bench()
-    await place.inner.create(documentOf('s-1', '9-other', turns(...replies)))
+    await place.inner.create(documentOf('s-1', '9-other', found))
     place.store.failNext(operation)
-    const document = documentOf('s-1', own, turns('One.', 'Two.'))
+    const document = documentOf('s-1', own, turns(1, 'a', 'own'))
     const outcome = await place.access.write(document, before, { appended: { history: 1 } }, true).then(
       () => 'done',
-      (error: FlowError) => error.code,
+      (error: FlowError) => (isOutcomeUnknown(error) ? 'unknown' : error.code),
     )
     expect(outcome).toBe(expected)
+    expect(place.store.operations).toEqual([operation, 'load'])
     expect(await revisions(place.inner, 's-1')).toEqual(['9-other'])
   })
 

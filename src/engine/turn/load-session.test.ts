@@ -4,6 +4,7 @@ import { Conversation, FakeSessionStore, scriptedProvider } from '../../../testi
 import {
   type FlowConstructor,
   FlowEngine,
+  go,
   HttpContentType,
   LogicStep,
   MemorySessionStore,
@@ -296,7 +297,7 @@ describe('a step under a new ID', () => {
     class Page extends LogicStep {
       static override readonly id: string = 'Page'
       override run(turn: Turn) {
-        return turn.number === 1 ? reply('a').withContentType(HttpContentType.Html) : reply('b')
+        return turn.number === 1 ? go('Page').withReply('a').withContentType(HttpContentType.Html) : reply('b')
       }
     }
     class Leaf extends Page {

@@ -41,7 +41,7 @@ describe('the content type of a reply', () => {
     expect(await contentTypes(conversation, 3)).toEqual(['text/html', 'text/html', 'text/html'])
   })
 
-  test('set by an answer holds until another answer, or a move, sets one', async () => {
+  test('set by an answer is of that answer alone', async () => {
     await using conversation = talk(
       reply('a,b').withContentType(HttpContentType.Csv),
       reply('c,d'),
@@ -51,9 +51,9 @@ describe('the content type of a reply', () => {
     )
     expect(await contentTypes(conversation, 5)).toEqual([
       'text/csv',
-      'text/csv',
+      'text/plain',
       'text/html',
-      'text/html',
+      'text/plain',
       'text/plain',
     ])
   })
@@ -184,10 +184,31 @@ describe('bytes in base64', () => {
     expect(history.map(({ encoding }) => encoding)).toEqual(['base64', undefined])
   })
 
-  test('stay the encoding of the step in later turns, as the content type does', async () => {
+  test('are one reply: the next is Plain text again', async () => {
     await using conversation = talk(reply('AAEC').withContentType(HttpContentType.Png, png), reply('AAED'))
     await conversation.say('Hi')
+    const next = await conversation.say('Hi')
+    expect(next).toMatchObject({ success: true, message: 'AAED', contentType: 'text/plain' })
+    expect(next).not.toHaveProperty('encoding')
+  })
+
+  test('that a move announced are one reply, too: the next one in the step is Plain text', async () => {
+    class Photo extends LogicStep {
+      static override readonly id = 'Photo'
+      override run(turn: Turn) {
+        return reply(turn.entered ? 'AAEC' : 'not base64!')
+      }
+    }
+    class Start extends LogicStep {
+      static override readonly id = 'Start'
+      override run() {
+        return go(Photo).withContentType(HttpContentType.Png, png)
+      }
+    }
+    await using conversation = new Conversation(flowOf(Start, Photo))
     expect(await conversation.say('Hi')).toMatchObject({ contentType: 'image/png', encoding: 'base64' })
+    expect((await conversation.document()).flow).not.toHaveProperty('contentType')
+    expect(await conversation.say('Hi')).toMatchObject({ message: 'not base64!', contentType: 'text/plain' })
   })
 
   test('are Plain text again after a move', async () => {
@@ -206,7 +227,8 @@ describe('bytes in base64', () => {
   })
 
   test('that turn out to be no base64 fail the turn: nothing is committed that HTTP cannot send', async () => {
-    await using conversation = talk(reply('AAEC').withContentType(HttpContentType.Png, png), reply('not base64!'))
+    // The other step answers "At Next.".
+    await using conversation = talk(reply('Hello.'), go('Next').withContentType(HttpContentType.Png, png))
     await conversation.say('Hi')
     await conversation.say('Hi')
     conversation.expectError(

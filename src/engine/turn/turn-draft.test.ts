@@ -345,7 +345,8 @@ describe('the document of a turn', () => {
     expect(second.revision).toMatch(/^2-/)
     expect(second).toMatchObject({
       id: conversation.sessionId,
-      version: 1,
+      version: 2,
+      turns: 2,
       runStatus: 'running',
       createdAt: '2026-01-02T00:00:00.000Z',
       savedAt: '2026-01-02T00:00:00.000Z',
@@ -363,6 +364,7 @@ describe('the document of a turn', () => {
     expect(second.history).toEqual([
       {
         turn: 1,
+        id: expect.any(String),
         at: '2026-01-02T00:00:00.000Z',
         message: 'Ada',
         reply: '1: Ada',
@@ -371,6 +373,7 @@ describe('the document of a turn', () => {
       },
       {
         turn: 2,
+        id: expect.any(String),
         at: '2026-01-02T00:00:00.000Z',
         message: 'Grace',
         reply: '2: Ada, Grace',
@@ -378,6 +381,8 @@ describe('the document of a turn', () => {
         step: 'Visit',
       },
     ])
+    expect(second.history[0]).toEqual(first.history[0])
+    expect(second.history[1]?.id).not.toBe(first.history[0]?.id)
     expect(second.bytes).toBeGreaterThan(first.bytes)
   })
 
@@ -392,15 +397,15 @@ describe('the document of a turn', () => {
     expect(conversation.store.journal.at(-1)?.hint).toEqual({ appended: { history: 1, 'memory:desk': 2 } })
   })
 
-  test('may not grow beyond maxSessionBytes', async () => {
+  test('may not grow beyond maxSessionBytes: the turn is refused, and the session goes on', async () => {
     await using conversation = new Conversation(flowOf(Visit), { limits: { maxSessionBytes: 600 } })
     await conversation.say('Ada')
-    await conversation.say('x'.repeat(300))
+    await conversation.say('x'.repeat(600))
     conversation.expectError(
       'LIMIT_EXCEEDED',
       'The session exceeds the limit maxSessionBytes (600). Raise it with the engine option limits: { maxSessionBytes: ... }.',
     )
-    expect(await conversation.document()).toMatchObject({ runStatus: 'aborted', history: [{ message: 'Ada' }] })
+    expect(await conversation.document()).toMatchObject({ runStatus: 'running', history: [{ message: 'Ada' }] })
   })
 })
 
