@@ -141,7 +141,9 @@ export class ConversationMemory {
     let reference = this.#references.get(part)
     if (reference === undefined) {
       this.#attachments ??= new GrowingList(noAttachments)
-      const id = attachmentId(turn, this.#references.size)
+      // The flow's `onRestore` may have put some into a message of this turn.
+      const ofTurn = this.#attachments.list.filter((one) => one.turn === turn)
+      const id = attachmentId(turn, ofTurn.length)
       this.#attachments.push(Object.freeze({ id, turn, data: part.data }))
       reference = referenceTo(part, id)
       this.#references.set(part, reference)

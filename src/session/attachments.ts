@@ -3,6 +3,7 @@
  * bytes can be removed without a change to the message. What a model gets is made here from both.
  */
 import type { AttachmentReference, FilePart, ImagePart, Message, MessagePart, StoredMessage } from '../model/message.js'
+import { bytesOfLists } from './document-bytes.js'
 import { shareList } from './lists/shared-lists.js'
 import {
   type SessionAttachment,
@@ -66,19 +67,31 @@ export function toCurrentLayout(document: SessionDocument): SessionDocument {
   return moveBytes({ ...document, version: sessionLayoutVersion })
 }
 
-/** Moves bytes that stand in messages to `attachments`. A document without such bytes is returned as it is. */
+/**
+ * Moves bytes that stand in messages to `attachments`, and counts `bytes` anew. A document without such bytes is returned as it is.
+ */
 export function moveBytes(document: SessionDocument): SessionDocument {
   const { attachments = [], flow } = document
+  const isInline = ({ messages }: SessionMemory): boolean => messages.some(({ parts }) => parts.some(hasBytes))
+  if (!Object.values(flow.memory).some(isInline)) return document
+  const used = usedIds(document)
   const moved: SessionAttachment[] = []
-  const memory: Record<string, SessionMemory> = {}
-  for (const [namespace, stored] of Object.entries(flow.memory)) {
-    const isInline = stored.messages.some(({ parts }) => parts.some(hasBytes))
-    const messages = isInline ? stored.messages.map((one) => withReferences(one, attachments, moved)) : undefined
-    memory[namespace] = messages === undefined ? stored : { messages: shareList(messages) }
-  }
-  if (moved.length === 0) return document
+  const memories = Object.entries(flow.memory).map(([namespace, stored]): [string, SessionMemory] => {
+    if (!isInline(stored)) return [namespace, stored]
+    return [namespace, { messages: shareList(stored.messages.map((one) => withReferences(one, used, moved))) }]
+  })
   const all = [...attachments, ...moved].sort((one, other) => one.turn - other.turn)
-  return { ...document, attachments: shareList(all), flow: { ...flow, memory } }
+  const current = { ...document, attachments: shareList(all), flow: { ...flow, memory: Object.fromEntries(memories) } }
+  return { ...current, bytes: bytesOfLists(current) }
+}
+
+/** The IDs of all attachments, those whose bytes were removed included: a message may still refer to them. */
+function usedIds({ attachments = [], flow }: SessionDocument): Set<string> {
+  const used = new Set(attachments.map(({ id }) => id))
+  for (const { messages } of Object.values(flow.memory)) {
+    for (const part of messages.flatMap(({ parts }) => parts)) if (isReference(part)) used.add(part.attachment)
+  }
+  return used
 }
 
 function hasBytes(part: StoredPart): part is (ImagePart | FilePart) & { readonly data: string } {
@@ -86,18 +99,17 @@ function hasBytes(part: StoredPart): part is (ImagePart | FilePart) & { readonly
 }
 
 /** A message with references in place of its bytes, which are added to `moved`: once, where several memories have them. */
-function withReferences(
-  message: StoredMessage,
-  attachments: readonly SessionAttachment[],
-  moved: SessionAttachment[],
-): StoredMessage {
+function withReferences(message: StoredMessage, used: Set<string>, moved: SessionAttachment[]): StoredMessage {
   const { turn } = message
   if (!message.parts.some(hasBytes)) return message
   const parts = message.parts.map((part) => {
     if (!hasBytes(part)) return part
     let same = moved.find((one) => one.turn === turn && one.data === part.data)
     if (same === undefined) {
-      same = Object.freeze({ id: attachmentId(turn, attachments.length + moved.length), turn, data: part.data })
+      let index = 0
+      while (used.has(attachmentId(turn, index))) index++
+      same = Object.freeze({ id: attachmentId(turn, index), turn, data: part.data })
+      used.add(same.id)
       moved.push(same)
     }
     return referenceTo(part, same.id)
@@ -105,11 +117,7 @@ function withReferences(
   return Object.freeze({ ...message, parts: Object.freeze(parts) })
 }
 
-/**
- * The ID of an attachment.
- *
- * @param index - How many attachments of the turn, or of the whole session, have an ID already.
- */
+/** The ID of an attachment. `index` tells those of one turn apart. */
 export function attachmentId(turn: number, index: number): string {
   return `${turn}-${index}`
 }
