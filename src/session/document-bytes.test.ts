@@ -68,7 +68,7 @@ describe('the count of a stored session', () => {
   }
   class Desks extends Flow {
     static override readonly id: string = 'Desks'
-    static override readonly compaction: FlowCompaction | undefined = { Other: slidingWindow({ above: 6, keep: 2 }) }
+    static override readonly compaction: FlowCompaction = { Other: slidingWindow({ above: 6, keep: 2 }) }
     override model() {
       return { provider: 'scripted', name: 'scripted' }
     }
@@ -95,7 +95,7 @@ describe('the count of a stored session', () => {
           script: ({ origin }) =>
             now.calls && origin.callNumber === 1
               ? { toolCalls: [{ name: 'look' }] }
-              : 'y'.repeat(origin.step === 'Desk' ? now.answer : now.answer / 2),
+              : 'y'.repeat(origin.stepId === 'Desk' ? now.answer : now.answer / 2),
           limits: { maxHistoryBytes: 2500, maxMemoryBytes: 2500, maxHistoryTurns: 9, maxSessionBytes: 5200 },
         })
         for (const turn of turns) {

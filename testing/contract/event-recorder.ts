@@ -15,6 +15,7 @@ const eventNames: readonly EngineEventName[] = [
   'session:saved',
   'session:completed',
   'session:aborted',
+  'session:trimmed',
   'session:conflict',
   'session:deleted',
   'session:evicted',

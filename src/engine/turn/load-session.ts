@@ -129,7 +129,7 @@ async function restore(
       control.draft = undefined
       return undefined
     }
-    document = moveBytes(decodeSession(returned ?? copy, loaded.id))
+    document = moveBytes(toCurrentLayout(decodeSession(returned ?? copy, loaded.id)))
     checkRestored(document, loaded, steps)
   }
   document = withoutAliases(document, steps)

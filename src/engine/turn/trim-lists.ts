@@ -25,7 +25,8 @@ export interface TurnLists {
 /** What was removed from the lists, in their order. */
 export class RemovedEntries {
   history: readonly SessionHistoryEntry[] = []
-  readonly memory: Record<string, readonly StoredMessage[]> = {}
+  /** By namespace. Without a prototype: a namespace may be called `constructor`. */
+  readonly memory: Record<string, readonly StoredMessage[]> = Object.create(null)
   attachments: readonly SessionAttachment[] = []
 
   get isEmpty(): boolean {

@@ -157,7 +157,8 @@ export class TurnDraft implements StepRuntime {
     // Bytes are one reply, and the closing reply is the last: neither says anything of texts that follow.
     const isOfOneReply = fields?.kind === 'finish' || fields?.encoding !== undefined
     this.stepContentType = isOfOneReply ? undefined : fields?.contentType
-    this.nextReply = isOfOneReply ? fields : undefined
+    // A transition that brings its reply has said what form that one has.
+    this.nextReply = isOfOneReply && fields?.reply === undefined ? fields : undefined
     this.addedPrompt = fields?.prompt
     this.#entered.push(sequenceEntry(stepId, this.steps.require(stepId)))
     const current = this.readState(stepId)
