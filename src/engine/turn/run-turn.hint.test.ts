@@ -6,6 +6,8 @@ import {
   type Harness,
   harness,
 } from '../../../testing/contract/engine-harness.js'
+import { flowOf as flowOfSteps } from '../../../testing/contract/test-flows.js'
+import { scriptedProvider } from '../../../testing/index.js'
 import {
   Flow,
   LogicStep,
@@ -13,15 +15,16 @@ import {
   reply,
   type SessionDocument,
   type SessionSaveHint,
+  Step,
   type StepConstructor,
 } from '../../index.js'
 
 afterEach(expectNothingLeft)
 
 /** The lists of a document, by the name that a hint knows them by. */
-function listsOf({ history, flow }: SessionDocument): Record<string, readonly unknown[]> {
+function listsOf({ history, flow, attachments = [] }: SessionDocument): Record<string, readonly unknown[]> {
   const memory = Object.entries(flow.memory).map(([name, { messages }]) => [`memory:${name}`, messages] as const)
-  return Object.fromEntries([['history', history] as const, ...memory])
+  return Object.fromEntries([['history', history] as const, ['attachments', attachments] as const, ...memory])
 }
 
 /** Notes the hint of each save, and what a store that trusts it would keep in place of each list that is not as told. */
@@ -39,7 +42,9 @@ function watchHints({ store, document: stored }: Harness): {
       for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
         const added = hint.appended[name] ?? 0
         const list = after[name] ?? []
-        const trusted = [...(before[name] ?? []), ...(added === 0 ? [] : list.slice(-added))]
+        const kept = (before[name] ?? []).slice(hint.removed?.[name] ?? 0)
+        if (hint.rewritten?.includes(name)) continue
+        const trusted = [...kept, ...(added === 0 ? [] : list.slice(-added))]
         if (JSON.stringify(trusted) !== JSON.stringify(list)) lies.push(name)
       }
     }
@@ -69,6 +74,7 @@ async function session(hooks: FlowHooks) {
       turn: index + 1,
       message,
     }))
+    document.turns = 3
     document.flow.memory = { desk: { messages: [told('hello'), told('what'), told('well')] } }
   })
   const say = (userMessage: string) => made.engine.execute({ flowName: 'Talk', userMessage, sessionId })
@@ -116,6 +122,7 @@ describe('what a save says that it only appended', () => {
       },
       undefined,
     ],
+    ['an onRestore that adds attachments', { onRestore: (document) => ({ ...document, attachments: [] }) }, undefined],
     [
       'an onRestore that renames a namespace',
       {
@@ -167,6 +174,29 @@ describe('what a save says that it only appended', () => {
     expect(await document(sessionId)).toMatchObject({ runStatus: 'aborted', history: [{}, { message: 'two' }, {}] })
     expect(hints).toEqual([nothing])
     expect(lies).toEqual([])
+  })
+
+  test('is true of turns that remove what is too much, from every list', async () => {
+    class Chat extends Step {
+      static override readonly id = 'Chat'
+    }
+    const made = harness({
+      flows: [flowOfSteps(Chat)],
+      providers: [scriptedProvider(() => 'Hello.')],
+      limits: { maxHistoryTurns: 4, maxMemoryBytes: 800, attachmentTurns: 2 },
+    })
+    const { hints, lies } = watchHints(made)
+    const sessionId = await made.start('Test')
+    for (let number = 2; number <= 12; number++) {
+      const data = 'AAAA'.repeat(number)
+      const attachments = number % 3 === 0 ? [] : [{ type: 'image' as const, mediaType: 'image/png', data }]
+      const input = { flowName: 'Test', userMessage: 'x'.repeat(10 * number), sessionId, attachments }
+      expect((await made.engine.run(input)).success).toBe(true)
+    }
+    expect(lies).toEqual([])
+    const removed = hints.flatMap((hint) => Object.keys(hint?.removed ?? {}))
+    expect([...new Set(removed)].sort()).toEqual(['attachments', 'history', 'memory:Chat'])
+    expect(hints.every((hint) => hint?.rewritten === undefined)).toBe(true)
   })
 
   test('is true of a checkpoint, and of the turn after it', async () => {

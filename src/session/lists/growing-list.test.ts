@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { GrowingList } from './growing-list.js'
+import { listBytes } from './list-bytes.js'
 import { isSharedList, shareList } from './shared-lists.js'
 
 const numbers = (length: number): readonly number[] => shareList(Array.from({ length }, (_, index) => index))
@@ -57,6 +58,87 @@ describe.each(lengths)('a list of %i entries', (length) => {
     expect(base.list.slice(length)).toEqual([-1, -5])
     expect(list.slice(length)).toEqual([-1])
   })
+})
+
+describe.each(lengths)('of a list of %i entries', (length) => {
+  const unchanged = { removed: 0, appended: 0, isRewritten: false }
+
+  test('the change is none until there is one, and is told by removed and appended entries', () => {
+    const growing = new GrowingList(numbers(length))
+    expect(growing.change).toEqual(unchanged)
+    growing.push(-1)
+    expect(growing.change).toEqual({ ...unchanged, appended: 1 })
+    expect(growing.removeOldest(2)).toEqual([0, 1])
+    expect(growing.change).toEqual({ ...unchanged, removed: 2, appended: 1 })
+    expect([growing.length, growing.list.length, growing.last]).toEqual([length - 1, length - 1, -1])
+  })
+
+  test('removed entries that were added since are no change of the stored list', () => {
+    const growing = new GrowingList(numbers(length))
+    for (const entry of [-1, -2, -3]) growing.push(entry)
+    expect(growing.removeOldest(length + 1).at(-1)).toBe(-1)
+    expect(growing.change).toEqual({ removed: length, appended: 2, isRewritten: false })
+    expect(growing.list).toEqual([-2, -3])
+    growing.removeOldest(1)
+    growing.push(-4)
+    expect([growing.change, growing.list]).toEqual([{ removed: length, appended: 2, isRewritten: false }, [-3, -4]])
+  })
+
+  test('that loses entries behind its first one has to be stored anew', () => {
+    const growing = new GrowingList(numbers(length))
+    growing.push(-1)
+    expect(growing.removeOldest(1, 1)).toEqual([1])
+    expect(growing.change.isRewritten).toBe(true)
+    expect(growing.list.slice(0, 2)).toEqual(length === 2 ? [0, -1] : [0, 2])
+  })
+
+  test('the bytes follow every change; the stored list, and what was handed out, stay as they are', () => {
+    const start = numbers(length)
+    const growing = new GrowingList(start)
+    expect(growing.addedBytes).toBe(0)
+    growing.push(-1)
+    const grown = growing.list
+    growing.removeOldest(1)
+    growing.removeOldest(1, 1)
+    const { list } = growing
+    expect([growing.bytes, listBytes(list)]).toEqual([listBytes([...list]), listBytes([...list])])
+    expect(growing.addedBytes).toBe(listBytes([...list]) - listBytes([...start]))
+    expect(isSharedList(list)).toBe(true)
+    expect([start.length, grown.length, list.length]).toEqual([length, length + 1, length - 1])
+    expect(grown[0]).toBe(0)
+  })
+
+  test('all entries can go', () => {
+    const growing = new GrowingList(numbers(length))
+    expect(growing.removeOldest(length)).toEqual(numbers(length))
+    expect([growing.list, growing.last, growing.bytes]).toEqual([[], undefined, 0])
+    expect(growing.change).toEqual({ removed: length, appended: 0, isRewritten: false })
+  })
+})
+
+test('a list that lost and gained entries is what its change says of the stored one, with the bytes that it takes', () => {
+  const step = fc.oneof(fc.record({ push: fc.nat(1_000) }), fc.record({ remove: fc.nat(4), looks: fc.boolean() }))
+  fc.assert(
+    fc.property(fc.constantFrom(0, 3, 255, 300), fc.array(step, { maxLength: 30 }), (length, steps) => {
+      const start = numbers(length)
+      const growing = new GrowingList(start)
+      const copy = [...start]
+      for (const one of steps) {
+        if ('push' in one) {
+          growing.push(one.push)
+          copy.push(one.push)
+        } else {
+          expect(growing.removeOldest(one.remove)).toEqual(copy.splice(0, one.remove))
+          if (one.looks) expect(growing.list).toEqual(copy)
+        }
+      }
+      const { removed, appended, isRewritten } = growing.change
+      expect(isRewritten).toBe(false)
+      expect([...start.slice(removed), ...copy.slice(copy.length - appended)]).toEqual(copy)
+      expect(growing.list).toEqual(copy)
+      expect([growing.length, growing.bytes]).toEqual([copy.length, listBytes(copy)])
+    }),
+  )
 })
 
 test('behaves as a copied array, however turns branch off, fail and go on', () => {
