@@ -75,18 +75,18 @@ export const engineMutations = [
     rows: [
       [
         'failed session not marked as aborted',
-        'saveAborted',
+        'settleTurnError',
         {
-          piece: "runStatus: 'aborted'",
-          becomes: "runStatus: 'running'",
+          piece: "isAborted ? 'aborted' : 'running'",
+          becomes: "'running'",
         },
       ],
       [
         'cost of a failed turn forgotten',
-        'saveAborted',
+        'saveFailure',
         {
-          piece: 'error: [...base.error, error.message].slice(-maxErrors),\nusage',
-          becomes: 'error: [...base.error, error.message].slice(-maxErrors),\nusage: base.usage',
+          piece: 'error: [...beforeTurn.error, error.message].slice(-maxErrors),\nusage',
+          becomes: 'error: [...beforeTurn.error, error.message].slice(-maxErrors),\nusage: beforeTurn.usage',
         },
       ],
     ],
@@ -117,7 +117,7 @@ export const engineMutations = [
     rows: [
       [
         'list of errors without end',
-        'saveAborted',
+        'saveFailure',
         {
           piece: '.slice(-maxErrors)',
           becomes: '',
@@ -139,10 +139,10 @@ export const engineMutations = [
       ],
       [
         'session size limit off',
-        'toDocument',
+        '#trimLists',
         {
-          piece: '> limits.maxSessionBytes',
-          becomes: '> Number.POSITIVE_INFINITY',
+          piece: 'limits.maxSessionBytes - stateBytes',
+          becomes: 'Number.POSITIVE_INFINITY',
         },
       ],
     ],

@@ -161,8 +161,8 @@ export const flowMutations = [
         'content type kept after a move',
         'TurnDraft.enter',
         {
-          piece: 'this.contentType = fields?.contentType',
-          becomes: 'this.contentType = fields?.contentType ?? this.contentType',
+          piece: 'undefined : fields?.contentType',
+          becomes: 'undefined : (fields?.contentType ?? this.stepContentType)',
         },
       ],
     ],

@@ -1,5 +1,6 @@
 // All mutations. To add one, add a row to the group of its file; `npm run mutate -- <a word of its name>` tries it alone.
 import { aiSdkMutations } from './ai-sdk.mjs'
+import { boundMutations } from './bounds.mjs'
 import { driverMutations } from './drivers.mjs'
 import { engineMutations } from './engine.mjs'
 import { flowMutations } from './flows.mjs'
@@ -14,6 +15,7 @@ import { turnMutations } from './turns.mjs'
 export const mutations = [
   ...sessionMutations,
   ...listMutations,
+  ...boundMutations,
   ...flowMutations,
   ...modelMutations,
   ...aiSdkMutations,

@@ -11,7 +11,11 @@ export const listMutations = [
         'takeEntries',
         { piece: 'unfrozen.delete(list)', becomes: '' },
       ],
-      ['list that changes after it was given out', 'push', { piece: 'takeEntries(this.@list)', becomes: 'this.@list' }],
+      [
+        'list that changes after it was given out',
+        '#thaw',
+        { piece: 'takeEntries(this.@list)', becomes: 'this.@list as T[]' },
+      ],
     ],
   },
   {

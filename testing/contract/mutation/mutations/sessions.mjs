@@ -60,7 +60,7 @@ export const sessionMutations = [
         "another session's document believed",
         'problemOf',
         {
-          piece: 'return id === sessionId ?',
+          piece: 'return stored.id === sessionId ?',
           becomes: 'return true ?',
         },
       ],
@@ -104,9 +104,9 @@ export const sessionMutations = [
       ],
       [
         'save that took effect reported as failed',
-        'tookEffect',
+        'judgeTurn',
         {
-          piece: 'if (found.revision === own.revision) return true',
+          piece: "if (found.revision === own.revision) return 'done'",
           becomes: '',
         },
       ],

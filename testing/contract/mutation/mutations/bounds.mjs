@@ -1,0 +1,281 @@
+// Mutations of what keeps sessions within their bounds: cut lists, attachments, layouts, turns that are told by their ID, and
+// content types of one reply.
+
+/** @type {import('../apply-mutation.mjs').MutationGroups} */
+export const boundMutations = [
+  {
+    file: 'src/engine/turn/trim-lists.ts',
+    tests: ['src/engine/turn/trim-lists.'],
+    rows: [
+      ['list cut to its limit and no further', 'partKept', { piece: '0.75', becomes: '1' }],
+      ['history entry of this turn removed', 'trimHistory', { piece: 'list.length - 1 &&', becomes: 'list.length &&' }],
+      ['messages of this turn removed', 'countToRemove', { statement: 'message.turn === turn', becomes: '' }],
+      ['call cut off from its result', 'countToRemove', { piece: 'open.size === 0 &&', becomes: '' }],
+      [
+        'results of calls in several messages parted',
+        'countToRemove',
+        { statement: 'open.delete(part.toolCallId)', becomes: 'else open.clear()' },
+      ],
+      ['summary at the start of a memory removed', 'trimMemory', { piece: '? 1 : 0', becomes: '? 0 : 0' }],
+      [
+        'memory cut in the middle of a turn',
+        'countToRemove',
+        { piece: 'if (isBeginning && bytes >= excess)', becomes: 'if (bytes >= excess)' },
+      ],
+      [
+        'attachments of this turn removed for maxSessionBytes',
+        'trimToBytes',
+        { piece: 'turn - 1, removed', becomes: 'turn, removed' },
+      ],
+      [
+        'photos kept for a turn too long',
+        'trimLists',
+        { piece: 'turn - attachmentTurns', becomes: 'turn - attachmentTurns - 1' },
+      ],
+      [
+        'only the memories that a turn used are cut for maxSessionBytes',
+        'trimToBytes',
+        { piece: 'of memory.namespaces', becomes: 'of memory.touched.keys()' },
+      ],
+      [
+        'namespace called constructor breaks the turn that cuts it',
+        'RemovedEntries',
+        { piece: 'Object.create(null)', becomes: '{}' },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/turn/trim-lists.ts',
+    tests: ['src/engine/flow-engine.prompt-prefix.'],
+    rows: [['prompt changed in most turns once a memory is full', 'partKept', { piece: '0.75', becomes: '0.99' }]],
+  },
+  {
+    file: 'src/session/lists/growing-list.ts',
+    tests: ['src/session/lists/growing-list.'],
+    rows: [
+      ['removed entries still counted', 'removeOldest', { piece: 'bytes -= entryBytes(entry)', becomes: 'void entry' }],
+      [
+        'list that lost entries behind its first one said to be only cut',
+        'removeOldest',
+        { piece: 'this.#isRewritten = true', becomes: 'this.#isRewritten = false' },
+      ],
+      [
+        'removed entries of this turn taken for stored ones',
+        'removeOldest',
+        { piece: 'Math.min(removed.length, this.#stored.length - this.#removed)', becomes: 'removed.length' },
+      ],
+      [
+        'bytes of the list before the change remembered',
+        '#freeze',
+        { piece: 'rememberListBytes(list, this.bytes)', becomes: 'rememberListBytes(list, listBytes(this.#stored))' },
+      ],
+    ],
+  },
+  {
+    file: 'src/session/lists/list-bytes.ts',
+    tests: ['src/session/lists/list-bytes.'],
+    rows: [['list measured once although it changes', 'listBytes', { piece: 'if (isFrozenList(list))', becomes: '' }]],
+  },
+  {
+    file: 'src/session/document-bytes.ts',
+    tests: ['src/session/document-bytes.'],
+    rows: [
+      [
+        'attachments left out of the count of bytes',
+        'bytesOfLists',
+        { piece: '+ listBytes(attachments)', becomes: '' },
+      ],
+    ],
+  },
+  {
+    file: 'src/flow/conversation-memory.ts',
+    tests: ['src/flow/conversation-memory.', 'src/session/document-bytes.'],
+    rows: [
+      [
+        'bytes of attachments not counted as they are added',
+        'addedBytes',
+        { piece: 'this.#attachments?.addedBytes ?? 0', becomes: '0' },
+      ],
+      ['photo stored once for each memory', '#store', { piece: 'this.#references.set(part, reference)', becomes: '' }],
+    ],
+  },
+  {
+    file: 'src/session/attachments.ts',
+    tests: ['src/session/attachments.', 'src/engine/flow-engine.older-layout.'],
+    rows: [
+      ['ID given twice, to other bytes', 'usedIds', { piece: 'used.add(part.attachment)', becomes: '' }],
+      ['same photo moved twice', 'withReferences', { piece: 'one.data === part.data', becomes: 'false' }],
+      ['photo of another turn taken for the same', 'withReferences', { piece: 'one.turn === turn &&', becomes: '' }],
+      ['attachments out of order', 'moveBytes', { piece: 'one.turn - other.turn', becomes: 'other.turn - one.turn' }],
+      [
+        'moved bytes not counted',
+        'moveBytes',
+        { piece: '...current, bytes: bytesOfLists(current)', becomes: '...current' },
+      ],
+      [
+        'removed photo sent to a model as an image without bytes',
+        'resolved',
+        { piece: 'if (data === undefined)', becomes: 'if (false)' },
+      ],
+      [
+        'session of layout 1 stored as layout 1 again',
+        'toCurrentLayout',
+        { piece: '...document, version: sessionLayoutVersion', becomes: '...document' },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/turn/load-session.ts',
+    tests: ['src/engine/flow-engine.older-layout.'],
+    rows: [
+      ['bytes that onRestore added kept in their message', 'restore', { piece: 'moveBytes(', becomes: '(' }],
+      [
+        'layout that onRestore returned kept',
+        'restore',
+        { piece: 'moveBytes(toCurrentLayout(@decode(', becomes: 'moveBytes((@decode(' },
+      ],
+    ],
+  },
+  {
+    file: 'src/session/store-access.ts',
+    tests: ['src/session/store-access.', 'src/engine/flow-engine.same-turn.'],
+    rows: [
+      ["another engine's turn taken for the own one", 'judgeTurn', { piece: '&& entry.id === turn.id', becomes: '' }],
+      [
+        'turn that was removed since reported as a conflict',
+        'judgeTurn',
+        { piece: "return 'unknown'", becomes: "return 'conflict'" },
+      ],
+      [
+        'own turn not recognised at the start of a cut history',
+        'judgeTurn',
+        { piece: 'first > turn.turn', becomes: 'first >= turn.turn' },
+      ],
+    ],
+  },
+  {
+    file: 'src/session/session-codec.ts',
+    tests: ['src/session/session-codec.'],
+    rows: [
+      ['newer layout called malformed', 'refuseNewerLayout', { body: '' }],
+      ['newer layout read', 'checkLayout', { body: '' }],
+      [
+        'bytes of a former reply made the type of the step',
+        'withCounts',
+        { piece: '&& encoding === undefined', becomes: '' },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/remove-session.ts',
+    tests: ['src/engine/flow-engine.older-layout.', 'adapters/fetch/routes/'],
+    rows: [
+      [
+        'session of a newer release deleted by its owner',
+        'removeSession',
+        { statement: 'refuseNewerLayout(Object(stored).version, sessionId)', becomes: '' },
+      ],
+      [
+        'session of a newer release not deleted by the application',
+        'removeSession',
+        { piece: 'if (options !== undefined) refuseNewerLayout', becomes: 'refuseNewerLayout' },
+      ],
+    ],
+  },
+  {
+    file: 'adapters/fetch/routes/end.ts',
+    tests: ['adapters/fetch/routes/'],
+    rows: [
+      [
+        'session of a newer release deleted over HTTP',
+        'endSession',
+        { piece: 'ownerOf(caller)', becomes: '(caller === undefined ? undefined : ownerOf(caller))' },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/turn/settle-turn-error.ts',
+    tests: ['src/engine/flow-engine.session-bytes.'],
+    rows: [
+      ['session aborted by one turn that was too large', 'goesOnAfter', { body: 'return error.code === undefined' }],
+      [
+        'session goes on after any limit',
+        'goesOnAfter',
+        { piece: "(error as LimitExceededError).limit === 'maxSessionBytes'", becomes: 'true' },
+      ],
+      [
+        'session that a refused turn created reported as saved',
+        'settleTurnError',
+        { piece: "isNew ? 'session:created' : 'session:saved'", becomes: "'session:saved'" },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/turn/run-turn.ts',
+    tests: ['src/engine/flow-engine.trimmed.'],
+    rows: [
+      [
+        'what was removed can be changed by a listener',
+        'commit',
+        { piece: 'deepFreeze({ history, memory, attachments })', becomes: '{ history, memory, attachments }' },
+      ],
+      [
+        'event of removed entries without any',
+        'commit',
+        { piece: 'if (!draft.removed.isEmpty)', becomes: 'if (true)' },
+      ],
+    ],
+  },
+  {
+    file: 'src/compaction/policy-compactor.ts',
+    tests: ['src/engine/flow-engine.trimmed.'],
+    rows: [
+      [
+        'messages that a window removes reported to nobody',
+        'PolicyCompactor',
+        {
+          piece: 'draft.removed.addMessages(namespace, used.messages.removeOldest(count))',
+          becomes: 'used.messages.removeOldest(count)',
+        },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/turn/turn-draft.ts',
+    tests: ['src/engine/turn/run-steps.one-reply.', 'src/engine/turn/run-steps.content-type.'],
+    rows: [
+      [
+        'bytes of one reply made the type of the step',
+        'TurnDraft.enter',
+        { piece: '|| fields?.encoding !== undefined', becomes: '' },
+      ],
+      [
+        'type of a reply kept for the one in its place',
+        'TurnDraft.enter',
+        { piece: 'isOfOneReply && fields?.reply === undefined', becomes: 'isOfOneReply' },
+      ],
+      [
+        'type of a reply ignored',
+        'TurnDraft.reply',
+        { piece: '? this.nextReply : answer', becomes: '? this.nextReply : undefined' },
+      ],
+      [
+        'type of a step forgotten at the end of the turn',
+        'TurnDraft',
+        { piece: 'this.stepContentType = base.flow.contentType', becomes: '' },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/turn/turn-draft.ts',
+    tests: ['src/engine/turn/run-turn.hint.', 'src/engine/flow-engine.older-layout.'],
+    rows: [
+      ['store not told of removed entries', 'hintOf', { piece: 'if (change.removed > 0)', becomes: 'if (false)' }],
+      [
+        'other attachments taken for the stored ones',
+        'hasSameLists',
+        { piece: '|| one.attachments !== other.attachments', becomes: '' },
+      ],
+    ],
+  },
+]
