@@ -19,6 +19,7 @@ import {
   tool,
 } from '../../src/index.js'
 import { Conversation, type ConversationOptions } from '../conversation/conversation.js'
+import type { RecordedTurn } from './recorded-turn.js'
 import { recordingOf, replay } from './recording.js'
 
 const Name = z.object({ name: z.string() })
@@ -484,6 +485,41 @@ describe('images and files that the user sent', () => {
     expect(flow.steps.Look?.state).toEqual({ seen: 2 })
   })
 
+  /** A session in which photos came in the turns 1 and 2, and nothing in those after. */
+  async function photosFirst(turns: number, options: ConversationOptions = {}): Promise<SessionDocument> {
+    await using conversation = new Conversation(Desk, { ...options, script: () => 'Nice.' })
+    for (let turn = 1; turn <= turns; turn++) {
+      const data = 'AAAA'.repeat(turn)
+      await conversation.say(`Photo ${turn}`, turn > 2 ? {} : { attachments: [{ ...photo, data }] })
+    }
+    return conversation.document()
+  }
+
+  test('whose bytes were removed cannot be sent again: the session is refused, with the option that keeps them', async () => {
+    const document = await photosFirst(3)
+    expect(failureOf(() => recordingOf(document))).toBe(
+      "Session 'session-1' cannot be recorded: the bytes of the image of turn 1 were removed. Record sessions with limits: { attachmentTurns: Infinity }.",
+    )
+  })
+
+  test('of a long session are all there with attachmentTurns: Infinity, and its replay ends with the same memory', async () => {
+    const options = { limits: { attachmentTurns: Number.POSITIVE_INFINITY } }
+    const document = await photosFirst(5, options)
+    const recording = JSON.parse(JSON.stringify(recordingOf(document)))
+    expect(recording.turns.map(({ attachments }: RecordedTurn) => attachments?.[0])).toEqual([
+      { ...photo, data: 'AAAA' },
+      { ...photo, data: 'AAAAAAAA' },
+      undefined,
+      undefined,
+      undefined,
+    ])
+    // References have the same names, whether or not the replay keeps their bytes as long.
+    const replayed = await replay(Desk, recording)
+    expect(replayed.flow.memory).toEqual(document.flow.memory)
+    expect(replayed.attachments).toEqual([])
+    expect((await replay(Desk, recording, options)).attachments).toEqual(document.attachments)
+  })
+
   test('are refused by the limits of the replay, like any others', async () => {
     const recording = recordingOf(await withAttachments())
     await expect(replay(Desk, recording, { limits: { maxAttachmentBytes: 10 } })).rejects.toThrow(
@@ -497,6 +533,26 @@ describe('replay', () => {
     const document = await onboarding()
     const replayed = await replay(Onboarding, JSON.parse(JSON.stringify(recordingOf(document))))
     expect({ ...replayed, revision: '' }).toEqual({ ...document, revision: '' })
+  })
+
+  test('gives each turn the ID that it had', async () => {
+    const document = await onboarding()
+    const recording = recordingOf(document)
+    const ids = document.history.map(({ id }) => id)
+    expect(recording.turns.map(({ id }) => id)).toEqual(ids)
+    expect((await replay(Onboarding, recording)).history.map(({ id }) => id)).toEqual(ids)
+    // Turns of an older release have none: any will do.
+    const older = recordingOf({ ...document, history: document.history.map(({ id: _id, ...entry }) => entry) })
+    expect(older.turns.some((turn) => 'id' in turn)).toBe(false)
+    expect((await replay(Onboarding, older)).turns).toBe(document.turns)
+  })
+
+  test('and a recording have no use for a session that lost its oldest turns', async () => {
+    const said = ['Hello', 'Ada', 'Ada', 'Ada', 'Ada']
+    const document = await stored(Plans, () => 'Which plan?', said, { limits: { maxHistoryTurns: 4 } })
+    expect(failureOf(() => recordingOf(document))).toBe(
+      "Session 'session-1' cannot be recorded: its history is not whole: turn 1 is missing (entry 1 is turn 3).",
+    )
   })
 
   test('is content with a flow and steps that were only renamed', async () => {
