@@ -3,6 +3,7 @@
 // WRITE_GOLDEN=1  writes the files of this release, if it stores another layout than those that are there.
 import { expect, test } from 'vitest'
 import type { Message, ModelRequest, SessionDocument, SessionStore } from '../../../src/index.js'
+import { bytesOfLists } from '../../../src/session/document-bytes.js'
 import { sessionLayoutVersion } from '../../../src/session/session-document.js'
 import { storedLayoutVersion } from '../../../src/stores/keyv/layout/parts.js'
 import {
@@ -21,11 +22,20 @@ import {
 
 if (process.env.WRITE_GOLDEN === '1') test('writes the files that are not there', writeGoldenFiles)
 
-/** Every layout that was ever released. */
-const stores: readonly (readonly [string, () => SessionStore])[] = [
-  ['document of version 1', () => textStoreOf(readDocument(1), JSON.parse(readDocument(1)).revision)],
-  ['Keyv session of layout 1', () => keyvStoreOver(backendOf(readKeyvSession(1)))],
+/** Every layout of documents that was ever released, and of heads and chunks. */
+const stores: readonly (readonly [string, number, () => SessionStore])[] = [
+  ['document of version 1', 1, () => textStoreOf(readDocument(1), JSON.parse(readDocument(1)).revision)],
+  ['document of version 2', 2, () => textStoreOf(readDocument(2), JSON.parse(readDocument(2)).revision)],
+  ['Keyv session of layout 1', 1, () => keyvStoreOver(backendOf(readKeyvSession(1)))],
 ]
+
+/** What the engine reads where a document of this version is stored: version 1 lacks what its history says. */
+function asRead(text: string): SessionDocument {
+  const { flow, ...document } = JSON.parse(text) as SessionDocument
+  if (document.version > 1) return { ...document, flow }
+  const { contentType } = document.history.at(-1) as SessionDocument['history'][number]
+  return { ...document, turns: document.history.length, flow: { ...flow, contentType } }
+}
 
 test('each layout that this release writes has a golden file', () => {
   expect(JSON.parse(readDocument(sessionLayoutVersion)).version).toBe(sessionLayoutVersion)
@@ -33,37 +43,45 @@ test('each layout that this release writes has a golden file', () => {
   expect(JSON.parse(readKeyvSession(storedLayoutVersion).head).layout).toBe(storedLayoutVersion)
 })
 
-test('messages with every type of part are loaded whole, and the model receives them again', async () => {
-  const stored = JSON.parse(readDocumentOfParts(1)) as SessionDocument
-  const store = textStoreOf(readDocumentOfParts(1), stored.revision)
-  const asked: (readonly Message[])[] = []
-  const generate = async ({ messages }: ModelRequest) => {
-    asked.push(messages)
-    return { parts: [{ type: 'text' as const, text: 'It is.' }] }
-  }
-  const resolve = () => ({ provider: 'counting', name: 'counting', generate })
-  const engine = goldenEngine(store, {}, { provider: 'counting', resolve })
-  expect(await engine.getSession(goldenId)).toEqual(stored)
-  const messages = stored.flow.memory.Chat?.messages ?? []
-  const types = messages.flatMap(({ parts }) => parts.map(({ type }) => type))
-  expect([...new Set(types)].sort()).toEqual(['file', 'image', 'reasoning', 'text', 'tool-call', 'tool-result'])
-  expect(messages.filter(({ role }) => role === 'user').map(({ parts }) => parts)).toEqual([
-    [{ type: 'text', text: talkOfParts[0]?.userMessage }, ...(talkOfParts[0]?.attachments ?? [])],
-    talkOfParts[1]?.attachments,
-  ])
-  const { success } = await engine.run({ flowName: 'Golden', userMessage: 'Is it?', sessionId: goldenId })
-  expect(success).toBe(true)
-  expect(asked[0]?.slice(0, -1)).toEqual(messages)
-  const after = (await goldenEngine(store).getSession(goldenId)) as SessionDocument
-  expect(after.flow.memory.Chat?.messages.slice(0, -2)).toEqual(messages)
-  expect(after.history).toHaveLength(stored.history.length + 1)
-})
+test.each([1, 2])(
+  'messages of version %d with every type of part are loaded whole, and the model receives them again',
+  async (version) => {
+    const text = readDocumentOfParts(version)
+    const stored = JSON.parse(text) as SessionDocument
+    const store = textStoreOf(text, stored.revision)
+    const asked: (readonly Message[])[] = []
+    const generate = async ({ messages }: ModelRequest) => {
+      asked.push(messages)
+      return { parts: [{ type: 'text' as const, text: 'It is.' }] }
+    }
+    const resolve = () => ({ provider: 'counting', name: 'counting', generate })
+    const engine = goldenEngine(store, {}, { provider: 'counting', resolve })
+    expect(await engine.getSession(goldenId)).toEqual(asRead(text))
+    // Version 1 has the bytes in the messages, as the model got them. Version 2 has references.
+    const sent = (JSON.parse(readDocumentOfParts(1)) as SessionDocument).flow.memory.Chat?.messages ?? []
+    const referring = (JSON.parse(readDocumentOfParts(2)) as SessionDocument).flow.memory.Chat?.messages ?? []
+    const types = sent.flatMap(({ parts }) => parts.map(({ type }) => type))
+    expect([...new Set(types)].sort()).toEqual(['file', 'image', 'reasoning', 'text', 'tool-call', 'tool-result'])
+    expect(sent.filter(({ role }) => role === 'user').map(({ parts }) => parts)).toEqual([
+      [{ type: 'text', text: talkOfParts[0]?.userMessage }, ...(talkOfParts[0]?.attachments ?? [])],
+      talkOfParts[1]?.attachments,
+    ])
+    const { success } = await engine.run({ flowName: 'Golden', userMessage: 'Is it?', sessionId: goldenId })
+    expect(success).toBe(true)
+    expect(asked[0]?.slice(0, -1)).toEqual(sent)
+    const after = (await goldenEngine(store).getSession(goldenId)) as SessionDocument
+    expect(after.flow.memory.Chat?.messages.slice(0, -2)).toEqual(referring)
+    expect(after.attachments).toEqual([{ id: '2-0', turn: 2, data: 'UklGRg==' }])
+    expect([after.version, after.turns, after.history.length]).toEqual([2, 3, 3])
+    expect(after.bytes).toBe(bytesOfLists(JSON.parse(JSON.stringify(after))))
+  },
+)
 
-test.each(stores)('a %s is loaded whole, and gone on with', async (_name, makeStore) => {
+test.each(stores)('a %s is loaded whole, and gone on with', async (_name, version, makeStore) => {
   const store = makeStore()
   const engine = goldenEngine(store)
   const before = (await engine.getSession(goldenId)) as SessionDocument
-  expect(before).toEqual(JSON.parse(readDocument(1)))
+  expect(before).toEqual(asRead(readDocument(version)))
   expect(before.history.map(({ message }) => message)).toEqual(goldenTalk)
   expect(before.flow.memory.Chat?.messages).toHaveLength(6)
   const input = { flowName: 'Golden', sessionId: goldenId }
@@ -71,10 +89,11 @@ test.each(stores)('a %s is loaded whole, and gone on with', async (_name, makeSt
     expect(await engine.run({ ...input, userMessage })).toMatchObject({ success: true, session: goldenId })
   }
   const after = (await goldenEngine(store).getSession(goldenId)) as SessionDocument
+  expect([after.version, after.turns]).toEqual([2, 6])
   expect(after.history.slice(0, 4)).toEqual(before.history)
-  expect(after.history.map(({ turn, message }) => [turn, message]).slice(4)).toEqual([
-    [5, 'go on'],
-    [6, 'move again'],
+  expect(after.history.map(({ turn, id, message }) => [turn, typeof id, message]).slice(4)).toEqual([
+    [5, 'string', 'go on'],
+    [6, 'string', 'move again'],
   ])
   expect(after.flow.memory.Chat?.messages.slice(0, 6)).toEqual(before.flow.memory.Chat?.messages)
   expect(after.flow.context).toEqual(before.flow.context)

@@ -78,6 +78,8 @@ const keyvTexts: readonly (readonly [string, string, (text: string) => Place])[]
 const texts = [
   ['document', document, asDocument] as const,
   ['document with every type of part', readDocumentOfParts(1), asDocument] as const,
+  ['document of version 2', readDocument(2), asDocument] as const,
+  ['document of version 2 with every type of part', readDocumentOfParts(2), asDocument] as const,
   ...keyvTexts,
 ]
 
@@ -99,7 +101,7 @@ test.each(texts)(
 )
 
 test.each<[string, Readonly<Record<string, unknown>>]>([
-  ['of a future version', { version: 2 }],
+  ['of a future version', { version: 3 }],
   ['of a version that is not a number', { version: '1' }],
   ['of another ID', { id: 'another-session' }],
   ['of another ID in letters only', { id: goldenId.toUpperCase() }],
