@@ -327,3 +327,30 @@ describe('a session of a layout that only a newer release reads', () => {
     expect(backing.size).toBe(0)
   })
 })
+
+describe('receipts and effects of a session', () => {
+  const receipts = [{ key: 'k-1', request: 'r-1', turn: 1 }]
+  const effects = { charge: { begunAt: '2026-01-01T00:00:00.000Z', attempts: 1, result: { id: 'ch-1' } } }
+
+  test.each([
+    ['a turn', 'Hi', 'running'],
+    ['a turn that fails', 'fail', 'aborted'],
+    ['a turn that is refused for its size', 'x'.repeat(9000), 'running'],
+  ])('stay with it through %s, and are counted', async (_name, userMessage, runStatus) => {
+    const talk = flowOf('Talk', ({ message }) => {
+      if (message === 'fail') throw new Error('Broken.')
+      return reply(message)
+    })
+    const { engine, start, rewrite, document, store } = harness({ flows: [talk], limits: { maxSessionBytes: 8000 } })
+    const sessionId = await start('Talk')
+    await rewrite(sessionId, (stored) => {
+      Object.assign(stored, { receipts, effects })
+      stored.bytes = bytesOfLists(stored as unknown as SessionDocument)
+    })
+    await engine.run({ flowName: 'Talk', userMessage, sessionId })
+    const after = await document(sessionId)
+    expect([after.receipts, after.effects, after.runStatus]).toEqual([receipts, effects, runStatus])
+    expect(after.bytes).toBe(bytesOfLists(JSON.parse(JSON.stringify(after))))
+    expect(Object.keys(store.journal.at(-1)?.hint?.appended ?? {})).not.toContain('receipts')
+  })
+})
