@@ -175,6 +175,35 @@ describe('a memory', () => {
     }
   })
 
+  test('does not part a call from a result that came later, behind other messages', () => {
+    const late = [
+      textMessage('user', 'Look.', 1),
+      call(1, 'c1', 'c2'),
+      textMessage('assistant', 'One moment.', 1),
+      result(1, 'c1'),
+      textMessage('user', 'And?', 2),
+      textMessage('assistant', 'Soon.', 2),
+      result(2, 'c2'),
+      ...talk(3),
+      call(3, 'c3'),
+      textMessage('assistant', 'Looking.', 3),
+      result(3, 'c3'),
+      textMessage('assistant', 'Seen.', 3),
+    ]
+    const cuts = new Set<number>()
+    for (let maxMemoryBytes = 20; maxMemoryBytes <= listBytes(late); maxMemoryBytes += 20) {
+      // Used by this turn, and (all of it older) only opened by it.
+      for (const list of [[...late, ...talk(4)], late]) {
+        const { lists } = trim(4, { memory: { Ask: list } }, { maxMemoryBytes })
+        const kept = lists.memory.open('Ask').messages.list
+        expect(unpaired(kept), `${maxMemoryBytes} bytes`).toEqual([])
+        cuts.add(list.length - kept.length)
+      }
+    }
+    // Before turn 3 or turn 4, and never before turn 2, where a call has no result yet.
+    expect([...cuts].sort((one, other) => one - other)).toEqual([7, 13])
+  })
+
   test('of this turn alone keeps its calls, although they have no results yet', () => {
     const memory = { Ask: [textMessage('user', 'Look.', 1), call(1, 'c1')] }
     expect(trim(1, { memory }, { maxMemoryBytes: 1 }).removed.isEmpty).toBe(true)

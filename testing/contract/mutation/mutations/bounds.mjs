@@ -14,7 +14,7 @@ export const boundMutations = [
       [
         'results of calls in several messages parted',
         'countToRemove',
-        { statement: 'open.delete(part.toolCallId)', becomes: 'else open.clear()' },
+        { statement: 'open.delete(part.toolCallId)', becomes: 'open.clear()' },
       ],
       ['summary at the start of a memory removed', 'trimMemory', { piece: '? 1 : 0', becomes: '? 0 : 0' }],
       [
@@ -103,7 +103,7 @@ export const boundMutations = [
     file: 'src/session/attachments.ts',
     tests: ['src/session/attachments.', 'src/engine/flow-engine.older-layout.'],
     rows: [
-      ['ID given twice, to other bytes', 'usedIds', { piece: 'used.add(part.attachment)', becomes: '' }],
+      ['ID given twice, to other bytes', 'usedIds', { piece: 'used.add(part.attachment)', becomes: 'void part' }],
       ['same photo moved twice', 'withReferences', { piece: 'one.data === part.data', becomes: 'false' }],
       ['photo of another turn taken for the same', 'withReferences', { piece: 'one.turn === turn &&', becomes: '' }],
       ['attachments out of order', 'moveBytes', { piece: 'one.turn - other.turn', becomes: 'other.turn - one.turn' }],
@@ -195,7 +195,7 @@ export const boundMutations = [
   },
   {
     file: 'src/engine/turn/settle-turn-error.ts',
-    tests: ['src/engine/flow-engine.session-bytes.'],
+    tests: ['src/engine/flow-engine.session-bytes.', 'src/engine/flow-engine.limits.'],
     rows: [
       ['session aborted by one turn that was too large', 'goesOnAfter', { body: 'return error.code === undefined' }],
       [
