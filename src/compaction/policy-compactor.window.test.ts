@@ -25,7 +25,7 @@ describe('a sliding window', () => {
     talk.events.length = 0
     await talk.sayTurns(1, 2)
     const names = talk.events.map(([name]) => name)
-    expect(names.slice(-3)).toEqual(['session:saved', 'memory:compacted', 'turn:end'])
+    expect(names.slice(-4)).toEqual(['session:saved', 'session:trimmed', 'memory:compacted', 'turn:end'])
     const [, { turnId }] = talk.events[0] as (typeof talk.events)[number]
     const at = Date.UTC(2026, 0, 1)
     const told = { sessionId: talk.sessionId, flowName: 'Talk', turnId, at, namespace: 'Chat', removed: 2, kept: 2 }
