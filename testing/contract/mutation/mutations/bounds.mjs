@@ -10,17 +10,17 @@ export const boundMutations = [
       ['list cut to its limit and no further', 'partKept', { piece: '0.75', becomes: '1' }],
       ['history entry of this turn removed', 'trimHistory', { piece: 'list.length - 1 &&', becomes: 'list.length &&' }],
       ['messages of this turn removed', 'countToRemove', { statement: 'message.turn === turn', becomes: '' }],
-      ['call cut off from its result', 'countToRemove', { piece: 'open.size === 0 &&', becomes: '' }],
+      ['call cut off from its result', 'placeOf', { piece: 'openCalls.size > 0 ||', becomes: '' }],
       [
         'results of calls in several messages parted',
-        'countToRemove',
+        'followCalls',
         { statement: 'open.delete(part.toolCallId)', becomes: 'open.clear()' },
       ],
       ['summary at the start of a memory removed', 'trimMemory', { piece: '? 1 : 0', becomes: '? 0 : 0' }],
       [
         'memory cut in the middle of a turn',
         'countToRemove',
-        { piece: 'if (isBeginning && bytes >= excess)', becomes: 'if (bytes >= excess)' },
+        { piece: "place === 'turn'", becomes: 'place !== undefined' },
       ],
       [
         'attachments of this turn removed for maxSessionBytes',
@@ -267,7 +267,7 @@ export const boundMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/turn-draft.ts',
+    file: 'src/session/save-hint.ts',
     tests: ['src/engine/turn/run-turn.hint.', 'src/engine/flow-engine.older-layout.'],
     rows: [
       ['store not told of removed entries', 'hintOf', { piece: 'if (change.removed > 0)', becomes: 'if (false)' }],

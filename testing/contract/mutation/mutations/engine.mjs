@@ -359,10 +359,10 @@ export const engineMutations = [
       ],
       [
         'late piece of a provider accepted',
-        '#read',
+        '#receive',
         {
-          piece: 'await iterator.next() if (this.#over) throw this.#reason',
-          becomes: 'await iterator.next()',
+          piece: 'if (this.#over) throw this.#reason',
+          becomes: '',
         },
       ],
     ],

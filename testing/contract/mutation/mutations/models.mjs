@@ -128,9 +128,9 @@ export const modelMutations = [
     rows: [
       [
         'budget checked after the attempt',
-        'attemptModel',
+        'checkMayCall',
         {
-          piece: 'draft.budget?.check(draft.usage, startedAt)',
+          piece: 'draft.budget?.check(draft.usage, now)',
           becomes: '',
         },
       ],
@@ -146,8 +146,8 @@ export const modelMutations = [
         'cost of a failed attempt forgotten',
         'attemptModel',
         {
-          piece: 'if (usage === noUsage) usage = addUsage(draft, resolved, thrown as ModelFailure)',
-          becomes: '',
+          piece: 'usage ??= addUsage(draft, resolved, thrown as ModelFailure)',
+          becomes: 'usage ??= usageOf(thrown as ModelFailure)',
         },
       ],
       [
@@ -218,10 +218,10 @@ export const modelMutations = [
     rows: [
       [
         'answers repaired without end',
-        'runModelStep',
+        'useAnswer',
         {
-          piece: 'repairs++ >= step.maxRepairs',
-          becomes: 'repairs++ >= 1000',
+          piece: 'repairs >= step.maxRepairs',
+          becomes: 'repairs >= 1000',
         },
       ],
     ],
@@ -246,7 +246,7 @@ export const modelMutations = [
     rows: [
       [
         'hook asked for failures of tools',
-        'runModelStep',
+        'useAnswer',
         {
           piece: 'const transition = await runCalls(control, draft, turn, calls, tools, namespace)',
           becomes:
