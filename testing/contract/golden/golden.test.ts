@@ -4,7 +4,7 @@
 import { expect, test } from 'vitest'
 import type { Message, ModelRequest, SessionDocument, SessionStore } from '../../../src/index.js'
 import { sessionLayoutVersion } from '../../../src/session/session-document.js'
-import { storedLayoutVersion } from '../../../src/stores/keyv/layout/parts.js'
+import { storedLayoutVersion } from '../../../src/stores/keyv/layout/head.js'
 import {
   backendOf,
   goldenEngine,
@@ -25,6 +25,7 @@ if (process.env.WRITE_GOLDEN === '1') test('writes the files that are not there'
 const stores: readonly (readonly [string, () => SessionStore])[] = [
   ['document of version 1', () => textStoreOf(readDocument(1), JSON.parse(readDocument(1)).revision)],
   ['Keyv session of layout 1', () => keyvStoreOver(backendOf(readKeyvSession(1)))],
+  ['Keyv session of layout 2', () => keyvStoreOver(backendOf(readKeyvSession(2)))],
 ]
 
 test('each layout that this release writes has a golden file', () => {

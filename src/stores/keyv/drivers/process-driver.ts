@@ -60,13 +60,15 @@ export function createProcessDriver(keyv: Keyv): SessionDriver {
       const stored = await readAll(key)
       return stored === undefined ? undefined : { ...stored, chunks: chunks.map((name) => stored.chunks.get(name)) }
     },
-    swap: ({ key, expectedRevision, revision, head, chunks, replacesChunks, ttlMs }) =>
+    swap: ({ key, expectedRevision, revision, head, chunks, removed, replacesChunks, ttlMs }) =>
       inTurn(key, async (): Promise<SwapOutcome> => {
         const stored = await get(key)
         if (stored?.revision === revision) return 'done'
         if (stored?.revision !== expectedRevision) return 'conflict'
-        const kept = replacesChunks ? {} : stored?.chunks
-        await keyv.set(key, { revision, head, chunks: { ...kept, ...Object.fromEntries(chunks) } }, ttlMs)
+        const kept = new Map(replacesChunks ? [] : Object.entries(stored?.chunks ?? {}))
+        for (const [name, text] of chunks) kept.set(name, text)
+        for (const name of removed) kept.delete(name)
+        await keyv.set(key, { revision, head, chunks: Object.fromEntries(kept) }, ttlMs)
         if ((await get(key))?.revision !== revision) throw new Error('Keyv did not store what it was given.')
         return 'done'
       }),
