@@ -7,6 +7,7 @@ import { type SessionStoreSuiteOptions, sessionStoreSuite } from '../../suites/s
 import { freePort, isRedisMissing, type RedisServer, startRedis } from '../servers/redis-server.js'
 import { driverCases } from './driver-cases.js'
 import { encryptionHooks, zlibCompression } from './keyv-hooks.js'
+import { checkRandomCuts } from './random-cuts.js'
 
 let server: RedisServer
 
@@ -44,6 +45,12 @@ describe.skipIf(isRedisMissing)('over Redis', () => {
     const open = async (): Promise<KeyvSessionStore> =>
       new KeyvSessionStore({ keyv: await createRedisKeyv(server.url) })
     sessionStoreSuite(test, open, troubleWith('turnkeeper::'))
+
+    test('gives two processes the right entries, whatever they cut and append in turn', async () => {
+      const stores = [await open(), await open()]
+      await checkRandomCuts(stores, { runs: 60 })
+      for (const store of stores) await store.close()
+    })
   })
 
   describe('with no cache', () => {

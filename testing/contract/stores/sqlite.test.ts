@@ -11,6 +11,7 @@ import { KeyvSessionStore } from '../../../src/stores/keyv/keyv-session-store.js
 import { sessionStoreSuite } from '../../suites/stores/session-store-suite.js'
 import { driverCases, swapOf } from './driver-cases.js'
 import { driverTextCases } from './driver-text-cases.js'
+import { checkRandomCuts } from './random-cuts.js'
 import { sqlCases } from './sql-cases.js'
 import { isSqliteMissing, loadSqlitePackage } from './sqlite-package.js'
 
@@ -72,6 +73,12 @@ describe.skipIf(isSqliteMissing)('SQLite (needs npm ci --prefix testing/contract
         await past(join(folder, 'suite.sqlite'), statement)
       },
       createUnreachable: () => open(join(folder, 'no-such-folder', 'suite.sqlite')),
+    })
+
+    test('gives two processes the right entries, whatever they cut and append in turn', async () => {
+      const stores = [await open(join(folder, 'cuts.sqlite')), await open(join(folder, 'cuts.sqlite'))]
+      await checkRandomCuts(stores, { runs: 20 })
+      for (const store of stores) await store.close()
     })
   })
 

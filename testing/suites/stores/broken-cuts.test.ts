@@ -122,7 +122,8 @@ const broken: readonly BrokenStore[] = [
   ),
   readingThrough(
     'an empty list is taken for none',
-    (key, value) => (['attachments', 'receipts'].includes(key) && !(value as readonly unknown[]).length ? undefined : value),
+    (key, value) =>
+      ['attachments', 'receipts'].includes(key) && !(value as readonly unknown[]).length ? undefined : value,
     'lists: those that are absent stay absent, those that are empty stay empty',
   ),
   writingThrough(
