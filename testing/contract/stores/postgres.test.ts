@@ -14,6 +14,7 @@ import { isPostgresMissing, type PostgresServer, startPostgres } from '../server
 import { freePort } from '../servers/redis-server.js'
 import { driverCases, swapOf } from './driver-cases.js'
 import { driverTextCases } from './driver-text-cases.js'
+import { goldenCases } from './golden/golden-cases.js'
 import { checkRandomCuts } from './random-cuts.js'
 import { sqlCases } from './sql-cases.js'
 
@@ -60,6 +61,7 @@ describe.skipIf(isPostgresMissing)('Postgres', () => {
         () => two,
       )
     }
+    goldenCases(() => one)
   })
 
   describe('the store', () => {

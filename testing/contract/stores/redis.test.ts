@@ -6,6 +6,7 @@ import { createRedisKeyv, KeyvSessionStore, type SessionDriver } from '../../../
 import { type SessionStoreSuiteOptions, sessionStoreSuite } from '../../suites/stores/session-store-suite.js'
 import { freePort, isRedisMissing, type RedisServer, startRedis } from '../servers/redis-server.js'
 import { driverCases } from './driver-cases.js'
+import { goldenCases } from './golden/golden-cases.js'
 import { encryptionHooks, zlibCompression } from './keyv-hooks.js'
 import { checkRandomCuts } from './random-cuts.js'
 
@@ -39,6 +40,7 @@ describe.skipIf(isRedisMissing)('over Redis', () => {
       () => drivers[0] as SessionDriver,
       () => drivers[1] as SessionDriver,
     )
+    goldenCases(() => drivers[0] as SessionDriver)
   })
 
   describe('as createRedisKeyv makes it', () => {

@@ -11,6 +11,7 @@ import { KeyvSessionStore } from '../../../src/stores/keyv/keyv-session-store.js
 import { sessionStoreSuite } from '../../suites/stores/session-store-suite.js'
 import { driverCases, swapOf } from './driver-cases.js'
 import { driverTextCases } from './driver-text-cases.js'
+import { goldenCases } from './golden/golden-cases.js'
 import { checkRandomCuts } from './random-cuts.js'
 import { sqlCases } from './sql-cases.js'
 import { isSqliteMissing, loadSqlitePackage } from './sqlite-package.js'
@@ -62,6 +63,7 @@ describe.skipIf(isSqliteMissing)('SQLite (needs npm ci --prefix testing/contract
         () => two,
       )
     }
+    goldenCases(() => one)
   })
 
   describe('the store', () => {

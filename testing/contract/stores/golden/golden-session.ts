@@ -50,7 +50,10 @@ export async function writeGolden(): Promise<void> {
   if (!existsSync(file)) writeFileSync(file, `${JSON.stringify(golden, null, 2)}\n`)
 }
 
-/** Seven turns in two namespaces, one of which is rewritten after the fifth. Returns what is stored in the end. */
+/**
+ * Seven turns in two namespaces, one of which is rewritten after the fifth, and a save that cuts lists and has every other
+ * one. Returns what is stored in the end.
+ */
 async function talk(store: KeyvSessionStore): Promise<SessionDocument> {
   let document = newSession(goldenId)
   await store.create(document)
@@ -61,7 +64,33 @@ async function talk(store: KeyvSessionStore): Promise<SessionDocument> {
     document = next.document
     if (turn === 5) document = await rewriteAsk(store, document)
   }
-  return document
+  return cutLists(store, document)
+}
+
+/** A turn whose document is one of version 2, cut in the middle of a chunk, with the lists that version 1 had not. */
+async function cutLists(store: KeyvSessionStore, before: SessionDocument): Promise<SessionDocument> {
+  const { document, expectedRevision, hint } = turnOn(before, '9-golden', 'Is it this one?')
+  const { flow } = document
+  const messages = shareList((flow.memory.Ask?.messages ?? []).slice(1))
+  const lists = {
+    attachments: shareList([Object.freeze({ id: 'photo-1', turn: 8, data: 'iVBORw0KGgo=' })]),
+    receipts: shareList([Object.freeze({ key: 'digest of a key', request: 'digest of a request', turn: 8 })]),
+    effects: { 'charge card': { begunAt: '2026-01-01T00:00:00.000Z', attempts: 1, result: { id: 7 } } },
+  }
+  const cut = {
+    ...document,
+    ...lists,
+    version: 2,
+    turns: 8,
+    history: shareList(document.history.slice(3).map((entry) => Object.freeze({ ...entry, id: `turn-${entry.turn}` }))),
+    flow: { ...flow, contentType: 'text/markdown', memory: { ...flow.memory, Ask: { messages } } },
+  } as SessionDocument
+  await store.save(cut, expectedRevision, {
+    appended: { ...hint.appended, attachments: 1, receipts: 1 },
+    removed: { 'memory:Ask': 1 },
+    rewritten: ['history'],
+  })
+  return cut
 }
 
 /** A save as a summary makes it: one message in place of the oldest. */
