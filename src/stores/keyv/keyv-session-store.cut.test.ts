@@ -7,6 +7,7 @@ import { checkRandomCuts } from '../../../testing/contract/stores/random-cuts.js
 import { newSession, type Turn, turnOn } from '../../../testing/contract/stores/turns.js'
 import { shareList } from '../../session/lists/shared-lists.js'
 import type { SessionDocument } from '../../session/session-document.js'
+import type { SessionSaveHint } from '../../session/session-store.js'
 import { KeyvSessionStore } from './keyv-session-store.js'
 
 /** The turn, whose lists lost so many entries at their start. */
@@ -86,6 +87,23 @@ describe('a list that was cut', () => {
     for (const handle of [store, processOver(driver)]) expect(await load(handle)).toEqual(next.document)
   })
 
+  test('until the document has it no more keeps its place, too', async () => {
+    const driver = new FakeDriver()
+    const [store] = await warm(driver, 1)
+    const receipts = [{ key: 'a', request: 'b' }]
+    const saveWith = async (revision: string, more: object, hint: SessionSaveHint): Promise<void> => {
+      const { receipts: _, ...base } = (await load(store)) as SessionDocument & { receipts?: unknown }
+      const document = { ...base, ...more, revision } as unknown as SessionDocument
+      await store.save(document, base.revision, hint)
+      for (const handle of [store, processOver(driver)]) expect(await handle.load('s')).toEqual(document)
+    }
+    await saveWith('3-a', { receipts }, { appended: { receipts: 1 } })
+    await saveWith('4-a', {}, { appended: {}, removed: { receipts: 1 } })
+    await saveWith('5-a', { receipts }, { appended: { receipts: 1 } })
+    const writes = driver.takeCalls().filter((call) => call.startsWith('append'))
+    expect(writes).toEqual(['append receipts#0', 'append -receipts#0', 'append receipts#1'])
+  })
+
   test('by a save whose answer was lost is cut once, by whichever attempt', async () => {
     for (const when of ['before', 'after'] as const) {
       const driver = new FakeDriver()
@@ -144,7 +162,7 @@ describe('effects', () => {
     expect(await processOver(driver).load('s')).toMatchObject({ effects: changed })
   })
 
-  test.each([7, [], [['one', 1]], null, 'text'])('that are no record stay where they are: %j', async (effects) => {
+  test.each([7, [], [['one', 1]], null, 'text'])('that are not a record stay where they are: %j', async (effects) => {
     const driver = new FakeDriver()
     const store = processOver(driver)
     await store.create(withEffects(newSession('s'), effects as object))
@@ -152,7 +170,7 @@ describe('effects', () => {
     expect([...(driver.records.values().next().value?.chunks.keys() ?? [])]).toEqual([])
   })
 
-  test.each(['7', '["one"]', '[1,2]', '["one",1,2]'])('a stored pair that is none is malformed: %s', async (pair) => {
+  test.each(['7', '["one"]', '[1,2]', '["one",1,2]'])('a stored entry that is not a pair is malformed: %s', async (pair) => {
     const driver = new FakeDriver()
     const store = processOver(driver)
     await store.create(withEffects(newSession('s'), { one: 1 }))

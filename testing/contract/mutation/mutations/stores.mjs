@@ -77,12 +77,12 @@ export const storeMutations = [
       [
         'a list that the document lost forgotten, and its names used again',
         'planWrite',
-        { piece: 'if (!lists.has(name)) lists.set(name, emptyList.entries)', becomes: '' },
+        { piece: 'if (!lists.has(name)) lists.set(name, emptyList.entries)', becomes: 'void name' },
       ],
       [
         'chunks of a list that was cut left behind',
         'planWrite',
-        { piece: 'removed.push(chunkName(name, index))', becomes: '' },
+        { piece: 'removed.push(chunkName(name, index))', becomes: 'void index' },
       ],
       [
         'a list remembered that its owner can change',
