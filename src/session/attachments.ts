@@ -73,7 +73,7 @@ export function toCurrentLayout(document: SessionDocument): SessionDocument {
 export function moveBytes(document: SessionDocument): SessionDocument {
   const { attachments = [], flow } = document
   const isInline = ({ messages }: SessionMemory): boolean => messages.some(({ parts }) => parts.some(hasBytes))
-  if (!Object.values(flow.memory).some(isInline)) return document
+  if (!Object.values(flow.memory).some(isInline)) return withList(document)
   const used = usedIds(document)
   const moved: SessionAttachment[] = []
   const memories = Object.entries(flow.memory).map(([namespace, stored]): [string, SessionMemory] => {
@@ -92,6 +92,14 @@ function usedIds({ attachments = [], flow }: SessionDocument): Set<string> {
     for (const part of messages.flatMap(({ parts }) => parts)) if (isReference(part)) used.add(part.attachment)
   }
   return used
+}
+
+/** A document whose messages refer to attachments has a list of them, even where a flow took it away. */
+function withList(document: SessionDocument): SessionDocument {
+  if (document.attachments !== undefined) return document
+  const isReferring = ({ messages }: SessionMemory): boolean => messages.some(({ parts }) => parts.some(isReference))
+  const isNeeded = Object.values(document.flow.memory).some(isReferring)
+  return isNeeded ? { ...document, attachments: shareList<SessionAttachment>([]) } : document
 }
 
 function hasBytes(part: StoredPart): part is (ImagePart | FilePart) & { readonly data: string } {

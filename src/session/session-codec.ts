@@ -179,7 +179,7 @@ function checkLayout(version: unknown, sessionId: string): void {
 
 /** @throws {@link SessionFlowInvariantError} for a layout that only a newer release writes. */
 export function refuseNewerLayout(version: unknown, sessionId: string): void {
-  if (typeof version !== 'number' || version <= sessionLayoutVersion) return
+  if (typeof version !== 'number' || !(version > sessionLayoutVersion)) return
   throw new SessionFlowInvariantError({ sessionId, problem: layoutProblem(version), newerLayout: true })
 }
 

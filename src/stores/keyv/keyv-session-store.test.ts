@@ -93,7 +93,7 @@ describe('what is stored', () => {
     await save(store, turnOn(newSession('s'), '2-a', 'hello'))
     const record = driver.records.get('keyv:s')
     expect(JSON.parse(record?.head ?? '')).toEqual({
-      layout: 1,
+      layout: 2,
       document: {
         ...head,
         revision: '2-a',
@@ -101,8 +101,8 @@ describe('what is stored', () => {
         flow: { ...flow, memory: { Ask: { messages: null } } },
       },
       lists: [
-        { name: 'history', chunks: 1, entries: 1, tip: '2-a' },
-        { name: 'memory:Ask', chunks: 1, entries: 2, tip: '2-a' },
+        { name: 'history', first: 0, skip: 0, chunks: 1, entries: 1, tip: '2-a' },
+        { name: 'memory:Ask', first: 0, skip: 0, chunks: 1, entries: 2, tip: '2-a' },
       ],
     })
     expect([...(record?.chunks.keys() ?? [])]).toEqual(['history#0', 'memory:Ask#0'])

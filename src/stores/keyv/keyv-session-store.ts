@@ -162,7 +162,6 @@ export class KeyvSessionStore implements SessionStore {
     const texts = await encodeAll(codec, [plan.head, ...plan.chunks.map(({ chunk }) => chunk)])
     const head = texts.shift() as string
     const chunks = plan.chunks.map(({ name }, index) => [name, texts[index] as string] as const)
-    for (const name of plan.removed) chunks.push([name, ''])
     const write = `${key} ${revision}`
     this.#attempts.add(write)
     this.#known?.delete(key)
@@ -172,6 +171,7 @@ export class KeyvSessionStore implements SessionStore {
       revision,
       head,
       chunks,
+      removed: plan.removed,
       replacesChunks: plan.replacesChunks,
       ttlMs: this.#keyv.ttl || undefined,
       onUnderReplicated: (replicas, wanted) => this.#report({ sessionId: id, replicas, wanted }),

@@ -2,8 +2,8 @@
  * What `KeyvSessionStore` needs of a backend: one compare-and-swap, and reads that see one moment. A driver decides how its
  * backend stores a session. It does not interpret the texts, and does not decide what a conflict means.
  *
- * A session is a head, which each save replaces, and chunks, which are added, or written anew where a list was rewritten. The
- * head counts the chunks of each list. Texts are opaque: they may be compressed or encrypted.
+ * A session is a head, which each save replaces, and chunks, which are added, and removed where the document lost what they
+ * hold. A chunk is never changed. The head counts the chunks of each list. Texts are opaque: they may be compressed or encrypted.
  */
 import type { SessionStoreGuarantees } from '../../session/session-store.js'
 
@@ -30,9 +30,14 @@ export interface SessionSwap {
   readonly expectedRevision: string | undefined
   readonly revision: string
   readonly head: string
-  /** Chunks to store, by name, in place of those that are there. An empty text replaces one that no longer belongs to its list. */
+  /** Chunks to store, by name, in place of those that are there. */
   readonly chunks: readonly (readonly [name: string, text: string])[]
-  /** Whether all other chunks are removed. */
+  /**
+   * Names of stored chunks that no longer belong to the session: to be removed in the same step. None of them is in `chunks`.
+   * A driver that ignores them keeps texts that no load uses, until the session is deleted or replaced.
+   */
+  readonly removed: readonly string[]
+  /** Whether all chunks are removed that are not in `chunks`. Then `removed` is empty. */
   readonly replacesChunks: boolean
   /** Milliseconds until the session expires, counted by the backend's clock from this write; `undefined`: never. */
   readonly ttlMs: number | undefined

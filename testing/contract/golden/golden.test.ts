@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import type { Message, ModelRequest, SessionDocument, SessionStore } from '../../../src/index.js'
 import { bytesOfLists } from '../../../src/session/document-bytes.js'
 import { sessionLayoutVersion } from '../../../src/session/session-document.js'
-import { storedLayoutVersion } from '../../../src/stores/keyv/layout/parts.js'
+import { storedLayoutVersion } from '../../../src/stores/keyv/layout/head.js'
 import {
   backendOf,
   goldenEngine,
@@ -27,6 +27,7 @@ const stores: readonly (readonly [string, number, () => SessionStore])[] = [
   ['document of version 1', 1, () => textStoreOf(readDocument(1), JSON.parse(readDocument(1)).revision)],
   ['document of version 2', 2, () => textStoreOf(readDocument(2), JSON.parse(readDocument(2)).revision)],
   ['Keyv session of layout 1', 1, () => keyvStoreOver(backendOf(readKeyvSession(1)))],
+  ['Keyv session of layout 2', 2, () => keyvStoreOver(backendOf(readKeyvSession(2)))],
 ]
 
 /** What the engine reads where a document of this version is stored: version 1 lacks what its history says. */

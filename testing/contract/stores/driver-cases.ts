@@ -9,8 +9,8 @@ import type { SessionDriver, SessionSwap } from '../../../src/stores/keyv/sessio
 
 /** A swap with the fields that a test cares about. */
 export function swapOf(key: string, fields: Partial<SessionSwap>): SessionSwap {
-  const plain = { expectedRevision: undefined, revision: 'r1', head: '{}', chunks: [], replacesChunks: false }
-  return { key, ttlMs: undefined, ...plain, ...fields }
+  const plain = { expectedRevision: undefined, revision: 'r1', head: '{}', chunks: [], removed: [] }
+  return { key, ttlMs: undefined, replacesChunks: false, ...plain, ...fields }
 }
 
 /**
@@ -125,10 +125,27 @@ export function driverCases(driver: () => SessionDriver, other: () => SessionDri
       expect((await other().readAll(key))?.chunks).toEqual(new Map(chunks))
     })
 
+    test('removes chunks by name, and adds others in the same step', async () => {
+      const key = newKey()
+      const textOf = (name: string) => [name, `text of ${name}`] as const
+      await driver().swap(swapOf(key, { chunks: ['a', 'b', 'c', '"', 'd'].map(textOf) }))
+      const removed = ['b', '"', 'never stored']
+      const cut = swapOf(key, { expectedRevision: 'r1', revision: 'r2', chunks: [['e', '5']], removed })
+      expect(await driver().swap(cut)).toBe('done')
+      expect((await other().readAll(key))?.chunks).toEqual(new Map([...['a', 'c', 'd'].map(textOf), ['e', '5']]))
+      // A repeat changes nothing, also where it names other chunks.
+      expect(await other().swap({ ...cut, removed: ['a'] })).toBe('done')
+      expect(await driver().swap(swapOf(key, { expectedRevision: 'r2', revision: 'r3', removed: ['a', 'd'] }))).toBe(
+        'done',
+      )
+      expect([...((await other().readAll(key))?.chunks.keys() ?? [])].sort()).toEqual(['c', 'e'])
+      expect(await other().read(key, ['a', 'c', 'e'])).toMatchObject({ chunks: [undefined, 'text of c', '5'] })
+    })
+
     test('that conflicts neither adds nor removes a chunk', async () => {
       const key = newKey()
       await driver().swap(swapOf(key, { chunks: [['a', '1']] }))
-      const stale = { revision: 'r9', head: 'stale', chunks: [['z', '9']] as const }
+      const stale = { revision: 'r9', head: 'stale', chunks: [['z', '9']] as const, removed: ['a'] }
       expect(await driver().swap(swapOf(key, stale))).toBe('conflict')
       expect(await driver().swap(swapOf(key, { ...stale, expectedRevision: 'r0' }))).toBe('conflict')
       expect(await driver().swap(swapOf(key, { ...stale, expectedRevision: 'r0', replacesChunks: true }))).toBe(

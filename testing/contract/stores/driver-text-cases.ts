@@ -61,7 +61,11 @@ export function driverTextCases(driver: () => SessionDriver, other: () => Sessio
       const next = swapOf(key, { expectedRevision: revision, revision: `${text}r2`, head: text, chunks: [['e', text]] })
       expect(await driver().swap(next)).toBe('done')
       expect((await driver().readAll(key))?.chunks.get('e')).toBe(text)
-      expect(await driver().remove(key, `${text}r2`)).toBe('done')
+      const cut = swapOf(key, { expectedRevision: `${text}r2`, revision: `${text}r3`, removed: [`c${text}`] })
+      expect(await driver().swap(cut)).toBe('done')
+      const left = (await other().readAll(key))?.chunks
+      expect([left?.has(`c${text}`), left?.has('e')]).toEqual([false, true])
+      expect(await driver().remove(key, `${text}r3`)).toBe('done')
       expect(await driver().readAll(key)).toBeUndefined()
     })
 
@@ -76,7 +80,7 @@ export function driverTextCases(driver: () => SessionDriver, other: () => Sessio
   })
 
   describe('sizes', () => {
-    test('5 000 chunks, added in one swap and one by one, then replaced', async () => {
+    test('5 000 chunks, added in one swap, then replaced, then removed', async () => {
       const key = newKey()
       const chunks = Array.from({ length: 5_000 }, (_, index) => [`history#${index}`, `text ${index} é`] as const)
       expect(await driver().swap(swapOf(key, { chunks }))).toBe('done')
@@ -86,6 +90,9 @@ export function driverTextCases(driver: () => SessionDriver, other: () => Sessio
       const replacing = swapOf(key, { expectedRevision: 'r1', revision: 'r2', chunks: chunks.slice(2_500) })
       expect(await driver().swap({ ...replacing, replacesChunks: true })).toBe('done')
       expect((await other().readAll(key))?.chunks.size).toBe(2_500)
+      const removed = chunks.slice(2_600).map(([name]) => name)
+      expect(await driver().swap(swapOf(key, { expectedRevision: 'r2', revision: 'r3', removed }))).toBe('done')
+      expect((await other().readAll(key))?.chunks).toEqual(new Map(chunks.slice(2_500, 2_600)))
     })
 
     test('a head and a chunk of 1 MB', async () => {

@@ -8,7 +8,7 @@ import type {
   SwapOutcome,
 } from '../../../src/stores/keyv/session-driver.js'
 
-/** One call of the driver, as words: `read history#1`, `readAll`, `append history#1`, `replace history#0`, `remove`. */
+/** One call of the driver, as words: `read history#1`, `readAll`, `append history#1 -history#0`, `replace history#0`, `remove`. */
 export type FakeDriverCall = string
 
 /** What is stored under a key. A test may change it. */
@@ -74,11 +74,13 @@ export class FakeDriver implements SessionDriver {
   swap(swap: SessionSwap): Promise<SwapOutcome> {
     this.swaps.push(swap)
     const names = swap.chunks.map(([name]) => name)
-    return this.#call([swap.replacesChunks ? 'replace' : 'append', ...names].join(' '), () => {
+    const removals = swap.removed.map((name) => `-${name}`)
+    return this.#call([swap.replacesChunks ? 'replace' : 'append', ...names, ...removals].join(' '), () => {
       const record = this.records.get(swap.key)
       if (record?.revision === swap.revision) return 'done'
       if (record?.revision !== swap.expectedRevision) return 'conflict'
       const chunks = new Map([...(swap.replacesChunks ? [] : (record?.chunks ?? [])), ...swap.chunks])
+      for (const name of swap.removed) chunks.delete(name)
       this.records.set(swap.key, { revision: swap.revision, head: swap.head, chunks })
       if (this.replicas !== undefined) swap.onUnderReplicated?.(this.replicas, 2)
       return 'done'

@@ -14,6 +14,8 @@ import { isPostgresMissing, type PostgresServer, startPostgres } from '../server
 import { freePort } from '../servers/redis-server.js'
 import { driverCases, swapOf } from './driver-cases.js'
 import { driverTextCases } from './driver-text-cases.js'
+import { goldenCases } from './golden/golden-cases.js'
+import { checkRandomCuts } from './random-cuts.js'
 import { sqlCases } from './sql-cases.js'
 
 let server: PostgresServer
@@ -59,6 +61,7 @@ describe.skipIf(isPostgresMissing)('Postgres', () => {
         () => two,
       )
     }
+    goldenCases(() => one)
   })
 
   describe('the store', () => {
@@ -70,6 +73,12 @@ describe.skipIf(isPostgresMissing)('Postgres', () => {
         await past(statement)
       },
       createUnreachable: async () => open(`postgres://postgres@127.0.0.1:${await freePort()}/postgres`),
+    })
+
+    test('gives two processes the right entries, whatever they cut and append in turn', async () => {
+      const stores = [await open(server.url), await open(server.url)]
+      await checkRandomCuts(stores, { runs: 30 })
+      for (const store of stores) await store.close()
     })
   })
 

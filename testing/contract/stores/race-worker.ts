@@ -39,6 +39,7 @@ async function countUp(driver: SqlSessionDriver, { key, wins }: RaceOrder): Prom
       revision: `${next}-${process.pid}`,
       head: `${next}`,
       chunks: [[`turn#${next}`, `${process.pid}`]],
+      removed: [],
       replacesChunks: false,
       ttlMs: undefined,
     })

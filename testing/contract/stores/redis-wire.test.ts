@@ -2,6 +2,7 @@
 import { createClient, createSentinel } from '@keyv/redis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Flow, FlowEngine, LogicStep, reply, type UnderReplicatedReport } from '../../../src/index.js'
+import { shareList } from '../../../src/session/lists/shared-lists.js'
 import { createRedisKeyv, KeyvSessionStore, type RedisKeyvOptions } from '../../../src/stores/keyv/index.js'
 import { isRedisMissing, type RedisServer, startRedis } from '../servers/redis-server.js'
 import { startTcpProxy } from '../servers/tcp-proxy.js'
@@ -57,6 +58,38 @@ describe.skipIf(isRedisMissing)('over Redis', () => {
     const [early, late] = [turns[9]?.bytes ?? 0, turns[299]?.bytes ?? 0]
     console.log(`bytes of a warm turn: ${early} at 10 turns, ${late} at 300`)
     expect(late).toBeLessThan(early * 1.3)
+  })
+
+  test('a turn that cuts lists is two commands, too, and leaves nothing of what it cut', async () => {
+    const proxy = await startTcpProxy(server.port)
+    const keyv = await createRedisKeyv(`redis://127.0.0.1:${proxy.port}`, { replyTimeoutMs: 60_000 })
+    const store = new KeyvSessionStore({ keyv })
+    let document = newSession('bounded')
+    await store.create(document)
+    const commands = new Set<string>()
+    for (let count = 2; count < 60; count++) {
+      proxy.takeTraffic()
+      const loaded = (await store.load('bounded')) ?? document
+      const turn = turnOn(loaded, `${count}-a`)
+      const { history, flow } = turn.document
+      // As an engine bounds them: to eight, and when they are twelve.
+      const removed = history.length < 12 ? 0 : 4
+      const messages = shareList((flow.memory.Ask?.messages ?? []).slice(removed * 2))
+      document = {
+        ...turn.document,
+        history: shareList(history.slice(removed)),
+        flow: { ...flow, memory: { Ask: { messages } } },
+      }
+      const hint = { ...turn.hint, removed: { history: removed, 'memory:Ask': removed * 2 } }
+      await store.save(document, turn.expectedRevision, hint)
+      if (count > 3) commands.add(proxy.takeTraffic().commands.join(' '))
+    }
+    await store.close()
+    await proxy.close()
+    expect(commands).toEqual(new Set(['HGET EVALSHA']))
+    // The revision, the head, and a chunk for each turn that is left in each of two lists.
+    const fields = Number((await server.command('HLEN', 'turnkeeper::bounded')).slice(1))
+    expect(fields).toBe(2 + 2 * document.history.length)
   })
 
   test('two processes that take turns at one session send two commands for each', async () => {

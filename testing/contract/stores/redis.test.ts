@@ -6,7 +6,9 @@ import { createRedisKeyv, KeyvSessionStore, type SessionDriver } from '../../../
 import { type SessionStoreSuiteOptions, sessionStoreSuite } from '../../suites/stores/session-store-suite.js'
 import { freePort, isRedisMissing, type RedisServer, startRedis } from '../servers/redis-server.js'
 import { driverCases } from './driver-cases.js'
+import { goldenCases } from './golden/golden-cases.js'
 import { encryptionHooks, zlibCompression } from './keyv-hooks.js'
+import { checkRandomCuts } from './random-cuts.js'
 
 let server: RedisServer
 
@@ -38,12 +40,19 @@ describe.skipIf(isRedisMissing)('over Redis', () => {
       () => drivers[0] as SessionDriver,
       () => drivers[1] as SessionDriver,
     )
+    goldenCases(() => drivers[0] as SessionDriver)
   })
 
   describe('as createRedisKeyv makes it', () => {
     const open = async (): Promise<KeyvSessionStore> =>
       new KeyvSessionStore({ keyv: await createRedisKeyv(server.url) })
     sessionStoreSuite(test, open, troubleWith('turnkeeper::'))
+
+    test('gives two processes the right entries, whatever they cut and append in turn', async () => {
+      const stores = [await open(), await open()]
+      await checkRandomCuts(stores, { runs: 60 })
+      for (const store of stores) await store.close()
+    })
   })
 
   describe('with no cache', () => {

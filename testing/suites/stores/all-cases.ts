@@ -2,11 +2,13 @@
 import { closeCases } from './close-cases.js'
 import { copyCases } from './copy-cases.js'
 import { createCases } from './create-cases.js'
+import { cutCases } from './cut-cases.js'
 import { deleteCases } from './delete-cases.js'
 import { engineCases } from './engine-cases.js'
 import { handleCases } from './handle-cases.js'
 import { hintCases } from './hint-cases.js'
 import { idCases } from './id-cases.js'
+import { listCases } from './list-cases.js'
 import { memoryCases } from './memory-cases.js'
 import { raceCases } from './race-cases.js'
 import { saveCases } from './save-cases.js'
@@ -25,6 +27,8 @@ export const allCases: readonly SuiteCase[] = [
   ...copyCases,
   ...handleCases,
   ...hintCases,
+  ...cutCases,
+  ...listCases,
   ...memoryCases,
   ...sizeCases,
   ...textCases,

@@ -140,7 +140,7 @@ function describeCreate({ id, revision }: SessionDocument): string {
 }
 
 function describeSave({ id, revision }: SessionDocument, expectedRevision: string, hint?: SessionSaveHint): string {
-  const hinted = hint === undefined ? '' : `, hint ${inShort(hint.appended)}`
+  const hinted = hint === undefined ? '' : `, hint ${inShort(hint)}`
   return `save(${inShort(id)} at ${inShort(revision)}, expecting ${inShort(expectedRevision)}${hinted})`
 }
 

@@ -9,6 +9,7 @@ const swapOf = (more: Partial<SessionSwap> = {}): SessionSwap => ({
   revision: '1-a',
   head: 'head 1',
   chunks: [['list#0', 'first']],
+  removed: [],
   replacesChunks: true,
   ttlMs: undefined,
   ...more,

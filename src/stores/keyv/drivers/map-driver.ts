@@ -56,6 +56,7 @@ function recordOf(swap: SessionSwap, stored: MapRecord | undefined): MapRecord {
   const { revision, head, replacesChunks, ttlMs } = swap
   const chunks = replacesChunks ? new Map<string, string>() : (stored?.chunks ?? new Map<string, string>())
   for (const [name, text] of swap.chunks) chunks.set(name, text)
+  for (const name of swap.removed) chunks.delete(name)
   return {
     revision,
     head,

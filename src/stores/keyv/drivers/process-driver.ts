@@ -3,7 +3,7 @@
  * guards them within this process; nothing guards them against other processes. Each save writes the whole session.
  */
 import type { Keyv } from 'keyv'
-import type { SessionDriver, StoredSession, SwapOutcome } from '../session-driver.js'
+import type { SessionDriver, SessionSwap, StoredSession, SwapOutcome } from '../session-driver.js'
 
 /** One session as one value. */
 interface ProcessRecord {
@@ -60,13 +60,13 @@ export function createProcessDriver(keyv: Keyv): SessionDriver {
       const stored = await readAll(key)
       return stored === undefined ? undefined : { ...stored, chunks: chunks.map((name) => stored.chunks.get(name)) }
     },
-    swap: ({ key, expectedRevision, revision, head, chunks, replacesChunks, ttlMs }) =>
-      inTurn(key, async (): Promise<SwapOutcome> => {
+    swap: (swap) =>
+      inTurn(swap.key, async (): Promise<SwapOutcome> => {
+        const { key, expectedRevision, revision, head, ttlMs } = swap
         const stored = await get(key)
         if (stored?.revision === revision) return 'done'
         if (stored?.revision !== expectedRevision) return 'conflict'
-        const kept = replacesChunks ? {} : stored?.chunks
-        await keyv.set(key, { revision, head, chunks: { ...kept, ...Object.fromEntries(chunks) } }, ttlMs)
+        await keyv.set(key, { revision, head, chunks: chunksAfter(swap, stored?.chunks) }, ttlMs)
         if ((await get(key))?.revision !== revision) throw new Error('Keyv did not store what it was given.')
         return 'done'
       }),
@@ -84,4 +84,12 @@ export function createProcessDriver(keyv: Keyv): SessionDriver {
       await keyv.disconnect()
     },
   }
+}
+
+/** The chunks that are stored after a swap. */
+function chunksAfter(swap: SessionSwap, stored: ProcessRecord['chunks'] = {}): ProcessRecord['chunks'] {
+  const chunks = new Map(swap.replacesChunks ? [] : Object.entries(stored))
+  for (const [name, text] of swap.chunks) chunks.set(name, text)
+  for (const name of swap.removed) chunks.delete(name)
+  return Object.fromEntries(chunks)
 }

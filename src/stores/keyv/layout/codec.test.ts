@@ -76,11 +76,37 @@ describe('a session whose texts cannot be read', () => {
     ['a head that was cut', (driver) => change(driver, (head) => head.slice(0, -5)), 'its head cannot be read'],
     ['a head that is not an object', (driver) => change(driver, () => '[]'), 'its head is not an object'],
     [
-      'a head of a later layout',
-      (driver) => change(driver, (head) => head.replace('"layout":1', '"layout":2')),
-      'its stored layout is 2, and this release reads layout 1',
+      'a head without a layout',
+      (driver) => change(driver, (head) => head.replace('"layout":2', '"layout":"2"')),
+      'its stored layout is "2", and this release reads layouts 1 to 2',
     ],
-    ['a head without lists', (driver) => change(driver, () => '{"layout":1}'), 'its head does not list its lists'],
+    [
+      'a head of a layout that never was',
+      (driver) => change(driver, (head) => head.replace('"layout":2', '"layout":0')),
+      'its stored layout is 0, and this release reads layouts 1 to 2',
+    ],
+    ['a head without lists', (driver) => change(driver, () => '{"layout":2}'), 'its head does not list its lists'],
+    ['an old head without lists', (driver) => change(driver, () => '{"layout":1}'), 'its head does not list its lists'],
+    [
+      'a head whose lists are not described',
+      (driver) => change(driver, (head) => head.replace('"first":0', '"first":-1')),
+      'its head does not list its lists',
+    ],
+    [
+      'an old head whose lists are not described',
+      (driver) => change(driver, () => '{"layout":1,"lists":[7]}'),
+      'its head does not list its lists',
+    ],
+    [
+      'a list that begins after its end',
+      (driver) => change(driver, (head) => head.replace('"first":0', '"first":9')),
+      'the chunks of its list history do not belong together',
+    ],
+    [
+      'a list that lost more than it had',
+      (driver) => change(driver, (head) => head.replace('"skip":0', '"skip":9')),
+      'the chunks of its list history do not belong together',
+    ],
     [
       'a list without a place',
       (driver) => change(driver, (head) => head.replace('"Ask":{"messages"', '"Other":{"messages"')),

@@ -5,9 +5,18 @@
 import { SessionFlowInvariantError } from '../../../errors/session-errors.js'
 import type { SessionDocument } from '../../../session/session-document.js'
 import type { SessionDriver, StoredHead } from '../session-driver.js'
-import { followChunks, isRewritten, type KnownList, type KnownSession, missingChunks, without } from './chunks.js'
+import { continuedLists, followChunks, type KnownList, type KnownSession, missingChunks, nextChunk } from './chunks.js'
 import type { TextCodec } from './codec.js'
-import { checkHead, chunkName, isChunk, type ListChunk, type ListHead, putLists, type SessionHead } from './parts.js'
+import {
+  checkHead,
+  chunkName,
+  hasNewerLayout,
+  isChunk,
+  type ListChunk,
+  type ListHead,
+  type SessionHead,
+} from './head.js'
+import { putLists } from './parts.js'
 
 /** At most so many chunks are asked for by name; where more are missing, everything is read. */
 const mostMissing = 1_000
@@ -34,7 +43,7 @@ export class SessionReader {
   async read(key: string, sessionId: string, known: KnownSession | undefined): Promise<KnownSession | undefined> {
     if (known !== undefined) {
       // What another process may have appended to any list: mostly nothing, and mostly one chunk.
-      const next = Array.from(known.lists, ([name, { chunks }]) => chunkName(name, chunks))
+      const next = Array.from(known.lists, ([name, list]) => chunkName(name, nextChunk(list)))
       const stored = await this.#driver.read(key, next, known.isShared ? undefined : known.revision)
       if (stored === undefined) return undefined
       if (stored.revision === known.revision) return known.isShared ? { ...known, isShared: false } : known
@@ -62,10 +71,8 @@ export class SessionReader {
     stored: StoredHead,
   ): Promise<KnownSession | undefined> {
     const head = await this.#head(sessionId, stored)
-    const rewritten = head.lists.filter((list) => isRewritten(all.get(list.name), list)).map(({ name }) => name)
-    // A history is only ever rewritten together with everything else: this one is another session's.
-    if (rewritten.includes('history')) return undefined
-    const known = without(all, rewritten)
+    const known = continuedLists(all, head.lists)
+    if (known === undefined) return undefined
     const texts = textsByName(next, stored)
     const missing: string[] = []
     for (const list of head.lists) {
@@ -121,11 +128,12 @@ export class SessionReader {
   }
 
   async #head(sessionId: string, stored: { readonly head: string }): Promise<SessionHead> {
-    const head = await this.#decode(stored.head).then(checkHead, (cause: unknown) => {
+    const value = await this.#decode(stored.head).catch((cause: unknown) => {
       throw new SessionFlowInvariantError({ sessionId, problem: 'its head cannot be read', cause })
     })
-    if (typeof head === 'string') throw new SessionFlowInvariantError({ sessionId, problem: head })
-    return head
+    const head = checkHead(value)
+    if (typeof head !== 'string') return head
+    throw new SessionFlowInvariantError({ sessionId, problem: head, newerLayout: hasNewerLayout(value) })
   }
 
   /** Rejects where the codec throws. */

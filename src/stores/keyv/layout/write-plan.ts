@@ -1,21 +1,14 @@
 /**
- * Decides what a save sends: the head, and of each list what was appended, where that is certain; all of a list that was
- * rewritten; otherwise everything. Decides nothing about conflicts, and reads nothing.
+ * Decides what a save sends: the head, and of each list what was appended, where it is certain what is stored; otherwise
+ * everything. What was removed from the start of a list is removed by chunks. Decides nothing about conflicts, and reads nothing.
  */
 
 import { isFrozenList } from '../../../session/lists/shared-lists.js'
 import type { SessionDocument } from '../../../session/session-document.js'
 import type { SessionSaveHint } from '../../../session/session-store.js'
-import { type KnownList, type KnownSession, without } from './chunks.js'
-import {
-  chunkName,
-  type ListChunk,
-  type ListHead,
-  listsOf,
-  type SessionHead,
-  storedLayoutVersion,
-  withoutLists,
-} from './parts.js'
+import { cutList, emptyList, type KnownList, type KnownSession, nextChunk, withSizes } from './chunks.js'
+import { chunkName, type ListChunk, type ListHead, type SessionHead, storedLayoutVersion } from './head.js'
+import { listsOf, withoutLists } from './parts.js'
 
 /** Entries of a chunk where a whole list is written: a very long list need not be one text. */
 const entriesPerChunk = 1_000
@@ -32,7 +25,7 @@ export interface PlannedChunk {
 export interface WritePlan {
   readonly head: SessionHead
   readonly chunks: readonly PlannedChunk[]
-  /** The names of chunks that no longer belong to a list: their texts must not stay in the database. */
+  /** The names of stored chunks that no longer belong to a list. */
   readonly removed: readonly string[]
   readonly replacesChunks: boolean
   /** The lists as they will be stored. Their `bytes` do not count {@link WritePlan.chunks}, which are not texts yet. */
@@ -56,59 +49,84 @@ export function planWrite(
   known: KnownSession | undefined,
   hint: SessionSaveHint | undefined,
 ): WritePlan {
-  const lists = listsOf(document)
-  const isCertain = known !== undefined && hint !== undefined && startsAsKnown(known, lists, hint)
-  const continued = isCertain ? without(known.lists, hint.rewritten ?? []) : undefined
+  const { revision } = document
+  const lists = listsOf(document, known?.lists.get('effects')?.entries)
+  const kept = known && hint && keptLists(known.lists, lists, hint)
+  // A list that the document lost stays in the head, empty: its chunks' names must not be used again.
+  for (const name of kept?.keys() ?? []) if (!lists.has(name)) lists.set(name, emptyList.entries)
   const chunks: PlannedChunk[] = []
   const removed: string[] = []
   const heads: ListHead[] = []
   const planned = new Map<string, PlannedList>()
   let areFrozen = true
   for (const [name, entries] of lists) {
-    const start = continued?.get(name)
-    const added = newChunks(entries, start, document.revision)
-    const count = (start?.chunks ?? 0) + added.length
-    for (const [index, chunk] of added.entries()) {
-      chunks.push({ name: chunkName(name, count - added.length + index), list: name, chunk })
-    }
-    const before = isCertain ? (known.lists.get(name)?.chunks ?? 0) : 0
-    for (let index = count; index < before; index++) removed.push(chunkName(name, index))
-    const tip = added.length > 0 ? document.revision : (start?.tip ?? '')
-    heads.push({ name, chunks: count, entries: entries.length, tip })
-    planned.set(name, { entries, chunks: count, tip, bytes: start?.bytes ?? 0 })
+    const start = kept?.get(name) ?? emptyList
+    const added = newChunks(entries, start, revision)
+    let next = nextChunk(start)
+    for (const chunk of added) chunks.push({ name: chunkName(name, next++), list: name, chunk })
+    const before = kept === undefined ? undefined : known?.lists.get(name)
+    for (let index = before?.first ?? start.first; index < start.first; index++) removed.push(chunkName(name, index))
+    const { first, skip, bytes } = start
+    const tip = added.length > 0 ? revision : start.tip
+    heads.push({ name, first, skip, chunks: next, entries: entries.length, tip })
+    planned.set(name, { entries, first, skip, sizes: withSizes(start.sizes, added), tip, bytes })
     areFrozen &&= isFrozenList(entries)
   }
   return {
     head: { layout: storedLayoutVersion, document: withoutLists(document), lists: heads },
     chunks,
     removed,
-    replacesChunks: !isCertain,
+    replacesChunks: kept === undefined,
     lists: planned,
     areFrozen,
   }
 }
 
-/** Whether each list begins with what is known of it and continues as the hint says, or is rewritten. */
-function startsAsKnown(
-  known: KnownSession,
+/** What stays of each stored list; `undefined` where the document's lists do not continue them as the hint says. */
+function keptLists(
+  stored: ReadonlyMap<string, KnownList>,
   lists: ReadonlyMap<string, readonly unknown[]>,
-  { appended, rewritten }: SessionSaveHint,
-): boolean {
-  for (const [name, { entries: before }] of known.lists) {
-    const list = lists.get(name)
-    if (list !== undefined && rewritten?.includes(name)) continue
-    if (list?.length !== before.length + (appended[name] ?? 0)) return false
-    const last = before.length - 1
-    // Both ends are enough: entries are frozen and shared, and nothing replaces one in the middle.
-    if (last >= 0 && (list[0] !== before[0] || list[last] !== before[last])) return false
+  hint: SessionSaveHint,
+): ReadonlyMap<string, KnownList> | undefined {
+  const kept = new Map<string, KnownList>()
+  for (const [name, before] of stored) {
+    const rest = keptOf(name, before, lists.get(name) ?? emptyList.entries, hint)
+    if (rest === undefined) return undefined
+    kept.set(name, rest)
   }
-  return true
+  return kept
 }
 
-function newChunks(list: readonly unknown[], start: KnownList | undefined, revision: string): ListChunk[] {
+function keptOf(
+  name: string,
+  before: KnownList,
+  list: readonly unknown[],
+  { appended, removed, rewritten }: SessionSaveHint,
+): KnownList | undefined {
+  const all = before.entries.length
+  // Its pairs were compared one by one when they were made, so that no hint is needed.
+  if (name === 'effects') return cutList(before, beginsWith(list, before.entries) ? 0 : all)
+  if (rewritten?.includes(name)) return cutList(before, all)
+  const rest = cutList(before, removed?.[name] ?? 0)
+  return rest !== undefined && continues(list, rest.entries, appended[name]) ? rest : undefined
+}
+
+/** Whether a list is what stayed of the stored one, and so many entries after that. */
+function continues(list: readonly unknown[], rest: readonly unknown[], appended = 0): boolean {
+  if (list.length !== rest.length + appended) return false
+  // Both ends are enough: entries are frozen and shared, and nothing replaces one in the middle.
+  const last = rest.length - 1
+  return last < 0 || (list[0] === rest[0] && list[last] === rest[last])
+}
+
+function beginsWith(list: readonly unknown[], start: readonly unknown[]): boolean {
+  return start.every((entry, index) => entry === list[index])
+}
+
+function newChunks(list: readonly unknown[], start: KnownList, revision: string): ListChunk[] {
   const chunks: ListChunk[] = []
-  let previous = start?.tip ?? ''
-  for (let from = start?.entries.length ?? 0; from < list.length; from += entriesPerChunk) {
+  let previous = start.tip
+  for (let from = start.entries.length; from < list.length; from += entriesPerChunk) {
     chunks.push({ previous, revision, entries: list.slice(from, from + entriesPerChunk) })
     previous = revision
   }

@@ -16,6 +16,11 @@ export const driverMutations = [
         'swapScript',
         { piece: "if redis.call('EXISTS', key) == 1 then return 0 end", becomes: '' },
       ],
+      [
+        'Redis: chunks that were cut stay',
+        'swapScript',
+        { piece: "redis.call('HDEL', key, unpack(ARGV, first, math.min(first + 999, #ARGV)))", becomes: '' },
+      ],
       ['Redis: stale delete wins', 'removeScript', { piece: 'if @stored ~= ARGV[1] then return 0 end', becomes: '' }],
       [
         'Redis: time to live not renewed by a save',
@@ -29,6 +34,7 @@ export const driverMutations = [
     tests: ['testing/contract/stores/sqlite.test'],
     rows: [
       ['SQLite: stale save wins', 'update', { piece: 'AND revision = ?6', becomes: 'AND (revision = ?6 OR 1)' }],
+      ['SQLite: chunks that were cut stay', 'removeChunks', { piece: "type = 'text'", becomes: '0' }],
       ['SQLite: stale delete wins', 'remove', { piece: 'revision = ?2 OR', becomes: '1 OR' }],
       [
         'SQLite: chunks of a deleted session stay',
@@ -45,6 +51,11 @@ export const driverMutations = [
         'Postgres: stale save wins',
         'update',
         { piece: 'AND revision = $7 AND', becomes: 'AND (revision = $7 OR true) AND' },
+      ],
+      [
+        'Postgres: chunks that were cut stay',
+        'cut',
+        { piece: 'chunk.name = ANY ($8::text[])', becomes: 'false AND $8::text[] IS NOT NULL' },
       ],
       ['Postgres: stale delete wins', 'remove', { piece: 'revision = $2 OR', becomes: 'true OR' }],
       ['Postgres: another session read', 'readHead', { piece: 'WHERE key = $1 AND', becomes: 'WHERE key = $1 OR' }],

@@ -9,12 +9,27 @@ export const storeMutations = [
       [
         "a chunk of another conversation's list accepted",
         'followChunks',
-        { piece: 'if (chunk.previous !== tip) return undefined', becomes: '' },
+        { piece: 'if (tip !== undefined && chunk.previous !== tip) return undefined', becomes: '' },
       ],
       [
         'a list accepted whose tip the head does not name',
         'followChunks',
-        { piece: 'if (tip !== head.tip ||', becomes: 'if (' },
+        { piece: 'if ((tip ?? head.tip) !== head.tip ||', becomes: 'if (' },
+      ],
+      [
+        'entries that another process cut kept',
+        'followChunks',
+        { piece: 'cutList(whole, removedBy(whole, head))', becomes: 'cutList(whole, 0)' },
+      ],
+      [
+        "a list that begins before what is known taken for the known one's",
+        'continuedLists',
+        { piece: 'if (head.first < list.first || head.chunks < nextChunk(list)) return undefined', becomes: '' },
+      ],
+      [
+        'a chunk cut in its middle read whole',
+        'cutList',
+        { piece: 'if (skip < size) break', becomes: 'if (skip <= size) break' },
       ],
     ],
   },
@@ -56,11 +71,18 @@ export const storeMutations = [
     rows: [
       [
         'a hint believed blindly',
-        'startsAsKnown',
-        {
-          piece: 'if (list?.length !== before.length',
-          becomes: 'if (list === undefined || list.length < 0 * before.length',
-        },
+        'continues',
+        { piece: 'if (list.length !== rest.length + appended) return false', becomes: '' },
+      ],
+      [
+        'a list that the document lost forgotten, and its names used again',
+        'planWrite',
+        { piece: 'if (!lists.has(name)) lists.set(name, emptyList.entries)', becomes: 'void name' },
+      ],
+      [
+        'chunks of a list that was cut left behind',
+        'planWrite',
+        { piece: 'removed.push(chunkName(name, index))', becomes: 'void index' },
       ],
       [
         'a list remembered that its owner can change',

@@ -9,6 +9,7 @@ const swap: SessionSwap = {
   revision: 'r2',
   head: '{}',
   chunks: [],
+  removed: [],
   replacesChunks: false,
   ttlMs: undefined,
 }

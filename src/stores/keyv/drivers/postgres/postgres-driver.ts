@@ -92,8 +92,7 @@ export function createPostgresDriver(adapter: SqlAdapter): SqlSessionDriver {
     async swap(swap): Promise<SwapOutcome> {
       const revision = encodeText(swap.revision)
       const expected = swap.expectedRevision === undefined ? null : encodeText(swap.expectedRevision)
-      const update = swap.replacesChunks ? statements.replace : statements.append
-      const statement = expected === null ? statements.insert : update
+      const statement = statements[statementOf(swap)]
       const isPassing = (stored: string | null): boolean => stored === expected && stored !== revision
       const { written, found } = await write(statement, toValues(swap, expected), isPassing)
       return written > 0 || found === revision ? 'done' : 'conflict'
@@ -172,14 +171,23 @@ async function repeatOn<Result>(codes: readonly string[], work: () => Promise<Re
   }
 }
 
+function statementOf(swap: SessionSwap): 'insert' | 'replace' | 'cut' | 'append' {
+  if (swap.expectedRevision === undefined) return 'insert'
+  if (swap.replacesChunks) return 'replace'
+  return swap.removed.length > 0 ? 'cut' : 'append'
+}
+
 /** In the order of the statements' numbered parameters. */
 function toValues(swap: SessionSwap, expected: string | null): readonly unknown[] {
   // One row a name: Postgres refuses to write one twice in a statement.
   const chunks = new Map(swap.chunks)
   const names = Array.from(chunks.keys(), encodeText)
   const bodies = Array.from(chunks.values(), encodeText)
-  const values = [encodeText(swap.key), encodeText(swap.revision), encodeText(swap.head), swap.ttlMs ?? null]
-  return [...values, names, bodies, ...(expected === null ? [] : [expected])]
+  const values: unknown[] = [encodeText(swap.key), encodeText(swap.revision), encodeText(swap.head), swap.ttlMs ?? null]
+  values.push(names, bodies)
+  if (expected !== null) values.push(expected)
+  if (statementOf(swap) === 'cut') values.push(swap.removed.map(encodeText))
+  return values
 }
 
 function codeOf(error: unknown): string {

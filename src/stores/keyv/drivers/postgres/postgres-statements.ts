@@ -16,6 +16,8 @@ export interface PostgresStatements {
   readonly readAll: string
   readonly insert: string
   readonly append: string
+  /** Appends, and removes chunks by name. */
+  readonly cut: string
   readonly replace: string
   readonly remove: string
   readonly purge: string
@@ -83,6 +85,10 @@ export function postgresStatements(schema: string, table: string): PostgresState
     ), ${writeChunks('$5', '$6')}
     SELECT (SELECT count(*)::int FROM stored) AS written, ${found}`,
     append: `WITH stored AS (${update}), ${writeChunks('$5', '$6')}
+    SELECT (SELECT count(*)::int FROM stored) AS written, ${found}`,
+    cut: `WITH stored AS (${update}), removed AS (
+      DELETE FROM ${chunk} AS chunk USING stored WHERE chunk.session_id = stored.id AND chunk.name = ANY ($8::text[])
+    ), ${writeChunks('$5', '$6')}
     SELECT (SELECT count(*)::int FROM stored) AS written, ${found}`,
     replace: `WITH stored AS (${update}), replaced AS (
       DELETE FROM ${chunk} AS chunk USING stored WHERE chunk.session_id = stored.id AND chunk.name <> ALL ($5::text[])

@@ -11,6 +11,7 @@ const change: SessionSwap = {
   revision: 'b',
   head: 'head',
   chunks: [],
+  removed: [],
   replacesChunks: false,
   ttlMs: undefined,
 }

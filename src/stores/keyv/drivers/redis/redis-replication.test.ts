@@ -48,6 +48,7 @@ const change: SessionSwap = {
   revision: 'b',
   head: 'head',
   chunks: [],
+  removed: [],
   replacesChunks: false,
   ttlMs: undefined,
   onUnderReplicated: (replicas, wanted) => reports.push(`${replicas} of ${wanted}`),

@@ -12,7 +12,8 @@ export interface RedisScript {
 
 /**
  * Arguments: `create` or `save`, the expected revision, the time to live in milliseconds (empty: for ever), `1` to
- * remove all other chunks, then names and texts of fields, the first of which is the new revision.
+ * remove all other chunks, how many names of chunks to remove come last, then names and texts of fields, the first of which is
+ * the new revision, and those names.
  *
  * The order matters on a full server. It refuses HSET, but only before the script's first write: a script that began by
  * removing fields could store whatever it likes. So HSET comes first. A swap that was done already writes its revision
@@ -22,7 +23,8 @@ export interface RedisScript {
  * Lua takes a few thousand values from a list at once, so many fields are written in several steps.
  */
 export const swapScript: RedisScript = script(`
-local key, revision = KEYS[1], ARGV[6]
+local key, revision = KEYS[1], ARGV[7]
+local last = #ARGV - tonumber(ARGV[5])
 local stored = redis.call('HGET', key, 'revision')
 if stored == revision then
   redis.call('HDEL', key, 'revision')
@@ -34,12 +36,15 @@ if ARGV[1] == 'create' then
 elseif stored ~= ARGV[2] then
   return 0
 end
-for first = 5, #ARGV, 1000 do
-  redis.call('HSET', key, unpack(ARGV, first, math.min(first + 999, #ARGV)))
+for first = 6, last, 1000 do
+  redis.call('HSET', key, unpack(ARGV, first, math.min(first + 999, last)))
+end
+for first = last + 1, #ARGV, 1000 do
+  redis.call('HDEL', key, unpack(ARGV, first, math.min(first + 999, #ARGV)))
 end
 if ARGV[4] == '1' then
   local written = {}
-  for index = 5, #ARGV, 2 do written[ARGV[index]] = true end
+  for index = 6, last, 2 do written[ARGV[index]] = true end
   for _, field in ipairs(redis.call('HKEYS', key)) do
     if not written[field] then redis.call('HDEL', key, field) end
   end

@@ -84,7 +84,7 @@ describe('createSqliteDriver', () => {
       },
     }
     await createSqliteDriver(empty).read('key', [])
-    const names = ['session', 'chunk', 'session_expiry', 'session_insert', 'session_update', 'session_delete']
+    const names = ['session', 'chunk', 'session_expiry', 'session_inserted', 'session_updated', 'session_delete']
     expect(empty.made).toEqual(names.map((name) => `keyv_${name}`))
   })
 

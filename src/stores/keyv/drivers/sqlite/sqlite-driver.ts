@@ -132,10 +132,11 @@ function openDatabase(
 
 /** In the order of the statements' numbered parameters. */
 function toValues(swap: SessionSwap): { key: string; values: readonly unknown[] } {
-  const { expectedRevision, replacesChunks, chunks, ttlMs } = swap
+  const { expectedRevision, replacesChunks, ttlMs } = swap
   const key = encodeText(swap.key)
-  const changesChunks = replacesChunks || chunks.length > 0 || expectedRevision === undefined
-  const added = changesChunks ? JSON.stringify(chunks.map((pair) => pair.map(encodeText))) : null
+  const changes = [...swap.chunks.map((pair) => pair.map(encodeText)), ...swap.removed.map(encodeText)]
+  const changesChunks = replacesChunks || changes.length > 0 || expectedRevision === undefined
+  const added = changesChunks ? JSON.stringify(changes) : null
   const values = [key, encodeText(swap.revision), ttlMs ?? null, encodeText(swap.head), added]
   if (expectedRevision === undefined) return { key, values }
   return { key, values: [...values, encodeText(expectedRevision), replacesChunks ? 1 : 0] }

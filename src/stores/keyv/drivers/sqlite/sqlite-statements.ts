@@ -5,11 +5,11 @@
 
 /** The statements over one pair of tables. */
 export interface SqliteStatements {
-  /** Counts the tables, indexes and triggers of {@link SqliteStatements.create} that exist. */
+  /** Counts the tables, indexes and triggers of {@link SqliteStatements.create} that exist, less those that it replaces. */
   readonly countObjects: string
   /** How many of them there are in all. */
   readonly objects: number
-  /** Run one by one; each may be run again. */
+  /** Run one by one, in this order; each may be run again. */
   readonly create: readonly string[]
   readonly readRevision: string
   readonly readHead: string
@@ -31,14 +31,22 @@ export function sqliteStatements(table: string): SqliteStatements {
   const quote = (suffix: string): string => `"${`${table}${suffix}`.replaceAll('"', '""')}"`
   const session = quote('_session')
   const chunk = quote('_chunk')
-  const names = ['_session', '_chunk', '_session_expiry', '_session_insert', '_session_update', '_session_delete']
+  const names = ['_session', '_chunk', '_session_expiry', '_session_inserted', '_session_updated', '_session_delete']
+  const replaced = ['_session_insert', '_session_update']
+  const literals = (suffixes: readonly string[]): string =>
+    suffixes.map((suffix) => `'${`${table}${suffix}`.replaceAll("'", "''")}'`).join(', ')
+  // A chunk to store is a list of its name and its text, one to remove is its name.
+  const removeChunks = `
+    DELETE FROM ${chunk} WHERE session_id = NEW.id
+      AND name IN (SELECT value FROM json_each(NEW.added) WHERE type = 'text');`
   const addChunks = `
     INSERT OR REPLACE INTO ${chunk} (session_id, name, body)
-      SELECT NEW.id, value ->> 0, value ->> 1 FROM json_each(NEW.added);
+      SELECT NEW.id, value ->> 0, value ->> 1 FROM json_each(NEW.added) WHERE type = 'array';
     UPDATE ${session} SET added = NULL WHERE id = NEW.id;`
   return {
-    countObjects: `SELECT count(*) AS objects FROM sqlite_master
-      WHERE name IN (${names.map((name) => `'${`${table}${name}`.replaceAll("'", "''")}'`).join(', ')})`,
+    countObjects: `SELECT count(*) FILTER (WHERE name IN (${literals(names)}))
+        - count(*) FILTER (WHERE name IN (${literals(replaced)})) AS objects
+      FROM sqlite_master`,
     objects: names.length,
     create: [
       'PRAGMA journal_mode = WAL',
@@ -58,14 +66,16 @@ export function sqliteStatements(table: string): SqliteStatements {
         PRIMARY KEY (session_id, name)
       )`,
       `CREATE INDEX IF NOT EXISTS ${quote('_session_expiry')} ON ${session} (expires_at) WHERE expires_at IS NOT NULL`,
-      `CREATE TRIGGER IF NOT EXISTS ${quote('_session_insert')} AFTER INSERT ON ${session}
+      `CREATE TRIGGER IF NOT EXISTS ${quote('_session_inserted')} AFTER INSERT ON ${session}
         WHEN NEW.added IS NOT NULL BEGIN ${addChunks} END`,
-      `CREATE TRIGGER IF NOT EXISTS ${quote('_session_update')} AFTER UPDATE ON ${session}
+      `CREATE TRIGGER IF NOT EXISTS ${quote('_session_updated')} AFTER UPDATE ON ${session}
         WHEN NEW.added IS NOT NULL BEGIN
           DELETE FROM ${chunk} WHERE session_id = NEW.id AND NEW.replaces;
-          ${addChunks} END`,
+          ${removeChunks} ${addChunks} END`,
       `CREATE TRIGGER IF NOT EXISTS ${quote('_session_delete')} AFTER DELETE ON ${session}
         BEGIN DELETE FROM ${chunk} WHERE session_id = OLD.id; END`,
+      // Only now: without any of these triggers a save by another process would lose its chunks.
+      ...replaced.map((name) => `DROP TRIGGER IF EXISTS ${quote(name)}`),
     ],
     readRevision: `SELECT revision FROM ${session} WHERE key = ?1 AND ${isLive}`,
     readHead: `SELECT revision, head FROM ${session} WHERE key = ?1 AND ${isLive}`,
