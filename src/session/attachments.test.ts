@@ -111,10 +111,17 @@ describe('moveBytes', () => {
   })
 
   test('returns a document without bytes as it is, and leaves namespaces without any alone', () => {
-    const document = sessionOf({ Ask: [userMessage(1, linked, referenceTo(photo, '1-0'))] })
+    const document = { ...sessionOf({ Ask: [userMessage(1, linked, referenceTo(photo, '1-0'))] }), attachments: [] }
     expect(moveBytes(document)).toBe(document)
     const mixed = sessionOf({ Ask: [userMessage(1, photo)], Other: [userMessage(1)] })
     expect(moveBytes(mixed).flow.memory.Other).toBe(mixed.flow.memory.Other)
+  })
+
+  test('gives a document whose messages refer to attachments a list of them', () => {
+    const { attachments: _, ...document } = sessionOf({ Ask: [userMessage(1, referenceTo(photo, '1-0'))] })
+    expect(moveBytes(document)).toEqual({ ...document, attachments: [] })
+    const plain = sessionOf({ Ask: [userMessage(1)] })
+    expect(moveBytes(plain)).toBe(plain)
   })
 
   test('gives no ID that a message still refers to, although its bytes were removed', () => {

@@ -39,7 +39,6 @@ const broken: readonly BrokenStore[] = [
       'hint: a list that was cut and is named is stored as given, and the others go on',
       'hint: a save that only cuts a list stores it once, or not at all',
       'hint: a list that is named and was not there, or is as it was',
-      'engine: a memory that is cut to a window, by two in turn',
       'engine: a memory that is summed up again and again, after each reply',
     ],
   },

@@ -41,21 +41,24 @@ export class SessionReader {
    * @throws {@link SessionFlowInvariantError} where what is stored cannot be read.
    */
   async read(key: string, sessionId: string, known: KnownSession | undefined): Promise<KnownSession | undefined> {
-    if (known !== undefined) {
-      // What another process may have appended to any list: mostly nothing, and mostly one chunk.
-      const next = Array.from(known.lists, ([name, list]) => chunkName(name, nextChunk(list)))
-      const stored = await this.#driver.read(key, next, known.isShared ? undefined : known.revision)
-      if (stored === undefined) return undefined
-      if (stored.revision === known.revision) return known.isShared ? { ...known, isShared: false } : known
-      const found = await this.#continue(key, sessionId, known.lists, next, stored)
-      if (found !== undefined) return found
-    }
+    if (known === undefined) return this.#readAll(key, sessionId, false)
+    // What another process may have appended to any list: mostly nothing, and mostly one chunk.
+    const next = Array.from(known.lists, ([name, list]) => chunkName(name, nextChunk(list)))
+    const stored = await this.#driver.read(key, next, known.isShared ? undefined : known.revision)
+    if (stored === undefined) return undefined
+    if (stored.revision === known.revision) return known.isShared ? { ...known, isShared: false } : known
+    const found = await this.#continue(key, sessionId, known.lists, next, stored)
+    return found ?? this.#readAll(key, sessionId, true)
+  }
+
+  /** Reads every chunk. @param isShared - Whether another process has written to the session. */
+  async #readAll(key: string, sessionId: string, isShared: boolean): Promise<KnownSession | undefined> {
     const stored = await this.#driver.readAll(key)
     if (stored === undefined) return undefined
     const head = await this.#head(sessionId, stored)
     const lists = await this.#follow(head, new Map(), (name) => stored.chunks.get(name))
     if (typeof lists === 'string') throw new SessionFlowInvariantError({ sessionId, problem: lists })
-    return finish(sessionId, head, stored, lists, known !== undefined)
+    return finish(sessionId, head, stored, lists, isShared)
   }
 
   /**
@@ -74,14 +77,8 @@ export class SessionReader {
     const known = continuedLists(all, head.lists)
     if (known === undefined) return undefined
     const texts = textsByName(next, stored)
-    const missing: string[] = []
-    for (const list of head.lists) {
-      for (const index of missingChunks(known.get(list.name), list)) {
-        const name = chunkName(list.name, index)
-        if (!texts.has(name)) missing.push(name)
-        if (missing.length > mostMissing) return undefined
-      }
-    }
+    const missing = missingNames(head, known, texts)
+    if (missing === undefined) return undefined
     if (missing.length > 0) {
       const more = await this.#driver.read(key, missing)
       if (more?.revision !== stored.revision) return undefined
@@ -140,6 +137,23 @@ export class SessionReader {
   async #decode(text: string): Promise<unknown> {
     return this.#codec.decode(text)
   }
+}
+
+/** The names of the chunks that were not read yet; `undefined` where they are too many to ask for by name. */
+function missingNames(
+  head: SessionHead,
+  known: ReadonlyMap<string, KnownList>,
+  texts: ReadonlyMap<string, string>,
+): string[] | undefined {
+  const missing: string[] = []
+  for (const list of head.lists) {
+    for (const index of missingChunks(known.get(list.name), list)) {
+      const name = chunkName(list.name, index)
+      if (!texts.has(name)) missing.push(name)
+      if (missing.length > mostMissing) return undefined
+    }
+  }
+  return missing
 }
 
 function textsByName(names: readonly string[], stored: StoredHead): Map<string, string> {

@@ -52,25 +52,22 @@ export function planWrite(
   const { revision } = document
   const lists = listsOf(document, known?.lists.get('effects')?.entries)
   const kept = known && hint && keptLists(known.lists, lists, hint)
-  // A list that the document lost stays in the head, empty: its chunks' names must not be used again.
-  for (const name of kept?.keys() ?? []) if (!lists.has(name)) lists.set(name, emptyList.entries)
+  keepNames(kept, lists)
   const chunks: PlannedChunk[] = []
   const removed: string[] = []
   const heads: ListHead[] = []
   const planned = new Map<string, PlannedList>()
-  let areFrozen = true
   for (const [name, entries] of lists) {
     const start = kept?.get(name) ?? emptyList
     const added = newChunks(entries, start, revision)
-    let next = nextChunk(start)
-    for (const chunk of added) chunks.push({ name: chunkName(name, next++), list: name, chunk })
-    const before = kept === undefined ? undefined : known?.lists.get(name)
-    for (let index = before?.first ?? start.first; index < start.first; index++) removed.push(chunkName(name, index))
+    for (const [index, chunk] of added.entries()) {
+      chunks.push({ name: chunkName(name, nextChunk(start) + index), list: name, chunk })
+    }
+    if (kept !== undefined) removed.push(...removedChunks(name, known?.lists.get(name), start))
     const { first, skip, bytes } = start
     const tip = added.length > 0 ? revision : start.tip
-    heads.push({ name, first, skip, chunks: next, entries: entries.length, tip })
+    heads.push({ name, first, skip, chunks: nextChunk(start) + added.length, entries: entries.length, tip })
     planned.set(name, { entries, first, skip, sizes: withSizes(start.sizes, added), tip, bytes })
-    areFrozen &&= isFrozenList(entries)
   }
   return {
     head: { layout: storedLayoutVersion, document: withoutLists(document), lists: heads },
@@ -78,8 +75,20 @@ export function planWrite(
     removed,
     replacesChunks: kept === undefined,
     lists: planned,
-    areFrozen,
+    areFrozen: [...lists.values()].every(isFrozenList),
   }
+}
+
+/** A list that the document lost stays in the head, empty: its chunks' names must not be used again. */
+function keepNames(kept: ReadonlyMap<string, KnownList> | undefined, lists: Map<string, readonly unknown[]>): void {
+  for (const name of kept?.keys() ?? []) if (!lists.has(name)) lists.set(name, emptyList.entries)
+}
+
+/** The names of the chunks of a list that are not part of what stays of it. */
+function removedChunks(name: string, before: KnownList | undefined, rest: KnownList): string[] {
+  const removed: string[] = []
+  for (let index = before?.first ?? rest.first; index < rest.first; index++) removed.push(chunkName(name, index))
+  return removed
 }
 
 /** What stays of each stored list; `undefined` where the document's lists do not continue them as the hint says. */
