@@ -1,4 +1,4 @@
-// Two engines over one backend, and turns that nothing but their ID tells apart: the same message, the same reply, at the same
+// Two engines over one backend, and turns that differ only in their IDs: the same message, the same reply, at the same
 // millisecond. A save that is reported as failed is judged by that ID alone.
 import { afterEach, describe, expect, test } from 'vitest'
 import { expectNothingLeft, flowOf, type Harness, harness } from '../../testing/contract/engine-harness.js'

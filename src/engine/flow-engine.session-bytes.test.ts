@@ -26,7 +26,7 @@ describe('a turn that adds more than a session can hold', () => {
     })
     await conversation.say('Hi')
     const before = await conversation.document()
-    // The same number is asked for again: what was refused is no turn.
+    // The same number is asked for again: what was refused does not count as a turn.
     await conversation.say('Go on')
     conversation.expectError('LIMIT_EXCEEDED', sentence)
     const refused = await conversation.document()
@@ -123,7 +123,7 @@ describe('a turn that adds more than a session can hold', () => {
     expect(next).toMatchObject({ success: true, message: 'Here I am.', session })
   })
 
-  test('is no reason to abort, however often it happens; other failures are', async () => {
+  test('does not abort, however often it happens; other failures do', async () => {
     const talk = flowOf('Talk', ({ message }) => {
       if (message === 'fail') throw new Error('Broken.')
       return reply(message)

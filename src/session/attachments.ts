@@ -125,7 +125,7 @@ function withReferences(message: StoredMessage, used: Set<string>, moved: Sessio
   return Object.freeze({ ...message, parts: Object.freeze(parts) })
 }
 
-/** The ID of an attachment. `index` tells those of one turn apart. */
+/** The ID of an attachment. `index` is different for each one of a turn. */
 export function attachmentId(turn: number, index: number): string {
   return `${turn}-${index}`
 }

@@ -192,7 +192,7 @@ describe('bytes in base64', () => {
     expect(next).not.toHaveProperty('encoding')
   })
 
-  test('that a move announced are one reply, too: the next one in the step is Plain text', async () => {
+  test('that a move sets are one reply, too: the next one in the step is Plain text', async () => {
     class Photo extends LogicStep {
       static override readonly id = 'Photo'
       override run(turn: Turn) {

@@ -250,7 +250,7 @@ describe('attachments', () => {
 })
 
 describe('trimToBytes', () => {
-  /** Cuts until at most so many bytes are left, and tells what is. */
+  /** Cuts until at most so many bytes are left, and returns what is. */
   function cut(turn: number, given: Given, mostBytes: number) {
     const lists = listsOf(turn, given)
     const removed = new RemovedEntries()
@@ -303,7 +303,7 @@ describe('trimToBytes', () => {
     expect(turnsOf(removed.memory.Ask)).toEqual([1, 1])
   })
 
-  test('gives up where only what this turn added is left', () => {
+  test('returns false where only what this turn added is left', () => {
     const { fits, lists } = cut(4, { ...given, attachments: [...photos, { id: '4-0', turn: 4, data: 'AAAA' }] }, 10)
     expect(fits).toBe(false)
     expect([lists.history.list, lists.memory.attachments?.list].map((list) => turnsOf(list))).toEqual([[4], [4]])

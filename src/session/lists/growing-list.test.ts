@@ -63,7 +63,7 @@ describe.each(lengths)('a list of %i entries', (length) => {
 describe.each(lengths)('of a list of %i entries', (length) => {
   const unchanged = { removed: 0, appended: 0, isRewritten: false }
 
-  test('the change is none until there is one, and is told by removed and appended entries', () => {
+  test('the change is empty at first, and then counts removed and appended entries', () => {
     const growing = new GrowingList(numbers(length))
     expect(growing.change).toEqual(unchanged)
     growing.push(-1)
@@ -73,7 +73,7 @@ describe.each(lengths)('of a list of %i entries', (length) => {
     expect([growing.length, growing.list.length, growing.last]).toEqual([length - 1, length - 1, -1])
   })
 
-  test('removed entries that were added since are no change of the stored list', () => {
+  test('removed entries that were added since do not change the stored list', () => {
     const growing = new GrowingList(numbers(length))
     for (const entry of [-1, -2, -3]) growing.push(entry)
     expect(growing.removeOldest(length + 1).at(-1)).toBe(-1)

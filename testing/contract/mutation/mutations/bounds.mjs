@@ -1,4 +1,4 @@
-// Mutations of what keeps sessions within their bounds: cut lists, attachments, layouts, turns that are told by their ID, and
+// Mutations of what keeps sessions within their bounds: cut lists, attachments, layouts, turns that are known by their ID, and
 // content types of one reply.
 
 /** @type {import('../apply-mutation.mjs').MutationGroups} */
