@@ -170,16 +170,19 @@ describe('effects', () => {
     expect([...(driver.records.values().next().value?.chunks.keys() ?? [])]).toEqual([])
   })
 
-  test.each(['7', '["one"]', '[1,2]', '["one",1,2]'])('a stored entry that is not a pair is malformed: %s', async (pair) => {
-    const driver = new FakeDriver()
-    const store = processOver(driver)
-    await store.create(withEffects(newSession('s'), { one: 1 }))
-    const [record] = driver.records.values()
-    record?.chunks.set('effects#0', `{"previous":"","revision":"1-a","entries":[${pair}]}`)
-    await expect(processOver(driver).load('s')).rejects.toThrow(
-      "Session 's' is malformed: its lists have no place in its head.",
-    )
-  })
+  test.each(['7', '["one"]', '[1,2]', '["one",1,2]'])(
+    'a stored entry that is not a pair is malformed: %s',
+    async (pair) => {
+      const driver = new FakeDriver()
+      const store = processOver(driver)
+      await store.create(withEffects(newSession('s'), { one: 1 }))
+      const [record] = driver.records.values()
+      record?.chunks.set('effects#0', `{"previous":"","revision":"1-a","entries":[${pair}]}`)
+      await expect(processOver(driver).load('s')).rejects.toThrow(
+        "Session 's' is malformed: its lists have no place in its head.",
+      )
+    },
+  )
 })
 
 describe('what a newer release stored', () => {

@@ -6,7 +6,7 @@
 import { isFrozenList } from '../../../session/lists/shared-lists.js'
 import type { SessionDocument } from '../../../session/session-document.js'
 import type { SessionSaveHint } from '../../../session/session-store.js'
-import { cutList, emptyList, type KnownList, type KnownSession, nextChunk, withSizes } from './chunks.js'
+import { cutList, emptyList, type KnownList, type KnownSession, withSizes } from './chunks.js'
 import { chunkName, type ListChunk, type ListHead, type SessionHead, storedLayoutVersion } from './head.js'
 import { listsOf, withoutLists } from './parts.js'
 
@@ -62,14 +62,14 @@ export function planWrite(
   for (const [name, entries] of lists) {
     const start = kept?.get(name) ?? emptyList
     const added = newChunks(entries, start, revision)
-    let next = nextChunk(start)
+    let next = start.chunks
     for (const chunk of added) chunks.push({ name: chunkName(name, next++), list: name, chunk })
     const before = kept === undefined ? undefined : known?.lists.get(name)
     for (let index = before?.first ?? start.first; index < start.first; index++) removed.push(chunkName(name, index))
     const { first, skip, bytes } = start
     const tip = added.length > 0 ? revision : start.tip
     heads.push({ name, first, skip, chunks: next, entries: entries.length, tip })
-    planned.set(name, { entries, first, skip, sizes: withSizes(start.sizes, added), tip, bytes })
+    planned.set(name, { entries, first, skip, chunks: next, sizes: withSizes(start.sizes, added), tip, bytes })
     areFrozen &&= isFrozenList(entries)
   }
   return {
