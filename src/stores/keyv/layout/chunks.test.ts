@@ -1,6 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import { shareList } from '../../../session/lists/shared-lists.js'
-import { continuedLists, cutList, emptyList, followChunks, type KnownList, missingChunks } from './chunks.js'
+import {
+  type ChunkSizes,
+  continuedLists,
+  cutList,
+  emptyList,
+  followChunks,
+  type KnownList,
+  missingChunks,
+  withSizes,
+} from './chunks.js'
 import type { ListHead } from './head.js'
 
 const chunk = { previous: '', revision: '1-a', entries: ['one'] }
@@ -12,7 +21,8 @@ const known: KnownList = {
   entries: shareList([1, 2, 3, 4, 5, 6]),
   first: 4,
   skip: 0,
-  sizes: [2, 2, 2],
+  chunks: 7,
+  sizes: [[2, 3]],
   tip: '7-a',
   bytes: 60,
 }
@@ -23,7 +33,8 @@ describe('following chunks', () => {
       entries: ['one', 'two'],
       first: 0,
       skip: 0,
-      sizes: [1, 1],
+      chunks: 2,
+      sizes: [[1, 2]],
       tip: '2-b',
       bytes: 20,
     })
@@ -60,14 +71,15 @@ describe('following chunks', () => {
   test('of a known list drops what the head no longer has, and adds what is new', () => {
     const added = { previous: '7-a', revision: '8-b', entries: [7, 8] }
     const cut = { ...head, first: 5, skip: 1, chunks: 8, entries: 5, tip: '8-b' }
-    expect(followChunks(known, cut, [added], 20)).toMatchObject({ entries: [4, 5, 6, 7, 8], sizes: [2, 2, 2] })
+    expect(followChunks(known, cut, [added], 20)).toMatchObject({ entries: [4, 5, 6, 7, 8], sizes: [[2, 3]] })
     expect(followChunks(known, { ...cut, entries: 6 }, [added], 20)).toBeUndefined()
     const rewritten = { ...head, first: 7, chunks: 8, entries: 2, tip: '8-b' }
     expect(followChunks(known, rewritten, [added], 20)).toEqual({
       entries: [7, 8],
       first: 7,
       skip: 0,
-      sizes: [2],
+      chunks: 8,
+      sizes: [[2, 1]],
       tip: '8-b',
       bytes: 20,
     })
@@ -81,19 +93,49 @@ describe('following chunks', () => {
 })
 
 describe('a cut', () => {
-  test.each<[removed: number, first: number, skip: number, sizes: number[], bytes: number]>([
-    [1, 4, 1, [2, 2, 2], 60],
-    [2, 5, 0, [2, 2], 40],
-    [5, 6, 1, [2], 20],
+  test.each<[removed: number, first: number, skip: number, sizes: ChunkSizes, bytes: number]>([
+    [1, 4, 1, [[2, 3]], 60],
+    [2, 5, 0, [[2, 2]], 40],
+    [5, 6, 1, [[2, 1]], 20],
     [6, 7, 0, [], 0],
   ])('of %i entries', (removed, first, skip, sizes, bytes) => {
     const entries = known.entries.slice(removed)
-    expect(cutList(known, removed)).toEqual({ entries, first, skip, sizes, tip: '7-a', bytes })
+    expect(cutList(known, removed)).toEqual({ entries, first, skip, chunks: 7, sizes, tip: '7-a', bytes })
   })
 
   test('in two steps is that in one', () => {
     const once = cutList(known, 1) as KnownList
     expect(cutList(once, 4)).toEqual(cutList(known, 5))
+  })
+
+  test('goes through runs of chunks of several sizes', () => {
+    const sizes = withSizes(
+      [[2, 1]],
+      [3, 3, 1].map((size) => ({ ...chunk, entries: Array.from({ length: size }, () => 'x') })),
+    )
+    expect(sizes).toEqual([
+      [2, 1],
+      [3, 2],
+      [1, 1],
+    ])
+    const list = { ...known, entries: shareList([1, 2, 3, 4, 5, 6, 7, 8, 9]), first: 0, chunks: 4, sizes }
+    expect(cutList(list, 4)).toMatchObject({
+      first: 1,
+      skip: 2,
+      sizes: [
+        [3, 2],
+        [1, 1],
+      ],
+    })
+    expect(cutList(list, 6)).toMatchObject({
+      first: 2,
+      skip: 1,
+      sizes: [
+        [3, 1],
+        [1, 1],
+      ],
+    })
+    expect(cutList(list, 8)).toMatchObject({ first: 3, skip: 0, sizes: [[1, 1]] })
   })
 
   test('of nothing is the very same list', () => {

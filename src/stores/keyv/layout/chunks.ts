@@ -7,6 +7,12 @@ import { extendList, freezeList, isSharedList, shareList } from '../../../sessio
 import type { SessionDocument } from '../../../session/session-document.js'
 import type { ListChunk, ListHead } from './head.js'
 
+/**
+ * Sizes of chunks, in their order: so many chunks in a row of so many entries each. Most conversations are one such run, so that a
+ * long list needs no long copy at each save.
+ */
+export type ChunkSizes = readonly (readonly [size: number, chunks: number])[]
+
 /** One list, as it was stored under its tip. Its entries are frozen. */
 export interface KnownList {
   readonly entries: readonly unknown[]
@@ -14,8 +20,10 @@ export interface KnownList {
   readonly first: number
   /** As in {@link ListHead}. */
   readonly skip: number
-  /** How many entries each of its chunks holds, with those that are skipped. */
-  readonly sizes: readonly number[]
+  /** As in {@link ListHead}. */
+  readonly chunks: number
+  /** How many entries its chunks hold, with those that are skipped. */
+  readonly sizes: ChunkSizes
   readonly tip: string
   /** About how many bytes its chunks take as text. */
   readonly bytes: number
@@ -34,11 +42,14 @@ export interface KnownSession {
 }
 
 /** A list before its first chunk. */
-export const emptyList: KnownList = { entries: Object.freeze([]), first: 0, skip: 0, sizes: [], tip: '', bytes: 0 }
-
-/** The number of the chunk that comes after those of a list. */
-export function nextChunk({ first, sizes }: KnownList): number {
-  return first + sizes.length
+export const emptyList: KnownList = {
+  entries: Object.freeze([]),
+  first: 0,
+  skip: 0,
+  chunks: 0,
+  sizes: [],
+  tip: '',
+  bytes: 0,
 }
 
 /**
@@ -53,9 +64,9 @@ export function continuedLists(
   for (const head of heads) {
     const list = known.get(head.name)
     if (list === undefined) continue
-    if (head.first < list.first || head.chunks < nextChunk(list)) return undefined
+    if (head.first < list.first || head.chunks < list.chunks) return undefined
     // Where more chunks were removed than are known, the list is read like an unknown one.
-    if (head.first <= nextChunk(list)) continued.set(head.name, list)
+    if (head.first <= list.chunks) continued.set(head.name, list)
   }
   return continued
 }
@@ -65,7 +76,7 @@ export function continuedLists(
  * chunks than fit into memory.
  */
 export function* missingChunks(known: KnownList | undefined, head: ListHead): Generator<number> {
-  for (let index = known === undefined ? head.first : nextChunk(known); index < head.chunks; index++) yield index
+  for (let index = known?.chunks ?? head.first; index < head.chunks; index++) yield index
 }
 
 /**
@@ -81,17 +92,14 @@ export function followChunks(
   missing: readonly ListChunk[],
   bytes: number,
 ): KnownList | undefined {
-  const start = known ?? { ...emptyList, first: head.first }
+  const start = known ?? { ...emptyList, first: head.first, chunks: head.first }
   // What came before the first chunk is unknown where that is not the list's very first.
-  let tip = known === undefined && head.first > 0 ? undefined : start.tip
-  for (const chunk of missing) {
-    if (tip !== undefined && chunk.previous !== tip) return undefined
-    tip = chunk.revision
-  }
-  if ((tip ?? head.tip) !== head.tip || nextChunk(start) + missing.length !== head.chunks) return undefined
+  const tip = known === undefined && head.first > 0 ? undefined : start.tip
+  if (start.chunks + missing.length !== head.chunks || !isChain(tip, missing, head.tip)) return undefined
   const whole = {
     ...start,
     entries: extended(start.entries, missing),
+    chunks: head.chunks,
     sizes: withSizes(start.sizes, missing),
     tip: head.tip,
     bytes: start.bytes + bytes,
@@ -108,28 +116,38 @@ export function followChunks(
  */
 export function cutList(list: KnownList, removed: number): KnownList | undefined {
   if (removed === 0) return list
-  const { entries, first, sizes, bytes } = list
+  const { entries, chunks, bytes } = list
   if (!Number.isSafeInteger(removed) || removed < 0 || removed > entries.length) return undefined
+  let { first } = list
   let skip = list.skip + removed
-  let gone = 0
-  for (const size of sizes) {
-    if (skip < size) break
-    skip -= size
-    gone++
+  const sizes: (readonly [number, number])[] = []
+  for (const [size, count] of list.sizes) {
+    const gone = sizes.length > 0 ? 0 : Math.min(count, Math.floor(skip / size))
+    first += gone
+    skip -= gone * size
+    if (gone < count) sizes.push([size, count - gone])
   }
+  const rest = withoutFirst(entries, removed)
   return {
     ...list,
-    entries: withoutFirst(entries, removed),
-    first: first + gone,
+    entries: rest,
+    first,
     skip,
-    sizes: sizes.slice(gone),
-    bytes: Math.ceil((bytes * (sizes.length - gone)) / sizes.length),
+    sizes,
+    bytes: Math.ceil((bytes * (chunks - first)) / (chunks - list.first)),
   }
 }
 
 /** The sizes of a list's chunks and of those after them. */
-export function withSizes(sizes: readonly number[], added: readonly ListChunk[]): readonly number[] {
-  return added.length === 0 ? sizes : [...sizes, ...added.map(({ entries }) => entries.length)]
+export function withSizes(sizes: ChunkSizes, added: readonly ListChunk[]): ChunkSizes {
+  if (added.length === 0) return sizes
+  const runs = [...sizes]
+  for (const { entries } of added) {
+    const [size, count] = runs.at(-1) ?? [0, 0]
+    if (size === entries.length) runs[runs.length - 1] = [size, count + 1]
+    else runs.push([entries.length, 1])
+  }
+  return runs
 }
 
 /** About how many bytes all that is known takes as text. */
@@ -142,8 +160,29 @@ export function bytesOf({ headBytes, lists }: KnownSession): number {
 /** How many entries a list lost on the way to the head. */
 function removedBy({ first, skip, sizes }: KnownList, head: ListHead): number {
   let removed = head.skip - skip
-  for (let index = 0; index < head.first - first; index++) removed += sizes[index] ?? 0
+  let left = head.first - first
+  for (const [size, count] of sizes) {
+    const gone = Math.min(count, left)
+    removed += gone * size
+    left -= gone
+  }
   return removed
+}
+
+/**
+ * Whether chunks follow each other, to the last tip.
+ *
+ * @param tip - The tip before them; `undefined`: any.
+ */
+function isChain(tip: string | undefined, chunks: readonly ListChunk[], last: string): boolean {
+  let before = tip
+  for (const { previous, revision, entries } of chunks) {
+    // No save writes a chunk without entries.
+    if (entries.length === 0) return false
+    if (before !== undefined && previous !== before) return false
+    before = revision
+  }
+  return before === undefined || before === last
 }
 
 function extended(entries: readonly unknown[], chunks: readonly ListChunk[]): readonly unknown[] {

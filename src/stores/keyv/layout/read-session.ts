@@ -5,7 +5,7 @@
 import { SessionFlowInvariantError } from '../../../errors/session-errors.js'
 import type { SessionDocument } from '../../../session/session-document.js'
 import type { SessionDriver, StoredHead } from '../session-driver.js'
-import { continuedLists, followChunks, type KnownList, type KnownSession, missingChunks, nextChunk } from './chunks.js'
+import { continuedLists, followChunks, type KnownList, type KnownSession, missingChunks } from './chunks.js'
 import type { TextCodec } from './codec.js'
 import {
   checkHead,
@@ -43,7 +43,7 @@ export class SessionReader {
   async read(key: string, sessionId: string, known: KnownSession | undefined): Promise<KnownSession | undefined> {
     if (known === undefined) return this.#readAll(key, sessionId, false)
     // What another process may have appended to any list: mostly nothing, and mostly one chunk.
-    const next = Array.from(known.lists, ([name, list]) => chunkName(name, nextChunk(list)))
+    const next = Array.from(known.lists, ([name, list]) => chunkName(name, list.chunks))
     const stored = await this.#driver.read(key, next, known.isShared ? undefined : known.revision)
     if (stored === undefined) return undefined
     if (stored.revision === known.revision) return known.isShared ? { ...known, isShared: false } : known

@@ -6,7 +6,7 @@
 import { isFrozenList } from '../../../session/lists/shared-lists.js'
 import type { SessionDocument } from '../../../session/session-document.js'
 import type { SessionSaveHint } from '../../../session/session-store.js'
-import { cutList, emptyList, type KnownList, type KnownSession, nextChunk, withSizes } from './chunks.js'
+import { cutList, emptyList, type KnownList, type KnownSession, withSizes } from './chunks.js'
 import { chunkName, type ListChunk, type ListHead, type SessionHead, storedLayoutVersion } from './head.js'
 import { listsOf, withoutLists } from './parts.js'
 
@@ -61,13 +61,21 @@ export function planWrite(
     const start = kept?.get(name) ?? emptyList
     const added = newChunks(entries, start, revision)
     for (const [index, chunk] of added.entries()) {
-      chunks.push({ name: chunkName(name, nextChunk(start) + index), list: name, chunk })
+      chunks.push({ name: chunkName(name, start.chunks + index), list: name, chunk })
     }
     if (kept !== undefined) removed.push(...removedChunks(name, known?.lists.get(name), start))
     const { first, skip, bytes } = start
     const tip = added.length > 0 ? revision : start.tip
-    heads.push({ name, first, skip, chunks: nextChunk(start) + added.length, entries: entries.length, tip })
-    planned.set(name, { entries, first, skip, sizes: withSizes(start.sizes, added), tip, bytes })
+    heads.push({ name, first, skip, chunks: start.chunks + added.length, entries: entries.length, tip })
+    planned.set(name, {
+      entries,
+      first,
+      skip,
+      chunks: start.chunks + added.length,
+      sizes: withSizes(start.sizes, added),
+      tip,
+      bytes,
+    })
   }
   return {
     head: { layout: storedLayoutVersion, document: withoutLists(document), lists: heads },

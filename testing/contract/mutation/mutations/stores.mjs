@@ -8,13 +8,13 @@ export const storeMutations = [
     rows: [
       [
         "a chunk of another conversation's list accepted",
-        'followChunks',
-        { piece: 'if (tip !== undefined && chunk.previous !== tip) return undefined', becomes: '' },
+        'isChain',
+        { piece: 'if (before !== undefined && previous !== before) return false', becomes: '' },
       ],
       [
         'a list accepted whose tip the head does not name',
-        'followChunks',
-        { piece: 'if ((tip ?? head.tip) !== head.tip ||', becomes: 'if (' },
+        'isChain',
+        { piece: 'return before === undefined || before === last', becomes: 'return true' },
       ],
       [
         'entries that another process cut kept',
@@ -24,12 +24,12 @@ export const storeMutations = [
       [
         "a list that begins before what is known taken for the known one's",
         'continuedLists',
-        { piece: 'if (head.first < list.first || head.chunks < nextChunk(list)) return undefined', becomes: '' },
+        { piece: 'if (head.first < list.first || head.chunks < list.chunks) return undefined', becomes: '' },
       ],
       [
         'a chunk cut in its middle read whole',
         'cutList',
-        { piece: 'if (skip < size) break', becomes: 'if (skip <= size) break' },
+        { piece: 'Math.floor(skip / size)', becomes: 'Math.ceil(skip / size)' },
       ],
     ],
   },
