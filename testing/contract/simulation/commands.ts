@@ -5,6 +5,7 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
 import type { FlowRunInput, FlowStream } from '../../../src/index.js'
+import { photoOf } from './flows.js'
 import { type FlowName, type Verb, viewOf } from './model-session.js'
 import { readTurn } from './read-turn.js'
 import { type Fault, type Interference, type ReferenceModel, turnTimeoutMs } from './reference-model.js'
@@ -40,6 +41,7 @@ interface TurnPlan {
   readonly target: Target
   readonly owner: string | undefined
   readonly hasConfig: boolean
+  readonly hasPhoto: boolean
   /** Whether it is read as a stream. A client that cancels then leaves. */
   readonly isStreamed: boolean
   readonly interference: Interference
@@ -58,11 +60,12 @@ class TurnCommand implements Command {
   }
 
   async run(model: ReferenceModel, world: World): Promise<void> {
-    const { seat, flow, verb, target, owner, hasConfig, isStreamed, interference, faults } = this.plan
+    const { seat, flow, verb, target, owner, hasConfig, hasPhoto, isStreamed, interference, faults } = this.plan
     const { engine, store, unknownSession } = world.seats[seat]
     const token = world.nextToken()
     const message = `${verb} ${token}`
     const config = hasConfig ? { theme: token } : undefined
+    const photo = hasPhoto ? photoOf(token) : undefined
     const sessionId = idOf(target, world)
     const issuedBefore = world.issued.length
     const client = new AbortController()
@@ -76,6 +79,10 @@ class TurnCommand implements Command {
       else await world.disturb(world.issued[issuedBefore] ?? sessionId ?? '', interference)
     })
     for (const fault of faults) store.inject(fault)
+    let turnId = ''
+    world.onTurn = (id) => {
+      turnId = id
+    }
     const input: FlowRunInput = {
       flowName: flow,
       userMessage: message,
@@ -83,13 +90,16 @@ class TurnCommand implements Command {
       ...(sessionId === undefined ? {} : { sessionId }),
       ...(owner === undefined ? {} : { owner }),
       ...(config === undefined ? {} : { config }),
+      ...(photo === undefined ? {} : { attachments: [{ type: 'image', mediaType: 'image/png', data: photo }] }),
     }
     if (isStreamed) stream = engine.stream(input)
     const answer = await (stream === undefined ? engine.execute(input) : readTurn(stream))
     await left
+    // The faults are for its summary, too.
+    await settle()
     store.heal()
     const newId = world.issued[issuedBefore]
-    const call = { flow, message, sessionId, owner, config, newId, unknownSession, interference, faults }
+    const call = { flow, message, photo, sessionId, owner, config, newId, turnId, unknownSession, interference, faults }
     const expected = model.run(call)
     expect(answer === undefined).toBe(left !== undefined)
     // A client that disconnected gets no answer. What is stored must be right nevertheless.
@@ -223,10 +233,11 @@ const faults: fc.Arbitrary<Fault[]> = fc.oneof(
 )
 const turn: fc.Arbitrary<Omit<TurnPlan, 'flow'>> = fc.record({
   seat,
-  verb: fc.constantFrom<Verb>('say', 'say', 'say', 'csv', 'move', 'move', 'end', 'boom'),
+  verb: fc.constantFrom<Verb>('say', 'say', 'say', 'csv', 'sheet', 'move', 'move', 'end', 'boom'),
   target,
   owner,
   hasConfig: fc.boolean(),
+  hasPhoto: fc.oneof({ weight: 3, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
   isStreamed: fc.boolean(),
   interference: fc.oneof(
     { weight: 7, arbitrary: fc.constant('none' as const) },

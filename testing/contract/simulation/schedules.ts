@@ -4,9 +4,12 @@
  */
 import fc from 'fast-check'
 import type { ExecuteDeleteResult, ExecuteResult, SessionStore } from '../../../src/index.js'
+import { photoOf } from './flows.js'
+import type { Rules } from './model-lists.js'
 import type { FlowName, Verb } from './model-session.js'
 import { readTurn } from './read-turn.js'
 import { type Fault, turnTimeoutMs } from './reference-model.js'
+import { rules } from './rules.js'
 import { type Span, Timeline } from './timeline.js'
 import { type SeatIndex, settle, World } from './world.js'
 
@@ -21,7 +24,10 @@ interface TurnAction {
   readonly seat: SeatIndex
   readonly place: Place
   readonly verb: Verb
+  readonly hasPhoto: boolean
   readonly reader: Reader
+  /** It has the message and the photo of the turn before it, which goes to the other engine. */
+  readonly isTwin?: boolean
 }
 
 export type Action =
@@ -31,6 +37,7 @@ export type Action =
   | { readonly kind: 'wait'; readonly ms: number }
 
 export interface Plan {
+  readonly rules: Rules
   readonly flow: FlowName
   readonly actions: readonly Action[]
   readonly faults: readonly (Fault & { readonly seat: SeatIndex })[]
@@ -45,6 +52,8 @@ export interface PlayedPlan {
   readonly sessions: readonly string[]
   /** By action: the message of a turn, its moments, and the answer. Absent: it was not answered. */
   readonly messages: readonly string[]
+  /** By ID of a turn: its action. */
+  readonly actionOf: ReadonlyMap<string, number>
   readonly spans: ReadonlyMap<number, Span>
   readonly turns: ReadonlyMap<number, ExecuteResult>
   /** The turns whose readers stopped. */
@@ -57,22 +66,32 @@ export interface PlayedPlan {
 const seat: fc.Arbitrary<SeatIndex> = fc.constantFrom<SeatIndex>(0, 1)
 const place: fc.Arbitrary<0 | 1> = fc.constantFrom<0 | 1>(0, 0, 1)
 
-const turn: fc.Arbitrary<Action> = fc.record({
-  kind: fc.constant('turn'),
+const turn: fc.Arbitrary<TurnAction> = fc.record({
+  kind: fc.constant('turn' as const),
   seat,
   place: fc.oneof({ weight: 8, arbitrary: place }, { weight: 1, arbitrary: fc.constant('new' as const) }),
-  verb: fc.constantFrom<Verb>('say', 'say', 'say', 'csv', 'move', 'end', 'boom'),
+  verb: fc.constantFrom<Verb>('say', 'say', 'say', 'csv', 'sheet', 'move', 'end', 'boom'),
+  hasPhoto: fc.constantFrom(false, false, true),
   reader: fc.oneof(
     { weight: 3, arbitrary: fc.constantFrom<Reader>('none', 'to the end') },
     { weight: 1, arbitrary: fc.nat({ max: 5 }) },
   ),
 })
 
-const action: fc.Arbitrary<Action> = fc.oneof(
-  { weight: 8, arbitrary: turn },
+/** The same message to both engines. As time stands still, the turns differ in nothing but their IDs. */
+const twins: fc.Arbitrary<Action[]> = turn.map((one) => [one, { ...one, seat: one.seat === 0 ? 1 : 0, isTwin: true }])
+
+const other: fc.Arbitrary<Action> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('delete'), seat, place }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('write'), place }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('wait'), ms: fc.constantFrom(5_000, turnTimeoutMs) }) },
+)
+
+/** One action, or two. */
+const someActions: fc.Arbitrary<readonly Action[]> = fc.oneof(
+  { weight: 6, arbitrary: turn.map((one) => [one]) },
+  { weight: 2, arbitrary: twins },
+  { weight: 4, arbitrary: other.map((one) => [one]) },
 )
 
 const fault: fc.Arbitrary<Plan['faults'][number]> = fc.record({
@@ -84,38 +103,65 @@ const fault: fc.Arbitrary<Plan['faults'][number]> = fc.record({
 })
 
 export const plan: fc.Arbitrary<Plan> = fc.record({
+  rules,
   flow: fc.constantFrom<FlowName>('Notes', 'Ledger', 'Talk'),
-  actions: fc.array(action, { minLength: 2, maxLength: 6, size: 'max' }),
+  actions: fc.array(someActions, { minLength: 2, maxLength: 6, size: 'max' }).map((parts) => parts.flat()),
   faults: fc.array(fault, { maxLength: 2 }),
 })
 
-/** Runs a plan in the order that `scheduler` decides on. */
-export async function play(plan: Plan, scheduler: fc.Scheduler): Promise<PlayedPlan> {
+/**
+ * Runs a plan in the order that `scheduler` decides on.
+ *
+ * @param onShortened - As in {@link WorldOptions}.
+ */
+export async function play(
+  plan: Plan,
+  scheduler: fc.Scheduler,
+  onShortened: (what: string) => void = () => undefined,
+): Promise<PlayedPlan> {
   const timeline = new Timeline()
   const spans = new Map<number, Span>()
-  let messages: readonly string[] = []
+  const messages: string[] = []
+  const actionOf = new Map<string, number>()
+  /** The action whose input an engine has just read: it makes the ID of the turn next. */
+  let reading: number | undefined
   let live = false
   const moment = async (label: string): Promise<void> => {
     if (live) await scheduler.schedule(Promise.resolve(), label)
   }
   const world = new World({
+    rules: plan.rules,
+    onShortened,
     unknownSession: ['new', 'new'],
     underFaults: (store, data, writer) => timeline.recording(store, data, writer),
     wrap: (store, index) => scheduled(store, `engine ${index}`, moment),
-    during: async (token) => {
-      const span = spans.get(messages.findIndex((message) => message.endsWith(` ${token}`)))
+    during: async (token, seat) => {
+      const span = spans.get(
+        plan.actions.findIndex(
+          (action, index) =>
+            action.kind === 'turn' && action.seat === seat && messages[index]?.endsWith(` ${token}`) === true,
+        ),
+      )
       span?.entered.push(timeline.tick())
       await moment(`flow code of ${token}`)
       if (span !== undefined) span.left = timeline.tick()
     },
   })
+  world.onTurn = (id) => {
+    if (reading !== undefined) actionOf.set(id, reading)
+    reading = undefined
+  }
   const sessions: string[] = []
   for (const message of ['say first', 'say second']) {
     sessions.push((await world.seats[0].engine.run({ flowName: plan.flow, userMessage: message })).session)
   }
   for (const { seat, ...fault } of plan.faults) world.seats[seat].store.inject(fault)
   live = true
-  messages = plan.actions.map((action) => (action.kind === 'turn' ? `${action.verb} ${world.nextToken()}` : ''))
+  for (const action of plan.actions) {
+    const isTwin = action.kind === 'turn' && action.isTwin === true
+    const text = action.kind === 'turn' ? `${action.verb} ${world.nextToken()}` : ''
+    messages.push(isTwin ? (messages.at(-1) ?? text) : text)
+  }
   const turns = new Map<number, ExecuteResult>()
   const left = new Set<number>()
   const deletes = new Map<number, ExecuteDeleteResult>()
@@ -129,10 +175,18 @@ export async function play(plan: Plan, scheduler: fc.Scheduler): Promise<PlayedP
     deletes.set(index, await world.seats[action.seat].engine.executeDelete(sessionId))
   }
 
-  async function runTurn({ seat, place, reader }: TurnAction, index: number): Promise<void> {
+  async function runTurn({ seat, place, reader, hasPhoto }: TurnAction, index: number): Promise<void> {
     const { engine } = world.seats[seat]
-    const message = { flowName: plan.flow, userMessage: messages[index] as string }
-    const input = place === 'new' ? message : { ...message, sessionId: sessions[place] as string }
+    const message = messages[index] as string
+    const input = {
+      flowName: plan.flow,
+      get userMessage(): string {
+        reading = index
+        return message
+      },
+      ...(place === 'new' ? {} : { sessionId: sessions[place] as string }),
+      ...(hasPhoto ? { attachments: [photoIn(message)] } : {}),
+    }
     const answer = await (reader === 'none'
       ? engine.execute(input)
       : readTurn(engine.stream(input), async (pieces) => {
@@ -155,7 +209,12 @@ export async function play(plan: Plan, scheduler: fc.Scheduler): Promise<PlayedP
   })
   // One moment after another, each only when everything that the last one started waits for another.
   for (await settle(); scheduler.count() > 0; await settle()) await scheduler.waitOne()
-  return { plan, world, timeline, sessions, messages, spans, turns, left, deletes, rejections }
+  return { plan, world, timeline, sessions, messages, actionOf, spans, turns, left, deletes, rejections }
+}
+
+/** The photo that comes with a message, if one does. */
+export function photoIn(message: string): { type: 'image'; mediaType: string; data: string } {
+  return { type: 'image', mediaType: 'image/png', data: photoOf(message.split(' ')[1] ?? '') }
 }
 
 /** A store whose requests and answers wait for the scheduler. */
