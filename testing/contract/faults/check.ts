@@ -59,7 +59,7 @@ class Check {
 
   /** Every change is one that the contract knows, on top of what was there. */
   #checkEffect(effect: RecordedEffect): void {
-    const { before, after, expectedRevision, sessionId, isAgain, hint } = effect
+    const { before, after, expectedRevision, sessionId, isAgain } = effect
     const where = `${sessionId}, revision ${after?.revision ?? 'none'}`
     if (before?.revision !== expectedRevision) this.#fail(`${where} replaced what its writer had not read`)
     this.#checkOnce(effect, where)
@@ -67,13 +67,16 @@ class Check {
     const { session } = after
     const base = before?.session ?? newSession(session.flow, undefined, undefined)
     if (!this.#played.issued.has(sessionId)) this.#fail(`${where} has an ID that no engine made`)
-    if (before !== undefined) {
-      const problem = hint === undefined ? 'it needs a hint' : hintProblem(effect)
-      if (problem !== undefined) this.#fail(`${where} was saved with the hint ${JSON.stringify(hint)}: ${problem}`)
-    }
+    if (before !== undefined) this.#checkHint(effect, where)
     if (session.count > base.count) this.#checkCommit(effect, session, base, where)
     else if (session.status === 'running') this.#checkCheckpoint(session, base, where)
     else this.#checkAbort(session, base, where)
+  }
+
+  #checkHint(effect: RecordedEffect, where: string): void {
+    const { hint } = effect
+    const problem = hint === undefined ? 'it needs a hint' : hintProblem(effect)
+    if (problem !== undefined) this.#fail(`${where} was saved with the hint ${JSON.stringify(hint)}: ${problem}`)
   }
 
   /** Nothing is stored twice, and no session comes back after its removal. */

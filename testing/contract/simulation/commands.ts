@@ -13,13 +13,13 @@ import { type SeatIndex, settle, type World } from './world.js'
 
 type Command = fc.AsyncCommand<ReferenceModel, World>
 
-/** Which session: a new one, one of those issued so far (also a deleted one), or an ID that nobody issued. */
+/** Which session: a new one, one of those issued so far (also a deleted one) counted from the newest, or an ID that nobody issued. */
 type Target = 'new' | 'unheard-of' | number
 
 function idOf(target: Target, { issued }: World): string | undefined {
   if (target === 'new') return undefined
   if (target === 'unheard-of' || issued.length === 0) return 'unheard-of'
-  return issued[target % issued.length]
+  return issued.at(-1 - (target % issued.length))
 }
 
 /** Everything that must hold between two commands. */
@@ -208,7 +208,8 @@ class RestartCommand implements Command {
 const seat: fc.Arbitrary<SeatIndex> = fc.constantFrom<SeatIndex>(0, 1)
 const flow: fc.Arbitrary<FlowName> = fc.constantFrom<FlowName>('Notes', 'Ledger', 'Talk')
 const target: fc.Arbitrary<Target> = fc.oneof(
-  { weight: 8, arbitrary: fc.nat({ max: 5 }) },
+  { weight: 12, arbitrary: fc.constantFrom(0, 0, 1) },
+  { weight: 3, arbitrary: fc.nat({ max: 5 }) },
   { weight: 2, arbitrary: fc.constant('new' as const) },
   { weight: 1, arbitrary: fc.constant('unheard-of' as const) },
 )
@@ -231,38 +232,52 @@ const faults: fc.Arbitrary<Fault[]> = fc.oneof(
     }),
   },
 )
-const turn: fc.Arbitrary<Omit<TurnPlan, 'flow'>> = fc.record({
-  seat,
-  verb: fc.constantFrom<Verb>('say', 'say', 'say', 'csv', 'sheet', 'move', 'move', 'end', 'boom'),
-  target,
-  owner,
-  hasConfig: fc.boolean(),
-  hasPhoto: fc.oneof({ weight: 3, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
-  isStreamed: fc.boolean(),
-  interference: fc.oneof(
-    { weight: 7, arbitrary: fc.constant('none' as const) },
-    {
-      weight: 3,
-      arbitrary: fc.constantFrom<Interference>('write', 'malform', 'remove', 'timeout', 'hang', 'cancel'),
-    },
-  ),
-  faults,
-})
+const none = fc.constant('none' as const)
+const interference = fc.constantFrom<Interference>('write', 'malform', 'remove', 'timeout', 'hang', 'cancel')
+const calmVerb = fc.constantFrom<Verb>('say', 'say', 'csv', 'sheet', 'move', 'move')
+const anyVerb = fc.constantFrom<Verb>('say', 'say', 'say', 'csv', 'sheet', 'move', 'move', 'end', 'boom')
+const photo = fc.constantFrom(false, false, false, true)
 
-/** Up to twenty commands in a row. Most turns are of one flow, so that sessions grow. */
-export const commands: fc.Arbitrary<Iterable<Command>> = flow.chain((usual) => {
-  const flowOfTurn = fc.oneof({ weight: 5, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: flow })
-  return fc.commands(
-    [
-      fc.tuple(turn, flowOfTurn).map(([plan, flow]) => new TurnCommand({ ...plan, flow })),
-      fc
-        .record({ seat, target, owner: fc.oneof(fc.constant('any' as const), owner), faults })
-        .map((plan) => new DeleteCommand(plan)),
-      fc
-        .tuple(target, fc.constantFrom<Interference>('write', 'malform', 'remove'))
-        .map((fields) => new OutsideCommand(...fields)),
-      seat.map((index) => new RestartCommand(index)),
-    ],
-    { maxCommands: 20, size: 'max' },
+function turnWhere(isCalm: boolean): fc.Arbitrary<Omit<TurnPlan, 'flow'>> {
+  const trouble = isCalm ? 1 : 6
+  return fc.record({
+    seat,
+    verb: fc.oneof({ weight: 7, arbitrary: calmVerb }, { weight: trouble, arbitrary: anyVerb }),
+    target: isCalm
+      ? fc.oneof({ weight: 9, arbitrary: fc.constant<Target>(0) }, { weight: 1, arbitrary: target })
+      : target,
+    owner: isCalm ? fc.constant(undefined) : owner,
+    hasConfig: fc.boolean(),
+    hasPhoto: photo,
+    isStreamed: fc.boolean(),
+    interference: fc.oneof({ weight: 14, arbitrary: none }, { weight: trouble, arbitrary: interference }),
+    faults: isCalm
+      ? fc.oneof({ weight: 9, arbitrary: fc.constant<Fault[]>([]) }, { weight: 1, arbitrary: faults })
+      : faults,
+  })
+}
+
+/** How many turns there are for each command of another kind. */
+const turnsToOthers = 4
+
+/** Up to twenty commands in a row, most of them turns of one flow. In calm runs little else happens, so that sessions grow. */
+export const commands: fc.Arbitrary<Iterable<Command>> = fc.tuple(flow, fc.boolean()).chain(([usual, isCalm]) => {
+  const flowOfTurn = fc.oneof(
+    { weight: isCalm ? 40 : 5, arbitrary: fc.constant(usual) },
+    { weight: 1, arbitrary: flow },
   )
+  const turn = fc
+    .tuple(turnWhere(isCalm), flowOfTurn)
+    .map(([plan, flow]): Command => new TurnCommand({ ...plan, flow }))
+  const others: fc.Arbitrary<Command>[] = [
+    fc
+      .record({ seat, target, owner: fc.oneof(fc.constant('any' as const), owner), faults })
+      .map((plan) => new DeleteCommand(plan)),
+    fc
+      .tuple(target, fc.constantFrom<Interference>('write', 'malform', 'remove'))
+      .map((fields) => new OutsideCommand(...fields)),
+    seat.map((index) => new RestartCommand(index)),
+  ]
+  const turns = Array.from({ length: isCalm ? 10 * turnsToOthers : turnsToOthers }, () => turn)
+  return fc.commands([...turns, ...others], { maxCommands: 20, size: 'max' })
 })

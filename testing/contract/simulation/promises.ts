@@ -111,8 +111,7 @@ function mayTimeOut({ plan }: PlayedPlan): boolean {
 }
 
 function checkTurn(played: PlayedPlan, index: number): void {
-  const { timeline, messages, turns } = played
-  const message = messages[index] as string
+  const { timeline, turns } = played
   const { launched, replied, entered } = spanOf(played, index)
   const asked = askedFor(played, index)
   const [committed, ...again] = timeline.effects.filter((effect) => committedAction(played, effect) === index)

@@ -3,7 +3,7 @@
  * in every order that fast-check's scheduler finds. A store's request and its answer are two separate moments.
  */
 import fc from 'fast-check'
-import type { ExecuteDeleteResult, ExecuteResult, SessionStore } from '../../../src/index.js'
+import type { ExecuteDeleteResult, ExecuteResult, FlowRunInput, SessionStore } from '../../../src/index.js'
 import { photoOf } from './flows.js'
 import type { Rules } from './model-lists.js'
 import type { FlowName, Verb } from './model-session.js'
@@ -114,102 +114,128 @@ export const plan: fc.Arbitrary<Plan> = fc.record({
  *
  * @param onShortened - As in {@link WorldOptions}.
  */
-export async function play(
+export function play(
   plan: Plan,
   scheduler: fc.Scheduler,
   onShortened: (what: string) => void = () => undefined,
 ): Promise<PlayedPlan> {
-  const timeline = new Timeline()
-  const spans = new Map<number, Span>()
-  const messages: string[] = []
-  const actionOf = new Map<string, number>()
-  /** The action whose input an engine has just read: it makes the ID of the turn next. */
-  let reading: number | undefined
-  let live = false
-  const moment = async (label: string): Promise<void> => {
-    if (live) await scheduler.schedule(Promise.resolve(), label)
-  }
-  const world = new World({
-    rules: plan.rules,
-    onShortened,
-    unknownSession: ['new', 'new'],
-    underFaults: (store, data, writer) => timeline.recording(store, data, writer),
-    wrap: (store, index) => scheduled(store, `engine ${index}`, moment),
-    during: async (token, seat) => {
-      const span = spans.get(
-        plan.actions.findIndex(
-          (action, index) =>
-            action.kind === 'turn' && action.seat === seat && messages[index]?.endsWith(` ${token}`) === true,
-        ),
-      )
-      span?.entered.push(timeline.tick())
-      await moment(`flow code of ${token}`)
-      if (span !== undefined) span.left = timeline.tick()
-    },
-  })
-  world.onTurn = (id) => {
-    if (reading !== undefined) actionOf.set(id, reading)
-    reading = undefined
-  }
-  const sessions: string[] = []
-  for (const message of ['say first', 'say second']) {
-    sessions.push((await world.seats[0].engine.run({ flowName: plan.flow, userMessage: message })).session)
-  }
-  for (const { seat, ...fault } of plan.faults) world.seats[seat].store.inject(fault)
-  live = true
-  for (const action of plan.actions) {
-    const isTwin = action.kind === 'turn' && action.isTwin === true
-    const text = action.kind === 'turn' ? `${action.verb} ${world.nextToken()}` : ''
-    messages.push(isTwin ? (messages.at(-1) ?? text) : text)
-  }
-  const turns = new Map<number, ExecuteResult>()
-  const left = new Set<number>()
-  const deletes = new Map<number, ExecuteDeleteResult>()
-  const rejections: unknown[] = []
+  return new Player(plan, scheduler, onShortened).play()
+}
 
-  async function run(action: Action, index: number): Promise<void> {
+class Player implements PlayedPlan {
+  readonly plan: Plan
+  readonly world: World
+  readonly timeline: Timeline = new Timeline()
+  readonly sessions: string[] = []
+  readonly messages: string[] = []
+  readonly actionOf: Map<string, number> = new Map()
+  readonly spans: Map<number, Span> = new Map()
+  readonly turns: Map<number, ExecuteResult> = new Map()
+  readonly left: Set<number> = new Set()
+  readonly deletes: Map<number, ExecuteDeleteResult> = new Map()
+  readonly rejections: unknown[] = []
+  readonly #scheduler: fc.Scheduler
+  /** The action whose input an engine has just read: it makes the ID of the turn next. */
+  #reading: number | undefined
+  #isLive = false
+
+  constructor(plan: Plan, scheduler: fc.Scheduler, onShortened: (what: string) => void) {
+    this.plan = plan
+    this.#scheduler = scheduler
+    this.world = new World({
+      rules: plan.rules,
+      onShortened,
+      unknownSession: ['new', 'new'],
+      underFaults: (store, data, writer) => this.timeline.recording(store, data, writer),
+      wrap: (store, index) => scheduled(store, `engine ${index}`, (label) => this.#moment(label)),
+      during: (token, seat) => this.#during(token, seat),
+    })
+    this.world.onTurn = (id) => {
+      if (this.#reading !== undefined) this.actionOf.set(id, this.#reading)
+      this.#reading = undefined
+    }
+  }
+
+  async play(): Promise<PlayedPlan> {
+    const { plan, world, sessions, messages } = this
+    for (const message of ['say first', 'say second']) {
+      sessions.push((await world.seats[0].engine.run({ flowName: plan.flow, userMessage: message })).session)
+    }
+    for (const { seat, ...fault } of plan.faults) world.seats[seat].store.inject(fault)
+    for (const action of plan.actions) {
+      const isTwin = action.kind === 'turn' && action.isTwin === true
+      const text = action.kind === 'turn' ? `${action.verb} ${world.nextToken()}` : ''
+      messages.push(isTwin ? (messages.at(-1) ?? text) : text)
+    }
+    this.#isLive = true
+    plan.actions.forEach((action, index) => {
+      this.#launch(action, index).catch((error: unknown) => this.rejections.push(error))
+    })
+    // One moment after another, each only when everything that the last one started waits for another.
+    for (await settle(); this.#scheduler.count() > 0; await settle()) await this.#scheduler.waitOne()
+    return this
+  }
+
+  async #moment(label: string): Promise<void> {
+    if (this.#isLive) await this.#scheduler.schedule(Promise.resolve(), label)
+  }
+
+  /** In the middle of the flow code of a turn. Of turns with the same message, each engine runs one. */
+  async #during(token: string, seat: SeatIndex): Promise<void> {
+    const isIts = (action: Action, index: number): boolean =>
+      action.kind === 'turn' && action.seat === seat && this.messages[index]?.endsWith(` ${token}`) === true
+    const span = this.spans.get(this.plan.actions.findIndex(isIts))
+    span?.entered.push(this.timeline.tick())
+    await this.#moment(`flow code of ${token}`)
+    if (span !== undefined) span.left = this.timeline.tick()
+  }
+
+  async #launch(action: Action, index: number): Promise<void> {
+    await this.#moment(`action ${index}: ${JSON.stringify(action)}`)
+    const span = this.timeline.begin()
+    this.spans.set(index, span)
+    await this.#run(action, index)
+    span.replied = this.timeline.tick()
+  }
+
+  async #run(action: Action, index: number): Promise<void> {
+    const { world, sessions } = this
     if (action.kind === 'wait') return world.clock.jump(action.ms)
-    if (action.kind === 'turn') return runTurn(action, index)
+    if (action.kind === 'turn') return this.#runTurn(action, index)
     const sessionId = sessions[action.place] as string
     if (action.kind === 'write') return world.disturb(sessionId, 'write').catch(() => undefined)
-    deletes.set(index, await world.seats[action.seat].engine.executeDelete(sessionId))
+    this.deletes.set(index, await world.seats[action.seat].engine.executeDelete(sessionId))
   }
 
-  async function runTurn({ seat, place, reader, hasPhoto }: TurnAction, index: number): Promise<void> {
-    const { engine } = world.seats[seat]
-    const message = messages[index] as string
-    const input = {
-      flowName: plan.flow,
-      get userMessage(): string {
-        reading = index
-        return message
-      },
-      ...(place === 'new' ? {} : { sessionId: sessions[place] as string }),
-      ...(hasPhoto ? { attachments: [photoIn(message)] } : {}),
-    }
+  async #runTurn(action: TurnAction, index: number): Promise<void> {
+    const { engine } = this.world.seats[action.seat]
+    const input = this.#inputOf(action, index)
+    const { reader } = action
     const answer = await (reader === 'none'
       ? engine.execute(input)
       : readTurn(engine.stream(input), async (pieces) => {
-          if (pieces > 0) await moment(`reader of action ${index} goes on after ${pieces} pieces`)
+          if (pieces > 0) await this.#moment(`reader of action ${index} goes on after ${pieces} pieces`)
           return pieces === reader
         }))
-    if (answer === undefined) left.add(index)
-    else turns.set(index, answer)
+    if (answer === undefined) this.left.add(index)
+    else this.turns.set(index, answer)
   }
 
-  plan.actions.forEach((action, index) => {
-    const launch = async (): Promise<void> => {
-      await moment(`action ${index}: ${JSON.stringify(action)}`)
-      const span = timeline.begin()
-      spans.set(index, span)
-      await run(action, index)
-      span.replied = timeline.tick()
+  #inputOf({ place, hasPhoto }: TurnAction, index: number): FlowRunInput {
+    const message = this.messages[index] as string
+    const beginReading = (): void => {
+      this.#reading = index
     }
-    launch().catch((error: unknown) => rejections.push(error))
-  })
-  // One moment after another, each only when everything that the last one started waits for another.
-  for (await settle(); scheduler.count() > 0; await settle()) await scheduler.waitOne()
-  return { plan, world, timeline, sessions, messages, actionOf, spans, turns, left, deletes, rejections }
+    return {
+      flowName: this.plan.flow,
+      get userMessage(): string {
+        beginReading()
+        return message
+      },
+      ...(place === 'new' ? {} : { sessionId: this.sessions[place] as string }),
+      ...(hasPhoto ? { attachments: [photoIn(message)] } : {}),
+    }
+  }
 }
 
 /** The photo that comes with a message, if one does. */
