@@ -2,7 +2,9 @@
  * What must be true of any run, whatever fault it had: the promises of design 2. Each change of the data is compared with
  * the reference model, each answer with the changes, and what is read in the end with the last change.
  */
-import { lastTurnOf, type ModelSession, newSession, take, viewOf } from '../simulation/model-session.js'
+
+import { lastTurnOf, newSession, take, viewOf } from '../simulation/model-session.js'
+import type { ModelSession } from '../simulation/model-types.js'
 import { hintProblem } from '../simulation/timeline.js'
 import type { RecordedEffect } from './backend.js'
 import { type Call, type Played, storeTimeoutMs, turnTimeoutMs } from './play.js'

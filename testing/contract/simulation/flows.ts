@@ -23,7 +23,7 @@ import {
   type Turn,
   tool,
 } from '../../../src/index.js'
-import type { ModelCompaction } from './model-lists.js'
+import type { ModelCompaction } from './model-types.js'
 
 /** What the flows need from the simulation: to be held up, or disturbed, in the middle of a turn. */
 export interface Probe {

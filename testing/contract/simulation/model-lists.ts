@@ -4,29 +4,7 @@
  * memory loses whole turns.
  */
 import type { StoredMessage } from '../../../src/index.js'
-import type { ModelSession, ModelTurn } from './model-session.js'
-
-/** The limits that a run may change. */
-export interface ModelLimits {
-  readonly maxHistoryTurns: number
-  readonly maxHistoryBytes: number
-  readonly maxMemoryBytes: number
-  readonly attachmentTurns: number
-  readonly maxSessionBytes: number
-}
-
-/** The compaction of the memory `Chat`. */
-export interface ModelCompaction {
-  readonly kind: 'window' | 'summary'
-  readonly above: number
-  readonly keep: number
-}
-
-/** What is the same for all sessions of a run. */
-export interface Rules {
-  readonly limits: ModelLimits
-  readonly compaction: ModelCompaction | undefined
-}
+import type { ModelCompaction, ModelLimits, ModelSession, ModelTurn, Rules } from './model-types.js'
 
 /** The defaults, which these short conversations do not reach. */
 export const defaultRules: Rules = {

@@ -4,54 +4,8 @@
  */
 import type { SessionDocument, StoredMessage } from '../../../src/index.js'
 import { answerTo } from './flows.js'
-import { bytesOfLists, defaultRules, isSummaryDue, type Rules, windowed, withinLimits } from './model-lists.js'
-
-export type FlowName = 'Notes' | 'Ledger' | 'Talk'
-
-/** What the first word of a message asks for. */
-export type Verb = 'say' | 'csv' | 'sheet' | 'move' | 'end' | 'boom'
-
-/** A committed turn. */
-export interface ModelTurn {
-  readonly turn: number
-  readonly id: string
-  readonly message: string
-  readonly reply: string
-  readonly contentType: string
-  readonly step: string
-}
-
-/** A stored session. Values are never changed: an object's identity stands for its revision. */
-export interface ModelSession {
-  readonly flow: FlowName
-  readonly owner: string | undefined
-  readonly status: 'running' | 'completed' | 'aborted' | 'lost'
-  readonly step: string | null
-  /** The content type of the step's replies, where a move set one. */
-  readonly contentType: string | undefined
-  readonly context: Readonly<Record<string, unknown>>
-  readonly steps: SessionDocument['flow']['steps']
-  /** The messages that the model received and answered. */
-  readonly memory: readonly StoredMessage[]
-  /** The bytes that messages refer to. */
-  readonly attachments: readonly { id: string; turn: number; data: string }[] | undefined
-  /** How many turns were committed. */
-  readonly count: number
-  /** Those of them that are kept. */
-  readonly turns: readonly ModelTurn[]
-  /** Of all lists. */
-  readonly bytes: number
-  readonly errors: readonly string[]
-  readonly usage: Usage
-  /** How often it was saved, which its revision counts. */
-  readonly saves: number
-}
-
-export interface Usage {
-  readonly inputTokens: number
-  readonly outputTokens: number
-  readonly modelCalls: number
-}
+import { bytesOfLists, defaultRules, isSummaryDue, windowed, withinLimits } from './model-lists.js'
+import type { FlowName, ModelSession, ModelTurn, Rules, Usage, Verb } from './model-types.js'
 
 /** The result of a turn: the session after it and the reply, or the text of the failure. Usage is spent either way. */
 export type Taken =

@@ -5,7 +5,8 @@
 import { expect } from 'vitest'
 import type { ExecuteResult } from '../../../src/index.js'
 import { summarized } from './model-lists.js'
-import { lastTurnOf, type ModelSession, newSession, take } from './model-session.js'
+import { lastTurnOf, newSession, take } from './model-session.js'
+import type { ModelSession } from './model-types.js'
 import { type PlayedPlan, photoIn } from './schedules.js'
 import { type Effect, hintProblem, type Span } from './timeline.js'
 

@@ -2,8 +2,10 @@
  * The rules of sessions (contract 3, 4.5, 4.6, 7.3; design 2, 5, 13) over a map in memory: what a turn or a delete must
  * answer and leave behind, with everything that may happen to it on the way. It knows what fails, never when.
  */
-import { defaultRules, type Rules, summarized } from './model-lists.js'
-import { type FlowName, type ModelSession, newSession, take, type Usage } from './model-session.js'
+
+import { defaultRules, summarized } from './model-lists.js'
+import { newSession, take } from './model-session.js'
+import type { FlowName, ModelSession, Rules, Usage } from './model-types.js'
 
 /** What disturbs a turn in the middle of its flow's code. */
 export type Interference = 'none' | 'write' | 'malform' | 'remove' | 'timeout' | 'hang' | 'cancel'

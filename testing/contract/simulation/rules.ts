@@ -1,6 +1,7 @@
 /** The limits and the compaction of a simulated run: the defaults in half of them, else so small that lists are cut. */
 import fc from 'fast-check'
-import { defaultRules, type ModelCompaction, type Rules } from './model-lists.js'
+import { defaultRules } from './model-lists.js'
+import type { ModelCompaction, Rules } from './model-types.js'
 
 const maybe = <T>(usual: T, ...small: T[]): fc.Arbitrary<T> =>
   fc.oneof({ weight: 1, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: fc.constantFrom(...small) })

@@ -3,7 +3,8 @@
  * of each turn ran, and when each action began and was answered.
  */
 import type { SessionDocument, SessionSaveHint, SessionStore } from '../../../src/index.js'
-import { type ModelSession, viewOf } from './model-session.js'
+import { viewOf } from './model-session.js'
+import type { ModelSession } from './model-types.js'
 import type { Writer } from './world.js'
 
 /** A document as it was stored. */

@@ -11,7 +11,8 @@ import {
 } from '../../../src/index.js'
 import { FakeSessionStore, VirtualClock } from '../../index.js'
 import { countingProvider, Ledger, Notes, type Probe, Talk, talkWith } from './flows.js'
-import { defaultRules, type Rules } from './model-lists.js'
+import { defaultRules } from './model-lists.js'
+import type { Rules } from './model-types.js'
 import { type Interference, turnTimeoutMs } from './reference-model.js'
 
 /** One of the two engines. The second refuses unknown sessions. */
