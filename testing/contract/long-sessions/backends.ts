@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Keyv } from 'keyv'
-import { MemorySessionStore, type SessionStore } from '../../../src/index.js'
+import { MemorySessionStore, type SessionDocument, type SessionStore } from '../../../src/index.js'
 import { createPostgresDriver } from '../../../src/stores/keyv/drivers/postgres/postgres-driver.js'
 import { createRedisDriver } from '../../../src/stores/keyv/drivers/redis/redis-driver.js'
 import type { SqlAdapter } from '../../../src/stores/keyv/drivers/sql-adapter.js'
@@ -39,8 +39,9 @@ export interface Backend {
 }
 
 export function memoryBackend(): Promise<Backend> {
+  const backing = new Map<string, SessionDocument>()
   return Promise.resolve({
-    open: () => Promise.resolve({ store: new MemorySessionStore() }),
+    open: () => Promise.resolve({ store: new MemorySessionStore({ backing }) }),
     close: () => Promise.resolve(),
   })
 }

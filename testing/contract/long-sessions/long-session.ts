@@ -32,14 +32,13 @@ export class LongSession {
   readonly #flowName: string
   #sessionId = ''
 
-  private constructor(backend: Backend, open: OpenStore, flowName: string) {
+  private constructor(backend: Backend, open: OpenStore, engine: FlowEngine, flowName: string) {
     this.#backend = backend
     this.#open = open
+    this.#engine = engine
     this.#flowName = flowName
-    this.#engine = engineOver(open, (messages) => {
-      this.received = messages
-    })
-    this.#engine.on('session:trimmed', ({ history, memory, attachments }) => {
+    engine.on('session:trimmed', ({ sessionId, history, memory, attachments }) => {
+      if (sessionId !== this.#sessionId) return
       this.trimmed.history += history.length
       this.trimmed.memory += Object.values(memory).reduce((sum, { length }) => sum + length, 0)
       this.trimmed.attachments += attachments.length
@@ -47,7 +46,18 @@ export class LongSession {
   }
 
   static async begin(backend: Backend, flowName: string): Promise<LongSession> {
-    return new LongSession(backend, await backend.open(), flowName)
+    const open = await backend.open()
+    let session: LongSession | undefined
+    const engine = engineOver(open, (messages) => {
+      if (session !== undefined) session.received = messages
+    })
+    session = new LongSession(backend, open, engine, flowName)
+    return session
+  }
+
+  /** A new session of the same flow in the same process. */
+  beginAnother(): LongSession {
+    return new LongSession(this.#backend, this.#open, this.#engine, this.#flowName)
   }
 
   /** One turn, which must not fail and must go on in the session. */
@@ -95,20 +105,23 @@ export class LongSession {
     }
   }
 
-  /** Deletes the session, and ends the process's store. What the backend still holds of the session is returned. */
-  async end(): Promise<number> {
+  /** Deletes the session. What the backend still holds of it is returned. */
+  async delete(): Promise<number> {
     await this.#engine.deleteSession(this.#sessionId)
-    const left = await this.#backend.storedBytes?.(this.#sessionId)
-    await this.#engine.close()
-    return left?.texts ?? 0
+    return (await this.#backend.storedBytes?.(this.#sessionId))?.texts ?? 0
   }
 
-  /** How much longer the last turns took than the first ones: in all, and in the median. And what a late turn takes. */
-  slowdown(count: number): { readonly total: number; readonly median: number; readonly lastMs: number } {
-    const [first, last] = [this.times.slice(0, count), this.times.slice(-count)]
-    const lastMs = median(last)
-    return { total: sum(last) / sum(first), median: lastMs / median(first), lastMs }
+  close(): Promise<void> {
+    return this.#engine.close()
   }
+}
+
+/** How much longer some turns took than others: in all, and in the median. */
+export function slowdown(
+  times: readonly number[],
+  others: readonly number[],
+): { readonly total: number; readonly median: number } {
+  return { total: sum(times) / sum(others), median: median(times) / median(others) }
 }
 
 function engineOver({ store }: OpenStore, onRequest: (messages: readonly Message[]) => void): FlowEngine {
@@ -119,6 +132,7 @@ function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0)
 }
 
-function median(values: readonly number[]): number {
+/** The value in the middle. */
+export function median(values: readonly number[]): number {
   return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? 0
 }

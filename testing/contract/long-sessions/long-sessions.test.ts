@@ -6,11 +6,12 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import type { SessionDocument } from '../../../src/index.js'
 import { isPostgresMissing } from '../servers/postgres-server.js'
 import { isRedisMissing } from '../servers/redis-server.js'
 import { isSqliteMissing, loadSqlitePackage } from '../stores/sqlite-package.js'
 import { type Backend, memoryBackend, postgresBackend, redisBackend, sqliteBackend } from './backends.js'
-import { LongSession } from './long-session.js'
+import { LongSession, median, slowdown } from './long-session.js'
 import { Rooms, rooms, Talk } from './talk.js'
 
 vi.mock('@keyv/sqlite', () => loadSqlitePackage())
@@ -40,7 +41,7 @@ describe.each([
     isMissing: isSqliteMissing,
     start: sqliteBackend,
   },
-])('$name', ({ name, isMissing, start }) => {
+])('$name', ({ isMissing, start }) => {
   describe.skipIf(isMissing)('long sessions', () => {
     let backend: Backend
     beforeAll(async () => {
@@ -52,22 +53,11 @@ describe.each([
     test(
       `${photos} photos of 1 MB: the model gets that of the turn, and those of the two turns before`,
       async () => {
-        await playSession(
-          { name, what: `${photos} photos`, backend, flowName: Talk.id, compared: 20 },
-          async (session) => {
-            for (let count = 1; count <= photos; count++) {
-              await session.say(`photo ${count}`, { attachments: [photo(count)] })
-              await session.look()
-            }
-            const seen = session.received.flatMap(({ parts }) => parts).filter((part) => part.type === 'image')
-            expect(seen.map(({ data }) => Number(data?.slice(0, photoDigits)))).toEqual([
-              photos - 2,
-              photos - 1,
-              photos,
-            ])
-            expect(session.trimmed.attachments).toBe(photos - 2)
-          },
-        )
+        const take: Take = (session, count) => session.say(`photo ${count}`, { attachments: [photo(count)] })
+        const { session } = await play(backend, { flowName: Talk.id, turns: photos, compared: 20, lookEvery: 1, take })
+        const seen = session.received.flatMap(({ parts }) => parts).filter((part) => part.type === 'image')
+        expect(seen.map(({ data }) => Number(data?.slice(0, photoDigits)))).toEqual([photos - 2, photos - 1, photos])
+        expect(session.trimmed.attachments).toBe(photos - 2)
       },
       longestMs,
     )
@@ -75,18 +65,11 @@ describe.each([
     test(
       `${plainTurns} plain turns`,
       async () => {
-        await playSession(
-          { name, what: `${plainTurns} plain turns`, backend, flowName: Talk.id, compared: 100 },
-          async (session) => {
-            for (let count = 1; count <= plainTurns; count++) {
-              await session.say(`this is what the user says in turn ${count}`)
-              if (count % 250 === 0) await session.look()
-            }
-            const document = await session.look()
-            expect([document.turns, document.history.at(-1)?.turn]).toEqual([plainTurns, plainTurns])
-            expect(session.trimmed.history).toBe(plainTurns - document.history.length)
-          },
-        )
+        const take: Take = (session, count) => session.say(`this is what the user says in turn ${count}`)
+        const plain = { flowName: Talk.id, turns: plainTurns, compared: 100, lookEvery: 250, take }
+        const { session, document } = await play(backend, plain)
+        expect([document.turns, document.history.at(-1)?.turn]).toEqual([plainTurns, plainTurns])
+        expect(session.trimmed.history).toBe(plainTurns - document.history.length)
       },
       longestMs,
     )
@@ -94,16 +77,10 @@ describe.each([
     test(
       `${rooms} memories of 256 KiB`,
       async () => {
-        await playSession(
-          { name, what: `${rooms * 50} turns in ${rooms} memories`, backend, flowName: Rooms.id, compared: 100 },
-          async (session) => {
-            for (let count = 1; count <= rooms * 50; count++) {
-              await session.say(`${count} ${largeText}`)
-              if (count % rooms === 0) await session.look()
-            }
-            expect(session.trimmed.memory).toBeGreaterThan(0)
-          },
-        )
+        const take: Take = (session, count) => session.say(`${count} ${largeText}`)
+        const large = { flowName: Rooms.id, turns: rooms * 50, compared: 100, lookEvery: rooms, take }
+        const { session } = await play(backend, large)
+        expect(session.trimmed.memory).toBeGreaterThan(0)
       },
       longestMs,
     )
@@ -111,15 +88,10 @@ describe.each([
     test(
       `${largeTurns} turns of 8 KB`,
       async () => {
-        await playSession(
-          { name, what: `${largeTurns} turns of 8 KB`, backend, flowName: Talk.id, compared: 100 },
-          async (session) => {
-            for (let count = 1; count <= largeTurns; count++) {
-              await session.say(`${count} ${largeText}`)
-              if (count % 50 === 0) await session.look()
-            }
-          },
-        )
+        const take: Take = (session, count) => session.say(`${count} ${largeText}`)
+        const large = { flowName: Talk.id, turns: largeTurns, compared: 100, lookEvery: 50, take }
+        const { session } = await play(backend, large)
+        expect(session.trimmed.history).toBeGreaterThan(0)
       },
       longestMs,
     )
@@ -131,7 +103,8 @@ async function warmUp(backend: Backend): Promise<void> {
   const session = await LongSession.begin(backend, Talk.id)
   for (let count = 1; count <= 300; count++) await session.say(`warm ${count}`)
   for (let count = 1; count <= 3; count++) await session.say('photo', { attachments: [photo(count)] })
-  await session.end()
+  await session.delete()
+  await session.close()
 }
 
 function photo(count: number): { type: 'image'; mediaType: string; data: string } {
@@ -139,44 +112,70 @@ function photo(count: number): { type: 'image'; mediaType: string; data: string 
   return { type: 'image', mediaType: 'image/jpeg', data }
 }
 
+/** One turn, by its number. */
+type Take = (session: LongSession, count: number) => Promise<void>
+
 interface Play {
-  readonly name: string
-  readonly what: string
-  readonly backend: Backend
   readonly flowName: string
-  /** How many of the last turns are compared with as many of the first ones. */
+  readonly turns: number
+  /** How many of the last turns are compared with the first ones of a new session. */
   readonly compared: number
+  readonly lookEvery: number
+  readonly take: Take
 }
 
-/** Plays a session, checks what holds for every long one, and prints its figures. */
-async function playSession(play: Play, take: (session: LongSession) => Promise<void>): Promise<void> {
-  const session = await LongSession.begin(play.backend, play.flowName)
-  let left: number
+interface Played {
+  readonly session: LongSession
+  readonly document: SessionDocument
+}
+
+/** Plays a session, and checks what holds for every long one. */
+async function play(backend: Backend, planned: Play): Promise<Played> {
+  const session = await LongSession.begin(backend, planned.flowName)
   try {
-    await take(session)
-    await check(play, session)
+    const other = session.beginAnother()
+    await takeTurns(planned, session, other)
+    await other.delete()
+    const document = await check(planned, session, other)
+    expect(await session.delete(), 'bytes left behind by a session that was deleted').toBe(0)
+    return { session, document }
   } finally {
-    left = await session.end()
+    await session.close()
   }
-  expect(left, 'bytes left behind by a session that was deleted').toBe(0)
 }
 
-async function check({ name, what, compared }: Play, session: LongSession): Promise<void> {
-  const stored = await session.look()
-  const { document, bytesRead } = await session.readElsewhere()
-  const { peaks, commands, trimmed } = session
-  const { total, median, lastMs } = session.slowdown(compared)
-  const figures = { peaks, bytesReadElsewhere: bytesRead, trimmed }
+/** The last turns alternate with the first turns of the other session, so that both meet the same load of the machine. */
+async function takeTurns(
+  { turns, compared, lookEvery, take }: Play,
+  session: LongSession,
+  other: LongSession,
+): Promise<void> {
+  for (let count = 1; count <= turns; count++) {
+    const numberOfOther = count - (turns - compared)
+    if (numberOfOther > 0) await take(other, numberOfOther)
+    await take(session, count)
+    if (count % lookEvery === 0 && numberOfOther <= 0) await session.look()
+  }
+}
+
+async function check({ compared }: Play, session: LongSession, other: LongSession): Promise<SessionDocument> {
+  const document = await session.look()
+  const elsewhere = await session.readElsewhere()
+  const { peaks, commands, trimmed, times } = session
+  const late = times.slice(-compared)
+  const slower = slowdown(late, other.times)
+  const figures = { peaks, bytesReadElsewhere: elsewhere.bytesRead, trimmed }
   console.log(
-    `${what} on ${name.split(' ')[0]}: ${JSON.stringify(figures)}, ${[...commands].join(' | ')}; ` +
-      `last ${compared} turns over the first: ${total.toFixed(2)}, median ${median.toFixed(2)} (${lastMs.toFixed(2)} ms)`,
+    `${expect.getState().currentTestName}: ${JSON.stringify(figures)}, ${[...commands].join(' | ')}; last ${compared} turns over ` +
+      `the first: ${slower.total.toFixed(2)}, by the median ${slower.median.toFixed(2)} (${median(late).toFixed(2)} ms a turn)`,
   )
-  // Another process has another memory.
-  if (name !== 'memory') expect(isDeepStrictEqual(document, stored)).toBe(true)
-  for (const bytes of [peaks.document, peaks.texts, bytesRead]) expect(bytes).toBeLessThan(mostBytes)
+  // Not with toEqual, which would print megabytes.
+  expect(isDeepStrictEqual(elsewhere.document, document)).toBe(true)
+  for (const bytes of [peaks.document, peaks.texts, elsewhere.bytesRead]) expect(bytes).toBeLessThan(mostBytes)
   // What a server allocates for a text may be larger by a quarter.
   expect(peaks.memory).toBeLessThan(mostBytes * 1.25)
   expect(peaks.read, 'bytes that a turn read').toBeLessThan(mostBytesRead)
   if (commands.size > 0) expect([...commands]).toEqual(['HGET EVALSHA'])
-  expect(median).toBeLessThan(most)
+  expect(slower.median, 'time of a late turn over that of an early one').toBeLessThan(most)
+  return document
 }
