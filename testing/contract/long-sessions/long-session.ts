@@ -60,6 +60,11 @@ export class LongSession {
     return new LongSession(this.#backend, this.#open, this.#engine, this.#flowName)
   }
 
+  /** Whether it is stored outside of this process. */
+  get hasBackend(): boolean {
+    return this.#backend.storedBytes !== undefined
+  }
+
   /** One turn, which must not fail and must go on in the session. */
   async say(userMessage: string, more: Partial<FlowRunInput> = {}): Promise<void> {
     this.#open.takeCommands?.()
