@@ -2,8 +2,10 @@
  * What must be true of any run, whatever fault it had: the promises of design 2. Each change of the data is compared with
  * the reference model, each answer with the changes, and what is read in the end with the last change.
  */
-import { type ModelSession, newSession, take, viewOf } from '../simulation/model-session.js'
-import { appendedBy } from '../simulation/timeline.js'
+
+import { lastTurnOf, newSession, take, viewOf } from '../simulation/model-session.js'
+import type { ModelSession } from '../simulation/model-types.js'
+import { hintProblem } from '../simulation/timeline.js'
 import type { RecordedEffect } from './backend.js'
 import { type Call, type Played, storeTimeoutMs, turnTimeoutMs } from './play.js'
 import { same } from './same.js'
@@ -59,7 +61,7 @@ class Check {
 
   /** Every change is one that the contract knows, on top of what was there. */
   #checkEffect(effect: RecordedEffect): void {
-    const { before, after, expectedRevision, sessionId, isAgain, hint } = effect
+    const { before, after, expectedRevision, sessionId, isAgain } = effect
     const where = `${sessionId}, revision ${after?.revision ?? 'none'}`
     if (before?.revision !== expectedRevision) this.#fail(`${where} replaced what its writer had not read`)
     this.#checkOnce(effect, where)
@@ -67,12 +69,16 @@ class Check {
     const { session } = after
     const base = before?.session ?? newSession(session.flow, undefined, undefined)
     if (!this.#played.issued.has(sessionId)) this.#fail(`${where} has an ID that no engine made`)
-    if (before !== undefined && (hint === undefined || !same(hint.appended, appendedBy(effect)))) {
-      this.#fail(`${where} told the store ${JSON.stringify(hint)} in place of ${JSON.stringify(appendedBy(effect))}`)
-    }
-    if (session.turns.length > base.turns.length) this.#checkCommit(effect, session, base, where)
+    if (before !== undefined) this.#checkHint(effect, where)
+    if (session.count > base.count) this.#checkCommit(effect, session, base, where)
     else if (session.status === 'running') this.#checkCheckpoint(session, base, where)
     else this.#checkAbort(session, base, where)
+  }
+
+  #checkHint(effect: RecordedEffect, where: string): void {
+    const { hint } = effect
+    const problem = hint === undefined ? 'it needs a hint' : hintProblem(effect)
+    if (problem !== undefined) this.#fail(`${where} was saved with the hint ${JSON.stringify(hint)}: ${problem}`)
   }
 
   /** Nothing is stored twice, and no session comes back after its removal. */
@@ -89,7 +95,7 @@ class Check {
     const message = session.turns.at(-1)?.message ?? ''
     const commits = this.#commits.get(message) ?? []
     this.#commits.set(message, [...commits, effect])
-    const taken = take(base, message)
+    const taken = take(base, lastTurnOf(session))
     if (taken.failed !== undefined || !same(session, taken.after))
       this.#fail(`${where} is not the whole of '${message}'`)
   }

@@ -6,7 +6,7 @@
 import type { DeleteResult } from '../../../src/index.js'
 import { FlowEngine, type FlowServices, type RunResponseType, type SessionDocument } from '../../../src/index.js'
 import { SeededRandom } from '../seeded-random.js'
-import type { FlowName, Verb } from '../simulation/model-session.js'
+import type { FlowName, Verb } from '../simulation/model-types.js'
 import { settle } from '../simulation/world.js'
 import { type Backend, keyvBackend, memoryBackend } from './backend.js'
 import { type Pauses, pausingFlows, pausingProvider } from './flows.js'

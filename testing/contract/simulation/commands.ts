@@ -5,20 +5,22 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
 import type { FlowRunInput, FlowStream } from '../../../src/index.js'
-import { type FlowName, type Verb, viewOf } from './model-session.js'
+import { photoOf } from './flows.js'
+import { viewOf } from './model-session.js'
+import type { FlowName, Verb } from './model-types.js'
 import { readTurn } from './read-turn.js'
 import { type Fault, type Interference, type ReferenceModel, turnTimeoutMs } from './reference-model.js'
 import { type SeatIndex, settle, type World } from './world.js'
 
 type Command = fc.AsyncCommand<ReferenceModel, World>
 
-/** Which session: a new one, one of those issued so far (also a deleted one), or an ID that nobody issued. */
+/** Which session: a new one, one of those issued so far (also a deleted one) counted from the newest, or an ID that nobody issued. */
 type Target = 'new' | 'unheard-of' | number
 
 function idOf(target: Target, { issued }: World): string | undefined {
   if (target === 'new') return undefined
   if (target === 'unheard-of' || issued.length === 0) return 'unheard-of'
-  return issued[target % issued.length]
+  return issued.at(-1 - (target % issued.length))
 }
 
 /** Everything that must hold between two commands. */
@@ -40,6 +42,7 @@ interface TurnPlan {
   readonly target: Target
   readonly owner: string | undefined
   readonly hasConfig: boolean
+  readonly hasPhoto: boolean
   /** Whether it is read as a stream. A client that cancels then leaves. */
   readonly isStreamed: boolean
   readonly interference: Interference
@@ -58,11 +61,12 @@ class TurnCommand implements Command {
   }
 
   async run(model: ReferenceModel, world: World): Promise<void> {
-    const { seat, flow, verb, target, owner, hasConfig, isStreamed, interference, faults } = this.plan
+    const { seat, flow, verb, target, owner, hasConfig, hasPhoto, isStreamed, interference, faults } = this.plan
     const { engine, store, unknownSession } = world.seats[seat]
     const token = world.nextToken()
     const message = `${verb} ${token}`
     const config = hasConfig ? { theme: token } : undefined
+    const photo = hasPhoto ? photoOf(token) : undefined
     const sessionId = idOf(target, world)
     const issuedBefore = world.issued.length
     const client = new AbortController()
@@ -76,6 +80,10 @@ class TurnCommand implements Command {
       else await world.disturb(world.issued[issuedBefore] ?? sessionId ?? '', interference)
     })
     for (const fault of faults) store.inject(fault)
+    let turnId = ''
+    world.onTurn = (id) => {
+      turnId = id
+    }
     const input: FlowRunInput = {
       flowName: flow,
       userMessage: message,
@@ -83,13 +91,16 @@ class TurnCommand implements Command {
       ...(sessionId === undefined ? {} : { sessionId }),
       ...(owner === undefined ? {} : { owner }),
       ...(config === undefined ? {} : { config }),
+      ...(photo === undefined ? {} : { attachments: [{ type: 'image', mediaType: 'image/png', data: photo }] }),
     }
     if (isStreamed) stream = engine.stream(input)
     const answer = await (stream === undefined ? engine.execute(input) : readTurn(stream))
     await left
+    // The faults are for its summary, too.
+    await settle()
     store.heal()
     const newId = world.issued[issuedBefore]
-    const call = { flow, message, sessionId, owner, config, newId, unknownSession, interference, faults }
+    const call = { flow, message, photo, sessionId, owner, config, newId, turnId, unknownSession, interference, faults }
     const expected = model.run(call)
     expect(answer === undefined).toBe(left !== undefined)
     // A client that disconnected gets no answer. What is stored must be right nevertheless.
@@ -198,7 +209,8 @@ class RestartCommand implements Command {
 const seat: fc.Arbitrary<SeatIndex> = fc.constantFrom<SeatIndex>(0, 1)
 const flow: fc.Arbitrary<FlowName> = fc.constantFrom<FlowName>('Notes', 'Ledger', 'Talk')
 const target: fc.Arbitrary<Target> = fc.oneof(
-  { weight: 8, arbitrary: fc.nat({ max: 5 }) },
+  { weight: 12, arbitrary: fc.constantFrom(0, 0, 1) },
+  { weight: 3, arbitrary: fc.nat({ max: 5 }) },
   { weight: 2, arbitrary: fc.constant('new' as const) },
   { weight: 1, arbitrary: fc.constant('unheard-of' as const) },
 )
@@ -221,37 +233,52 @@ const faults: fc.Arbitrary<Fault[]> = fc.oneof(
     }),
   },
 )
-const turn: fc.Arbitrary<Omit<TurnPlan, 'flow'>> = fc.record({
-  seat,
-  verb: fc.constantFrom<Verb>('say', 'say', 'say', 'csv', 'move', 'move', 'end', 'boom'),
-  target,
-  owner,
-  hasConfig: fc.boolean(),
-  isStreamed: fc.boolean(),
-  interference: fc.oneof(
-    { weight: 7, arbitrary: fc.constant('none' as const) },
-    {
-      weight: 3,
-      arbitrary: fc.constantFrom<Interference>('write', 'malform', 'remove', 'timeout', 'hang', 'cancel'),
-    },
-  ),
-  faults,
-})
+const none = fc.constant('none' as const)
+const interference = fc.constantFrom<Interference>('write', 'malform', 'remove', 'timeout', 'hang', 'cancel')
+const calmVerb = fc.constantFrom<Verb>('say', 'say', 'csv', 'sheet', 'move', 'move')
+const anyVerb = fc.constantFrom<Verb>('say', 'say', 'say', 'csv', 'sheet', 'move', 'move', 'end', 'boom')
+const photo = fc.constantFrom(false, false, false, true)
 
-/** Up to twenty commands in a row. Most turns are of one flow, so that sessions grow. */
-export const commands: fc.Arbitrary<Iterable<Command>> = flow.chain((usual) => {
-  const flowOfTurn = fc.oneof({ weight: 5, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: flow })
-  return fc.commands(
-    [
-      fc.tuple(turn, flowOfTurn).map(([plan, flow]) => new TurnCommand({ ...plan, flow })),
-      fc
-        .record({ seat, target, owner: fc.oneof(fc.constant('any' as const), owner), faults })
-        .map((plan) => new DeleteCommand(plan)),
-      fc
-        .tuple(target, fc.constantFrom<Interference>('write', 'malform', 'remove'))
-        .map((fields) => new OutsideCommand(...fields)),
-      seat.map((index) => new RestartCommand(index)),
-    ],
-    { maxCommands: 20, size: 'max' },
+function turnWhere(isCalm: boolean): fc.Arbitrary<Omit<TurnPlan, 'flow'>> {
+  const trouble = isCalm ? 1 : 6
+  return fc.record({
+    seat,
+    verb: fc.oneof({ weight: 7, arbitrary: calmVerb }, { weight: trouble, arbitrary: anyVerb }),
+    target: isCalm
+      ? fc.oneof({ weight: 9, arbitrary: fc.constant<Target>(0) }, { weight: 1, arbitrary: target })
+      : target,
+    owner: isCalm ? fc.constant(undefined) : owner,
+    hasConfig: fc.boolean(),
+    hasPhoto: photo,
+    isStreamed: fc.boolean(),
+    interference: fc.oneof({ weight: 14, arbitrary: none }, { weight: trouble, arbitrary: interference }),
+    faults: isCalm
+      ? fc.oneof({ weight: 9, arbitrary: fc.constant<Fault[]>([]) }, { weight: 1, arbitrary: faults })
+      : faults,
+  })
+}
+
+/** How many turns there are for each command of another kind. */
+const turnsToOthers = 4
+
+/** Up to twenty commands in a row, most of them turns of one flow. In calm runs little else happens, so that sessions grow. */
+export const commands: fc.Arbitrary<Iterable<Command>> = fc.tuple(flow, fc.boolean()).chain(([usual, isCalm]) => {
+  const flowOfTurn = fc.oneof(
+    { weight: isCalm ? 40 : 5, arbitrary: fc.constant(usual) },
+    { weight: 1, arbitrary: flow },
   )
+  const turn = fc
+    .tuple(turnWhere(isCalm), flowOfTurn)
+    .map(([plan, flow]): Command => new TurnCommand({ ...plan, flow }))
+  const others: fc.Arbitrary<Command>[] = [
+    fc
+      .record({ seat, target, owner: fc.oneof(fc.constant('any' as const), owner), faults })
+      .map((plan) => new DeleteCommand(plan)),
+    fc
+      .tuple(target, fc.constantFrom<Interference>('write', 'malform', 'remove'))
+      .map((fields) => new OutsideCommand(...fields)),
+    seat.map((index) => new RestartCommand(index)),
+  ]
+  const turns = Array.from({ length: isCalm ? 10 * turnsToOthers : turnsToOthers }, () => turn)
+  return fc.commands([...turns, ...others], { maxCommands: 20, size: 'max' })
 })

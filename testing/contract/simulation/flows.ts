@@ -2,9 +2,12 @@
  * The flows that the simulation runs, and the model they talk to. What a message does is its first word; its second is
  * a token that identifies the turn. Each turn changes state before it can fail, so that half a turn would show.
  */
+
+import { rollingSummary, slidingWindow } from '../../../src/compaction/index.js'
 import {
   EndStep,
   Flow,
+  type FlowConstructor,
   finish,
   go,
   LogicStep,
@@ -20,6 +23,7 @@ import {
   type Turn,
   tool,
 } from '../../../src/index.js'
+import type { ModelCompaction } from './model-types.js'
 
 /** What the flows need from the simulation: to be held up, or disturbed, in the middle of a turn. */
 export interface Probe {
@@ -43,6 +47,7 @@ abstract class NoteStep extends LogicStep<Said> {
     const text = `${state.said.join(',')} ${JSON.stringify(turn.context)}`
     if (verb === 'csv') return reply(text).withContentType('text/csv')
     if (verb === 'move') return go(this.next()).withReply(text)
+    if (verb === 'sheet') return go(this.next()).withReply(text).withContentType('text/csv')
     return verb === 'end' ? finish(text) : reply(text)
   }
 }
@@ -128,6 +133,16 @@ export class Talk extends Flow {
   }
 }
 
+/** {@link Talk} with a memory that is shortened. */
+export function talkWith({ kind, above, keep }: ModelCompaction): FlowConstructor {
+  const model = { provider: 'counting', name: 'counting' }
+  const policy = kind === 'window' ? slidingWindow({ above, keep }) : rollingSummary({ above, keep, model })
+  return class extends Talk {
+    static override readonly id = 'Talk'
+    static override readonly compaction = { Chat: policy }
+  }
+}
+
 /** A model that says how many messages it received, and calls the tool once if the user says `move`. */
 export const countingProvider: ModelProviderAdapter = {
   provider: 'counting',
@@ -148,5 +163,19 @@ async function count({ messages, origin }: ModelRequest): Promise<ModelResponse>
     const call = { type: 'tool-call', toolCallId: `call-${origin.turnNumber}`, toolName: 'note', input: {} } as const
     return { parts: [call], usage }
   }
-  return { parts: [{ type: 'text', text: `heard ${messages.length}` }], usage } // vocabulary: golden files have it
+  const parts = messages.flatMap((message) => message.parts)
+  const photos = parts.filter(({ type }) => type === 'image').length
+  const lost = parts.filter((one) => one.type === 'text' && one.text.startsWith('[The user sent a')).length
+  return { parts: [{ type: 'text', text: answerTo(messages.length, photos, lost) }], usage }
+}
+
+/** What the model answers to so many messages, of which so many have a photo, or one whose bytes were removed. */
+export function answerTo(messages: number, photos: number, lost: number): string {
+  const seen = photos === 0 && lost === 0 ? '' : `, saw ${photos}, missed ${lost}`
+  return `heard ${messages}${seen}` // vocabulary: golden files have it
+}
+
+/** The bytes of the photo that comes with the message with this token, in base64. */
+export function photoOf(token: string): string {
+  return btoa(`the photo that came with ${token}`)
 }

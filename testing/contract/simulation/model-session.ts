@@ -3,39 +3,40 @@
  * does to it. Written from the contract and the design, as plainly as possible: it stores nothing and knows no engine.
  */
 import type { SessionDocument, StoredMessage } from '../../../src/index.js'
-
-export type FlowName = 'Notes' | 'Ledger' | 'Talk'
-
-/** What the first word of a message asks for. */
-export type Verb = 'say' | 'csv' | 'move' | 'end' | 'boom'
-
-/** A stored session. Values are never changed: an object's identity stands for its revision. */
-export interface ModelSession {
-  readonly flow: FlowName
-  readonly owner: string | undefined
-  readonly status: 'running' | 'completed' | 'aborted' | 'lost'
-  readonly step: string | null
-  readonly context: Readonly<Record<string, unknown>>
-  readonly said: readonly string[]
-  /** The messages that the model received and answered. */
-  readonly memory: readonly string[]
-  readonly turns: readonly { message: string; reply: string; contentType: string; step: string }[]
-  readonly errors: readonly string[]
-  readonly usage: Usage
-  /** How often it was saved, which its revision counts. */
-  readonly saves: number
-}
-
-export interface Usage {
-  readonly inputTokens: number
-  readonly outputTokens: number
-  readonly modelCalls: number
-}
+import { answerTo } from './flows.js'
+import { bytesOfLists, defaultRules, isSummaryDue, windowed, withinLimits } from './model-lists.js'
+import type { FlowName, ModelSession, ModelTurn, Rules, Usage, Verb } from './model-types.js'
 
 /** The result of a turn: the session after it and the reply, or the text of the failure. Usage is spent either way. */
 export type Taken =
-  | { readonly failed: string; readonly usage: Usage }
-  | { readonly failed?: never; readonly after: ModelSession; readonly usage: Usage }
+  | {
+      readonly failed: string
+      /** Whether the session goes on: what the turn would have added was too much, and nothing else is wrong. */
+      readonly goesOn: boolean
+      readonly usage: Usage
+    }
+  | {
+      readonly failed?: never
+      readonly after: ModelSession
+      readonly usage: Usage
+      /** Whether a summary should be written after it. */
+      readonly isSummaryDue: boolean
+    }
+
+/** What a turn gets. */
+export interface TakenTurn {
+  readonly message: string
+  /** The ID that the engine gave to the turn. */
+  readonly id: string
+  /** The bytes of a photo that came with the message, in base64. */
+  readonly photo?: string | undefined
+}
+
+/** The turn that made a session what it is now, as it was asked for: all but its photo. */
+export function lastTurnOf({ turns }: ModelSession): TakenTurn {
+  const { message = '', id = '' } = turns.at(-1) ?? {}
+  return { message, id }
+}
 
 /** A session that nobody has stored yet. */
 export function newSession(
@@ -43,113 +44,148 @@ export function newSession(
   owner: string | undefined,
   config: ModelSession['context'] | undefined,
 ): ModelSession {
-  const context = config === undefined ? {} : { config }
-  const usage = { inputTokens: 0, outputTokens: 0, modelCalls: 0 }
   return {
     flow,
     owner,
     status: 'running',
     step: null,
-    context,
-    said: [],
+    contentType: undefined,
+    context: config === undefined ? {} : { config },
+    steps: {},
     memory: [],
+    attachments: undefined,
+    count: 0,
     turns: [],
+    bytes: 0,
     errors: [],
-    usage,
+    usage: { inputTokens: 0, outputTokens: 0, modelCalls: 0 },
     saves: 0,
   }
 }
 
-/** One turn, in which nothing fails but what the flow itself makes fail. */
-export function take(session: ModelSession, message: string): Taken {
-  const [verb, token = ''] = message.split(' ') as [Verb, string]
-  return session.flow === 'Talk' ? talk(session, verb, token) : note(session, verb, token)
+/** One turn, in which nothing fails but what the flow itself makes fail, and what is too large. */
+export function take(session: ModelSession, turn: TakenTurn, { limits, compaction }: Rules = defaultRules): Taken {
+  const taken = session.flow === 'Talk' ? talk(session, turn) : note(session, turn)
+  const { usage } = taken
+  if (taken.failed !== undefined) return { ...taken, goesOn: false }
+  let { after } = taken
+  const policy = after.status === 'running' && after.flow === 'Talk' ? compaction : undefined
+  if (policy?.kind === 'window') after = { ...after, memory: windowed(after.memory, policy) }
+  const isDue = policy?.kind === 'summary' && isSummaryDue(after.memory, session.memory.length, policy)
+  const fitting = withinLimits(after, limits)
+  if (fitting === undefined) return { failed: tooLarge(limits), goesOn: true, usage }
+  return { after: { ...fitting, bytes: bytesOfLists(fitting) }, usage, isSummaryDue: isDue }
 }
 
-function note(session: ModelSession, verb: Verb, token: string): Taken {
+function tooLarge({ maxSessionBytes }: Rules['limits']): string {
+  return `The session exceeds the limit maxSessionBytes (${maxSessionBytes}). Raise it with the engine option limits: { maxSessionBytes: ... }.`
+}
+
+/** What the flow does, before anything is too long. */
+type Played =
+  | { readonly failed: string; readonly usage: Usage }
+  | { readonly failed?: never; readonly after: ModelSession; readonly usage: Usage }
+
+function note(session: ModelSession, turn: TakenTurn): Played {
+  const [verb, token = ''] = turn.message.split(' ') as [Verb, string]
   const { usage } = session
   if (verb === 'boom') return { failed: `boom ${token}`, usage }
-  const said = [...session.said, token]
+  const said = [...saidIn(session, 'Collect'), token]
   const step = session.step ?? 'Collect'
-  const next = verb === 'end' ? 'Done' : verb === 'move' ? (step === 'Collect' ? 'Review' : 'Collect') : step
+  const other = step === 'Collect' ? 'Review' : 'Collect'
+  const next = verb === 'end' ? 'Done' : verb === 'move' || verb === 'sheet' ? other : step
   const text = `${said.join(',')} ${JSON.stringify(session.context)}`
-  return { after: answered({ ...session, said }, `${verb} ${token}`, text, next), usage }
+  const entered = next === 'Done' ? { Done: { state: {} } } : { [next]: session.steps[next] ?? { state: { said: [] } } }
+  const steps = { ...session.steps, ...entered, Collect: { state: { said } } }
+  return { after: answered({ ...session, steps }, turn, text, next), usage }
 }
 
-function talk(session: ModelSession, verb: Verb, token: string): Taken {
-  const message = `${verb} ${token}`
-  const said = [...session.said]
-  const memory = [...session.memory, `user: ${message}`]
+function talk(session: ModelSession, turn: TakenTurn): Played {
+  const { message, photo } = turn
+  const [verb, token = ''] = message.split(' ') as [Verb, string]
+  const number = session.count + 1
+  const said = [...saidIn(session, 'Chat')]
+  const attachments =
+    photo === undefined
+      ? session.attachments
+      : [...(session.attachments ?? []), { id: `${number}-0`, turn: number, data: photo }]
+  const picture =
+    photo === undefined ? [] : [{ type: 'image', mediaType: 'image/png', attachment: `${number}-0` } as const]
+  const memory: StoredMessage[] = [
+    ...session.memory,
+    { role: 'user', parts: [{ type: 'text', text: message }, ...picture], turn: number },
+  ]
   let { inputTokens, outputTokens, modelCalls } = session.usage
   const ask = (): string => {
     inputTokens += memory.length
     outputTokens++
     modelCalls++
-    return `heard ${memory.length}` // vocabulary: the reply of simulation/flows.ts
+    const wanted = memory.flatMap(({ parts }) => parts.flatMap((part) => ('attachment' in part ? part.attachment : [])))
+    const found = wanted.filter((id) => attachments?.some((one) => one.id === id))
+    return answerTo(memory.length, found.length, wanted.length - found.length)
   }
   if (verb === 'move') {
     ask()
     said.push('noted')
-    memory.push('assistant: note()', 'tool: "Done."')
+    const call = { toolCallId: `call-${number}`, toolName: 'note' }
+    memory.push({ role: 'assistant', parts: [{ type: 'tool-call', ...call, input: {} }], turn: number })
+    memory.push({ role: 'tool', parts: [{ type: 'tool-result', ...call, output: 'Done.' }], turn: number })
   }
   const text = ask()
-  memory.push(`assistant: ${text}`)
+  memory.push({ role: 'assistant', parts: [{ type: 'text', text }], turn: number })
   said.push(token)
   const usage = { inputTokens, outputTokens, modelCalls }
   if (verb === 'boom') return { failed: message, usage }
   // If code answered in place of the model, the model receives that answer.
-  if (verb === 'end') memory.push('assistant: bye')
-  const after = answered(
-    { ...session, said, memory, usage },
-    message,
-    verb === 'end' ? 'bye' : text,
-    verb === 'end' ? 'Done' : 'Chat',
-  )
-  return { after, usage }
+  const reply = verb === 'end' ? 'bye' : text
+  if (verb === 'end') memory.push({ role: 'assistant', parts: [{ type: 'text', text: reply }], turn: number })
+  const chat = { state: { said }, model: { provider: 'counting', name: 'counting' } }
+  const steps = { ...session.steps, Chat: chat, ...(verb === 'end' ? { Done: { state: {} } } : {}) }
+  const changed = { ...session, steps, memory, attachments, usage }
+  return { after: answered(changed, turn, reply, verb === 'end' ? 'Done' : 'Chat'), usage }
 }
 
-/** The session with one more turn. The content type stays until a move, or until another is set. */
-function answered(session: ModelSession, message: string, reply: string, step: string): ModelSession {
-  const last = session.turns.at(-1)
+function saidIn({ steps }: ModelSession, step: string): readonly string[] {
+  return (steps[step]?.state.said as string[] | undefined) ?? []
+}
+
+/** The session with one more turn. A content type that a move sets stays until the next move; any other is of one reply. */
+function answered(session: ModelSession, { message, id }: TakenTurn, reply: string, step: string): ModelSession {
+  const [verb] = message.split(' ')
   const isMove = step !== (session.step ?? (session.flow === 'Talk' ? 'Chat' : 'Collect'))
-  const contentType = message.startsWith('csv ')
-    ? 'text/csv'
-    : isMove
-      ? 'text/plain'
-      : (last?.contentType ?? 'text/plain')
+  const moved = verb === 'sheet' ? 'text/csv' : undefined
+  const ofStep = isMove ? moved : session.contentType
+  const contentType = verb === 'csv' ? 'text/csv' : (ofStep ?? 'text/plain')
+  const turn = session.count + 1
   return {
     ...session,
     status: step === 'Done' ? 'completed' : 'running',
     step,
-    turns: [...session.turns, { message, reply, contentType, step }],
+    contentType: ofStep,
+    count: turn,
+    turns: [...session.turns, { turn, id, message, reply, contentType, step }],
     saves: session.saves + 1,
   }
 }
 
 /** A stored document as the model sees it. */
 export function viewOf(document: SessionDocument): ModelSession {
-  const { flow, usage } = document
-  const { Collect, Chat } = flow.steps
+  const { flow } = document
   return {
     flow: flow.name as FlowName,
     owner: document.owner,
     status: document.runStatus,
     step: flow.currentStep,
+    contentType: flow.contentType,
     context: flow.context,
-    said: ((Collect ?? Chat)?.state.said as string[] | undefined) ?? [],
-    memory: (flow.memory.Chat?.messages ?? []).map(textOf),
-    turns: document.history.map(({ message, reply, contentType, step }) => ({ message, reply, contentType, step })),
+    steps: flow.steps,
+    memory: flow.memory.Chat?.messages ?? [],
+    attachments: document.attachments,
+    count: document.turns,
+    turns: document.history.map(({ at: _, ...entry }) => entry as ModelTurn),
+    bytes: document.bytes,
     errors: document.error,
-    usage,
+    usage: document.usage,
     saves: Number.parseInt(document.revision, 10),
   }
-}
-
-function textOf({ role, parts }: StoredMessage): string {
-  const texts = parts.map((part) => {
-    if (part.type === 'text' || part.type === 'reasoning') return part.text
-    if (part.type === 'tool-result') return JSON.stringify(part.output)
-    return part.type === 'tool-call' ? `${part.toolName}()` : part.mediaType
-  })
-  return `${role}: ${texts.join(' ')}`
 }

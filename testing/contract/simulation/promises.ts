@@ -4,9 +4,11 @@
  */
 import { expect } from 'vitest'
 import type { ExecuteResult } from '../../../src/index.js'
-import { newSession, take } from './model-session.js'
-import type { PlayedPlan } from './schedules.js'
-import { appendedBy, type Effect, type Span } from './timeline.js'
+import { summarized } from './model-lists.js'
+import { lastTurnOf, newSession, take } from './model-session.js'
+import type { ModelSession } from './model-types.js'
+import { type PlayedPlan, photoIn } from './schedules.js'
+import { type Effect, hintProblem, type Span } from './timeline.js'
 
 const nothing: readonly Effect[] = []
 
@@ -39,10 +41,15 @@ function spanOf({ spans }: PlayedPlan, index: number): Span {
   return spans.get(index) as Span
 }
 
-/** The message whose turn this change commits. */
-function committedMessage({ before, after }: Effect): string | undefined {
-  const turns = after?.session.turns ?? []
-  return turns.length > (before?.session.turns.length ?? 0) ? turns.at(-1)?.message : undefined
+/** The ID of the turn that this change commits. */
+function committedTurn({ before, after }: Effect): string | undefined {
+  if (after === undefined || after.session.count === (before?.session.count ?? 0)) return undefined
+  return after.session.turns.at(-1)?.id
+}
+
+/** The action whose turn this change commits. */
+function committedAction({ actionOf }: PlayedPlan, effect: Effect): number | undefined {
+  return actionOf.get(committedTurn(effect) ?? '')
 }
 
 /** Every change of the store is one that the contract knows, on top of what was there. */
@@ -51,25 +58,52 @@ function checkEffect(played: PlayedPlan, effect: Effect): void {
   expect(before?.revision, 'a document was replaced that the writer had not read').toBe(expectedRevision)
   if (after === undefined || by === 'outsider') return
   const { session } = after
-  const message = committedMessage(effect)
   const base = before?.session ?? newSession(session.flow, undefined, undefined)
-  const saves = base.saves + 1
   if (before === undefined) expect(played.world.issued, 'a client chose an ID').toContain(sessionId)
-  if (effect.hint !== undefined) expect(effect.hint.appended, 'what a store may append').toEqual(appendedBy(effect))
-  if (message !== undefined) {
-    const taken = take(base, message)
-    expect(session, 'the committed turn').toEqual(taken.failed === undefined ? taken.after : 'nothing')
-  } else if (session.status === 'running') {
-    expect(session, 'a checkpoint is the state before the turn').toEqual({ ...base, saves })
+  expect(hintProblem(effect), 'what a store may take over').toBeUndefined()
+  if (committedTurn(effect) !== undefined) checkCommit(played, effect, base, session)
+  else if (session.status === 'running') checkNoTurn(played, base, session)
+  else checkFailed(base, session, 'aborted')
+}
+
+function checkCommit(played: PlayedPlan, effect: Effect, base: ModelSession, session: ModelSession): void {
+  const index = committedAction(played, effect)
+  const action = played.plan.actions[index ?? -1]
+  const turn = lastTurnOf(session)
+  // The first turns of the two sessions belong to no action.
+  if (index !== undefined) expect(turn.message, 'the message of a turn').toBe(played.messages[index])
+  const photo = action?.kind === 'turn' && action.hasPhoto ? photoIn(turn.message).data : undefined
+  const taken = take(base, { ...turn, photo }, played.plan.rules)
+  expect(session, 'the committed turn').toEqual(taken.failed === undefined ? taken.after : 'nothing')
+}
+
+/** What a running session is stored as without a turn: a checkpoint, a summary or its cost, or the error of a turn that was too large. */
+function checkNoTurn({ plan }: PlayedPlan, base: ModelSession, session: ModelSession): void {
+  if (session.errors.length > base.errors.length) {
+    checkFailed(base, session, 'running')
+    expect(session.errors.at(-1), 'a failed turn after which the session goes on').toContain('maxSessionBytes')
+  } else if (session.flow === 'Talk') {
+    const after = summarized(
+      base,
+      plan.rules.compaction ?? { kind: 'summary', above: Number.POSITIVE_INFINITY, keep: 1 },
+    )
+    const isCost = session.memory.length === base.memory.length
+    const cost = { ...base, usage: after.usage, saves: base.saves + 1 }
+    expect(session, 'a summary').toEqual(isCost ? cost : after)
+    expect(session.usage.modelCalls, 'a summary is a call of a model').toBe(base.usage.modelCalls + 1)
   } else {
-    // A turn that fails leaves only this.
-    const { errors, usage } = session
-    expect(session, 'an aborted session').toEqual({ ...base, status: 'aborted', errors, usage, saves })
-    expect(errors.slice(0, -1)).toEqual(base.errors)
-    expect(errors.at(-1), 'aborted after a conflict').not.toContain('was changed or deleted by another request')
-    expect(errors.at(-1), 'aborted after an outcome that is unknown').not.toContain('Whether it took effect is unknown')
-    expect(usage.modelCalls).toBeGreaterThanOrEqual(base.usage.modelCalls)
+    expect(session, 'a checkpoint is the state before the turn').toEqual({ ...base, saves: base.saves + 1 })
   }
+}
+
+/** A turn that fails leaves only this. */
+function checkFailed(base: ModelSession, session: ModelSession, status: 'aborted' | 'running'): void {
+  const { errors, usage } = session
+  expect(session, 'after a failed turn').toEqual({ ...base, status, errors, usage, saves: base.saves + 1 })
+  expect(errors.slice(0, -1)).toEqual(base.errors)
+  expect(errors.at(-1), 'aborted after a conflict').not.toContain('was changed or deleted by another request')
+  expect(errors.at(-1), 'aborted after an outcome that is unknown').not.toContain('Whether it took effect is unknown')
+  expect(usage.modelCalls).toBeGreaterThanOrEqual(base.usage.modelCalls)
 }
 
 /** Whether a write may take effect after its time was over. A client that stays gets that error; one that left gets none. */
@@ -78,11 +112,10 @@ function mayTimeOut({ plan }: PlayedPlan): boolean {
 }
 
 function checkTurn(played: PlayedPlan, index: number): void {
-  const { timeline, messages, turns } = played
-  const message = messages[index] as string
+  const { timeline, turns } = played
   const { launched, replied, entered } = spanOf(played, index)
   const asked = askedFor(played, index)
-  const [committed, ...again] = timeline.effects.filter((effect) => committedMessage(effect) === message)
+  const [committed, ...again] = timeline.effects.filter((effect) => committedAction(played, effect) === index)
 
   expect(entered.length, 'a turn is run once at most').toBeLessThanOrEqual(1)
   expect(again, 'a turn is committed once at most').toEqual(nothing)
@@ -158,9 +191,9 @@ function checkDelete(played: PlayedPlan, index: number): void {
 
 /** In one engine, the turns of one session run in the order in which they were requested, and never two at once. */
 function checkLines(played: PlayedPlan): void {
-  const { timeline, turns, left, messages } = played
+  const { timeline, turns, left } = played
   const committedAt = (index: number): number =>
-    timeline.effects.find((effect) => committedMessage(effect) === messages[index])?.tick ?? Number.POSITIVE_INFINITY
+    timeline.effects.find((effect) => committedAction(played, effect) === index)?.tick ?? Number.POSITIVE_INFINITY
   const checkPair = (previous: RanTurn, { span }: RanTurn): void => {
     expect(previous.span.launched, 'first in, first out').toBeLessThan(span.launched)
     const { response, error } = turns.get(previous.index) ?? {}

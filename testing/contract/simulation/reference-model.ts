@@ -2,7 +2,10 @@
  * The rules of sessions (contract 3, 4.5, 4.6, 7.3; design 2, 5, 13) over a map in memory: what a turn or a delete must
  * answer and leave behind, with everything that may happen to it on the way. It knows what fails, never when.
  */
-import { type FlowName, type ModelSession, newSession, take, type Usage } from './model-session.js'
+
+import { defaultRules, summarized } from './model-lists.js'
+import { newSession, take } from './model-session.js'
+import type { FlowName, ModelSession, Rules, Usage } from './model-types.js'
 
 /** What disturbs a turn in the middle of its flow's code. */
 export type Interference = 'none' | 'write' | 'malform' | 'remove' | 'timeout' | 'hang' | 'cancel'
@@ -20,11 +23,14 @@ export interface Fault {
 export interface TurnCall {
   readonly flow: FlowName
   readonly message: string
+  readonly photo: string | undefined
   readonly sessionId: string | undefined
   readonly owner: string | undefined
   readonly config: Readonly<Record<string, unknown>> | undefined
-  /** The ID that the engine gave to a new session in this turn, if it made one: the only thing that it chooses. */
+  /** The ID that the engine gave to a new session in this turn, if it made one. */
   readonly newId: string | undefined
+  /** The ID that the engine gave to the turn. */
+  readonly turnId: string
   readonly unknownSession: 'new' | 'reject'
   readonly interference: Interference
   readonly faults: readonly Fault[]
@@ -52,10 +58,12 @@ class Answer {
 export class ReferenceModel {
   readonly sessions: Map<string, ModelSession> = new Map()
   readonly #onAnswer: (code: string | undefined) => void
+  readonly #rules: Rules
   #faults: (Fault & { seen: number })[] = []
 
   /** @param onAnswer - Receives the code of each answer to a turn. */
-  constructor(onAnswer: (code: string | undefined) => void = () => undefined) {
+  constructor(rules: Rules = defaultRules, onAnswer: (code: string | undefined) => void = () => undefined) {
+    this.#rules = rules
     this.#onAnswer = onAnswer
   }
 
@@ -112,15 +120,15 @@ export class ReferenceModel {
     // The ID of a stored session; nobody can know the ID of a session that was not stored.
     const known = (): string => (loaded === undefined && stored === undefined ? '' : id)
 
-    const fail = (code: string, message: string, usage: Usage): Answer => {
-      const aborted = {
+    const fail = (code: string, message: string, usage: Usage, status: 'aborted' | 'running' = 'aborted'): Answer => {
+      const failed = {
         ...base,
-        status: 'aborted',
+        status,
         errors: [...base.errors, message],
         usage,
         saves: base.saves + 1,
-      } as const
-      const written = this.#write(stored === undefined ? 'create' : 'save', id, stored, aborted)
+      }
+      const written = this.#write(stored === undefined ? 'create' : 'save', id, stored, failed)
       if (written === 'done') return new Answer(code, message, id)
       const second =
         written === 'conflict' ? conflictText(id) : storeText(stored === undefined ? 'create' : 'save', id, written)
@@ -141,14 +149,18 @@ export class ReferenceModel {
       commit(checkpoint, base.usage)
       base = checkpoint
     }
-    const taken = take(base, call.message)
+    const taken = take(base, { message: call.message, id: call.turnId, photo: call.photo }, this.#rules)
     this.disturb(id, call.interference)
     if (call.interference === 'cancel')
       throw new Answer('TURN_ABORTED', 'The turn was cancelled by its caller.', known())
     if (call.interference === 'timeout' || call.interference === 'hang')
       throw fail('TURN_TIMEOUT', timeoutText, taken.usage)
-    if (taken.failed !== undefined) throw fail('FLOW_ERROR', taken.failed, taken.usage)
+    if (taken.failed !== undefined) {
+      if (taken.goesOn) throw fail('LIMIT_EXCEEDED', taken.failed, taken.usage, 'running')
+      throw fail('FLOW_ERROR', taken.failed, taken.usage)
+    }
     commit(taken.after, taken.usage)
+    if (taken.isSummaryDue) this.#summarize(id, taken.after)
     const last = taken.after.turns.at(-1)
     return {
       success: true,
@@ -158,6 +170,15 @@ export class ReferenceModel {
       contentType: last?.contentType ?? '',
       code: undefined,
     }
+  }
+
+  /** What is stored after the reply. Where it cannot be, only the summary is lost, and where that is known what it has cost is kept. */
+  #summarize(id: string, session: ModelSession): void {
+    const { compaction } = this.#rules
+    const after = compaction === undefined ? session : summarized(session, compaction)
+    if (after === session) return
+    if (this.#write('save', id, session, after) !== 'failed') return
+    this.#write('save', id, session, { ...session, usage: after.usage, saves: after.saves })
   }
 
   /** The session to continue, or `undefined` for a new one. */

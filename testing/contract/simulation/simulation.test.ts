@@ -7,6 +7,7 @@ import { afterEach, expect, test, vi } from 'vitest'
 import { commands } from './commands.js'
 import { checkPromises } from './promises.js'
 import { ReferenceModel } from './reference-model.js'
+import { rules } from './rules.js'
 import { type PlayedPlan, plan, play } from './schedules.js'
 import { World } from './world.js'
 
@@ -25,17 +26,29 @@ function logSeed(name: string): void {
   console.log(`${runs} simulated runs, ${name}. Seed: SIMULATION_SEED=${seed}`)
 }
 
+function count(counts: Map<string, number>, what: string): void {
+  counts.set(what, (counts.get(what) ?? 0) + 1)
+}
+
+/** Shows how often lists were shortened, and fails if one of them never was. */
+function checkShortened(counts: ReadonlyMap<string, number>): void {
+  console.log(`Shortened: ${[...counts].map(([what, times]) => `${what} ${times} times`).join(', ')}`)
+  if (isLarge) expect([...counts.keys()].sort()).toEqual(['attachments', 'history', 'memory', 'summary'])
+}
+
 test(
   '[2.1-5 2.6-2 3-1 3-2 3-3 3-4 3-5 3-6 3-7 4.5-2 4.5-4 4.5-5 4.5-6 4.6-1 4.6-2 7.3-2 7.3-3] one thing after another, with faults: every answer and every stored document is the reference model’s',
   async () => {
     logSeed('one thing after another')
     const codes = new Set<string | undefined>()
-    const setUp = (): { model: ReferenceModel; real: World } => ({
-      model: new ReferenceModel((code) => codes.add(code)),
-      real: new World(),
+    const shortened = new Map<string, number>()
+    const property = fc.asyncProperty(rules, commands, (ofRun, list) => {
+      const model = new ReferenceModel(ofRun, (code) => codes.add(code))
+      const real = new World({ rules: ofRun, onShortened: (what) => count(shortened, what) })
+      return fc.asyncModelRun(() => ({ model, real }), list)
     })
-    const property = fc.asyncProperty(commands, (list) => fc.asyncModelRun(setUp, list))
     await fc.assert(property, { numRuns: runs, seed })
+    checkShortened(shortened)
     if (isLarge)
       expect([...codes].sort()).toEqual(
         [
@@ -56,18 +69,20 @@ test(
   async () => {
     logSeed('many things at once')
     const codes = new Set<string | undefined>()
+    const shortened = new Map<string, number>()
     const property = fc.asyncProperty(plan, fc.scheduler(), async (planned, scheduler) => {
-      const played = await play(planned, scheduler)
+      const played = await play(planned, scheduler, (what) => count(shortened, what))
       checkPromises(played)
       for (const { error } of played.turns.values()) codes.add(error?.code)
     })
     await fc.assert(property, { numRuns: runs, seed })
     if (isLarge) expect([...codes].sort()).toEqual([...everyCode, undefined].sort())
+    checkShortened(shortened)
   },
   longestMs,
 )
 
-const everyCode = ['FLOW_ERROR', 'SESSION_CONFLICT', 'SESSION_STORE_ERROR', 'TURN_TIMEOUT']
+const everyCode = ['FLOW_ERROR', 'LIMIT_EXCEEDED', 'SESSION_CONFLICT', 'SESSION_STORE_ERROR', 'TURN_TIMEOUT']
 
 test('a seed repeats a run exactly, for the engine takes nothing from the machine', async () => {
   const taken = [

@@ -3,7 +3,8 @@
  * of each turn ran, and when each action began and was answered.
  */
 import type { SessionDocument, SessionSaveHint, SessionStore } from '../../../src/index.js'
-import { type ModelSession, viewOf } from './model-session.js'
+import { viewOf } from './model-session.js'
+import type { ModelSession } from './model-types.js'
 import type { Writer } from './world.js'
 
 /** A document as it was stored. */
@@ -103,10 +104,20 @@ export class Timeline {
   }
 }
 
-/** How many entries each list really gained, as a writer must hint it. */
-export function appendedBy({ before, after }: Effect): Record<string, number> {
-  const gained = (list: 'turns' | 'memory'): number =>
-    (after?.session[list].length ?? 0) - (before?.session[list].length ?? 0)
-  const counts = [['history', gained('turns')] as const, ['memory:Chat', gained('memory')] as const]
-  return Object.fromEntries(counts.filter(([, count]) => count > 0))
+/** What is wrong with what a writer said of its lists; `undefined` if it is right, or if it said nothing. */
+export function hintProblem({ before, after, hint }: Effect): string | undefined {
+  if (hint === undefined || after === undefined) return undefined
+  const lists = [
+    ['history', before?.session.turns, after.session.turns],
+    ['memory:Chat', before?.session.memory, after.session.memory],
+    ['attachments', before?.session.attachments, after.session.attachments],
+  ] as const
+  for (const [name, stored = [], next = []] of lists) {
+    if (hint.rewritten?.includes(name)) continue
+    const { [name]: appended = 0 } = hint.appended
+    const kept = stored.slice(hint.removed?.[name] ?? 0)
+    if (next.length !== kept.length + appended) return `${name} has ${next.length} entries, and had ${stored.length}`
+    if (JSON.stringify(next.slice(0, kept.length)) !== JSON.stringify(kept)) return `${name} has other entries`
+  }
+  return undefined
 }

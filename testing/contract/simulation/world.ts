@@ -10,7 +10,9 @@ import {
   type SessionStore,
 } from '../../../src/index.js'
 import { FakeSessionStore, VirtualClock } from '../../index.js'
-import { countingProvider, Ledger, Notes, type Probe, Talk } from './flows.js'
+import { countingProvider, Ledger, Notes, type Probe, Talk, talkWith } from './flows.js'
+import { defaultRules } from './model-lists.js'
+import type { Rules } from './model-types.js'
 import { type Interference, turnTimeoutMs } from './reference-model.js'
 
 /** One of the two engines. The second refuses unknown sessions. */
@@ -27,12 +29,16 @@ export type Writer = SeatIndex | 'outsider'
 
 /** The options of a world. */
 export interface WorldOptions {
+  /** Default: those of the engine, and no compaction. */
+  readonly rules?: Rules
   /** Wraps each engine's own store. */
   readonly wrap?: (store: SessionStore, seat: SeatIndex) => SessionStore
   /** Wraps the data below the faults, the outsider's too. */
   readonly underFaults?: (store: SessionStore, data: ReadonlyMap<string, unknown>, writer: Writer) => SessionStore
+  /** Called with what was shortened: `history`, `memory`, `attachments`, or `summary`. */
+  readonly onShortened?: (what: string) => void
   /** Called in the middle of each turn's flow code. */
-  readonly during?: (token: string) => Promise<void>
+  readonly during?: (token: string, seat: SeatIndex) => Promise<void>
   readonly unknownSession?: readonly ['new' | 'reject', 'new' | 'reject']
 }
 
@@ -43,6 +49,8 @@ export class World {
   readonly seats: [Seat, Seat]
   /** Every session ID that was issued, in order. */
   readonly issued: string[] = []
+  /** Called with the ID of each turn when the engine makes it. */
+  onTurn: (turnId: string) => void = () => undefined
   /** Called in the middle of the flow code of the turn with this token. */
   readonly probes: Map<string, () => Promise<void>> = new Map()
   readonly #options: WorldOptions
@@ -88,11 +96,13 @@ export class World {
   }
 
   #seat(index: SeatIndex): Seat {
-    const { wrap, during, unknownSession = ['new', 'reject'] } = this.#options
+    const { wrap, during, onShortened, rules = defaultRules, unknownSession = ['new', 'reject'] } = this.#options
     const store = new FakeSessionStore({ inner: this.#store(index), clock: this.clock })
-    const probe: Probe = { during: during ?? (async (token) => this.probes.get(token)?.()) }
+    const probe: Probe = {
+      during: (token) => during?.(token, index) ?? this.probes.get(token)?.() ?? Promise.resolve(),
+    }
     const engine = new FlowEngine({
-      flows: [Notes, Ledger, Talk],
+      flows: [Notes, Ledger, rules.compaction === undefined ? Talk : talkWith(rules.compaction)],
       providers: [countingProvider],
       sessionStore: wrap?.(store, index) ?? store,
       services: probe as FlowServices,
@@ -101,10 +111,17 @@ export class World {
       generateId: (kind) => {
         const id = `${kind}${++this.#count}`
         if (kind === 'session') this.issued.push(id)
+        if (kind === 'turn') this.onTurn(id)
         return id
       },
-      limits: { turnTimeoutMs },
+      limits: { ...rules.limits, turnTimeoutMs },
     })
+    engine.on('session:trimmed', ({ history, memory, attachments }) => {
+      if (history.length > 0) onShortened?.('history')
+      if (Object.keys(memory).length > 0) onShortened?.('memory')
+      if (attachments.length > 0) onShortened?.('attachments')
+    })
+    if (rules.compaction?.kind === 'summary') engine.on('memory:compacted', () => onShortened?.('summary'))
     return { engine, store, unknownSession: unknownSession[index] }
   }
 }

@@ -94,7 +94,7 @@ let worker: ContentionWorker | undefined
 process.on('message', async (order: ContentionOrder) => {
   try {
     if (order.kind === 'open') {
-      worker = new ContentionWorker(order.name, order.seed, talkEngine(await openStore(order.store)))
+      worker = new ContentionWorker(order.name, order.seed, talkEngine(await openStore(order.store), true))
       answer({})
     } else answer((await worker?.perform(order)) ?? { error: 'It did not get an order to open a store.' })
   } catch (error) {

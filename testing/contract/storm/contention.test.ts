@@ -29,11 +29,12 @@ async function checkContention(store: StoreOrder): Promise<void> {
   const rate = Math.round(turns.length / seconds)
   console.log(
     `Contention on ${store.kind}, seed ${seed}: ${processes} x ${turnsEach} turns in ${seconds.toFixed(1)} s ` +
-      `(${rate} a second), ${conflicts} conflicts, ${verdict.stored} in the history, ${countOf(verdict, 'lost')} lost, ` +
+      `(${rate} a second), ${conflicts} conflicts, ${verdict.stored} stored, ${verdict.cut} of them cut from the history, ${countOf(verdict, 'lost')} lost, ` +
       `${countOf(verdict, 'doubled')} doubled, ${verdict.violations.length} violations`,
   )
   expect(verdict.violations).toEqual([])
   expect([verdict.acknowledged, verdict.stored]).toEqual([processes * turnsEach, processes * turnsEach])
+  expect(verdict.cut).toBeGreaterThan(0)
 }
 
 describe('contention', () => {

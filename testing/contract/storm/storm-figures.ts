@@ -1,6 +1,7 @@
 /** The result of a storm: the figures to print, and all that is wrong. */
+import type { SessionDocument } from '../../../src/index.js'
 import type { StormRemains } from './storm.js'
-import { longestTurnMs } from './talk.js'
+import { longestTurnMs, stepId } from './talk.js'
 import { kindOf } from './turn-record.js'
 import { countOf, judge, type Verdict } from './verdict.js'
 
@@ -48,6 +49,9 @@ export function resultOf(remains: StormRemains): StormResult {
     'stored of those': verdict.unknownButStored,
     'lost replies to writes': remains.lostReplies,
     sessions: stored.size,
+    'turns cut from a history': verdict.cut,
+    'sessions with a cut history': [...stored.values()].filter(({ turns, history }) => history.length < turns).length,
+    'sessions with a cut memory': [...stored.values()].filter(isMemoryCut).length,
     'aborted sessions': [...stored.values()].filter(({ runStatus }) => runStatus === 'aborted').length,
     'worker kills': faults['kill-worker'],
     cuts: faults.cut,
@@ -63,6 +67,10 @@ export function resultOf(remains: StormRemains): StormResult {
   }
   const text = Object.entries(figures).map(([name, value]) => `${value} ${name}`)
   return { verdict, wrong, figures: text.join(', ') }
+}
+
+function isMemoryCut({ flow }: SessionDocument): boolean {
+  return (flow.memory[stepId]?.messages[0]?.turn ?? 1) > 1
 }
 
 /** A message whose flow fails on purpose cannot succeed. */

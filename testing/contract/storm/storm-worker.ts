@@ -8,7 +8,7 @@ import { DoubtfulWrites } from './doubtful-writes.js'
 import { type Journal, openJournal } from './journal.js'
 import { openStore, type StoreOrder } from './open-store.js'
 import { Talk, talkEngine } from './talk.js'
-import { type MessageKind, messageOf, sharedNow } from './turn-record.js'
+import { type MessageKind, messageOf, photoOf, sharedNow } from './turn-record.js'
 
 /** The first message to a worker. */
 export interface StormOrder {
@@ -30,7 +30,12 @@ export interface StormReport {
   readonly to: string
 }
 
+/** The slots take turns: the one engine, and the one with small limits. */
+type Engines = readonly [FlowEngine, FlowEngine]
+
 const clients = 6
+/** One in so many messages of a client comes with a photo. */
+const photoEvery = 5
 /** Milliseconds between an answer and the next message of the same client, at most. */
 const longestPauseMs = 20
 const longestPauseAfterFailureMs = 150
@@ -59,60 +64,57 @@ class StormWorker {
 
   /** Talks until it is asked to finish; then shows that every slot is served, and closes. */
   async run(): Promise<void> {
-    const engine = await this.#open()
-    await Promise.all(Array.from({ length: clients }, (_, index) => this.#converse(engine, index)))
-    await this.#serveAll(engine)
-    await engine.close()
+    const engines = await this.#open()
+    await Promise.all(Array.from({ length: clients }, (_, index) => this.#converse(engines, index)))
+    await this.#serveAll(engines)
+    for (const engine of engines) await engine.close()
   }
 
-  async #serveAll(engine: FlowEngine): Promise<void> {
+  async #serveAll(engines: Engines): Promise<void> {
     for (const slot of this.#sessions.keys()) {
-      for (let count = 1; !(await this.#say(engine, slot, `${this.#order.name}.end`, count, 'plain')); count++) {
+      for (let count = 1; !(await this.#say(engines, slot, `${this.#order.name}.end`, count, 'plain')); count++) {
         if (count === mostAttempts) return this.#journal.write({ kind: 'unserved', slot: `slot-${slot}` })
         await pause(retryAfterMs * count)
       }
     }
   }
 
-  async #open(): Promise<FlowEngine> {
+  async #open(): Promise<Engines> {
     let made = 0
     const inner = await openStore(this.#order.store)
     const store = new DoubtfulWrites(inner, () => this.#journal.write({ kind: 'lost-reply' }))
-    return talkEngine(store, {
-      generateId: (kind) => {
-        const id = `${this.#order.name}-${kind}-${++made}`
-        if (kind === 'session') this.#journal.write({ kind: 'made', session: id })
-        return id
-      },
-    })
+    const generateId = (kind: string): string => {
+      const id = `${this.#order.name}-${kind}-${++made}`
+      if (kind === 'session') this.#journal.write({ kind: 'made', session: id })
+      return id
+    }
+    return [talkEngine(store, false, { generateId }), talkEngine(store, true, { generateId })]
   }
 
-  async #converse(engine: FlowEngine, index: number): Promise<void> {
+  async #converse(engines: Engines, index: number): Promise<void> {
     const random = new SeededRandom(this.#order.seed * 31 + index)
     for (let count = 1; !this.#isFinishing; count++) {
       const slot = random.below(this.#sessions.length)
       const kind = drawKind(random)
-      const isServed = await this.#say(engine, slot, `${this.#order.name}.${index}`, count, kind)
+      const isServed = await this.#say(engines, slot, `${this.#order.name}.${index}`, count, kind)
       await pause(random.between(0, isServed ? longestPauseMs : longestPauseAfterFailureMs))
     }
   }
 
   /** One turn, whatever becomes of it; whether it was acknowledged. */
-  async #say(
-    engine: FlowEngine,
-    slotNumber: number,
-    sender: string,
-    count: number,
-    kind: MessageKind,
-  ): Promise<boolean> {
+  async #say(engines: Engines, slotNumber: number, sender: string, count: number, kind: MessageKind): Promise<boolean> {
     const slot = `slot-${slotNumber}`
     const message = messageOf(slot, sender, count, kind)
     const asked = this.#sessions[slotNumber] ?? ''
     this.#journal.write({ kind: 'sent', turn: { message, slot, asked, sentAt: sharedNow() } })
+    const engine = engines[slotNumber % 2 === 0 ? 0 : 1]
     const { response, error } = await engine.execute({
       flowName: Talk.id,
       userMessage: message,
       ...(asked === '' ? {} : { sessionId: asked }),
+      ...(count % photoEvery === 0
+        ? { attachments: [{ type: 'image', mediaType: 'image/png', data: photoOf(message) }] }
+        : {}),
     })
     const { success, session, message: reply } = response
     const outcome = success ? 'acknowledged' : (error?.code ?? 'no code')

@@ -27,6 +27,7 @@ describe.skipIf(isRedisMissing)('a storm over Redis (needs redis-server)', () =>
       expect(wrong.slice(0, shown)).toEqual([])
       // Otherwise the run shows nothing.
       expect(verdict.acknowledged).toBeGreaterThan(10 * seconds)
+      expect(verdict.cut).toBeGreaterThan(seconds)
     },
     longestMs,
   )

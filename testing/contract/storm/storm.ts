@@ -199,7 +199,7 @@ class Storm {
   }
 
   async #read(sessions: readonly string[]): Promise<Map<string, SessionDocument>> {
-    const engine = talkEngine(await openStore({ kind: 'redis', place: this.#redis.url }))
+    const engine = talkEngine(await openStore({ kind: 'redis', place: this.#redis.url }), true)
     const stored = new Map<string, SessionDocument>()
     try {
       for (const id of sessions) {

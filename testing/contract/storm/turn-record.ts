@@ -36,9 +36,25 @@ export function messageOf(slot: string, sender: string, count: number, kind: Mes
   return `${slot} ${sender}#${count} ${kind}`
 }
 
+/** Who sent a message, and the sender's count of it. */
+export function senderOf(message: string): { readonly sender: string; readonly count: number } {
+  const [sender = '', count] = (message.split(' ')[1] ?? '').split('#')
+  return { sender, count: Number(count) }
+}
+
 /** What a message asks for. */
 export function kindOf(message: string): MessageKind {
   return message.endsWith(' last') ? 'last' : message.endsWith(' failing') ? 'failing' : 'plain'
+}
+
+/** The bytes that come with a message, in base64. */
+export function photoOf(message: string): string {
+  return btoa(message)
+}
+
+/** The number of the turn in a reply. */
+export function turnOf(reply: string): number {
+  return Number.parseInt(reply, 10)
 }
 
 /** The reply to a message, as the turn with this number gives it. */

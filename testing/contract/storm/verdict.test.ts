@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { SessionDocument } from '../../../src/index.js'
 import { documentOf } from '../session-bench.js'
 import { stepId } from './talk.js'
-import { messageOf, replyTo, type TurnRecord } from './turn-record.js'
+import { messageOf, photoOf, replyTo, type TurnRecord } from './turn-record.js'
 import { countOf, judge, type ViolationKind } from './verdict.js'
 
 /** A turn that was sent at `sentAt` and acknowledged one later, as the turn with this number of session `s`. */
@@ -18,6 +18,7 @@ function sessionOf(messages: readonly string[], id = 's', more: Partial<SessionD
   const { flow, ...head } = documentOf(id, '1-a')
   return {
     ...head,
+    turns: messages.length,
     history: messages.map((message, index) => ({
       turn: index + 1,
       at: '2026-01-01T00:00:00.000Z',
@@ -40,6 +41,19 @@ function sessionOf(messages: readonly string[], id = 's', more: Partial<SessionD
       },
     },
     ...more,
+  }
+}
+
+/** The same session after its lists were cut: the last turns only, and their photos. */
+function cutTo(count: number, session: SessionDocument): SessionDocument {
+  const { flow, history, turns } = session
+  const messages = flow.memory[stepId]?.messages.filter(({ turn }) => turn > turns - count) ?? []
+  const attachments = history.slice(-1).map(({ turn, message }) => ({ id: `${turn}-0`, turn, data: photoOf(message) }))
+  return {
+    ...session,
+    history: history.slice(-count),
+    attachments,
+    flow: { ...flow, memory: { [stepId]: { messages } } },
   }
 }
 
@@ -68,6 +82,7 @@ describe('nothing is wrong', () => {
       unknown: 2,
       unknownButStored: 1,
       stored: 4,
+      cut: 0,
     })
   })
 
@@ -165,5 +180,43 @@ describe('what is wrong is seen', () => {
       expect(kindsOf([turnOf('a', 1), turn], sessionOf(['a', failing]))).toEqual(['contradicted'])
       expect(kindsOf([turnOf('a', 1), turn], sessionOf(['a'], 's', { runStatus: 'aborted' }))).toEqual([])
     }
+  })
+})
+
+describe('sessions whose lists were cut', () => {
+  const all = Array.from({ length: 30 }, (_, index) => `slot-1 w1.0#${index + 1} plain`)
+  const turns = all.map((message, index) => turnOf(message, index + 1))
+  const cut = cutTo(20, sessionOf(all))
+
+  test('nothing is wrong with one that has its last turns', () => {
+    const verdict = judge(turns, new Map([['s', cut]]))
+    expect(verdict.violations).toEqual([])
+    expect([verdict.stored, verdict.cut]).toEqual([30, 10])
+  })
+
+  test('a turn that is lost: from the end, or replaced by another whose turn is cut as well', () => {
+    expect(kindsOf([...turns, turnOf('slot-1 w2.0#1 plain', 31)], cut)).toEqual(['lost'])
+    expect(kindsOf([...turns, turnOf('slot-1 w2.0#1 plain', 4)], cut)).toEqual(['lost'])
+    expect(kindsOf(turns, { ...cut, turns: 29 })).toContain('misnumbered')
+  })
+
+  test('a turn that came twice, which only the state knows', () => {
+    const state = { turns: 30, senders: {}, repeated: all.slice(2, 3) }
+    expect(kindsOf(turns, { ...cut, flow: { ...cut.flow, steps: { [stepId]: { state } } } })).toEqual(['doubled'])
+  })
+
+  test('lists that were cut too far, that have a gap, or that do not belong together', () => {
+    expect(kindsOf(turns, { ...cut, history: cut.history.slice(-5) })).toEqual(['torn'])
+    const messages = cut.flow.memory[stepId]?.messages ?? []
+    for (const wrong of [messages.slice(0, -2), [...messages.slice(0, 6), ...messages.slice(8)], []]) {
+      const memory = { [stepId]: { messages: wrong } }
+      expect(kindsOf(turns, { ...cut, flow: { ...cut.flow, memory } })).toEqual(['torn'])
+    }
+    const [photo] = cut.attachments ?? []
+    if (photo === undefined) throw new Error('There is no photo.')
+    expect(kindsOf(turns, { ...cut, attachments: [{ ...photo, data: photoOf('another') }] })).toEqual(['torn'])
+    expect(kindsOf(turns, { ...cut, attachments: [{ ...photo, turn: 28, data: photoOf(all[27] ?? '') }] })).toEqual([
+      'torn',
+    ])
   })
 })

@@ -3,8 +3,8 @@
  * tests can pass it made-up histories.
  */
 import type { SessionDocument } from '../../../src/index.js'
-import { stepId } from './talk.js'
-import { kindOf, replyTo, type TurnRecord } from './turn-record.js'
+import { attachmentTurns, type Counts, leastHistory, stepId } from './talk.js'
+import { kindOf, photoOf, replyTo, type TurnAnswer, type TurnRecord, turnOf } from './turn-record.js'
 
 /** What can be wrong with stored sessions. */
 export type ViolationKind =
@@ -16,7 +16,7 @@ export type ViolationKind =
   | 'misordered'
   /** A turn stands in a session that it was not meant for, or was never sent. */
   | 'mixed'
-  /** The numbers of a history are not 1, 2, 3 and so on. */
+  /** The numbers of a history are not those of the last turns: each one more than the one before. */
   | 'misnumbered'
   /** The parts of a session do not contain the same turns. */
   | 'torn'
@@ -42,8 +42,10 @@ export interface Verdict {
   readonly unknown: number
   /** Of the unknown ones, those that are stored. */
   readonly unknownButStored: number
-  /** Entries of all histories. */
+  /** The turns of all sessions, also those that their histories have lost because they were too long. */
   readonly stored: number
+  /** How many of those the histories have lost. */
+  readonly cut: number
 }
 
 /**
@@ -65,6 +67,7 @@ export function judge(turns: readonly TurnRecord[], sessions: ReadonlyMap<string
     violations.push(...partsOf(session), ...membersOf(session, sent), ...orderOf(session, sent))
   }
   for (const turn of turns) violations.push(...answerOf(turn, placeOf, sessions))
+  violations.push(...sameNumbers(turns, sessions))
   const unknown = turns.filter((turn) => outcomeOf(turn) === 'unknown')
   return {
     violations,
@@ -73,8 +76,13 @@ export function judge(turns: readonly TurnRecord[], sessions: ReadonlyMap<string
     failed: turns.filter((turn) => outcomeOf(turn) === 'failed').length,
     unknown: unknown.length,
     unknownButStored: unknown.filter(({ message }) => placeOf.has(message)).length,
-    stored: [...sessions.values()].reduce((sum, { history }) => sum + history.length, 0),
+    stored: sumOf(sessions, ({ turns: count }) => count),
+    cut: sumOf(sessions, ({ turns: count, history }) => count - history.length),
   }
+}
+
+function sumOf(sessions: ReadonlyMap<string, SessionDocument>, countIn: (session: SessionDocument) => number): number {
+  return [...sessions.values()].reduce((sum, session) => sum + countIn(session), 0)
 }
 
 /** How many violations there are of a kind. */
@@ -92,33 +100,62 @@ function outcomeOf({ message, answer }: TurnRecord): 'acknowledged' | 'conflict'
   return kindOf(message) === 'failing' ? 'failed' : 'unknown'
 }
 
-/** Whether the numbers, the replies, the state and the memory of a session agree with its history. */
-function partsOf({ id, history, flow }: SessionDocument): Violation[] {
+/** Whether the numbers, the replies, the state, the memory and the attachments of a session agree with its history. */
+function partsOf(session: SessionDocument): Violation[] {
+  const { id, history, turns, flow } = session
   const found: Violation[] = []
+  const first = firstKept(session)
   for (const [index, { turn, message, reply }] of history.entries()) {
-    if (turn !== index + 1) found.push(violation('misnumbered', `${id}: turn ${turn} at place ${index + 1}`))
-    if (reply !== replyTo(message, index + 1)) found.push(violation('torn', `${id}: '${reply}' answers ${message}`))
+    const number = first + index
+    if (turn !== number) found.push(violation('misnumbered', `${id}: turn ${turn} in the place of turn ${number}`))
+    if (reply !== replyTo(message, number)) found.push(violation('torn', `${id}: '${reply}' answers ${message}`))
   }
-  const counted = Number(flow.steps[stepId]?.state.turns ?? 0)
-  if (counted !== history.length) {
-    found.push(violation('torn', `${id}: its state counts ${counted} turns, its history ${history.length}`))
+  if (history.length < Math.min(turns, leastHistory)) {
+    found.push(violation('torn', `${id}: its history has ${history.length} of ${turns} turns`))
   }
-  const remembered = (flow.memory[stepId]?.messages ?? [])
-    .filter(({ role }) => role === 'user')
-    .flatMap(({ parts }) => parts.map((part) => (part.type === 'text' ? part.text : part.type)))
-  if (remembered.join('\n') !== history.map(({ message }) => message).join('\n')) {
-    found.push(violation('torn', `${id}: its memory does not contain the messages of its history`))
+  const counts = flow.steps[stepId]?.state as Partial<Counts> | undefined
+  if ((counts?.turns ?? 0) !== turns) {
+    found.push(violation('torn', `${id}: its state counts ${counts?.turns} turns, and it had ${turns}`))
   }
-  return found
+  for (const message of counts?.repeated ?? []) found.push(violation('doubled', `${message} came to ${id} again`))
+  return [...found, ...memoryOf(session), ...attachmentsOf(session)]
+}
+
+/** The number of the first turn in the history. */
+function firstKept({ history, turns }: SessionDocument): number {
+  return turns - history.length + 1
+}
+
+/** Whether the memory contains what the user said in the last turns, without a gap. */
+function memoryOf({ id, history, turns, flow }: SessionDocument): Violation[] {
+  const remembered = (flow.memory[stepId]?.messages ?? []).filter(({ role }) => role === 'user')
+  const texts = new Map(history.map(({ turn, message }) => [turn, message]))
+  const isWrong = remembered.some(({ parts, turn }, index) => {
+    const [part] = parts
+    const text = part?.type === 'text' ? part.text : ''
+    return turn !== turns - remembered.length + 1 + index || text !== (texts.get(turn) ?? text)
+  })
+  if (!isWrong && remembered.length >= Math.min(1, turns)) return []
+  return [violation('torn', `${id}: its memory does not contain the messages of its last turns`)]
+}
+
+/** Whether the bytes are those that came with the last turns. */
+function attachmentsOf({ id, history, turns, attachments = [] }: SessionDocument): Violation[] {
+  return attachments
+    .filter(({ turn, data }) => {
+      const entry = history.find((candidate) => candidate.turn === turn)
+      return turn <= turns - attachmentTurns || entry === undefined || data !== photoOf(entry.message)
+    })
+    .map(({ turn }) => violation('torn', `${id}: an attachment of turn ${turn} is not the one of its message`))
 }
 
 /** Whether each turn of a session was meant for it. A turn that was meant for another can only have begun it. */
 function membersOf({ id, history }: SessionDocument, sent: ReadonlyMap<string, TurnRecord>): Violation[] {
   const slot = sent.get(history[0]?.message ?? '')?.slot
-  const isMember = (turn: TurnRecord | undefined, index: number): boolean =>
-    turn !== undefined && turn.slot === slot && (turn.asked === id || index === 0)
+  const isMember = (turn: TurnRecord | undefined, number: number): boolean =>
+    turn !== undefined && turn.slot === slot && (turn.asked === id || number === 1)
   return history
-    .filter(({ message }, index) => !isMember(sent.get(message), index))
+    .filter(({ message, turn }) => !isMember(sent.get(message), turn))
     .map(({ message }) => violation('mixed', `${message} in ${id}, a session of ${slot ?? 'nobody'}`))
 }
 
@@ -145,21 +182,50 @@ function answerOf(
   placeOf: ReadonlyMap<string, string>,
   sessions: ReadonlyMap<string, SessionDocument>,
 ): Violation[] {
-  const { message, asked, answer } = turn
+  const { message, answer } = turn
   const outcome = outcomeOf(turn)
   if ((outcome === 'conflict' || outcome === 'failed') && placeOf.has(message)) {
     return [violation('contradicted', `${message} did not happen, and is in ${placeOf.get(message)}`)]
   }
-  if (answer === undefined || outcome !== 'acknowledged') return []
-  const entry = sessions.get(answer.session)?.history.find((candidate) => candidate.message === message)
+  return answer === undefined || outcome !== 'acknowledged' ? [] : acknowledged(turn, answer, sessions)
+}
+
+function acknowledged(
+  { message, asked }: TurnRecord,
+  answer: TurnAnswer,
+  sessions: ReadonlyMap<string, SessionDocument>,
+): Violation[] {
+  const session = sessions.get(answer.session)
+  if (session !== undefined && isCut(session, answer)) return []
+  const entry = session?.history.find((candidate) => candidate.message === message)
   if (entry === undefined) {
-    const where = sessions.has(answer.session) ? answer.session : `${answer.session}, which is gone`
+    const where = session === undefined ? `${answer.session}, which is gone` : answer.session
     return [violation('lost', `${message} of ${where}`)]
   }
   const found: Violation[] = []
   if (entry.reply !== answer.reply) found.push(violation('torn', `${message} was answered '${answer.reply}'`))
   if (asked !== '' && asked !== answer.session && sessions.get(asked)?.runStatus === 'running') {
     found.push(violation('replaced', `${asked} goes on, and ${message} was answered in ${answer.session}`))
+  }
+  return found
+}
+
+/** Whether the history has lost the turn with this answer, because it was too long. */
+function isCut(session: SessionDocument, { reply }: TurnAnswer): boolean {
+  return turnOf(reply) < firstKept(session)
+}
+
+/** Of two acknowledged turns with the same number in one session, one has replaced the other: also where both are cut. */
+function sameNumbers(turns: readonly TurnRecord[], sessions: ReadonlyMap<string, SessionDocument>): Violation[] {
+  const found: Violation[] = []
+  const messages = new Map<string, string>()
+  for (const { message, answer } of turns) {
+    const session = sessions.get(answer?.session ?? '')
+    if (answer?.outcome !== 'acknowledged' || session === undefined || !isCut(session, answer)) continue
+    const place = `turn ${turnOf(answer.reply)} of ${answer.session}`
+    const other = messages.get(place)
+    if (other !== undefined) found.push(violation('lost', `${message} or ${other}: both were ${place}`))
+    messages.set(place, message)
   }
   return found
 }
