@@ -1,8 +1,10 @@
 /**
  * Decides that a session can go on for as long as its user likes, on the default limits and on every backend: no turn fails, what
- * is stored stays below `maxSessionBytes`, what was cut is neither kept nor read, and a late turn takes no longer than an early one.
+ * is stored stays below `maxSessionBytes`, and what was cut is neither kept nor read. It prints how much longer late turns take than early
+ * ones.
  *
- * LONG_SESSION_TURNS  how many plain turns. Default: 5 000; the full check is 50 000.
+ * LONG_SESSION_TURNS  how many plain turns. Default: 5 000. The full check is 50 000; with it, the times are checked as well, which
+ *                     needs a machine that does nothing else.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
@@ -17,6 +19,7 @@ import { Rooms, rooms, Talk } from './talk.js'
 vi.mock('@keyv/sqlite', () => loadSqlitePackage())
 
 const plainTurns = Number(process.env.LONG_SESSION_TURNS ?? 5_000)
+const isTimed = process.env.LONG_SESSION_TURNS !== undefined
 /** Ends a run that hangs; no run is timed by it. */
 const longestMs: number = 300_000 + plainTurns * 60
 /** The default of `maxSessionBytes`. */
@@ -208,7 +211,7 @@ async function check(
   expect(peaks.memory).toBeLessThan(mostBytes * 1.25)
   expect(peaks.read, 'bytes that a turn read').toBeLessThan(mostBytesRead)
   if (commands.size > 0) expect([...commands]).toEqual(['HGET EVALSHA'])
-  if (!isFlat) return document
+  if (!isFlat || !isTimed) return document
   expect(slower.median, 'time of a late turn over that of an early one').toBeLessThan(most)
   // Not reached on the memory store: its late turns took 1.6 to 2.2 times as long in all, most of it garbage collection, which
   // grows with the number of messages in a memory (measured: 1.0 to 1.3 with maxMemoryBytes of 16 KiB). The figure is printed.
