@@ -56,7 +56,7 @@ const echo: ModelProviderAdapter = {
 /** What the step counts: it stays where the turns themselves are cut. */
 export interface Counts {
   turns: number
-  /** By sender: the number of the last message, of the senders that were heard last. */
+  /** By sender: the number of the last message, of the senders that were received last. */
   senders: Record<string, number>
   /** Messages that came a second time, or behind a later one of the same sender. */
   repeated: string[]
