@@ -47,7 +47,7 @@ export class ConversationMemory {
   /** The bytes that messages refer to; `undefined` where the session never had any. */
   #attachments: GrowingList<SessionAttachment> | undefined
   /** By the part that came with the turn: its reference. Each memory that gets the part refers to the same bytes. */
-  readonly #references = new Map<ImagePart | FilePart, StoredMessage['parts'][number]>()
+  #references: Map<ImagePart | FilePart, StoredMessage['parts'][number]> | undefined
 
   constructor({ flow, attachments }: Pick<SessionDocument, 'flow' | 'attachments'>) {
     this.#stored = flow.memory
@@ -138,6 +138,7 @@ export class ConversationMemory {
   /** Puts the bytes of a part into `attachments`, once in a turn, and returns the reference. An address stays in its message. */
   #store(part: ImagePart | FilePart, turn: number): StoredMessage['parts'][number] {
     if (part.data === undefined) return part
+    this.#references ??= new Map()
     let reference = this.#references.get(part)
     if (reference === undefined) {
       this.#attachments ??= new GrowingList(noAttachments)

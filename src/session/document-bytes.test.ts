@@ -16,7 +16,7 @@ import {
   tool,
 } from '../index.js'
 import { bytesOfLists } from './document-bytes.js'
-import { entryBytes } from './lists/list-bytes.js'
+import { entryBytes } from './lists/shared-lists.js'
 
 const empty = { ...documentOf('s-1', '1-a'), history: [] }
 const withoutMemory = { ...empty, flow: { ...empty.flow, memory: {} } }

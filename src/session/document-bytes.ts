@@ -1,6 +1,6 @@
 /** How many bytes the lists of a document take as JSON: what the engine counts on from turn to turn in `bytes`. */
 import { jsonSize } from '../util/json.js'
-import { listBytes } from './lists/list-bytes.js'
+import { listBytes } from './lists/shared-lists.js'
 import type { SessionDocument } from './session-document.js'
 
 /** Counts the bytes of all lists of a document anew. */

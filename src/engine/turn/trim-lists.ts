@@ -7,7 +7,7 @@
 import type { ConversationMemory } from '../../flow/conversation-memory.js'
 import type { StoredMessage } from '../../model/message.js'
 import type { GrowingList } from '../../session/lists/growing-list.js'
-import { entryBytes } from '../../session/lists/list-bytes.js'
+import { entryBytes } from '../../session/lists/shared-lists.js'
 import type { SessionAttachment, SessionHistoryEntry } from '../../session/session-document.js'
 import type { EngineLimits } from '../engine-limits.js'
 
@@ -25,16 +25,23 @@ export interface TurnLists {
 /** What was removed from the lists, in their order. */
 export class RemovedEntries {
   history: readonly SessionHistoryEntry[] = []
-  /** By namespace. Without a prototype: a namespace may be called `constructor`. */
-  readonly memory: Record<string, readonly StoredMessage[]> = Object.create(null)
   attachments: readonly SessionAttachment[] = []
+  /** By namespace; `undefined` where no message was removed. */
+  #messages: Map<string, readonly StoredMessage[]> | undefined
+
+  /** The messages by namespace. */
+  get memory(): Readonly<Record<string, readonly StoredMessage[]>> {
+    return Object.fromEntries(this.#messages ?? [])
+  }
 
   get isEmpty(): boolean {
-    return this.history.length === 0 && this.attachments.length === 0 && Object.keys(this.memory).length === 0
+    return this.history.length === 0 && this.attachments.length === 0 && this.#messages === undefined
   }
 
   addMessages(namespace: string, messages: readonly StoredMessage[]): void {
-    if (messages.length > 0) this.memory[namespace] = [...(this.memory[namespace] ?? []), ...messages]
+    if (messages.length === 0) return
+    this.#messages ??= new Map()
+    this.#messages.set(namespace, [...(this.#messages.get(namespace) ?? []), ...messages])
   }
 }
 

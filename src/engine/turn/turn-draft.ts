@@ -217,7 +217,6 @@ export class TurnDraft implements StepRuntime {
     this.stateBytes = sizeOfSteps(steps) + sizeOf(context)
     const bytes = this.#trimLists(this.stateBytes)
     const attachments = this.memory.attachments?.list
-    const { contentType: _previous, ...flow } = base.flow
     return {
       ...base,
       revision,
@@ -227,17 +226,24 @@ export class TurnDraft implements StepRuntime {
       turns: this.turnNumber,
       bytes,
       ...(attachments === undefined ? {} : { attachments }),
-      flow: {
-        ...flow,
-        currentStep: this.currentStep,
-        ...(this.stepContentType === undefined ? {} : { contentType: this.stepContentType }),
-        context,
-        steps,
-        memory: this.memory.toStored(),
-        sequence: this.#sequence(),
-      },
+      flow: this.#storedFlow(context, steps),
       history: this.#history.list,
     }
+  }
+
+  #storedFlow(context: JsonObject, steps: Record<string, SessionStep>): SessionDocument['flow'] {
+    const { base, currentStep, stepContentType } = this
+    const flow = {
+      ...base.flow,
+      currentStep,
+      context,
+      steps,
+      memory: this.memory.toStored(),
+      sequence: this.#sequence(),
+    }
+    if (stepContentType === base.flow.contentType) return flow
+    const { contentType: _ofStepBefore, ...rest } = flow
+    return stepContentType === undefined ? rest : { ...rest, contentType: stepContentType }
   }
 
   /** Cuts the lists to their limits, and returns about how many bytes they take then. */

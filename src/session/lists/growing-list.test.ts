@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { GrowingList } from './growing-list.js'
-import { listBytes } from './list-bytes.js'
-import { isSharedList, shareList } from './shared-lists.js'
+import { isSharedList, listBytes, shareList } from './shared-lists.js'
 
 const numbers = (length: number): readonly number[] => shareList(Array.from({ length }, (_, index) => index))
 

@@ -2,8 +2,7 @@
  * A list of a session during one turn: it starts as the stored list, loses entries at its start and takes more at its end.
  * What it gives out is a frozen list; a long one is not copied entry by entry each time.
  */
-import { entryBytes, listBytes, rememberListBytes } from './list-bytes.js'
-import { shareList } from './shared-lists.js'
+import { entryBytes, listBytes, shareList } from './shared-lists.js'
 
 /**
  * The entries of a long frozen list, in an array that is not frozen: that one is copied by the block, where reading a
@@ -107,8 +106,7 @@ export class GrowingList<T> {
 
   #freeze(entries: T[]): readonly T[] {
     // A copy, also of a short list: an array that grew has room for more entries, which a stored list would keep for ever.
-    const list = shareList(entries.slice())
-    rememberListBytes(list, this.bytes)
+    const list = shareList(entries.slice(), this.bytes)
     if (entries.length >= longList) unfrozen.set(list, entries)
     return list
   }

@@ -2,31 +2,57 @@
  * Lists that can be shared by reference. History and messages only grow, so a turn copies references and checks what it
  * added. Such lists are known by identity; every other list is copied and checked before it is used.
  */
-import { deepFreeze } from '../../util/json.js'
+import { deepFreeze, jsonSize } from '../../util/json.js'
 
-/** The lists that are frozen all the way down, and how many entries of each, from its start, were checked. */
-const checkedEntries = new WeakMap<readonly unknown[], number>()
+/** What is known of a list that is frozen all the way down. */
+interface FrozenList {
+  /** How many entries, from its start, were checked. */
+  readonly checked: number
+  /** About how many bytes its entries take as JSON, once they were counted. */
+  bytes: number | undefined
+}
+
+const frozenLists = new WeakMap<readonly unknown[], FrozenList>()
 
 /** Remembers a list, and freezes it. Its entries are frozen already. */
-function remember(list: readonly unknown[], checked: number): void {
-  checkedEntries.set(list, checked)
+function remember(list: readonly unknown[], checked: number, bytes?: number): void {
+  frozenLists.set(list, { checked, bytes })
   Object.freeze(list)
 }
 
 /** Whether `list` is frozen, deeply, and was checked. */
 export function isSharedList(list: readonly unknown[]): boolean {
-  return checkedEntries.get(list) === list.length
+  return frozenLists.get(list)?.checked === list.length
 }
 
-/** Freezes a list whose entries the caller has frozen, all the way down, and checked. */
-export function shareList<T>(list: T[]): readonly T[] {
-  remember(list, list.length)
+/**
+ * Freezes a list whose entries the caller has frozen, all the way down, and checked.
+ *
+ * @param bytes - What {@link listBytes} returns for it. Default: it is counted when it is asked for.
+ */
+export function shareList<T>(list: T[], bytes?: number): readonly T[] {
+  remember(list, list.length, bytes)
   return list
 }
 
 /** Whether `list` is known to be frozen, deeply; it may be unchecked. */
 export function isFrozenList(list: readonly unknown[]): boolean {
-  return checkedEntries.has(list)
+  return frozenLists.has(list)
+}
+
+/** About how many bytes an entry adds to a list: itself and the comma after it. */
+export function entryBytes(entry: unknown): number {
+  return jsonSize(entry) + 1
+}
+
+/** About how many bytes the entries of a list take as JSON. A frozen list is measured once. */
+export function listBytes(list: readonly unknown[]): number {
+  const known = frozenLists.get(list)
+  if (known?.bytes !== undefined) return known.bytes
+  let bytes = 0
+  for (const entry of list) bytes += entryBytes(entry)
+  if (known !== undefined) known.bytes = bytes
+  return bytes
 }
 
 /** Freezes a list deeply, and remembers it. Expects a tree. */
@@ -44,7 +70,7 @@ export function adoptList<T>(list: readonly T[]): readonly T[] {
 
 /** How many entries of `list`, from its start, need no check: they were checked in the list that it extends. */
 export function checkedLength(list: readonly unknown[]): number {
-  return checkedEntries.get(list) ?? 0
+  return frozenLists.get(list)?.checked ?? 0
 }
 
 /** A frozen list with more entries after it, frozen deeply, too. What was checked of `list` stays checked. */

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { entryBytes, listBytes, rememberListBytes } from './list-bytes.js'
-import { freezeList, shareList } from './shared-lists.js'
+import { entryBytes, freezeList, listBytes, shareList } from './shared-lists.js'
 
 const entry = (text: string) => Object.freeze({ turn: 1, text })
 
@@ -38,7 +37,6 @@ test.each([shareList, freezeList])('a frozen list is measured once', (freeze) =>
 })
 
 test('what a caller has counted is believed', () => {
-  const list = shareList([entry('One.')])
-  rememberListBytes(list, 7)
+  const list = shareList([entry('One.')], 7)
   expect(listBytes(list)).toBe(7)
 })
