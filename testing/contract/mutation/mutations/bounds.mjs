@@ -38,9 +38,9 @@ export const boundMutations = [
         { piece: 'of memory.namespaces', becomes: 'of memory.touched.keys()' },
       ],
       [
-        'namespace called constructor breaks the turn that cuts it',
-        'RemovedEntries',
-        { piece: 'Object.create(null)', becomes: '{}' },
+        'only the messages of the last cut reported',
+        'addMessages',
+        { piece: '...(this.#messages.get(namespace) ?? []), ', becomes: '' },
       ],
     ],
   },

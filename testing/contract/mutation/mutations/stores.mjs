@@ -76,18 +76,18 @@ export const storeMutations = [
       ],
       [
         'a list that the document lost forgotten, and its names used again',
-        'planWrite',
+        'keepNames',
         { piece: 'if (!lists.has(name)) lists.set(name, emptyList.entries)', becomes: 'void name' },
       ],
       [
         'chunks of a list that was cut left behind',
-        'planWrite',
+        'removedChunks',
         { piece: 'removed.push(chunkName(name, index))', becomes: 'void index' },
       ],
       [
         'a list remembered that its owner can change',
         'planWrite',
-        { piece: '@all &&= isFrozenList(@entries)', becomes: '@all &&= true' },
+        { piece: '[...lists.values()].every(isFrozenList)', becomes: 'true' },
       ],
     ],
   },
@@ -97,7 +97,7 @@ export const storeMutations = [
     rows: [
       [
         'an unreadable head taken for a missing session',
-        'read',
+        '#readAll',
         {
           piece: 'const stored = await this.#driver.readAll(key)',
           becomes:
