@@ -160,10 +160,10 @@ describe('authorize', () => {
     },
   )
 
-  test('without authorize a delete is one of a caller without a name: it may not delete what only a newer release reads', async () => {
+  test('without authorize a delete removes a session that cannot be read, but none that only a newer release reads', async () => {
     const { engine, send } = serve()
     await send('/ai/end', { method: 'POST', headers: { CHAT_SESSION_ID: 's7' } })
-    expect(engine.deletions).toEqual([['s7', {}]])
+    expect(engine.deletions).toEqual([['s7', { unreadable: true }]])
   })
 
   test.each<[string, unknown]>([

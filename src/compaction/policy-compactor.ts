@@ -10,7 +10,9 @@ import { FlowRegistrationError } from '../errors/engine-errors.js'
 import type { CompactionPolicy, RollingSummary } from '../flow/compaction.js'
 import { namespaceOf } from '../flow/conversation-memory.js'
 import { Step } from '../flow/step.js'
+import type { StoredMessage } from '../model/message.js'
 import { checkPrices, type ModelBudgets } from '../model/model-budget.js'
+import type { GrowingList } from '../session/lists/growing-list.js'
 import type { SessionDocument } from '../session/session-document.js'
 import { removableCount } from './message-cut.js'
 import { type DueSummary, storeSummaries } from './store-summary.js'
@@ -20,7 +22,6 @@ import { selectionsOf } from './summarize.js'
 interface ShortenedMemory {
   readonly namespace: string
   readonly removed: number
-  readonly kept: number
 }
 
 /** Applies the policies of one flow. */
@@ -50,7 +51,11 @@ export class PolicyCompactor implements Compactor {
     const { shortened, due } = this.#applyPolicies(draft)
     if (shortened.length === 0 && due.length === 0) return undefined
     const committed = (document: SessionDocument): void => {
-      for (const memory of shortened) control.report('memory:compacted', { ...memory, durationMs: 0 })
+      for (const { namespace, removed } of shortened) {
+        // A limit may have removed more of them since.
+        const kept = document.flow.memory[namespace]?.messages.length ?? 0
+        control.report('memory:compacted', { namespace, removed, kept, durationMs: 0 })
+      }
       if (due.length === 0) return
       const calls = document.usage.modelCalls - draft.base.usage.modelCalls
       control.afterTurnTask = {
@@ -68,17 +73,28 @@ export class PolicyCompactor implements Compactor {
     for (const [namespace, policy] of this.#policies) {
       const used = draft.memory.touched.get(namespace)
       if (used === undefined || used.messages.length <= policy.above) continue
-      const { length, list } = used.messages
+      const { list } = used.messages
       const count = removableCount(list, policy.keep)
-      if (policy.kind === 'summary') {
-        if (isSummaryDue(policy, draft, namespace, count)) due.push({ namespace, policy })
-      } else if (count > 0) {
-        draft.removed.addMessages(namespace, used.messages.removeOldest(count))
-        shortened.push({ namespace, removed: count, kept: length - count })
-      }
+      if (policy.kind === 'window') {
+        shortened.push({ namespace, removed: removeOldest(draft, namespace, used.messages, count) })
+      } else if (isSummaryDue(policy, draft, namespace, count)) due.push({ namespace, policy })
     }
-    return { shortened, due }
+    return { shortened: shortened.filter(({ removed }) => removed > 0), due }
   }
+}
+
+/** Removes the oldest messages; a summary that another policy left there stays. @returns How many were removed. */
+function removeOldest(
+  { removed }: TurnDraft,
+  namespace: string,
+  messages: GrowingList<StoredMessage>,
+  count: number,
+): number {
+  const kept = messages.list[0]?.summary === true ? 1 : 0
+  if (count <= kept) return 0
+  const oldest = messages.removeOldest(count - kept, kept)
+  removed.addMessages(namespace, oldest)
+  return oldest.length
 }
 
 /** The memory namespaces of the model steps. */

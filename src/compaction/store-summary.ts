@@ -11,7 +11,8 @@ import { FlowError } from '../errors/flow-error.js'
 import { leavesSessionUnchanged } from '../errors/session-errors.js'
 import type { RollingSummary } from '../flow/compaction.js'
 import type { Message, StoredMessage } from '../model/message.js'
-import { entryBytes, listBytes, shareList } from '../session/lists/shared-lists.js'
+import { bytesOfLists } from '../session/document-bytes.js'
+import { shareList } from '../session/lists/shared-lists.js'
 import { nextRevision } from '../session/revision.js'
 import type { SessionDocument } from '../session/session-document.js'
 import { isoTime } from '../util/iso-time.js'
@@ -85,8 +86,8 @@ async function storeSummary(
     const summary = await summarize(control, { policy, namespace, messages: oldest, usage, budget, modelCalls })
     // The write has deadlines of its own (session.access), and must not be aborted.
     control.finishWork()
-    const changes = { ...replaceOldest(document, namespace, oldest, summary), usage }
-    const stored = await save(control, document, changes, [`memory:${namespace}`])
+    const changed = { ...replaceOldest(document, namespace, oldest, summary), usage }
+    const stored = await save(control, document, { ...changed, bytes: bytesOfLists(changed) }, [`memory:${namespace}`])
     const durationMs = clock.now() - startedAt
     control.report('memory:compacted', { namespace, removed: count, kept: messages.length - count + 1, durationMs })
     return stored
@@ -114,17 +115,18 @@ function controlOfSummary(
   return new TurnControl({ ...engine, limits }, flowName, sessionId, undefined, turnId)
 }
 
-/** The changes to a document when a summary replaces the oldest messages of a namespace. */
+/** The document in which a summary replaces the oldest messages of a namespace. */
 function replaceOldest(
-  { flow, bytes }: SessionDocument,
+  document: SessionDocument,
   namespace: string,
   oldest: readonly StoredMessage[],
   summary: Message,
-): Pick<SessionDocument, 'bytes' | 'flow'> {
+): SessionDocument {
+  const { flow } = document
   const messages = flow.memory[namespace]?.messages ?? []
   const list = shareList([summary, ...messages.slice(oldest.length)])
   const memory = { ...flow.memory, [namespace]: { messages: list } }
-  return { bytes: bytes - listBytes(oldest) + entryBytes(summary), flow: { ...flow, memory } }
+  return { ...document, flow: { ...flow, memory } }
 }
 
 /** Saves a document with changes under a new revision, and returns what was saved. */

@@ -133,8 +133,13 @@ export interface ExecuteDeleteResult {
  * @inline
  */
 export type DeleteOptions = {
-  /** The principal: another principal's session is not removed, and success is reported. */
+  /** The principal: another principal's session is not removed, and success is reported. Default: only one without an owner. */
   readonly owner?: string
+  /**
+   * Whether a session is removed that the store cannot read, although its owner is not known then. Without options it is.
+   * Default `false`.
+   */
+  readonly unreadable?: boolean
 }
 
 /** What an ID is made for. */

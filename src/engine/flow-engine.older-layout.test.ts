@@ -136,7 +136,7 @@ describe('a session of layout 1', () => {
     await say()
     expect(photosOf(provider.requests.at(-1)?.messages)).toEqual(['removed', 'removed', 'CCCC', 'DDDD'])
     expect(store.journal.at(-1)?.hint).toEqual({
-      appended: { history: 1, attachments: 0, 'memory:Chat': 2 },
+      appended: { history: 1, 'memory:Chat': 2 },
       removed: { attachments: 2 },
     })
   })

@@ -83,7 +83,7 @@ describe('session:trimmed', () => {
   })
 
   test('is emitted for maxSessionBytes, too, with all that it cut', async () => {
-    const { say, trimmed, document, session } = started({ maxSessionBytes: 4000 })
+    const { say, trimmed, document, session } = started({ maxSessionBytes: 3400 })
     await say('One', 'A'.repeat(1000))
     await say('Two', 'B'.repeat(2800))
     expect(trimmed()).toMatchObject([

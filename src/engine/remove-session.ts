@@ -52,17 +52,30 @@ export async function removeSession(
   try {
     stored = await access.loadUnchecked(sessionId)
   } catch (error) {
-    // A store throws this error where it cannot read what is stored: no revision is known then, and no owner.
-    if (!isSessionConflict(error)) throw error
-    // The application itself may remove the session of a newer release. For its owner the older release cannot speak.
-    if (options !== undefined && isNewerLayout(error)) throw error
-    if (options !== undefined) return false
+    if (!mayRemoveUnread(error, options)) return false
     await access.remove(sessionId, undefined)
     return true
   }
   if (stored === undefined) return false
-  if (options !== undefined && (Object(stored) as { owner?: unknown }).owner !== options.owner) return false
-  if (options !== undefined) refuseNewerLayout(Object(stored).version, sessionId)
+  if (options !== undefined) {
+    const { owner, version } = Object(stored) as { owner?: unknown; version?: unknown }
+    if (owner !== options.owner) return false
+    refuseNewerLayout(version, sessionId)
+  }
   await access.remove(sessionId, revisionOf(stored))
   return true
+}
+
+/**
+ * Whether a session may be removed that the store cannot read: no revision is known then, and mostly no owner. The application
+ * itself may remove that of a newer release; its owner has to do it through that release.
+ *
+ * @throws What the store threw, where that is another failure, or refuses a session of this owner.
+ */
+function mayRemoveUnread(error: unknown, options: DeleteOptions | undefined): boolean {
+  if (!isSessionConflict(error)) throw error
+  if (options === undefined) return true
+  if (!isNewerLayout(error)) return options.unreadable === true
+  if (error.owner === options.owner) throw error
+  return false
 }

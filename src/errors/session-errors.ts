@@ -64,15 +64,18 @@ export class SessionFlowInvariantError extends FlowError {
   declare readonly sessionId: string
   /** Whether a newer release stored the session, in a layout that this release cannot read. Then nothing is wrong with it. */
   declare readonly newerLayout: boolean
+  /** The owner of a session that a newer release stored, where it can be read. */
+  declare readonly owner: string | undefined
 
   constructor(options: {
     readonly sessionId: string
     /** What is wrong with the document; where `newerLayout` is set, which layout it has. */
     readonly problem: string
     readonly newerLayout?: boolean
+    readonly owner?: string | undefined
     readonly cause?: unknown
   }) {
-    const { sessionId, problem, newerLayout = false, cause } = options
+    const { sessionId, problem, newerLayout = false, owner, cause } = options
     const message = newerLayout
       ? `Session '${sessionId}' was stored by a newer release of Turnkeeper and cannot be read: ${problem}.`
       : `Session '${sessionId}' is malformed: ${problem}.`
@@ -81,7 +84,7 @@ export class SessionFlowInvariantError extends FlowError {
       message,
       statusCode: 409,
       cause,
-      facts: { sessionId, newerLayout },
+      facts: { sessionId, newerLayout, owner },
     })
   }
 
@@ -91,7 +94,7 @@ export class SessionFlowInvariantError extends FlowError {
 }
 
 /** Whether `error` refuses a session that a newer release stored. */
-export function isNewerLayout(error: unknown): boolean {
+export function isNewerLayout(error: unknown): error is SessionFlowInvariantError {
   return FlowError.isInstance(error) && (error as Partial<SessionFlowInvariantError>).newerLayout === true
 }
 

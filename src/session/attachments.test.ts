@@ -8,7 +8,6 @@ import {
   isReference,
   moveBytes,
   referenceTo,
-  toCurrentLayout,
   withAttachments,
 } from './attachments.js'
 import { bytesOfLists } from './document-bytes.js'
@@ -152,21 +151,5 @@ describe('moveBytes', () => {
       ),
     )
     expect(Object.keys(moveBytes(document).flow.memory)).toEqual(['__proto__'])
-  })
-})
-
-describe('toCurrentLayout', () => {
-  test('is the document itself where it has this layout, inline bytes or not', () => {
-    const document = sessionOf({ Ask: [userMessage(1, photo)] })
-    expect(toCurrentLayout(document)).toBe(document)
-  })
-
-  test('moves the bytes of layout 1; without any it shares every list', () => {
-    const older = sessionOf({ Ask: [userMessage(1, photo)] }, { version: 1 })
-    expect(toCurrentLayout(older)).toEqual({ ...moveBytes(older), version: 2 })
-    const plain = sessionOf({ Ask: [userMessage(1)] }, { version: 1 })
-    const current = toCurrentLayout(plain)
-    expect(current).toEqual({ ...plain, version: 2 })
-    expect([current.history === plain.history, current.flow === plain.flow]).toEqual([true, true])
   })
 })

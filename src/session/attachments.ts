@@ -5,12 +5,7 @@
 import type { AttachmentReference, FilePart, ImagePart, Message, MessagePart, StoredMessage } from '../model/message.js'
 import { bytesOfLists } from './document-bytes.js'
 import { shareList } from './lists/shared-lists.js'
-import {
-  type SessionAttachment,
-  type SessionDocument,
-  type SessionMemory,
-  sessionLayoutVersion,
-} from './session-document.js'
+import type { SessionAttachment, SessionDocument, SessionMemory } from './session-document.js'
 
 type StoredPart = StoredMessage['parts'][number]
 
@@ -56,15 +51,6 @@ export function describeRemoved({ type, mediaType, name }: AttachmentReference):
   const kind = type === 'image' ? 'an image' : 'a file'
   const named = name === undefined ? kind : `${kind} '${name}'`
   return `[The user sent ${named} of type ${mediaType} here. It is no longer available.]`
-}
-
-/**
- * A document in the layout of this release: bytes that stand in the messages of an older one move to `attachments`. A document
- * without such bytes keeps its lists, and one of this layout is returned as it is.
- */
-export function toCurrentLayout(document: SessionDocument): SessionDocument {
-  if (document.version === sessionLayoutVersion) return document
-  return moveBytes({ ...document, version: sessionLayoutVersion })
 }
 
 /**

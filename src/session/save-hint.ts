@@ -6,8 +6,9 @@ import type { SessionSaveHint } from './session-store.js'
 /** Whether two documents have the same lists under the same names. Lists are frozen: one that is the same is unchanged. */
 export function hasSameLists(one: SessionDocument, other: SessionDocument): boolean {
   if (one === other) return true
-  if (one.history !== other.history || one.attachments !== other.attachments || one.receipts !== other.receipts)
-    return false
+  const isSame = (name: 'history' | 'attachments' | 'receipts'): boolean => one[name] === other[name]
+  if (!isSame('history') || !isSame('attachments') || !isSame('receipts')) return false
+  if (JSON.stringify(one.effects) !== JSON.stringify(other.effects)) return false
   const [memory, otherMemory] = [Object.entries(one.flow.memory), other.flow.memory]
   return (
     memory.length === Object.keys(otherMemory).length &&
@@ -25,11 +26,12 @@ export function hintOf(
   for (const [name, list] of lists) {
     if (list === undefined) continue
     const { change } = list
-    if (change.isRewritten) rewritten.push(name)
-    else {
-      appended[name] = change.appended
-      if (change.removed > 0) removed[name] = change.removed
+    if (change.isRewritten) {
+      rewritten.push(name)
+      continue
     }
+    if (change.appended !== 0) appended[name] = change.appended
+    if (change.removed > 0) removed[name] = change.removed
   }
   return { appended, ...(isEmpty(removed) ? {} : { removed }), ...(rewritten.length === 0 ? {} : { rewritten }) }
 }

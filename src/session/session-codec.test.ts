@@ -104,6 +104,8 @@ const kinds = {
   textOrNull: ['null', 'a text', 'an empty text'],
   count: ['a number'],
   optionalCount: ['missing', 'a number'],
+  /** The sample of a number has a fraction. */
+  wholeCount: [],
   list: ['a list'],
   optionalList: ['missing', 'a list'],
   object: ['an object'],
@@ -141,7 +143,7 @@ const fields: [string, keyof typeof kinds, string?][] = [
   ['usage.modelCalls', 'count'],
   ['usage.cachedInputTokens', 'optionalCount'],
   ['usage.reasoningTokens', 'optionalCount'],
-  ['turns', 'count'],
+  ['turns', 'wholeCount'],
   ['bytes', 'count'],
   ['receipts', 'optionalList'],
   ['receipts[0]', 'object'],

@@ -4,8 +4,9 @@
  */
 import { SessionFlowInvariantError } from '../errors/session-errors.js'
 import { isPlainObject } from '../util/json.js'
+import { withCounts } from './layout-1.js'
 import { adoptList, checkedLength, isSharedList } from './lists/shared-lists.js'
-import { readableLayoutVersions, type SessionDocument, sessionLayoutVersion } from './session-document.js'
+import { readableLayoutVersions, type SessionDocument } from './session-document.js'
 
 /**
  * Looks at a value and returns what is wrong with it, or `undefined`. The text starts with the path below the value:
@@ -17,6 +18,8 @@ const text: Check = (value) => (typeof value === 'string' ? undefined : ` is ${s
 const name: Check = (value) => (value === '' ? ' is empty' : text(value))
 const count: Check = (value) =>
   typeof value === 'number' && value >= 0 ? undefined : ` is ${show(value)} and not a count`
+const wholeCount: Check = (value) =>
+  Number.isSafeInteger(value) && (value as number) >= 0 ? undefined : ` is ${show(value)} and not a whole number`
 const object: Check = (value) => (isPlainObject(value) ? undefined : ` is ${show(value)} and not an object`)
 const present: Check = (value) => (value === undefined ? ' is missing' : undefined)
 const flag: Check = (value) => (value === undefined || value === true ? undefined : ` is ${show(value)} and not true`)
@@ -63,7 +66,7 @@ function listOf(check: Check): (value: unknown, from?: number) => string | undef
   }
 }
 
-/** A list that only grows: checked whole once, frozen, and known by identity from then on. */
+/** A list that is never changed: checked whole once, frozen, and known by identity from then on. */
 function sharedListOf(check: Check): Check {
   const checkAll = listOf(check)
   return (value) => {
@@ -147,7 +150,7 @@ const checkDocument = fields({
     cost: optional(count),
     wallTimeMs: optional(count),
   }),
-  turns: count,
+  turns: wholeCount,
   bytes: count,
   receipts: optional(sharedListOf(fields({ key: name, request: text, turn: optional(count), code: optional(text) }))),
   effects: optional(mapOf(fields({ begunAt: text, attempts: count }))),
@@ -158,7 +161,7 @@ const checkDocument = fields({
 
 /**
  * Checks `stored` and returns it as a document. Its lists are frozen from then on. A document of layout 1 gets what its history
- * says about the fields that it lacks; `toCurrentLayout` does the rest.
+ * says about the fields that it lacks; `layout-1.ts` does the rest.
  *
  * @throws {@link SessionFlowInvariantError} that says which field is wrong, or that a newer release stored the document.
  */
@@ -179,22 +182,12 @@ function checkLayout(version: unknown, sessionId: string): void {
 
 /** @throws {@link SessionFlowInvariantError} for a layout that only a newer release writes. */
 export function refuseNewerLayout(version: unknown, sessionId: string): void {
-  if (typeof version !== 'number' || !(version > sessionLayoutVersion)) return
+  if (typeof version !== 'number' || !(version > Math.max(...readableLayoutVersions))) return
   throw new SessionFlowInvariantError({ sessionId, problem: layoutProblem(version), newerLayout: true })
 }
 
 function layoutProblem(version: unknown): string {
   return `its layout version is ${quote(version)}, and this release reads ${readableLayoutVersions.join(' and ')}`
-}
-
-/** A document of layout 1, which may be malformed, with the number of its turns and the content type of its step. */
-function withCounts(stored: Record<string, unknown>): unknown {
-  const { flow } = stored
-  const history: readonly unknown[] = Array.isArray(stored.history) ? stored.history : []
-  const last = history.at(-1)
-  const { contentType, encoding } = isPlainObject(last) ? last : {}
-  const isOfStep = isPlainObject(flow) && typeof contentType === 'string' && encoding === undefined
-  return { ...stored, turns: history.length, flow: isOfStep ? { ...flow, contentType } : flow }
 }
 
 function problemOf(stored: unknown, sessionId: string): string | undefined {

@@ -154,5 +154,7 @@ export type SessionMemory = SessionFlow['memory'][string]
 export type SessionSequenceEntry = SessionFlow['sequence'][number]
 /** One committed turn. */
 export type SessionHistoryEntry = SessionDocument['history'][number]
+/** A turn that an idempotency key can repeat. */
+export type SessionReceipt = NonNullable<SessionDocument['receipts']>[number]
 /** The bytes of one image or file. */
 export type SessionAttachment = NonNullable<SessionDocument['attachments']>[number]

@@ -21,7 +21,7 @@ import type { SessionSaveHint, SessionStore } from './session-store.js'
 export const writeAttempts = 3
 
 /** What a read-back found: a document, with its revision where one can be read, or nothing. */
-type Found = { readonly revision: string | undefined; readonly stored?: unknown } | 'missing'
+type Found = { readonly revision: string | undefined; readonly stored?: unknown } | 'missing' | 'unreadable'
 
 /** What a read-back shows: the write took effect, it did not, another write did instead, or nobody can know any more. */
 type Verdict = 'done' | 'again' | 'conflict' | 'unknown'
@@ -111,7 +111,7 @@ export class StoreAccess {
       attempt: () => store.save(document, expectedRevision, hint, stateBytes),
       judge(found) {
         if (found === 'missing') return 'conflict'
-        if (found.revision === expectedRevision) return 'again'
+        if (found !== 'unreadable' && found.revision === expectedRevision) return 'again'
         return judgeTurn(found, document, addsTurn)
       },
     })
@@ -125,6 +125,7 @@ export class StoreAccess {
       attempt: () => this.store.delete(sessionId, expectedRevision),
       judge(found) {
         if (found === 'missing') return 'done'
+        if (found === 'unreadable') return expectedRevision === undefined ? 'again' : 'conflict'
         return found.revision === expectedRevision ? 'again' : 'conflict'
       },
     })
@@ -197,7 +198,7 @@ export class StoreAccess {
       return stored === undefined || stored === null ? 'missing' : { revision: revisionOf(stored), stored }
     } catch (error) {
       // Something is stored that the store cannot read.
-      if (isSessionConflict(error)) return { revision: undefined }
+      if (isSessionConflict(error)) return 'unreadable'
       throw error
     }
   }
@@ -258,6 +259,8 @@ function outcomeUnknown({ operation, sessionId }: Write, cause: unknown): Sessio
  * the oldest turns were removed since.
  */
 function judgeTurn(found: Exclude<Found, 'missing'>, own: SessionDocument, addsTurn: boolean): Verdict {
+  // Another release, or a process with another key, has written since: it may have gone on from this write.
+  if (found === 'unreadable') return 'unknown'
   if (found.revision === own.revision) return 'done'
   // A write without a turn of its own leaves no trace in the history.
   const turn = addsTurn ? own.history.at(-1) : undefined

@@ -113,11 +113,12 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
     expect((await errorOf(writing)).code).toBe('SESSION_CONFLICT')
   })
 
-  test('that failed and finds something that the store cannot read is a conflict', async () => {
+  test('that failed and finds something that the store cannot read has an unknown outcome', async () => {
     const { access, store } = await bench(before)
     store.failNext(operation)
     store.failNext('load', { error: new SessionFlowInvariantError({ sessionId: 's-1', problem: 'it is cut off' }) })
-    expect((await errorOf(access.write(documentOf('s-1', own), before))).code).toBe('SESSION_CONFLICT')
+    const error = await errorOf(access.write(documentOf('s-1', own), before))
+    expect([error.code, isOutcomeUnknown(error)]).toEqual(['SESSION_STORE_ERROR', true])
   })
 
   /** A history of turns with these IDs, all with the same message, reply and time. */

@@ -498,7 +498,7 @@ describe('images and files that the user sent', () => {
   test('whose bytes were removed cannot be sent again: the session is refused, with the option that keeps them', async () => {
     const document = await photosFirst(3)
     expect(failureOf(() => recordingOf(document))).toBe(
-      "Session 'session-1' cannot be recorded: the bytes of the image of turn 1 were removed. Record sessions with limits: { attachmentTurns: Infinity }.",
+      "Session 'session-1' cannot be recorded: the bytes of the image of turn 1 were removed. Record sessions with limits: { attachmentTurns: Infinity, maxSessionBytes: Infinity }.",
     )
   })
 

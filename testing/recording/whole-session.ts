@@ -96,7 +96,7 @@ function requireAttachments(document: SessionDocument, groups: readonly TurnMess
       if (!('attachment' in part) || stored.has(part.attachment)) continue
       refuse(
         document,
-        `the bytes of the ${part.type} of turn ${turn} were removed. Record sessions with limits: { attachmentTurns: Infinity }.`,
+        `the bytes of the ${part.type} of turn ${turn} were removed. Record sessions with limits: { attachmentTurns: Infinity, maxSessionBytes: Infinity }.`,
       )
     }
   }

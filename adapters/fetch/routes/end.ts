@@ -4,6 +4,7 @@ import { statusOf } from '../reply/statuses.js'
 import type { AuthorizedCaller } from '../request/authorize.js'
 import { checkEndBody } from '../request/body.js'
 import { checkContentType, readSessionHeader } from '../request/headers.js'
+import type { ServedEngine } from '../served-engine.js'
 import type { RouteContext, RoutedRequest } from './route.js'
 
 /** Deletes a session. Throws a `Refusal` where the request is not valid. */
@@ -24,6 +25,8 @@ export async function endSession(
  * With options the engine deletes only a session of this owner, or without an `owner` one that has none. Without options it would
  * delete any session, also one that only a newer release can read: that is for the application itself.
  */
-function ownerOf(caller: AuthorizedCaller | undefined): { readonly owner?: string } {
-  return caller?.principal === undefined ? {} : { owner: caller.principal }
+function ownerOf(caller: AuthorizedCaller | undefined): NonNullable<Parameters<ServedEngine['executeDelete']>[1]> {
+  // Without `authorize` no session has an owner, so one that the store cannot read has none either.
+  if (caller === undefined) return { unreadable: true }
+  return caller.principal === undefined ? {} : { owner: caller.principal }
 }

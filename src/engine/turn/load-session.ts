@@ -3,6 +3,7 @@
  * the draft is put into the control leaves the stored document as it was; what fails later aborts the session.
  */
 import {
+  isNewerLayout,
   SessionFlowInvariantError,
   SessionFlowMismatchError,
   SessionNotFoundError,
@@ -10,10 +11,12 @@ import {
 import { Flow } from '../../flow/flow.js'
 import type { FlowConstructor } from '../../flow/flow-registry.js'
 import type { ModelBudgets } from '../../model/model-budget.js'
-import { moveBytes, toCurrentLayout } from '../../session/attachments.js'
+import { moveBytes } from '../../session/attachments.js'
+import { toCurrentLayout } from '../../session/layout-1.js'
 import { copyDocument } from '../../session/lists/copy-document.js'
 import { decodeSession } from '../../session/session-codec.js'
 import { type SessionDocument, sessionLayoutVersion } from '../../session/session-document.js'
+import type { StoreAccess } from '../../session/store-access.js'
 import { isoTime } from '../../util/iso-time.js'
 import type { TurnInput } from '../input/check-input.js'
 import { BudgetCheck } from '../model-call/budget-check.js'
@@ -38,9 +41,11 @@ export async function loadSession(
     return control.draft
   }
   if (sessionId !== undefined) {
-    const loaded = await engine.session.access.load(sessionId)
+    const stored = await loadOf(engine.session.access, sessionId, input.owner)
     control.check()
-    if (loaded !== undefined && loaded.owner === input.owner) {
+    // The owner comes first: of another owner's session nothing more is read, or said.
+    if (stored !== undefined && (Object(stored) as Partial<SessionDocument>).owner === input.owner) {
+      const loaded = decodeSession(stored, sessionId)
       checkFlowName(loaded, flowClass)
       if (loaded.runStatus === 'running') {
         checkVersion(loaded, flowClass)
@@ -53,6 +58,16 @@ export async function loadSession(
   }
   // A client never chooses an ID: the session that starts for an unknown one has a new ID.
   return draftOf(newSession(control, input, flow, flowClass), undefined)
+}
+
+/** What is stored; `undefined` where there is nothing, or another owner's session that only a newer release can read. */
+async function loadOf(access: StoreAccess, sessionId: string, owner: string | undefined): Promise<unknown> {
+  try {
+    return await access.loadUnchecked(sessionId)
+  } catch (error) {
+    if (isNewerLayout(error) && error.owner !== owner) return undefined
+    throw error
+  }
 }
 
 function newSession(control: TurnControl, input: TurnInput, flow: Flow, flowClass: FlowConstructor): SessionDocument {
@@ -142,6 +157,9 @@ function checkRestored(document: SessionDocument, loaded: SessionDocument, steps
   const sessionId = loaded.id
   if (document.revision !== loaded.revision) {
     throw new SessionFlowInvariantError({ sessionId, problem: "the flow's onRestore changed its revision" })
+  }
+  if (document.turns < loaded.turns) {
+    throw new SessionFlowInvariantError({ sessionId, problem: "the flow's onRestore lowered its turns" })
   }
   if (document.flow.name !== loaded.flow.name) {
     throw new SessionFlowInvariantError({ sessionId, problem: "the flow's onRestore changed its flow.name" })

@@ -199,8 +199,8 @@ describe('a memory', () => {
         cuts.add(list.length - kept.length)
       }
     }
-    // Before turn 3 or turn 4, and never before turn 2, where a call has no result yet.
-    expect([...cuts].sort((one, other) => one - other)).toEqual([7, 13])
+    // Before turn 3 or turn 4, or inside turn 3 where that turn is the last; never before turn 2, where a call has no result yet.
+    expect([...cuts].sort((one, other) => one - other)).toEqual([7, 8, 9, 12, 13])
   })
 
   test('of this turn alone keeps its calls, although they have no results yet', () => {
@@ -274,19 +274,19 @@ describe('trimToBytes', () => {
     expect(cut(4, given, total)).toMatchObject({ fits: true, bytes: total, removed: { isEmpty: true } })
   })
 
-  test('cuts the history to half first, then the memories, then the attachments of earlier turns', () => {
+  test('removes the attachments of earlier turns first, then half of the history, then half of the memories', () => {
     const first = cut(4, given, total - 1)
-    expect([turnsOf(first.lists.history.list), first.removed.memory, first.removed.attachments]).toEqual([
-      [3, 4],
+    expect([turnsOf(first.removed.attachments), first.lists.history.length, first.removed.memory]).toEqual([
+      [1, 2],
+      4,
       {},
-      [],
     ])
     const second = cut(4, given, first.bytes - 1)
-    expect(turnsOf(second.lists.memory.open('Ask').messages.list)).toEqual([3, 3, 4, 4])
-    expect(turnsOf(second.lists.memory.open('Other').messages.list)).toEqual([4, 4])
-    expect([second.lists.history.length, second.removed.attachments]).toEqual([2, []])
+    expect([turnsOf(second.lists.history.list), second.removed.memory]).toEqual([[3, 4], {}])
     const third = cut(4, given, second.bytes - 1)
-    expect([turnsOf(third.removed.attachments), third.lists.history.length]).toEqual([[1, 2], 2])
+    expect(turnsOf(third.lists.memory.open('Ask').messages.list)).toEqual([3, 3, 4, 4])
+    expect(turnsOf(third.lists.memory.open('Other').messages.list)).toEqual([4, 4])
+    expect(third.lists.history.length).toBe(2)
     const fourth = cut(4, given, third.bytes - 1)
     expect([fourth.fits, turnsOf(fourth.lists.history.list)]).toEqual([true, [4]])
   })
@@ -300,6 +300,41 @@ describe('trimToBytes', () => {
     const bytesNow = () => listBytes(stored.Ask.messages) + memory.addedBytes
     expect(trimToBytes({ turn: 3, history: new GrowingList([]), memory }, bytesNow, most, removed)).toBe(true)
     expect(turnsOf(removed.memory.Ask)).toEqual([1, 1])
+  })
+
+  test('removes a memory whole that this turn did not use, where that is what it takes', () => {
+    const { flow } = documentOf('s-1', '1-a')
+    const stored = { Old: { messages: shareList([...talk(1, 5000)]) } }
+    const memory = new ConversationMemory({ flow: { ...flow, memory: stored } })
+    const removed = new RemovedEntries()
+    const bytesNow = () => listBytes(stored.Old.messages) + memory.addedBytes
+    expect(trimToBytes({ turn: 3, history: new GrowingList([]), memory }, bytesNow, 100, removed)).toBe(true)
+    expect([turnsOf(removed.memory.Old), memory.toStored().Old?.messages]).toEqual([[1, 1], []])
+  })
+
+  test('goes past a call that never got a result', () => {
+    const { flow } = documentOf('s-1', '1-a')
+    const call = { type: 'tool-call', toolCallId: 'lost', toolName: 'look', input: {} } as const
+    const asked: StoredMessage = Object.freeze({ role: 'assistant', parts: Object.freeze([call]), turn: 1 })
+    const stored = { Ask: { messages: shareList([...talk(1, 100), asked, ...talk(2, 100), ...talk(3, 100)]) } }
+    const memory = new ConversationMemory({ flow: { ...flow, memory: stored } })
+    const removed = new RemovedEntries()
+    const bytesNow = () => listBytes(stored.Ask.messages) + memory.addedBytes
+    const most = listBytes(talk(3, 100)) + listBytes(talk(2, 100))
+    expect(trimToBytes({ turn: 3, history: new GrowingList([]), memory }, bytesNow, most, removed)).toBe(true)
+    expect(turnsOf(removed.memory.Ask)).toContain(1)
+  })
+
+  test('keeps the last receipts, and that of the turn that created the session', () => {
+    const receipts = new GrowingList(
+      shareList(
+        Array.from({ length: 20 }, (_, index) => Object.freeze({ key: `k${index}`, request: 'r', turn: index + 1 })),
+      ),
+    )
+    const { flow } = documentOf('s-1', '1-a')
+    const memory = new ConversationMemory({ flow: { ...flow, memory: {} } })
+    trimLists({ turn: 21, history: new GrowingList([]), memory, receipts }, resolveLimits(), new RemovedEntries())
+    expect(receipts.list.map(({ turn }) => turn)).toEqual([1, ...Array.from({ length: 16 }, (_, index) => index + 5)])
   })
 
   test('returns false where only what this turn added is left', () => {

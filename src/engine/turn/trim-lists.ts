@@ -8,7 +8,7 @@ import type { ConversationMemory } from '../../flow/conversation-memory.js'
 import type { StoredMessage } from '../../model/message.js'
 import type { GrowingList } from '../../session/lists/growing-list.js'
 import { entryBytes } from '../../session/lists/shared-lists.js'
-import type { SessionAttachment, SessionHistoryEntry } from '../../session/session-document.js'
+import type { SessionAttachment, SessionHistoryEntry, SessionReceipt } from '../../session/session-document.js'
 import type { EngineLimits } from '../engine-limits.js'
 
 /** Where a list that is too long is cut, as a part of its limit. */
@@ -20,7 +20,12 @@ export interface TurnLists {
   readonly turn: number
   readonly history: GrowingList<SessionHistoryEntry>
   readonly memory: ConversationMemory
+  /** `undefined` where the session has none. */
+  readonly receipts?: GrowingList<SessionReceipt> | undefined
 }
+
+/** How many receipts are kept, besides that of the turn that created the session. */
+const maxReceipts = 16
 
 /** What was removed from the lists, in their order. */
 export class RemovedEntries {
@@ -46,7 +51,11 @@ export class RemovedEntries {
 }
 
 /** Cuts each list to its own limit. */
-export function trimLists({ turn, history, memory }: TurnLists, limits: EngineLimits, removed: RemovedEntries): void {
+export function trimLists(
+  { turn, history, memory, receipts }: TurnLists,
+  limits: EngineLimits,
+  removed: RemovedEntries,
+): void {
   const { maxHistoryTurns, maxHistoryBytes, maxMemoryBytes, attachmentTurns } = limits
   let mostTurns = Number.POSITIVE_INFINITY
   let mostBytes = Number.POSITIVE_INFINITY
@@ -57,11 +66,12 @@ export function trimLists({ turn, history, memory }: TurnLists, limits: EngineLi
     if (messages.bytes > maxMemoryBytes) trimMemory(namespace, messages, turn, maxMemoryBytes * partKept, removed)
   }
   trimAttachments(memory.attachments, turn - attachmentTurns, removed)
+  if (receipts !== undefined) trimReceipts(receipts)
 }
 
 /**
- * Cuts the lists until they take at most so many bytes together: the history, then the memories, each to half of what it has,
- * then the attachments of earlier turns; and all of that again.
+ * Cuts the lists until they take at most so many bytes together: the attachments of earlier turns go, then the history and after
+ * it the memories are cut, each to half of what it has, as often as it takes.
  *
  * @returns Whether they take no more than that. What the turn itself added is never removed.
  */
@@ -71,6 +81,7 @@ export function trimToBytes(
   mostBytes: number,
   removed: RemovedEntries,
 ): boolean {
+  if (bytesNow() > mostBytes) trimAttachments(memory.attachments, turn - 1, removed)
   while (bytesNow() > mostBytes) {
     const before = bytesNow()
     trimHistory(history, Number.POSITIVE_INFINITY, history.bytes / 2, removed)
@@ -79,7 +90,6 @@ export function trimToBytes(
       const { messages } = memory.open(namespace)
       trimMemory(namespace, messages, turn, messages.bytes / 2, removed)
     }
-    if (bytesNow() > mostBytes) trimAttachments(memory.attachments, turn - 1, removed)
     if (bytesNow() === before) return false
   }
   return true
@@ -120,30 +130,47 @@ function trimMemory(
 /**
  * How many messages from index `first` on have to go so that at least `excess` bytes do. The rest begins with the first message
  * of a turn where there is such a place, else with any message that does not part a tool call from its result. Messages of
- * this turn stay.
+ * this turn stay; where there are none, all others may go.
  */
 function countToRemove(list: readonly StoredMessage[], first: number, excess: number, turn: number): number {
+  let beginning = 0
+  let insideTurn: number | undefined
+  for (const { place, count, bytes } of placesOf(list, first, turn)) {
+    if (place !== 'message') beginning = count
+    if (bytes < excess) continue
+    if (place === 'turn') return count
+    if (place === 'message') insideTurn ??= count
+  }
+  return insideTurn ?? beginning
+}
+
+/** A place where a list may be cut: before the first message of a turn, before another message, or at its end. */
+interface CutPlace {
+  readonly place: 'turn' | 'message' | 'end'
+  /** The messages before it, from index `first` on, and their bytes. */
+  readonly count: number
+  readonly bytes: number
+}
+
+/** The places where a list may be cut, up to the beginning of this turn. */
+function* placesOf(list: readonly StoredMessage[], first: number, turn: number): Generator<CutPlace> {
   let bytes = 0
+  const results = resultsIn(list)
   /** Calls whose results have not come yet. */
   const openCalls = new Set<string>()
-  let possible = 0
   for (let index = first; index < list.length; index++) {
     const message = list[index] as StoredMessage
-    const isEnough = bytes >= excess
-    const place = placeOf(list, index, openCalls)
-    if (place === 'turn') {
-      possible = index - first
-      if (isEnough) return possible
-    } else if (place === 'message' && isEnough && possible === 0) possible = index - first
-    if (message.turn === turn) break
+    const place = placeBefore(list, index, openCalls)
+    if (place !== undefined) yield { place, count: index - first, bytes }
+    if (message.turn === turn) return
     bytes += entryBytes(message)
-    followCalls(message, openCalls)
+    followCalls(message, openCalls, results)
   }
-  return possible
+  yield { place: 'end', count: list.length - first, bytes }
 }
 
 /** Where a list may be cut before a message: at the beginning of a turn, at any other message, or not at all. */
-function placeOf(
+function placeBefore(
   list: readonly StoredMessage[],
   index: number,
   openCalls: ReadonlySet<string>,
@@ -153,12 +180,25 @@ function placeOf(
   return role === 'user' && turn !== list[index - 1]?.turn ? 'turn' : 'message'
 }
 
-/** Adds the calls of a message to `open`, and removes those whose results it has. */
-function followCalls({ parts }: StoredMessage, open: Set<string>): void {
+/** The IDs of all calls that have a result. A flow may have stored a call without one, in `onRestore`. */
+function resultsIn(list: readonly StoredMessage[]): ReadonlySet<string> {
+  const ids = new Set<string>()
+  for (const { parts } of list) for (const part of parts) if (part.type === 'tool-result') ids.add(part.toolCallId)
+  return ids
+}
+
+/** Adds the calls of a message that have a result to `open`, and removes those whose results it has. */
+function followCalls({ parts }: StoredMessage, open: Set<string>, results: ReadonlySet<string>): void {
   for (const part of parts) {
-    if (part.type === 'tool-call') open.add(part.toolCallId)
+    if (part.type === 'tool-call' && results.has(part.toolCallId)) open.add(part.toolCallId)
     else if (part.type === 'tool-result') open.delete(part.toolCallId)
   }
+}
+
+function trimReceipts(receipts: GrowingList<SessionReceipt>): void {
+  const first = receipts.list[0]?.turn === 1 ? 1 : 0
+  const count = receipts.length - first - maxReceipts
+  if (count > 0) receipts.removeOldest(count, first)
 }
 
 function trimAttachments(

@@ -10,13 +10,14 @@ import type { Flow } from '../../flow/flow.js'
 import type { Transition } from '../../flow/transition.js'
 import type { ResolvedModelSelection } from '../../model/model-provider.js'
 import { withoutCredentials } from '../../model/model-selection.js'
-import { toCurrentLayout } from '../../session/attachments.js'
 import { bytesOfLists } from '../../session/document-bytes.js'
+import { toCurrentLayout } from '../../session/layout-1.js'
 import { GrowingList } from '../../session/lists/growing-list.js'
 import { hasSameLists, hintOf } from '../../session/save-hint.js'
 import type {
   SessionDocument,
   SessionHistoryEntry,
+  SessionReceipt,
   SessionSequenceEntry,
   SessionStep,
   SessionUsage,
@@ -86,6 +87,8 @@ export class TurnDraft implements StepRuntime {
   #answeredBy: Map<string, ResolvedModelSelection> | undefined
   readonly #entered: SessionSequenceEntry[] = []
   readonly #history: GrowingList<SessionHistoryEntry>
+  readonly #receipts: GrowingList<SessionReceipt> | undefined
+  #beforeTurn: SessionDocument | undefined
 
   constructor(
     limits: EngineLimits,
@@ -108,6 +111,7 @@ export class TurnDraft implements StepRuntime {
     this.currentStep = base.flow.currentStep
     this.stepContentType = base.flow.contentType
     this.#history = new GrowingList(base.history)
+    if (base.receipts !== undefined) this.#receipts = new GrowingList(base.receipts)
   }
 
   /** The current step, once the session has entered one. */
@@ -176,7 +180,8 @@ export class TurnDraft implements StepRuntime {
 
   /** The session as it was before the turn, in the layout of this release. */
   get beforeTurn(): SessionDocument {
-    return this.loaded === undefined ? this.base : toCurrentLayout(this.loaded)
+    this.#beforeTurn ??= this.loaded === undefined ? this.base : toCurrentLayout(this.loaded)
+    return this.#beforeTurn
   }
 
   /** The hint for a save of {@link beforeTurn}. */
@@ -194,6 +199,7 @@ export class TurnDraft implements StepRuntime {
     const lists: [string, GrowingList<unknown> | undefined][] = [
       ['history', this.#history],
       ['attachments', this.memory.attachments],
+      ['receipts', this.#receipts],
     ]
     for (const [namespace, { messages }] of this.memory.touched) lists.push([`memory:${namespace}`, messages])
     return hintOf(lists)
@@ -217,6 +223,7 @@ export class TurnDraft implements StepRuntime {
     this.stateBytes = sizeOfSteps(steps) + sizeOf(context)
     const bytes = this.#trimLists(this.stateBytes)
     const attachments = this.memory.attachments?.list
+    const receipts = this.#receipts?.list
     return {
       ...base,
       revision,
@@ -226,6 +233,7 @@ export class TurnDraft implements StepRuntime {
       turns: this.turnNumber,
       bytes,
       ...(attachments === undefined ? {} : { attachments }),
+      ...(receipts === undefined ? {} : { receipts }),
       flow: this.#storedFlow(context, steps),
       history: this.#history.list,
     }
@@ -251,17 +259,20 @@ export class TurnDraft implements StepRuntime {
     const { base, loaded, memory, removed } = this
     const limits = this.#limits
     const history = this.#history
-    const lists = { turn: this.turnNumber, history, memory }
+    const receipts = this.#receipts
+    const lists = { turn: this.turnNumber, history, memory, receipts }
     trimLists(lists, limits, removed)
+    const mostBytes = limits.maxSessionBytes - stateBytes
+    const addedBytes = (): number => history.addedBytes + memory.addedBytes + (receipts?.addedBytes ?? 0)
     // A flow that changed lists in `onRestore` need not have changed the count.
     const isCounted = loaded === undefined || hasSameLists(base, loaded)
-    const before = isCounted ? base.bytes : bytesOfLists(base)
-    const bytesNow = (): number => before + history.addedBytes + memory.addedBytes
-    if (!trimToBytes(lists, bytesNow, limits.maxSessionBytes - stateBytes, removed)) {
-      throw limitExceeded(limits, 'maxSessionBytes', 'The session')
-    }
-    // The count of a document that no engine wrote may be too low.
-    return Math.max(0, bytesNow())
+    const counted = base.bytes + addedBytes()
+    if (isCounted && counted >= 0 && counted <= mostBytes) return counted
+    // Nothing is removed, or refused, for a count that may be wrong: no engine need have written it.
+    const before = bytesOfLists(base)
+    const bytesNow = (): number => before + addedBytes()
+    if (!trimToBytes(lists, bytesNow, mostBytes, removed)) throw limitExceeded(limits, 'maxSessionBytes', 'The session')
+    return bytesNow()
   }
 
   #sequence(): readonly SessionSequenceEntry[] {

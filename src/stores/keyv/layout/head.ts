@@ -62,6 +62,13 @@ export function hasNewerLayout(value: unknown): boolean {
   return isPlainObject(value) && isCount(value.layout) && value.layout > storedLayoutVersion
 }
 
+/** The owner in a head of a later layout, where it stands where it does in this one. */
+export function ownerIn(value: unknown): string | undefined {
+  const document = isPlainObject(value) ? value.document : undefined
+  const owner = isPlainObject(document) ? document.owner : undefined
+  return typeof owner === 'string' ? owner : undefined
+}
+
 /** Whether a chunk's text held a chunk. */
 export function isChunk(value: unknown): value is ListChunk {
   return (

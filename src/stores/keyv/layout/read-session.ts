@@ -14,6 +14,7 @@ import {
   isChunk,
   type ListChunk,
   type ListHead,
+  ownerIn,
   type SessionHead,
 } from './head.js'
 import { putLists } from './parts.js'
@@ -130,7 +131,9 @@ export class SessionReader {
     })
     const head = checkHead(value)
     if (typeof head !== 'string') return head
-    throw new SessionFlowInvariantError({ sessionId, problem: head, newerLayout: hasNewerLayout(value) })
+    const newerLayout = hasNewerLayout(value)
+    const owner = newerLayout ? ownerIn(value) : undefined
+    throw new SessionFlowInvariantError({ sessionId, problem: head, newerLayout, owner })
   }
 
   /** Rejects where the codec throws. */

@@ -123,10 +123,26 @@ export const boundMutations = [
         'resolved',
         { piece: 'if (data === undefined)', becomes: 'if (false)' },
       ],
+    ],
+  },
+  {
+    file: 'src/session/layout-1.ts',
+    tests: ['src/session/layout-1.', 'src/session/session-codec.'],
+    rows: [
       [
         'session of layout 1 stored as layout 1 again',
         'toCurrentLayout',
         { piece: '...document, version: sessionLayoutVersion', becomes: '...document' },
+      ],
+      [
+        'count of bytes of an older release kept',
+        'toCurrentLayout',
+        { piece: ', bytes: bytesOfLists(current)', becomes: '' },
+      ],
+      [
+        'bytes of a former reply made the type of the step',
+        'withCounts',
+        { piece: '&& encoding === undefined', becomes: '' },
       ],
     ],
   },
@@ -165,11 +181,6 @@ export const boundMutations = [
     rows: [
       ['newer layout called malformed', 'refuseNewerLayout', { body: '' }],
       ['newer layout read', 'checkLayout', { body: '' }],
-      [
-        'bytes of a former reply made the type of the step',
-        'withCounts',
-        { piece: '&& encoding === undefined', becomes: '' },
-      ],
     ],
   },
   {

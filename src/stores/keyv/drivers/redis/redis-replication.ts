@@ -47,7 +47,8 @@ export class RedisReplication {
       this.#doubtful.delete(key)
       return outcome
     } catch (error) {
-      this.#doubtful.set(key, { ...change, expectedRevision: revision, head: '', chunks: [], replacesChunks: false })
+      const again = { ...change, expectedRevision: revision, head: '', chunks: [], removed: [], replacesChunks: false }
+      this.#doubtful.set(key, again)
       throw error
     }
   }
