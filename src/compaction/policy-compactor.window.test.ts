@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { hasWholePairs, startTalk } from '../../testing/contract/compaction-talk.js'
+import { hasWholePairs, startTalk, summaryModel } from '../../testing/contract/compaction-talk.js'
 import { expectNothingLeft } from '../../testing/contract/engine-harness.js'
+import type { SessionDocument } from '../session/session-document.js'
 import { jsonSize } from '../util/json.js'
-import { slidingWindow } from './index.js'
+import { rollingSummary, slidingWindow } from './index.js'
 
 afterEach(expectNothingLeft)
 
@@ -104,6 +105,25 @@ describe('a sliding window', () => {
     await talk.sayTurns(2, 11)
     const { bytes } = await talk.document(sessionId)
     expect(bytes).toBeGreaterThan(0)
+  })
+
+  test('keeps a summary that an earlier version of the flow left at the start', async () => {
+    const backing = new Map<string, SessionDocument>()
+    const before = startTalk({ Chat: rollingSummary({ above: 4, keep: 2, model: summaryModel }) }, { backing })
+    await before.sayTurns(3)
+    const talk = startTalk({ Chat: slidingWindow({ above: 4, keep: 2 }) }, { backing })
+    talk.sessionId = before.sessionId
+    await talk.sayTurns(3, 4)
+    const messages = (await talk.document(talk.sessionId)).flow.memory.Chat?.messages ?? []
+    expect([messages[0]?.summary, messages.length <= 5]).toEqual([true, true])
+  })
+
+  test('reports how many messages are left after limits removed more', async () => {
+    const talk = startTalk({ Chat: slidingWindow({ above: 6, keep: 4 }) }, { limits: { maxMemoryBytes: 900 } })
+    await talk.sayTurns(3)
+    await talk.say('x'.repeat(900))
+    const kept = (await talk.document(talk.sessionId)).flow.memory.Chat?.messages.length
+    expect([kept, talk.told().at(-1)]).toMatchObject([2, ['memory:compacted', { kept: 2 }]])
   })
 
   test('is not applied by a turn that fails', async () => {

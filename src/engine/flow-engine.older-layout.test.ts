@@ -15,6 +15,7 @@ import {
   type Message,
   reply,
   type SessionDocument,
+  SessionFlowInvariantError,
   Step,
   type StepConstructor,
   type Turn,
@@ -319,6 +320,30 @@ describe('a session of a layout that only a newer release reads', () => {
     expect(await engine.deleteSession(session, { owner: 'eve' })).toMatchObject({ success: true })
     expect(await engine.deleteSession(session, {})).toMatchObject({ success: true })
     expect(await stored(session)).toBe(before)
+  })
+
+  test('is unknown to somebody who is not its owner: a run starts another session', async () => {
+    const { engine, session, before, stored } = await newerSession('ada')
+    const input = { flowName: 'Talk', userMessage: 'Hi', sessionId: session }
+    for (const stranger of [{ ...input, owner: 'eve' }, input]) {
+      const { response } = await engine.execute(stranger)
+      expect([response.success, response.session === session]).toEqual([true, false])
+    }
+    expect(await stored(session)).toBe(before)
+  })
+
+  test.each([
+    ['its owner', { owner: 'ada' }, false],
+    ['a stranger', { owner: 'eve' }, true],
+  ])('in a store that cannot read its head is for %s as in any other store', async (_name, who, isUnknown) => {
+    const { engine, store } = harness({ flows: [flowOf('Talk', ({ message }) => reply(message))] })
+    const error = (sessionId: string) =>
+      new SessionFlowInvariantError({ sessionId, problem, newerLayout: true, owner: 'ada' })
+    store.failNext('load', { error: error('s-1') })
+    const { response } = await engine.execute({ flowName: 'Talk', userMessage: 'Hi', sessionId: 's-1', ...who })
+    expect([response.success, response.message]).toEqual(isUnknown ? [true, 'Hi'] : [false, sentence('s-1')])
+    store.failNext('load', { error: error('s-1') })
+    expect((await engine.deleteSession('s-1', who)).success).toBe(isUnknown)
   })
 
   test.each(['ada', undefined])('is deleted by the application itself (owner: %s)', async (owner) => {

@@ -21,8 +21,11 @@ const subpaths = [
   'turnkeeper/ai-sdk',
   'turnkeeper/testing',
 ]
-/** For all that the root exports. What an application takes of it is less, and has the same bound. */
-const maximumBytes = 36 * 1024
+/**
+ * For all that the root exports. What an application takes of it is less, and has the same bound. It was 36 KiB before sessions were
+ * bounded: cut lists, attachments beside messages and two layouts take the rest.
+ */
+const maximumBytes = 40 * 1024
 
 const wholeRoot = "export * from 'turnkeeper'"
 const application = `
