@@ -48,7 +48,7 @@ describe('what layout 1 lacks', () => {
     })
   })
 
-  test('is no content type where the last reply was bytes', () => {
+  test('does not include the content type of a last reply that was bytes', () => {
     const { flow } = withCounts(stored({ contentType: 'image/png', encoding: 'base64' })) as SessionDocument
     expect(flow).not.toHaveProperty('contentType')
   })

@@ -9,8 +9,8 @@ export const boundMutations = [
     rows: [
       ['list cut to its limit and no further', 'partKept', { piece: '0.75', becomes: '1' }],
       ['history entry of this turn removed', 'trimHistory', { piece: 'list.length - 1 &&', becomes: 'list.length &&' }],
-      ['messages of this turn removed', 'countToRemove', { statement: 'message.turn === turn', becomes: '' }],
-      ['call cut off from its result', 'placeOf', { piece: 'openCalls.size > 0 ||', becomes: '' }],
+      ['messages of this turn removed', 'placesOf', { statement: 'message.turn === turn', becomes: '' }],
+      ['call cut off from its result', 'placeBefore', { piece: 'openCalls.size > 0 ||', becomes: '' }],
       [
         'results of calls in several messages parted',
         'followCalls',
@@ -166,7 +166,12 @@ export const boundMutations = [
       [
         'turn that was removed since reported as a conflict',
         'judgeTurn',
-        { piece: "return 'unknown'", becomes: "return 'conflict'" },
+        { piece: "first > turn.turn) return 'unknown'", becomes: "first > turn.turn) return 'conflict'" },
+      ],
+      [
+        'turn under something unreadable reported as a conflict',
+        'judgeTurn',
+        { piece: "=== 'unreadable') return 'unknown'", becomes: "=== 'unreadable') return 'conflict'" },
       ],
       [
         'own turn not recognised at the start of a cut history',
@@ -190,12 +195,15 @@ export const boundMutations = [
       [
         'session of a newer release deleted by its owner',
         'removeSession',
-        { statement: 'refuseNewerLayout(Object(stored).version, sessionId)', becomes: '' },
+        { statement: 'refuseNewerLayout(version, sessionId)', becomes: '' },
       ],
       [
         'session of a newer release not deleted by the application',
         'removeSession',
-        { piece: 'if (options !== undefined) refuseNewerLayout', becomes: 'refuseNewerLayout' },
+        {
+          piece: 'if (options !== undefined) {',
+          becomes: 'refuseNewerLayout(Object(stored).version, sessionId)\n  if (options !== undefined) {',
+        },
       ],
     ],
   },
@@ -245,16 +253,14 @@ export const boundMutations = [
   },
   {
     file: 'src/compaction/policy-compactor.ts',
-    tests: ['src/engine/flow-engine.trimmed.'],
+    tests: ['src/compaction/policy-compactor.', 'src/engine/flow-engine.trimmed.'],
     rows: [
       [
         'messages that a window removes reported to nobody',
-        'PolicyCompactor',
-        {
-          piece: 'draft.removed.addMessages(namespace, used.messages.removeOldest(count))',
-          becomes: 'used.messages.removeOldest(count)',
-        },
+        'removeOldest',
+        { statement: 'removed.addMessages(namespace, oldest)', becomes: '' },
       ],
+      ['summary removed by a window', 'removeOldest', { piece: '=== true ? 1 : 0', becomes: '=== true ? 0 : 0' }],
     ],
   },
   {
@@ -291,7 +297,7 @@ export const boundMutations = [
       [
         'other attachments taken for the stored ones',
         'hasSameLists',
-        { piece: '|| one.attachments !== other.attachments', becomes: '' },
+        { piece: "|| !isSame('attachments')", becomes: '' },
       ],
     ],
   },

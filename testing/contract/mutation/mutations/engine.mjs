@@ -190,7 +190,7 @@ export const engineMutations = [
         "another owner's session continued",
         'loadSession',
         {
-          piece: '&& loaded.owner === input.owner',
+          piece: '&& (Object(stored) as Partial<SessionDocument>).owner === input.owner',
           becomes: '',
         },
       ],
@@ -477,8 +477,8 @@ export const engineMutations = [
         "another owner's session deleted",
         'removeSession',
         {
-          piece: 'if (options !== undefined && (Object(stored) as { owner?: unknown }).owner !== options.owner)',
-          becomes: 'if (false)',
+          piece: 'owner !== options.owner',
+          becomes: 'false',
         },
       ],
     ],
