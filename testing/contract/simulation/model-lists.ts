@@ -44,13 +44,14 @@ export function bytesOfLists({ turns, memory, attachments = [] }: ModelSession):
 export function withinLimits(session: ModelSession, limits: ModelLimits): ModelSession | undefined {
   let fits = eachWithin(session, limits)
   const most = limits.maxSessionBytes - sizeOf(session.steps) - sizeOf(session.context)
+  if (bytesOfLists(fits) > most) {
+    fits = { ...fits, attachments: fits.attachments?.filter(({ turn }) => turn === fits.count) }
+  }
   while (bytesOfLists(fits) > most) {
     const before = fits
     fits = { ...fits, turns: newestTurns(fits.turns, bytesOfTurns(fits.turns) / 2) }
     if (bytesOfLists(fits) <= most) break
     fits = { ...fits, memory: newestMessages(fits.memory, bytesOf(fits.memory) / 2, fits.count) }
-    if (bytesOfLists(fits) <= most) break
-    fits = { ...fits, attachments: fits.attachments?.filter(({ turn }) => turn === fits.count) }
     if (bytesOfLists(fits) === bytesOfLists(before)) return undefined
   }
   return fits

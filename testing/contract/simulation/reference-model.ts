@@ -187,7 +187,8 @@ export class ReferenceModel {
     if (this.#strikes('load') !== undefined)
       throw new Answer('SESSION_STORE_ERROR', storeText('load', sessionId), sessionId)
     const session = this.sessions.get(sessionId)
-    if (session?.status === 'lost') {
+    // The owner comes first: to anybody else a session is unknown, whatever is wrong with it.
+    if (session?.status === 'lost' && session.owner === owner) {
       throw new Answer('SESSION_FLOW_INVARIANT', `Session '${sessionId}' is malformed: runStatus is 'lost'.`, sessionId)
     }
     if (session !== undefined && session.owner === owner) {
