@@ -15,6 +15,7 @@ export async function seedSession({ engine, store }, length) {
     {
       ...document,
       revision: '2-seed',
+      turns: turns.length,
       bytes: JSON.stringify(messages).length + JSON.stringify(history).length,
       flow: { ...document.flow, memory: { support: { messages } } },
       history,

@@ -178,7 +178,8 @@ async function seed(engine, store, length) {
   const history = turns.map((turn) => ({ ...document.history[0], turn, message: userMessage(turn) }))
   const bytes = JSON.stringify(messages).length + JSON.stringify(history).length
   const flow = { ...document.flow, memory: { support: { messages } } }
-  await store.save({ ...document, revision: '2-seed', bytes, flow, history }, document.revision)
+  const stored = { ...document, revision: '2-seed', turns: turns.length, bytes, flow, history }
+  await store.save(stored, document.revision)
   return session
 }
 
