@@ -87,7 +87,7 @@ function questionOf(draft: TurnDraft, step: Step, namespace: string, prompt: unk
  * @param repairs - How often the model was asked again because an answer did not have the form of `output`.
  * @returns How the step ended; where the model has to answer again, why, or `undefined` after tools.
  */
-async function useAnswer(
+function useAnswer(
   control: TurnControl,
   draft: TurnDraft,
   turn: TurnView,
@@ -97,26 +97,12 @@ async function useAnswer(
   namespace: string,
   repairs: number,
 ): Promise<ModelStepOutcome | Rejection | undefined> {
-  const { memory, stepId } = draft
-  draft.answeredBy(stepId, answer.resolved.selection)
+  draft.answeredBy(draft.stepId, answer.resolved.selection)
   const calls = answer.parts.filter((part) => part.type === 'tool-call')
-  if (calls.length > 0) {
-    control.stream?.reset('tools')
-    memory.append(namespace, message('assistant', answer.parts, turn.number))
-    const transition = await runCalls(control, draft, turn, calls, tools, namespace)
-    return transition === undefined ? undefined : { transition }
-  }
-  const said = spokenParts(answer)
-  const outcome = await takeAnswer(control, draft, turn, step, said, namespace)
-  if (!('reason' in outcome)) return outcome
-  if (outcome.reason === 'output' && repairs >= step.maxRepairs) {
-    const detail = `Its answer does not have the form of output of step '${stepId}': ${outcome.problem}.`
-    return { transition: await recoverFromModel(control, draft, turn, step, modelError(answer.resolved, detail)) }
-  }
-  memory.append(namespace, message('assistant', said, turn.number))
-  memory.append(namespace, textMessage('user', feedbackOf(outcome), turn.number))
-  reportRetry(control, draft, answer.resolved, outcome.reason)
-  return outcome
+  if (calls.length === 0) return takeAnswer(control, draft, turn, step, answer, namespace, repairs)
+  control.stream?.reset('tools')
+  draft.memory.append(namespace, message('assistant', answer.parts, turn.number))
+  return runCalls(control, draft, turn, calls, tools, namespace)
 }
 
 /** The tools of the flow and of the step, by name: at once where flow code returns them at once. */
@@ -163,15 +149,23 @@ async function takeAnswer(
   draft: TurnDraft,
   turn: TurnView,
   step: Step,
-  said: readonly TextPart[],
+  answer: ModelAnswer,
   namespace: string,
+  repairs: number,
 ): Promise<ModelStepOutcome | Rejection> {
   const { memory, stepId } = draft
+  const said = spokenParts(answer)
   let value: unknown = textOf(said)
   if (step.output !== undefined) {
     const read = await readOutput(step.output, value as string, stepId)
     control.check()
-    if ('problem' in read) return { reason: 'output', problem: read.problem }
+    if ('problem' in read) {
+      const { problem } = read
+      if (repairs < step.maxRepairs)
+        return reject(control, draft, answer, said, namespace, { reason: 'output', problem })
+      const detail = `Its answer does not have the form of output of step '${stepId}': ${problem}.`
+      return { transition: await recoverFromModel(control, draft, turn, step, modelError(answer.resolved, detail)) }
+    }
     value = read.value
   }
   const returned: unknown = step.onReply(value as string, turn)
@@ -185,9 +179,27 @@ async function takeAnswer(
   if (!Transition.isInstance(reply)) {
     throw flowCodeError(`onReply of step '${stepId}' must return a text, retry(...) or a transition.`)
   }
-  if (returnsToModel(reply)) return { reason: 'reply', problem: retryReason(reply, stepId) }
+  if (returnsToModel(reply)) {
+    return reject(control, draft, answer, said, namespace, { reason: 'reply', problem: retryReason(reply, stepId) })
+  }
   memory.append(namespace, message('assistant', said, turn.number))
   return { transition: reply }
+}
+
+/** Puts an answer that was rejected into memory, and after it why: the model answers again. */
+function reject(
+  control: TurnControl,
+  draft: TurnDraft,
+  { resolved }: ModelAnswer,
+  said: readonly TextPart[],
+  namespace: string,
+  rejection: Rejection,
+): Rejection {
+  const { memory, turnNumber } = draft
+  memory.append(namespace, message('assistant', said, turnNumber))
+  memory.append(namespace, textMessage('user', feedbackOf(rejection), turnNumber))
+  reportRetry(control, draft, resolved, rejection.reason)
+  return rejection
 }
 
 function retryReason({ fields }: Transition, stepId: string): string {
@@ -221,7 +233,7 @@ async function runCalls(
   calls: readonly ToolCallPart[],
   tools: Tools,
   namespace: string,
-): Promise<Transition | undefined> {
+): Promise<{ readonly transition: Transition } | undefined> {
   let transition: Transition | undefined
   for (const call of calls) {
     if (transition !== undefined) {
@@ -235,5 +247,5 @@ async function runCalls(
     draft.memory.append(namespace, message('tool', [outcome.result], turn.number))
     transition = outcome.transition
   }
-  return transition
+  return transition === undefined ? undefined : { transition }
 }

@@ -11,7 +11,7 @@ import { Step } from '../../flow/step.js'
 import { checkBase64, reply as replyTransition, Transition } from '../../flow/transition.js'
 import { limitExceeded } from '../engine-limits.js'
 import type { TurnInput } from '../input/check-input.js'
-import { runModelStep } from './run-model-step.js'
+import { type ModelStepOutcome, runModelStep } from './run-model-step.js'
 import type { TurnControl } from './turn-control.js'
 import type { TurnDraft } from './turn-draft.js'
 import { TurnView } from './turn-view.js'
@@ -27,9 +27,14 @@ export async function runSteps(control: TurnControl, input: TurnInput, draft: Tu
   control.check()
   while (draft.answer === undefined) {
     const { stepId } = draft
-    const returned = await runStep(control, draft, turn, draft.steps.require(stepId))
-    if (returned === undefined) continue
-    const { transition, place } = returned
+    const step = draft.steps.require(stepId)
+    const outcome = await runStep(control, draft, turn, step)
+    if ('text' in outcome) {
+      draft.answer = { text: outcome.text, from: stepId, remembered: step instanceof Step }
+      continue
+    }
+    const { transition } = outcome
+    const place = step instanceof LogicStep ? 'run' : 'onModelError or onModelBlocked'
     const target = applyTransition(draft, transition, stepId, place)
     if (target !== undefined) await move(control, draft, turn, target, transition)
   }
@@ -37,35 +42,18 @@ export async function runSteps(control: TurnControl, input: TurnInput, draft: Tu
   remember(draft, turn)
 }
 
-/** A transition, and where flow code returned it, for error messages. */
-interface Returned {
-  readonly transition: Transition
-  readonly place: string
+/** Runs the current step, until it has an answer or a transition. */
+function runStep(control: TurnControl, draft: TurnDraft, turn: TurnView, step: BaseStep): Promise<ModelStepOutcome> {
+  if (step instanceof LogicStep) return runLogicStep(control, draft, turn, step)
+  if (step instanceof Step) return runModelStep(control, draft, turn, step)
+  return runEndStep(control, turn, step as EndStep)
 }
 
-/** Runs the current step. @returns Its transition; `undefined` where the draft has its answer. */
-async function runStep(
-  control: TurnControl,
-  draft: TurnDraft,
-  turn: TurnView,
-  step: BaseStep,
-): Promise<Returned | undefined> {
-  if (step instanceof LogicStep) return { transition: await runLogicStep(control, draft, turn, step), place: 'run' }
-  if (step instanceof Step) {
-    const outcome = await runModelStep(control, draft, turn, step)
-    if ('transition' in outcome) return { transition: outcome.transition, place: 'onModelError or onModelBlocked' }
-    draft.answer = { text: outcome.text, from: draft.stepId, remembered: true }
-    return undefined
-  }
-  await runEndStep(control, draft, turn, step as EndStep)
-  return undefined
-}
-
-async function runEndStep(control: TurnControl, draft: TurnDraft, turn: TurnView, step: EndStep): Promise<void> {
+async function runEndStep(control: TurnControl, turn: TurnView, step: EndStep): Promise<{ readonly text: string }> {
   const content: unknown = await step.message(turn)
   control.check()
   const text = typeof content === 'string' ? content : replyTransition(content as object).fields.reply
-  draft.answer = { text: text ?? '', from: draft.stepId, remembered: false }
+  return { text: text ?? '' }
 }
 
 async function runLogicStep(
@@ -73,10 +61,10 @@ async function runLogicStep(
   draft: TurnDraft,
   turn: TurnView,
   step: LogicStep,
-): Promise<Transition> {
+): Promise<{ readonly transition: Transition }> {
   const returned: unknown = await step.run(turn)
   control.check()
-  if (Transition.isInstance(returned)) return returned
+  if (Transition.isInstance(returned)) return { transition: returned }
   throw flowCodeError(
     `Step '${draft.stepId}' returned ${returned === undefined ? 'nothing' : 'no transition'} from run(). Return go(...), reply(...), stay(...) or finish(...).`,
   )

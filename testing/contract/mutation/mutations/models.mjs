@@ -218,10 +218,10 @@ export const modelMutations = [
     rows: [
       [
         'answers repaired without end',
-        'useAnswer',
+        'takeAnswer',
         {
-          piece: 'repairs >= step.maxRepairs',
-          becomes: 'repairs >= 1000',
+          piece: 'repairs < step.maxRepairs',
+          becomes: 'repairs < 1000',
         },
       ],
     ],
@@ -248,9 +248,9 @@ export const modelMutations = [
         'hook asked for failures of tools',
         'useAnswer',
         {
-          piece: 'const transition = await runCalls(control, draft, turn, calls, tools, namespace)',
+          piece: 'return runCalls(control, draft, turn, calls, tools, namespace)',
           becomes:
-            'const transition = await runCalls(control, draft, turn, calls, tools, namespace).catch((error) => recoverFromModel(control, draft, turn, step, error))',
+            'return runCalls(control, draft, turn, calls, tools, namespace).catch(async (error) => ({ transition: await recoverFromModel(control, draft, turn, step, error) }))',
         },
       ],
     ],
