@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { flowOf, lines } from '../../../testing/contract/test-flows.js'
+import { flowOf, lines, upTo } from '../../../testing/contract/test-flows.js'
 import { Conversation } from '../../../testing/index.js'
 import { Flow, finish, go, LogicStep, reply, retry, Step, type Turn, tool } from '../../index.js'
 
@@ -370,6 +370,27 @@ describe('the model of a step', () => {
     conversation.expectError('TURN_ABORTED')
     expect(given?.aborted).toBe(true)
     expect(conversation.store.operations).toEqual([])
+  })
+
+  test('is not prepared any further when the turn was aborted while tools() was awaited', async () => {
+    const controller = new AbortController()
+    const called: string[] = []
+    class Preparing extends Step {
+      static override readonly id = 'Preparing'
+      override async tools() {
+        called.push('tools')
+        controller.abort()
+        return []
+      }
+      override prompt() {
+        called.push('prompt')
+        return 'Too late.'
+      }
+    }
+    await using conversation = new Conversation(flowOf(Preparing), { script: upTo('Never.') })
+    await conversation.say('Hi', { signal: controller.signal })
+    conversation.expectError('TURN_ABORTED')
+    expect(called).toEqual(['tools'])
   })
 
   test('is missing in a flow of logic steps, which needs none', async () => {

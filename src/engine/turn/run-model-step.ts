@@ -8,6 +8,7 @@ import { Step } from '../../flow/step.js'
 import type { Tool } from '../../flow/tool.js'
 import { returnsToModel, Transition } from '../../flow/transition.js'
 import type { TextPart, ToolCallPart, ToolDefinition } from '../../model/message.js'
+import type { ModelOutputSchema } from '../../model/model-provider.js'
 import type { ResolvedModel } from '../../model/model-registry.js'
 import { isPromise } from '../../util/is-promise.js'
 import { chooseModel } from '../model-call/choose-model.js'
@@ -42,8 +43,7 @@ export async function runModelStep(
 ): Promise<ModelStepOutcome> {
   const { memory, stepId } = draft
   const namespace = namespaceOf(step, stepId)
-  // Checked before the user's message is appended.
-  outputOf(step, stepId)
+  const output = outputOf(step, stepId)
   let repairs = 0
   memory.appendUserMessage(namespace, turn.message, turn.number, turn.attachments)
   for (;;) {
@@ -51,10 +51,11 @@ export async function runModelStep(
     // decision 0030 says what that costs.
     const offered = offeredTools(draft, turn, step)
     const tools = isPromise(offered) ? await offered : offered
+    control.check()
     const returned = step.prompt(turn)
     const prompt = isPromise(returned) ? await returned : returned
     control.check()
-    const question = questionOf(draft, step, namespace, prompt, tools)
+    const question = questionOf(draft, step, namespace, output, prompt, tools)
     let answer: ModelAnswer
     try {
       answer = await chooseModel(control, draft, question)
@@ -67,9 +68,15 @@ export async function runModelStep(
   }
 }
 
-function questionOf(draft: TurnDraft, step: Step, namespace: string, prompt: unknown, tools: Tools): ModelQuestion {
+function questionOf(
+  draft: TurnDraft,
+  step: Step,
+  namespace: string,
+  output: ModelOutputSchema | undefined,
+  prompt: unknown,
+  tools: Tools,
+): ModelQuestion {
   const { memory, stepId } = draft
-  const output = outputOf(step, stepId)
   return {
     stepId,
     models: draft.steps.modelsOf(stepId),
