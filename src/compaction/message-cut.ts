@@ -2,6 +2,7 @@
  * Finds where a list of messages can be cut in two: before a message of the user, and never between a tool call and its result,
  * because providers reject a result without its call. When a memory is cut is decided in `policy-compactor.ts`.
  */
+import { summaryLength } from '../flow/conversation-memory.js'
 import type { StoredMessage } from '../model/message.js'
 
 /**
@@ -22,6 +23,15 @@ export function removableCount(messages: readonly StoredMessage[], keep: number)
     if (insideTurn === 0) insideTurn = index
   }
   return insideTurn
+}
+
+/**
+ * How many messages a summary replaces; 0 where it would not make the memory shorter, because it would be the summary of a
+ * summary alone.
+ */
+export function summarizableCount(messages: readonly StoredMessage[], keep: number): number {
+  const count = removableCount(messages, keep)
+  return count > summaryLength(messages) ? count : 0
 }
 
 /** Adds the results in `parts` to `unmatched`, and removes those whose calls are in `parts`. */

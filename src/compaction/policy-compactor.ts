@@ -8,13 +8,13 @@ import type { TurnControl } from '../engine/turn/turn-control.js'
 import type { TurnDraft } from '../engine/turn/turn-draft.js'
 import { FlowRegistrationError } from '../errors/engine-errors.js'
 import type { CompactionPolicy, RollingSummary } from '../flow/compaction.js'
-import { namespaceOf } from '../flow/conversation-memory.js'
+import { namespaceOf, summaryLength } from '../flow/conversation-memory.js'
 import { Step } from '../flow/step.js'
 import type { StoredMessage } from '../model/message.js'
 import { checkPrices, type ModelBudgets } from '../model/model-budget.js'
 import type { GrowingList } from '../session/lists/growing-list.js'
 import type { SessionDocument } from '../session/session-document.js'
-import { removableCount } from './message-cut.js'
+import { removableCount, summarizableCount } from './message-cut.js'
 import { type DueSummary, storeSummaries } from './store-summary.js'
 import { selectionsOf } from './summarize.js'
 
@@ -73,11 +73,11 @@ export class PolicyCompactor implements Compactor {
     for (const [namespace, policy] of this.#policies) {
       const used = draft.memory.touched.get(namespace)
       if (used === undefined || used.messages.length <= policy.above) continue
-      const { list } = used.messages
-      const count = removableCount(list, policy.keep)
+      const { messages } = used
       if (policy.kind === 'window') {
-        shortened.push({ namespace, removed: removeOldest(draft, namespace, used.messages, count) })
-      } else if (isSummaryDue(policy, draft, namespace, count)) due.push({ namespace, policy })
+        const count = removableCount(messages.list, policy.keep)
+        shortened.push({ namespace, removed: removeOldest(draft, namespace, messages, count) })
+      } else if (isSummaryDue(policy, draft.base, namespace, messages.list)) due.push({ namespace, policy })
     }
     return { shortened: shortened.filter(({ removed }) => removed > 0), due }
   }
@@ -90,7 +90,7 @@ function removeOldest(
   messages: GrowingList<StoredMessage>,
   count: number,
 ): number {
-  const kept = messages.list[0]?.summary === true ? 1 : 0
+  const kept = summaryLength(messages.list)
   if (count <= kept) return 0
   const oldest = messages.removeOldest(count - kept, kept)
   removed.addMessages(namespace, oldest)
@@ -118,11 +118,14 @@ function checkModels(
 }
 
 /** Whether a turn should write a summary of a memory that is too long. */
-function isSummaryDue(policy: RollingSummary, { memory, base }: TurnDraft, namespace: string, count: number): boolean {
-  const messages = memory.open(namespace).messages.list
-  // The summary of a summary alone would not make the memory shorter.
-  const isWorthIt = count > (messages[0]?.summary === true ? 1 : 0)
-  return isWorthIt && isTimeForSummary(policy, storedLength(base, namespace), messages.length)
+function isSummaryDue(
+  policy: RollingSummary,
+  base: SessionDocument,
+  namespace: string,
+  messages: readonly StoredMessage[],
+): boolean {
+  if (summarizableCount(messages, policy.keep) === 0) return false
+  return isTimeForSummary(policy, storedLength(base, namespace), messages.length)
 }
 
 /** How many messages of a namespace were stored before the turn. */

@@ -16,7 +16,7 @@ import { shareList } from '../session/lists/shared-lists.js'
 import { nextRevision } from '../session/revision.js'
 import type { SessionDocument } from '../session/session-document.js'
 import { isoTime } from '../util/iso-time.js'
-import { removableCount } from './message-cut.js'
+import { summarizableCount } from './message-cut.js'
 import { summarize } from './summarize.js'
 
 const defaultTimeoutMs = 30_000
@@ -54,9 +54,7 @@ export async function storeSummaries(
 /** How many messages of what is stored now a summary replaces: a limit may have removed some since it was found to be due. */
 function removableMessages({ flow }: SessionDocument, { namespace, policy }: DueSummary): number {
   const messages = flow.memory[namespace]?.messages ?? []
-  const count = messages.length > policy.above ? removableCount(messages, policy.keep) : 0
-  // The summary of a summary alone would not make the memory shorter.
-  return count > 1 || messages[0]?.summary !== true ? count : 0
+  return messages.length > policy.above ? summarizableCount(messages, policy.keep) : 0
 }
 
 /** @returns The document that is stored now; `undefined` if that is not known. */

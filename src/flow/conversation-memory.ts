@@ -4,7 +4,7 @@
  */
 import { flowCodeError } from '../errors/engine-errors.js'
 import type { FilePart, ImagePart, Message, MessagePart, MessageRole, StoredMessage } from '../model/message.js'
-import { attachmentId, findIn, referenceTo, withAttachments } from '../session/attachments.js'
+import { findIn, newAttachment, referenceTo, withAttachments } from '../session/attachments.js'
 import { GrowingList } from '../session/lists/growing-list.js'
 import { shareList } from '../session/lists/shared-lists.js'
 import type { SessionAttachment, SessionDocument, SessionMemory } from '../session/session-document.js'
@@ -37,6 +37,11 @@ export function textMessage(role: MessageRole, text: string, turn: number): Mess
 /** A frozen message of frozen parts. */
 export function message(role: MessageRole, parts: readonly MessagePart[], turn: number): Message {
   return Object.freeze({ role, parts: Object.freeze(parts), turn })
+}
+
+/** How many messages at the start of a memory are the summary of earlier ones: 1 or 0. */
+export function summaryLength(messages: readonly StoredMessage[]): number {
+  return messages[0]?.summary === true ? 1 : 0
 }
 
 /** The memory of one session during one turn. */
@@ -143,10 +148,10 @@ export class ConversationMemory {
     if (reference === undefined) {
       this.#attachments ??= new GrowingList(noAttachments)
       // The flow's `onRestore` may have put some into a message of this turn.
-      const ofTurn = this.#attachments.list.filter((one) => one.turn === turn)
-      const id = attachmentId(turn, ofTurn.length)
-      this.#attachments.push(Object.freeze({ id, turn, data: part.data }))
-      reference = referenceTo(part, id)
+      const { list } = this.#attachments
+      const attachment = newAttachment(turn, part.data, (id) => list.some((one) => one.id === id))
+      this.#attachments.push(attachment)
+      reference = referenceTo(part, attachment.id)
       this.#references.set(part, reference)
     }
     return reference

@@ -58,12 +58,11 @@ export function describeRemoved({ type, mediaType, name }: AttachmentReference):
  */
 export function moveBytes(document: SessionDocument): SessionDocument {
   const { attachments = [], flow } = document
-  const isInline = ({ messages }: SessionMemory): boolean => messages.some(({ parts }) => parts.some(hasBytes))
-  if (!Object.values(flow.memory).some(isInline)) return withList(document)
+  if (!hasPart(document, hasBytes)) return withList(document)
   const used = usedIds(document)
   const moved: SessionAttachment[] = []
   const memories = Object.entries(flow.memory).map(([namespace, stored]): [string, SessionMemory] => {
-    if (!isInline(stored)) return [namespace, stored]
+    if (!isAnyPart(stored, hasBytes)) return [namespace, stored]
     return [namespace, { messages: shareList(stored.messages.map((one) => withReferences(one, used, moved))) }]
   })
   const all = [...attachments, ...moved].sort((one, other) => one.turn - other.turn)
@@ -82,10 +81,17 @@ function usedIds({ attachments = [], flow }: SessionDocument): Set<string> {
 
 /** A document whose messages refer to attachments has a list of them, even where a flow took it away. */
 function withList(document: SessionDocument): SessionDocument {
-  if (document.attachments !== undefined) return document
-  const isReferring = ({ messages }: SessionMemory): boolean => messages.some(({ parts }) => parts.some(isReference))
-  const isNeeded = Object.values(document.flow.memory).some(isReferring)
-  return isNeeded ? { ...document, attachments: shareList<SessionAttachment>([]) } : document
+  if (document.attachments !== undefined || !hasPart(document, isReference)) return document
+  return { ...document, attachments: shareList<SessionAttachment>([]) }
+}
+
+/** Whether any message of a document has a part of this kind. */
+function hasPart({ flow }: SessionDocument, isKind: (part: StoredPart) => boolean): boolean {
+  return Object.values(flow.memory).some((memory) => isAnyPart(memory, isKind))
+}
+
+function isAnyPart({ messages }: SessionMemory, isKind: (part: StoredPart) => boolean): boolean {
+  return messages.some(({ parts }) => parts.some(isKind))
 }
 
 function hasBytes(part: StoredPart): part is (ImagePart | FilePart) & { readonly data: string } {
@@ -100,15 +106,24 @@ function withReferences(message: StoredMessage, used: Set<string>, moved: Sessio
     if (!hasBytes(part)) return part
     let same = moved.find((one) => one.turn === turn && one.data === part.data)
     if (same === undefined) {
-      let index = 0
-      while (used.has(attachmentId(turn, index))) index++
-      same = Object.freeze({ id: attachmentId(turn, index), turn, data: part.data })
+      same = newAttachment(turn, part.data, (id) => used.has(id))
       used.add(same.id)
       moved.push(same)
     }
     return referenceTo(part, same.id)
   })
   return Object.freeze({ ...message, parts: Object.freeze(parts) })
+}
+
+/**
+ * The bytes of a turn's next image or file, under an ID of its own.
+ *
+ * @param isUsed - Whether the session has an attachment with this ID, or had one to which a message still refers.
+ */
+export function newAttachment(turn: number, data: string, isUsed: (id: string) => boolean): SessionAttachment {
+  let index = 0
+  while (isUsed(attachmentId(turn, index))) index++
+  return Object.freeze({ id: attachmentId(turn, index), turn, data })
 }
 
 /** The ID of an attachment. `index` is different for each one of a turn. */

@@ -3,9 +3,13 @@ import type { GrowingList } from './lists/growing-list.js'
 import type { SessionDocument } from './session-document.js'
 import type { SessionSaveHint } from './session-store.js'
 
-/** Whether two documents have the same lists under the same names. Lists are frozen: one that is the same is unchanged. */
-export function hasSameLists(one: SessionDocument, other: SessionDocument): boolean {
-  if (one === other) return true
+/**
+ * Whether a document has the lists of the stored one, under the same names. Lists are frozen: one that is the same is unchanged.
+ *
+ * @param other - The stored document; `undefined` where none is stored, and nothing can differ.
+ */
+export function hasSameLists(one: SessionDocument, other: SessionDocument | undefined): boolean {
+  if (other === undefined || one === other) return true
   const isSame = (name: 'history' | 'attachments' | 'receipts'): boolean => one[name] === other[name]
   if (!isSame('history') || !isSame('attachments') || !isSame('receipts')) return false
   if (JSON.stringify(one.effects) !== JSON.stringify(other.effects)) return false

@@ -4,6 +4,7 @@
  */
 import type { JsonObject } from '../../../src/index.js'
 import { Refusal } from '../reply/refusal.js'
+import { isObject } from './is-object.js'
 
 /** Who calls, as `authorize` says. An object with any other key is refused. */
 export interface AuthorizedCaller {
@@ -96,10 +97,6 @@ function callerFrom(answer: unknown): AuthorizedCaller {
     ...(isNamed ? { principal: principal as string } : {}),
     ...(context === undefined ? {} : { context: context as JsonObject }),
   }
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function nameOf(answer: unknown): string {

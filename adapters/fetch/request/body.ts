@@ -5,6 +5,7 @@
  */
 import type { JsonObject } from '../../../src/index.js'
 import { Refusal } from '../reply/refusal.js'
+import { isObject } from './is-object.js'
 
 /** Reads one body; throws a {@link Refusal}. An absent body is the empty text. */
 export type BodyReader = (request: Request) => Promise<string>
@@ -116,11 +117,7 @@ function parseObject(text: string, maxJsonDepth: number): JsonObject {
     throw new Refusal(`The request body is nested deeper than ${maxJsonDepth} levels (maxJsonDepth).`, 422)
   }
   if (!isObject(value)) throw new Refusal('The request body must be a JSON object.')
-  return value
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return value as JsonObject
 }
 
 /** Level by level instead of by recursion, which tens of thousands of brackets would overflow. */

@@ -92,7 +92,7 @@ async function commit(control: TurnControl, input: TurnInput, draft: TurnDraft):
   await session.access.write(document, storedRevision, draft.hint(), true, draft.stateBytes)
   control.report(storedRevision === undefined ? 'session:created' : 'session:saved', {})
   if (completed) control.report('session:completed', {})
-  if (!draft.removed.isEmpty) {
+  if (!draft.removed.isEmpty && control.hasListeners('session:trimmed')) {
     const { history, memory, attachments } = draft.removed
     control.report('session:trimmed', deepFreeze({ history, memory, attachments }))
   }

@@ -4,7 +4,7 @@
  * limit; so the beginning of a model's prompt, which providers cache, seldom changes. What the turn itself added always stays.
  */
 
-import type { ConversationMemory } from '../../flow/conversation-memory.js'
+import { type ConversationMemory, summaryLength } from '../../flow/conversation-memory.js'
 import type { StoredMessage } from '../../model/message.js'
 import type { GrowingList } from '../../session/lists/growing-list.js'
 import { entryBytes } from '../../session/lists/shared-lists.js'
@@ -122,7 +122,7 @@ function trimMemory(
 ): void {
   const { list } = messages
   // A summary has replaced the messages before it, and stays.
-  const first = list[0]?.summary === true ? 1 : 0
+  const first = summaryLength(list)
   const count = countToRemove(list, first, messages.bytes - mostBytes, turn)
   if (count > 0) removed.addMessages(namespace, messages.removeOldest(count, first))
 }
@@ -208,8 +208,7 @@ function trimAttachments(
 ): void {
   if (attachments === undefined) return
   const { list } = attachments
-  const count = list.findIndex(({ turn }) => turn > lastTurn)
-  const isAll = count < 0
-  const removable = isAll ? list.length : count
-  if (removable > 0) removed.attachments = [...removed.attachments, ...attachments.removeOldest(removable)]
+  const firstKept = list.findIndex(({ turn }) => turn > lastTurn)
+  const count = firstKept < 0 ? list.length : firstKept
+  if (count > 0) removed.attachments = [...removed.attachments, ...attachments.removeOldest(count)]
 }

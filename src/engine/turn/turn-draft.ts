@@ -186,8 +186,7 @@ export class TurnDraft implements StepRuntime {
 
   /** The hint for a save of {@link beforeTurn}. */
   hintBeforeTurn(): SessionSaveHint | undefined {
-    const { loaded, beforeTurn } = this
-    return loaded === undefined || hasSameLists(beforeTurn, loaded) ? { appended: {} } : undefined
+    return hasSameLists(this.beforeTurn, this.loaded) ? { appended: {} } : undefined
   }
 
   /**
@@ -195,7 +194,7 @@ export class TurnDraft implements StepRuntime {
    * `onRestore` returned others, an alias moved them, or an older release stored them with the bytes of attachments.
    */
   hint(): SessionSaveHint | undefined {
-    if (this.loaded !== undefined && !hasSameLists(this.base, this.loaded)) return undefined
+    if (!hasSameLists(this.base, this.loaded)) return undefined
     const lists: [string, GrowingList<unknown> | undefined][] = [
       ['history', this.#history],
       ['attachments', this.memory.attachments],
@@ -265,9 +264,8 @@ export class TurnDraft implements StepRuntime {
     const mostBytes = limits.maxSessionBytes - stateBytes
     const addedBytes = (): number => history.addedBytes + memory.addedBytes + (receipts?.addedBytes ?? 0)
     // A flow that changed lists in `onRestore` need not have changed the count.
-    const isCounted = loaded === undefined || hasSameLists(base, loaded)
     const counted = base.bytes + addedBytes()
-    if (isCounted && counted >= 0 && counted <= mostBytes) return counted
+    if (hasSameLists(base, loaded) && counted >= 0 && counted <= mostBytes) return counted
     // Nothing is removed, or refused, for a count that may be wrong: no engine need have written it.
     const before = bytesOfLists(base)
     const bytesNow = (): number => before + addedBytes()

@@ -2,6 +2,7 @@
  * Sessions in the Map that a Keyv without an adapter uses: swaps work within this process, and sessions are lost with it.
  */
 import type { SessionDriver, SessionSwap, StoredHead, StoredSession, SwapOutcome } from '../session-driver.js'
+import { changeChunks } from './changed-chunks.js'
 
 interface MapRecord {
   readonly revision: string
@@ -53,14 +54,11 @@ export function createMapDriver(map: Map<unknown, unknown>): SessionDriver {
 }
 
 function recordOf(swap: SessionSwap, stored: MapRecord | undefined): MapRecord {
-  const { revision, head, replacesChunks, ttlMs } = swap
-  const chunks = replacesChunks ? new Map<string, string>() : (stored?.chunks ?? new Map<string, string>())
-  for (const [name, text] of swap.chunks) chunks.set(name, text)
-  for (const name of swap.removed) chunks.delete(name)
+  const { revision, head, ttlMs } = swap
   return {
     revision,
     head,
-    chunks,
+    chunks: changeChunks(stored?.chunks ?? new Map(), swap),
     expiresAt: ttlMs === undefined ? Number.POSITIVE_INFINITY : Date.now() + ttlMs,
   }
 }

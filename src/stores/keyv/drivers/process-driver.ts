@@ -4,6 +4,7 @@
  */
 import type { Keyv } from 'keyv'
 import type { SessionDriver, SessionSwap, StoredSession, SwapOutcome } from '../session-driver.js'
+import { changeChunks } from './changed-chunks.js'
 
 /** One session as one value. */
 interface ProcessRecord {
@@ -88,8 +89,5 @@ export function createProcessDriver(keyv: Keyv): SessionDriver {
 
 /** The chunks that are stored after a swap. */
 function chunksAfter(swap: SessionSwap, stored: ProcessRecord['chunks'] = {}): ProcessRecord['chunks'] {
-  const chunks = new Map(swap.replacesChunks ? [] : Object.entries(stored))
-  for (const [name, text] of swap.chunks) chunks.set(name, text)
-  for (const name of swap.removed) chunks.delete(name)
-  return Object.fromEntries(chunks)
+  return Object.fromEntries(changeChunks(new Map(Object.entries(stored)), swap))
 }

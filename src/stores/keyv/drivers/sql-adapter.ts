@@ -3,7 +3,7 @@
  * The statements are in each driver's own folder.
  */
 import type { SessionDriver, StoredHead, StoredSession } from '../session-driver.js'
-import { decodeChunks, decodeText } from './text-escapes.js'
+import { decodeChunks, decodeText, encodeText } from './text-escapes.js'
 
 /** The public part of `@keyv/sqlite` and `@keyv/postgres` that is used. */
 export interface SqlAdapter {
@@ -48,6 +48,22 @@ export interface SessionRow {
   readonly head: string
   /** JSON: a list of `[name, text]`. */
   readonly chunks?: string | null
+}
+
+/**
+ * Reads the head of a session, unless the caller knows what is stored: then its revision is enough.
+ *
+ * @param storedRevision - Reads the revision, as it is stored; `undefined` where there is no session.
+ */
+export async function readUnlessKnown(
+  knownRevision: string | undefined,
+  storedRevision: () => Promise<string | undefined>,
+  readHead: () => Promise<StoredHead | undefined>,
+): Promise<StoredHead | undefined> {
+  if (knownRevision === undefined) return readHead()
+  const stored = await storedRevision()
+  if (stored === undefined) return undefined
+  return stored === encodeText(knownRevision) ? { revision: knownRevision, head: '', chunks: [] } : readHead()
 }
 
 /** The head in a row, and the chunks that were asked for. */

@@ -65,17 +65,10 @@ export function planWrite(
     }
     if (kept !== undefined) removed.push(...removedChunks(name, known?.lists.get(name), start))
     const { first, skip, bytes } = start
-    const tip = added.length > 0 ? revision : start.tip
-    heads.push({ name, first, skip, chunks: start.chunks + added.length, entries: entries.length, tip })
-    planned.set(name, {
-      entries,
-      first,
-      skip,
-      chunks: start.chunks + added.length,
-      sizes: withSizes(start.sizes, added),
-      tip,
-      bytes,
-    })
+    const chunkCount = start.chunks + added.length
+    const place = { first, skip, chunks: chunkCount, tip: added.length > 0 ? revision : start.tip }
+    heads.push({ name, ...place, entries: entries.length })
+    planned.set(name, { ...place, entries, sizes: withSizes(start.sizes, added), bytes })
   }
   return {
     head: { layout: storedLayoutVersion, document: withoutLists(document), lists: heads },

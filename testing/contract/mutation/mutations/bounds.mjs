@@ -16,7 +16,7 @@ export const boundMutations = [
         'followCalls',
         { statement: 'open.delete(part.toolCallId)', becomes: 'open.clear()' },
       ],
-      ['summary at the start of a memory removed', 'trimMemory', { piece: '? 1 : 0', becomes: '? 0 : 0' }],
+      ['summary at the start of a memory removed', 'trimMemory', { piece: 'summaryLength(list)', becomes: '0' }],
       [
         'memory cut in the middle of a turn',
         'countToRemove',
@@ -244,11 +244,7 @@ export const boundMutations = [
         'commit',
         { piece: 'deepFreeze({ history, memory, attachments })', becomes: '{ history, memory, attachments }' },
       ],
-      [
-        'event of removed entries without any',
-        'commit',
-        { piece: 'if (!draft.removed.isEmpty)', becomes: 'if (true)' },
-      ],
+      ['event of removed entries without any', 'commit', { piece: '!draft.removed.isEmpty &&', becomes: '' }],
     ],
   },
   {
@@ -260,7 +256,7 @@ export const boundMutations = [
         'removeOldest',
         { statement: 'removed.addMessages(namespace, oldest)', becomes: '' },
       ],
-      ['summary removed by a window', 'removeOldest', { piece: '=== true ? 1 : 0', becomes: '=== true ? 0 : 0' }],
+      ['summary removed by a window', 'removeOldest', { piece: 'summaryLength(messages.list)', becomes: '0' }],
     ],
   },
   {

@@ -1,18 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import type { SessionSwap } from '../../session-driver.js'
+import { swapOf } from '../../../../../testing/contract/stores/driver-cases.js'
 import { isSqlAdapter, type SqlAdapter } from '../sql-adapter.js'
 import { createPostgresDriver } from './postgres-driver.js'
 
-const swap: SessionSwap = {
-  key: 'key',
-  expectedRevision: 'r1',
-  revision: 'r2',
-  head: '{}',
-  chunks: [],
-  removed: [],
-  replacesChunks: false,
-  ttlMs: undefined,
-}
+const swap = swapOf('key', { expectedRevision: 'r1', revision: 'r2' })
 
 const ready = { has_schema: true, has_tables: true, encoding: 'UTF8' }
 

@@ -7,6 +7,7 @@ import type { SessionSwap, StoredHead, SwapOutcome } from '../../session-driver.
 import {
   onceUntilFailure,
   purgeAll,
+  readUnlessKnown,
   type SessionRow,
   type SqlAdapter,
   type SqlSessionDriver,
@@ -67,6 +68,11 @@ export function createPostgresDriver(adapter: SqlAdapter): SqlSessionDriver {
     throw new Error(`A session in Postgres was changed by others during each of ${maxAttempts} attempts.`)
   }
 
+  async function storedRevision(key: string): Promise<string | undefined> {
+    const [row] = (await perform(statements.readRevision, [encodeText(key)])) as { revision: string }[]
+    return row?.revision
+  }
+
   async function readHead(key: string, chunks: readonly string[]): Promise<StoredHead | undefined> {
     const names = chunks.map(encodeText)
     const isWhole = names.length === 0
@@ -77,14 +83,12 @@ export function createPostgresDriver(adapter: SqlAdapter): SqlSessionDriver {
 
   return {
     guarantees: { compareAndSwap: 'backend', durable: true },
-    async read(key, chunks, knownRevision) {
-      if (knownRevision !== undefined) {
-        const [known] = (await perform(statements.readRevision, [encodeText(key)])) as { revision: string }[]
-        if (known === undefined) return undefined
-        if (known.revision === encodeText(knownRevision)) return { revision: knownRevision, head: '', chunks: [] }
-      }
-      return readHead(key, chunks)
-    },
+    read: (key, chunks, knownRevision) =>
+      readUnlessKnown(
+        knownRevision,
+        () => storedRevision(key),
+        () => readHead(key, chunks),
+      ),
     async readAll(key) {
       const [row] = (await perform(statements.readAll, [encodeText(key)])) as SessionRow[]
       return row === undefined ? undefined : toStoredSession(row)

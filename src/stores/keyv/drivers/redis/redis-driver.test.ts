@@ -1,20 +1,11 @@
 import { Keyv } from 'keyv'
 import { expect, test } from 'vitest'
-import type { SessionSwap } from '../../session-driver.js'
+import { swapOf } from '../../../../../testing/contract/stores/driver-cases.js'
 import type { RedisAdapter, RedisClientLike } from './redis-client.js'
 import { createRedisDriver } from './redis-driver.js'
 import { attachRedisSettings } from './redis-settings.js'
 
-const change: SessionSwap = {
-  key: 'k',
-  expectedRevision: 'a',
-  revision: 'b',
-  head: 'head',
-  chunks: [],
-  removed: [],
-  replacesChunks: false,
-  ttlMs: undefined,
-}
+const change = swapOf('k', { expectedRevision: 'a', revision: 'b', head: 'head' })
 
 /** A driver that waits for one replica, over a connected client: `answers` has what each command returns, or throws. */
 function driverOver(answers: Readonly<Record<string, () => unknown>>, sent: string[] = []) {

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { gate } from '../../../../../testing/contract/engine-harness.js'
-import type { SessionSwap, SwapOutcome } from '../../session-driver.js'
+import { swapOf } from '../../../../../testing/contract/stores/driver-cases.js'
+import type { SwapOutcome } from '../../session-driver.js'
 import type { RedisClientLike } from './redis-client.js'
 import type { MasterConnection } from './redis-connection.js'
 import { RedisReplicas } from './redis-replicas.js'
@@ -42,17 +43,12 @@ function replication(): RedisReplication {
   })
 }
 
-const change: SessionSwap = {
-  key: 'k',
+const change = swapOf('k', {
   expectedRevision: 'a',
   revision: 'b',
   head: 'head',
-  chunks: [],
-  removed: [],
-  replacesChunks: false,
-  ttlMs: undefined,
   onUnderReplicated: (replicas, wanted) => reports.push(`${replicas} of ${wanted}`),
-}
+})
 
 /** Another connection takes over, and this goes on as if nothing was. */
 function reconnecting<T>(value: T): () => T {

@@ -7,6 +7,7 @@ import type { SessionSwap, StoredHead, SwapOutcome } from '../../session-driver.
 import {
   onceUntilFailure,
   purgeAll,
+  readUnlessKnown,
   type SessionRow,
   type SqlAdapter,
   type SqlSessionDriver,
@@ -43,14 +44,12 @@ export function createSqliteDriver(adapter: SqlAdapter): SqlSessionDriver {
 
   return {
     guarantees: { compareAndSwap: 'backend', durable: !isInMemory(adapter) },
-    async read(key, chunks, knownRevision) {
-      if (knownRevision !== undefined) {
-        const revision = await storedRevision(encodeText(key))
-        if (revision === undefined) return undefined
-        if (revision === encodeText(knownRevision)) return { revision: knownRevision, head: '', chunks: [] }
-      }
-      return readHead(key, chunks)
-    },
+    read: (key, chunks, knownRevision) =>
+      readUnlessKnown(
+        knownRevision,
+        () => storedRevision(encodeText(key)),
+        () => readHead(key, chunks),
+      ),
     async readAll(key) {
       const [row] = (await perform(statements.readAll, encodeText(key))) as SessionRow[]
       return row === undefined ? undefined : toStoredSession(row)
