@@ -131,7 +131,7 @@ describe('authorize', () => {
     [
       'too many levels',
       { a: { b: {} } },
-      'authorize returned an invalid context. The nesting of context.a.b exceeds the limit maxJsonDepth (2). Raise it with the engine option limits: { maxJsonDepth: ... }.',
+      'authorize returned an invalid context. The nesting of context.a.b exceeds the limit maxJsonDepth (2).',
     ],
   ])(
     'a context with %s is a mistake of authorize: the operator reads which, the client does not',

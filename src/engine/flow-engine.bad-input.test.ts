@@ -117,7 +117,7 @@ const bad: readonly Bad[] = [
   [
     'a config of 50 000 nested arrays',
     { config: { deep: nestedArrays(50_000) } },
-    `The nesting of config.deep${'[0]'.repeat(63)} exceeds the limit maxJsonDepth (64). Raise it with the engine option limits: { maxJsonDepth: ... }.`,
+    `The nesting of config.deep${'[0]'.repeat(63)} exceeds the limit maxJsonDepth (64).`,
   ],
   ['a serverContext that is null', { serverContext: null }, 'serverContext must be a plain object.'],
   [

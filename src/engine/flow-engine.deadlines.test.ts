@@ -6,8 +6,7 @@ import { Flow, type FlowConstructor, go, LogicStep, reply, Step, type Tool, type
 afterEach(expectNothingLeft)
 
 const limits = { turnTimeoutMs: 1000 }
-const sentence =
-  'The turn took longer than the limit turnTimeoutMs (1000 ms). Raise it with the engine option limits: { turnTimeoutMs: ... }.'
+const sentence = 'The turn took longer than the limit turnTimeoutMs (1000 ms).'
 const timedOut = (session: string) => ({
   success: false,
   completed: true,

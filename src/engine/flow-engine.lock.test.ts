@@ -140,8 +140,7 @@ describe('deletes', () => {
     expect(result).toEqual({
       success: false,
       session,
-      message:
-        "The wait for the session's earlier turns took longer than the limit turnTimeoutMs (1000 ms). Raise it with the engine option limits: { turnTimeoutMs: ... }.",
+      message: "The wait for the session's earlier turns took longer than the limit turnTimeoutMs (1000 ms).",
     })
     expect(error?.code).toBe('TURN_TIMEOUT')
     expect(await stored(session)).toBe(before)

@@ -9,8 +9,7 @@ import { bytesOfLists } from '../session/document-bytes.js'
 
 afterEach(expectNothingLeft)
 
-const sentence =
-  'The session exceeds the limit maxSessionBytes (4000). Raise it with the engine option limits: { maxSessionBytes: ... }.'
+const sentence = 'The session exceeds the limit maxSessionBytes (4000).'
 const limits = { maxSessionBytes: 4000 }
 
 class Chat extends Step {

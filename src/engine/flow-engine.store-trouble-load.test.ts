@@ -89,8 +89,7 @@ describe('loading', () => {
     expect(response).toEqual(failure(`Session store failed to load session '${session}'.`, session))
     expect(error?.cause).toMatchObject({
       code: 'LIMIT_EXCEEDED',
-      message:
-        'A store operation exceeds the limit storeTimeoutMs (5000). Raise it with the engine option limits: { storeTimeoutMs: ... }.',
+      message: 'A store operation exceeds the limit storeTimeoutMs (5000).',
     })
     expect(await stored(session)).toBe(before)
     expect([backing.size, runs()]).toEqual([1, 0])

@@ -60,7 +60,8 @@ export class LimitExceededError extends FlowError {
   }) {
     super({
       code: 'LIMIT_EXCEEDED',
-      message: `${options.problem} exceeds the limit ${options.limit} (${options.value}). Raise it with the engine option limits: { ${options.limit}: ... }.`,
+      message: `${options.problem} exceeds the limit ${options.limit} (${options.value}).`,
+      details: raiseLimit(options.limit),
       cause: options.cause,
       facts: { limit: options.limit, value: options.value },
     })
@@ -91,7 +92,8 @@ export class BudgetExceededError extends FlowError {
     const { scope, amount, value, spent } = options
     super({
       code: 'BUDGET_EXCEEDED',
-      message: `The ${scope}'s budget ${amount} (${value}) is used up: ${spent} spent. Raise it in budgets: { ${scope}: { ${amount}: ... } }.`,
+      message: `The ${scope}'s budget ${amount} (${value}) is used up: ${spent} spent.`,
+      details: `Raise it in budgets: { ${scope}: { ${amount}: ... } }.`,
       cause: options.cause,
       facts: { scope, amount, value, spent },
     })
@@ -185,7 +187,8 @@ export class TurnTimeoutError extends FlowError {
     const subject = options.phase === 'turn' ? 'The turn' : "The wait for the session's earlier turns"
     super({
       code: 'TURN_TIMEOUT',
-      message: `${subject} took longer than the limit turnTimeoutMs (${options.timeoutMs} ms). Raise it with the engine option limits: { turnTimeoutMs: ... }.`,
+      message: `${subject} took longer than the limit turnTimeoutMs (${options.timeoutMs} ms).`,
+      details: raiseLimit('turnTimeoutMs'),
       cause: options.cause,
       facts: { timeoutMs: options.timeoutMs },
     })
@@ -216,6 +219,10 @@ export class EngineClosedError extends FlowError {
   static {
     this.prototype.name = 'EngineClosedError'
   }
+}
+
+function raiseLimit(limit: string): string {
+  return `Raise it with the engine option limits: { ${limit}: ... }.`
 }
 
 /** Makes the error of bad options and bad input: every module makes it here. @internal */

@@ -32,6 +32,8 @@ export type FlowErrorOptions = {
   readonly code: FlowErrorCode
   /** The sentence for people. It may reach a client; the `cause` never does. */
   readonly message: string
+  /** What an operator can do about it. It never reaches a client. Default: nothing is said. */
+  readonly details?: string
   /** The HTTP status that the contract intends (7.2). Default 400. */
   readonly statusCode?: number
   /** The error or value that caused it. */
@@ -56,11 +58,14 @@ export class FlowError extends Error {
   readonly code: FlowErrorCode
   /** The intended HTTP status (contract 7.2); the adapters answer 400 unless their option `statuses` is `'precise'`. */
   readonly statusCode: number
+  /** What an operator can do about it, where there is something to say: which option to change. It never reaches a client. */
+  readonly details: string | undefined
 
   constructor(options: FlowErrorOptions) {
     super(options.message, options.cause === undefined ? undefined : { cause: options.cause })
     this.code = options.code
     this.statusCode = options.statusCode ?? 400
+    this.details = options.details
     Object.assign(this, options.facts)
   }
 

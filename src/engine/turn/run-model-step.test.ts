@@ -291,8 +291,7 @@ describe('the limit maxModelCallsPerTurn', () => {
       return [note]
     }
   }
-  const message =
-    "The number of model calls in step 'Busy' exceeds the limit maxModelCallsPerTurn (16). Raise it with the engine option limits: { maxModelCallsPerTurn: ... }."
+  const message = "The number of model calls in step 'Busy' exceeds the limit maxModelCallsPerTurn (16)."
 
   test('ends an endless loop of tool calls', async () => {
     await using conversation = new Conversation(flowOf(Busy), { script: () => ({ toolCalls: [{ name: 'note' }] }) })

@@ -108,7 +108,7 @@ describe('the limit maxTransitionsPerTurn', () => {
     await conversation.say('Hi')
     conversation.expectError(
       'LIMIT_EXCEEDED',
-      "The number of moves in one turn (the last one from 'Ping' to 'Pong') exceeds the limit maxTransitionsPerTurn (32). Raise it with the engine option limits: { maxTransitionsPerTurn: ... }.",
+      "The number of moves in one turn (the last one from 'Ping' to 'Pong') exceeds the limit maxTransitionsPerTurn (32).",
     )
     expect(await conversation.document()).toMatchObject({ runStatus: 'aborted', flow: { currentStep: null } })
   })

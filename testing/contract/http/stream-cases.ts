@@ -7,8 +7,7 @@ import type { ReadEvent } from './event-reader.js'
 import { GatedModel } from './gated-model.js'
 import { createEngine, failure, runRequest, type Serve, type TestFunction } from './serve.js'
 
-const timedOut =
-  'The turn took longer than the limit turnTimeoutMs (120000 ms). Raise it with the engine option limits: { turnTimeoutMs: ... }.'
+const timedOut = 'The turn took longer than the limit turnTimeoutMs (120000 ms).'
 
 const textOf = (events: readonly ReadEvent[]): string =>
   events.flatMap(({ type, data }) => (type === 'text-delta' ? [(data as { text: string }).text] : [])).join('')

@@ -23,24 +23,12 @@ const codes: Readonly<Record<FlowErrorCode, readonly [status: number, message: s
   FLOW_REGISTRATION: [500, 'The flow is not registered as it should be.', 'session-1'],
   FLOW_ERROR: [500, 'The flow failed.', 'session-2'],
   INVALID_INPUT: [400, 'The input was refused.', 'session-1'],
-  LIMIT_EXCEEDED: [
-    422,
-    'The message exceeds the limit maxMessageBytes (262144). Raise it with the engine option limits: { maxMessageBytes: ... }.',
-    'session-1',
-  ],
-  BUDGET_EXCEEDED: [
-    422,
-    "The turn's budget modelCalls (5) is used up: 5 spent. Raise it in budgets: { turn: { modelCalls: ... } }.",
-    'session-2',
-  ],
+  LIMIT_EXCEEDED: [422, 'The message exceeds the limit maxMessageBytes (262144).', 'session-1'],
+  BUDGET_EXCEEDED: [422, "The turn's budget modelCalls (5) is used up: 5 spent.", 'session-2'],
   MODEL_ERROR: [502, "Model 'scripted' of provider 'scripted' failed.", 'session-2'],
   MODEL_BLOCKED: [502, "Model 'scripted' of provider 'scripted' blocked its answer.", 'session-2'],
   TOOL_ERROR: [500, 'The tool failed.', 'session-2'],
-  TURN_TIMEOUT: [
-    504,
-    'The turn took longer than the limit turnTimeoutMs (120000 ms). Raise it with the engine option limits: { turnTimeoutMs: ... }.',
-    'session-2',
-  ],
+  TURN_TIMEOUT: [504, 'The turn took longer than the limit turnTimeoutMs (120000 ms).', 'session-2'],
   TURN_ABORTED: [499, 'The turn was cancelled by its caller.', 'session-1'],
   ENGINE_CLOSED: [503, 'The engine is closed.', 'session-1'],
 }

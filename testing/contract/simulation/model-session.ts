@@ -78,7 +78,7 @@ export function take(session: ModelSession, turn: TakenTurn, { limits, compactio
 }
 
 function tooLarge({ maxSessionBytes }: Rules['limits']): string {
-  return `The session exceeds the limit maxSessionBytes (${maxSessionBytes}). Raise it with the engine option limits: { maxSessionBytes: ... }.`
+  return `The session exceeds the limit maxSessionBytes (${maxSessionBytes}).`
 }
 
 /** What the flow does, before anything is too long. */

@@ -251,7 +251,7 @@ export class ReferenceModel {
   }
 }
 
-const timeoutText = `The turn took longer than the limit turnTimeoutMs (${turnTimeoutMs} ms). Raise it with the engine option limits: { turnTimeoutMs: ... }.`
+const timeoutText = `The turn took longer than the limit turnTimeoutMs (${turnTimeoutMs} ms).`
 
 function conflictText(id: string): string {
   return `Session '${id}' was changed or deleted by another request.`
