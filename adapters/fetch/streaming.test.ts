@@ -11,7 +11,7 @@ const failed = { ...response, success: false, completed: true, message: 'No.' }
 const events: readonly FlowStreamEvent[] = [
   { type: 'session', session: 's1' },
   { type: 'text-delta', text: 'Hi.' },
-  { type: 'result', response },
+  { type: 'result', response, sessionState: 'running' },
 ]
 
 function serve(stream: FakeStream = new FakeStream(...events), options: FetchHandlerOptions = {}) {
@@ -50,7 +50,7 @@ describe('a streamed reply', () => {
     expect(await (await run()).text()).toBe(
       'event: session\nid: 1\ndata: {"session":"s1"}\n\n' +
         'event: text-delta\nid: 2\ndata: {"text":"Hi."}\n\n' +
-        'event: result\nid: 3\ndata: {"success":true,"completed":false,"message":"Hi.","session":"s1","contentType":"text/plain"}\n\n',
+        'event: result\nid: 3\ndata: {"success":true,"completed":false,"message":"Hi.","session":"s1","contentType":"text/plain","sessionState":"running"}\n\n',
     )
   })
 
@@ -156,7 +156,10 @@ describe('a turn that fails before its session is open', () => {
       [new FlowNotFoundError({ flowName: 'A' }), notFound],
       [new SessionConflictError({ sessionId: 's1' }), conflict],
     ] as const) {
-      const { run } = serve(new FakeStream({ type: 'error', response: failed, error }), options)
+      const { run } = serve(
+        new FakeStream({ type: 'error', response: failed, sessionState: 'running', error }),
+        options,
+      )
       const reply = await run()
       expect([reply.status, reply.headers.get('content-type'), await reply.json()]).toEqual([
         status,

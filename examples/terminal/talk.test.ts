@@ -5,6 +5,7 @@ import { talk } from './talk.js'
 const reply = (message: string, session: string) => ({
   type: 'result' as const,
   response: { success: true, completed: false, message, session, contentType: 'text/plain' },
+  sessionState: 'running' as const,
 })
 
 /** Runs the prepared turns; returns what the terminal showed, and the inputs of the engine. */

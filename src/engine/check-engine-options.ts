@@ -14,6 +14,8 @@ const optionNames: OptionNames<FlowEngineOptions> = {
   budgets: true,
   services: true,
   unknownSession: true,
+  onTurnError: true,
+  errorText: true,
   clock: true,
   random: true,
   generateId: true,
@@ -32,6 +34,14 @@ export function checkEngineOptions(options: FlowEngineOptions): void {
   checkOptionNames('FlowEngine', options, optionNames)
   for (const [name, required] of Object.entries(methods)) {
     checkMethods('FlowEngine', name, options[name as keyof typeof methods], required)
+  }
+  const { onTurnError } = options
+  if (onTurnError !== undefined && onTurnError !== 'abort' && onTurnError !== 'rollback') {
+    throw invalidInput("FlowEngine: onTurnError must be 'abort' or 'rollback'.")
+  }
+  const { errorText } = options
+  if (errorText !== undefined && errorText !== 'full' && errorText !== 'flow' && typeof errorText !== 'function') {
+    throw invalidInput("FlowEngine: errorText must be 'full', 'flow' or a function.")
   }
   for (const name of ['generateId', 'onListenerError'] as const) {
     if (options[name] !== undefined && typeof options[name] !== 'function') {

@@ -38,6 +38,8 @@ export interface EngineContext extends ModelSettings {
   readonly services: FlowServices
   readonly logger: FlowLogger
   readonly unknownSession: 'new' | 'reject'
+  readonly onTurnError: 'abort' | 'rollback'
+  readonly errorText: NonNullable<FlowEngineOptions['errorText']>
   readonly turns: Set<RunningTurn>
   readonly loopMonitor: LoopMonitor
 }
@@ -71,6 +73,8 @@ export function createEngineContext(options: FlowEngineOptions): EngineContext {
     logger: options.logger ?? console,
     ...resolveModelOptions(options),
     unknownSession,
+    onTurnError: options.onTurnError ?? 'abort',
+    errorText: options.errorText ?? 'full',
     turns,
     loopMonitor: new LoopMonitor(clock, events, turns),
   }

@@ -19,6 +19,8 @@ export interface EngineEventMap {
   'session:completed': TurnEvent
   'session:aborted': TurnEvent & { readonly code: FlowErrorCode }
   'session:conflict': TurnEvent
+  /** The turn failed, and the session goes on as it was before it. */
+  'turn:rolled-back': TurnEvent & { readonly code: FlowErrorCode }
   /**
    * The turn was stored, and these oldest entries are no longer part of the session: a limit or a `slidingWindow` removed them.
    * It is emitted at most once for each, so an archive of record reads the document. The only event with texts and bytes of the

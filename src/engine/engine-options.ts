@@ -51,6 +51,19 @@ export interface FlowEngineOptions {
   readonly services?: FlowServices
   /** What an unknown, completed or aborted session ID does: start a new session, or fail. Default `'new'`. */
   readonly unknownSession?: 'new' | 'reject'
+  /**
+   * What becomes of a session whose turn failed. `'abort'`: it has ended, and is marked `aborted`. `'rollback'`: it goes on where
+   * it was before the turn; the text of the error and what was spent are stored. A flow may decide for itself by its
+   * `static onTurnError`. Default `'abort'`.
+   */
+  readonly onTurnError?: 'abort' | 'rollback'
+  /**
+   * Which texts of errors reach users, in replies and in the document's `error`. `'full'`: the message of the error. `'flow'`: the
+   * messages of `FlowError`s that flow code threw, and of bad input; for all else a fixed sentence with the ID of the turn. Or a
+   * function that returns the text; where it throws, the fixed sentence is sent. What is not sent is logged, and `execute` and
+   * the events have the error in any case. Default `'full'`.
+   */
+  readonly errorText?: 'full' | 'flow' | ((error: FlowError, turn: FailedTurn) => string)
   /** The engine's time. Default: the machine's. */
   readonly clock?: Clock
   /** A number from 0 up to, and without, 1: for the delays between attempts. Default: `Math.random`. */
@@ -106,6 +119,12 @@ export interface RunResponseType {
 /** What `execute` resolves to. */
 export interface ExecuteResult {
   readonly response: RunResponseType
+  /**
+   * What is stored after this turn under `response.session`, or where that is empty, under the session ID that was sent.
+   * `'running'`: send the ID again, also after a failure. `'completed'` and `'aborted'`: the session has ended. `'none'`: nothing
+   * is stored under it, or only a session of another owner. `'unknown'`: nobody could be asked; keep the ID.
+   */
+  readonly sessionState: 'running' | 'completed' | 'aborted' | 'none' | 'unknown'
   /** The failure; absent on success. */
   readonly error?: FlowError
   /** Set where `response.message` is bytes in base64. */
@@ -141,6 +160,23 @@ export type DeleteOptions = {
    */
   readonly unreadable?: boolean
 }
+
+/**
+ * The turn or the delete that failed, for {@link FlowEngineOptions.errorText}.
+ *
+ * @inline
+ */
+export type FailedTurn = {
+  /** Absent where the failure came before the turn, or is that of a delete. */
+  readonly turnId?: string
+  /** Empty where there is none. */
+  readonly sessionId: string
+  /** Empty for a delete. */
+  readonly flowName: string
+}
+
+/** See {@link ExecuteResult.sessionState}. */
+export type SessionState = ExecuteResult['sessionState']
 
 /** What an ID is made for. */
 export type IdKind = Parameters<NonNullable<FlowEngineOptions['generateId']>>[0]

@@ -1,10 +1,13 @@
 /**
- * From anything thrown to a {@link FlowError} whose message may leave the process. Texts of flow code go out as they
- * are, cut and with credentials blacked out; the engine's own sentences are not changed.
+ * From anything thrown to a {@link FlowError} whose message may leave the process, and from there to the text that a user gets.
+ * Texts of flow code go out as they are, cut and with credentials blacked out; the engine's own sentences are not changed. The
+ * option `errorText` decides which of both go out at all.
  */
-import { flowCodeError } from '../errors/engine-errors.js'
-import { FlowError } from '../errors/flow-error.js'
+import { flowCodeError, isMadeByEngine } from '../errors/engine-errors.js'
+import { FlowError, type FlowErrorCode } from '../errors/flow-error.js'
 import { redactCredentials } from '../util/patterns.js'
+import type { EngineContext } from './engine-context.js'
+import type { FailedTurn } from './engine-options.js'
 
 /** Characters of a text that is not the engine's own. */
 const maxTextLength = 500
@@ -21,6 +24,44 @@ export function thrownText(thrown: unknown): string {
 /** What flow code threw, as a {@link FlowError}. */
 export function asFlowError(thrown: unknown): FlowError {
   return FlowError.isInstance(thrown) ? thrown : flowCodeError(thrownText(thrown), thrown)
+}
+
+/** The codes of errors that flow code throws to speak to the user, and of bad input. */
+const codesForUsers: readonly FlowErrorCode[] = ['FLOW_ERROR', 'TOOL_ERROR', 'INVALID_INPUT']
+
+/** The text of an error for the user, as the option `errorText` has it. An error whose text is not sent is logged. */
+export function userText(engine: EngineContext, error: FlowError, turn: FailedTurn): string {
+  const text = chooseText(engine.errorText, error, turn)
+  if (text !== error.message || error.details !== undefined) logFailure(engine, error, turn)
+  return text
+}
+
+function chooseText(errorText: EngineContext['errorText'], error: FlowError, turn: FailedTurn): string {
+  if (errorText === 'full') return error.message
+  if (errorText === 'flow') return isForUsers(error) ? error.message : fixedText(turn)
+  try {
+    const text: unknown = errorText(error, turn)
+    return typeof text === 'string' ? text : fixedText(turn)
+  } catch {
+    return fixedText(turn)
+  }
+}
+
+/** What the engine says of flow code is for its author. */
+function isForUsers(error: FlowError): boolean {
+  if (!codesForUsers.includes(error.code)) return false
+  return error.code === 'INVALID_INPUT' || !isMadeByEngine(error)
+}
+
+function fixedText({ turnId }: FailedTurn): string {
+  return turnId === undefined ? 'Something went wrong.' : `Something went wrong. Reference: ${turnId}.`
+}
+
+function logFailure({ logger }: EngineContext, error: FlowError, turn: FailedTurn): void {
+  const { message, code, details, cause } = error
+  const log = async (): Promise<void> => logger.error(message, { ...turn, code, details, cause })
+  // A logger that throws or rejects must not touch the reply.
+  log().catch(() => undefined)
 }
 
 /** Whole words only: half a credential would not be recognised as one. */

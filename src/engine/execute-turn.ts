@@ -5,9 +5,10 @@ import type { LockWait } from '../session/flow-session.js'
 import type { EngineContext } from './engine-context.js'
 import { limitExceeded } from './engine-limits.js'
 import type { ExecuteResult, FlowRunInput } from './engine-options.js'
-import { asFlowError } from './error-text.js'
+import { asFlowError, userText } from './error-text.js'
 import { checkConfig, checkInputNames, checkSessionId, checkTurnInput, type TurnInput } from './input/check-input.js'
-import { failureEnvelope } from './turn/run-envelope.js'
+import { lookUpState, stateOfRefused } from './session-state.js'
+import { failureEnvelope, type TurnOutcome } from './turn/run-envelope.js'
 import { runTurn } from './turn/run-turn.js'
 import { TurnControl } from './turn/turn-control.js'
 import type { TurnStream } from './turn/turn-stream.js'
@@ -25,6 +26,7 @@ export async function executeTurn(
   stream?: TurnStream,
 ): Promise<ExecuteResult> {
   let givenId = ''
+  let outcome: TurnOutcome
   try {
     // The caller's object is read inside the `try`: it may be anything, and its getters may throw.
     const sessionId = checkSessionId((unchecked as FlowRunInput | null | undefined)?.sessionId)
@@ -32,14 +34,31 @@ export async function executeTurn(
     const input = checkInput(engine, unchecked, sessionId, context, stream)
     if (input.signal?.aborted === true) throw new TurnAbortedError({ cause: input.signal.reason })
     const control = new TurnControl(engine, input.flowName, givenId, stream)
-    return await engine.session.hold(
+    outcome = await engine.session.hold(
       sessionId,
       () => runTurn(control, input),
       () => turnWait(control, input),
       control,
     )
-  } catch (error) {
-    return failureEnvelope(givenId, asFlowError(error))
+  } catch (thrown) {
+    const error = asFlowError(thrown)
+    const flowName = fieldOf(unchecked, 'flowName')
+    const failed = { sessionId: givenId, flowName: typeof flowName === 'string' ? flowName : '' }
+    const text = userText(engine, error, failed)
+    outcome = failureEnvelope(givenId, text, error, stateOfRefused(error, givenId))
+  }
+  const { sessionState } = outcome
+  if (sessionState !== undefined) return outcome as ExecuteResult
+  const id = outcome.response.session === '' ? givenId : outcome.response.session
+  return { ...outcome, sessionState: await lookUpState(engine, id, fieldOf(unchecked, 'owner')) }
+}
+
+/** A field of the caller's object, which may be anything; its getters may throw. */
+function fieldOf(input: FlowRunInput, name: 'owner' | 'flowName'): unknown {
+  try {
+    return (input as FlowRunInput | null | undefined)?.[name]
+  } catch {
+    return undefined
   }
 }
 

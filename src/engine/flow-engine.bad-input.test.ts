@@ -138,13 +138,15 @@ describe('bad input', () => {
       const before = await stored(session)
       const calls = store.journal.length
       const input = { flowName: 'Talk', userMessage: 'hello', sessionId: session, ...change } as unknown as FlowRunInput
-      const { response, error } = await engine.execute(input)
+      const { response, sessionState, error } = await engine.execute(input)
       expect(response).toEqual({ success: false, completed: true, message, session, contentType: 'text/plain' })
       expect(error?.code).toBe(codeOf(message))
+      // The store is asked once, for the state of the session.
+      expect([sessionState, store.journal.length]).toEqual(['owner' in change ? 'none' : 'running', calls + 1])
       const { sessionId: _sessionId, ...first } = input
       expect(await engine.run(first)).toEqual({ ...response, session: '' })
       expect(await stored(session)).toBe(before)
-      expect([ran(), store.journal.length, backing.size]).toEqual([0, calls, 1])
+      expect([ran(), store.journal.length, backing.size]).toEqual([0, calls + 1, 1])
     },
   )
 

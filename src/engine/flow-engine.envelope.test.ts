@@ -46,16 +46,20 @@ describe('the envelope', () => {
     expect(response).toMatchObject({ success: false, contentType: 'text/plain' })
   })
 
-  test('execute reports the encoding of bytes, and nothing else besides the response', async () => {
+  test('execute reports the encoding of bytes, and nothing else besides the response and the state of the session', async () => {
     const bytes = flowOf('Bytes', () =>
       reply('AAEC').withContentType(HttpContentType.OctetStream, { encoding: 'base64' }),
     )
     const { engine } = harness({ flows: [bytes, talk()] })
     const withBytes = await engine.execute({ flowName: 'Bytes', userMessage: 'hello' })
-    expect(withBytes).toEqual({ response: expect.objectContaining({ message: 'AAEC' }), encoding: 'base64' })
+    expect(withBytes).toEqual({
+      response: expect.objectContaining({ message: 'AAEC' }),
+      sessionState: 'running',
+      encoding: 'base64',
+    })
     expect(Object.keys(withBytes.response).sort()).toEqual(fields)
     const withText = await engine.execute({ flowName: 'Talk', userMessage: 'hello' })
-    expect(Object.keys(withText)).toEqual(['response'])
+    expect(Object.keys(withText)).toEqual(['response', 'sessionState'])
   })
 
   test('[7.1-2 7.3-4] only execute returns the error; the envelope has its text alone', async () => {

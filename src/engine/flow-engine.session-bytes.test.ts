@@ -143,9 +143,7 @@ describe('a turn that adds more than a session can hold', () => {
     const before = await stored(sessionId)
     store.failNext('save', { times: 3 })
     const { message } = await engine.run({ flowName: 'Talk', userMessage: 'x'.repeat(2500), sessionId })
-    expect(message).toBe(
-      `${sentence} Saving the aborted session failed: Session store failed to save session '${sessionId}'.`,
-    )
+    expect(message).toBe(`${sentence} Saving the session failed: Session store failed to save session '${sessionId}'.`)
     expect(await stored(sessionId)).toBe(before)
   })
 })

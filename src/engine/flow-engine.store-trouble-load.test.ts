@@ -134,6 +134,7 @@ describe('loading', () => {
     store.failNext('load', { error })
     expect(await say()).toEqual({
       response: failure(`Session '${session}' is malformed: its checksum does not match.`, session),
+      sessionState: 'unknown',
       error,
     })
     expect(await stored(session)).toBe(before)

@@ -66,6 +66,7 @@ describe('a streamed turn', () => {
       {
         type: 'result',
         response: { success: true, completed: false, message: 'Hello.', session, contentType: 'text/plain' },
+        sessionState: 'running',
       },
     ])
   })

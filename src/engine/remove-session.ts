@@ -8,7 +8,7 @@ import { revisionOf, type StoreAccess } from '../session/store-access.js'
 import { isSessionId } from '../util/patterns.js'
 import type { EngineContext } from './engine-context.js'
 import type { DeleteOptions, ExecuteDeleteResult } from './engine-options.js'
-import { asFlowError } from './error-text.js'
+import { asFlowError, userText } from './error-text.js'
 import { deleteWait } from './execute-turn.js'
 import { checkSessionId } from './input/check-input.js'
 import { deleteFailure, deleteSuccess } from './turn/run-envelope.js'
@@ -33,7 +33,9 @@ export async function executeDelete(
     }
     return deleteSuccess(sessionId)
   } catch (error) {
-    return deleteFailure(typeof sessionId === 'string' && isSessionId(sessionId) ? sessionId : '', asFlowError(error))
+    const flowError = asFlowError(error)
+    const id = typeof sessionId === 'string' && isSessionId(sessionId) ? sessionId : ''
+    return deleteFailure(id, userText(engine, flowError, { sessionId: id, flowName: '' }), flowError)
   }
 }
 

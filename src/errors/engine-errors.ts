@@ -235,7 +235,23 @@ export function registrationError(message: string): FlowRegistrationError {
   return new FlowRegistrationError({ message })
 }
 
-/** Makes the error of flow code. @internal */
+const madeByEngine = new WeakSet<FlowError>()
+
+/** Makes the error that says what is wrong with flow code. @internal */
 export function flowCodeError(message: string, cause?: unknown): FlowCodeError {
-  return new FlowCodeError({ message, cause })
+  const error = new FlowCodeError({ message, cause })
+  madeByEngine.add(error)
+  return error
+}
+
+/** Makes the error of a tool that failed. @internal */
+export function toolError(tool: string, message: string, cause?: unknown): ToolExecutionError {
+  const error = new ToolExecutionError({ tool, message, cause })
+  madeByEngine.add(error)
+  return error
+}
+
+/** Whether the engine made a `FLOW_ERROR` or `TOOL_ERROR`: flow code that throws one itself writes it for the user. @internal */
+export function isMadeByEngine(error: FlowError): boolean {
+  return madeByEngine.has(error)
 }

@@ -13,6 +13,8 @@ export interface FlowConstructor {
   readonly aliases: readonly string[]
   /** The version of the flow, stored with each session. */
   readonly version: number
+  /** What becomes of a session whose turn failed. Default: what the engine says. */
+  readonly onTurnError: 'abort' | 'rollback' | undefined
   /** How memories are kept short, by namespace. */
   readonly compaction: FlowCompaction
 }
@@ -59,6 +61,7 @@ export class FlowRegistry {
       if (!isFlowConstructor(flow)) throw incomplete()
       const id = idOf(flow, name)
       if (this.#flows.has(id) || batch.has(id)) throw registrationError(`Flow '${id}' is already registered.`)
+      checkOnTurnError(flow)
       batch.set(id, { flow, compactor: createCompactor(id, flow.compaction) })
     }
     for (const [name, registered] of batch) this.#flows.set(name, registered)
@@ -81,6 +84,11 @@ function idOf({ id }: FlowConstructor, name: string | undefined): string {
     throw registrationError(`Flow registration '${name}' must match Flow ID '${id}'.`)
   }
   return id
+}
+
+function checkOnTurnError({ id, onTurnError }: FlowConstructor): void {
+  if (onTurnError === undefined || onTurnError === 'abort' || onTurnError === 'rollback') return
+  throw registrationError(`Flow '${id}': static onTurnError must be 'abort' or 'rollback'.`)
 }
 
 function isFlowConstructor(value: unknown): value is FlowConstructor {

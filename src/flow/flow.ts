@@ -2,6 +2,7 @@
  * Flows: the steps of one kind of conversation, and what they have in common. The engine creates a flow object for each turn.
  */
 import type { BudgetExceededError, ModelError } from '../errors/engine-errors.js'
+import type { FlowError } from '../errors/flow-error.js'
 import type { ModelBudgets } from '../model/model-budget.js'
 import type { ModelChoice } from '../model/model-provider.js'
 import type { SessionDocument } from '../session/session-document.js'
@@ -62,6 +63,18 @@ export abstract class Flow {
 
   static set version(version: number) {
     defineOwn(this, 'version', version)
+  }
+
+  /**
+   * What becomes of a session of this flow whose turn failed: `'abort'` or `'rollback'`, as the engine option of the same name.
+   * Default: what the engine says.
+   */
+  static get onTurnError(): 'abort' | 'rollback' | undefined {
+    return undefined
+  }
+
+  static set onTurnError(onTurnError: 'abort' | 'rollback' | undefined) {
+    defineOwn(this, 'onTurnError', onTurnError)
   }
 
   /**
@@ -140,6 +153,38 @@ export abstract class Flow {
 
   /** Like `Step.onModelBlocked`. Called for every model step whose own hook returned nothing. */
   onModelBlocked(_details: ModelBlockedDetails, _turn: Turn): Awaitable<Transition | void> {}
+
+  /**
+   * Called once in each turn in which the user sent something, before the current step runs: for "cancel", "help", "a person,
+   * please", and to refuse a message. If it returns a transition, that is taken in place of running the step. The answer of
+   * `reply`, `stay` and `finish` stands in the history, and neither it nor the message in any memory: no model will know of it. In
+   * the first turn of a session, no step was entered yet. Default: the step runs.
+   *
+   * @example
+   * ```ts
+   * override onMessage({ message }: Turn) {
+   *   if (message.trim().toLowerCase() === 'cancel') return finish('Good bye.')
+   * }
+   * ```
+   */
+  onMessage(_turn: Turn): Awaitable<Transition | void> {}
+
+  /**
+   * Called once in a turn that failed, after `onModelError` and `onModelBlocked`: for errors of flow code and tools, of models, and
+   * for limits and budgets that were exceeded. It is not called for conflicts, failures of the store, a turn that was cancelled or
+   * reached its deadline, and an engine that closes. All that the turn changed is undone, and the conversation is in the step in
+   * which the turn began; `turn.error` has the error, too. If it returns a transition, that is taken from there and the turn
+   * succeeds. What it throws is the failure of the turn. Default: the turn fails.
+   *
+   * @example
+   * ```ts
+   * override onError(error: FlowError, turn: Turn) {
+   *   turn.log.error(error.message)
+   *   return reply('That did not work. Please try again.')
+   * }
+   * ```
+   */
+  onError(_error: FlowError, _turn: Turn): Awaitable<Transition | void> {}
 
   /**
    * The session's context: `{ config }` if the first turn had a config, and what `addContext` added. Frozen once the session is

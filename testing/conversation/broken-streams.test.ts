@@ -12,7 +12,7 @@ const response: RunResponseType = {
   contentType: 'text/plain',
 }
 const session: FlowStreamEvent = { type: 'session', session: 'session-1' }
-const result: FlowStreamEvent = { type: 'result', response }
+const result: FlowStreamEvent = { type: 'result', response, sessionState: 'running' }
 const text = (part: string): FlowStreamEvent => ({ type: 'text-delta', text: part })
 
 /** How often a stream was left, or read to its end. */
@@ -118,6 +118,7 @@ test('text that was taken back, and a failure after some text, break nothing', a
   await using failing = conversationOf(session, text('a'), {
     type: 'error',
     response: { ...response, success: false },
+    sessionState: 'aborted',
     error,
   })
   expect((await failing.stream('Hi').reply()).error).toBe(error)

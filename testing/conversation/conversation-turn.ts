@@ -12,6 +12,8 @@ import type { LoggedCall } from './model-log.js'
 
 /** What `say` resolves to: the engine's envelope, and the error if the turn failed. */
 export interface ConversationReply extends RunResponseType {
+  /** As in the result of `execute`. */
+  readonly sessionState: 'running' | 'completed' | 'aborted' | 'none' | 'unknown'
   /** The failure; absent on success. */
   readonly error?: FlowError
   /** Set if `message` is bytes in base64. */
@@ -80,14 +82,24 @@ export function toolCallsOf({ events, results }: Pick<ConversationTurn, 'events'
 /** The reply of a document's last turn. */
 export function replyIn({ id, history, runStatus }: SessionDocument): ConversationReply {
   const { reply: message = '', contentType = 'text/plain', encoding } = history.at(-1) ?? {}
-  const reply = { success: true, completed: runStatus === 'completed', message, session: id, contentType }
+  const completed = runStatus === 'completed'
+  const reply = { success: true, completed, message, session: id, contentType, sessionState: runStatus }
   return encoding === undefined ? reply : { ...reply, encoding }
 }
 
 /** The result of a stopped turn: the failure envelope of the engine, which no client receives. */
 export function stoppedReply(session: string): ConversationReply {
   const error = new TurnAbortedError()
-  return { success: false, completed: true, message: error.message, session, contentType: 'text/plain', error }
+  const sessionState = session === '' ? 'none' : 'unknown'
+  return {
+    success: false,
+    completed: true,
+    message: error.message,
+    session,
+    contentType: 'text/plain',
+    sessionState,
+    error,
+  }
 }
 
 /** The results of a document's last turn, by the ID of the call. */

@@ -404,7 +404,7 @@ describe('a broken engine', () => {
     const conversation = new Conversation(Onboarding, {
       onEngine: (engine) => {
         const response = { success: true, completed: false, message: 'Hello.', session: 'a', contentType: 'text/plain' }
-        engine.execute = async () => ({ response })
+        engine.execute = async () => ({ response, sessionState: 'running' })
       },
     })
     await conversation.say('Hello')

@@ -63,6 +63,7 @@ describe('a streamed turn', () => {
       message: 'What is your name?',
       session: 'session-1',
       contentType: 'text/plain',
+      sessionState: 'running',
     })
     conversation.expectReply('What is your name?').expectStep(AskName).expectToolCalls([])
     conversation.expectAsked({ user: 'Hello', tools: ['capture_name'] })

@@ -124,7 +124,7 @@ describe('rivalWrites', () => {
     store.rivalWrites()
     expect((await say()).error?.code).toBe('SESSION_CONFLICT')
     expect(await revisions(inner, session)).toEqual(['2-rival'])
-    store.expectJournal(['load', { operation: 'save', outcome: 'failed', fault: 'rival-write' }])
+    store.expectJournal(['load', { operation: 'save', outcome: 'failed', fault: 'rival-write' }, 'load'])
   })
 
   test('stores what its function makes of a copy', async () => {

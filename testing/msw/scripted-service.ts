@@ -64,7 +64,7 @@ export class ScriptedService {
     const stream = this.stream(run, signal, delivery)
     for (;;) {
       const { value } = await stream.next()
-      if (value === undefined) return failed(new TurnAbortedError(), run.sessionId)
+      if (value === undefined) return failed(new TurnAbortedError(), run.sessionId, this.#stateOf(run))
       if (value.type !== 'result' && value.type !== 'error') continue
       const { type: _type, ...result } = value
       return result
@@ -102,10 +102,14 @@ export class ScriptedService {
       }
       yield* this.#answer(run, turn, wait, delivery)
     } catch (error) {
-      if (!ExpectationError.isInstance(error)) yield { type: 'error', ...failed(error as FlowError, run.sessionId) }
+      if (!ExpectationError.isInstance(error))
+        yield { type: 'error', ...failed(error as FlowError, run.sessionId, this.#stateOf(run)) }
       else {
         onMistake(error)
-        yield { type: 'error', ...failed(new FlowCodeError({ message: error.message }), run.sessionId) }
+        yield {
+          type: 'error',
+          ...failed(new FlowCodeError({ message: error.message }), run.sessionId, this.#stateOf(run)),
+        }
       }
     }
     return undefined
@@ -152,13 +156,19 @@ export class ScriptedService {
     if (newSession || completed) this.#sessions.delete(sessionId)
     if (!completed) this.#sessions.set(session, flowName)
     const response = { success: true, completed, message: textOf(turn), session, contentType }
-    return encoding === undefined ? { response } : { response, encoding }
+    const sessionState = completed ? 'completed' : 'running'
+    return encoding === undefined ? { response, sessionState } : { response, sessionState, encoding }
   }
 
-  #fail(error: FlowError, { sessionId }: FlowServiceRun, opened: string | undefined): FailedResult {
-    if (!endsSession(error)) return failed(error, sessionId)
+  #fail(error: FlowError, run: FlowServiceRun, opened: string | undefined): FailedResult {
+    const { sessionId } = run
+    if (!endsSession(error)) return failed(error, sessionId, this.#stateOf(run))
     // The engine keeps the session of such a turn as aborted, even after a first turn, under the ID it would have had.
-    return failed(error, this.#sessions.delete(sessionId) ? sessionId : (opened ?? this.#newId()))
+    return failed(error, this.#sessions.delete(sessionId) ? sessionId : (opened ?? this.#newId()), 'aborted')
+  }
+
+  #stateOf({ sessionId }: FlowServiceRun): ExecuteResult['sessionState'] {
+    return this.#sessions.has(sessionId) ? 'running' : 'none'
   }
 
   #newId(): string {
@@ -169,9 +179,10 @@ export class ScriptedService {
 
 type FailedResult = ExecuteResult & { readonly error: FlowError }
 
-function failed(error: FlowError, session: string): FailedResult {
+function failed(error: FlowError, session: string, sessionState: ExecuteResult['sessionState']): FailedResult {
   return {
     response: { success: false, completed: true, message: error.message, session, contentType: 'text/plain' },
+    sessionState,
     error,
   }
 }

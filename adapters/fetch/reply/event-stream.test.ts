@@ -26,16 +26,21 @@ describe('encodeEvent', () => {
     ],
     [{ type: 'reset', reason: 'retry' }, 'event: reset\nid: 7\ndata: {"reason":"retry"}\n\n'],
     [
-      { type: 'result', response },
-      'event: result\nid: 7\ndata: {"success":true,"completed":false,"message":"Hello.","session":"s1","contentType":"text/markdown"}\n\n',
+      { type: 'result', response, sessionState: 'running' },
+      'event: result\nid: 7\ndata: {"success":true,"completed":false,"message":"Hello.","session":"s1","contentType":"text/markdown","sessionState":"running"}\n\n',
     ],
     [
-      { type: 'result', response: { ...response, message: 'aGk=', contentType: 'image/png' }, encoding: 'base64' },
-      'event: result\nid: 7\ndata: {"success":true,"completed":false,"message":"aGk=","session":"s1","contentType":"image/png","encoding":"base64"}\n\n',
+      {
+        type: 'result',
+        response: { ...response, message: 'aGk=', contentType: 'image/png' },
+        sessionState: 'running',
+        encoding: 'base64',
+      },
+      'event: result\nid: 7\ndata: {"success":true,"completed":false,"message":"aGk=","session":"s1","contentType":"image/png","sessionState":"running","encoding":"base64"}\n\n',
     ],
     [
-      { type: 'error', response: failed, error: new FlowCodeError({ message: 'It broke.' }) },
-      'event: error\nid: 7\ndata: {"success":false,"completed":true,"message":"It broke.","session":"s1","contentType":"text/plain"}\n\n',
+      { type: 'error', response: failed, sessionState: 'aborted', error: new FlowCodeError({ message: 'It broke.' }) },
+      'event: error\nid: 7\ndata: {"success":false,"completed":true,"message":"It broke.","session":"s1","contentType":"text/plain","sessionState":"aborted"}\n\n',
     ],
   ])('%j', (event, text) => {
     expect(encodeEvent(event, 7)).toBe(text)

@@ -27,9 +27,9 @@ function asEscape(character: string): string {
 function dataOf(event: SentEvent): object {
   switch (event.type) {
     case 'result':
-      return event.encoding === undefined ? event.response : { ...event.response, encoding: event.encoding }
+      return { ...event.response, sessionState: event.sessionState, encoding: event.encoding }
     case 'error':
-      return { ...event.response, contentType: 'text/plain' }
+      return { ...event.response, contentType: 'text/plain', sessionState: event.sessionState }
     default: {
       const { type: _type, ...data } = event
       return data

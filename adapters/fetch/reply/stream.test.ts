@@ -14,11 +14,11 @@ afterEach(() => {
 const session: FlowStreamEvent = { type: 'session', session: 's1' }
 const delta = (text: string): FlowStreamEvent => ({ type: 'text-delta', text })
 const response = { success: true, completed: false, message: 'Hi.', session: 's1', contentType: 'text/plain' }
-const result: FlowStreamEvent = { type: 'result', response }
+const result: FlowStreamEvent = { type: 'result', response, sessionState: 'running' }
 const resultData =
-  'data: {"success":true,"completed":false,"message":"Hi.","session":"s1","contentType":"text/plain"}\n\n'
+  'data: {"success":true,"completed":false,"message":"Hi.","session":"s1","contentType":"text/plain","sessionState":"running"}\n\n'
 const brokenOff =
-  'event: error\nid: 2\ndata: {"success":false,"completed":true,"message":"The request could not be handled.","session":"s1","contentType":"text/plain"}\n\n'
+  'event: error\nid: 2\ndata: {"success":false,"completed":true,"message":"The request could not be handled.","session":"s1","contentType":"text/plain","sessionState":"unknown"}\n\n'
 
 function open(events: FakeStream, heartbeatMs = 15_000) {
   const reported: unknown[] = []

@@ -116,5 +116,6 @@ class StreamBody implements UnderlyingDefaultSource<Uint8Array> {
 
 function brokenOff(session: string): SentEvent {
   const message = 'The request could not be handled.'
-  return { type: 'error', response: { success: false, completed: true, message, session, contentType: 'text/plain' } }
+  const response = { success: false, completed: true, message, session, contentType: 'text/plain' }
+  return { type: 'error', response, sessionState: 'unknown' }
 }

@@ -5,7 +5,7 @@ import {
   flowCodeError,
   registrationError,
 } from '../../errors/engine-errors.js'
-import type { BaseStep, StepConstructor } from '../../flow/base-step.js'
+import { BaseStep, type StepConstructor, type StepRuntime } from '../../flow/base-step.js'
 import { End, EndStep } from '../../flow/end-step.js'
 import type { Flow } from '../../flow/flow.js'
 import { LogicStep } from '../../flow/logic-step.js'
@@ -100,6 +100,11 @@ export function collectSteps(flow: Flow, flowName: string): FlowSteps {
   if (aliases !== undefined) checkAliases(aliases, steps, flowName)
   const [first] = steps.keys()
   return new FlowSteps(flowName, steps, aliases ?? noAliases, flow.initialStep() ?? (first as string), end ?? End.id)
+}
+
+/** Attaches the steps to a draft: from now on their state is that of the draft. */
+export function attachSteps(draft: StepRuntime & { readonly steps: FlowSteps }): void {
+  for (const [stepId, step] of draft.steps.all()) BaseStep.attach(step, draft, stepId)
 }
 
 function stepClassesOf(flow: Flow, flowName: string): readonly StepConstructor[] {

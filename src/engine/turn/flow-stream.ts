@@ -1,6 +1,6 @@
 /** The pieces of a streamed turn. Types only: `turn-stream.ts` makes the stream. */
 import type { FlowError } from '../../errors/flow-error.js'
-import type { RunResponseType } from '../engine-options.js'
+import type { RunResponseType, SessionState } from '../engine-options.js'
 
 /**
  * A piece of a turn. All text is provisional until `result`: the texts since the last `reset`, joined, are then the
@@ -17,13 +17,23 @@ export type FlowStreamEvent =
   | { readonly type: 'tool-end'; readonly tool: string; readonly toolCallId: string; readonly success: boolean }
   /**
    * Forget the text so far: the call is repeated, with the same model or with the next one; the model called tools or answers
-   * again; the step moved on; or the reply is another text.
+   * again; the step moved on; the reply is another text; or the turn failed and the flow answers for it.
    */
-  | { readonly type: 'reset'; readonly reason: 'retry' | 'fallback' | 'tools' | 'repair' | 'step' | 'reply' }
+  | { readonly type: 'reset'; readonly reason: 'retry' | 'fallback' | 'tools' | 'repair' | 'step' | 'reply' | 'error' }
   /** The turn is committed. */
-  | { readonly type: 'result'; readonly response: RunResponseType; readonly encoding?: 'base64' }
+  | {
+      readonly type: 'result'
+      readonly response: RunResponseType
+      readonly sessionState: SessionState
+      readonly encoding?: 'base64'
+    }
   /** The turn failed. `response` is the failure envelope. */
-  | { readonly type: 'error'; readonly response: RunResponseType; readonly error: FlowError }
+  | {
+      readonly type: 'error'
+      readonly response: RunResponseType
+      readonly sessionState: SessionState
+      readonly error: FlowError
+    }
 
 /**
  * The pieces of one turn, to be read once. The turn begins when the first one is asked for, and waits for a slow reader.

@@ -43,9 +43,12 @@ export async function loadSession(
   if (sessionId !== undefined) {
     const stored = await loadOf(engine.session.access, sessionId, input.owner)
     control.check()
+    control.stateOfGivenId = 'none'
     // The owner comes first: of another owner's session nothing more is read, or said.
     if (stored !== undefined && (Object(stored) as Partial<SessionDocument>).owner === input.owner) {
+      control.stateOfGivenId = 'unknown'
       const loaded = decodeSession(stored, sessionId)
+      control.stateOfGivenId = loaded.runStatus
       checkFlowName(loaded, flowClass)
       if (loaded.runStatus === 'running') {
         checkVersion(loaded, flowClass)

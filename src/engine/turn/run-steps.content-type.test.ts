@@ -223,6 +223,7 @@ describe('bytes in base64', () => {
       message: 'not base64!',
       session: conversation.sessionId,
       contentType: 'text/plain',
+      sessionState: 'running',
     })
   })
 

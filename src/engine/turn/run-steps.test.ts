@@ -94,6 +94,7 @@ describe('a transition means the same wherever it is returned', () => {
       message: text,
       session: conversation.sessionId,
       contentType: 'text/plain',
+      sessionState: completed ? 'completed' : 'running',
     })
     expect((await conversation.document()).flow.currentStep).toBe(step)
   })

@@ -6,6 +6,7 @@ import { flowCodeError } from '../../errors/engine-errors.js'
 import type { BaseStep } from '../../flow/base-step.js'
 import { namespaceOf, textMessage } from '../../flow/conversation-memory.js'
 import { EndStep } from '../../flow/end-step.js'
+import { Flow } from '../../flow/flow.js'
 import { LogicStep } from '../../flow/logic-step.js'
 import { Step } from '../../flow/step.js'
 import { checkBase64, reply as replyTransition, Transition } from '../../flow/transition.js'
@@ -19,11 +20,61 @@ import { TurnView } from './turn-view.js'
 /** Runs steps until the draft has its reply. */
 export async function runSteps(control: TurnControl, input: TurnInput, draft: TurnDraft): Promise<void> {
   const turn = new TurnView(control, input, draft)
-  if (draft.currentStep === null) await move(control, draft, turn, draft.steps.initial)
-  else {
+  if (draft.currentStep !== null) {
     const returned: unknown = await draft.steps.require(draft.currentStep).onRestore(turn)
     refuseTransition(returned, 'onRestore', draft.currentStep)
+    control.check()
   }
+  const transition = await askOnMessage(control, draft, turn)
+  if (transition !== undefined) {
+    await follow(control, draft, turn, transition, 'onMessage')
+    // Neither the message nor the answer is for a model.
+    if (transition.fields.kind !== 'go' && draft.answer !== undefined)
+      draft.answer = { ...draft.answer, remembered: true }
+  } else if (draft.currentStep === null) await move(control, draft, turn, draft.steps.initial)
+  await runToReply(control, draft, turn)
+}
+
+/** Runs steps until the draft has its reply, from what `onError` of the flow returned. */
+export async function runStepsAfterError(
+  control: TurnControl,
+  draft: TurnDraft,
+  turn: TurnView,
+  transition: Transition,
+): Promise<void> {
+  await follow(control, draft, turn, transition, 'onError')
+  await runToReply(control, draft, turn)
+}
+
+/** What `onMessage` of the flow returns, where the user sent something and the flow has the hook. */
+async function askOnMessage(control: TurnControl, draft: TurnDraft, turn: TurnView): Promise<Transition | undefined> {
+  const { flow } = draft
+  if (flow.onMessage === Flow.prototype.onMessage) return undefined
+  if (turn.message === '' && turn.attachments.length === 0) return undefined
+  const returned: unknown = await flow.onMessage(turn)
+  control.check()
+  return transitionOf(returned, 'onMessage', control.flowName)
+}
+
+/** What a hook of the flow returned. */
+export function transitionOf(returned: unknown, hook: string, flowName: string): Transition | undefined {
+  if (returned === undefined || Transition.isInstance(returned)) return returned
+  throw flowCodeError(`${hook} of flow '${flowName}' must return nothing or a transition.`)
+}
+
+/** Applies the transition that a hook of the flow returned. */
+async function follow(
+  control: TurnControl,
+  draft: TurnDraft,
+  turn: TurnView,
+  transition: Transition,
+  hook: string,
+): Promise<void> {
+  const target = applyTransition(draft, transition, draft.stepId, hook)
+  if (target !== undefined) await move(control, draft, turn, target, transition)
+}
+
+async function runToReply(control: TurnControl, draft: TurnDraft, turn: TurnView): Promise<void> {
   control.check()
   while (draft.answer === undefined) {
     const { stepId } = draft

@@ -2,7 +2,7 @@
  * One tool call: the tool is found, its arguments are validated, and it runs within its time. A mistake of the model is
  * returned to the model; a failure of the tool fails the turn.
  */
-import { ToolExecutionError } from '../../errors/engine-errors.js'
+import { toolError } from '../../errors/engine-errors.js'
 import { FlowError } from '../../errors/flow-error.js'
 import { type Tool, type ToolCall, ToolError } from '../../flow/tool.js'
 import { returnsToModel, Transition } from '../../flow/transition.js'
@@ -91,7 +91,7 @@ async function validateAndExecute(
 
 function asToolError(tool: Tool, thrown: unknown): FlowError {
   if (FlowError.isInstance(thrown)) return thrown
-  return new ToolExecutionError({ tool: tool.name, message: thrownText(thrown), cause: thrown })
+  return toolError(tool.name, thrownText(thrown), thrown)
 }
 
 function resultOf(tool: Tool, returned: unknown, control: TurnControl): JsonValue {
@@ -100,7 +100,7 @@ function resultOf(tool: Tool, returned: unknown, control: TurnControl): JsonValu
   const { limits } = control.engine
   const refuse = (problem: string, cause: JsonError): Error =>
     depthExceeded(limits, cause, ` of tool '${name}'`) ??
-    new ToolExecutionError({ tool: name, message: `Tool '${name}' returned what cannot be stored: ${problem}.`, cause })
+    toolError(name, `Tool '${name}' returned what cannot be stored: ${problem}.`, cause)
   return deepFreeze(copyJson(returned, 'result', limits.maxJsonDepth, refuse))
 }
 

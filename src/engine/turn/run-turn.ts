@@ -3,35 +3,35 @@
  * at any moment. The commit cannot, and no reply is returned before it.
  */
 import { FlowNotFoundError } from '../../errors/engine-errors.js'
-import { BaseStep } from '../../flow/base-step.js'
 import { Flow } from '../../flow/flow.js'
 import { checkBudgets } from '../../model/model-budget.js'
 import { nextRevision } from '../../session/revision.js'
+import type { SessionDocument } from '../../session/session-document.js'
 import { isoTime } from '../../util/iso-time.js'
 import { deepFreeze } from '../../util/json.js'
-import { compactorOf } from '../compactor.js'
-import type { ExecuteResult } from '../engine-options.js'
+import { type Compaction, compactorOf } from '../compactor.js'
 import type { TurnInput } from '../input/check-input.js'
-import { collectSteps } from './collect-steps.js'
+import { attachSteps, collectSteps } from './collect-steps.js'
 import { loadSession } from './load-session.js'
+import { recoverTurn } from './recover-turn.js'
 import { resolveModels } from './resolve-models.js'
-import { successEnvelope } from './run-envelope.js'
+import { successEnvelope, type TurnOutcome } from './run-envelope.js'
 import { runSteps } from './run-steps.js'
 import { settleTurnError } from './settle-turn-error.js'
 import type { TurnControl } from './turn-control.js'
 import type { TurnDraft } from './turn-draft.js'
 
 /** Runs one turn under a lock that the caller holds. Does not reject. */
-export async function runTurn(control: TurnControl, input: TurnInput): Promise<ExecuteResult> {
+export async function runTurn(control: TurnControl, input: TurnInput): Promise<TurnOutcome> {
   control.begin()
   control.engine.loopMonitor.watch()
   control.report('turn:start', {})
-  let result: ExecuteResult
+  let result: TurnOutcome
   try {
     control.followSignal(input.signal)
     if (input.sessionId !== undefined) control.hold(input.sessionId)
-    const draft = await control.race(() => runFlow(control, input))
-    result = await commit(control, input, draft)
+    const prepared = await control.race(() => runFlow(control, input))
+    result = await commit(control, prepared)
   } catch (error) {
     control.finishWork()
     result = await settleTurnError(control, error, input.sessionId ?? '')
@@ -47,7 +47,7 @@ export async function runTurn(control: TurnControl, input: TurnInput): Promise<E
 }
 
 /** The flow's part of the turn. What can be checked without the session is checked before it is loaded. */
-async function runFlow(control: TurnControl, input: TurnInput): Promise<TurnDraft> {
+async function runFlow(control: TurnControl, input: TurnInput): Promise<PreparedCommit> {
   const { engine, flowName } = control
   const flow = createFlow(control, input)
   const initialising: unknown = flow.init()
@@ -62,11 +62,33 @@ async function runFlow(control: TurnControl, input: TurnInput): Promise<TurnDraf
   const draft = await loadSession(control, input, flow, steps, budgets)
   control.check()
   if (flow.isBatch()) await control.uninterrupted(() => saveCheckpoint(control, draft))
-  for (const [stepId, step] of steps.all()) BaseStep.attach(step, draft, stepId)
+  attachSteps(draft)
   control.sessionId = draft.base.id
   control.stream?.send({ type: 'session', session: draft.base.id })
-  await runSteps(control, input, draft)
-  return draft
+  try {
+    await runSteps(control, input, draft)
+    return prepareCommit(control, input, draft)
+  } catch (error) {
+    const next = await recoverTurn(control, input, draft, error)
+    return prepareCommit(control, input, next)
+  }
+}
+
+/** What a turn that has its reply is going to store. */
+interface PreparedCommit {
+  readonly draft: TurnDraft
+  readonly document: SessionDocument
+  readonly compaction: Compaction | undefined
+}
+
+/** @throws Where the session cannot be stored: a state that JSON cannot carry, a session that is too large. */
+function prepareCommit(control: TurnControl, input: TurnInput, draft: TurnDraft): PreparedCommit {
+  const { clock, flows, generateId } = control.engine
+  draft.budget?.keepTime(draft.usage, clock.now())
+  const compaction = draft.completed ? undefined : compactorOf(flows, control.flowName)?.start(control, draft)
+  const revision = nextRevision(draft.storedRevision, generateId('revision'))
+  const document = draft.toDocument(revision, control.turnId, clock.now(), input.userMessage)
+  return { draft, document, compaction }
 }
 
 function createFlow({ engine, flowName }: TurnControl, input: TurnInput): Flow {
@@ -78,13 +100,9 @@ function createFlow({ engine, flowName }: TurnControl, input: TurnInput): Flow {
   return flow
 }
 
-async function commit(control: TurnControl, input: TurnInput, draft: TurnDraft): Promise<ExecuteResult> {
-  const { clock, flows, generateId, session } = control.engine
+async function commit(control: TurnControl, { draft, document, compaction }: PreparedCommit): Promise<TurnOutcome> {
+  const { session } = control.engine
   const { reply, completed, storedRevision } = draft
-  draft.budget?.keepTime(draft.usage, clock.now())
-  const compaction = completed ? undefined : compactorOf(flows, control.flowName)?.start(control, draft)
-  const revision = nextRevision(storedRevision, generateId('revision'))
-  const document = draft.toDocument(revision, control.turnId, clock.now(), input.userMessage)
   // The turn may have been aborted since the flow's part ended. From now on it waits only for the store, whose operations
   // have their own deadlines.
   control.check()

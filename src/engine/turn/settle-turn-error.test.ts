@@ -65,16 +65,18 @@ function throwing(error: unknown, hooks: Parameters<typeof flowOf>[2] = {}) {
 describe('a turn that fails in a stored session', () => {
   test.each(untouching.map((error) => [error.code, error] as const))(
     '[3-4 7.3-2] with %s leaves it byte for byte as it was',
-    async (_code, error) => {
+    async (code, error) => {
       const { engine, start, stored, store } = throwing(error)
       const session = await start('Talk')
       const before = await stored(session)
       expect(await engine.execute({ flowName: 'Talk', userMessage: 'fail', sessionId: session })).toEqual({
         response: { success: false, completed: true, message: error.message, session, contentType: 'text/plain' },
+        sessionState: 'running',
         error,
       })
       expect(await stored(session)).toBe(before)
-      expect(store.operations).toEqual(['create', 'load'])
+      // After a conflict the store is asked for the state.
+      expect(store.operations).toEqual(['create', 'load', ...(code === 'SESSION_CONFLICT' ? ['load'] : [])])
     },
   )
 
@@ -87,6 +89,7 @@ describe('a turn that fails in a stored session', () => {
       await clock.advance(2000)
       expect(await engine.execute({ flowName: 'Talk', userMessage: 'fail', sessionId: session })).toEqual({
         response: { success: false, completed: true, message: error.message, session, contentType: 'text/plain' },
+        sessionState: 'aborted',
         error,
       })
       expect(await document(session)).toEqual({

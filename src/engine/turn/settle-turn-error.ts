@@ -1,17 +1,17 @@
 /**
  * What becomes of a session whose turn failed: it stays byte for byte as it was, or one write over the revision that was loaded
- * marks it `aborted`, or stores only the error and what was spent, so that it goes on. Also which ID and which text the failure
- * envelope has (design 5; contract 3, 4.5, 7.3).
+ * marks it `aborted`, or stores only the error and what was spent, so that it goes on. Also which ID, which text and which state
+ * of the session the result has (design 5, 8.1, 8.2; contract 3, 4.5, 7.3).
  */
 import type { LimitExceededError } from '../../errors/engine-errors.js'
 import type { FlowError } from '../../errors/flow-error.js'
-import { leavesSessionUnchanged } from '../../errors/session-errors.js'
+import { isOutcomeUnknown, leavesSessionUnchanged } from '../../errors/session-errors.js'
 import { nextRevision } from '../../session/revision.js'
 import type { SessionDocument } from '../../session/session-document.js'
 import { isoTime } from '../../util/iso-time.js'
-import type { ExecuteResult } from '../engine-options.js'
-import { asFlowError } from '../error-text.js'
-import { failureEnvelope } from './run-envelope.js'
+import type { SessionState } from '../engine-options.js'
+import { asFlowError, userText } from '../error-text.js'
+import { failureEnvelope, type TurnOutcome } from './run-envelope.js'
 import type { TurnControl } from './turn-control.js'
 import type { TurnDraft } from './turn-draft.js'
 
@@ -23,29 +23,42 @@ export async function settleTurnError(
   control: TurnControl,
   thrown: unknown,
   givenSessionId: string,
-): Promise<ExecuteResult> {
-  const { draft } = control
+): Promise<TurnOutcome> {
+  const { draft, engine, turnId, sessionId, flowName } = control
   const error = asFlowError(thrown)
   if (error.code === 'SESSION_CONFLICT') control.report('session:conflict', {})
   control.report('turn:error', { code: error.code })
+  const text = userText(engine, error, { turnId, sessionId, flowName })
   if (draft === undefined || leavesSessionUnchanged(error)) {
-    return failureEnvelope(storedId(draft, givenSessionId), error)
+    const id = storedId(draft, givenSessionId)
+    return failureEnvelope(id, text, error, stateAfter(control, error, givenSessionId))
   }
-  const isAborted = !goesOnAfter(error)
+  const goesOn = goesOnAfter(control, error)
   const isNew = draft.storedRevision === undefined
   try {
-    await saveFailure(control, draft, error, isAborted ? 'aborted' : 'running')
-  } catch (second) {
-    return failureEnvelope(storedId(draft, givenSessionId), error, asFlowError(second))
+    await saveFailure(control, draft, text, goesOn ? 'running' : 'aborted')
+  } catch (thrownBySave) {
+    const second = asFlowError(thrownBySave)
+    const id = storedId(draft, givenSessionId)
+    return failureEnvelope(
+      id,
+      withSecond(control, text, second, goesOn),
+      error,
+      stateAfter(control, second, givenSessionId),
+    )
   }
-  if (isAborted) control.report('session:aborted', { code: error.code })
-  else control.report(isNew ? 'session:created' : 'session:saved', {})
-  return failureEnvelope(draft.base.id, error)
+  if (goesOn) {
+    control.report(isNew ? 'session:created' : 'session:saved', {})
+    control.report('turn:rolled-back', { code: error.code })
+  } else control.report('session:aborted', { code: error.code })
+  return failureEnvelope(draft.base.id, text, error, goesOn ? 'running' : 'aborted')
 }
 
-/** Whether the session goes on although its turn failed: what the turn would have stored was too much, and nothing else is wrong. */
-function goesOnAfter(error: FlowError): boolean {
-  return error.code === 'LIMIT_EXCEEDED' && (error as LimitExceededError).limit === 'maxSessionBytes'
+/** Whether the session goes on although its turn failed. */
+function goesOnAfter({ engine, flowName }: TurnControl, error: FlowError): boolean {
+  // What the turn would have stored was too much, and nothing else is wrong.
+  if (error.code === 'LIMIT_EXCEEDED' && (error as LimitExceededError).limit === 'maxSessionBytes') return true
+  return (engine.flows.get(flowName)?.onTurnError ?? engine.onTurnError) === 'rollback'
 }
 
 /** The ID of a new session where its checkpoint was stored, or the ID that the caller asked for. */
@@ -54,11 +67,40 @@ function storedId(draft: TurnDraft | undefined, givenSessionId: string): string 
   return draft.storedRevision === undefined ? '' : draft.base.id
 }
 
+/**
+ * The state of a session that the turn left as it was; `undefined` where the store has to be asked.
+ *
+ * @param error - The failure of the turn, or of the save after it.
+ */
+function stateAfter(control: TurnControl, error: FlowError, givenSessionId: string): SessionState | undefined {
+  const { draft, stateOfGivenId } = control
+  const isStored = draft?.storedRevision !== undefined
+  if (givenSessionId === '' && !isStored) return 'none'
+  if (isOutcomeUnknown(error)) return 'unknown'
+  if (error.code === 'SESSION_CONFLICT') return undefined
+  if (isStored) return 'running'
+  return stateOfGivenId ?? stateUnseen(error)
+}
+
+/** The state of a session that the turn never saw; `undefined` where the store has to be asked. */
+function stateUnseen({ code }: FlowError): SessionState | undefined {
+  const isStoreOut = code === 'SESSION_STORE_ERROR' || code === 'SESSION_FLOW_INVARIANT'
+  const isOver = code === 'TURN_ABORTED' || code === 'TURN_TIMEOUT' || code === 'ENGINE_CLOSED'
+  return isStoreOut || isOver ? 'unknown' : undefined
+}
+
+/** The text of a failure whose session could not be saved either (contract 4.5.4). */
+function withSecond({ engine }: TurnControl, text: string, second: FlowError, goesOn: boolean): string {
+  // The application that decides on texts has decided on the first one, and the second one is not for users.
+  if (engine.errorText !== 'full') return text
+  return `${text} Saving the ${goesOn ? '' : 'aborted '}session failed: ${second.message}`
+}
+
 /** Stores the session as it was before the turn, with the text of the error and what the turn has spent. */
 function saveFailure(
   control: TurnControl,
   draft: TurnDraft,
-  error: FlowError,
+  text: string,
   runStatus: SessionDocument['runStatus'],
 ): Promise<void> {
   const { clock, generateId, session } = control.engine
@@ -69,7 +111,7 @@ function saveFailure(
     revision: nextRevision(storedRevision, generateId('revision')),
     runStatus,
     savedAt: isoTime(clock.now()),
-    error: [...beforeTurn.error, error.message].slice(-maxErrors),
+    error: [...beforeTurn.error, text].slice(-maxErrors),
     usage,
   }
   return session.access.write(document, storedRevision, draft.hintBeforeTurn())

@@ -10,6 +10,7 @@ import type { AfterTurnTask } from '../../session/flow-session.js'
 import { onAbort } from '../../util/on-abort.js'
 import type { EngineContext, RunningTurn } from '../engine-context.js'
 import type { EngineEventMap, EngineEventName } from '../engine-events.js'
+import type { SessionState } from '../engine-options.js'
 import type { TurnDraft } from './turn-draft.js'
 import type { TurnStream } from './turn-stream.js'
 
@@ -27,6 +28,8 @@ export class TurnControl implements RunningTurn {
   startedAt: number = Number.POSITIVE_INFINITY
   /** The draft, once a failure of the turn is one of its session; `undefined` before. */
   draft: TurnDraft | undefined
+  /** What is stored under the ID that the turn was given, as far as the turn has seen it. */
+  stateOfGivenId: SessionState | undefined
   /** Ends what the turn waits for just now, when it is aborted: a timer, an attempt at a call. */
   pending: ((reason: FlowError) => void) | undefined
   /** What runs under the session's lock after the reply. */

@@ -114,9 +114,9 @@ export class TurnDraft implements StepRuntime {
     if (base.receipts !== undefined) this.#receipts = new GrowingList(base.receipts)
   }
 
-  /** The current step, once the session has entered one. */
+  /** The current step; before the session has entered one, the one that it will enter. */
   get stepId(): string {
-    return this.currentStep as string
+    return this.currentStep ?? this.steps.initial
   }
 
   /** The reply of the turn, once it has one. */
@@ -132,7 +132,16 @@ export class TurnDraft implements StepRuntime {
 
   /** Whether the session has ended: its current step is an end step. */
   get completed(): boolean {
-    return this.steps.get(this.stepId) instanceof EndStep
+    return this.currentStep !== null && this.steps.get(this.currentStep) instanceof EndStep
+  }
+
+  /** A draft for the same turn, in which nothing is changed yet. What was spent stays spent. */
+  startAgain(): TurnDraft {
+    const draft = new TurnDraft(this.#limits, this.flow, this.steps, this.base, this.loaded, this.budget)
+    draft.storedRevision = this.storedRevision
+    draft.modelCalls = this.modelCalls
+    Object.assign(draft.usage, this.usage)
+    return draft
   }
 
   readState(stepId: string): object {
@@ -280,8 +289,8 @@ export class TurnDraft implements StepRuntime {
 
   #historyEntry(id: string, userMessage: string, at: string): SessionHistoryEntry {
     const { text, contentType, encoding } = this.reply
-    const { turnNumber: turn, currentStep } = this
-    const entry = { turn, id, at, message: userMessage, reply: text, contentType, step: currentStep as string }
+    const { turnNumber: turn, stepId: step } = this
+    const entry = { turn, id, at, message: userMessage, reply: text, contentType, step }
     return Object.freeze(encoding === undefined ? entry : { ...entry, encoding })
   }
 

@@ -7,11 +7,15 @@ import type { ExecuteResult } from '../engine-options.js'
 import { TurnStream } from './turn-stream.js'
 
 function success(message: string): ExecuteResult {
-  return { response: { success: true, completed: false, message, session: 's', contentType: 'text/plain' } }
+  return {
+    response: { success: true, completed: false, message, session: 's', contentType: 'text/plain' },
+    sessionState: 'running',
+  }
 }
 
 const failure: ExecuteResult = {
   response: { success: false, completed: true, message: 'Broken.', session: 's', contentType: 'text/plain' },
+  sessionState: 'aborted',
   error: new FlowCodeError({ message: 'Broken.' }),
 }
 

@@ -127,13 +127,14 @@ export class TurnStream implements FlowStream {
   }
 
   async #run(): Promise<void> {
-    const { response, error, encoding } = await this.#start(this)
+    const { response, sessionState, error, encoding } = await this.#start(this)
     this.#stopListening?.()
-    if (error !== undefined) this.send({ type: 'error', response, error })
+    if (error !== undefined) this.send({ type: 'error', response, sessionState, error })
     else {
       // What was streamed is the reply, or it does not count.
       if (this.#text !== response.message) this.reset('reply')
-      this.send(encoding === undefined ? { type: 'result', response } : { type: 'result', response, encoding })
+      const result = { type: 'result', response, sessionState } as const
+      this.send(encoding === undefined ? result : { ...result, encoding })
     }
     this.#end()
   }

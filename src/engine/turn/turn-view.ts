@@ -1,4 +1,5 @@
 /** The {@link Turn} that flow code sees, made from the input, the draft and the control of the turn. */
+import type { FlowError } from '../../errors/flow-error.js'
 import type { StepTarget } from '../../flow/transition.js'
 import type { FlowLogger, FlowServices, Turn, TurnSession } from '../../flow/turn.js'
 import { deepFreeze, type JsonObject } from '../../util/json.js'
@@ -12,19 +13,22 @@ export class TurnView implements Turn {
   entered = false
   readonly number: number
   readonly attachments: TurnInput['attachments']
+  readonly error: FlowError | undefined
   #transient: Map<string, unknown> | undefined
   readonly #control: TurnControl
   readonly #input: TurnInput
   readonly #draft: TurnDraft
   #context: { readonly of: object; readonly merged: JsonObject } | undefined
 
-  constructor(control: TurnControl, input: TurnInput, draft: TurnDraft) {
+  /** @param error - Why the turn failed, after a failure that the flow answers for. */
+  constructor(control: TurnControl, input: TurnInput, draft: TurnDraft, error?: FlowError) {
     this.#control = control
     this.#input = input
     this.#draft = draft
     this.message = input.userMessage
     this.attachments = input.attachments
     this.number = draft.turnNumber
+    this.error = error
   }
 
   /** Notes that a step was entered. @param message - Put in place of what the user said. Default: what the user said. */

@@ -23,8 +23,12 @@ export interface FakeAnswers {
 }
 
 /** A result of `execute`: by default a success with a plain text. */
-export function resultOf(response: Partial<Result['response']> = {}, more: Omit<Result, 'response'> = {}): Result {
+export function resultOf(
+  response: Partial<Result['response']> = {},
+  more: Partial<Omit<Result, 'response'>> = {},
+): Result {
   return {
+    sessionState: 'running',
     response: {
       success: true,
       completed: false,

@@ -1,0 +1,50 @@
+/** What becomes of a turn whose steps failed: `onError` of the flow may answer, from the session as it was before the turn. */
+import type { FlowErrorCode } from '../../errors/flow-error.js'
+import { Flow } from '../../flow/flow.js'
+import { asFlowError } from '../error-text.js'
+import type { TurnInput } from '../input/check-input.js'
+import { attachSteps } from './collect-steps.js'
+import { runStepsAfterError, transitionOf } from './run-steps.js'
+import type { TurnControl } from './turn-control.js'
+import type { TurnDraft } from './turn-draft.js'
+import { TurnView } from './turn-view.js'
+
+/** The failures that a flow may answer for: its own, and those of what it uses. */
+const recoverable: readonly FlowErrorCode[] = [
+  'FLOW_ERROR',
+  'TOOL_ERROR',
+  'MODEL_ERROR',
+  'MODEL_BLOCKED',
+  'LIMIT_EXCEEDED',
+  'BUDGET_EXCEEDED',
+]
+
+/**
+ * Asks `onError` of the flow, once.
+ *
+ * @returns A draft in which the flow has answered.
+ * @throws The failure, where the flow does not answer for it; what `onError` throws; what fails after it.
+ */
+export async function recoverTurn(
+  control: TurnControl,
+  input: TurnInput,
+  failed: TurnDraft,
+  thrown: unknown,
+): Promise<TurnDraft> {
+  control.check()
+  const { flow } = failed
+  const error = asFlowError(thrown)
+  if (flow.onError === Flow.prototype.onError || !recoverable.includes(error.code)) throw thrown
+  const draft = failed.startAgain()
+  control.draft = draft
+  Flow.setContext(flow, draft.base.flow.context)
+  attachSteps(draft)
+  control.stream?.reset('error')
+  const turn = new TurnView(control, input, draft, error)
+  const returned: unknown = await flow.onError(error, turn)
+  control.check()
+  const transition = transitionOf(returned, 'onError', control.flowName)
+  if (transition === undefined) throw thrown
+  await runStepsAfterError(control, draft, turn, transition)
+  return draft
+}
