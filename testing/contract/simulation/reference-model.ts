@@ -132,7 +132,8 @@ export class ReferenceModel {
       if (written === 'done') return new Answer(code, message, id)
       const second =
         written === 'conflict' ? conflictText(id) : storeText(stored === undefined ? 'create' : 'save', id, written)
-      return new Answer(code, `${message} Saving the aborted session failed: ${second}`, known())
+      const what = status === 'aborted' ? 'aborted session' : 'session'
+      return new Answer(code, `${message} Saving the ${what} failed: ${second}`, known())
     }
 
     const commit = (next: ModelSession, usage: Usage): void => {

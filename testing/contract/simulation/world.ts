@@ -4,6 +4,7 @@
  */
 import {
   FlowEngine,
+  type FlowLogger,
   type FlowServices,
   MemorySessionStore,
   type SessionDocument,
@@ -14,6 +15,8 @@ import { countingProvider, Ledger, Notes, type Probe, Talk, talkWith } from './f
 import { defaultRules } from './model-lists.js'
 import type { Rules } from './model-types.js'
 import { type Interference, turnTimeoutMs } from './reference-model.js'
+
+const silent: FlowLogger = { debug() {}, info() {}, warn() {}, error() {} }
 
 /** One of the two engines. The second refuses unknown sessions. */
 export interface Seat {
@@ -115,6 +118,7 @@ export class World {
         return id
       },
       limits: { ...rules.limits, turnTimeoutMs },
+      logger: silent,
     })
     engine.on('session:trimmed', ({ history, memory, attachments }) => {
       if (history.length > 0) onShortened?.('history')
