@@ -104,8 +104,9 @@ class TurnCommand implements Command {
     const expected = model.run(call)
     expect(answer === undefined).toBe(left !== undefined)
     // A client that disconnected gets no answer. What is stored must be right nevertheless.
-    const { response, error } = answer ?? { response: expected, error: expected }
-    expect({ ...response, code: error?.code }).toEqual(expected)
+    const { sessionState, ...outcome } = expected
+    const { response, error, ...rest } = answer ?? { response: outcome, error: expected, sessionState }
+    expect({ ...response, code: error?.code, sessionState: rest.sessionState }).toEqual(expected)
     if (answer !== undefined)
       expect(Object.keys(response).sort()).toEqual(['completed', 'contentType', 'message', 'session', 'success'])
     await compare(model, world)

@@ -16,6 +16,7 @@ export const defaultRules: Rules = {
     maxSessionBytes: 4 * 1024 * 1024,
   },
   compaction: undefined,
+  onTurnError: 'abort',
 }
 
 /** The bytes of JSON, without those that escape a character. All texts are ASCII. */

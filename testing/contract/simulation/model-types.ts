@@ -68,4 +68,6 @@ export interface ModelCompaction {
 export interface Rules {
   readonly limits: ModelLimits
   readonly compaction: ModelCompaction | undefined
+  /** What becomes of a session whose turn failed. */
+  readonly onTurnError: 'abort' | 'rollback'
 }

@@ -45,6 +45,9 @@ export interface Outcome {
   readonly code: string | undefined
 }
 
+/** An outcome, and what the caller reads of the session. */
+export type TurnOutcome = Outcome & { readonly sessionState: 'running' | 'completed' | 'aborted' | 'none' | 'unknown' }
+
 type Written = 'done' | 'failed' | 'unknown' | 'conflict'
 
 /** An answer that ends a turn early. */
@@ -78,11 +81,34 @@ export class ReferenceModel {
     if (how === 'remove') this.sessions.delete(sessionId)
   }
 
-  run(call: TurnCall): Outcome {
+  run(call: TurnCall): TurnOutcome {
     this.#expect(call.faults)
     const outcome = this.#settle(call)
     this.#onAnswer(outcome.code)
-    return outcome
+    return { ...outcome, sessionState: this.#stateAfter(outcome, call) }
+  }
+
+  /** What is stored under the ID that the caller uses next, as far as the engine can know it. */
+  #stateAfter(outcome: Outcome, call: TurnCall): TurnOutcome['sessionState'] {
+    if (outcome.success) return outcome.completed ? 'completed' : 'running'
+    const id = outcome.session === '' ? (call.sessionId ?? '') : outcome.session
+    if (id === '') return 'none'
+    if (this.#isUnknown(outcome, id)) return 'unknown'
+    const found = this.sessions.get(id)
+    if (found === undefined || found.owner !== call.owner) return 'none'
+    return found.status === 'lost' ? 'unknown' : found.status
+  }
+
+  /** Whether the engine could not ask: the store failed, or its answer after a conflict did. */
+  #isUnknown({ code, message }: Outcome, id: string): boolean {
+    const isUnread = code === 'SESSION_STORE_ERROR' && message.startsWith('Session store failed to load')
+    if (isUnread || message.endsWith('Whether it took effect is unknown.')) return true
+    const isConflict = code === 'SESSION_CONFLICT' || message.endsWith(conflictText(id))
+    return isConflict && this.#strikes('load') !== undefined
+  }
+
+  get #afterFailure(): 'aborted' | 'running' {
+    return this.#rules.onTurnError === 'abort' ? 'aborted' : 'running'
   }
 
   /** `undefined` on success. */
@@ -120,7 +146,12 @@ export class ReferenceModel {
     // The ID of a stored session; nobody can know the ID of a session that was not stored.
     const known = (): string => (loaded === undefined && stored === undefined ? '' : id)
 
-    const fail = (code: string, message: string, usage: Usage, status: 'aborted' | 'running' = 'aborted'): Answer => {
+    const fail = (
+      code: string,
+      message: string,
+      usage: Usage,
+      status: 'aborted' | 'running' = this.#afterFailure,
+    ): Answer => {
       const failed = {
         ...base,
         status,

@@ -27,6 +27,7 @@ export const rules: fc.Arbitrary<Rules> = fc.oneof(
         maxSessionBytes: maybe(limits.maxSessionBytes, 500, 800, 1_200, 2_000),
       }),
       compaction: fc.option(compaction, { nil: undefined, freq: 2 }),
+      onTurnError: fc.constantFrom('abort', 'rollback'),
     }),
   },
 )

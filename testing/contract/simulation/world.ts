@@ -118,6 +118,7 @@ export class World {
         return id
       },
       limits: { ...rules.limits, turnTimeoutMs },
+      onTurnError: rules.onTurnError,
       logger: silent,
     })
     engine.on('session:trimmed', ({ history, memory, attachments }) => {
