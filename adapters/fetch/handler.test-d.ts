@@ -2,7 +2,20 @@ import { expectTypeOf, test } from 'vitest'
 import { type Authorize, type AuthorizedCaller, createFetchHandler, type FetchHandlerOptions } from './index.js'
 
 test('the handler is what runtimes take', () => {
-  expectTypeOf(createFetchHandler).returns.toEqualTypeOf<(request: Request) => Promise<Response>>()
+  type Handler = ReturnType<typeof createFetchHandler>
+  expectTypeOf(createFetchHandler).returns.toEqualTypeOf<(request: Request, runtime?: unknown) => Promise<Response>>()
+  expectTypeOf<Handler>().toExtend<(request: Request) => Promise<Response>>()
+  // What Bun, Deno and workerd pass as well.
+  expectTypeOf<Handler>().toExtend<(request: Request, server: { reload(): void; port: number }) => Promise<Response>>()
+  expectTypeOf<Handler>().toExtend<(request: Request, info: { remoteAddr: { port: number } }) => Promise<Response>>()
+  expectTypeOf<Handler>().toExtend<
+    (
+      request: Request,
+      env: { KV: string },
+      context: { waitUntil(work: Promise<unknown>): void },
+    ) => Response | Promise<Response>
+  >()
+  expectTypeOf<[Request, { waitUntil(work: Promise<unknown>): void }]>().toExtend<Parameters<Handler>>()
   expectTypeOf(createFetchHandler).parameter(1).toEqualTypeOf<FetchHandlerOptions | undefined>()
 })
 

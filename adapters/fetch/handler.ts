@@ -11,7 +11,8 @@ import type { ServedEngine } from './served-engine.js'
  *
  * @param engine - the engine, or an object that stands in front of one
  * @param options - see {@link FetchHandlerOptions}; all have defaults
- * @returns a function from a request to its reply; hand it to the server of your runtime
+ * @returns a function from a request to its reply; hand it to the server of your runtime. If its second argument is an object
+ * with a method `waitUntil`, that one keeps the runtime alive for what a turn leaves behind; any other is ignored
  * @throws `InvalidInputError` at once for an option that is wrong or unknown
  *
  * @example
@@ -22,11 +23,18 @@ import type { ServedEngine } from './served-engine.js'
  * const engine = await FlowEngine.create({ flows: [Onboarding] })
  * export default { fetch: createFetchHandler(engine) } // Bun, Deno and workerd take it like this
  * ```
+ *
+ * @example
+ * ```ts
+ * // workerd, if a flow has a summary: it passes its context as the third argument.
+ * const handler = createFetchHandler(engine)
+ * export default { fetch: (request: Request, _env: unknown, context: ExecutionContext) => handler(request, context) }
+ * ```
  */
 export function createFetchHandler(
   engine: ServedEngine,
   options: FetchHandlerOptions = {},
-): (request: Request) => Promise<Response> {
+): (request: Request, runtime?: unknown) => Promise<Response> {
   const handleRoute = createRouteHandler(engine, options, 'createFetchHandler', { basePath: true })
   const { basePath = '/ai' } = options
   checkBasePath(basePath, 'createFetchHandler')
@@ -36,8 +44,8 @@ export function createFetchHandler(
     [`${prefix}/flows`, 'flows'],
     [`${prefix}/end`, 'end'],
   ])
-  return function handleRequest(request) {
-    return handleRoute(request, routes.get(pathOf(request.url)))
+  return function handleRequest(request, runtime) {
+    return handleRoute(request, routes.get(pathOf(request.url)), runtime)
   }
 }
 

@@ -112,6 +112,21 @@ export interface FlowRoutesOptions {
   readonly heartbeatMs?: number
 
   /**
+   * Receives what a turn leaves behind for after its reply, the writing of a summary, on a runtime that stops when the reply
+   * is sent. A handler that is called with the runtime's own context uses that one: see `createFetchHandler`.
+   *
+   * @defaultValue nothing: the runtime goes on anyway
+   *
+   * @example
+   * ```ts
+   * import { waitUntil } from '@vercel/functions'
+   *
+   * createFetchHandler(engine, { waitUntil })
+   * ```
+   */
+  readonly waitUntil?: (work: Promise<unknown>) => void
+
+  /**
    * Receives what `authorize` or `cors.origin` threw, and any other error the adapter did not expect. The client gets a
    * fixed sentence, never this error. What it throws itself is dropped.
    *
@@ -149,6 +164,7 @@ const sharedOptions: OptionNames<FlowRoutesOptions> = {
   statuses: true,
   rawHeaders: true,
   heartbeatMs: true,
+  waitUntil: true,
   onError: true,
 }
 
@@ -158,13 +174,15 @@ const maxTimerMs = 2_147_483_647
 /** @throws `InvalidInputError` that names the first option that is wrong. `caller` is the function the user called. */
 export function checkOptions(options: FlowRoutesOptions, caller: string, ownOptions: object = {}): void {
   checkOptionNames(caller, options, { ...ownOptions, ...sharedOptions })
-  const { maxBodyBytes, cors, statuses, rawHeaders, heartbeatMs, onError } = options
+  const { maxBodyBytes, cors, statuses, rawHeaders, heartbeatMs, waitUntil, onError } = options
   if (maxBodyBytes !== undefined) checkNumber(caller, 'maxBodyBytes', maxBodyBytes, { whole: true })
   if (heartbeatMs !== undefined) checkNumber(caller, 'heartbeatMs', heartbeatMs, { min: 1, max: maxTimerMs })
   if (statuses !== undefined && statuses !== 'contract' && statuses !== 'precise') {
     throw invalidInput(`${caller}: statuses must be 'contract' or 'precise'.`)
   }
   checkAuthorization(options, caller)
+  if (waitUntil !== undefined && typeof waitUntil !== 'function')
+    throw invalidInput(`${caller}: waitUntil must be a function.`)
   if (onError !== undefined && typeof onError !== 'function')
     throw invalidInput(`${caller}: onError must be a function.`)
   if (cors !== undefined) checkCors(cors, caller)

@@ -20,8 +20,12 @@ import type { ServedEngine } from './served-engine.js'
 /** The last segment of a path that is served. */
 export type Route = 'run' | 'flows' | 'end'
 
-/** Answers a request for one of the routes; `undefined` is any other path. Never rejects. */
-export type RouteHandler = (request: Request, route: Route | undefined) => Promise<Response>
+/**
+ * Answers a request for one of the routes; `undefined` is any other path. Never rejects.
+ *
+ * @param runtime - What the runtime passes along with a request. Its `waitUntil` is used, if it has one.
+ */
+export type RouteHandler = (request: Request, route: Route | undefined, runtime?: unknown) => Promise<Response>
 
 interface RouteDefinition {
   readonly methods: readonly string[]
@@ -56,10 +60,12 @@ export function createRouteHandler(
     answer: RouteDefinition['answer'],
     request: Request,
     corsHeaders: HeaderRecord | undefined,
+    runtime: unknown,
   ): Promise<Response> {
     const who = authorize === undefined ? undefined : await askAuthorize(authorize, requirePrincipal, request, report)
     if (isResponse(who)) return addCorsHeaders(who, corsHeaders)
-    return answer(context, { request, caller: who, corsHeaders })
+    const waitUntil = waitUntilOf(runtime) ?? options.waitUntil
+    return answer(context, { request, caller: who, corsHeaders, waitUntil })
   }
 
   function replyToError(request: Request, error: unknown, extraHeaders: HeaderRecord | undefined): Response {
@@ -68,7 +74,7 @@ export function createRouteHandler(
     return replyToRefused(request, new Refusal('The request could not be handled.', 500), extraHeaders)
   }
 
-  return async function handleRoute(request, route) {
+  return async function handleRoute(request, route, runtime) {
     let extraHeaders: HeaderRecord | undefined
     try {
       const corsHeaders = cors?.headersFor(request)
@@ -83,11 +89,20 @@ export function createRouteHandler(
         extraHeaders = { ...corsHeaders, Allow: allowed.join(', ') }
         throw new Refusal(`Method not allowed. Use ${methods.join(' or ')}.`, 405)
       }
-      return await serve(answer, request, corsHeaders)
+      return await serve(answer, request, corsHeaders, runtime)
     } catch (error) {
       return replyToError(request, error, extraHeaders)
     }
   }
+}
+
+/** The `waitUntil` of what a runtime passes along: Bun passes its server, Deno the address, workerd the environment. */
+function waitUntilOf(runtime: unknown): FlowRoutesOptions['waitUntil'] {
+  if (typeof runtime !== 'object' || runtime === null) return undefined
+  const context = runtime as { waitUntil?: unknown }
+  if (typeof context.waitUntil !== 'function') return undefined
+  // Called as a method: runtimes refuse it without its `this`.
+  return (work) => (context as Required<Pick<FlowRoutesOptions, 'waitUntil'>>).waitUntil(work)
 }
 
 function createReporter(onError: FlowRoutesOptions['onError']): (error: unknown) => void {

@@ -40,11 +40,21 @@ export type { ServedEngine } from '../fetch/served-engine.js'
 export function flowRoutes(engine: ServedEngine, options: FlowRoutesOptions = {}): Hono {
   const handleRoute = createRouteHandler(engine, options, 'flowRoutes')
   const app = new Hono()
-  app.all('/run', (context) => handleRoute(context.req.raw, 'run'))
+  app.all('/run', (context) => handleRoute(context.req.raw, 'run', runtimeOf(context)))
   app.all('/flows', (context) => handleRoute(context.req.raw, 'flows'))
   app.all('/end', (context) => handleRoute(context.req.raw, 'end'))
   app.all('*', (context, next) => (hasLaterRoute(context) ? next() : handleRoute(context.req.raw, undefined)))
   return app
+}
+
+/** The context of the runtime, where there is one: its `waitUntil` is used. */
+function runtimeOf(context: Context): unknown {
+  try {
+    return context.executionCtx
+  } catch {
+    // Hono throws where the runtime has none.
+    return undefined
+  }
 }
 
 /** Whether the application has a route of its own for this path: mounted at `/`, this app must not answer for it. */

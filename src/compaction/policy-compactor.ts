@@ -1,6 +1,6 @@
 /**
  * The compactor of a flow: finds the memories that are too long after a turn. Those with a window are shortened in the commit of
- * the turn. Summaries are written after the reply, under the same lock: see `store-summary.ts`.
+ * the turn. Summaries are written after the reply, beside the next turns: see `store-summary.ts`.
  */
 import type { Compaction, Compactor } from '../engine/compactor.js'
 import type { FlowSteps } from '../engine/turn/collect-steps.js'
@@ -17,6 +17,7 @@ import type { SessionDocument } from '../session/session-document.js'
 import { removableCount, summarizableCount } from './message-cut.js'
 import { type DueSummary, storeSummaries } from './store-summary.js'
 import { selectionsOf } from './summarize.js'
+import { messagesOf } from './swap-summary.js'
 
 /** A memory that was shortened. */
 interface ShortenedMemory {
@@ -28,6 +29,8 @@ interface ShortenedMemory {
 export class PolicyCompactor implements Compactor {
   readonly #flowName: string
   readonly #policies: ReadonlyMap<string, CompactionPolicy>
+  /** The memories of sessions that are summarized now. No second summary is started for one of them. */
+  readonly #underWay = new Set<string>()
 
   constructor(flowName: string, policies: ReadonlyMap<string, CompactionPolicy>) {
     this.#flowName = flowName
@@ -58,12 +61,20 @@ export class PolicyCompactor implements Compactor {
       }
       if (due.length === 0) return
       const calls = document.usage.modelCalls - draft.base.usage.modelCalls
-      control.afterTurnTask = {
-        sessionId: document.id,
-        run: () => storeSummaries(control, document, due, calls, draft.budget),
-      }
+      const task = (): Promise<void> => storeSummaries(control, document, due, calls, draft.budget)
+      control.afterTurnTask = () => this.#whileUnderWay(document.id, due, task)
     }
     return { committed }
+  }
+
+  async #whileUnderWay(sessionId: string, due: readonly DueSummary[], task: () => Promise<void>): Promise<void> {
+    const keys = due.map(({ namespace }) => keyOf(sessionId, namespace))
+    for (const key of keys) this.#underWay.add(key)
+    try {
+      await task()
+    } finally {
+      for (const key of keys) this.#underWay.delete(key)
+    }
   }
 
   /** Shortens the memories with a window, and finds the summaries that are due. */
@@ -77,10 +88,19 @@ export class PolicyCompactor implements Compactor {
       if (policy.kind === 'window') {
         const count = removableCount(messages.list, policy.keep)
         shortened.push({ namespace, removed: removeOldest(draft, namespace, messages, count) })
-      } else if (isSummaryDue(policy, draft.base, namespace, messages.list)) due.push({ namespace, policy })
+      } else if (
+        !this.#underWay.has(keyOf(draft.base.id, namespace)) &&
+        isSummaryDue(policy, draft.base, namespace, messages.list)
+      )
+        due.push({ namespace, policy })
     }
     return { shortened: shortened.filter(({ removed }) => removed > 0), due }
   }
+}
+
+/** Names the memory of one session. No session ID has a comma. */
+function keyOf(sessionId: string, namespace: string): string {
+  return `${sessionId},${namespace}`
 }
 
 /** Removes the oldest messages; a summary that another policy left there stays. @returns How many were removed. */
@@ -125,18 +145,12 @@ function isSummaryDue(
   messages: readonly StoredMessage[],
 ): boolean {
   if (summarizableCount(messages, policy.keep) === 0) return false
-  return isTimeForSummary(policy, storedLength(base, namespace), messages.length)
-}
-
-/** How many messages of a namespace were stored before the turn. */
-function storedLength({ flow }: SessionDocument, namespace: string): number {
-  const memory = Object.hasOwn(flow.memory, namespace) ? flow.memory[namespace] : undefined
-  return memory?.messages.length ?? 0
+  return isTimeForSummary(policy, messagesOf(base, namespace).length, messages.length)
 }
 
 /**
  * Whether a turn that made a memory grow from `before` to `length` messages should write a summary: the memory has just become too
- * long, or has grown by another quarter of what a summary removes. If the model fails, the next turns thus do not all wait for it.
+ * long, or has grown by another quarter of what a summary removes. A model that fails is thus not called after every turn.
  */
 function isTimeForSummary({ above, keep }: CompactionPolicy, before: number, length: number): boolean {
   const stride = Math.ceil((above - keep) / 4)

@@ -124,7 +124,7 @@ describe('a summary that fails', () => {
 })
 
 describe('a summary that takes too long', () => {
-  test('is aborted after timeoutMs, and the next turn runs', async () => {
+  test('is aborted after timeoutMs, and written after a later turn', async () => {
     const talk = await aboutToCompact()
     let signal: AbortSignal | undefined
     talk.answer = (request) => {
@@ -135,15 +135,14 @@ describe('a summary that takes too long', () => {
     await talk.clock.advance(29_999)
     expect([signal?.aborted, talk.told()]).toEqual([false, []])
     talk.answer = () => answerOf('at last')
-    const next = talk.say('5')
+    await talk.say('5')
     await talk.clock.advance(1)
     expect(signal?.aborted).toBe(true)
     expect(signal?.reason).toMatchObject({ code: 'TURN_TIMEOUT', message: 'The summary took longer than 30000 ms.' })
-    await next
-    await talk.clock.settle()
+    await talk.sayTurns(1, 6)
     expect(talk.told().map(([name]) => name)).toEqual(['memory:compaction-failed', 'memory:compacted'])
     expect(talk.told()[0]).toEqual(failed('TURN_TIMEOUT')[0])
-    expect((await talk.document(talk.sessionId)).usage.modelCalls).toBe(8)
+    expect((await talk.document(talk.sessionId)).usage.modelCalls).toBe(9)
   })
 
   test('for the time limit of its policy', async () => {
@@ -202,7 +201,7 @@ describe('a store', () => {
       const talk = await aboutToCompact()
       talk.answer = () => {
         talk.store.hangNext('save', { after })
-        talk.store.hangNext('load', { times: 3 })
+        talk.store.inject({ operation: 'load', effect: 'hang-before', nth: 2, times: 3 })
         return answerOf('sum 1')
       }
       await talk.say('4')
@@ -214,19 +213,17 @@ describe('a store', () => {
     }
   })
 
-  test('that another process has written to keeps what that process wrote', async () => {
+  test('that another process writes to before the save keeps what that process wrote', async () => {
     const talk = await aboutToCompact()
-    const other = startTalk({}, { backing: talk.backing })
-    other.sessionId = talk.sessionId
-    talk.answer = async () => {
-      await other.say('elsewhere')
+    talk.answer = () => {
+      talk.store.inject({ operation: 'save', effect: 'rival-write' })
       return answerOf('sum 1')
     }
     await talk.sayTurns(1, 4)
     expect(talk.told()).toEqual(failed('SESSION_CONFLICT'))
-    expect(await talk.memory()).toEqual([...raw, 'user: elsewhere', 'assistant: Re: elsewhere'])
-    expect((await talk.document(talk.sessionId)).usage.modelCalls).toBe(6)
-    expect(talk.store.operations.slice(-3)).toEqual(['load', 'save', 'save'])
+    expect(await talk.memory()).toEqual(raw)
+    expect((await talk.document(talk.sessionId)).usage).toEqual(spentByTurns)
+    expect(talk.store.operations.slice(-4)).toEqual(['load', 'save', 'load', 'save'])
   })
 
   test('that lost the session does not get it back', async () => {

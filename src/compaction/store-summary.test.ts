@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { answerOf, hasWholePairs, startTalk, summaryModel } from '../../testing/contract/compaction-talk.js'
-import { expectNothingLeft, gate } from '../../testing/contract/engine-harness.js'
+import { expectNothingLeft } from '../../testing/contract/engine-harness.js'
 import { flowOf } from '../../testing/contract/test-flows.js'
 import { finish, go, type JsonObject, type ModelRequest, Step } from '../index.js'
 import { jsonSize } from '../util/json.js'
@@ -23,7 +23,7 @@ describe('a rolling summary', () => {
     await talk.sayTurns(1, 4)
     expect(await talk.memory()).toEqual([`user: ${heading}sum 1`, 'user: 4', 'assistant: Re: 4'])
     expect(talk.told()).toEqual([['memory:compacted', { namespace: 'Chat', removed: 6, kept: 3, durationMs: 0 }]])
-    expect(talk.store.operations.slice(-3)).toEqual(['load', 'save', 'save'])
+    expect(talk.store.operations.slice(-4)).toEqual(['load', 'save', 'load', 'save'])
     const { history, flow, usage, revision } = await talk.document(talk.sessionId)
     expect(history).toHaveLength(4)
     expect(revision).toMatch(/^5-/)
@@ -154,7 +154,7 @@ describe('a rolling summary', () => {
       { namespace: 'Chat', removed: 6, kept: 3, durationMs: 0 },
       { namespace: 'Other', removed: 6, kept: 3, durationMs: 0 },
     ])
-    expect(talk.store.operations.slice(-4)).toEqual(['load', 'save', 'save', 'save'])
+    expect(talk.store.operations.slice(-6)).toEqual(['load', 'save', 'load', 'save', 'load', 'save'])
     const { flow, usage } = await talk.document(talk.sessionId)
     expect(flow.memory.Other?.messages[0]).toMatchObject({ parts: [{ text: `${heading}sum 2` }], summary: true })
     expect(usage.modelCalls).toBe(10)
@@ -191,159 +191,6 @@ class Ending extends Step {
     return text === 'Re: end' ? finish('Bye.') : text
   }
 }
-
-describe('during a summary', () => {
-  test('the user has the reply, and the next turn of that session waits', async () => {
-    const talk = startTalk({ Chat })
-    await talk.sayTurns(3)
-    const held = gate()
-    talk.answer = async () => {
-      await held.opened
-      return answerOf('short')
-    }
-    await talk.say('4')
-    await talk.clock.settle()
-    expect(await talk.memory()).toHaveLength(8)
-    expect(talk.engine.getFlowSession().locked).toBe(1)
-    let isAnswered = false
-    const next = talk.say('5').then(() => {
-      isAnswered = true
-    })
-    await talk.clock.settle()
-    expect(isAnswered).toBe(false)
-    held.open()
-    await next
-    expect(talk.received.at(-1)).toEqual([`user: ${heading}short`, 'user: 4', 'assistant: Re: 4', 'user: 5'])
-  })
-
-  test('turns of other sessions run', async () => {
-    const talk = startTalk({ Chat })
-    await talk.sayTurns(3)
-    const held = gate()
-    talk.answer = async () => {
-      await held.opened
-      return answerOf('short')
-    }
-    await talk.say('4')
-    const other = await talk.engine.run({ flowName: 'Talk', userMessage: 'hello' })
-    expect(other).toMatchObject({ success: true, message: 'Re: hello' })
-    held.open()
-    await talk.clock.settle()
-    expect(talk.told()).toHaveLength(1)
-  })
-
-  test('a reader gets the session of before or of after', async () => {
-    const talk = startTalk({ Chat })
-    await talk.sayTurns(3)
-    const held = gate()
-    talk.answer = async () => {
-      await held.opened
-      return answerOf('short')
-    }
-    await talk.say('4')
-    const during = await talk.engine.getSession(talk.sessionId)
-    held.open()
-    await talk.clock.settle()
-    const after = await talk.engine.getSession(talk.sessionId)
-    expect(during?.flow.memory.Chat?.messages).toHaveLength(8)
-    expect(after?.flow.memory.Chat?.messages).toHaveLength(3)
-    expect(after?.history).toEqual(during?.history)
-  })
-
-  test('a delete waits, and deletes the session afterwards', async () => {
-    const talk = startTalk({ Chat })
-    await talk.sayTurns(3)
-    const held = gate()
-    talk.answer = async () => {
-      await held.opened
-      return answerOf('short')
-    }
-    await talk.say('4')
-    let isDeleted = false
-    const deleting = talk.engine.deleteSession(talk.sessionId).then((result) => {
-      isDeleted = true
-      return result
-    })
-    await talk.clock.settle()
-    expect(isDeleted).toBe(false)
-    held.open()
-    expect(await deleting).toMatchObject({ success: true })
-    expect(talk.told()).toHaveLength(1)
-    expect(talk.backing.size).toBe(0)
-  })
-
-  test('turns that were queued before it began wait, and then run in their order', async () => {
-    const talk = startTalk({ Chat })
-    await talk.sayTurns(3)
-    const said = ['4', '5', '6'].map((text) => talk.say(text))
-    await Promise.all(said)
-    await talk.clock.settle()
-    expect(await talk.memory()).toEqual([`user: ${heading}sum 2`, 'user: 6', 'assistant: Re: 6'])
-    expect(talk.store.operations.slice(-8)).toEqual(['load', 'save', 'save', 'load', 'save', 'load', 'save', 'save'])
-  })
-})
-
-describe('the first turn of a session', () => {
-  const eager = { ...Chat, above: 2, keep: 1 }
-  /** Adds two messages before the user's: a memory that is too long from the start. */
-  class Begun extends Step {
-    static override readonly id = 'Chat'
-    override onReply(text: string, { number, entered }: { number: number; entered: boolean }) {
-      return entered && number === 1 && text === 'Re: first' ? go('Chat').withMessage('again') : text
-    }
-  }
-
-  test('acquires the lock of the new session before the reply', async () => {
-    const talk = startTalk({ Chat: eager }, { steps: [Begun] })
-    const held = gate()
-    talk.answer = async () => {
-      await held.opened
-      return answerOf('short')
-    }
-    await talk.say('first')
-    expect(talk.engine.getFlowSession().locked).toBe(1)
-    const next = talk.say('second')
-    await talk.clock.settle()
-    expect(talk.received).toHaveLength(2)
-    held.open()
-    await next
-    await talk.clock.settle()
-    expect(talk.received.at(-1)?.at(0)).toBe(`user: ${heading}short`)
-  })
-
-  test('leaves the summary to a later turn if another request acquired the lock first', async () => {
-    const talk = startTalk({ Chat: eager }, { steps: [Begun] })
-    const held = gate()
-    let holding: Promise<void> | undefined
-    talk.engine.once('session:created', ({ sessionId }) => {
-      holding = talk.engine.getFlowSession().withSessionLock(sessionId, () => held.opened)
-    })
-    await talk.say('first')
-    await talk.clock.settle()
-    expect(talk.asked).toEqual([])
-    held.open()
-    await holding
-    await talk.sayTurns(1, 2)
-    expect(talk.asked).toHaveLength(1)
-  })
-
-  test('with an unknown ID releases the lock of that ID, and holds the lock of the new one', async () => {
-    const talk = startTalk({ Chat: eager }, { steps: [Begun] })
-    const held = gate()
-    talk.answer = async () => {
-      await held.opened
-      return answerOf('short')
-    }
-    talk.sessionId = 'unknown'
-    await talk.say('first')
-    expect(talk.sessionId).not.toBe('unknown')
-    const session = talk.engine.getFlowSession()
-    expect(await session.withSessionLock('unknown', () => session.locked)).toBe(2)
-    held.open()
-    await talk.clock.settle()
-    expect(session.locked).toBe(0)
-  })
-})
 
 describe('at the start of a session', () => {
   test('a memory that no model step uses is an error', async () => {

@@ -1,6 +1,6 @@
 /**
- * Writes the summaries that are due after a turn, and stores each in a commit of its own, under the session's lock and after the
- * reply. If a summary fails, the messages stay, and only the usage of the failed calls is stored.
+ * Writes the summaries that are due after a turn, beside the next turns, and stores each in a commit of its own
+ * (`swap-summary.ts`). If a summary fails, the messages stay, and only the usage of the failed calls is stored.
  */
 import { setDeadline } from '../config/clock.js'
 import { asFlowError } from '../engine/error-text.js'
@@ -8,16 +8,13 @@ import type { BudgetCheck } from '../engine/model-call/budget-check.js'
 import { TurnControl } from '../engine/turn/turn-control.js'
 import { EngineClosedError } from '../errors/engine-errors.js'
 import { FlowError } from '../errors/flow-error.js'
-import { leavesSessionUnchanged } from '../errors/session-errors.js'
+import { leavesSessionUnchanged, SessionConflictError } from '../errors/session-errors.js'
 import type { RollingSummary } from '../flow/compaction.js'
 import type { Message, StoredMessage } from '../model/message.js'
-import { bytesOfLists } from '../session/document-bytes.js'
-import { shareList } from '../session/lists/shared-lists.js'
-import { nextRevision } from '../session/revision.js'
 import type { SessionDocument } from '../session/session-document.js'
-import { isoTime } from '../util/iso-time.js'
 import { summarizableCount } from './message-cut.js'
-import { summarize } from './summarize.js'
+import { type SummaryTask, summarize } from './summarize.js'
+import { messagesOf, swapSummary } from './swap-summary.js'
 
 const defaultTimeoutMs = 30_000
 
@@ -40,63 +37,56 @@ export async function storeSummaries(
   modelCalls: number,
   budget: BudgetCheck | undefined,
 ): Promise<void> {
-  let document = committed
+  const usage = { ...committed.usage }
   for (const [index, summary] of due.entries()) {
-    const count = removableMessages(document, summary)
-    if (count === 0) continue
-    const stored = await storeSummary(turn, document, summary, count, modelCalls + index, budget)
-    // Another process changed the session, or the outcome is unknown: a later turn writes the other summaries.
-    if (stored === undefined) return
-    document = stored
+    const oldest = removableMessages(committed, summary)
+    if (oldest.length === 0) continue
+    const task = { ...summary, messages: oldest, usage, budget, modelCalls: modelCalls + index }
+    // The session has changed or is gone, or the outcome is unknown: a later turn writes the other summaries.
+    if (!(await storeSummary(turn, committed, task))) return
   }
 }
 
-/** How many messages of what is stored now a summary replaces: a limit may have removed some since it was found to be due. */
-function removableMessages({ flow }: SessionDocument, { namespace, policy }: DueSummary): number {
-  const messages = flow.memory[namespace]?.messages ?? []
-  return messages.length > policy.above ? summarizableCount(messages, policy.keep) : 0
+/** The messages that a summary replaces: a limit may have removed some since it was found to be due. */
+function removableMessages(committed: SessionDocument, { namespace, policy }: DueSummary): readonly StoredMessage[] {
+  const messages = messagesOf(committed, namespace)
+  if (messages.length <= policy.above) return []
+  return messages.slice(0, summarizableCount(messages, policy.keep))
 }
 
-/** @returns The document that is stored now; `undefined` if that is not known. */
-async function storeSummary(
-  turn: TurnControl,
-  document: SessionDocument,
-  { namespace, policy }: DueSummary,
-  count: number,
-  modelCalls: number,
-  budget: BudgetCheck | undefined,
-): Promise<SessionDocument | undefined> {
+/** @returns Whether another summary of the session can be stored. */
+async function storeSummary(turn: TurnControl, committed: SessionDocument, task: SummaryTask): Promise<boolean> {
   const { clock, session, turns } = turn.engine
-  const messages = document.flow.memory[namespace]?.messages ?? []
+  const { namespace, policy, messages: oldest } = task
   const timeoutMs = policy.timeoutMs ?? defaultTimeoutMs
-  const control = controlOfSummary(turn, document.id, timeoutMs)
+  const control = controlOfSummary(turn, committed.id, timeoutMs)
   const startedAt = clock.now()
   control.startedAt = startedAt
   const stopDeadline = setDeadline(clock, timeoutMs, () => {
     control.abort(new FlowError({ code: 'TURN_TIMEOUT', message: `The summary took longer than ${timeoutMs} ms.` }))
   })
-  const usage = { ...document.usage }
+  const before = { ...task.usage }
+  const swap = (summary: Message | undefined): Promise<number | undefined> =>
+    swapSummary(turn, control, { committed, namespace, oldest, summary, usage: { before, after: task.usage } })
   turns.add(control)
   try {
-    control.hold(document.id)
     if (session.closing) throw new EngineClosedError()
-    const oldest = messages.slice(0, count)
-    const summary = await summarize(control, { policy, namespace, messages: oldest, usage, budget, modelCalls })
-    // The write has deadlines of its own (session.access), and must not be aborted.
+    const summary = await summarize(control, task)
+    // The swap has deadlines of its own (the wait for the lock, session.access), and must not be aborted.
     control.finishWork()
-    const changed = { ...replaceOldest(document, namespace, oldest, summary), usage }
-    const stored = await save(control, document, { ...changed, bytes: bytesOfLists(changed) }, [`memory:${namespace}`])
+    const kept = await swap(summary)
+    if (kept === undefined) throw new SessionConflictError({ sessionId: committed.id })
     const durationMs = clock.now() - startedAt
-    control.report('memory:compacted', { namespace, removed: count, kept: messages.length - count + 1, durationMs })
-    return stored
+    control.report('memory:compacted', { namespace, removed: oldest.length, kept, durationMs })
+    return true
   } catch (thrown) {
     control.finishWork()
     const error = asFlowError(thrown)
     control.report('memory:compaction-failed', { namespace, code: error.code })
-    if (leavesSessionUnchanged(error)) return undefined
-    if (usage.modelCalls === document.usage.modelCalls) return document
+    if (leavesSessionUnchanged(error)) return false
     // The failed calls were paid for. If their usage cannot be stored either, only that count is lost.
-    return await save(control, document, { usage }).catch(() => undefined)
+    if (task.usage.modelCalls > before.modelCalls) await swap(undefined).catch(() => undefined)
+    return true
   } finally {
     stopDeadline()
     control.end()
@@ -111,34 +101,4 @@ function controlOfSummary(
 ): TurnControl {
   const limits = { ...engine.limits, turnTimeoutMs: timeoutMs, maxModelCallsPerTurn: Number.POSITIVE_INFINITY }
   return new TurnControl({ ...engine, limits }, flowName, sessionId, undefined, turnId)
-}
-
-/** The document in which a summary replaces the oldest messages of a namespace. */
-function replaceOldest(
-  document: SessionDocument,
-  namespace: string,
-  oldest: readonly StoredMessage[],
-  summary: Message,
-): SessionDocument {
-  const { flow } = document
-  const messages = flow.memory[namespace]?.messages ?? []
-  const list = shareList([summary, ...messages.slice(oldest.length)])
-  const memory = { ...flow.memory, [namespace]: { messages: list } }
-  return { ...document, flow: { ...flow, memory } }
-}
-
-/** Saves a document with changes under a new revision, and returns what was saved. */
-async function save(
-  control: TurnControl,
-  document: SessionDocument,
-  changes: Partial<SessionDocument>,
-  rewritten?: readonly string[],
-): Promise<SessionDocument> {
-  const { clock, session } = control.engine
-  const revision = nextRevision(document.revision, control.engine.generateId('revision'))
-  const saved = { ...document, ...changes, revision, savedAt: isoTime(clock.now()) }
-  const hint = rewritten === undefined ? { appended: {} } : { appended: {}, rewritten }
-  await session.access.write(saved, document.revision, hint)
-  control.report('session:saved', {})
-  return saved
 }

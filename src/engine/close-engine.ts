@@ -1,12 +1,14 @@
-/** How an engine closes: turns under way may finish, then they are aborted, then the store is closed. */
+/** How an engine closes: turns and summaries under way may finish, then they are aborted, then the store is closed. */
 import { EngineClosedError } from '../errors/engine-errors.js'
 import { writeAttempts } from '../session/store-access.js'
 import type { EngineContext, RunningTurn } from './engine-context.js'
 
 /** @throws `SessionStoreError` (rejects) where the store could not be closed. */
 export async function closeEngine(engine: EngineContext): Promise<void> {
-  const { session, limits, turns, loopMonitor } = engine
-  await atMost(engine, limits.closeTimeoutMs, session.close())
+  const { session, limits, turns, afterTurnTasks, loopMonitor } = engine
+  // Turns under way may still leave tasks behind.
+  const work = session.close().then(() => afterTurnTasks.settled())
+  await atMost(engine, limits.closeTimeoutMs, work)
   for (const turn of turns) turn.abort(new EngineClosedError())
   // Aborted turns are settled at once. A commit under way has deadlines of its own.
   await atMost(engine, limits.storeTimeoutMs * writeAttempts, Promise.all(Array.from(turns, settled)))

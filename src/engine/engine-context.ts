@@ -10,6 +10,7 @@ import { ModelRegistry } from '../model/model-registry.js'
 import { FlowSession } from '../session/flow-session.js'
 import { StoreAccess } from '../session/store-access.js'
 import { checkStore, createStore } from '../stores/create-store.js'
+import { AfterTurnTasks } from './after-turn-tasks.js'
 import { EngineEvents } from './engine-events.js'
 import { type EngineLimits, resolveLimits } from './engine-limits.js'
 import type { FlowEngineOptions, IdKind } from './engine-options.js'
@@ -17,7 +18,7 @@ import { createGenerateId } from './ids.js'
 import { LoopMonitor } from './loop-monitor.js'
 import { type ModelSettings, resolveModelOptions } from './model-call/model-options.js'
 
-/** A turn under way, as far as an engine that closes has to know it. */
+/** A turn or a summary under way, as far as an engine that closes has to know it. */
 export interface RunningTurn {
   /** Ends the turn with an error. */
   abort(error: FlowError): void
@@ -41,6 +42,7 @@ export interface EngineContext extends ModelSettings {
   readonly onTurnError: 'abort' | 'rollback'
   readonly errorText: NonNullable<FlowEngineOptions['errorText']>
   readonly turns: Set<RunningTurn>
+  readonly afterTurnTasks: AfterTurnTasks
   readonly loopMonitor: LoopMonitor
 }
 
@@ -76,6 +78,7 @@ export function createEngineContext(options: FlowEngineOptions): EngineContext {
     onTurnError: options.onTurnError ?? 'abort',
     errorText: options.errorText ?? 'full',
     turns,
+    afterTurnTasks: new AfterTurnTasks(),
     loopMonitor: new LoopMonitor(clock, events, turns),
   }
 }

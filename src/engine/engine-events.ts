@@ -101,7 +101,10 @@ export interface EngineEventMap {
     readonly kept: number
     readonly durationMs: number
   }
-  /** A memory was to be summed up, and stayed as it was. The engine tries again when the memory has grown further. */
+  /**
+   * A memory was to be summed up, and stayed as it was: the summary failed, or the session has changed meanwhile
+   * (`SESSION_CONFLICT`). The engine tries again when the memory has grown further.
+   */
   'memory:compaction-failed': TurnEvent & { readonly namespace: string; readonly code: FlowErrorCode }
   'tool:start': StepEvent & { readonly tool: string; readonly toolCallId: string }
   'tool:end': EngineEventMap['tool:start'] & { readonly durationMs: number; readonly success: boolean }
@@ -188,13 +191,14 @@ export class EngineEvents {
     if (typeof listener !== 'function') throw invalidInput(`A listener of '${name}' must be a function.`)
     let guard = this.#guards.get(listener)
     if (guard === undefined) {
-      guard = (payload, event) => this.#call(listener, payload, event)
+      guard = (payload, event) => this.callListener(listener, payload, event)
       this.#guards.set(listener, guard)
     }
     return guard
   }
 
-  #call(listener: AnyListener, payload: unknown, name: EngineEventName): void {
+  /** Calls a function of the application. What it throws or rejects with is passed to `onListenerError`. */
+  callListener(listener: AnyListener, payload: unknown, name: string): void {
     try {
       const returned = listener(payload as never)
       if (isPromise(returned)) returned.then(undefined, (error: unknown) => this.#report(error, name))

@@ -75,7 +75,7 @@ export interface FlowEngineOptions {
   readonly generateId?: (kind: 'session' | 'revision' | 'turn') => string
   /** Where `turn.log` writes to. Default: `console`. */
   readonly logger?: FlowLogger
-  /** Called with what an event listener throws or rejects with. Default: `console.error`. */
+  /** Called with what an event listener or a `waitUntil` throws or rejects with. Default: `console.error`. */
   readonly onListenerError?: (error: unknown, event: string) => void
 }
 
@@ -100,6 +100,12 @@ export interface FlowRunInput {
   readonly owner?: string
   /** The server's own facts for this turn, laid over `turn.context`. Never stored; may have no key `config`. */
   readonly serverContext?: JsonObject
+  /**
+   * Receives what this turn leaves behind for after its reply: the writing of a summary. For runtimes that stop when the reply is
+   * sent: there it is `(work) => ctx.waitUntil(work)`. Called at most once, before the reply, and only if something is left. The
+   * promise does not reject. What the function throws is passed to `onListenerError`. Default: the runtime goes on anyway.
+   */
+  readonly waitUntil?: (work: Promise<unknown>) => void
 }
 
 /** The reply of a turn: exactly these five fields. */

@@ -38,7 +38,6 @@ export async function executeTurn(
       sessionId,
       () => runTurn(control, input),
       () => turnWait(control, input),
-      control,
     )
   } catch (thrown) {
     const error = asFlowError(thrown)
@@ -70,11 +69,11 @@ function checkInput(
   stream: TurnStream | undefined,
 ): TurnInput {
   checkInputNames(unchecked)
-  const { flowName, userMessage, attachments, signal, owner, serverContext } = unchecked
+  const { flowName, userMessage, attachments, signal, owner, serverContext, waitUntil } = unchecked
   const config = checkConfig(unchecked.config, limits)
   const context = config === undefined ? givenContext : { config }
   const input = checkTurnInput(
-    { flowName, userMessage, attachments, sessionId, context, signal, owner, serverContext },
+    { flowName, userMessage, attachments, sessionId, context, signal, owner, serverContext, waitUntil },
     limits,
   )
   if (stream === undefined) return input

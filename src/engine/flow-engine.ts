@@ -256,7 +256,15 @@ export class FlowEngine {
   }
 
   /**
-   * Closes the engine: turns that hold a lock finish, waiting and new ones fail with `ENGINE_CLOSED`, after
+   * Resolves when the work that turns have left behind, summaries, is settled: stored, or failed. For tests and for a
+   * shutdown; {@link FlowEngine.close} waits for it as well.
+   */
+  settled(): Promise<void> {
+    return this.#context.afterTurnTasks.settled()
+  }
+
+  /**
+   * Closes the engine: turns that hold a lock and summaries finish, waiting and new turns fail with `ENGINE_CLOSED`, after
    * `closeTimeoutMs` what still runs is aborted, and the store is closed. A second call returns the first one's promise.
    *
    * @throws `SessionStoreError` (rejects) where the store could not be closed.

@@ -17,18 +17,10 @@ export interface LockEvent {
   readonly sessionId: string
   /** The same number in every event of one request. Requests are numbered in the order in which they came. */
   readonly request: number
-  /** A turn, a delete, or work given to {@link FlowSession.withSessionLock}. */
-  readonly holder: 'turn' | 'delete' | 'application'
+  /** A turn, a delete, a summary that is stored, or work given to {@link FlowSession.withSessionLock}. */
+  readonly holder: 'turn' | 'delete' | 'summary' | 'application'
   /** Of a turn: as in the engine's events. */
   readonly turnId?: string
-}
-
-/** What runs under a session's lock after the caller of the work before it has its result. */
-export interface AfterTurnTask {
-  /** Whose lock: the one that is held, or that of a session which the work created. */
-  readonly sessionId: string
-  /** Must not reject. */
-  run(): Promise<void>
 }
 
 /** How a caller waits for the lock. */
@@ -114,15 +106,16 @@ export class FlowSession {
   /**
    * As {@link withSessionLock}. `waitOf` says how to wait, and is called only where that matters. @internal
    *
-   * @param turn - Where the work puts the task that follows it. Default: nothing follows.
+   * @param isAfterTurn - Whether a turn has left the work behind: an engine that closes lets it have a lock that is free.
+   * Default `false`.
    */
   async hold<T>(
     sessionId: string | undefined,
     work: () => T | Promise<T>,
     waitOf: () => LockWait,
-    turn?: { readonly afterTurnTask: AfterTurnTask | undefined },
+    isAfterTurn = false,
   ): Promise<T> {
-    if (this.#closing) throw new EngineClosedError()
+    if (this.#closing && !isAfterTurn) throw new EngineClosedError()
     const locked = sessionId === '' ? undefined : sessionId
     const report = locked === undefined ? undefined : this.#reportOf(locked, waitOf)
     report?.('requested')
@@ -139,9 +132,7 @@ export class FlowSession {
     try {
       return await work()
     } finally {
-      const task = turn?.afterTurnTask
-      if (task === undefined) this.#release(locked, report)
-      else this.#runAfterTurnTask(task, locked, report, waitOf)
+      this.#release(locked, report)
     }
   }
 
@@ -160,31 +151,6 @@ export class FlowSession {
     if (sessionId !== undefined) this.#lock.release(sessionId)
     this.#active--
     if (this.#onIdle !== undefined && this.#idle) this.#onIdle()
-  }
-
-  /** Runs a task under the lock that its turn held, or under that of the session that its turn created. */
-  #runAfterTurnTask(
-    task: AfterTurnTask,
-    held: string | undefined,
-    report: Report | undefined,
-    waitOf: () => LockWait,
-  ): void {
-    const { sessionId } = task
-    if (sessionId === held) {
-      const release = (): void => this.#release(held, report)
-      task.run().then(release, release)
-      return
-    }
-    // A listener may have sent a turn to the new session already. Then the task is skipped: a later turn does its work.
-    if (this.#lock.tryAcquire(sessionId)) {
-      this.#active++
-      const reportTask = this.#reportOf(sessionId, waitOf)
-      reportTask?.('requested')
-      reportTask?.('acquired')
-      const release = (): void => this.#release(sessionId, reportTask)
-      task.run().then(release, release)
-    }
-    this.#release(held, report)
   }
 
   /** Whether nothing runs. A request that has just acquired a lock is not counted as active yet. */

@@ -1,4 +1,5 @@
 /** What every route is given. */
+import type { FlowRunInput } from '../../../src/index.js'
 import type { HeaderRecord } from '../header-names.js'
 import type { StatusMode } from '../reply/statuses.js'
 import type { AuthorizedCaller } from '../request/authorize.js'
@@ -23,4 +24,6 @@ export interface RoutedRequest {
   /** Who sent it; `undefined` where there is no `authorize`. */
   readonly caller: AuthorizedCaller | undefined
   readonly corsHeaders: HeaderRecord | undefined
+  /** Keeps the runtime alive for what the turn leaves behind; `undefined` if nothing can. */
+  readonly waitUntil: FlowRunInput['waitUntil'] | undefined
 }

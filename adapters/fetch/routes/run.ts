@@ -15,7 +15,7 @@ export async function runTurn(context: RouteContext, routed: RoutedRequest): Pro
   const { sessionId, dashed } = readSessionHeader(request.headers)
   checkContentType(request)
   const body = readRunBody(await context.readBody(request), engine.limits.maxJsonDepth)
-  const input = inputOf(request, sessionId, body, routed.caller)
+  const input = inputOf(routed, sessionId, body)
   if (engine.stream === undefined || !asksForStream(request.headers)) {
     return replyTo(await engine.execute(input), dashed, context, routed)
   }
@@ -29,11 +29,11 @@ export async function runTurn(context: RouteContext, routed: RoutedRequest): Pro
 
 /** What was not sent is absent from the input, not `undefined`. */
 function inputOf(
-  request: Request,
+  { request, caller, waitUntil }: RoutedRequest,
   sessionId: string,
   { flowName, message, config }: RunBody,
-  { principal, context }: AuthorizedCaller = {},
 ): FlowRunInput {
+  const { principal, context }: AuthorizedCaller = caller ?? {}
   const input: { -readonly [Key in keyof FlowRunInput]: FlowRunInput[Key] } = { flowName, userMessage: message }
   // Some runtimes give a request no signal: then a client that goes away is not noticed.
   if (request.signal) input.signal = request.signal
@@ -41,6 +41,7 @@ function inputOf(
   if (config !== undefined) input.config = config
   if (principal !== undefined) input.owner = principal
   if (context !== undefined) input.serverContext = context
+  if (waitUntil !== undefined) input.waitUntil = waitUntil
   return input
 }
 

@@ -32,6 +32,7 @@ export interface TurnInput {
   readonly signal: AbortSignal | undefined
   readonly owner: string | undefined
   readonly serverContext: JsonObject | undefined
+  readonly waitUntil: FlowRunInput['waitUntil'] | undefined
 }
 
 /**
@@ -62,6 +63,7 @@ const inputNames: OptionNames<FlowRunInput> = {
   signal: true,
   owner: true,
   serverContext: true,
+  waitUntil: true,
 }
 
 /** @throws `InvalidInputError` for what is not an object, and for an unknown field: it lists the known ones. */
@@ -86,10 +88,11 @@ export function checkTurnInput(
     readonly signal?: unknown
     readonly owner?: unknown
     readonly serverContext?: unknown
+    readonly waitUntil?: unknown
   },
   limits: EngineLimits,
 ): TurnInput {
-  const { flowName, userMessage, signal, owner } = input
+  const { flowName, userMessage, signal, owner, waitUntil } = input
   if (typeof flowName !== 'string' || flowName === '') {
     throw invalidInput('flowName must be a string that is not empty.')
   }
@@ -99,9 +102,7 @@ export function checkTurnInput(
     throw limitExceeded(limits, 'maxMessageBytes', 'The user message')
   }
   const attachments = checkAttachments(input.attachments, limits)
-  if (signal !== undefined && !isAbortSignal(signal)) {
-    throw invalidInput('signal must be an AbortSignal.')
-  }
+  checkCallbacks(signal, waitUntil)
   if (owner !== undefined && (typeof owner !== 'string' || owner === '')) {
     throw invalidInput('owner must be a string that is not empty.')
   }
@@ -111,7 +112,17 @@ export function checkTurnInput(
   }
   // One level more than a config, which it may contain.
   const context = checkObject(input.context, 'context', limits, 1)
-  return { flowName, userMessage, attachments, sessionId: input.sessionId, context, signal, owner, serverContext }
+  return {
+    flowName,
+    userMessage,
+    attachments,
+    sessionId: input.sessionId,
+    context,
+    signal: signal as AbortSignal | undefined,
+    owner,
+    serverContext,
+    waitUntil: waitUntil as TurnInput['waitUntil'],
+  }
 }
 
 /**
@@ -137,7 +148,13 @@ function checkObject(value: unknown, name: string, limits: EngineLimits, outer =
   return deepFreeze(copyJson(value, name, limits.maxJsonDepth + outer, refuse)) as JsonObject
 }
 
-function isAbortSignal(value: unknown): value is AbortSignal {
+/** @throws `InvalidInputError` for a `signal` that is not an AbortSignal, and a `waitUntil` that is not a function. */
+function checkCallbacks(signal: unknown, waitUntil: unknown): void {
+  if (signal !== undefined && !isAbortSignal(signal)) throw invalidInput('signal must be an AbortSignal.')
+  if (waitUntil !== undefined && typeof waitUntil !== 'function') throw invalidInput('waitUntil must be a function.')
+}
+
+function isAbortSignal(value: unknown): boolean {
   return (
     typeof value === 'object' &&
     value !== null &&

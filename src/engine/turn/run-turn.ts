@@ -43,7 +43,15 @@ export async function runTurn(control: TurnControl, input: TurnInput): Promise<T
     const { success, completed } = result.response
     control.report('turn:end', { durationMs: engine.clock.now() - startedAt, success, completed })
   }
+  beginAfterTurnTask(control, input)
   return result
+}
+
+/** Begins what the turn leaves behind. What `waitUntil` throws must not change the reply. */
+function beginAfterTurnTask({ engine, afterTurnTask }: TurnControl, { waitUntil }: TurnInput): void {
+  if (afterTurnTask === undefined) return
+  const work = engine.afterTurnTasks.begin(afterTurnTask)
+  if (waitUntil !== undefined) engine.events.callListener(waitUntil, work, 'waitUntil')
 }
 
 /** The flow's part of the turn. What can be checked without the session is checked before it is loaded. */

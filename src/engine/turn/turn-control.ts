@@ -6,7 +6,6 @@ import type { Deadline } from '../../config/deadlines.js'
 import { TurnAbortedError, TurnTimeoutError } from '../../errors/engine-errors.js'
 import type { FlowError } from '../../errors/flow-error.js'
 import { SessionStoreError } from '../../errors/session-errors.js'
-import type { AfterTurnTask } from '../../session/flow-session.js'
 import { onAbort } from '../../util/on-abort.js'
 import type { EngineContext, RunningTurn } from '../engine-context.js'
 import type { EngineEventMap, EngineEventName } from '../engine-events.js'
@@ -32,8 +31,8 @@ export class TurnControl implements RunningTurn {
   stateOfGivenId: SessionState | undefined
   /** Ends what the turn waits for just now, when it is aborted: a timer, an attempt at a call. */
   pending: ((reason: FlowError) => void) | undefined
-  /** What runs under the session's lock after the reply. */
-  afterTurnTask: AfterTurnTask | undefined
+  /** What the turn leaves behind: it goes on after the reply, without the session's lock. */
+  afterTurnTask: (() => Promise<void>) | undefined
   onSettled: (() => void) | undefined
   #controller: AbortController | undefined
   #aborted: FlowError | undefined

@@ -1,0 +1,130 @@
+/**
+ * Stores a summary, or what a failed one has cost, in the session as it is by then: turns have run since, here or in another
+ * process. The session is loaded anew under its lock, and swapped once. A conflict drops the summary.
+ */
+import { deleteWait } from '../engine/execute-turn.js'
+import type { TurnControl } from '../engine/turn/turn-control.js'
+import type { Message, StoredMessage } from '../model/message.js'
+import { bytesOfLists } from '../session/document-bytes.js'
+import { shareList } from '../session/lists/shared-lists.js'
+import { nextRevision } from '../session/revision.js'
+import type { SessionDocument, SessionUsage } from '../session/session-document.js'
+import { isoTime } from '../util/iso-time.js'
+import { isPlainObject } from '../util/json.js'
+
+/** The result of the calls for a summary. */
+export interface SummaryResult {
+  /** The document that the calls started from: the one that the turn committed. */
+  readonly committed: SessionDocument
+  readonly namespace: string
+  /** The messages that were summarized, the first ones of the namespace. */
+  readonly oldest: readonly StoredMessage[]
+  /** What replaces them; `undefined` if the calls failed. */
+  readonly summary: Message | undefined
+  /** What the session had spent before the calls, as far as they know, and after them. */
+  readonly usage: { readonly before: SessionUsage; readonly after: SessionUsage }
+}
+
+/**
+ * Waits for the session's lock, as long as a delete would, and stores the result.
+ *
+ * @param turn - The turn that the summary follows.
+ * @param control - The control of the summary.
+ * @returns How many messages the memory has now; `undefined` if the summary was not stored: there is none, or its messages are not
+ * there any more, and only what the calls have cost was stored; or the session is not the same any more, and nothing was.
+ * @throws What the lock and the store throw.
+ */
+export function swapSummary(
+  turn: TurnControl,
+  control: TurnControl,
+  result: SummaryResult,
+): Promise<number | undefined> {
+  const { id } = result.committed
+  return turn.engine.session.hold(
+    id,
+    () => {
+      control.hold(id)
+      return swap(control, result)
+    },
+    () => ({ ...deleteWait(turn.engine), holder: 'summary' }),
+    true,
+  )
+}
+
+async function swap(control: TurnControl, result: SummaryResult): Promise<number | undefined> {
+  const { committed, namespace, oldest, summary } = result
+  const stored = await control.engine.session.access.load(committed.id)
+  if (stored === undefined || !isSameSession(stored, committed)) return undefined
+  const usage = addSpent(stored.usage, result.usage)
+  const messages = messagesOf(stored, namespace)
+  if (summary === undefined || !beginsWith(messages, oldest)) {
+    await save(control, { ...stored, usage })
+    return undefined
+  }
+  const list = shareList([summary, ...messages.slice(oldest.length)])
+  const memory = { ...stored.flow.memory, [namespace]: { messages: list } }
+  const changed = { ...stored, usage, flow: { ...stored.flow, memory } }
+  await save(control, { ...changed, bytes: bytesOfLists(changed) }, `memory:${namespace}`)
+  return list.length
+}
+
+/** The messages of a namespace, oldest first. */
+export function messagesOf({ flow }: SessionDocument, namespace: string): readonly StoredMessage[] {
+  return Object.hasOwn(flow.memory, namespace) ? (flow.memory[namespace]?.messages ?? []) : []
+}
+
+/** Whether the stored document is the session of the turn, still running, in the layout and the flow version of the turn. */
+function isSameSession(stored: SessionDocument, committed: SessionDocument): boolean {
+  return (
+    stored.runStatus === 'running' &&
+    stored.createdAt === committed.createdAt &&
+    stored.owner === committed.owner &&
+    stored.version === committed.version &&
+    stored.flow.name === committed.flow.name &&
+    stored.flow.version === committed.flow.version
+  )
+}
+
+/** Whether a memory still begins with these messages: the first, the last, and as many. A limit or a window may have cut it. */
+function beginsWith(messages: readonly StoredMessage[], oldest: readonly StoredMessage[]): boolean {
+  const last = oldest.length - 1
+  return isSameMessage(messages[0], oldest[0]) && isSameMessage(messages[last], oldest[last])
+}
+
+function isSameMessage(one: StoredMessage | undefined, other: StoredMessage | undefined): boolean {
+  if (one === other) return true
+  return one?.turn === other?.turn && one?.role === other?.role && isSameJson(one?.parts, other?.parts)
+}
+
+/** Whether two values are the same JSON. A store may return the keys of an object in another order. */
+function isSameJson(one: unknown, other: unknown): boolean {
+  if (Array.isArray(one) && Array.isArray(other)) {
+    return one.length === other.length && one.every((value, index) => isSameJson(value, other[index]))
+  }
+  if (!isPlainObject(one) || !isPlainObject(other)) return one === other
+  const keys = Object.keys(one)
+  return (
+    keys.length === Object.keys(other).length &&
+    keys.every((key) => Object.hasOwn(other, key) && isSameJson(one[key], other[key]))
+  )
+}
+
+/** What is stored as spent, and what the calls have cost. */
+function addSpent(stored: SessionUsage, { before, after }: SummaryResult['usage']): SessionUsage {
+  const usage: Record<string, number> = { ...stored }
+  const spentBefore: Readonly<Record<string, number>> = { ...before }
+  for (const [name, amount] of Object.entries(after)) {
+    usage[name] = (usage[name] ?? 0) + (amount - (spentBefore[name] ?? 0))
+  }
+  return usage as unknown as SessionUsage
+}
+
+/** Saves a document under a new revision. @param rewritten - The list that is not the stored one. Default: none. */
+async function save(control: TurnControl, document: SessionDocument, rewritten?: string): Promise<void> {
+  const { clock, generateId, session } = control.engine
+  const { revision: expected } = document
+  const revision = nextRevision(expected, generateId('revision'))
+  const hint = rewritten === undefined ? { appended: {} } : { appended: {}, rewritten: [rewritten] }
+  await session.access.write({ ...document, revision, savedAt: isoTime(clock.now()) }, expected, hint)
+  control.report('session:saved', {})
+}
