@@ -43,6 +43,26 @@ describe('flowRoutes', () => {
     },
   )
 
+  test("a turn gets the waitUntil of the runtime's context, and none where there is no context", async () => {
+    const engine = createFakeEngine()
+    const app = new Hono().route('/ai', flowRoutes(engine))
+    const works: unknown[] = []
+    const context = {
+      waitUntil(this: unknown, work: Promise<unknown>) {
+        works.push(this === context, work)
+      },
+      passThroughOnException: () => undefined,
+      props: {},
+    }
+    const init = { method: 'POST', body: '{"flowName":"A"}' }
+    await app.request('/ai/run', init, {}, context)
+    await app.request('/ai/run', init)
+    const work = Promise.resolve()
+    engine.inputs[0]?.waitUntil?.(work)
+    expect(works).toEqual([true, work])
+    expect(engine.inputs[1]).not.toHaveProperty('waitUntil')
+  })
+
   test('leaves paths outside its own to the application', async () => {
     const app = new Hono().route('/ai', flowRoutes(createFakeEngine()))
     app.notFound((context) => context.text('not mine', 404))

@@ -163,13 +163,19 @@ export class ConversationWorld {
     await this.clock.advance(ms)
   }
 
-  /** Prepares a turn. */
+  /** Prepares a turn: summaries that earlier turns have left behind come first. */
   async begin(): Promise<Running> {
     // Now, and not later: after this a caller may advance the clock.
     this.#movedByHand = false
     const running = await this.open()
+    await this.settled()
     this.events = []
     return running
+  }
+
+  /** Waits for the summaries that turns have left behind. */
+  async settled(): Promise<void> {
+    if (this.#current !== undefined) await this.drive(this.#current.engine.settled())
   }
 
   /** Waits for a turn, or for something of it. While only a delay of the test is waited for, the clock advances by itself. */

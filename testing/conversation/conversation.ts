@@ -264,6 +264,7 @@ export class Conversation implements AsyncDisposable {
    */
   async fork(options: ConversationOptions = {}): Promise<Conversation> {
     this.#record.requireOpen('fork')
+    await this.#world.settled()
     const { script: _script, tools: _tools, clock: _clock, ...inherited } = this.#options
     const changed = { ...inherited, ...options }
     const fork = new Conversation(this.#flow, changed)
@@ -277,9 +278,13 @@ export class Conversation implements AsyncDisposable {
     return fork
   }
 
-  /** The session as it is stored now, read without the faults and the journal of `store`. */
+  /**
+   * The session as it is stored now, read without the faults and the journal of `store`. Summaries that turns have left behind
+   * are waited for; `say`, `stream` and `fork` wait for them too.
+   */
   async document(): Promise<SessionDocument> {
     this.#record.requireOpen('document')
+    await this.#world.settled()
     const document = await this.#world.load(this.sessionId)
     if (document === undefined)
       this.#record.fail({ text: `Nothing is stored under the session ID '${this.sessionId}'.` })

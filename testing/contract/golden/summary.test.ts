@@ -36,7 +36,7 @@ async function sayAll(store: SessionStore, messages: readonly string[], sessionI
     const response = await engine.run({ flowName: 'Golden', userMessage, sessionId: id })
     if (!response.success) throw new Error(response.message)
     id = response.session
-    await engine.getFlowSession().withSessionLock(id, () => undefined)
+    await engine.settled()
   }
 }
 

@@ -97,6 +97,7 @@ class TurnCommand implements Command {
     const answer = await (stream === undefined ? engine.execute(input) : readTurn(stream))
     await left
     // The faults are for its summary, too.
+    await engine.settled()
     await settle()
     store.heal()
     const newId = world.issued[issuedBefore]

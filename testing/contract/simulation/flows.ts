@@ -149,6 +149,19 @@ export const countingProvider: ModelProviderAdapter = {
   resolve: () => ({ provider: 'counting', name: 'counting', generate: count, stream: countAloud }),
 }
 
+/** The same model. Each of its summaries waits first. */
+export function providerWhoseSummariesWait(wait: (sessionId: string) => Promise<void>): ModelProviderAdapter {
+  const generate = async (request: ModelRequest): Promise<ModelResponse> => {
+    const { stepId, sessionId } = request.origin
+    if (stepId.startsWith('memory:')) await wait(sessionId)
+    return count(request)
+  }
+  return {
+    provider: 'counting',
+    resolve: () => ({ provider: 'counting', name: 'counting', generate, stream: countAloud }),
+  }
+}
+
 async function* countAloud(request: ModelRequest): AsyncGenerator<ModelStreamPart> {
   const response = await count(request)
   const [part] = response.parts

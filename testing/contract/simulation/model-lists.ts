@@ -107,11 +107,21 @@ export function isSummaryDue(
   return before <= above || quarters(messages.length) > quarters(before)
 }
 
-/** The session with a summary in place of the oldest messages; the same one where the limits have made the memory short enough. */
-export function summarized(session: ModelSession, { above, keep }: ModelCompaction): ModelSession {
+/**
+ * The session with a summary in place of the oldest messages. The same one if the limits have made the memory short enough, or if
+ * it does not begin with the messages that were summarized any more.
+ *
+ * @param read - The session as the summary read it. Later turns may have changed it. Default: it is as it was.
+ */
+export function summarized(
+  session: ModelSession,
+  { above, keep }: ModelCompaction,
+  read: ModelSession = session,
+): ModelSession {
   const { memory, usage } = session
-  if (memory.length <= above || !isWorthIt(memory, keep)) return session
-  const count = removable(memory, keep)
+  if (read.memory.length <= above || !isWorthIt(read.memory, keep)) return session
+  const count = removable(read.memory, keep)
+  if (JSON.stringify(memory.slice(0, count)) !== JSON.stringify(read.memory.slice(0, count))) return session
   const text = 'Summary of the conversation so far:\n\nheard 1' // vocabulary: the reply of simulation/flows.ts
   const turn = memory[count - 1]?.turn ?? 0
   const summary: StoredMessage = { role: 'user', parts: [{ type: 'text', text }], turn, summary: true }

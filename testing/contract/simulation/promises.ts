@@ -62,7 +62,7 @@ function checkEffect(played: PlayedPlan, effect: Effect): void {
   if (before === undefined) expect(played.world.issued, 'a client chose an ID').toContain(sessionId)
   expect(hintProblem(effect), 'what a store may take over').toBeUndefined()
   if (committedTurn(effect) !== undefined) checkCommit(played, effect, base, session)
-  else if (session.status === 'running') checkNoTurn(played, base, session)
+  else if (session.status === 'running') checkNoTurn(played, effect, base, session)
   else {
     expect(played.plan.rules.onTurnError, 'the rule under which a session is aborted').toBe('abort')
     checkFailed(base, session, 'aborted')
@@ -81,24 +81,46 @@ function checkCommit(played: PlayedPlan, effect: Effect, base: ModelSession, ses
 }
 
 /** What a running session is stored as without a turn: a checkpoint, a summary or its cost, or the error of a turn that was too large. */
-function checkNoTurn({ plan }: PlayedPlan, base: ModelSession, session: ModelSession): void {
+function checkNoTurn(played: PlayedPlan, effect: Effect, base: ModelSession, session: ModelSession): void {
   if (session.errors.length > base.errors.length) {
     checkFailed(base, session, 'running')
-    if (plan.rules.onTurnError === 'abort') {
+    if (played.plan.rules.onTurnError === 'abort') {
       expect(session.errors.at(-1), 'a failed turn after which the session goes on').toContain('maxSessionBytes')
     }
   } else if (session.flow === 'Talk') {
-    const after = summarized(
-      base,
-      plan.rules.compaction ?? { kind: 'summary', above: Number.POSITIVE_INFINITY, keep: 1 },
-    )
-    const isCost = session.memory.length === base.memory.length
-    const cost = { ...base, usage: after.usage, saves: base.saves + 1 }
-    expect(session, 'a summary').toEqual(isCost ? cost : after)
-    expect(session.usage.modelCalls, 'a summary is a call of a model').toBe(base.usage.modelCalls + 1)
+    checkSummary(played, effect, base, session)
   } else {
     expect(session, 'a checkpoint is the state before the turn').toEqual({ ...base, saves: base.saves + 1 })
   }
+}
+
+/** A summary replaces the messages that a committed turn of the same engine left, and keeps what came after them; or it only costs. */
+function checkSummary(
+  { plan, timeline }: PlayedPlan,
+  { by, sessionId, tick }: Effect,
+  base: ModelSession,
+  session: ModelSession,
+): void {
+  const { usage } = base
+  expect(session.usage.modelCalls, 'a summary is a call of a model').toBe(usage.modelCalls + 1)
+  if (session.memory.length === base.memory.length) {
+    const isAborted = session.usage.outputTokens === usage.outputTokens
+    const tokens = isAborted ? 0 : 1
+    const { inputTokens, outputTokens, modelCalls } = usage
+    const cost = {
+      inputTokens: inputTokens + tokens,
+      outputTokens: outputTokens + tokens,
+      modelCalls: modelCalls + 1,
+    }
+    expect(session, 'the cost of a summary').toEqual({ ...base, usage: cost, saves: base.saves + 1 })
+    return
+  }
+  const policy = plan.rules.compaction ?? { kind: 'summary', above: Number.POSITIVE_INFINITY, keep: 1 }
+  const summaries = timeline.effects
+    .filter((effect) => effect.by === by && effect.sessionId === sessionId && effect.tick < tick)
+    .filter((effect) => committedTurn(effect) !== undefined)
+    .map(({ after }) => summarized(base, policy, (after as NonNullable<Effect['after']>).session))
+  expect(summaries, 'a summary').toContainEqual(session)
 }
 
 /** A turn that fails leaves only this. */

@@ -204,12 +204,14 @@ export class ReferenceModel {
     }
   }
 
-  /** What is stored after the reply. Where it cannot be, only the summary is lost, and where that is known what it has cost is kept. */
+  /** What is stored after the reply, of a session that is loaded anew. If it cannot be, only the summary is lost, and if that is known what it has cost is kept. */
   #summarize(id: string, session: ModelSession): void {
     const { compaction } = this.#rules
     const after = compaction === undefined ? session : summarized(session, compaction)
     if (after === session) return
-    if (this.#write('save', id, session, after) !== 'failed') return
+    const isLoaded = this.#strikes('load') === undefined
+    if (isLoaded && this.#write('save', id, session, after) !== 'failed') return
+    if (this.#strikes('load') !== undefined) return
     this.#write('save', id, session, { ...session, usage: after.usage, saves: after.saves })
   }
 

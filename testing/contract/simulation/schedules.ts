@@ -5,6 +5,7 @@
 import fc from 'fast-check'
 import type { ExecuteDeleteResult, ExecuteResult, FlowRunInput, SessionStore } from '../../../src/index.js'
 import { photoOf } from './flows.js'
+import { defaultRules } from './model-lists.js'
 import type { FlowName, Rules, Verb } from './model-types.js'
 import { readTurn } from './read-turn.js'
 import { type Fault, turnTimeoutMs } from './reference-model.js'
@@ -101,17 +102,31 @@ const fault: fc.Arbitrary<Plan['faults'][number]> = fc.record({
   times: fc.constantFrom(1, 2, 3),
 })
 
-export const plan: fc.Arbitrary<Plan> = fc.record({
-  rules,
-  flow: fc.constantFrom<FlowName>('Notes', 'Ledger', 'Talk'),
-  actions: fc.array(someActions, { minLength: 2, maxLength: 6, size: 'max' }).map((parts) => parts.flat()),
-  faults: fc.array(fault, { maxLength: 2 }),
+const actions = fc.array(someActions, { minLength: 2, maxLength: 6, size: 'max' }).map((parts) => parts.flat())
+const faults = fc.array(fault, { maxLength: 2 })
+
+/** Turns of one session, whose memory is soon too long: summaries are written beside them. */
+const summarizedPlan: fc.Arbitrary<Plan> = fc.record({
+  rules: fc.constantFrom(1, 2).map((keep) => ({ ...defaultRules, compaction: { kind: 'summary', above: 3, keep } })),
+  flow: fc.constant('Talk'),
+  actions: fc
+    .tuple(fc.array(turn, { minLength: 2, maxLength: 4, size: 'max' }), actions)
+    .map(([turns, more]) => [...turns.map((one): Action => ({ ...one, verb: 'say', place: 0 })), ...more]),
+  faults,
 })
+
+export const plan: fc.Arbitrary<Plan> = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({ rules, flow: fc.constantFrom<FlowName>('Notes', 'Ledger', 'Talk'), actions, faults }),
+  },
+  { weight: 2, arbitrary: summarizedPlan },
+)
 
 /**
  * Runs a plan in the order that `scheduler` decides on.
  *
- * @param onShortened - As in {@link WorldOptions}.
+ * @param onShortened - As in {@link WorldOptions}; called with `beside` if a session was changed while a summary of it was written.
  */
 export function play(
   plan: Plan,
@@ -137,9 +152,13 @@ class Player implements PlayedPlan {
   /** The action whose input an engine has just read: it makes the ID of the turn next. */
   #reading: number | undefined
   #isLive = false
+  /** The summaries that models are writing. */
+  readonly #summaries = new Set<string>()
+  readonly #onShortened: (what: string) => void
 
   constructor(plan: Plan, scheduler: fc.Scheduler, onShortened: (what: string) => void) {
     this.plan = plan
+    this.#onShortened = onShortened
     this.#scheduler = scheduler
     this.world = new World({
       rules: plan.rules,
@@ -148,6 +167,7 @@ class Player implements PlayedPlan {
       underFaults: (store, data, writer) => this.timeline.recording(store, data, writer),
       wrap: (store, index) => scheduled(store, `engine ${index}`, (label) => this.#moment(label)),
       during: (token, seat) => this.#during(token, seat),
+      beforeSummary: (sessionId, seat) => this.#beforeSummary(sessionId, seat),
     })
     this.world.onTurn = (id) => {
       if (this.#reading !== undefined) this.actionOf.set(id, this.#reading)
@@ -187,6 +207,19 @@ class Player implements PlayedPlan {
     span?.entered.push(this.timeline.tick())
     await this.#moment(`flow code of ${token}`)
     if (span !== undefined) span.left = this.timeline.tick()
+  }
+
+  /** The model begins to summarize a session: two at once only if the first one was aborted. */
+  async #beforeSummary(sessionId: string, seat: SeatIndex): Promise<void> {
+    const summary = `summary of ${sessionId} in engine ${seat}`
+    const mayTimeOut = this.plan.actions.some(({ kind }) => kind === 'wait')
+    if (this.#summaries.has(summary) && !mayTimeOut) this.rejections.push(`second ${summary}`)
+    this.#summaries.add(summary)
+    const before = this.timeline.effects.length
+    await this.#moment(summary)
+    const isOvertaken = this.timeline.effects.slice(before).some((effect) => effect.sessionId === sessionId)
+    if (isOvertaken) this.#onShortened('beside')
+    this.#summaries.delete(summary)
   }
 
   async #launch(action: Action, index: number): Promise<void> {

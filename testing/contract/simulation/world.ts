@@ -11,7 +11,7 @@ import {
   type SessionStore,
 } from '../../../src/index.js'
 import { FakeSessionStore, VirtualClock } from '../../index.js'
-import { countingProvider, Ledger, Notes, type Probe, Talk, talkWith } from './flows.js'
+import { countingProvider, Ledger, Notes, type Probe, providerWhoseSummariesWait, Talk, talkWith } from './flows.js'
 import { defaultRules } from './model-lists.js'
 import type { Rules } from './model-types.js'
 import { type Interference, turnTimeoutMs } from './reference-model.js'
@@ -42,6 +42,8 @@ export interface WorldOptions {
   readonly onShortened?: (what: string) => void
   /** Called in the middle of each turn's flow code. */
   readonly during?: (token: string, seat: SeatIndex) => Promise<void>
+  /** Called before each summary is written. Default: it is written at once. */
+  readonly beforeSummary?: (sessionId: string, seat: SeatIndex) => Promise<void>
   readonly unknownSession?: readonly ['new' | 'reject', 'new' | 'reject']
 }
 
@@ -99,14 +101,17 @@ export class World {
   }
 
   #seat(index: SeatIndex): Seat {
-    const { wrap, during, onShortened, rules = defaultRules, unknownSession = ['new', 'reject'] } = this.#options
+    const { wrap, during, onShortened, beforeSummary, rules = defaultRules } = this.#options
+    const { unknownSession = ['new', 'reject'] } = this.#options
     const store = new FakeSessionStore({ inner: this.#store(index), clock: this.clock })
     const probe: Probe = {
       during: (token) => during?.(token, index) ?? this.probes.get(token)?.() ?? Promise.resolve(),
     }
     const engine = new FlowEngine({
       flows: [Notes, Ledger, rules.compaction === undefined ? Talk : talkWith(rules.compaction)],
-      providers: [countingProvider],
+      providers: [
+        beforeSummary === undefined ? countingProvider : providerWhoseSummariesWait((id) => beforeSummary(id, index)),
+      ],
       sessionStore: wrap?.(store, index) ?? store,
       services: probe as FlowServices,
       unknownSession: unknownSession[index],

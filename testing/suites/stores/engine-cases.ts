@@ -170,8 +170,10 @@ export const engineCases: readonly SuiteCase[] = [
       const engine = engineOver(before.store, SummaryFlow)
       const said = ['one', 'two', 'three', 'four', 'five', 'six']
       let sessionId = ''
-      for (const message of said) sessionId = await say(engine, sessionId, message)
-      // Waits for the last summary.
+      for (const message of said) {
+        sessionId = await say(engine, sessionId, message)
+        await engine.settled()
+      }
       await engine.close()
       const document = await expectSession(engineOver(after.store), sessionId, { said })
       const messages = document.flow.memory.Talk?.messages ?? []
