@@ -1,4 +1,4 @@
-// What a turn leaves behind for after its reply: who is told of it, and who waits for it.
+// What a turn leaves behind for after its reply: who receives it, and who waits for it.
 import { afterEach, describe, expect, test } from 'vitest'
 import { answerOf, startTalk, summaryModel, type Talk } from '../../testing/contract/compaction-talk.js'
 import { expectNothingLeft, gate } from '../../testing/contract/engine-harness.js'

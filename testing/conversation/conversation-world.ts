@@ -173,20 +173,24 @@ export class ConversationWorld {
     return running
   }
 
-  /** Waits for the summaries that turns have left behind. */
+  /** Waits for the summaries that turns have left behind, and advances the clock as far as they need. */
   async settled(): Promise<void> {
-    if (this.#current !== undefined) await this.drive(this.#current.engine.settled())
+    if (this.#current !== undefined) await this.drive(this.#current.engine.settled(), () => false)
   }
 
-  /** Waits for a turn, or for something of it. While only a delay of the test is waited for, the clock advances by itself. */
-  async drive<T>(something: Promise<T>): Promise<T> {
+  /**
+   * Waits for a turn, or for something of it. While only a delay of the test is waited for, the clock advances by itself.
+   *
+   * @param isLeftToCaller - Whether the caller advances the clock. Default: since the first `advance` of this turn.
+   */
+  async drive<T>(something: Promise<T>, isLeftToCaller = (): boolean => this.#movedByHand): Promise<T> {
     let over = false
     const settled = something.finally(() => {
       over = true
     })
     // Most turns need no timer at all.
     await nextTask(settled)
-    while (!over && !this.#movedByHand) {
+    while (!over && !isLeftToCaller()) {
       const delay = this.#nextDelay()
       if (delay?.isCertain === true) await this.clock.advance(delay.ms)
       // Only up to the deadline that ends it, whichever that is.

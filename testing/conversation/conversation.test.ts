@@ -373,3 +373,44 @@ test('the script answers for the model of a summary, whose provider no step name
   await conversation.say('2')
   conversation.expectReply('Two.')
 })
+
+test('a summary is waited for before the next turn, the document and a fork, however long it takes', async () => {
+  class Ask extends Step {
+    static override readonly id = 'Ask'
+  }
+  class Talk extends Flow {
+    static override readonly id = 'Talk'
+    static override readonly compaction = {
+      Ask: rollingSummary({ above: 3, keep: 1, model: { provider: 'scripted', name: 'small' } }),
+    }
+    override model() {
+      return { provider: 'scripted', name: 'large' }
+    }
+    override steps() {
+      return [Ask]
+    }
+  }
+  const slow = (text: string) => ({ text, delayMs: 20_000 })
+  await using conversation = new Conversation(Talk, {
+    script: {
+      Ask: ['One.', 'Two.', 'Three.', 'Four.'],
+      'memory:Ask': [slow('First.'), slow('Second.'), slow('Third.')],
+    },
+  })
+  const startedAt = conversation.clock.now()
+  const elapsed = (): number => conversation.clock.now() - startedAt
+  await conversation.say('1')
+  await conversation.say('2')
+  expect(elapsed()).toBe(0)
+  const { flow } = await conversation.document()
+  expect([elapsed(), flow.memory.Ask?.messages[0]?.summary]).toEqual([20_000, true])
+  await conversation.say('3')
+  expect(elapsed()).toBe(20_000)
+  await conversation.say('4')
+  expect(elapsed()).toBe(40_000)
+  const [, , , , , request] = conversation.model.requests
+  expect(JSON.stringify(request?.messages)).toMatch(/Second.*"3".*Three.*"4"/)
+  await using fork = await conversation.fork({ script: [] })
+  expect(elapsed()).toBe(60_000)
+  expect((await fork.document()).flow.memory.Ask?.messages[0]?.summary).toBe(true)
+})

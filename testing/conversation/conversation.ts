@@ -249,6 +249,7 @@ export class Conversation implements AsyncDisposable {
   /** Closes the engine and its connections, and makes new ones over the same data, as a new process would. */
   async restart(): Promise<this> {
     this.#record.requireOpen('restart')
+    await this.#world.settled()
     // A process that ends does not check whether its connections closed well.
     await this.#world.stop().catch(() => undefined)
     await this.#world.open()
@@ -280,7 +281,7 @@ export class Conversation implements AsyncDisposable {
 
   /**
    * The session as it is stored now, read without the faults and the journal of `store`. Summaries that turns have left behind
-   * are waited for; `say`, `stream` and `fork` wait for them too.
+   * are waited for; `say`, `stream`, `fork`, `restart` and `close` wait for them too.
    */
   async document(): Promise<SessionDocument> {
     this.#record.requireOpen('document')
@@ -322,6 +323,7 @@ export class Conversation implements AsyncDisposable {
     this.#record.closed = true
     try {
       await stream?.stop()
+      if (saying === undefined) await this.#world.settled()
     } finally {
       const closing = this.#world.stop()
       // A turn that is still under way would be waited for; the time it is given has to pass.

@@ -19,7 +19,142 @@ export const engineMutations = [
         'storeSummary',
         {
           statement: '.catch(() => undefined)',
-          becomes: 'return document',
+          becomes: '{}',
+        },
+      ],
+    ],
+  },
+  {
+    file: 'src/compaction/swap-summary.ts',
+    tests: ['src/compaction/store-summary.'],
+    rows: [
+      [
+        'summary stored where its messages are gone',
+        'beginsWith',
+        {
+          body: 'return true',
+        },
+      ],
+      [
+        'summary stored where one more message was put among its own',
+        'beginsWith',
+        {
+          piece: '&& isSameMessage(messages[last], oldest[last])',
+          becomes: '',
+        },
+      ],
+      [
+        'summary stored in another session of the ID',
+        'isSameSession',
+        {
+          piece: 'stored.createdAt === committed.createdAt &&',
+          becomes: '',
+        },
+      ],
+      [
+        'summary stored in a session that has ended',
+        'isSameSession',
+        {
+          piece: "stored.runStatus === 'running' &&",
+          becomes: '',
+        },
+      ],
+      [
+        'what turns spent during a summary overwritten',
+        'swap',
+        {
+          piece: 'addSpent(stored.usage, result.usage)',
+          becomes: 'result.usage.after',
+        },
+      ],
+      [
+        'messages that came during a summary lost',
+        'swap',
+        {
+          piece: 'messages.slice(oldest.length)',
+          becomes: 'messagesOf(committed, namespace).slice(oldest.length)',
+        },
+      ],
+      [
+        'count of bytes wrong after a summary',
+        'swap',
+        {
+          piece: ', bytes: bytesOfLists(changed)',
+          becomes: '',
+        },
+      ],
+      [
+        'store not told that a summary rewrites a memory',
+        'save',
+        {
+          piece: '{ appended: {}, rewritten: [rewritten] }',
+          becomes: '{ appended: {} }',
+        },
+      ],
+      [
+        'summary that takes the place of a turn in the queue',
+        'swapSummary',
+        {
+          piece: '...deleteWait(turn.engine)',
+          becomes: 'counted: true',
+        },
+      ],
+      [
+        'summary lost by an engine that closes',
+        'swapSummary',
+        {
+          piece: "holder: 'summary' }), true",
+          becomes: "holder: 'summary' })",
+        },
+      ],
+      [
+        'session of a summary evicted during its swap',
+        'swapSummary',
+        {
+          piece: 'control.hold(id)',
+          becomes: '',
+        },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/close-engine.ts',
+    tests: ['src/compaction/store-summary.failures.'],
+    rows: [
+      [
+        'engine closed during a summary',
+        'closeEngine',
+        {
+          piece: '.then(() => afterTurnTasks.settled())',
+          becomes: '',
+        },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/turn/run-turn.ts',
+    tests: ['src/engine/flow-engine.wait-until.'],
+    rows: [
+      [
+        'reply changed by a waitUntil that throws',
+        'beginAfterTurnTask',
+        {
+          piece: "engine.events.callListener(waitUntil, work, 'waitUntil')",
+          becomes: 'waitUntil(work)',
+        },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/after-turn-tasks.ts',
+    tests: ['src/engine/flow-engine.wait-until.'],
+    rows: [
+      [
+        'summary under way taken for settled',
+        'settled',
+        {
+          piece: 'await Promise.all(this.#underWay)',
+          becomes: '',
         },
       ],
     ],
@@ -33,6 +168,14 @@ export const engineMutations = [
         'isTimeForSummary',
         {
           body: 'return true',
+        },
+      ],
+      [
+        'second summary of a memory beside the first',
+        '#applyPolicies',
+        {
+          piece: '!this.#underWay.has(keyOf(draft.base.id, namespace)) &&',
+          becomes: '',
         },
       ],
     ],
@@ -445,7 +588,7 @@ export const engineMutations = [
     rows: [
       [
         'error of a listener reaches the turn',
-        '#call',
+        'callListener',
         {
           piece: '} catch (error) { this.#report(error, name)',
           becomes: '} catch (error) {\nthrow error',

@@ -159,4 +159,20 @@ export const httpMutations = [
       ['caller of a request forgotten', 'inputOf', { statement: 'input.owner = principal', becomes: '' }],
     ],
   },
+  {
+    file: 'adapters/fetch/route-handler.ts',
+    tests: ['adapters/fetch/wait-until.', 'adapters/hono/index.'],
+    rows: [
+      [
+        'waitUntil of the runtime ignored',
+        'createRouteHandler',
+        { piece: 'waitUntilOf(runtime) ?? options.waitUntil', becomes: 'options.waitUntil' },
+      ],
+      [
+        'waitUntil called without its runtime',
+        'waitUntilOf',
+        { statement: 'return (work) =>', becomes: "return context.waitUntil as FlowRoutesOptions['waitUntil']" },
+      ],
+    ],
+  },
 ]
