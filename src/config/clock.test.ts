@@ -17,6 +17,15 @@ describe('systemClock', () => {
     expect(systemClock.now()).toBe(1_767_225_600_001)
   })
 
+  test('knows the platform on which a timer ends with its request', () => {
+    expect(systemClock.timersEndWithRequest).toBe(false)
+    vi.stubGlobal('navigator', { userAgent: 'Cloudflare-Workers' })
+    expect(systemClock.timersEndWithRequest).toBe(true)
+    vi.stubGlobal('navigator', undefined)
+    expect(systemClock.timersEndWithRequest).toBe(false)
+    vi.unstubAllGlobals()
+  })
+
   test('calls back once, after the time', () => {
     const callback = vi.fn()
     systemClock.setTimer(callback, 100)

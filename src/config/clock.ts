@@ -12,6 +12,11 @@ export interface Clock {
    */
   monotonic?(): number
   /**
+   * Optional: whether a timer ends with the request in which it was set, as on Cloudflare Workers. Then no two turns share a timer.
+   * Default `false`.
+   */
+  readonly timersEndWithRequest?: boolean
+  /**
    * Calls `callback` once, `ms` milliseconds from now. Returns a function that cancels it; calling that late, or
    * twice, does nothing.
    */
@@ -39,6 +44,10 @@ export function monotonicTime(clock: Clock): number {
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
+  get timersEndWithRequest() {
+    // https://developers.cloudflare.com/workers/runtime-apis/web-standards/#navigatoruseragent
+    return globalThis.navigator?.userAgent === 'Cloudflare-Workers'
+  },
   setTimer(callback, ms) {
     let remaining = ms
     let timer: ReturnType<typeof setTimeout>

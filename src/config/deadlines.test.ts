@@ -78,6 +78,21 @@ describe('many deadlines', () => {
     expect([ended, clock.pending]).toEqual([['a', 'b', 'c'], 0])
   })
 
+  test('share no timer where a timer ends with the request that set it', async () => {
+    const clock = Object.assign(new VirtualClock(), { timersEndWithRequest: true })
+    const deadlines = new Deadlines(clock)
+    const ended: string[] = []
+    const first = deadlines.set(100, () => ended.push('a'))
+    await clock.advance(10)
+    deadlines.set(100, () => ended.push('b'))
+    await clock.settle()
+    expect(clock.pending).toBe(2)
+    first?.cancel()
+    expect(clock.pending).toBe(1)
+    await clock.advance(100)
+    expect([ended, clock.pending]).toEqual([['b'], 0])
+  })
+
   test('of several durations have a timer for each', async () => {
     const { clock, ended, set } = made()
     set(200, 'long')

@@ -96,11 +96,14 @@ class DeadlineList extends LinkedList<Deadline> {
 /** Sets deadlines on a clock. Where there is no deadline, no timer is set. */
 export class Deadlines {
   readonly #clock: Clock
+  /** Whether the deadlines of several turns may share a timer. */
+  readonly #isShared: boolean
   /** By duration. A list stays when its last deadline has ended: the next one is never far. */
   readonly #lists = new Map<number, DeadlineList>()
 
   constructor(clock: Clock) {
     this.#clock = clock
+    this.#isShared = clock.timersEndWithRequest !== true
   }
 
   /**
@@ -111,11 +114,17 @@ export class Deadlines {
    */
   set(ms: number, callback: () => void): Deadline | undefined {
     if (ms === Number.POSITIVE_INFINITY) return undefined
+    return this.#listFor(ms).add(callback)
+  }
+
+  #listFor(ms: number): DeadlineList {
+    // A timer that another request set would end with that request.
+    if (!this.#isShared) return new DeadlineList(this.#clock, ms)
     let list = this.#lists.get(ms)
     if (list === undefined) {
       list = new DeadlineList(this.#clock, ms)
       this.#lists.set(ms, list)
     }
-    return list.add(callback)
+    return list
   }
 }
