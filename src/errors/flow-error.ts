@@ -59,13 +59,13 @@ export class FlowError extends Error {
   /** The intended HTTP status (contract 7.2); the adapters answer 400 unless their option `statuses` is `'precise'`. */
   readonly statusCode: number
   /** What an operator can do about it, where there is something to say: which option to change. It never reaches a client. */
-  readonly details: string | undefined
+  declare readonly details?: string
 
   constructor(options: FlowErrorOptions) {
     super(options.message, options.cause === undefined ? undefined : { cause: options.cause })
     this.code = options.code
     this.statusCode = options.statusCode ?? 400
-    this.details = options.details
+    if (options.details !== undefined) Object.assign(this, { details: options.details })
     Object.assign(this, options.facts)
   }
 
