@@ -53,42 +53,21 @@ describe('parts', () => {
     expect(answer({ content: [call({ input })] }).parts).toMatchObject([{ input: {} }])
   })
 
-  test('arguments that are not valid JSON fail the call, and are not in its message', () => {
-    expect(() => answer({ content: [call({ input: '{"a":' })] })).toThrow(
-      expect.objectContaining({
-        code: 'MODEL_ERROR',
-        message: "Model 'small' of provider 'own' failed. It called 'act' with arguments that are not valid JSON.",
-        cause: expect.any(SyntaxError),
-      }),
-    )
-  })
-
-  test('the error for arguments that are not valid JSON has the usage', () => {
-    const usage = { inputTokens: 21, outputTokens: 8 }
-    expect(() => answer({ content: [call({ input: '{"a":' })], usage })).toThrow(expect.objectContaining({ usage }))
-  })
-})
-
-describe('the IDs of calls', () => {
-  const idsOf = (calls: readonly Partial<AnswerContent>[]): string[] =>
-    answer({ content: calls.map(call) }).parts.flatMap((part) => (part.type === 'tool-call' ? [part.toolCallId] : []))
-
-  test('are those of the model if they are unique', () => {
-    expect(idsOf([{ toolCallId: 'a' }, { toolCallId: 'b' }])).toEqual(['a', 'b'])
-  })
-
-  test('are generated if a call has none, or that of another call', () => {
-    const ids = idsOf([
-      { toolCallId: 'a' },
-      { toolCallId: 'a' },
-      { toolCallId: '' },
-      { toolCallId: undefined as never },
+  test('arguments that are not valid JSON are no failure: the call says what the model wrote', () => {
+    expect(answer({ content: [call({ input: '{"a":' })] }).parts).toEqual([
+      {
+        type: 'tool-call',
+        toolCallId: '1',
+        toolName: 'act',
+        input: {},
+        invalidInput: 'They are not valid JSON: {"a":',
+      },
     ])
-    expect(ids[0]).toBe('a')
-    expect(new Set(ids).size).toBe(4)
-    // The characters that Anthropic accepts, and the length that OpenAI does.
-    for (const id of ids.slice(1)) expect(id).toMatch(/^[\w-]{8,64}$/)
-    expect(idsOf([{ toolCallId: '' }])).not.toEqual(idsOf([{ toolCallId: '' }]))
+  })
+
+  test('calls keep the IDs that the package gives: the engine renames those that are missing or the same', () => {
+    const content = [call({}), call({}), call({ toolCallId: '' }), call({ toolCallId: undefined as never })]
+    expect(answer({ content }).parts).toMatchObject(['1', '1', '', ''].map((toolCallId) => ({ toolCallId })))
   })
 })
 

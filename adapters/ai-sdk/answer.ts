@@ -3,15 +3,15 @@
  * that the engine has no type for (sources, files, tools that the provider executed itself) is dropped. Packages differ in which
  * details they leave out, and leave them out as `undefined` or `null`; an answer is accepted without them.
  */
-import {
-  type FinishReason,
-  type JsonObject,
-  type JsonValue,
-  type MessagePart,
-  ModelError,
-  type ModelResponse,
-  type ResolvedModelSelection,
-  type TokenUsage,
+import type {
+  FinishReason,
+  JsonObject,
+  JsonValue,
+  MessagePart,
+  ModelResponse,
+  ResolvedModelSelection,
+  TokenUsage,
+  ToolCallPart,
 } from '../../src/index.js'
 import { cutOffError } from './failure.js'
 import type { AnswerContent, GenerateResult, StopReason, Usage } from './language-model.js'
@@ -21,22 +21,18 @@ const finishReasons: readonly FinishReason[] = ['stop', 'tool-calls', 'length', 
 /**
  * The engine's response for a result.
  *
- * @throws `ModelError` for a tool call whose arguments are not valid JSON; an error with `isRetryable` if the package reports that
- * the answer was interrupted (since version 4). Both have the `usage` of the call.
+ * @throws An error with `isRetryable` and the `usage` of the call if the package reports that the answer was interrupted (since
+ * version 4).
  */
 export function responseOf(result: GenerateResult, selection: ResolvedModelSelection): ModelResponse {
   const usage = usageOf(result.usage)
-  try {
-    if (unifiedReason(result.finishReason) === 'interrupted') throw cutOffError(selection)
-    const parts = withUniqueCallIds(result.content.flatMap((content) => partOf(content, selection)))
-    const finishReason = hasRefusal(result.response?.body) ? 'content-filter' : finishReasonOf(result.finishReason)
-    return { parts, finishReason, usage }
-  } catch (error) {
-    throw Object.assign(error as Error, { usage })
-  }
+  if (unifiedReason(result.finishReason) === 'interrupted') throw Object.assign(cutOffError(selection), { usage })
+  const parts = result.content.flatMap(partOf)
+  const finishReason = hasRefusal(result.response?.body) ? 'content-filter' : finishReasonOf(result.finishReason)
+  return { parts, finishReason, usage }
 }
 
-function partOf(content: AnswerContent, selection: ResolvedModelSelection): MessagePart[] {
+function partOf(content: AnswerContent): MessagePart[] {
   const { type, text = '', toolCallId = '', toolName = '', input = '', providerExecuted } = content
   if (type === 'text' || type === 'reasoning') {
     // Packages create a text when a stream begins, before they know whether there is any.
@@ -44,7 +40,7 @@ function partOf(content: AnswerContent, selection: ResolvedModelSelection): Mess
     return isEmpty ? [] : [{ type, text, ...providerDataOf(content) }]
   }
   if (type !== 'tool-call' || providerExecuted === true) return []
-  return [{ type, toolCallId, toolName, input: parseArguments(input, toolName, selection), ...providerDataOf(content) }]
+  return [{ type, toolCallId, toolName, ...parseArguments(input), ...providerDataOf(content) }]
 }
 
 function providerDataOf({ providerMetadata }: AnswerContent): { readonly providerData?: JsonObject } {
@@ -55,26 +51,14 @@ function isAbsent(value: unknown): value is undefined | null {
   return value === undefined || value === null
 }
 
-/** Some servers give their calls no ID, or all of them the same. A result names its call by the ID alone, so it must be unique. */
-function withUniqueCallIds(parts: readonly MessagePart[]): MessagePart[] {
-  const used = new Set([''])
-  return parts.map((part) => {
-    if (part.type !== 'tool-call') return part
-    const unique = used.has(part.toolCallId) ? { ...part, toolCallId: `call_${crypto.randomUUID()}` } : part
-    used.add(unique.toolCallId)
-    return unique
-  })
-}
-
-function parseArguments(input: string, toolName: string, selection: ResolvedModelSelection): JsonValue {
+/** The arguments, or why they cannot be read. */
+function parseArguments(text: string): Pick<ToolCallPart, 'input' | 'invalidInput'> {
   // Some models call a tool without parameters with an empty text.
-  if (input.trim() === '') return {}
+  if (text.trim() === '') return { input: {} }
   try {
-    return JSON.parse(input) as JsonValue
-  } catch (cause) {
-    const { provider, name: model } = selection
-    const detail = `It called '${toolName}' with arguments that are not valid JSON.`
-    throw new ModelError({ provider, model, detail, cause })
+    return { input: JSON.parse(text) as JsonValue }
+  } catch {
+    return { input: {}, invalidInput: `They are not valid JSON: ${text}` }
   }
 }
 

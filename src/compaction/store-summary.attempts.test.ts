@@ -96,10 +96,17 @@ describe('a summary whose call fails with a transient error', () => {
   })
 
   test('is not retried if the answer is not usable', async () => {
-    const talk = await ripe([answerOf('')])
+    const talk = await ripe([answerOf('The user wa', 'length')])
     await talk.sayTurns(1, 3)
     expect(talk.told()).toEqual(failed('MODEL_ERROR'))
     expect(talk.asked).toHaveLength(1)
+  })
+
+  test('is asked for again if the answer is empty, as often as any other', async () => {
+    const talk = await ripe([answerOf(''), answerOf(' \n'), answerOf('')])
+    await talk.sayTurns(1, 3)
+    expect(talk.told()).toEqual(failed('MODEL_ERROR'))
+    expect(talk.asked).toHaveLength(3)
   })
 })
 

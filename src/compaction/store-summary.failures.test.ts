@@ -57,7 +57,6 @@ describe('a summary that fails', () => {
     ['no answer', () => undefined as never, 'MODEL_ERROR', 0],
     ['an answer without parts', () => ({}) as never, 'MODEL_ERROR', 0],
     ['a blocked answer', () => answerOf('no', 'content-filter'), 'MODEL_BLOCKED', 100],
-    ['an empty answer', () => answerOf(' \n'), 'MODEL_ERROR', 100],
     ['an answer cut at its length', () => answerOf('The user wa', 'length'), 'MODEL_ERROR', 100],
     ['an answer that is too long', () => answerOf('x'.repeat(101)), 'MODEL_ERROR', 100],
     [

@@ -67,14 +67,14 @@ export interface EngineEventMap {
     readonly reasoningTokens?: number
   }
   /**
-   * The model is asked once more: the attempt failed with a transient error, the answer did not have the form of `output`,
-   * or `onReply` asked for another. `delayMs`: how long the engine waits before it.
+   * The model is asked once more: the attempt failed with a transient error, the answer was empty or did not have the form of
+   * `output`, or `onReply` asked for another. `delayMs`: how long the engine waits before it.
    */
   'model:retry': StepEvent & {
     readonly provider: string
     readonly model: string
     readonly callNumber: number
-    readonly reason: 'failure' | 'output' | 'reply'
+    readonly reason: 'failure' | 'empty' | 'output' | 'reply'
     readonly delayMs: number
   }
   /** A model failed for good, and the next one of the list is asked. */
@@ -108,6 +108,12 @@ export interface EngineEventMap {
   'memory:compaction-failed': TurnEvent & { readonly namespace: string; readonly code: FlowErrorCode }
   'tool:start': StepEvent & { readonly tool: string; readonly toolCallId: string }
   'tool:end': EngineEventMap['tool:start'] & { readonly durationMs: number; readonly success: boolean }
+  /** A model called a tool that the step does not offer. The model gets an error as the result. */
+  'tool:unknown': StepEvent & {
+    /** The name as the model wrote it, cut at 64 characters. */
+    readonly tool: string
+    readonly toolCallId: string
+  }
   /** While turns ran, the event loop was blocked: for so long no turn, timer or request of this process went on. */
   'loop:blocked': {
     readonly blockedMs: number

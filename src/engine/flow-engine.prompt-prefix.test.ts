@@ -20,7 +20,7 @@ const maxMemoryBytes = 40_000
 async function changedPrompts(sizes: readonly number[]): Promise<number> {
   let size = 0
   await using conversation = new Conversation(flowOf(Ask), {
-    script: () => 'a'.repeat(size / 2),
+    script: () => 'a'.repeat(Math.max(1, size / 2)),
     limits: { maxMemoryBytes },
   })
   for (const part of sizes) {

@@ -56,14 +56,20 @@ export class LimitExceededError extends FlowError {
     readonly value: number
     /** What exceeded it: the beginning of a sentence. */
     readonly problem: string
+    /** Whose limit it is, `step 'Ask'`. Default: the engine's. */
+    readonly owner?: string
     readonly cause?: unknown
   }) {
+    const { limit, value, problem, owner } = options
     super({
       code: 'LIMIT_EXCEEDED',
-      message: `${options.problem} exceeds the limit ${options.limit} (${options.value}).`,
-      details: raiseLimit(options.limit),
+      message:
+        owner === undefined
+          ? `${problem} exceeds the limit ${limit} (${value}).`
+          : `${problem} exceeds the limit ${limit} of ${owner} (${value}).`,
+      details: owner === undefined ? raiseLimit(limit) : `Raise ${limit} of ${owner}.`,
       cause: options.cause,
-      facts: { limit: options.limit, value: options.value },
+      facts: { limit, value },
     })
   }
 

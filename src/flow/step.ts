@@ -50,6 +50,18 @@ export abstract class Step<State extends object = object, Output = string> exten
    */
   readonly maxRepairs: number = 2
 
+  /**
+   * Milliseconds for one attempt at a model call of this step; of a streamed one, from piece to piece. A number above 0;
+   * `Infinity`: no limit but that of the turn. Default: the engine's limit `modelTimeoutMs`.
+   */
+  readonly modelTimeoutMs: number | undefined = undefined
+
+  /**
+   * Milliseconds for each tool call of this step, unless the tool has its own `toolTimeoutMs`. A number above 0; `Infinity`: no
+   * limit but that of the turn. Default: the engine's limit `toolTimeoutMs`.
+   */
+  readonly toolTimeoutMs: number | undefined = undefined
+
   /** The system prompt of each model call. Not stored. Default: none. */
   prompt(_turn: Turn): Awaitable<string> {
     return ''

@@ -157,3 +157,13 @@ describe('ToolError', () => {
     expect(String(new ToolError('No such order.'))).toBe('ToolError: No such order.')
   })
 })
+
+test.each([0, -1, Number.NaN, '500', null])(
+  'a tool refuses a toolTimeoutMs that is not a number above 0: %j',
+  (given) => {
+    const toolTimeoutMs = given as number
+    expect(() => tool({ name: 'act', description: 'Acts.', toolTimeoutMs, execute: () => 1 })).toThrow(
+      `toolTimeoutMs of tool 'act' must be a number above 0, or Infinity for no bound; got ${String(given)}.`,
+    )
+  },
+)

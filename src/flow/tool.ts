@@ -6,6 +6,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { flowCodeError } from '../errors/engine-errors.js'
 import { deepFreeze, type JsonObject } from '../util/json.js'
 import { jsonSchemaOf } from './json-schema.js'
+import { checkTimeout } from './timeout.js'
 import type { Turn } from './turn.js'
 
 /** The call that a tool is executed for. */
@@ -14,7 +15,7 @@ export interface ToolCall {
   readonly id: string
   /** The tool's name. */
   readonly name: string
-  /** Aborts when the turn is aborted, or when the call has taken `limits.toolTimeoutMs`. */
+  /** Aborts when the turn is aborted, when the call has taken its time, and when a call that runs at the same time fails the turn. */
   readonly signal: AbortSignal
 }
 
@@ -29,6 +30,16 @@ export interface ToolOptions<Schema extends StandardSchemaV1 = StandardSchemaV1>
   /** JSON Schema of the arguments, for a schema library that cannot generate one. */
   readonly inputJsonSchema?: JsonObject
   /**
+   * Milliseconds for each call. A number above 0; `Infinity`: no limit but that of the turn. Default: `toolTimeoutMs` of the step,
+   * or else the engine's limit.
+   */
+  readonly toolTimeoutMs?: number
+  /**
+   * `true`: calls of this tool may run at the same time as others. If a model calls several tools at once and each of them says so,
+   * they run together; otherwise one after the other. Default: `false`.
+   */
+  readonly parallel?: boolean
+  /**
    * Executes a call. A returned value (plain JSON) is the result that the model receives; a transition moves the conversation.
    * The model receives the message of a thrown {@link ToolError}; any other error fails the turn.
    */
@@ -42,6 +53,10 @@ export interface Tool {
   readonly input: StandardSchemaV1 | undefined
   /** JSON Schema of the arguments, as the model receives it. */
   readonly inputSchema: JsonObject
+  /** See {@link ToolOptions.toolTimeoutMs}. */
+  readonly toolTimeoutMs?: number | undefined
+  /** See {@link ToolOptions.parallel}. */
+  readonly parallel?: boolean | undefined
   /** Executes a call. The engine passes validated arguments. */
   // biome-ignore lint/suspicious/noExplicitAny: the arguments were validated against `input`, whose type is erased here
   execute(args: any, turn: Turn, call: ToolCall): unknown
@@ -77,7 +92,7 @@ const noArguments: JsonObject = deepFreeze({ type: 'object', properties: {}, add
 /**
  * Creates a tool. The type of the arguments of `execute` is inferred from `input`.
  *
- * @throws `FlowCodeError` if the name is not valid, or the schema has no JSON Schema.
+ * @throws `FlowCodeError` if the name or `toolTimeoutMs` is not valid, or the schema has no JSON Schema.
  * @example
  * ```ts
  * const Order = z.object({ orderNumber: z.string() })
@@ -93,17 +108,20 @@ const noArguments: JsonObject = deepFreeze({ type: 'object', properties: {}, add
 export function tool<Schema extends StandardSchemaV1 = StandardSchemaV1<unknown, Record<string, never>>>(
   options: ToolOptions<Schema>,
 ): Tool {
-  const { name, description, input } = options
+  const { name, description, input, toolTimeoutMs, parallel } = options
   if (typeof name !== 'string' || !namePattern.test(name)) {
     throw flowCodeError(`The name of a tool must be 1 to 64 letters, digits, '_' or '-'; got '${String(name)}'.`)
   }
   if (typeof options.execute !== 'function') throw flowCodeError(`Tool '${name}' must have a function execute.`)
+  checkTimeout(`toolTimeoutMs of tool '${name}'`, toolTimeoutMs)
   return {
     name,
     description,
     input,
     inputSchema:
       options.inputJsonSchema ?? (input === undefined ? noArguments : jsonSchemaOf(input, 'input', `tool '${name}'`)),
+    toolTimeoutMs,
+    parallel,
     execute: (args, turn, call) => options.execute(args, turn, call),
   }
 }

@@ -28,11 +28,19 @@ export interface ReasoningPart {
 /** The model's request to call a tool. */
 export interface ToolCallPart {
   readonly type: 'tool-call'
-  /** Ties the result to the call; unique within one answer. */
+  /**
+   * Ties the result to the call. In memory it is unique within its namespace: the engine renames a call whose ID is missing, or
+   * is there already.
+   */
   readonly toolCallId: string
   readonly toolName: string
-  /** The arguments as the model wrote them, not yet validated. */
+  /** The arguments as the model wrote them, not yet validated. `{}` if there is {@link ToolCallPart.invalidInput}. */
   readonly input: JsonValue
+  /**
+   * Why the arguments cannot be read: `It is not valid JSON: {"order": A-1`. The tool is not run, and the model reads this in the
+   * result of the call. At most 300 characters are stored. Default: they can be read.
+   */
+  readonly invalidInput?: string
   /** See {@link ReasoningPart.providerData}. */
   readonly providerData?: JsonObject
 }

@@ -62,7 +62,10 @@ export interface ModelRequest {
 
 /** The answer of a model. */
 export interface ModelResponse {
-  /** Text, reasoning and tool calls, in the model's order. */
+  /**
+   * Text, reasoning and tool calls, in the model's order. A provider does not fail if the arguments of a tool call are not valid
+   * JSON: the call has `input: {}`, and `invalidInput` says why, with the beginning of what the model wrote.
+   */
   readonly parts: readonly MessagePart[]
   /** Default: `'tool-calls'` if a part is a tool call, else `'stop'`. */
   readonly finishReason?: FinishReason

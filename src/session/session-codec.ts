@@ -86,7 +86,13 @@ const checkPart: Check = (value) => {
 }
 const providerData = optional(object)
 const checkText = fields({ text, providerData })
-const checkToolCall = fields({ toolCallId: text, toolName: text, input: present, providerData })
+const checkToolCall = fields({
+  toolCallId: text,
+  toolName: text,
+  input: present,
+  invalidInput: optional(text),
+  providerData,
+})
 const mediaFields = fields({ mediaType: text, data: optional(text), url: optional(text), name: optional(text) })
 const checkMedia: Check = (value) => {
   const { data, url, attachment } = value as Record<string, unknown>

@@ -36,6 +36,7 @@ const eventNames: readonly EngineEventName[] = [
   'circuit:closed',
   'tool:start',
   'tool:end',
+  'tool:unknown',
 ]
 
 /** All events that `engine` emits from now on. */

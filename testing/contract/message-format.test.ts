@@ -36,7 +36,7 @@ const parts: FieldsOf = {
   reasoning: { role: 'assistant', fields: { type: true, text: true, providerData: true } },
   'tool-call': {
     role: 'assistant',
-    fields: { type: true, toolCallId: true, toolName: true, input: true, providerData: true },
+    fields: { type: true, toolCallId: true, toolName: true, input: true, invalidInput: true, providerData: true },
   },
   'tool-result': {
     role: 'tool',

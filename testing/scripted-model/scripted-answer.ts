@@ -11,6 +11,8 @@ export interface ScriptedToolCall {
   readonly name: string
   /** Default `{}`. */
   readonly input?: JsonValue
+  /** The model writes arguments that are not valid JSON: what the provider reports, as in `ToolCallPart`. Default: valid ones. */
+  readonly invalidInput?: string
   /** Default: `call-1`, `call-2` and so on. */
   readonly id?: string
   /** `false` if the model is meant to call a tool that the step does not offer. Default: that is a mistake in the script. */
@@ -222,8 +224,9 @@ function responseOf(
   if (reasoning !== undefined) parts.push({ type: 'reasoning', text: reasoning })
   if (text !== undefined) parts.push({ type: 'text', text })
   if (refusal !== undefined) parts.push({ type: 'text', text: refusal })
-  for (const { name, input = {}, id } of toolCalls) {
-    parts.push({ type: 'tool-call', toolCallId: id ?? newCallId(), toolName: name, input })
+  for (const { name, input = {}, invalidInput, id } of toolCalls) {
+    const invalid = invalidInput === undefined ? {} : { invalidInput }
+    parts.push({ type: 'tool-call', toolCallId: id ?? newCallId(), toolName: name, input, ...invalid })
   }
   const reason = finishReason ?? (refusal === undefined ? undefined : 'content-filter')
   return {

@@ -83,6 +83,21 @@ describe('a transient failure', () => {
     )
     expect(signals.map(({ aborted }) => aborted)).toEqual([true, true])
   })
+
+  test("is a silence longer than the step's own modelTimeoutMs, where it has one", async () => {
+    class Quick extends Talk {
+      override readonly modelTimeoutMs = 300
+    }
+    const [made, message] = await attemptsOf([silent, silent], {
+      flows: [chatOf(Quick)],
+      limits: { modelTimeoutMs: 1_000 },
+      modelRetry: { maxAttempts: 2 },
+    })
+    expect(made).toEqual(['own/small 1.1 at 0', 'own/small 1.2 at 300'])
+    expect(message).toBe(
+      "Model 'small' of provider 'own' failed. It did not answer within the limit modelTimeoutMs of step 'Talk' (300 ms).",
+    )
+  })
 })
 
 describe('a failure that does not pass', () => {
@@ -92,10 +107,6 @@ describe('a failure that does not pass', () => {
     ['an answer without parts', () => ({})],
     ['no answer', () => undefined],
     ['an answer that is an error', () => ({ parts: [], finishReason: 'error' })],
-    [
-      'arguments that are not valid JSON',
-      () => ({ parts: [{ type: 'tool-call', toolCallId: '1', toolName: 'x', input: 1n }] }),
-    ],
     ['a refusal', () => ({ parts: [], finishReason: 'content-filter' })],
     ['null', fails(null)],
     ['a text', fails('fetch failed')],

@@ -11,14 +11,16 @@ import type { ModelFailure, ModelResponse, RuntimeModel } from '../../model/mode
 import type { ResolvedModel } from '../../model/model-registry.js'
 import type { TurnControl } from '../turn/turn-control.js'
 import type { TurnDraft } from '../turn/turn-draft.js'
-import { type ModelAnswer, modelError, partsOf, spend, textOf, usageOf } from './model-answer.js'
+import { type AnswerContext, partsOf } from './answer-parts.js'
+import { askedAgain, checkNotEmpty, EmptyAnswer } from './empty-answer.js'
+import { type ModelAnswer, modelError, spend, textOf, usageOf } from './model-answer.js'
 import { AttemptFailure, ModelAttempt, type ModelQuestion } from './model-attempt.js'
 
 /** What a call of a model uses of the draft: that of a turn, or of the summary of a memory. */
 export type CallingDraft = Pick<TurnDraft, 'usage' | 'budget' | 'turnNumber' | 'modelCalls'>
 
 /**
- * Asks one model, and again where it fails with a transient error.
+ * Asks one model, and again where it fails with a transient error or its answer is empty.
  *
  * @throws {@link FlowError}: what the last attempt failed with
  */
@@ -28,20 +30,22 @@ export async function attemptModel(
   question: ModelQuestion,
   resolved: ResolvedModel,
 ): Promise<ModelAnswer> {
-  const { clock, events, limits, circuitBreakers } = control.engine
+  const { clock, limits, circuitBreakers } = control.engine
   const { provider } = resolved.selection
   const breaker = circuitBreakers.of(provider)
+  let asked = question
   for (let attempt = 1; ; attempt++) {
     const startedAt = clock.now()
     checkMayCall(draft, breaker, resolved, startedAt)
     let usage: TokenUsage | undefined
     try {
-      const response = await ask(control, draft, question, resolved, attempt)
+      const response = await ask(control, draft, asked, resolved, attempt)
       control.check()
       usage = addUsage(draft, resolved, response)
-      const parts = partsOf(response, resolved, limits.maxJsonDepth)
+      const parts = partsOf(response, answerContext(draft, question, resolved, limits.maxJsonDepth))
+      checkNotEmpty(parts, response.finishReason)
       reportEnd(control, draft, question, resolved, attempt, startedAt, usage, true)
-      if (breaker.succeeded()) events.emit('circuit:closed', { provider, at: clock.now() })
+      reportWorking(control, breaker, provider)
       const answer = { parts, resolved, finishReason: response.finishReason }
       if (control.stream !== undefined) await streamWhole(control, question, answer)
       return answer
@@ -51,10 +55,18 @@ export async function attemptModel(
       reportEnd(control, draft, question, resolved, attempt, startedAt, usage, false)
       const delayMs = delayAfter(control, draft, breaker, provider, attempt, thrown)
       if (delayMs === undefined) throw asModelError(resolved, thrown)
-      reportRetry(control, draft, question, resolved, delayMs)
-      await pause(control, delayMs)
+      asked = await prepareNext(control, draft, question, asked, resolved, thrown, delayMs)
     }
   }
+}
+
+function answerContext(
+  { turnNumber, modelCalls }: CallingDraft,
+  { messages }: ModelQuestion,
+  resolved: ResolvedModel,
+  maxJsonDepth: number,
+): AnswerContext {
+  return { resolved, maxJsonDepth, messages, newIdPrefix: `call_${turnNumber}_${modelCalls}` }
 }
 
 /** @throws Where there is no budget for another attempt, or the provider has failed too often. */
@@ -107,6 +119,10 @@ async function streamWhole(
   control.check()
 }
 
+function reportWorking({ engine }: TurnControl, breaker: CircuitBreaker, provider: string): void {
+  if (breaker.succeeded()) engine.events.emit('circuit:closed', { provider, at: engine.clock.now() })
+}
+
 /**
  * Reports a failed attempt to the circuit breaker, and decides whether there is another attempt.
  *
@@ -125,9 +141,9 @@ function delayAfter(
   const now = clock.now()
   const { isRetryable, retryAfterMs } = retryAdvice(thrown, now)
   if (!isRetryable || (FlowError.isInstance(thrown) && thrown.code !== 'MODEL_ERROR')) {
-    // A provider that refuses a request works.
-    if (breaker.succeeded()) events.emit('circuit:closed', { provider, at: now })
-    return undefined
+    // A provider that refuses a request works, and so does one whose answer is empty.
+    reportWorking(control, breaker, provider)
+    return thrown instanceof EmptyAnswer && attempt < modelRetry.maxAttempts ? 0 : undefined
   }
   if (breaker.failed(now)) events.emit('circuit:opened', { provider, at: now })
   if (attempt >= modelRetry.maxAttempts) return undefined
@@ -139,13 +155,35 @@ function delayAfter(
   return delayMs
 }
 
+/**
+ * Waits for the time of the next attempt.
+ *
+ * @param asked - What the last attempt asked.
+ * @returns What the next one asks: after an empty answer with the reason for it.
+ */
+async function prepareNext(
+  control: TurnControl,
+  draft: CallingDraft,
+  question: ModelQuestion,
+  asked: ModelQuestion,
+  resolved: ResolvedModel,
+  thrown: unknown,
+  delayMs: number,
+): Promise<ModelQuestion> {
+  const isEmpty = thrown instanceof EmptyAnswer
+  reportRetry(control, draft, question, resolved, isEmpty ? 'empty' : 'failure', delayMs)
+  if (isEmpty) return askedAgain(question, draft.turnNumber, thrown)
+  await pause(control, delayMs)
+  return asked
+}
+
 function pause(control: TurnControl, delayMs: number): Promise<void> {
   return new Promise((resolve) => {
     const stopTimer = control.engine.clock.setTimer(() => {
-      control.pending = undefined
+      control.removePending(stopTimer)
       resolve()
     }, delayMs)
-    control.pending = stopTimer
+    control.addPending(stopTimer)
   })
 }
 
@@ -154,10 +192,11 @@ function reportRetry(
   draft: CallingDraft,
   question: ModelQuestion,
   resolved: ResolvedModel,
+  reason: 'failure' | 'empty',
   delayMs: number,
 ): void {
   control.stream?.reset('retry')
-  control.emit('model:retry', { ...namesOf(draft, question, resolved), reason: 'failure', delayMs })
+  control.emit('model:retry', { ...namesOf(draft, question, resolved), reason, delayMs })
   // A listener may have cancelled the turn.
   control.check()
 }

@@ -1,12 +1,11 @@
 /**
- * What a model answered: usage, parts and finish reason, checked, copied and frozen. A provider is not trusted to return
- * what its type promises. `turn/run-model-step.ts` decides what becomes of the answer.
+ * What a model answered, and what it cost. `answer-parts.ts` checks the parts of an answer; `turn/run-model-step.ts` decides what
+ * becomes of it.
  */
-import { ModelBlockedError, ModelError } from '../../errors/engine-errors.js'
-import type { FinishReason, MessagePart, TextPart, TokenUsage } from '../../model/message.js'
+import { ModelError } from '../../errors/engine-errors.js'
+import type { FinishReason, MessagePart, TokenUsage } from '../../model/message.js'
 import type { ModelResponse } from '../../model/model-provider.js'
 import type { ResolvedModel } from '../../model/model-registry.js'
-import { copyJson, deepFreeze, isPlainObject, type JsonError, type JsonObject } from '../../util/json.js'
 import type { TurnDraft } from '../turn/turn-draft.js'
 
 /** An answer, and the model that gave it. */
@@ -47,53 +46,6 @@ export function spend(spent: TurnDraft['usage'], usage: TokenUsage): void {
 
 function tokens(count: unknown): number {
   return Number.isFinite(count) && (count as number) > 0 ? (count as number) : 0
-}
-
-/**
- * The parts of a model's answer, checked, copied and frozen.
- *
- * @throws {@link ModelBlockedError} | {@link ModelError}
- */
-export function partsOf(response: ModelResponse, resolved: ResolvedModel, maxDepth: number): readonly MessagePart[] {
-  if (!isPlainObject(response) || !Array.isArray(response.parts)) {
-    throw modelError(resolved, 'It answered without a list of parts.')
-  }
-  const { name: model, provider } = resolved.selection
-  if (response.finishReason === 'content-filter') throw new ModelBlockedError({ provider, model })
-  if (response.finishReason === 'error') throw modelError(resolved, 'It stopped with an error.')
-  return response.parts.map((part: MessagePart) => partOf(part, resolved, maxDepth))
-}
-
-function partOf(part: MessagePart, resolved: ResolvedModel, maxDepth: number): MessagePart {
-  const data = providerDataOf(part, resolved, maxDepth)
-  if ((part?.type === 'text' || part?.type === 'reasoning') && typeof part.text === 'string') {
-    return Object.freeze({ type: part.type, text: part.text, ...data })
-  }
-  if (part?.type !== 'tool-call' || typeof part.toolCallId !== 'string' || typeof part.toolName !== 'string') {
-    throw modelError(resolved, 'It answered with a part that is not a text, a reasoning or a tool call.')
-  }
-  const { type, toolCallId, toolName } = part
-  const refuse = (_problem: string, cause: JsonError): Error => {
-    const problem = cause.isTooDeep
-      ? `nested deeper than the limit maxJsonDepth (${maxDepth})`
-      : 'that are not valid JSON'
-    return modelError(resolved, `It called '${toolName}' with arguments ${problem}.`, cause)
-  }
-  const input = deepFreeze(copyJson(part.input ?? {}, 'input', maxDepth, refuse))
-  return Object.freeze({ type, toolCallId, toolName, input, ...data })
-}
-
-function providerDataOf(
-  part: MessagePart,
-  resolved: ResolvedModel,
-  maxDepth: number,
-): { readonly providerData?: JsonObject } | undefined {
-  const data: unknown = (part as Partial<TextPart> | null | undefined)?.providerData
-  if (data === undefined) return undefined
-  const refuse = (_problem: string, cause?: Error): Error =>
-    modelError(resolved, 'It answered with providerData that is not a JSON object.', cause)
-  if (!isPlainObject(data)) throw refuse('')
-  return { providerData: deepFreeze(copyJson(data, 'providerData', maxDepth, refuse) as JsonObject) }
 }
 
 /** A failure of a model. */

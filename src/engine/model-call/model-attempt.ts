@@ -39,6 +39,8 @@ export interface ModelQuestion {
   readonly messages: readonly Message[]
   readonly tools: readonly ToolDefinition[]
   readonly output: ModelOutputSchema | undefined
+  /** The step's own limit of an attempt, in milliseconds. Default: that of the engine. */
+  readonly modelTimeoutMs?: number | undefined
 }
 
 /** After so many pieces of a stream, the time is checked. */
@@ -61,6 +63,7 @@ export class ModelAttempt implements ModelRequest {
   readonly origin: ModelCallOrigin
   declare readonly signal: AbortSignal
   readonly #control: TurnControl
+  readonly #question: ModelQuestion
   #controller: AbortController | undefined
   #over = false
   /** Why there is no answer. */
@@ -73,6 +76,7 @@ export class ModelAttempt implements ModelRequest {
   #length = 0
   #deadline: Deadline | undefined
   #iterator: AsyncIterator<ModelStreamPart> | undefined
+  readonly #abort = (reason: unknown): void => this.#end(reason)
 
   /**
    * Makes `signal` a property of each object, so that a provider that spreads the request passes it on. One getter for
@@ -96,6 +100,7 @@ export class ModelAttempt implements ModelRequest {
     this.params = params
     this.origin = origin
     this.#control = control
+    this.#question = question
     Object.defineProperty(this, 'signal', ModelAttempt.#signal)
     if (system !== undefined) this.system = system
     if (output !== undefined) this.output = output
@@ -163,21 +168,26 @@ export class ModelAttempt implements ModelRequest {
   #run(checks: number, ask: () => Promise<ModelResponse>): Promise<ModelResponse> {
     const control = this.#control
     const { deadlines, limits } = control.engine
-    const { modelTimeoutMs } = limits
+    const { stepId, modelTimeoutMs: ownTimeoutMs } = this.#question
+    const timeoutMs = ownTimeoutMs ?? limits.modelTimeoutMs
     return new Promise((resolve, reject) => {
       const fail = (thrown: unknown): void => {
         const error = thrown === undefined ? new AttemptFailure('It failed without an error.', false) : thrown
         this.#end(error)
         reject(error)
       }
+      const timedOut = (): AttemptFailure => {
+        const owner = ownTimeoutMs === undefined ? '' : ` of step '${stepId}'`
+        return new AttemptFailure(`It did not answer within the limit modelTimeoutMs${owner} (${timeoutMs} ms).`)
+      }
       let quietChecks = 0
       const check = (): void => {
         quietChecks = this.#hasNewPiece || this.#isWaitingForReader ? 0 : quietChecks + 1
         this.#hasNewPiece = false
-        if (quietChecks < checks) this.#deadline = deadlines.set(modelTimeoutMs / checks, check)
-        else fail(new AttemptFailure(`It did not answer within the limit modelTimeoutMs (${modelTimeoutMs} ms).`))
+        if (quietChecks < checks) this.#deadline = deadlines.set(timeoutMs / checks, check)
+        else fail(timedOut())
       }
-      control.pending = (reason) => this.#end(reason)
+      control.addPending(this.#abort)
       try {
         ask().then((response) => {
           this.#end()
@@ -186,7 +196,7 @@ export class ModelAttempt implements ModelRequest {
       } catch (thrown) {
         fail(thrown)
       }
-      if (!this.#over) this.#deadline = deadlines.set(modelTimeoutMs / checks, check)
+      if (!this.#over) this.#deadline = deadlines.set(timeoutMs / checks, check)
     })
   }
 
@@ -196,7 +206,7 @@ export class ModelAttempt implements ModelRequest {
     this.#over = true
     this.#reason = reason
     this.#deadline?.cancel()
-    this.#control.pending = undefined
+    this.#control.removePending(this.#abort)
     if (reason !== undefined) this.#controller?.abort(reason)
     if (this.#iterator !== undefined) this.#close()
   }

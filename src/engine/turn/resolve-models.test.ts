@@ -22,10 +22,14 @@ const provider: ModelProviderAdapter = {
   }),
 }
 
-/** A flow with one step, and the models that both return from `model()`. */
-function resolved(ofFlow: ModelChoice | undefined, ofStep: ModelChoice | undefined): FlowSteps {
+/** A flow with one step, the models that both return from `model()`, and other fields of the step. */
+function resolved(ofFlow: ModelChoice | undefined, ofStep: ModelChoice | undefined, fields: object = {}): FlowSteps {
   class Ask extends Step {
     static override readonly id: string = 'Ask'
+    constructor() {
+      super()
+      Object.assign(this, fields)
+    }
     override model(): ModelChoice | undefined {
       return ofStep
     }
@@ -80,4 +84,15 @@ describe('the models of a step', () => {
     const id = owner === 'flow' ? 'Talk' : 'Ask'
     expect(() => resolved(ofFlow, ofStep)).toThrow(`model() of ${owner} '${id}' returned an empty list.`)
   })
+})
+
+test.each([
+  ['modelTimeoutMs', 0],
+  ['modelTimeoutMs', Number.NaN],
+  ['toolTimeoutMs', -5],
+  ['toolTimeoutMs', '500'],
+])('a step with a %s of %j is refused before the session is touched', (name, value) => {
+  expect(() => resolved(large, small, { [name]: value })).toThrow(
+    `${name} of step 'Ask' must be a number above 0, or Infinity for no bound; got ${String(value)}.`,
+  )
 })

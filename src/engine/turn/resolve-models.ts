@@ -2,6 +2,7 @@
 import { flowCodeError, invalidInput } from '../../errors/engine-errors.js'
 import type { Flow } from '../../flow/flow.js'
 import { Step } from '../../flow/step.js'
+import { checkTimeout } from '../../flow/timeout.js'
 import { checkPrices, type ModelBudgets } from '../../model/model-budget.js'
 import type { ModelChoice, ModelSelection } from '../../model/model-provider.js'
 import type { ModelRegistry, ResolvedModel } from '../../model/model-registry.js'
@@ -13,7 +14,7 @@ import { outputOf } from './structured-output.js'
  * Resolves the model of every model step, and gives it to the steps. Each choice is resolved once.
  *
  * @throws `InvalidInputError` for a model that cannot be used; `FlowCodeError` for a step without a model, and for an
- * `output` that cannot be used.
+ * `output` or a time limit that cannot be used.
  */
 export function resolveModels(
   models: ModelRegistry,
@@ -29,6 +30,8 @@ export function resolveModels(
   for (const [stepId, step] of steps.all()) {
     if (!(step instanceof Step)) continue
     outputOf(step, stepId)
+    checkTimeout(`modelTimeoutMs of step '${stepId}'`, step.modelTimeoutMs)
+    checkTimeout(`toolTimeoutMs of step '${stepId}'`, step.toolTimeoutMs)
     const choice = step.model()
     if (choice !== undefined) {
       steps.setModels(stepId, resolve(models, budgets, choice, flowChoice, `model() of step '${stepId}'`))

@@ -180,17 +180,26 @@ describe('an answer of another form', () => {
 
   test.each<[string, Act]>([
     ['prose', 'Two cups of tea, please.'],
-    ['nothing', ''],
     ['an open fence', '```json\n{'],
     ['a fence alone', '```'],
-    ['reasoning alone', () => ({ parts: [{ type: 'reasoning', text: ordered }] })],
-    ['no part', () => ({ parts: [] })],
     ['JSON and words', `${ordered} Anything else?`],
   ])('that is not valid JSON goes back: %s', async (_name, act) => {
     const made = over(Ordering, [act, ordered])
     expect((await made.engine.run(hello)).message).toBe('2 x tea')
     expect(lines(made.asked[1]?.request.messages).at(-1)).toBe(
       'user: Your answer does not have the required form: It is not valid JSON. Answer again, with JSON of that form and nothing else.',
+    )
+  })
+
+  test.each<[string, Act]>([
+    ['nothing', ''],
+    ['reasoning alone', () => ({ parts: [{ type: 'reasoning', text: ordered }] })],
+    ['no part', () => ({ parts: [] })],
+  ])('that is empty is asked for again as in any step, and is not one of maxRepairs: %s', async (_name, act) => {
+    const made = over(stepWith(Order, { maxRepairs: 0 }), [act, ordered])
+    expect((await made.engine.run(hello)).success).toBe(true)
+    expect(lines(made.asked[1]?.request.messages).at(-1)).toBe(
+      'user: Your last answer was empty. Answer again, with text.',
     )
   })
 

@@ -113,39 +113,14 @@ describe('an answer that no model may give', () => {
     ['a part that is a text', { parts: ['Hello.'] }, wrongPart],
     ['a text part without text', { parts: [{ type: 'text' }] }, wrongPart],
     ['a tool result', { parts: [{ type: 'tool-result', toolCallId: '1', toolName: 'act', output: 1 }] }, wrongPart],
-    ['a tool call without an ID', { parts: [{ ...call, toolCallId: undefined }] }, wrongPart],
     ['a tool call without a name', { parts: [{ ...call, toolName: 7 }] }, wrongPart],
     ['an image', { parts: [{ type: 'image', mediaType: 'image/png', data: 'aGk=' }] }, wrongPart],
     ['a wrong part after a right one', { parts: [text('Hello.'), { type: 'image' }] }, wrongPart],
-    [
-      'arguments that are not valid JSON',
-      { parts: [{ ...call, input: { when: new Date(0) } }] },
-      `${failed} It called 'act' with arguments that are not valid JSON.`,
-    ],
-    [
-      'arguments with a key __proto__',
-      { parts: [{ ...call, input: JSON.parse('{"__proto__":{}}') }] },
-      `${failed} It called 'act' with arguments that are not valid JSON.`,
-    ],
   ])('%s fails the turn', async (_what, response, message) => {
     // A conversation reads the parts itself, before the engine has checked them.
     const engine = new FlowEngine({ flows: [flowOf(Talk)], providers: [scriptedProvider([]), answering(response)] })
     const { error } = await engine.execute({ flowName: 'Test', userMessage: 'Hi' })
     expect(error).toMatchObject({ code: 'MODEL_ERROR', message })
-  })
-
-  test('arguments nested too deep fail the turn', async () => {
-    let input: unknown = 'core'
-    for (let level = 0; level < 65; level++) input = [input]
-    await using conversation = talkTo({ parts: [{ ...call, input }] })
-    await conversation.say('Hi')
-    conversation.expectError('MODEL_ERROR', /with arguments nested deeper than the limit maxJsonDepth \(64\)\.$/)
-  })
-
-  test('an answer without text is an empty reply', async () => {
-    await using conversation = talkTo({ parts: [] })
-    await conversation.say('Hi')
-    conversation.expectReply('')
   })
 
   test('more fields than asked for are not stored', async () => {

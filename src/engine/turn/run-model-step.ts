@@ -7,7 +7,7 @@ import { message, namespaceOf, textMessage } from '../../flow/conversation-memor
 import { Step } from '../../flow/step.js'
 import type { Tool } from '../../flow/tool.js'
 import { returnsToModel, Transition } from '../../flow/transition.js'
-import type { TextPart, ToolCallPart, ToolDefinition } from '../../model/message.js'
+import type { TextPart, ToolDefinition } from '../../model/message.js'
 import type { ModelOutputSchema } from '../../model/model-provider.js'
 import type { ResolvedModel } from '../../model/model-registry.js'
 import { isPromise } from '../../util/is-promise.js'
@@ -15,7 +15,7 @@ import { chooseModel } from '../model-call/choose-model.js'
 import { type ModelAnswer, modelError, textOf } from '../model-call/model-answer.js'
 import type { ModelQuestion } from '../model-call/model-attempt.js'
 import { recoverFromModel } from './recover-from-model.js'
-import { runTool, toolResult } from './run-tool.js'
+import { runTools } from './run-tools.js'
 import { outputOf, readOutput } from './structured-output.js'
 import type { TurnControl } from './turn-control.js'
 import type { TurnDraft } from './turn-draft.js'
@@ -84,6 +84,7 @@ function questionOf(
     messages: memory.messages(namespace),
     tools: definitionsOf(tools),
     output,
+    modelTimeoutMs: step.modelTimeoutMs,
     streams: step.stream ?? (output === undefined && step.onReply === Step.prototype.onReply),
   }
 }
@@ -94,7 +95,7 @@ function questionOf(
  * @param repairs - How often the model was asked again because an answer did not have the form of `output`.
  * @returns How the step ended; where the model has to answer again, why, or `undefined` after tools.
  */
-function useAnswer(
+async function useAnswer(
   control: TurnControl,
   draft: TurnDraft,
   turn: TurnView,
@@ -109,7 +110,8 @@ function useAnswer(
   if (calls.length === 0) return takeAnswer(control, draft, turn, step, answer, namespace, repairs)
   control.stream?.reset('tools')
   draft.memory.append(namespace, message('assistant', answer.parts, turn.number))
-  return runCalls(control, draft, turn, calls, tools, namespace)
+  const transition = await runTools({ control, draft, turn, step, tools }, calls, namespace)
+  return transition === undefined ? undefined : { transition }
 }
 
 /** The tools of the flow and of the step, by name: at once where flow code returns them at once. */
@@ -230,29 +232,4 @@ function reportRetry(
   const { stepId: step, modelCalls: callNumber } = draft
   const { provider, name: model } = selection
   control.emit('model:retry', { step, provider, model, callNumber, reason, delayMs: 0 })
-}
-
-/** Runs the calls of an answer in their order. After a transition the others are not run. */
-async function runCalls(
-  control: TurnControl,
-  draft: TurnDraft,
-  turn: TurnView,
-  calls: readonly ToolCallPart[],
-  tools: Tools,
-  namespace: string,
-): Promise<{ readonly transition: Transition } | undefined> {
-  let transition: Transition | undefined
-  for (const call of calls) {
-    if (transition !== undefined) {
-      const skipped = toolResult(call, 'Not run: an earlier call moved the conversation on.', true)
-      draft.memory.append(namespace, message('tool', [skipped], turn.number))
-      continue
-    }
-    // A slow reader of the stream delays tools, as it delays text.
-    await control.stream?.room()
-    const outcome = await runTool(control, draft, turn, call, tools)
-    draft.memory.append(namespace, message('tool', [outcome.result], turn.number))
-    transition = outcome.transition
-  }
-  return transition === undefined ? undefined : { transition }
 }

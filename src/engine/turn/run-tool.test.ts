@@ -375,6 +375,60 @@ describe('the time of a tool', () => {
     expect(clock.pending).toBe(0)
   })
 
+  test.each<[string, object, object, number, string]>([
+    [
+      "the tool's",
+      { toolTimeoutMs: 500 },
+      { toolTimeoutMs: 2_000 },
+      500,
+      "The time of tool 'act' exceeds the limit toolTimeoutMs of tool 'act' (500). Raise it there.",
+    ],
+    [
+      "the step's",
+      {},
+      { toolTimeoutMs: 2_000 },
+      2_000,
+      "The time of tool 'act' exceeds the limit toolTimeoutMs of step 'Desk' (2000). Raise it there.",
+    ],
+  ])('is %s own, where it has one', async (_whose, ofTool, ofStep, ms, message) => {
+    const clock = new VirtualClock()
+    const slow = tool({ name: 'act', description: 'Acts.', ...ofTool, execute: () => new Promise(() => undefined) })
+    class Desk extends Step {
+      static override readonly id = 'Desk'
+      override readonly toolTimeoutMs = (ofStep as { toolTimeoutMs: number }).toolTimeoutMs
+      override tools() {
+        return [slow]
+      }
+    }
+    await using conversation = new Conversation(flowOf(Desk), {
+      clock,
+      limits: { toolTimeoutMs: 1_000 },
+      script: upTo({ toolCalls: [{ name: 'act' }] }),
+    })
+    const saying = conversation.say('Hi')
+    await conversation.advance(ms - 1)
+    expect(clock.pending).toBeGreaterThan(0)
+    await conversation.advance(1)
+    const { error } = await saying
+    conversation.expectError('LIMIT_EXCEEDED', message)
+    expect(error).toMatchObject({ limit: 'toolTimeoutMs', value: ms })
+  })
+
+  test('of Infinity is that of the turn', async () => {
+    const clock = new VirtualClock()
+    const slow = tool({
+      name: 'act',
+      description: 'Acts.',
+      toolTimeoutMs: Number.POSITIVE_INFINITY,
+      execute: () => new Promise(() => undefined),
+    })
+    await using conversation = calling([slow], [{ name: 'act' }], { clock })
+    const saying = conversation.say('Hi')
+    await conversation.advance(120_000)
+    await saying
+    conversation.expectError('TURN_TIMEOUT')
+  })
+
   test('ends also for a tool that never looked at its signal', async () => {
     const clock = new VirtualClock()
     await using conversation = calling([act(() => new Promise(() => undefined))], [{ name: 'act' }], { clock })
@@ -487,4 +541,18 @@ test('the events of a tool tell its name, its call and whether it worked', async
     ['start', 'Desk', 'picky', 'call-2'],
     ['end', 'picky', 'call-2', false],
   ])
+})
+
+test('a tool that no step offers is an event, with its name cut, and told to the model', async () => {
+  const name = 'look_up_'.repeat(10)
+  await using conversation = calling([act(() => 'ok')], [{ name, offered: false }])
+  const told: unknown[] = []
+  await conversation.open()
+  for (const event of ['tool:start', 'tool:end', 'tool:unknown'] as const) {
+    conversation.engine.on(event, ({ step, tool: cut, toolCallId }) => told.push([event, step, cut, toolCallId]))
+  }
+  await conversation.say('Hi')
+  conversation.expectReply('Done.')
+  expect(told).toEqual([['tool:unknown', 'Desk', 'look_up_'.repeat(8), 'call-1']])
+  expect(await resultsOf(conversation)).toEqual([`tool: ${name} failed "There is no tool '${name}'. Tools: act."`])
 })

@@ -2,24 +2,29 @@
  * One tool call: the tool is found, its arguments are validated, and it runs within its time. A mistake of the model is
  * returned to the model; a failure of the tool fails the turn.
  */
-import { toolError } from '../../errors/engine-errors.js'
+import { LimitExceededError, toolError } from '../../errors/engine-errors.js'
 import { FlowError } from '../../errors/flow-error.js'
+import type { Step } from '../../flow/step.js'
 import { type Tool, type ToolCall, ToolError } from '../../flow/tool.js'
 import { returnsToModel, Transition } from '../../flow/transition.js'
-import type { Turn } from '../../flow/turn.js'
 import type { ToolCallPart, ToolResultPart } from '../../model/message.js'
 import { issueText } from '../../model/schema-issues.js'
 import { copyJson, deepFreeze, type JsonError, type JsonValue } from '../../util/json.js'
+import { onAbort } from '../../util/on-abort.js'
 import { depthExceeded, limitExceeded } from '../engine-limits.js'
 import { thrownText } from '../error-text.js'
 import type { TurnControl } from './turn-control.js'
 import type { TurnDraft } from './turn-draft.js'
+import type { TurnView } from './turn-view.js'
 
 /** The outcome of a call: a result for the model, and a transition where the tool moved the conversation. */
 export interface ToolOutcome {
   readonly result: ToolResultPart
   readonly transition?: Transition
 }
+
+/** Tool names of models are cut here in events: no name that a step offers is longer. */
+const maxUnknownName = 64
 
 /** The result of a tool that returns nothing. */
 const done = 'Done.'
@@ -30,27 +35,39 @@ export function toolResult(call: ToolCallPart, output: JsonValue, isError = fals
   return Object.freeze({ type: 'tool-result', toolCallId, toolName, output, ...(isError ? { isError } : {}) })
 }
 
-/** Runs one call. */
-export async function runTool(
-  control: TurnControl,
-  draft: TurnDraft,
-  turn: Turn,
-  call: ToolCallPart,
-  tools: ReadonlyMap<string, Tool>,
-): Promise<ToolOutcome> {
+/** The step whose model calls tools. */
+export interface CallingStep {
+  readonly control: TurnControl
+  readonly draft: TurnDraft
+  readonly turn: TurnView
+  readonly step: Step
+  /** What the step offers, by name. */
+  readonly tools: ReadonlyMap<string, Tool>
+}
+
+/**
+ * Runs one call.
+ *
+ * @param together - Aborts when another call that runs at the same time has failed. This one then fails with the same error, whatever
+ * its tool still does. Default: no other call runs.
+ */
+export async function runTool(calling: CallingStep, call: ToolCallPart, together?: AbortSignal): Promise<ToolOutcome> {
+  const { control, draft, tools } = calling
+  const { toolCallId } = call
   const tool = tools.get(call.toolName)
   if (tool === undefined) {
+    control.emit('tool:unknown', { step: draft.stepId, tool: call.toolName.slice(0, maxUnknownName), toolCallId })
     const known = [...tools.keys()].join(', ') || 'none'
     return { result: toolResult(call, `There is no tool '${call.toolName}'. Tools: ${known}.`, true) }
   }
   const startedAt = control.engine.clock.now()
-  const { toolCallId } = call
   const names = { step: draft.stepId, tool: tool.name, toolCallId }
   control.emit('tool:start', names)
   control.stream?.send({ type: 'tool-start', tool: tool.name, toolCallId })
   let success = false
   try {
-    const outcome = await validateAndExecute(tool, call, turn, control)
+    const running = validateAndExecute(calling, tool, call, together)
+    const outcome = await (together === undefined ? running : unlessAborted(running, together))
     success = outcome.result.isError !== true
     return outcome
   } finally {
@@ -59,25 +76,38 @@ export async function runTool(
   }
 }
 
+/** What `running` settles with, or the reason of a signal that aborts before. */
+function unlessAborted<T>(running: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const stopListening = onAbort(signal, () => reject(signal.reason))
+    void running.then(resolve, reject).finally(stopListening)
+  })
+}
+
 async function validateAndExecute(
+  calling: CallingStep,
   tool: Tool,
   call: ToolCallPart,
-  turn: Turn,
-  control: TurnControl,
+  together: AbortSignal | undefined,
 ): Promise<ToolOutcome> {
+  const { control, turn } = calling
   let args: unknown = call.input
   let returned: unknown
   control.check()
+  if (call.invalidInput !== undefined) {
+    return { result: toolResult(call, `Invalid arguments: ${call.invalidInput}`, true) }
+  }
   try {
     if (tool.input !== undefined) {
       const validated = await tool.input['~standard'].validate(args)
       control.check()
+      together?.throwIfAborted()
       if (validated.issues !== undefined) {
         return { result: toolResult(call, `Invalid arguments: ${issueText(validated.issues)}`, true) }
       }
       args = validated.value
     }
-    returned = await withinTime(tool, call, control, (toolCall) => tool.execute(args, turn, toolCall))
+    returned = await withinTime(calling, tool, call, together, (toolCall) => tool.execute(args, turn, toolCall))
   } catch (thrown) {
     control.check()
     if (ToolError.isInstance(thrown)) return { result: toolResult(call, thrown.message, true) }
@@ -104,20 +134,40 @@ function resultOf(tool: Tool, returned: unknown, control: TurnControl): JsonValu
   return deepFreeze(copyJson(returned, 'result', limits.maxJsonDepth, refuse))
 }
 
+/** How long a call may take, and the error for one that takes longer. */
+function timeLimitOf(
+  { control, draft, step }: CallingStep,
+  tool: Tool,
+): { readonly timeoutMs: number; passed(): LimitExceededError } {
+  const { limits } = control.engine
+  const problem = `The time of tool '${tool.name}'`
+  const own = tool.toolTimeoutMs ?? step.toolTimeoutMs
+  if (own === undefined) {
+    return { timeoutMs: limits.toolTimeoutMs, passed: () => limitExceeded(limits, 'toolTimeoutMs', problem) }
+  }
+  const owner = tool.toolTimeoutMs === undefined ? `step '${draft.stepId}'` : `tool '${tool.name}'`
+  return {
+    timeoutMs: own,
+    passed: () => new LimitExceededError({ limit: 'toolTimeoutMs', value: own, problem, owner }),
+  }
+}
+
 /** Runs `execute` under `toolTimeoutMs`. A result that comes later is ignored. */
 function withinTime(
+  calling: CallingStep,
   tool: Tool,
   call: ToolCallPart,
-  control: TurnControl,
+  together: AbortSignal | undefined,
   execute: (toolCall: ToolCall) => unknown,
 ): Promise<unknown> {
-  const { deadlines, limits } = control.engine
+  const { control } = calling
+  const { timeoutMs, passed } = timeLimitOf(calling, tool)
   return new Promise((resolve, reject) => {
     let timedOut: FlowError | undefined
     let controller: AbortController | undefined
     let signal: AbortSignal | undefined
-    const deadline = deadlines.set(limits.toolTimeoutMs, () => {
-      timedOut = limitExceeded(limits, 'toolTimeoutMs', `The time of tool '${tool.name}'`)
+    const deadline = control.engine.deadlines.set(timeoutMs, () => {
+      timedOut = passed()
       controller?.abort(timedOut)
       reject(timedOut)
     })
@@ -128,18 +178,22 @@ function withinTime(
         if (signal === undefined) {
           controller = new AbortController()
           if (timedOut !== undefined) controller.abort(timedOut)
-          signal = AbortSignal.any([control.signal, controller.signal])
+          const signals = [control.signal, controller.signal]
+          signal = AbortSignal.any(together === undefined ? signals : [...signals, together])
         }
         return signal
       },
     }
-    control.pending = () => deadline?.cancel()
+    const end = (): void => deadline?.cancel()
+    control.addPending(end)
+    const stopListening = onAbort(together, end)
     const settle = async (): Promise<unknown> => execute(toolCall)
     settle()
       .then(resolve, reject)
       .finally(() => {
-        control.pending = undefined
-        deadline?.cancel()
+        control.removePending(end)
+        stopListening()
+        end()
       })
   })
 }

@@ -29,8 +29,8 @@ export class TurnControl implements RunningTurn {
   draft: TurnDraft | undefined
   /** What is stored under the ID that the turn was given, as far as the turn has seen it. */
   stateOfGivenId: SessionState | undefined
-  /** Ends what the turn waits for just now, when it is aborted: a timer, an attempt at a call. */
-  pending: ((reason: FlowError) => void) | undefined
+  /** Ends what the turn waits for just now, when it is aborted: a timer, an attempt at a call, tools that run together. */
+  #pending: Set<(reason: FlowError) => void> | undefined
   /** What the turn leaves behind: it goes on after the reply, without the session's lock. */
   afterTurnTask: (() => Promise<void>) | undefined
   onSettled: (() => void) | undefined
@@ -93,8 +93,18 @@ export class TurnControl implements RunningTurn {
     if (this.#aborted !== undefined || this.#isWorkFinished) return
     this.#aborted = error
     this.#controller?.abort(error)
-    this.pending?.(error)
+    for (const end of this.#pending ?? []) end(error)
     this.#reject?.(error)
+  }
+
+  /** Has `end` called when the turn is aborted, until {@link removePending}. It must not throw. */
+  addPending(end: (reason: FlowError) => void): void {
+    this.#pending ??= new Set()
+    this.#pending.add(end)
+  }
+
+  removePending(end: (reason: FlowError) => void): void {
+    this.#pending?.delete(end)
   }
 
   /** Aborts the turn because its time is over. */

@@ -1,0 +1,122 @@
+// Calls that a model or its provider got wrong: the turn goes on, and what is stored is right.
+import { describe, expect, test } from 'vitest'
+import { chatOf, hello, modelHarness, Talk, toolThat } from '../../../testing/contract/model-harness.js'
+import { lines } from '../../../testing/contract/test-flows.js'
+import type { MessagePart } from '../../index.js'
+
+const taken: unknown[] = []
+
+class Acting extends Talk {
+  override tools() {
+    taken.length = 0
+    return [toolThat('act', (...[args]: unknown[]) => void taken.push(args))]
+  }
+}
+
+/** Conversations whose model makes these calls, one list for each turn, and then says `Done.`. */
+async function calling(...turns: readonly (readonly object[])[]) {
+  const acts = turns.flatMap((calls) => [
+    () => ({
+      parts: calls.map((call) => ({ type: 'tool-call', toolName: 'act', toolCallId: 'a', input: {}, ...call })),
+    }),
+    'Done.',
+  ])
+  const { engine, asked } = modelHarness({ 'own/small': acts }, { flows: [chatOf(Acting)] })
+  let sessionId = ''
+  for (const _turn of turns) {
+    const { session, message } = await engine.run({ ...hello, sessionId })
+    expect(message).toBe('Done.')
+    sessionId = session
+  }
+  const messages = (await engine.getSession(sessionId))?.flow.memory.Talk?.messages ?? []
+  return { messages, asked }
+}
+
+describe('arguments that cannot be read', () => {
+  let deep: unknown = 'core'
+  for (let level = 0; level < 65; level++) deep = [deep]
+  const circle: unknown[] = []
+  circle.push(circle)
+
+  test.each<[string, object, string]>([
+    [
+      'not valid JSON',
+      { invalidInput: 'They are not valid JSON: {"order": A-1' },
+      'They are not valid JSON: {"order": A-1',
+    ],
+    [
+      'an own __proto__',
+      { input: JSON.parse('{"a":{"__proto__":{}}}') },
+      'input.a has a key named __proto__, which is reserved',
+    ],
+    ['too deep', { input: deep }, 'They are nested deeper than 64 levels.'],
+    ['a circle', { input: circle }, 'input[0] is part of itself'],
+    ['a Date', { input: { when: new Date(0) } }, 'input.when is an instance of Date, which JSON cannot carry'],
+  ])('go back to the model, and the tool is not run: %s', async (_what, call, problem) => {
+    const { messages, asked } = await calling([call])
+    expect(taken).toEqual([])
+    expect(lines(asked[1]?.request.messages).at(-1)).toBe(
+      `tool: act failed ${JSON.stringify(`Invalid arguments: ${problem}`)}`,
+    )
+    expect(messages[1]?.parts).toEqual([
+      { type: 'tool-call', toolCallId: 'a', toolName: 'act', input: {}, invalidInput: problem },
+    ])
+  })
+
+  test('are stored with 300 characters of what the model wrote', async () => {
+    const { messages } = await calling([{ invalidInput: 'x'.repeat(5_000) }])
+    expect(messages[1]?.parts[0]).toHaveProperty('invalidInput', 'x'.repeat(300))
+    expect(messages[2]?.parts[0]).toHaveProperty('output', `Invalid arguments: ${'x'.repeat(300)}`)
+  })
+
+  test('are reported by the events of a tool, as wrong types are', async () => {
+    const { engine, events } = modelHarness(
+      {
+        'own/small': [
+          () => ({ parts: [{ type: 'tool-call', toolCallId: 'a', toolName: 'act', invalidInput: 'No.' }] }),
+          'Done.',
+        ],
+      },
+      { flows: [chatOf(Acting)] },
+    )
+    await engine.run(hello)
+    expect(events.filter(([name]) => name.startsWith('tool:'))).toMatchObject([
+      ['tool:start', { toolCallId: 'a' }],
+      ['tool:end', { toolCallId: 'a', success: false }],
+    ])
+  })
+})
+
+describe('the ID of a call', () => {
+  /** The IDs of the calls and those of the results, which must be the same. */
+  async function idsOf(...turns: readonly (readonly object[])[]): Promise<(string | undefined)[]> {
+    const { messages } = await calling(...turns)
+    const parts = messages.flatMap(({ parts }) => parts as readonly MessagePart[])
+    const ids = parts.flatMap((part) => (part.type === 'tool-call' ? [part.toolCallId] : []))
+    expect(parts.flatMap((part) => (part.type === 'tool-result' ? [part.toolCallId] : []))).toEqual(ids)
+    return ids
+  }
+
+  test('is that of the model if no other call has it', async () => {
+    expect(await idsOf([{ toolCallId: 'functions.act:0' }, { toolCallId: 'b' }])).toEqual(['functions.act:0', 'b'])
+  })
+
+  test('is a new one if another call of the answer has it', async () => {
+    expect(await idsOf([{}, {}, { toolCallId: 'b' }, {}])).toEqual(['a', 'call_1_1_1', 'b', 'call_1_1_2'])
+  })
+
+  test.each([undefined, null, '', 7])('is a new one if it is missing: %j', async (toolCallId) => {
+    expect(await idsOf([{ toolCallId }, { toolCallId }])).toEqual(['call_1_1_1', 'call_1_1_2'])
+  })
+
+  test('is a new one if a call of an earlier turn has it, also one that the engine named', async () => {
+    expect(await idsOf([{}, {}], [{}, { toolCallId: 'call_1_1_1' }, { toolCallId: 'call_2_1_3' }, {}])).toEqual([
+      'a',
+      'call_1_1_1',
+      'call_2_1_1',
+      'call_2_1_2',
+      'call_2_1_3',
+      'call_2_1_4',
+    ])
+  })
+})

@@ -1,0 +1,125 @@
+/**
+ * The parts of a model's answer, checked, copied and frozen. A provider is not trusted to return what its type promises. What
+ * the model itself did wrong is no error here: a call whose arguments cannot be read is returned to the model, and a call whose
+ * ID is missing or used already gets another.
+ */
+import { ModelBlockedError } from '../../errors/engine-errors.js'
+import type { Message, MessagePart, TextPart, ToolCallPart } from '../../model/message.js'
+import type { ModelResponse } from '../../model/model-provider.js'
+import type { ResolvedModel } from '../../model/model-registry.js'
+import { copyJson, deepFreeze, isPlainObject, type JsonError, type JsonObject } from '../../util/json.js'
+import { modelError } from './model-answer.js'
+
+/** What the parts of an answer are checked against. */
+export interface AnswerContext {
+  readonly resolved: ResolvedModel
+  readonly maxJsonDepth: number
+  /** The messages that the model was asked with: no call may have the ID of a call in them. */
+  readonly messages: readonly Message[]
+  /**
+   * The beginning of an ID that the engine gives to a call, in letters, digits and `_`: some providers accept no others. It is
+   * another one for each answer of a session.
+   */
+  readonly newIdPrefix: string
+}
+
+/** Longer texts about arguments are cut: the arguments are part of them. */
+const maxInvalidInput = 300
+
+/**
+ * The parts of an answer.
+ *
+ * @throws {@link ModelBlockedError} | `ModelError`
+ */
+export function partsOf(response: ModelResponse, context: AnswerContext): readonly MessagePart[] {
+  const { resolved } = context
+  if (!isPlainObject(response) || !Array.isArray(response.parts)) {
+    throw modelError(resolved, 'It answered without a list of parts.')
+  }
+  const { name: model, provider } = resolved.selection
+  if (response.finishReason === 'content-filter') throw new ModelBlockedError({ provider, model })
+  if (response.finishReason === 'error') throw modelError(resolved, 'It stopped with an error.')
+  let ids: CallIds | undefined
+  return response.parts.map((part: MessagePart) => {
+    if (part?.type !== 'tool-call') return textPartOf(part, context)
+    ids ??= new CallIds(context)
+    return callOf(part, context, ids)
+  })
+}
+
+function textPartOf(part: MessagePart, context: AnswerContext): MessagePart {
+  if ((part?.type !== 'text' && part?.type !== 'reasoning') || typeof part.text !== 'string') {
+    throw wrongPart(context)
+  }
+  return Object.freeze({ type: part.type, text: part.text, ...providerDataOf(part, context) })
+}
+
+function callOf(part: ToolCallPart, context: AnswerContext, ids: CallIds): ToolCallPart {
+  const { type, toolName } = part
+  if (typeof toolName !== 'string') {
+    throw wrongPart(context)
+  }
+  const toolCallId = ids.take(part.toolCallId)
+  return Object.freeze({ type, toolCallId, toolName, ...inputOf(part, context), ...providerDataOf(part, context) })
+}
+
+function wrongPart({ resolved }: AnswerContext): Error {
+  return modelError(resolved, 'It answered with a part that is not a text, a reasoning or a tool call.')
+}
+
+/** The arguments of a call, or why they cannot be read. */
+function inputOf(part: ToolCallPart, { maxJsonDepth }: AnswerContext): Pick<ToolCallPart, 'input' | 'invalidInput'> {
+  const { invalidInput } = part
+  if (typeof invalidInput === 'string') return unreadable(invalidInput)
+  try {
+    return { input: deepFreeze(copyJson(part.input ?? {}, 'input', maxJsonDepth)) }
+  } catch (error) {
+    const { isTooDeep, message } = error as JsonError
+    return unreadable(isTooDeep === true ? `They are nested deeper than ${maxJsonDepth} levels.` : message)
+  }
+}
+
+function unreadable(problem: string): Pick<ToolCallPart, 'input' | 'invalidInput'> {
+  return { input: Object.freeze({}), invalidInput: problem.slice(0, maxInvalidInput) }
+}
+
+/** The IDs of the calls that a memory has, and of those of an answer. */
+class CallIds {
+  readonly #used: Set<string>
+  readonly #prefix: string
+  #made = 0
+
+  constructor({ messages, newIdPrefix }: AnswerContext) {
+    this.#used = idsIn(messages)
+    this.#prefix = newIdPrefix
+  }
+
+  /** The ID of a call: its own, or a new one if it has none, or another call has the same. */
+  take(given: unknown): string {
+    let id = given
+    while (typeof id !== 'string' || id === '' || this.#used.has(id)) id = `${this.#prefix}_${++this.#made}`
+    this.#used.add(id)
+    return id
+  }
+}
+
+function idsIn(messages: readonly Message[]): Set<string> {
+  const ids = new Set<string>()
+  for (const { role, parts } of messages) {
+    if (role !== 'assistant') continue
+    for (const part of parts) if (part.type === 'tool-call') ids.add(part.toolCallId)
+  }
+  return ids
+}
+
+function providerDataOf(
+  part: MessagePart,
+  { resolved, maxJsonDepth }: AnswerContext,
+): { readonly providerData?: JsonObject } | undefined {
+  const data: unknown = (part as Partial<TextPart>).providerData
+  if (data === undefined) return undefined
+  const refuse = (_problem: string, cause?: Error): Error =>
+    modelError(resolved, 'It answered with providerData that is not a JSON object.', cause)
+  if (!isPlainObject(data)) throw refuse('')
+  return { providerData: deepFreeze(copyJson(data, 'providerData', maxJsonDepth, refuse) as JsonObject) }
+}
