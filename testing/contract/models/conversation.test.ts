@@ -10,6 +10,7 @@ import {
   type ModelSelection,
   Step,
   type StepConstructor,
+  type ToolCallPart,
   ToolError,
   tool,
 } from '../../../src/index.js'
@@ -235,6 +236,37 @@ describe.each(formats)('over $name', (format) => {
     const { error } = await deskWith(format, [{ failure: 'malformed' }]).say('Hi')
     expect(error).toMatchObject({ code: 'MODEL_ERROR', cause: { name: 'AI_APICallError', statusCode: 200 } })
   })
+
+  test('an empty answer is asked for again: the reason leaves as a message of the user', async () => {
+    const desk = deskWith(format, [{ text: '' }, { text: 'Hello.' }], {}, { modelRetry: { maxAttempts: 2 } })
+    expect((await desk.say('Hi')).response.message).toBe('Hello.')
+    const [, again] = desk.subject.asked().map((body) => JSON.stringify(body))
+    expect(again).toContain('Your last answer was empty. Answer again, with text or a tool call.')
+    expect((await desk.document())?.history).toHaveLength(1)
+  })
+
+  test('calls with the same ID get IDs of their own, and so do their results', async () => {
+    const same = { id: 'call-1', name: 'look_up', input: { order: 'A-1' } }
+    const desk = deskWith(format, [{ toolCalls: [same, same] }, { text: 'Found.' }])
+    expect((await desk.say('Hi')).response.message).toBe('Found.')
+    const messages = (await desk.document())?.flow.memory.Ask?.messages ?? []
+    const idsOf = (type: string): unknown[] =>
+      messages.flatMap(({ parts }) =>
+        parts.flatMap((part) => (part.type === type ? [(part as ToolCallPart).toolCallId] : [])),
+      )
+    expect(new Set(idsOf('tool-call')).size).toBe(2)
+    expect(idsOf('tool-result')).toEqual(idsOf('tool-call'))
+  })
+
+  const sendsText = format.malformedArguments?.reply !== undefined
+  test.runIf(sendsText)(
+    'arguments that are not valid JSON go back to the model, in a request that it accepts',
+    async () => {
+      const desk = deskWith(format, [{ failure: 'malformed-arguments' }, { text: 'Which one?' }])
+      expect((await desk.say('Hi')).response.message).toBe('Which one?')
+      expect(JSON.stringify(desk.subject.asked()[1])).toContain('Invalid arguments: They are not valid JSON: ')
+    },
+  )
 
   test.each(['refusal', 'content-filter'] as const)('%s is an outcome of its own', async (stop) => {
     const { error, response } = await deskWith(format, [{ text: 'I cannot help.', stop }]).say('Hi')

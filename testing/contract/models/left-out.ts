@@ -5,11 +5,11 @@ const noReasoning = 'Chat completions of OpenAI keep their thoughts to themselve
 /** By the name of the format. */
 export const leftOut: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   google: {
-    'failures: a tool call with arguments that are not valid JSON': asJson,
+    'answers: a tool call with arguments that are not valid JSON': asJson,
     'streams: a tool call with arguments that are not valid JSON': asJson,
   },
   // Streamed, they are text.
-  anthropic: { 'failures: a tool call with arguments that are not valid JSON': asJson },
+  anthropic: { 'answers: a tool call with arguments that are not valid JSON': asJson },
   'openai-chat': {
     'answers: reasoning is kept apart from the text': noReasoning,
     'streams: reasoning is kept apart from the text': noReasoning,

@@ -7,26 +7,40 @@ import type {
   ModelStreamPart,
   RuntimeModel,
 } from '../../../src/index.js'
-import { type ModelSuiteAnswer, type ModelSuiteSubject, type ScriptedAnswer, scriptedProvider } from '../../index.js'
+import {
+  type ModelSuiteAnswer,
+  type ModelSuiteFailure,
+  type ModelSuiteSubject,
+  type ScriptedAnswer,
+  scriptedProvider,
+} from '../../index.js'
 
-const notScripted = 'A script has no wire, and says a tool call as JSON.'
 const noReasoning = 'A script has no reasoning.'
 
 /** What a scripted provider cannot do. */
 export const scriptedLeaveOut: Readonly<Record<string, string>> = {
   'answers: reasoning is kept apart from the text': noReasoning,
-  'failures: a tool call with arguments that are not valid JSON': notScripted,
   'streams: reasoning is kept apart from the text': noReasoning,
-  'streams: a tool call with arguments that are not valid JSON': notScripted,
+}
+
+function scriptOfFailure({ failure }: ModelSuiteFailure): ScriptedAnswer {
+  switch (failure) {
+    case 'malformed-arguments':
+      return { toolCalls: [{ name: 'look_up', invalidInput: 'They are not valid JSON: {"order":' }] }
+    case 'cut':
+    case 'stall':
+    case 'broken-off':
+      return { text: 'It is on its way.' }
+    case 'never':
+      return { text: 'Never.', delayMs: Infinity }
+    default:
+      return { error: new Error(failure) }
+  }
 }
 
 /** The script for an answer of the suite. */
 function scriptOf(answer: ModelSuiteAnswer): ScriptedAnswer {
-  if ('failure' in answer) {
-    const { failure } = answer
-    if (failure === 'cut' || failure === 'stall' || failure === 'broken-off') return { text: 'It is on its way.' }
-    return failure === 'never' ? { text: 'Never.', delayMs: Infinity } : { error: new Error(failure) }
-  }
+  if ('failure' in answer) return scriptOfFailure(answer)
   const { text, toolCalls, stop, usage } = answer
   if (stop === 'refusal') return { refusal: text ?? '' }
   return {

@@ -41,6 +41,21 @@ function expectReason({ finishReason }: ModelResponse, ...allowed: readonly Mode
   ensure(allowed.includes(finishReason), `finishReason to be ${allowed.map(String).join(' or ')}`, finishReason)
 }
 
+/** A call of `look_up` that says why it has no arguments. */
+export function expectInvalidCall(response: ModelResponse): void {
+  const [call, ...more] = callsOf(response)
+  const isRight =
+    more.length === 0 &&
+    call?.toolName === 'look_up' &&
+    JSON.stringify(call.input) === '{}' &&
+    typeof call.invalidInput === 'string' &&
+    call.invalidInput !== ''
+  ensure(isRight, 'one call of look_up with input: {} and invalidInput', response.parts)
+}
+
+/** The rule for arguments that are not valid JSON. */
+export const invalidArguments =
+  'Arguments that are not valid JSON are a mistake of the model, not a failure: the call says why in invalidInput.'
 const parts = 'What a model answers arrives as parts in its order: text, reasoning apart from it, and tool calls.'
 const reasons = 'finishReason says why a model stopped; an answer that was blocked is content-filter, and no text.'
 
@@ -80,6 +95,13 @@ export const answerCases: readonly ModelSuiteCase[] = [
       const response = await bench.ask({ text: 'One moment.', toolCalls: twoCalls.slice(0, 1) })
       expectText(response, 'One moment.')
       expectCalls(response, twoCalls.slice(0, 1))
+    },
+  },
+  {
+    name: 'answers: a tool call with arguments that are not valid JSON',
+    rule: invalidArguments,
+    async run(bench) {
+      expectInvalidCall(await bench.ask({ failure: 'malformed-arguments' }))
     },
   },
   {

@@ -1,6 +1,6 @@
 // Providers that do not do what they should: each fails the cases that are listed with it.
 import { describe, expect, test } from 'vitest'
-import type { MessagePart, ModelRequest, ModelResponse, ModelStreamPart } from '../../../src/index.js'
+import type { MessagePart, ModelRequest, ModelResponse, ModelStreamPart, ToolCallPart } from '../../../src/index.js'
 import { type BrokenGenerate, type BrokenStream, brokenSubject } from '../../contract/models/scripted-subject.js'
 import {
   type ModelProviderSuiteOptions,
@@ -133,6 +133,17 @@ const broken: readonly Broken[] = [
     caughtBy: ['answers: two tool calls in one reply'],
   },
   {
+    what: 'it takes arguments that are not valid JSON for none',
+    generate: answering(({ parts, ...rest }) => ({
+      ...rest,
+      parts: parts.map((part) => {
+        const { invalidInput: _dropped, ...kept } = part as ToolCallPart
+        return kept
+      }),
+    })),
+    caughtBy: ['answers: a tool call with arguments that are not valid JSON'],
+  },
+  {
     what: 'it leaves arguments as text',
     generate: answering(({ parts, ...rest }) => ({
       ...rest,
@@ -226,13 +237,12 @@ const broken: readonly Broken[] = [
   },
   {
     what: 'it takes every failure for an answer',
-    generate: (request, right) => right(request).catch(() => ({ parts: [] })),
+    generate: (request, right) => right(request).catch(() => ({ parts: [{ type: 'text', text: 'Sorry.' }] })),
     caughtBy: [
       'failures: too many requests (429)',
       'failures: a broken server (500)',
       'failures: an overloaded server (529)',
       'failures: an answer that is not valid JSON',
-      'failures: a tool call with arguments that are not valid JSON',
       'engine: a failed call is a MODEL_ERROR',
     ],
   },

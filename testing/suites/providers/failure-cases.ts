@@ -10,7 +10,6 @@ const failures: readonly (readonly [ModelSuiteFailure['failure'], string])[] = [
   ['server-error', 'a broken server (500)'],
   ['overloaded', 'an overloaded server (529)'],
   ['malformed', 'an answer that is not valid JSON'],
-  ['malformed-arguments', 'a tool call with arguments that are not valid JSON'],
 ]
 
 class Ask extends Step {

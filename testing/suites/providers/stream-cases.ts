@@ -2,6 +2,7 @@
 import type { ModelFailure, ModelResponse } from '../../../src/index.js'
 import { ensure, fail } from '../stores/failure.js'
 import { findDifference, throughJson } from '../stores/same-json.js'
+import { expectInvalidCall, invalidArguments } from './answer-cases.js'
 import { readFirstWords, readStream, readToFailure, readToText } from './read-stream.js'
 import type { ModelSuiteBench, ModelSuiteCase, OpenStream, StreamedReply } from './suite-case.js'
 import type { ModelSuiteReply, ModelSuiteSubject } from './suite-options.js'
@@ -135,15 +136,20 @@ export const streamCases: readonly ModelSuiteCase[] = [
       ensure(got === expected, `the status that generate fails with, ${String(expected)}`, got)
     },
   },
-  ...(['malformed', 'malformed-arguments'] as const).map(
-    (failure): ModelSuiteCase => ({
-      name: `streams: ${failure === 'malformed' ? 'a piece that is' : 'a tool call with arguments that are'} not valid JSON`,
-      rule: 'A stream that cannot be read fails.',
-      async run(bench) {
-        await readToFailure(bench.stream(await bench.open([{ failure }])))
-      },
-    }),
-  ),
+  {
+    name: 'streams: a piece that is not valid JSON',
+    rule: 'A stream that cannot be read fails.',
+    async run(bench) {
+      await readToFailure(bench.stream(await bench.open([{ failure: 'malformed' }])))
+    },
+  },
+  {
+    name: 'streams: a tool call with arguments that are not valid JSON',
+    rule: invalidArguments,
+    async run(bench) {
+      expectInvalidCall((await bench.askForStream({ failure: 'malformed-arguments' })).response)
+    },
+  },
   ...(['cut', 'broken-off'] as const).map(
     (failure): ModelSuiteCase => ({
       name: `streams: ${failure === 'cut' ? 'a cut' : 'a failure'} in the middle`,
