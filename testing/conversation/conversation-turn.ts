@@ -44,8 +44,7 @@ export interface ConversationTurn {
   readonly events: readonly TurnEvent[]
   /** The session as it was stored after the turn; absent if nothing was stored, or it could not be read. */
   readonly document: SessionDocument | undefined
-  /** By the ID of the call. An ID is unique within one answer only, so there may be several, in their order. */
-  readonly results: ReadonlyMap<string, readonly ToolResultPart[]>
+  readonly results: readonly ToolResultPart[]
   /** Whether the conversation was restarted before this turn. */
   readonly afterRestart: boolean
   /** The text that was streamed before the turn was stopped; absent if it was not stopped. */
@@ -66,16 +65,19 @@ export interface RunningTurn extends Pick<ConversationTurn, 'said' | 'events' | 
 
 /** The tool calls of a turn, in order. */
 export function toolCallsOf({ events, results }: Pick<ConversationTurn, 'events' | 'results'>): ConversationToolCall[] {
-  const told = new Map<string, number>()
-  return events.flatMap((event) => {
-    if (event.kind !== 'tool-call') return []
-    const { toolName: name, input, toolCallId } = event.part
-    const index = told.get(toolCallId) ?? 0
-    told.set(toolCallId, index + 1)
-    const result = results.get(toolCallId)?.[index]
-    if (result === undefined) return [{ name, input }]
+  const calls = events.flatMap((event) => (event.kind === 'tool-call' ? [event.part] : []))
+  const left = [...results]
+  const take = (isOurs: (result: ToolResultPart) => boolean): ToolResultPart | undefined => {
+    const index = left.findIndex(isOurs)
+    return index < 0 ? undefined : left.splice(index, 1)[0]
+  }
+  const byId = calls.map((call) => take(({ toolCallId }) => toolCallId === call.toolCallId))
+  return calls.map(({ toolName: name, input }, index) => {
+    // The engine renames a call whose ID is missing or used already.
+    const result = byId[index] ?? take(({ toolName }) => toolName === name)
+    if (result === undefined) return { name, input }
     const { output, isError } = result
-    return [{ name, input, output, ...(isError === undefined ? {} : { isError }) }]
+    return { name, input, output, ...(isError === undefined ? {} : { isError }) }
   })
 }
 
@@ -102,15 +104,12 @@ export function stoppedReply(session: string): ConversationReply {
   }
 }
 
-/** The results of a document's last turn, by the ID of the call. */
+/** The results of a document's last turn, in the order of each memory. */
 export function resultsIn(document: SessionDocument): ConversationTurn['results'] {
-  const results = new Map<string, ToolResultPart[]>()
   const turn = document.history.length
-  for (const { messages } of Object.values(document.flow.memory)) {
+  return Object.values(document.flow.memory).flatMap(({ messages }) => {
     const first = messages.findLastIndex((message) => message.turn !== turn) + 1
-    for (const part of messages.slice(first).flatMap(({ parts }) => parts)) {
-      if (part.type === 'tool-result') results.set(part.toolCallId, [...(results.get(part.toolCallId) ?? []), part])
-    }
-  }
-  return results
+    const parts = messages.slice(first).flatMap((message) => message.parts)
+    return parts.filter((part) => part.type === 'tool-result')
+  })
 }

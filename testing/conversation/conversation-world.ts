@@ -138,14 +138,14 @@ export class ConversationWorld {
     const turn = { said, events, document }
     if (end.reply !== undefined) {
       const { reply } = end
-      return { ...turn, reply, results: reply.success && document !== undefined ? resultsIn(document) : new Map() }
+      return { ...turn, reply, results: reply.success && document !== undefined ? resultsIn(document) : [] }
     }
     const isCommitted = events.some((event) => event.kind === 'end' && event.success)
     if (isCommitted && document !== undefined) {
       return { ...turn, reply: replyIn(document), results: resultsIn(document) }
     }
     const { stoppedAfter } = end
-    return { ...turn, reply: stoppedReply(document?.id ?? ''), stoppedAfter, results: new Map() }
+    return { ...turn, reply: stoppedReply(document?.id ?? ''), stoppedAfter, results: [] }
   }
 
   /** Closes the engine; the next use makes another one over the same data. */

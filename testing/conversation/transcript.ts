@@ -16,7 +16,7 @@ export function transcriptOf(
 ): string {
   const sections = turns.map((turn, index) => sectionOf(turn, index + 1, turns[index - 1]))
   if (running !== undefined) {
-    const lines = [headingOf(turns.length + 1, notesOf(running)), ...beginningOf({ ...running, results: new Map() })]
+    const lines = [headingOf(turns.length + 1, notesOf(running)), ...beginningOf({ ...running, results: [] })]
     const end = running.text === '' ? 'Nothing was streamed so far.' : `Streamed so far: ${indented(running.text)}`
     sections.push([...lines, end].map((line) => stable(line, [])).join('\n\n'))
   }

@@ -129,7 +129,15 @@ export function answerOf(parts: readonly MessagePart[]): ScriptedAnswer {
   const texts = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []))
   const toolCalls = parts.flatMap((part) =>
     part.type === 'tool-call'
-      ? [{ name: part.toolName, input: part.input, id: part.toolCallId, offered: false as const }]
+      ? [
+          {
+            name: part.toolName,
+            input: part.input,
+            id: part.toolCallId,
+            offered: false as const,
+            ...(part.invalidInput === undefined ? {} : { invalidInput: part.invalidInput }),
+          },
+        ]
       : [],
   )
   if (toolCalls.length === 0) return { text: texts.join('') }

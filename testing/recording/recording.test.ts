@@ -50,7 +50,7 @@ class AskColour extends Step {
   static override readonly id: string = 'AskColour'
   override onReply(text: string, turn: Turn) {
     if (text === 'Bye') return finish(`Bye, ${turn.stateOf(AskName).name}.`)
-    return text === '' ? retry('Say something.') : text
+    return text === 'Hm.' ? retry('Say something.') : text
   }
 }
 class Onboarding extends Flow {
@@ -84,7 +84,7 @@ async function stored(
 const onboarding = (): Promise<SessionDocument> =>
   stored(
     Onboarding,
-    ['Your name?', capture('Ada'), 'And the last one?', capture('Ada Lovelace'), '', 'Your colour?', 'Bye'],
+    ['Your name?', capture('Ada'), 'And the last one?', capture('Ada Lovelace'), 'Hm.', 'Your colour?', 'Bye'],
     ['Hello', 'Ada', 'Ada Lovelace', 'blue'],
     { config: { tenant: 'north' }, owner: 'ada' },
   )
@@ -135,7 +135,7 @@ describe('recordingOf', () => {
           toolCalls: [{ name: 'capture_name', input: { name: 'Ada Lovelace' }, id: 'call-2', offered: false }],
         },
       ],
-      AskColour: [{ text: '' }, { text: 'Your colour?' }, { text: 'Bye' }],
+      AskColour: [{ text: 'Hm.' }, { text: 'Your colour?' }, { text: 'Bye' }],
     })
     expect(recording).toMatchObject({
       flow: 'Onboarding',
@@ -564,7 +564,7 @@ describe('replay', () => {
       static override readonly id = 'AskColour'
       override onReply(text: string, turn: Turn) {
         if (text === 'Bye') return finish(`Bye, ${turn.stateOf(AskFullName).name}.`)
-        return text === '' ? retry('Say something.') : text
+        return text === 'Hm.' ? retry('Say something.') : text
       }
     }
     class Renamed extends Onboarding {
@@ -688,7 +688,7 @@ describe('replay', () => {
         AskName,
         class extends AskColour {
           override onReply(text: string, turn: Turn) {
-            return text === '' ? retry('Speak up.') : super.onReply(text, turn)
+            return text === 'Hm.' ? retry('Speak up.') : super.onReply(text, turn)
           }
         },
       ),
@@ -723,7 +723,7 @@ describe('replay', () => {
         AskName,
         class extends AskColour {
           override onReply(text: string, turn: Turn) {
-            return text === '' ? reply('Your colour?') : super.onReply(text, turn)
+            return text === 'Hm.' ? reply('Your colour?') : super.onReply(text, turn)
           }
         },
       ),
@@ -746,7 +746,7 @@ describe('replay', () => {
         AskName,
         class extends AskColour {
           override onReply(text: string) {
-            return text === '' ? finish('Your colour?') : text
+            return text === 'Hm.' ? finish('Your colour?') : text
           }
         },
       ),
@@ -779,7 +779,7 @@ describe('replay', () => {
         User: "Ada Lovelace"
 
         model calls
-          - 2 replies for memory 'AskColour': '', 'Your colour?'
+          - 2 replies for memory 'AskColour': 'Hm.', 'Your colour?'
         reply
           - Your colour?
           + Thank you.

@@ -6,12 +6,16 @@ export const aiSdkMutations = [
     file: 'adapters/ai-sdk/answer.ts',
     tests: ['adapters/ai-sdk/answer.'],
     rows: [
-      ['tool calls with one ID for all', 'withUniqueCallIds', { piece: 'used.has(part.toolCallId)', becomes: 'false' }],
+      [
+        'unreadable arguments taken for none',
+        'parseArguments',
+        { piece: 'input: {}, invalidInput:', becomes: 'input: {}, ignored:' },
+      ],
       ['refusal taken for an answer', 'responseOf', { piece: 'hasRefusal(result.response?.body)', becomes: 'false' }],
       [
-        'cost of an answer that cannot be read forgotten',
+        'cost of an answer that was interrupted forgotten',
         'responseOf',
-        { statement: 'throw Object.assign', becomes: 'throw error' },
+        { piece: 'Object.assign(cutOffError(selection), { usage })', becomes: 'cutOffError(selection)' },
       ],
     ],
   },

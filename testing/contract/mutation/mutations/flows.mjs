@@ -125,19 +125,88 @@ export const flowMutations = [
         'tool timeout off',
         'withinTime',
         {
-          piece: 'limits.toolTimeoutMs, () => {',
-          becomes: 'limits.toolTimeoutMs, () => {\nreturn',
+          piece: 'timeoutMs, () => {',
+          becomes: 'timeoutMs, () => {\nreturn',
+        },
+      ],
+      [
+        'time limit of a tool or step ignored',
+        'timeLimitOf',
+        {
+          piece: 'if (own === undefined)',
+          becomes: 'if (true)',
+        },
+      ],
+      [
+        'unknown tool not reported',
+        'runTool',
+        {
+          piece:
+            "control.emit('tool:unknown', { step: draft.stepId, tool: call.toolName.slice(0, maxUnknownName), toolCallId })",
+          becomes: '',
+        },
+      ],
+      [
+        'name of an unknown tool in full',
+        'runTool',
+        {
+          piece: 'call.toolName.slice(0, maxUnknownName)',
+          becomes: 'call.toolName',
         },
       ],
     ],
   },
   {
-    file: 'src/engine/turn/run-model-step.ts',
+    file: 'src/engine/turn/run-tool.ts',
+    tests: ['src/engine/model-call/answer-parts.'],
+    rows: [
+      [
+        'unreadable arguments given to a tool',
+        'validateAndExecute',
+        {
+          piece: 'if (call.invalidInput !== undefined)',
+          becomes: 'if (false)',
+        },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/turn/run-tools.ts',
+    tests: ['src/engine/turn/run-tools.'],
+    rows: [
+      [
+        'tools run together that do not allow it',
+        'runTools',
+        {
+          piece: '.every(',
+          becomes: '.some(',
+        },
+      ],
+      [
+        'last move of calls that run together',
+        'runTogether',
+        {
+          piece: 'transition ??= outcome.transition',
+          becomes: 'transition = outcome.transition ?? transition',
+        },
+      ],
+      [
+        'calls that run together not aborted by a failure',
+        'runTogether',
+        {
+          piece: 'failure.abort(error)',
+          becomes: 'void error',
+        },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/turn/run-tools.ts',
     tests: ['src/engine/turn/run-model-step.', 'src/engine/turn/run-tool.'],
     rows: [
       [
         'tool call left without a result',
-        'runCalls',
+        'runInOrder',
         {
           piece: "draft.memory.append(namespace, message('tool', [skipped], turn.number))",
           becomes: '',

@@ -21,6 +21,72 @@ export const modelMutations = [
     ],
   },
   {
+    file: 'src/engine/model-call/empty-answer.ts',
+    tests: ['src/engine/model-call/empty-answer.'],
+    rows: [
+      [
+        'empty answer taken for a reply',
+        'checkNotEmpty',
+        {
+          statement: 'throw new EmptyAnswer',
+          becomes: '',
+        },
+      ],
+      [
+        'model not told why it is asked again',
+        'askedAgain',
+        {
+          piece: '[...messages, reason]',
+          becomes: '[...messages]',
+        },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/model-call/answer-parts.ts',
+    tests: ['src/engine/model-call/answer-parts.'],
+    rows: [
+      [
+        'arguments that cannot be stored fail the turn',
+        'inputOf',
+        {
+          statement: 'return unreadable(isTooDeep',
+          becomes: 'throw error',
+        },
+      ],
+      [
+        'two calls with one ID',
+        'CallIds.take',
+        {
+          piece: 'this.#used.add(id)',
+          becomes: '',
+        },
+      ],
+      [
+        'call with the ID of an earlier turn',
+        'idsIn',
+        {
+          statement: 'for (const',
+          becomes: '',
+        },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/model-call/attempts.ts',
+    tests: ['src/engine/model-call/empty-answer.'],
+    rows: [
+      [
+        'empty answers asked for without end',
+        'delayAfter',
+        {
+          piece: 'thrown instanceof EmptyAnswer && attempt < modelRetry.maxAttempts',
+          becomes: 'thrown instanceof EmptyAnswer && attempt < 50',
+        },
+      ],
+    ],
+  },
+  {
     file: 'src/engine/model-call/attempts.ts',
     tests: [
       'src/engine/turn/run-model-step.test',
@@ -56,8 +122,8 @@ export const modelMutations = [
         'delay that outlives its turn',
         'pause',
         {
-          piece: 'control.pending = stopTimer',
-          becomes: 'stopTimer',
+          piece: 'control.addPending(stopTimer)',
+          becomes: '',
         },
       ],
       [
@@ -248,9 +314,9 @@ export const modelMutations = [
         'hook asked for failures of tools',
         'useAnswer',
         {
-          piece: 'return runCalls(control, draft, turn, calls, tools, namespace)',
+          piece: 'await runTools({ control, draft, turn, step, tools }, calls, namespace)',
           becomes:
-            'return runCalls(control, draft, turn, calls, tools, namespace).catch(async (error) => ({ transition: await recoverFromModel(control, draft, turn, step, error) }))',
+            'await runTools({ control, draft, turn, step, tools }, calls, namespace).catch((error) => recoverFromModel(control, draft, turn, step, error))',
         },
       ],
     ],
