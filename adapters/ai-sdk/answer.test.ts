@@ -71,6 +71,13 @@ describe('parts', () => {
   })
 })
 
+test('the error for an answer that was interrupted has the usage', () => {
+  const usage = { inputTokens: 21, outputTokens: 8 }
+  expect(() => answer({ finishReason: { unified: 'interrupted' }, usage })).toThrow(
+    expect.objectContaining({ isRetryable: true, usage }),
+  )
+})
+
 describe('the finish reason', () => {
   test.each(['stop', 'tool-calls', 'length', 'content-filter', 'error', 'other'] as const)(
     '%s, as a string and as an object',

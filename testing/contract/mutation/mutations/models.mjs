@@ -66,8 +66,8 @@ export const modelMutations = [
         'call with the ID of an earlier turn',
         'idsIn',
         {
-          statement: 'for (const',
-          becomes: '',
+          statement: 'ids.add(part.toolCallId)',
+          becomes: 'continue',
         },
       ],
     ],
