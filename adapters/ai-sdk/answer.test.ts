@@ -53,7 +53,7 @@ describe('parts', () => {
     expect(answer({ content: [call({ input })] }).parts).toMatchObject([{ input: {} }])
   })
 
-  test('arguments that are not valid JSON are no failure: the call says what the model wrote', () => {
+  test('arguments that are not valid JSON are not a failure: the call says what the model wrote', () => {
     expect(answer({ content: [call({ input: '{"a":' })] }).parts).toEqual([
       {
         type: 'tool-call',

@@ -1,6 +1,6 @@
 /**
  * The parts of a model's answer, checked, copied and frozen. A provider is not trusted to return what its type promises. What
- * the model itself did wrong is no error here: a call whose arguments cannot be read is returned to the model, and a call whose
+ * the model itself did wrong is not an error here: a call whose arguments cannot be read is returned to the model, and a call whose
  * ID is missing or used already gets another.
  */
 import { ModelBlockedError } from '../../errors/engine-errors.js'

@@ -1,4 +1,4 @@
-// Answers that are none: no tool call, and no text but white space.
+// Empty answers: no tool call, and no text but white space.
 import { afterEach, describe, expect, test } from 'vitest'
 import { expectNothingLeft } from '../../../testing/contract/engine-harness.js'
 import {
@@ -36,7 +36,7 @@ describe('an empty answer', () => {
     ['white space', ' \n\t'],
     ['several blank texts', () => ({ parts: ['', ' '].map((text) => ({ type: 'text', text })) })],
     ['reasoning alone', () => ({ parts: [{ type: 'reasoning', text: 'I could say hello.' }] })],
-  ])('is no reply: the model is asked again, with the reason: %s', async (_what, act) => {
+  ])('is not a reply: the model is asked again, with the reason: %s', async (_what, act) => {
     const made = modelHarness({ 'own/small': [act, 'Hi.'] }, { flows: [Chat] })
     const { message, session } = await made.engine.run(hello)
     expect(message).toBe('Hi.')

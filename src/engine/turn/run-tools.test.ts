@@ -143,7 +143,7 @@ describe('a move of a call that runs with others', () => {
     expect(await resultsOf(conversation)).toEqual(['tool: move = "Moved."', 'tool: slow = "slow"'])
   })
 
-  test('is the first one in the order of the calls, whichever ended first, and the other call is told', async () => {
+  test('is the first one in the order of the calls, whichever ended first, and the result of the other says so', async () => {
     const first = gated('first', [], () => go('Next'))
     await using conversation = calling([first.tool, act('second', () => finish('Bye.')), act('third', () => 3)])
     const saying = conversation.say('Hi')
