@@ -381,14 +381,14 @@ describe('the time of a tool', () => {
       { toolTimeoutMs: 500 },
       { toolTimeoutMs: 2_000 },
       500,
-      "The time of tool 'act' exceeds the limit toolTimeoutMs of tool 'act' (500). Raise it there.",
+      "The time of tool 'act' exceeds the limit toolTimeoutMs of tool 'act' (500).",
     ],
     [
       "the step's",
       {},
       { toolTimeoutMs: 2_000 },
       2_000,
-      "The time of tool 'act' exceeds the limit toolTimeoutMs of step 'Desk' (2000). Raise it there.",
+      "The time of tool 'act' exceeds the limit toolTimeoutMs of step 'Desk' (2000).",
     ],
   ])('is %s own, where it has one', async (_whose, ofTool, ofStep, ms, message) => {
     const clock = new VirtualClock()
