@@ -135,7 +135,7 @@ describe('while a summary is written', () => {
     const held = gate()
     talk.answer = async () => {
       await held.opened
-      return answerOf(' ')
+      return answerOf('The user wa', 'length')
     }
     await talk.say('4')
     await talk.say('5')
