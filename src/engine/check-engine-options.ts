@@ -16,6 +16,7 @@ const optionNames: OptionNames<FlowEngineOptions> = {
   unknownSession: true,
   onTurnError: true,
   errorText: true,
+  outdated: true,
   clock: true,
   random: true,
   generateId: true,
@@ -29,15 +30,18 @@ const methods = {
   logger: ['debug', 'info', 'warn', 'error'],
 } as const
 
+const choices = { onTurnError: ['abort', 'rollback'], outdated: ['refuse', 'restart'] } as const
+
 /** @throws `InvalidInputError` that names the first option that is unknown, and lists the known ones, or that is wrong. */
 export function checkEngineOptions(options: FlowEngineOptions): void {
   checkOptionNames('FlowEngine', options, optionNames)
   for (const [name, required] of Object.entries(methods)) {
     checkMethods('FlowEngine', name, options[name as keyof typeof methods], required)
   }
-  const { onTurnError } = options
-  if (onTurnError !== undefined && onTurnError !== 'abort' && onTurnError !== 'rollback') {
-    throw invalidInput("FlowEngine: onTurnError must be 'abort' or 'rollback'.")
+  for (const [name, allowed] of Object.entries(choices)) {
+    const value: unknown = options[name as keyof typeof choices]
+    if (value === undefined || allowed.some((one) => one === value)) continue
+    throw invalidInput(`FlowEngine: ${name} must be '${allowed.join("' or '")}'.`)
   }
   const { errorText } = options
   if (errorText !== undefined && errorText !== 'full' && errorText !== 'flow' && typeof errorText !== 'function') {

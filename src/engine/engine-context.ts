@@ -41,6 +41,7 @@ export interface EngineContext extends ModelSettings {
   readonly unknownSession: 'new' | 'reject'
   readonly onTurnError: 'abort' | 'rollback'
   readonly errorText: NonNullable<FlowEngineOptions['errorText']>
+  readonly outdated: 'refuse' | 'restart'
   readonly turns: Set<RunningTurn>
   readonly afterTurnTasks: AfterTurnTasks
   readonly loopMonitor: LoopMonitor
@@ -77,6 +78,7 @@ export function createEngineContext(options: FlowEngineOptions): EngineContext {
     unknownSession,
     onTurnError: options.onTurnError ?? 'abort',
     errorText: options.errorText ?? 'full',
+    outdated: options.outdated ?? 'refuse',
     turns,
     afterTurnTasks: new AfterTurnTasks(),
     loopMonitor: new LoopMonitor(clock, events, turns),

@@ -64,6 +64,12 @@ export interface FlowEngineOptions {
    * the events have the error in any case. Default `'full'`.
    */
   readonly errorText?: 'full' | 'flow' | ((error: FlowError, turn: FailedTurn) => string)
+  /**
+   * What happens to a session that an older version of its flow has stored, where the flow does not migrate it: the turn is refused
+   * with `SESSION_FLOW_INVARIANT` and the session stays as it is, or a new session starts. `static outdated` of a flow overrides it.
+   * Default `'refuse'`.
+   */
+  readonly outdated?: 'refuse' | 'restart'
   /** The engine's time. Default: the machine's. */
   readonly clock?: Clock
   /** A number from 0 up to, and without, 1: for the delays between attempts. Default: `Math.random`. */
@@ -135,6 +141,12 @@ export interface ExecuteResult {
   readonly error?: FlowError
   /** Set where `response.message` is bytes in base64. */
   readonly encoding?: 'base64'
+  /**
+   * Why a new session answered and not the one that was asked for: that one is unknown (or another owner's), it has ended
+   * (`completed`, `aborted`), an older version of the flow has stored it (`outdated`), or the flow's `migrate` or `onRestore`
+   * returned `null` (`flow`). Absent where no other session was asked for, and where no new session is stored.
+   */
+  readonly restarted?: 'unknown' | 'completed' | 'aborted' | 'outdated' | 'flow'
 }
 
 /** What `deleteSession` resolves to. */

@@ -33,7 +33,7 @@ export async function executeTurn(
     givenId = sessionId ?? ''
     const input = checkInput(engine, unchecked, sessionId, context, stream)
     if (input.signal?.aborted === true) throw new TurnAbortedError({ cause: input.signal.reason })
-    const control = new TurnControl(engine, input.flowName, givenId, stream)
+    const control = new TurnControl(engine, engine.flows.currentName(input.flowName), givenId, stream)
     outcome = await engine.session.hold(
       sessionId,
       () => runTurn(control, input),

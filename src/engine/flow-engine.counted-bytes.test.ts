@@ -52,10 +52,12 @@ describe('a count of bytes', () => {
     await talk.sayTurns(1, 5)
   })
 
-  test('includes effects that a flow changed in onRestore', async () => {
+  test('includes the effects of a session, where onRestore changed something else', async () => {
     const effects = { charge: { begunAt: '2026-01-01T00:00:00.000Z', attempts: 1, result: 'x'.repeat(500) } }
-    const { engine, start, document } = harness({ flows: [restoring((restored) => ({ ...restored, effects }))] })
+    const flows = [restoring((restored) => ({ ...restored, history: [] }))]
+    const { engine, start, rewrite, document } = harness({ flows })
     const sessionId = await start('Talk')
+    await rewrite(sessionId, (stored) => Object.assign(stored, { effects }))
     await engine.run({ flowName: 'Talk', userMessage: 'Hi', sessionId })
     const [stored, true_] = counted(await document(sessionId))
     expect([stored, stored > 500]).toEqual([true_, true])

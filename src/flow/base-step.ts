@@ -2,6 +2,7 @@
  * What all steps have in common: identity, persisted state and hooks. For each turn the engine constructs the steps without
  * arguments and then attaches them to the turn.
  */
+import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { flowCodeError } from '../errors/engine-errors.js'
 import { defineOwn } from '../util/json.js'
 import type { Transition } from './transition.js'
@@ -23,6 +24,8 @@ export interface StepConstructor<State extends object = object> {
   readonly id: string
   /** Former IDs: sessions stored in a step with one of them continue in this step. */
   readonly aliases: readonly string[]
+  /** Checks stored states. */
+  readonly stateSchema?: StandardSchemaV1 | undefined
   /** The steps that a conversation may move to from here: classes or IDs. Only tests read it, not the engine. */
   readonly next?: readonly (StepConstructor | string)[] | undefined
 }
@@ -61,6 +64,18 @@ export abstract class BaseStep<State extends object = object> {
   static set aliases(aliases: readonly string[]) {
     defineOwn(this, 'aliases', aliases)
   }
+
+  /**
+   * Checks the state when a session is loaded, so that a state of an older release does not reach code that cannot use it. The step
+   * sees what the schema returns, with its defaults; the next load checks that again. A state that does not fit refuses the turn and
+   * leaves the session as it is. A step that the session has not been in has `initialState()`, unchecked. Default: not checked.
+   *
+   * @example
+   * ```ts
+   * static override readonly stateSchema = z.object({ name: z.string(), phone: z.string().default('') })
+   * ```
+   */
+  declare static readonly stateSchema?: StandardSchemaV1
 
   /**
    * The steps that a conversation may move to from here, including the end step: classes or IDs. `coverageOf` of

@@ -1,6 +1,9 @@
 /** The flows of an engine, by name. A batch is registered as a whole or not at all. */
 import { type FlowRegistrationError, registrationError } from '../errors/engine-errors.js'
+import type { SessionDocument } from '../session/session-document.js'
 import { isPlainObject } from '../util/json.js'
+import type { Awaitable } from './base-step.js'
+import { checkFlowStatics } from './check-statics.js'
 import { createCompactor, type FlowCompaction } from './compaction.js'
 import { Flow } from './flow.js'
 
@@ -11,10 +14,14 @@ export interface FlowConstructor {
   readonly id: string
   /** Former names. */
   readonly aliases: readonly string[]
-  /** The version of the flow, stored with each session. */
+  /** The version of the flow, stored with each session: a whole number from 1. */
   readonly version: number
   /** What becomes of a session whose turn failed. Default: what the engine says. */
   readonly onTurnError: 'abort' | 'rollback' | undefined
+  /** What happens to sessions of an older version that nothing has migrated. */
+  readonly outdated: 'refuse' | 'restart' | undefined
+  /** Changes a session of an older version into one of this version. */
+  readonly migrate?: ((document: SessionDocument, from: number) => Awaitable<SessionDocument | null>) | undefined
   /** How memories are kept short, by namespace. */
   readonly compaction: FlowCompaction
 }
@@ -33,6 +40,8 @@ interface RegisteredFlow {
 /** The flows of one engine. */
 export class FlowRegistry {
   readonly #flows = new Map<string, RegisteredFlow>()
+  /** Registered names, by former ones. */
+  #formerNames: ReadonlyMap<string, string> = new Map()
 
   /**
    * The compactor of a flow; `undefined` if the flow has no compaction policies. `src/engine/compactor.ts` knows its type, which
@@ -44,6 +53,11 @@ export class FlowRegistry {
 
   get(flowName: string): FlowConstructor | undefined {
     return this.#flows.get(flowName)?.flow
+  }
+
+  /** The registered name of a flow that is named by a former one. Any other name is returned as it is. */
+  currentName(flowName: string): string {
+    return this.#flows.has(flowName) ? flowName : (this.#formerNames.get(flowName) ?? flowName)
   }
 
   names(): string[] {
@@ -62,9 +76,34 @@ export class FlowRegistry {
       const id = idOf(flow, name)
       if (this.#flows.has(id) || batch.has(id)) throw registrationError(`Flow '${id}' is already registered.`)
       checkOnTurnError(flow)
+      checkFlowStatics(`Flow '${id}'`, flow)
       batch.set(id, { flow, compactor: createCompactor(id, flow.compaction) })
     }
+    this.#formerNames = this.#withAliases(batch)
     for (const [name, registered] of batch) this.#flows.set(name, registered)
+  }
+
+  /**
+   * The former names with those of a batch.
+   *
+   * @throws {@link FlowRegistrationError} for a former name of one flow that is the name, or a former name, of another one.
+   */
+  #withAliases(batch: ReadonlyMap<string, RegisteredFlow>): ReadonlyMap<string, string> {
+    const formerNames = new Map(this.#formerNames)
+    const check = (id: string, alias: string, other: string | undefined): void => {
+      if (other === undefined || other === id) return
+      throw registrationError(
+        `Flow '${id}' has the alias '${alias}', which is the name or an alias of flow '${other}'.`,
+      )
+    }
+    for (const [id, { flow }] of batch) {
+      check(this.#formerNames.get(id) ?? id, id, id)
+      for (const alias of flow.aliases) {
+        check(id, alias, this.#flows.has(alias) || batch.has(alias) ? alias : formerNames.get(alias))
+        formerNames.set(alias, id)
+      }
+    }
+    return formerNames
   }
 }
 

@@ -56,7 +56,10 @@ export abstract class Flow {
     defineOwn(this, 'aliases', aliases)
   }
 
-  /** Stored with every session. A session of another version is refused and not changed. Default: 1. */
+  /**
+   * Stored with every session: a whole number from 1. Raise it when sessions of the release before need {@link Flow.migrate}, or
+   * cannot go on. A session of a newer version is refused and not changed. Default: 1.
+   */
   static get version(): number {
     return 1
   }
@@ -76,6 +79,34 @@ export abstract class Flow {
   static set onTurnError(onTurnError: 'abort' | 'rollback' | undefined) {
     defineOwn(this, 'onTurnError', onTurnError)
   }
+
+  /**
+   * What happens to a session of an older version that neither {@link Flow.migrate} nor `onRestore` has brought to this one:
+   * `refuse` fails the turn and leaves the session as it is, `restart` starts a new session. Default: the engine option `outdated`.
+   */
+  static get outdated(): 'refuse' | 'restart' | undefined {
+    return undefined
+  }
+
+  static set outdated(outdated: 'refuse' | 'restart' | undefined) {
+    defineOwn(this, 'outdated', outdated)
+  }
+
+  /**
+   * Changes a session that an older version has stored into one of this version. It gets a copy and returns it changed, or `null`
+   * to start a new session and keep this one unchanged. What it returns is stored when a turn commits, with this version; until
+   * then every turn calls it anew, so it may do nothing but return. `id`, `revision`, `owner`, `createdAt`, `turns`, `flow.name`,
+   * `receipts` and `effects` must stay. If it throws, the turn fails and the session stays as it is. Default: none.
+   *
+   * @example
+   * ```ts
+   * static override migrate(document: SessionDocument, from: number) {
+   *   const { flow } = document
+   *   return from < 2 ? { ...document, flow: { ...flow, context: { ...flow.context, currency: 'EUR' } } } : document
+   * }
+   * ```
+   */
+  declare static readonly migrate?: (document: SessionDocument, from: number) => Awaitable<SessionDocument | null>
 
   /**
    * How memories are kept short, by namespace: `slidingWindow` or `rollingSummary`. Read once, when the flow is registered;
@@ -142,9 +173,9 @@ export abstract class Flow {
   }
 
   /**
-   * Called when a session was loaded, before its turn. May return a changed document (it is checked again; `id`, `revision` and
-   * `flow.name` may not change), or `null` to start a new session and keep this one unchanged. Changes are saved when the turn
-   * commits. Default: the session continues unchanged.
+   * Called when a session was loaded, after {@link Flow.migrate} and before its turn. May return a changed document (it is checked
+   * again; what `migrate` may not change, `onRestore` may not either), or `null` to start a new session and keep this one unchanged.
+   * Changes are saved when the turn commits. Default: the session continues unchanged.
    */
   onRestore(_document: SessionDocument): Awaitable<SessionDocument | null | void> {}
 

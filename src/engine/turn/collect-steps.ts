@@ -1,4 +1,5 @@
 /** The steps of one flow object, constructed and checked. `run-steps.ts` decides which of them runs. */
+import type { StandardSchemaV1 } from '@standard-schema/spec'
 import {
   FlowCodeError,
   type FlowRegistrationError,
@@ -6,6 +7,7 @@ import {
   registrationError,
 } from '../../errors/engine-errors.js'
 import { BaseStep, type StepConstructor, type StepRuntime } from '../../flow/base-step.js'
+import { checkStepStatics } from '../../flow/check-statics.js'
 import { End, EndStep } from '../../flow/end-step.js'
 import type { Flow } from '../../flow/flow.js'
 import { LogicStep } from '../../flow/logic-step.js'
@@ -20,6 +22,8 @@ export class FlowSteps {
   readonly #steps: ReadonlyMap<string, BaseStep>
   /** Current IDs by former ones; empty for most flows. */
   readonly aliases: ReadonlyMap<string, string>
+  /** The `stateSchema` of each step that has one; `undefined` where none has. */
+  readonly stateSchemas: ReadonlyMap<string, StandardSchemaV1> | undefined
   /** Where a session starts. */
   readonly initial: string
   /** Where `finish` leads. */
@@ -32,12 +36,14 @@ export class FlowSteps {
     flowName: string,
     steps: ReadonlyMap<string, BaseStep>,
     aliases: ReadonlyMap<string, string>,
+    stateSchemas: ReadonlyMap<string, StandardSchemaV1> | undefined,
     initial: StepConstructor | string,
     end: string,
   ) {
     this.#flowName = flowName
     this.#steps = steps
     this.aliases = aliases
+    this.stateSchemas = stateSchemas
     this.end = end
     this.initial = this.idOf(initial)
   }
@@ -86,20 +92,24 @@ export class FlowSteps {
 export function collectSteps(flow: Flow, flowName: string): FlowSteps {
   const steps = new Map<string, BaseStep>()
   let aliases: Map<string, string> | undefined
+  let schemas: Map<string, StandardSchemaV1> | undefined
   let end: string | undefined
   for (const stepClass of stepClassesOf(flow, flowName)) {
     checkStepClass(stepClass, flowName)
     const id = checkStepId(stepClass, flowName)
+    checkStepStatics(`Flow '${flowName}', step '${id}'`, stepClass)
     if (steps.has(id)) throw usedTwice(id, flowName)
     const step = new stepClass()
     steps.set(id, step)
+    schemas = withSchema(schemas, stepClass, id)
     aliases = withAliases(aliases, stepClass, id, flowName)
     if (end === undefined && step instanceof EndStep) end = id
   }
   if (!steps.has(End.id)) steps.set(End.id, new End())
   if (aliases !== undefined) checkAliases(aliases, steps, flowName)
   const [first] = steps.keys()
-  return new FlowSteps(flowName, steps, aliases ?? noAliases, flow.initialStep() ?? (first as string), end ?? End.id)
+  const initial = flow.initialStep() ?? (first as string)
+  return new FlowSteps(flowName, steps, aliases ?? noAliases, schemas, initial, end ?? End.id)
 }
 
 /** Attaches the steps to a draft: from now on their state is that of the draft. */
@@ -138,6 +148,15 @@ function withAliases(
     aliases.set(alias, id)
   }
   return aliases
+}
+
+/** The map with the `stateSchema` of one more step. No map is made for a flow whose steps have none. */
+function withSchema(
+  known: Map<string, StandardSchemaV1> | undefined,
+  { stateSchema }: StepConstructor,
+  id: string,
+): Map<string, StandardSchemaV1> | undefined {
+  return stateSchema === undefined ? known : (known ?? new Map()).set(id, stateSchema)
 }
 
 /** An alias may not be the ID of a step. */

@@ -1,6 +1,13 @@
 /** The pieces of a streamed turn. Types only: `turn-stream.ts` makes the stream. */
 import type { FlowError } from '../../errors/flow-error.js'
-import type { RunResponseType, SessionState } from '../engine-options.js'
+import type { ExecuteResult, RunResponseType, SessionState } from '../engine-options.js'
+
+/**
+ * Why a new session answers and not the one that was asked for, as in `ExecuteResult`.
+ *
+ * @inline
+ */
+type Restarted = NonNullable<ExecuteResult['restarted']>
 
 /**
  * A piece of a turn. All text is provisional until `result`: the texts since the last `reset`, joined, are then the
@@ -8,7 +15,7 @@ import type { RunResponseType, SessionState } from '../engine-options.js'
  */
 export type FlowStreamEvent =
   /** The session is open: the first piece, unless the turn failed before. A new session is stored at the turn's end. */
-  | { readonly type: 'session'; readonly session: string }
+  | { readonly type: 'session'; readonly session: string; readonly restarted?: Restarted }
   /** A step was entered. */
   | { readonly type: 'step'; readonly step: string }
   /** The reply goes on with this text. */
@@ -26,6 +33,7 @@ export type FlowStreamEvent =
       readonly response: RunResponseType
       readonly sessionState: SessionState
       readonly encoding?: 'base64'
+      readonly restarted?: Restarted
     }
   /** The turn failed. `response` is the failure envelope. */
   | {
@@ -33,6 +41,7 @@ export type FlowStreamEvent =
       readonly response: RunResponseType
       readonly sessionState: SessionState
       readonly error: FlowError
+      readonly restarted?: Restarted
     }
 
 /**

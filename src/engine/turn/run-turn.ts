@@ -44,7 +44,13 @@ export async function runTurn(control: TurnControl, input: TurnInput): Promise<T
     control.report('turn:end', { durationMs: engine.clock.now() - startedAt, success, completed })
   }
   beginAfterTurnTask(control, input)
-  return result
+  return withRestarted(control, result)
+}
+
+/** Says why a new session answered, where it was not the one that was asked for. */
+function withRestarted({ restarted, sessionId }: TurnControl, result: TurnOutcome): TurnOutcome {
+  // A failure before anything was stored names no session, and the client keeps the one that it has.
+  return restarted === undefined || result.response.session !== sessionId ? result : { ...result, restarted }
 }
 
 /** Begins what the turn leaves behind. What `waitUntil` throws must not change the reply. */
@@ -72,7 +78,8 @@ async function runFlow(control: TurnControl, input: TurnInput): Promise<Prepared
   if (flow.isBatch()) await control.uninterrupted(() => saveCheckpoint(control, draft))
   attachSteps(draft)
   control.sessionId = draft.base.id
-  control.stream?.send({ type: 'session', session: draft.base.id })
+  const { restarted } = control
+  control.stream?.send({ type: 'session', session: draft.base.id, ...(restarted === undefined ? {} : { restarted }) })
   try {
     await runSteps(control, input, draft)
     return prepareCommit(control, input, draft)

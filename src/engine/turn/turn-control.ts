@@ -9,7 +9,7 @@ import { SessionStoreError } from '../../errors/session-errors.js'
 import { onAbort } from '../../util/on-abort.js'
 import type { EngineContext, RunningTurn } from '../engine-context.js'
 import type { EngineEventMap, EngineEventName } from '../engine-events.js'
-import type { SessionState } from '../engine-options.js'
+import type { ExecuteResult, SessionState } from '../engine-options.js'
 import type { TurnDraft } from './turn-draft.js'
 import type { TurnStream } from './turn-stream.js'
 
@@ -29,6 +29,8 @@ export class TurnControl implements RunningTurn {
   draft: TurnDraft | undefined
   /** What is stored under the ID that the turn was given, as far as the turn has seen it. */
   stateOfGivenId: SessionState | undefined
+  /** Why the turn starts a new session and not the one that was asked for; `undefined` where it does not. */
+  restarted: ExecuteResult['restarted'] | undefined
   /** Ends what the turn waits for just now, when it is aborted: a timer, an attempt at a call, tools that run together. */
   #pending: Set<(reason: FlowError) => void> | undefined
   /** What the turn leaves behind: it goes on after the reply, without the session's lock. */

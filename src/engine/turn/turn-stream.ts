@@ -127,14 +127,13 @@ export class TurnStream implements FlowStream {
   }
 
   async #run(): Promise<void> {
-    const { response, sessionState, error, encoding } = await this.#start(this)
+    const { response, error, ...rest } = await this.#start(this)
     this.#stopListening?.()
-    if (error !== undefined) this.send({ type: 'error', response, sessionState, error })
+    if (error !== undefined) this.send({ type: 'error', response, error, ...rest })
     else {
       // What was streamed is the reply, or it does not count.
       if (this.#text !== response.message) this.reset('reply')
-      const result = { type: 'result', response, sessionState } as const
-      this.send(encoding === undefined ? result : { ...result, encoding })
+      this.send({ type: 'result', response, ...rest })
     }
     this.#end()
   }

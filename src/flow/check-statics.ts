@@ -1,0 +1,69 @@
+/**
+ * Checks of the static properties of flow and step classes. Their types are a promise that JavaScript need not keep, and a wrong
+ * value would be stored with sessions, or match them by accident.
+ */
+import { type FlowRegistrationError, registrationError } from '../errors/engine-errors.js'
+
+/**
+ * Checks what decides which stored sessions a flow continues.
+ *
+ * @param owner - The class, as error messages begin with it: `Flow 'Desk'`.
+ * @throws {@link FlowRegistrationError}
+ */
+export function checkFlowStatics(
+  owner: string,
+  {
+    aliases,
+    version,
+    outdated,
+    migrate,
+  }: { readonly [Name in 'aliases' | 'version' | 'outdated' | 'migrate']?: unknown },
+): void {
+  checkAliases(owner, aliases)
+  if (!Number.isSafeInteger(version) || (version as number) < 1) {
+    throw wrongStatic(owner, 'version', 'a whole number from 1', version)
+  }
+  if (outdated !== undefined && outdated !== 'refuse' && outdated !== 'restart') {
+    throw wrongStatic(owner, 'outdated', "'refuse' or 'restart'", outdated)
+  }
+  if (migrate !== undefined && typeof migrate !== 'function') throw wrongStatic(owner, 'migrate', 'a function', migrate)
+}
+
+/**
+ * Checks the static properties of a step that concern stored sessions.
+ *
+ * @throws {@link FlowRegistrationError}
+ */
+export function checkStepStatics(
+  owner: string,
+  stepClass: { readonly aliases?: unknown; readonly stateSchema?: unknown },
+): void {
+  checkAliases(owner, stepClass.aliases)
+  const { stateSchema } = stepClass
+  if (stateSchema === undefined) return
+  const standard = (stateSchema as { readonly '~standard'?: { readonly validate?: unknown } } | null)?.['~standard']
+  if (typeof standard?.validate !== 'function') {
+    throw wrongStatic(owner, 'stateSchema', 'a Standard Schema (Zod, Valibot, ArkType)', stateSchema)
+  }
+}
+
+function checkAliases(owner: string, aliases: unknown): void {
+  const expected = 'a list of former IDs'
+  if (!Array.isArray(aliases)) throw wrongStatic(owner, 'aliases', expected, aliases)
+  for (const alias of aliases) {
+    if (typeof alias === 'string' && alias.trim() !== '') continue
+    throw registrationError(`${owner}: static aliases must be ${expected}; got a list with ${show(alias)}.`)
+  }
+}
+
+function wrongStatic(owner: string, name: string, expected: string, value: unknown): FlowRegistrationError {
+  return registrationError(`${owner}: static ${name} must be ${expected}; got ${show(value)}.`)
+}
+
+/** A value as error messages name it. */
+function show(value: unknown): string {
+  if (typeof value === 'string') return `the text '${value.slice(0, 40)}'`
+  if (Array.isArray(value)) return 'a list'
+  const isNamedByKind = (typeof value === 'object' && value !== null) || typeof value === 'function'
+  return isNamedByKind ? `a value of type ${typeof value}` : String(value)
+}
