@@ -89,6 +89,87 @@ describe('a flow is refused', () => {
   })
 })
 
+describe('static properties', () => {
+  function having(statics: Readonly<Record<string, unknown>>, id = 'Booking'): FlowConstructor {
+    const Flawed = named(id)
+    for (const [name, value] of Object.entries(statics)) Object.defineProperty(Flawed, name, { value })
+    return Flawed
+  }
+
+  const version = 'version must be a whole number from 1'
+  const aliases = 'aliases must be a list of former IDs'
+  test.each<readonly [string, unknown, string]>([
+    ['version', '2', `${version}; got the text '2'`],
+    ['version', Number.NaN, `${version}; got NaN`],
+    ['version', -1, `${version}; got -1`],
+    ['version', 0, `${version}; got 0`],
+    ['version', 1.5, `${version}; got 1.5`],
+    ['version', Number.POSITIVE_INFINITY, `${version}; got Infinity`],
+    ['version', {}, `${version}; got a value of type object`],
+    ['version', undefined, `${version}; got undefined`],
+    ['aliases', 'Shipping', `${aliases}; got the text 'Shipping'`],
+    ['aliases', undefined, `${aliases}; got undefined`],
+    ['aliases', null, `${aliases}; got null`],
+    ['aliases', ['Shipping', ' '], `${aliases}; got a list with the text ' '`],
+    ['aliases', [7], `${aliases}; got a list with 7`],
+    ['aliases', new Set(['Shipping']), `${aliases}; got a value of type object`],
+    ['outdated', 'ignore', "outdated must be 'refuse' or 'restart'; got the text 'ignore'"],
+    ['outdated', true, "outdated must be 'refuse' or 'restart'; got true"],
+    ['migrate', {}, 'migrate must be a function; got a value of type object'],
+    ['migrate', ['a'], 'migrate must be a function; got a list'],
+  ])('%s may not be %o', (name, value, problem) => {
+    const registry = new FlowRegistry()
+    let thrown: unknown
+    try {
+      registry.register([Support, having({ [name]: value })])
+    } catch (error) {
+      thrown = error
+    }
+    expect(thrown).toMatchObject({ code: 'FLOW_REGISTRATION', message: `Flow 'Booking': static ${problem}.` })
+    expect(registry.names()).toEqual([])
+  })
+
+  test('are accepted where they are right', () => {
+    const registry = new FlowRegistry()
+    const statics = { version: 7, aliases: ['Shipping'], outdated: 'restart', migrate: () => null }
+    registry.register([having(statics), having({ outdated: undefined, migrate: undefined }, 'Support')])
+    expect(registry.names()).toEqual(['Booking', 'Support'])
+  })
+
+  test('a former name leads to one flow only', () => {
+    const claim = (id: string, alias: string, other: string): string =>
+      `Flow '${id}' has the alias '${alias}', which is the name or an alias of flow '${other}'.`
+    const cases: readonly (readonly [readonly FlowConstructor[], string])[] = [
+      [[having({ aliases: ['A'] }), having({ aliases: ['A'] }, 'Desk')], claim('Desk', 'A', 'Booking')],
+      [[having({ aliases: ['Support'] }), Support], claim('Booking', 'Support', 'Support')],
+      [[Support, having({ aliases: ['Support'] })], claim('Booking', 'Support', 'Support')],
+    ]
+    for (const [flows, problem] of cases) {
+      const one = new FlowRegistry()
+      expect(() => one.register(flows)).toThrow(problem)
+      expect(one.names()).toEqual([])
+      const each = new FlowRegistry()
+      expect(() => {
+        for (const flow of flows) each.register([flow])
+      }).toThrow(problem)
+      expect(each.names()).toHaveLength(1)
+    }
+  })
+
+  test('a name is found by its former ones, which a refused batch does not add', () => {
+    const registry = new FlowRegistry()
+    registry.register([having({ aliases: ['A', 'A', 'Booking'] })])
+    expect(() => registry.register([having({ aliases: ['B'] }, 'Desk'), having({ aliases: ['A'] }, 'Help')])).toThrow()
+    expect(['A', 'B', 'Booking', 'Else'].map((name) => registry.currentName(name))).toEqual([
+      'Booking',
+      'B',
+      'Booking',
+      'Else',
+    ])
+    expect(registry.get('A')).toBeUndefined()
+  })
+})
+
 test.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty'])(
   'a registry knows no flow %s unless it is registered',
   (name) => {

@@ -14,6 +14,11 @@ function named(id: unknown, aliases: readonly string[] = []): StepConstructor {
   return Named
 }
 
+/** A step class with something in place of a schema. */
+function withSchema(stateSchema: unknown): StepConstructor {
+  return Object.defineProperty(place('Start'), 'stateSchema', { value: stateSchema })
+}
+
 describe('a flow is refused before any session is touched', () => {
   const refused: Readonly<Record<string, readonly [unknown, string]>> = {
     'without steps': [[], "Flow 'Test' must return at least one step class from steps()."],
@@ -65,6 +70,22 @@ describe('a flow is refused before any session is touched', () => {
     'with a step whose alias is End': [
       [named('Start', ['End'])],
       "Flow 'Test' has two steps with the ID or alias 'End'.",
+    ],
+    'with a text as the aliases of a step, which would be one alias for each letter': [
+      [named('Start', 'Old' as never)],
+      "Flow 'Test', step 'Start': static aliases must be a list of former IDs; got the text 'Old'.",
+    ],
+    'with an alias that is not an ID': [
+      [named('Start', ['Old', ''])],
+      "Flow 'Test', step 'Start': static aliases must be a list of former IDs; got a list with the text ''.",
+    ],
+    'with a stateSchema that is not one': [
+      [withSchema({ parse: () => ({}) })],
+      "Flow 'Test', step 'Start': static stateSchema must be a Standard Schema (Zod, Valibot, ArkType); got a value of type object.",
+    ],
+    'with null as stateSchema': [
+      [withSchema(null)],
+      "Flow 'Test', step 'Start': static stateSchema must be a Standard Schema (Zod, Valibot, ArkType); got null.",
     ],
   }
 
