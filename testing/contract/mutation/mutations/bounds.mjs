@@ -147,13 +147,13 @@ export const boundMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/load-session.ts',
+    file: 'src/engine/turn/restore-session.ts',
     tests: ['src/engine/flow-engine.older-layout.'],
     rows: [
-      ['bytes that onRestore added kept in their message', 'restore', { piece: 'moveBytes(', becomes: '(' }],
+      ['bytes that onRestore added kept in their message', 'checkReturned', { piece: 'moveBytes(', becomes: '(' }],
       [
         'layout that onRestore returned kept',
-        'restore',
+        'checkReturned',
         { piece: 'moveBytes(toCurrentLayout(@decode(', becomes: 'moveBytes((@decode(' },
       ],
     ],

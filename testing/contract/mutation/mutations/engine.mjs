@@ -331,23 +331,23 @@ export const engineMutations = [
       ],
       [
         "another owner's session continued",
-        'loadSession',
+        'ownSession',
         {
-          piece: '&& (Object(stored) as Partial<SessionDocument>).owner === input.owner',
+          piece: '|| (Object(stored) as Partial<SessionDocument>).owner !== owner',
           becomes: '',
         },
       ],
       [
         'flow mismatch checked after the restore hook',
-        'loadSession',
+        'ownSession',
         {
           piece: 'checkFlowName(loaded, flowClass)',
-          becomes: 'await flow.onRestore(loaded)\ncheckFlowName(loaded, flowClass)',
+          becomes: 'new flowClass().onRestore(loaded)\ncheckFlowName(loaded, flowClass)',
         },
       ],
       [
         'flow mismatch ignored for finished sessions',
-        'loadSession',
+        'ownSession',
         {
           piece: 'checkFlowName(loaded, flowClass)',
           becomes: "if (loaded.runStatus === 'running') checkFlowName(loaded, flowClass)",
@@ -357,16 +357,16 @@ export const engineMutations = [
         'finished session goes on',
         'loadSession',
         {
-          piece: "if (loaded.runStatus === 'running')",
-          becomes: "if (loaded.runStatus !== 'aborted')",
+          piece: "loaded?.runStatus === 'running'",
+          becomes: "loaded !== undefined && loaded.runStatus !== 'aborted'",
         },
       ],
       [
         'stored context disturbed by that of the turn',
-        'restore',
+        'loadSession',
         {
-          piece: 'Flow.setContext(flow, document.flow.context)',
-          becomes: 'Flow.setContext(flow, { ...document.flow.context, ...flow.context })',
+          piece: 'Flow.setContext(flow, restored.flow.context)',
+          becomes: 'Flow.setContext(flow, { ...restored.flow.context, ...flow.context })',
         },
       ],
       [

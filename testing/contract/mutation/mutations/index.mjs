@@ -10,6 +10,7 @@ import { modelMutations } from './models.mjs'
 import { sessionMutations } from './sessions.mjs'
 import { storeMutations } from './stores.mjs'
 import { turnMutations } from './turns.mjs'
+import { versionMutations } from './versions.mjs'
 
 /** @type {readonly import('../apply-mutation.mjs').Mutation[]} */
 export const mutations = [
@@ -23,5 +24,6 @@ export const mutations = [
   ...driverMutations,
   ...engineMutations,
   ...turnMutations,
+  ...versionMutations,
   ...httpMutations,
 ].flatMap(({ file, tests, rows }) => rows.map(([name, symbol, edit]) => ({ name, file, symbol, edit, tests })))
