@@ -191,14 +191,17 @@ describe('a session of an older version', () => {
     expect((await document(session)).history).toMatchObject([{ turn: 2 }, { turn: 3 }])
   })
 
-  test('is not changed by what migrate does to its copy and then does not return', async () => {
+  test('may be changed in the copy that migrate gets, which an aborted session does not keep', async () => {
     const migrate: Migrate = (document) => {
-      Object.assign(document.flow.context, { half: 'done' })
-      throw new Error('no migration')
+      Object.assign(document.flow.context, { currency: 'EUR' })
+      return document
     }
-    const { say, stored, session, before } = await released(talk({ version: 2, migrate }))
-    await say('Hi')
-    expect(await stored(session)).toBe(before)
+    const { say, document, session } = await released(talk({ version: 2, migrate }))
+    await say('fail')
+    expect((await document(session)).flow.context).toEqual({})
+    const other = await released(talk({ version: 2, migrate }))
+    await other.say('Hi')
+    expect((await other.document(other.session)).flow.context).toEqual({ currency: 'EUR' })
   })
 })
 
@@ -394,7 +397,9 @@ describe('a session of a newer version', () => {
 
   test('and so is one that a hook of this release makes newer', async () => {
     const onRestore = (document: SessionDocument) => ({ ...document, flow: { ...document.flow, version: 4 } })
-    const { say, stored, session, before } = await released(talk({ version: 2, migrate: toTen }, [Ask], { onRestore }))
+    const { say, stored, session, before } = await released(
+      talk({ version: 2, migrate: toTen, outdated: 'restart' }, [Ask], { onRestore }),
+    )
     expect((await say('Hi')).error?.message).toContain('it was stored by version 4')
     expect(await stored(session)).toBe(before)
   })

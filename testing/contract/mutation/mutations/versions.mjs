@@ -193,12 +193,12 @@ export const versionMutations = [
       ],
       [
         'former name of two flows',
-        'withAliases',
+        '#withAliases',
         { piece: 'if (other === undefined || other === id) return', becomes: 'return' },
       ],
       [
         'former names of a refused batch kept',
-        'withAliases',
+        '#withAliases',
         { piece: 'new Map(this.#formerNames)', becomes: 'this.#formerNames as Map<string, string>' },
       ],
     ],
