@@ -18,9 +18,16 @@ export interface ChildServer {
   readonly ended: Promise<number | string>
 }
 
-/** Starts the built server on a free port. */
-export async function startChildServer(environment: Readonly<Record<string, string>>): Promise<ChildServer> {
-  const child = spawn(process.execPath, [fileURLToPath(new URL('../main.js', import.meta.url))], {
+/**
+ * Starts a built server on a free port.
+ *
+ * @param script - Default: the example server.
+ */
+export async function startChildServer(
+  environment: Readonly<Record<string, string>>,
+  script: URL = new URL('../main.js', import.meta.url),
+): Promise<ChildServer> {
+  const child = spawn(process.execPath, [fileURLToPath(script)], {
     env: { ...process.env, PORT: '0', ...environment },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
