@@ -5,7 +5,7 @@
  * - Aliases follow what was renamed: the flow, and `AskAddress`, which became `AskStreet`. Pages that were open before the release
  *   go on sending the name `Shipping`.
  * - `migrate` does what a name cannot: it moves people out of the step that is gone, divides the address, and keeps the price that
- *   people were told.
+ *   people have agreed on.
  * - An answer can belong to a question that the first release asked. `AskStreet` takes street and city at once, and `Confirm` does
  *   not take the answer to the question about gifts for a yes: it first asks its own.
  * - `stateSchema` stops a conversation that `migrate` forgot, before the step calculates with a price that is not there.
