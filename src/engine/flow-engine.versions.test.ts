@@ -167,6 +167,26 @@ describe('a session of an older version', () => {
     })
   })
 
+  test('is stored as it was loaded where the turn is rolled back, and migrated again in the next one', async () => {
+    const { say, document, session } = await released(talk({ version: 2, migrate: toTen }), { onTurnError: 'rollback' })
+    expect(await say('fail')).toMatchObject({ sessionState: 'running', response: { session } })
+    const { error, runStatus, flow } = await document(session)
+    expect([error, runStatus, flow.version, flow.steps.Ask?.state]).toEqual([
+      ['The step failed.'],
+      'running',
+      1,
+      { asked: 1 },
+    ])
+    expect((await say('Hi')).response.message).toBe('Asked 11.')
+  })
+
+  test('is migrated for `onError` of the flow, too', async () => {
+    const onError = () => reply('Sorry.')
+    const { say, document, session } = await released(talk({ version: 2, migrate: toTen }, [Ask], { onError }))
+    expect((await say('fail')).response.message).toBe('Sorry.')
+    expect((await document(session)).flow).toMatchObject({ version: 2, steps: { Ask: { state: { asked: 10 } } } })
+  })
+
   test('is stored as it was loaded in the checkpoint of a batch flow, too', async () => {
     const seen: SessionDocument['flow'][] = []
     class Looking extends Ask {

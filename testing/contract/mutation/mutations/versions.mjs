@@ -122,14 +122,14 @@ export const versionMutations = [
         'error of stateSchema taken for one of the flow',
         'validate',
         {
-          piece: "throw refuse(`the stateSchema of step '${stepId}' failed`, cause)",
+          piece: `throw refuse(\`the stateSchema of step '\${stepId}' failed\`, cause)`,
           becomes: 'throw cause',
         },
       ],
       [
         'what somebody said told in the refusal of a state',
         'validate',
-        { piece: '${fieldsOf(issues)}', becomes: '${issueText(issues)}' },
+        { piece: `\${fieldsOf(issues)}`, becomes: `\${issueText(issues)}` },
       ],
     ],
   },
@@ -189,7 +189,7 @@ export const versionMutations = [
       [
         'static properties of a flow not checked',
         'register',
-        { piece: "checkFlowStatics(`Flow '${id}'`, flow)", becomes: '' },
+        { piece: `checkFlowStatics(\`Flow '\${id}'\`, flow)`, becomes: '' },
       ],
       [
         'former name of two flows',
