@@ -105,9 +105,10 @@ class TurnCommand implements Command {
     const expected = model.run(call)
     expect(answer === undefined).toBe(left !== undefined)
     // A client that disconnected gets no answer. What is stored must be right nevertheless.
-    const { sessionState, ...outcome } = expected
-    const { response, error, ...rest } = answer ?? { response: outcome, error: expected, sessionState }
-    expect({ ...response, code: error?.code, sessionState: rest.sessionState }).toEqual(expected)
+    const { sessionState, restarted, ...outcome } = expected
+    const { response, error, ...rest } = answer ?? { response: outcome, error: expected, sessionState, restarted }
+    const { sessionState: state, restarted: reason } = rest
+    expect({ ...response, code: error?.code, sessionState: state, restarted: reason }).toEqual(expected)
     if (answer !== undefined)
       expect(Object.keys(response).sort()).toEqual(['completed', 'contentType', 'message', 'session', 'success'])
     await compare(model, world)

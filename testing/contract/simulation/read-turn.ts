@@ -29,7 +29,8 @@ export async function readTurn(
   const { type, ...result } = last
   expect(events.findIndex((event) => event.type === 'result' || event.type === 'error')).toBe(events.length - 1)
   if (type === 'error') return result
-  expect(events[0]).toEqual({ type: 'session', session: result.response.session })
+  const { response, restarted } = result
+  expect(events[0]).toEqual({ type: 'session', session: response.session, restarted })
   expect(['', result.response.message]).toContain(textOf(events))
   return result
 }

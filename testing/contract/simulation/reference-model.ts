@@ -46,7 +46,11 @@ export interface Outcome {
 }
 
 /** An outcome, and what the caller reads of the session. */
-export type TurnOutcome = Outcome & { readonly sessionState: 'running' | 'completed' | 'aborted' | 'none' | 'unknown' }
+export type TurnOutcome = Outcome & {
+  readonly sessionState: 'running' | 'completed' | 'aborted' | 'none' | 'unknown'
+  /** Why a new session answered. */
+  readonly restarted: 'unknown' | 'completed' | 'aborted' | undefined
+}
 
 type Written = 'done' | 'failed' | 'unknown' | 'conflict'
 
@@ -83,9 +87,19 @@ export class ReferenceModel {
 
   run(call: TurnCall): TurnOutcome {
     this.#expect(call.faults)
+    const reason = this.#whyRestarted(call)
     const outcome = this.#settle(call)
     this.#onAnswer(outcome.code)
-    return { ...outcome, sessionState: this.#stateAfter(outcome, call) }
+    const restarted = outcome.session === call.newId ? reason : undefined
+    return { ...outcome, sessionState: this.#stateAfter(outcome, call), restarted }
+  }
+
+  /** Why the session that was asked for cannot go on, if it cannot. */
+  #whyRestarted({ sessionId, owner }: TurnCall): TurnOutcome['restarted'] {
+    if (sessionId === undefined) return undefined
+    const found = this.sessions.get(sessionId)
+    if (found === undefined || found.owner !== owner) return 'unknown'
+    return found.status === 'completed' || found.status === 'aborted' ? found.status : undefined
   }
 
   /** What is stored under the ID that the caller uses next, as far as the engine can know it. */
