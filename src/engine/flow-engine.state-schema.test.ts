@@ -211,4 +211,26 @@ describe('stateSchema', () => {
     expect((await clock.runUntil(say())).error?.code).toBe('TURN_TIMEOUT')
     expect(await stored(session)).toBe(before)
   })
+
+  test('checks what a turn changes before it is stored: what it refuses could not be loaded again', async () => {
+    class Named extends LogicStep<Contact> {
+      static override readonly id = 'Contact'
+      static override readonly stateSchema = z.object({ name: z.string() })
+      override initialState(): Contact {
+        return { name: 'nobody' }
+      }
+      override run({ message }: Turn) {
+        if (message === 'forget') delete this.state.name
+        return reply(`Hello, ${this.state.name}.`)
+      }
+    }
+    const made = harness({ flows: [flowOf(Named)], onTurnError: 'rollback' })
+    const session = await made.start('Test')
+    const say = (userMessage: string) => made.engine.execute({ flowName: 'Test', userMessage, sessionId: session })
+    expect((await say('forget')).error).toMatchObject({
+      code: 'FLOW_ERROR',
+      message: "The session cannot be stored: the state of step 'Contact' does not fit its stateSchema at name.",
+    })
+    expect((await say('Hi')).response).toMatchObject({ success: true, message: 'Hello, nobody.' })
+  })
 })

@@ -1,5 +1,6 @@
 /** The stored states of a session, as the `stateSchema` of each step checks and completes them. */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { flowCodeError } from '../../errors/engine-errors.js'
 import { SessionFlowInvariantError } from '../../errors/session-errors.js'
 import { issueText } from '../../model/schema-issues.js'
 import type { SessionDocument, SessionStep } from '../../session/session-document.js'
@@ -33,7 +34,29 @@ export async function parseStates(
   return { ...document, flow: { ...document.flow, steps } }
 }
 
-type Refuse = (problem: string, cause?: unknown) => SessionFlowInvariantError
+/**
+ * Checks the states that a turn has changed, before they are stored: a state that its own schema refuses could never be loaded
+ * again.
+ *
+ * @throws `FlowCodeError` that names the step and the field.
+ */
+export async function checkStates(
+  control: TurnControl,
+  before: SessionDocument,
+  after: SessionDocument,
+  schemas: ReadonlyMap<string, StandardSchemaV1>,
+): Promise<void> {
+  for (const [stepId, schema] of schemas) {
+    const state = after.flow.steps[stepId]?.state
+    if (state === undefined || state === before.flow.steps[stepId]?.state) continue
+    await validate(schema, state, stepId, (problem, cause) =>
+      flowCodeError(`The session cannot be stored: ${problem}.`, cause),
+    )
+    control.check()
+  }
+}
+
+type Refuse = (problem: string, cause?: unknown) => Error
 
 async function validate(schema: StandardSchemaV1, state: JsonObject, stepId: string, refuse: Refuse): Promise<unknown> {
   let result: unknown

@@ -13,6 +13,7 @@ import { type Compaction, compactorOf } from '../compactor.js'
 import type { TurnInput } from '../input/check-input.js'
 import { attachSteps, collectSteps } from './collect-steps.js'
 import { loadSession } from './load-session.js'
+import { checkStates } from './parse-states.js'
 import { recoverTurn } from './recover-turn.js'
 import { resolveModels } from './resolve-models.js'
 import { successEnvelope, type TurnOutcome } from './run-envelope.js'
@@ -82,10 +83,12 @@ async function runFlow(control: TurnControl, input: TurnInput): Promise<Prepared
   control.stream?.send({ type: 'session', session: draft.base.id, ...(restarted === undefined ? {} : { restarted }) })
   try {
     await runSteps(control, input, draft)
-    return prepareCommit(control, input, draft)
+    const prepared = prepareCommit(control, input, draft)
+    return steps.stateSchemas === undefined ? prepared : await checkPrepared(control, prepared)
   } catch (error) {
     const next = await recoverTurn(control, input, draft, error)
-    return prepareCommit(control, input, next)
+    const prepared = prepareCommit(control, input, next)
+    return steps.stateSchemas === undefined ? prepared : await checkPrepared(control, prepared)
   }
 }
 
@@ -104,6 +107,13 @@ function prepareCommit(control: TurnControl, input: TurnInput, draft: TurnDraft)
   const revision = nextRevision(draft.storedRevision, generateId('revision'))
   const document = draft.toDocument(revision, control.turnId, clock.now(), input.userMessage)
   return { draft, document, compaction }
+}
+
+/** @throws `FlowCodeError` for a state that the schema of its step refuses. */
+async function checkPrepared(control: TurnControl, prepared: PreparedCommit): Promise<PreparedCommit> {
+  const { draft, document } = prepared
+  await checkStates(control, draft.base, document, draft.steps.stateSchemas ?? new Map())
+  return prepared
 }
 
 function createFlow({ engine, flowName }: TurnControl, input: TurnInput): Flow {
