@@ -34,9 +34,9 @@ async function calling(...turns: readonly (readonly object[])[]) {
 
 describe('arguments that cannot be read', () => {
   let deep: unknown = 'core'
-  for (let level = 0; level < 65; level++) deep = [deep]
-  const circle: unknown[] = []
-  circle.push(circle)
+  for (let level = 0; level < 65; level++) deep = { deep }
+  const circle: Record<string, unknown> = {}
+  circle.own = circle
 
   test.each<[string, object, string]>([
     [
@@ -49,8 +49,10 @@ describe('arguments that cannot be read', () => {
       { input: JSON.parse('{"a":{"__proto__":{}}}') },
       'input.a has a key named __proto__, which is reserved',
     ],
+    ['a number', { input: 5 }, 'They are not a JSON object.'],
+    ['a list', { input: ['A-1'] }, 'They are not a JSON object.'],
     ['too deep', { input: deep }, 'They are nested deeper than 64 levels.'],
-    ['a circle', { input: circle }, 'input[0] is part of itself'],
+    ['a circle', { input: circle }, 'input.own is part of itself'],
     ['a Date', { input: { when: new Date(0) } }, 'input.when is an instance of Date, which JSON cannot carry'],
   ])('go back to the model, and the tool is not run: %s', async (_what, call, problem) => {
     const { messages, asked } = await calling([call])

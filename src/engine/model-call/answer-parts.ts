@@ -71,8 +71,11 @@ function wrongPart({ resolved }: AnswerContext): Error {
 function inputOf(part: ToolCallPart, { maxJsonDepth }: AnswerContext): Pick<ToolCallPart, 'input' | 'invalidInput'> {
   const { invalidInput } = part
   if (typeof invalidInput === 'string') return unreadable(invalidInput)
+  const input: unknown = part.input ?? {}
+  // Providers refuse a call with anything else when they are sent it again.
+  if (!isPlainObject(input)) return unreadable('They are not a JSON object.')
   try {
-    return { input: deepFreeze(copyJson(part.input ?? {}, 'input', maxJsonDepth)) }
+    return { input: deepFreeze(copyJson(input, 'input', maxJsonDepth)) }
   } catch (error) {
     const { isTooDeep, message } = error as JsonError
     return unreadable(isTooDeep === true ? `They are nested deeper than ${maxJsonDepth} levels.` : message)

@@ -23,9 +23,10 @@ const subpaths = [
 ]
 /**
  * For all that the root exports. What an application takes of it is less, and has the same bound. It was 36 KiB before sessions were
- * bounded: cut lists, attachments beside messages and two layouts take the rest.
+ * bounded: cut lists, attachments beside messages and two layouts took 3. Conversations that survive failures and releases take the
+ * rest: states of sessions, rollback, `onError` and `onMessage`, migrations, locks that are taken over, tools side by side.
  */
-const maximumBytes = 40 * 1024
+const maximumBytes = 48 * 1024
 
 const wholeRoot = "export * from 'turnkeeper'"
 const application = `
