@@ -8,7 +8,8 @@ function headersFor(options: CorsOptions, origin?: string, onError: (error: unkn
   return createCors(options, onError).headersFor(from(origin))
 }
 
-const exposed = 'CHAT_SESSION_ID, Chat-Session-Id, Chat-Reply, Chat-Completed, Chat-Encoding'
+const exposed =
+  'CHAT_SESSION_ID, Chat-Session-Id, Chat-Reply, Chat-Completed, Chat-Encoding, Chat-Session-State, Chat-Session-Restarted, Chat-Error'
 
 describe('the headers of a reply', () => {
   test.each<[string, CorsOptions['origin']]>([

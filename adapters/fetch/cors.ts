@@ -3,7 +3,14 @@
  * An origin that is not allowed gets no CORS header, and the browser then keeps its pages out; the request is not refused.
  */
 import { checkOptionNames, invalidInput, type OptionNames } from '../../src/util/options.js'
-import { dashedSessionHeader, type HeaderRecord, sessionHeader } from './header-names.js'
+import {
+  codeHeader,
+  dashedSessionHeader,
+  type HeaderRecord,
+  restartedHeader,
+  sessionHeader,
+  stateHeader,
+} from './header-names.js'
 
 /** The option `cors`. */
 export interface CorsOptions {
@@ -30,7 +37,10 @@ export interface Cors {
 }
 
 const allowedHeaders = `Content-Type, Authorization, ${sessionHeader}, ${dashedSessionHeader}`
-const exposedHeaders = `${sessionHeader}, ${dashedSessionHeader}, Chat-Reply, Chat-Completed, Chat-Encoding`
+const exposedHeaders = [
+  ...[sessionHeader, dashedSessionHeader, 'Chat-Reply', 'Chat-Completed', 'Chat-Encoding'],
+  ...[stateHeader, restartedHeader, codeHeader],
+].join(', ')
 const maxAgeSeconds = '600'
 
 const corsOptions: OptionNames<CorsOptions> = { origin: true, credentials: true }

@@ -1,10 +1,19 @@
-/** The names of the session header, and the shape in which headers are put together. */
+/** The names of the headers that more than one module uses, and the shape in which headers are put together. */
 
 /** The name of the header that carries the session ID, as the contract has it. */
 export const sessionHeader = 'CHAT_SESSION_ID'
 
 /** The same header without underscores: nginx and others drop names with underscores by default. */
 export const dashedSessionHeader = 'Chat-Session-Id'
+
+/** Says whether the session goes on. */
+export const stateHeader = 'Chat-Session-State'
+
+/** Says why a new session answered and not the one that was asked for. */
+export const restartedHeader = 'Chat-Session-Restarted'
+
+/** Has the code of a failure. */
+export const codeHeader = 'Chat-Error'
 
 /** Header lines by name. */
 export type HeaderRecord = Record<string, string>

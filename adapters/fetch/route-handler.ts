@@ -5,12 +5,13 @@
  */
 import { invalidInput } from '../../src/util/options.js'
 import { addCorsHeaders, createCors } from './cors.js'
-import type { HeaderRecord } from './header-names.js'
+import { type HeaderRecord, stateHeader } from './header-names.js'
 import { checkOptions, type FlowRoutesOptions } from './options.js'
 import { createRawHeaders } from './reply/raw.js'
 import { createRefusalReply, Refusal } from './reply/refusal.js'
 import { askAuthorize, isResponse } from './request/authorize.js'
 import { createBodyReader } from './request/body.js'
+import { stateOfRefused } from './request/headers.js'
 import { endSession } from './routes/end.js'
 import { listFlows } from './routes/flows.js'
 import type { RouteContext, RoutedRequest } from './routes/route.js'
@@ -68,10 +69,16 @@ export function createRouteHandler(
     return answer(context, { request, caller: who, corsHeaders, waitUntil })
   }
 
-  function replyToError(request: Request, error: unknown, extraHeaders: HeaderRecord | undefined): Response {
-    if (error instanceof Refusal) return replyToRefused(request, error, extraHeaders)
+  function replyToError(
+    request: Request,
+    route: Route | undefined,
+    error: unknown,
+    extraHeaders: HeaderRecord | undefined,
+  ): Response {
+    const headers = route === 'run' ? { ...extraHeaders, [stateHeader]: stateOfRefused(request.headers) } : extraHeaders
+    if (error instanceof Refusal) return replyToRefused(request, error, headers)
     report(error)
-    return replyToRefused(request, new Refusal('The request could not be handled.', 500), extraHeaders)
+    return replyToRefused(request, new Refusal('The request could not be handled.', 500), headers)
   }
 
   return async function handleRoute(request, route, runtime) {
@@ -91,7 +98,7 @@ export function createRouteHandler(
       }
       return await serve(answer, request, corsHeaders, runtime)
     } catch (error) {
-      return replyToError(request, error, extraHeaders)
+      return replyToError(request, route, error, extraHeaders)
     }
   }
 }

@@ -47,6 +47,7 @@ describe('the content type of a raw reply', () => {
       'content-type': 'application/json',
       'chat-reply': 'envelope',
       'chat-completed': 'false',
+      'chat-session-state': 'running',
       chat_session_id: 's1',
     })
     await expect(reply.json()).resolves.toMatchObject({ success: true, contentType, message: 'a' })
@@ -105,6 +106,7 @@ describe('the query envelope=1', () => {
       'content-type': 'application/json',
       'chat-reply': 'envelope',
       'chat-completed': 'false',
+      'chat-session-state': 'running',
       chat_session_id: 's1',
     })
     await expect(reply.json()).resolves.toEqual({

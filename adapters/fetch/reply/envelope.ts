@@ -6,6 +6,7 @@
 import type { ExecuteResult, RunResponseType } from '../../../src/index.js'
 import { isSessionId } from '../../../src/util/patterns.js'
 import { dashedSessionHeader, type HeaderRecord, sessionHeader } from '../header-names.js'
+import { addOutcomeHeaders } from './outcome.js'
 import { rawBody, withCharset } from './raw.js'
 
 const plainType = 'text/plain'
@@ -25,13 +26,15 @@ export interface RunReplyForm {
 }
 
 /** The reply to `POST /run`. */
-export function replyToRun({ response, encoding }: ExecuteResult, form: RunReplyForm): Response {
+export function replyToRun(result: ExecuteResult, form: RunReplyForm): Response {
+  const { response, encoding } = result
   const headers: HeaderRecord = {
     'Content-Type': jsonType,
     'Chat-Reply': 'envelope',
     'Chat-Completed': response.completed ? 'true' : 'false',
   }
   addSessionHeaders(headers, response.session, form.dashed)
+  addOutcomeHeaders(headers, result)
   if (form.corsHeaders !== undefined) Object.assign(headers, form.corsHeaders)
   if (!response.success) return envelope(asPlain(response), form.failureStatus, headers)
   if (!form.envelopeAsked && response.contentType && response.contentType !== plainType) {
@@ -48,8 +51,8 @@ export function replyToRun({ response, encoding }: ExecuteResult, form: RunReply
 }
 
 /** A reply with a JSON body. */
-export function replyJson(value: unknown, status: number, corsHeaders: HeaderRecord | undefined): Response {
-  return new Response(JSON.stringify(value), { status, headers: { 'Content-Type': jsonType, ...corsHeaders } })
+export function replyJson(value: unknown, status: number, headers: HeaderRecord | undefined): Response {
+  return new Response(JSON.stringify(value), { status, headers: { 'Content-Type': jsonType, ...headers } })
 }
 
 /** Adds the header of a session, in the forms that the client reads. An ID that cannot be a header is left out. */

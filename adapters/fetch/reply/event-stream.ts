@@ -5,11 +5,14 @@
  * but do in the line readers of some languages.
  */
 import type { FlowStreamEvent } from '../../../src/index.js'
+import { codeOf, restartedOf, stateOf } from './outcome.js'
 
-/** A piece of a turn. The error of a failure is not sent: only its text leaves the process. */
+type FailedEvent = Extract<FlowStreamEvent, { type: 'error' }>
+
+/** A piece of a turn. A failure of the adapter itself has no error. */
 export type SentEvent =
   | Exclude<FlowStreamEvent, { type: 'error' }>
-  | Omit<Extract<FlowStreamEvent, { type: 'error' }>, 'error'>
+  | (Omit<FailedEvent, 'error'> & Partial<Pick<FailedEvent, 'error'>>)
 
 /** A comment: readers drop it, and everything in between sees that the connection lives. */
 export const keepAlive = ': keep-alive\n\n'
@@ -27,12 +30,17 @@ function asEscape(character: string): string {
 function dataOf(event: SentEvent): object {
   switch (event.type) {
     case 'result':
-      return { ...event.response, sessionState: event.sessionState, encoding: event.encoding }
+      return { ...event.response, ...outcomeOf(event), encoding: event.encoding }
     case 'error':
-      return { ...event.response, contentType: 'text/plain', sessionState: event.sessionState }
+      // Only the text and the code of an error leave the process.
+      return { ...event.response, contentType: 'text/plain', ...outcomeOf(event), code: codeOf(event.error) }
     default: {
       const { type: _type, ...data } = event
       return data
     }
   }
+}
+
+function outcomeOf(event: Extract<SentEvent, { type: 'result' | 'error' }>): object {
+  return { sessionState: stateOf(event), restarted: restartedOf(event) }
 }

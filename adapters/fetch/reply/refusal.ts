@@ -4,8 +4,8 @@
  * fixed, but for numbers from the options: nothing of a request is echoed.
  */
 import type { RunResponseType } from '../../../src/index.js'
-import type { HeaderRecord } from '../header-names.js'
-import type { StatusMode } from './statuses.js'
+import { codeHeader, type HeaderRecord } from '../header-names.js'
+import { codeOfRefusal, type StatusMode } from './statuses.js'
 
 /** Why a request is refused: the sentence for the client, and the status that `statuses: 'precise'` gives it. */
 export class Refusal extends Error {
@@ -48,6 +48,7 @@ export function createRefusalReply(statuses: StatusMode, maxDrainBytes: number):
       'Content-Type': 'application/json',
       'Chat-Reply': 'envelope',
       'Chat-Completed': 'true',
+      [codeHeader]: codeOfRefusal(preciseStatus),
       ...extraHeaders,
     }
     if (unreadBody === undefined) return new Response(request.method === 'HEAD' ? null : text, { status, headers })

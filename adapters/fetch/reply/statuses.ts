@@ -1,8 +1,9 @@
 /**
  * The HTTP status of a failure. The contract has one for all, 400; an application that asks for `statuses: 'precise'`
- * gets the table here, by error code.
+ * gets the table here, by error code. Also the code of what the adapter refuses, by that status.
  */
 import type { FlowError, FlowErrorCode } from '../../../src/index.js'
+import { internalCode } from './outcome.js'
 
 /** Which status a failure has: see the option `statuses`. */
 export type StatusMode = 'contract' | 'precise'
@@ -22,6 +23,20 @@ const precise: ReadonlyMap<FlowErrorCode, number> = new Map([
   ['ENGINE_CLOSED', 503],
   ['TURN_TIMEOUT', 504],
 ])
+
+/** The codes of requests that the adapter refuses, by their precise status. All others are `INVALID_INPUT`. */
+const refused: ReadonlyMap<number, string> = new Map([
+  [404, 'ROUTE_NOT_FOUND'],
+  [405, 'METHOD_NOT_ALLOWED'],
+  [413, 'LIMIT_EXCEEDED'],
+  [422, 'LIMIT_EXCEEDED'],
+  [500, internalCode],
+])
+
+/** The code of a request that the adapter refuses. */
+export function codeOfRefusal(preciseStatus: number): string {
+  return refused.get(preciseStatus) ?? 'INVALID_INPUT'
+}
 
 /** The status of a failure that the engine reported. Codes outside the table are 500. */
 export function statusOf(error: FlowError | undefined, mode: StatusMode): number {

@@ -18,7 +18,7 @@ const result: FlowStreamEvent = { type: 'result', response, sessionState: 'runni
 const resultData =
   'data: {"success":true,"completed":false,"message":"Hi.","session":"s1","contentType":"text/plain","sessionState":"running"}\n\n'
 const brokenOff =
-  'event: error\nid: 2\ndata: {"success":false,"completed":true,"message":"The request could not be handled.","session":"s1","contentType":"text/plain","sessionState":"unknown"}\n\n'
+  'event: error\nid: 2\ndata: {"success":false,"completed":true,"message":"The request could not be handled.","session":"s1","contentType":"text/plain","sessionState":"unknown","code":"INTERNAL_ERROR"}\n\n'
 
 function open(events: FakeStream, heartbeatMs = 15_000) {
   const reported: unknown[] = []

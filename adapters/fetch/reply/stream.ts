@@ -6,6 +6,7 @@ import type { FlowStream, FlowStreamEvent } from '../../../src/index.js'
 import type { HeaderRecord } from '../header-names.js'
 import { addSessionHeaders, type RunReplyForm } from './envelope.js'
 import { encodeEvent, keepAlive, type SentEvent } from './event-stream.js'
+import { addRestartedHeader } from './outcome.js'
 
 /** What the body of one reply is made from. */
 export interface StreamSource {
@@ -29,7 +30,9 @@ export function replyWithStream(source: StreamSource, form: Pick<RunReplyForm, '
     'X-Content-Type-Options': 'nosniff',
     'Chat-Reply': 'stream',
   }
-  if (source.first.type === 'session') addSessionHeaders(headers, source.first.session, form.dashed)
+  const { first } = source
+  if (first.type === 'session') addSessionHeaders(headers, first.session, form.dashed)
+  addRestartedHeader(headers, first)
   return new Response(createStreamBody(source), { status: 200, headers: { ...headers, ...form.corsHeaders } })
 }
 

@@ -33,6 +33,12 @@ export function readSessionHeader(headers: Headers): NamedSession {
   return { sessionId, dashed: dashed !== null }
 }
 
+/** The state of the session that a refused request names: nobody has looked. */
+export function stateOfRefused(headers: Headers): 'none' | 'unknown' {
+  const sent = headers.get(sessionHeader) || headers.get(dashedSessionHeader) || ''
+  return isSessionId(sent) ? 'unknown' : 'none'
+}
+
 /**
  * Refuses a body that is declared as something other than JSON when it comes from a web page: a form on a foreign site
  * can send plain text without asking, but JSON only if CORS allows it.

@@ -1,5 +1,7 @@
 /** `POST end`: deletes the session that a request names. */
+import { codeHeader } from '../header-names.js'
 import { replyJson } from '../reply/envelope.js'
+import { codeOf } from '../reply/outcome.js'
 import { statusOf } from '../reply/statuses.js'
 import type { AuthorizedCaller } from '../request/authorize.js'
 import { checkEndBody } from '../request/body.js'
@@ -18,7 +20,8 @@ export async function endSession(
   if (body !== '') checkContentType(request)
   checkEndBody(body, engine.limits.maxJsonDepth)
   const { result, error } = await engine.executeDelete(sessionId, ownerOf(caller))
-  return replyJson(result, result.success ? 200 : statusOf(error, statuses), corsHeaders)
+  if (result.success) return replyJson(result, 200, corsHeaders)
+  return replyJson(result, statusOf(error, statuses), { ...corsHeaders, [codeHeader]: codeOf(error) })
 }
 
 /**

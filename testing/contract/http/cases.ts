@@ -5,6 +5,7 @@ import { policyCases } from './policy-cases.js'
 import { rawCases } from './raw-cases.js'
 import { runCases } from './run-cases.js'
 import type { Serve, TestFunction } from './serve.js'
+import { stateCases } from './state-cases.js'
 import { streamCases } from './stream-cases.js'
 
 /** Declares all HTTP cases. */
@@ -15,4 +16,5 @@ export function httpCases(test: TestFunction, serve: Serve): void {
   badRequestCases(test, serve)
   policyCases(test, serve)
   streamCases(test, serve)
+  stateCases(test, serve)
 }

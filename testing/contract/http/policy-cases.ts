@@ -7,7 +7,8 @@ import type { WaitingServices } from './flows.js'
 import { createEngine, failure, runRequest, runTurn, type Serve, type TestFunction } from './serve.js'
 
 const page = 'https://shop.example'
-const exposed = 'CHAT_SESSION_ID, Chat-Session-Id, Chat-Reply, Chat-Completed, Chat-Encoding'
+const exposed =
+  'CHAT_SESSION_ID, Chat-Session-Id, Chat-Reply, Chat-Completed, Chat-Encoding, Chat-Session-State, Chat-Session-Restarted, Chat-Error'
 const corsNames = [
   'Access-Control-Allow-Origin',
   'Access-Control-Allow-Credentials',
@@ -231,6 +232,10 @@ export function policyCases(test: TestFunction, serve: Serve): void {
       { CHAT_SESSION_ID: session },
     )
     expect([reply.status, envelope.message]).toEqual([429, expect.stringContaining('maxQueuedTurnsPerSession')])
+    expect([reply.headers.get('Chat-Session-State'), reply.headers.get('Chat-Error')]).toEqual([
+      'running',
+      'LIMIT_EXCEEDED',
+    ])
     lock.open()
     await holding
     expect((await queued).message).toBe('Where do you live?')

@@ -36,7 +36,14 @@ export function streamCases(test: TestFunction, serve: Serve): void {
     expect(await events.next()).toEqual({
       type: 'result',
       id: '5',
-      data: { success: true, completed: false, message: 'Hello.', session, contentType: 'text/plain' },
+      data: {
+        success: true,
+        completed: false,
+        message: 'Hello.',
+        session,
+        contentType: 'text/plain',
+        sessionState: 'running',
+      },
     })
     expect((await engine.getSession(session))?.history).toHaveLength(1)
     expect(await events.next()).toBeUndefined()
@@ -86,6 +93,7 @@ export function streamCases(test: TestFunction, serve: Serve): void {
       completed: false,
       message: 'iVBORw0KGgo=',
       contentType: 'image/png',
+      sessionState: 'running',
       encoding: 'base64',
     })
   })
@@ -107,7 +115,8 @@ export function streamCases(test: TestFunction, serve: Serve): void {
     const send = await serve(engine)
     const { reply, events, session } = await streamTurn(send, { flowName: 'Typed', message: 'fail' })
     expect(reply.status).toBe(200)
-    expect(await events.dataOf('error')).toEqual(failure('The report could not be made.', session))
+    const more = { sessionState: 'aborted', code: 'FLOW_ERROR' }
+    expect(await events.dataOf('error')).toEqual({ ...failure('The report could not be made.', session), ...more })
     expect(await events.next()).toBeUndefined()
     expect((await engine.getSession(session))?.runStatus).toBe('aborted')
   })

@@ -168,7 +168,7 @@ describe('a script and an engine answer alike', () => {
       status: 200,
       headers: {
         'access-control-allow-origin': '*',
-        'access-control-expose-headers': 'CHAT_SESSION_ID, Chat-Session-Id, Chat-Reply, Chat-Completed, Chat-Encoding',
+        'access-control-expose-headers': 'CHAT_SESSION_ID, Chat-Session-Id, Chat-Reply, Chat-Completed, Chat-Encoding, Chat-Session-State, Chat-Session-Restarted, Chat-Error',
         'cache-control': 'no-store',
         'chat-completed': 'false',
         'chat-reply': 'raw',

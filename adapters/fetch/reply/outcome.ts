@@ -1,0 +1,44 @@
+/**
+ * What a reply says of its session and of a failure: whether the session goes on, why a new one answered, and the code of the
+ * error. An object that stands in front of an engine may leave these out, or fill them with anything; a reply must not break.
+ */
+import type { ExecuteResult, FlowError } from '../../../src/index.js'
+import { codeHeader, type HeaderRecord, restartedHeader, stateHeader } from '../header-names.js'
+
+type SessionState = ExecuteResult['sessionState']
+
+const states: ReadonlySet<unknown> = new Set<SessionState>(['running', 'completed', 'aborted', 'none', 'unknown'])
+const restarts: ReadonlySet<unknown> = new Set(['unknown', 'completed', 'aborted', 'outdated', 'flow'])
+
+/** The code of a failure that is no error of the engine's. */
+export const internalCode = 'INTERNAL_ERROR'
+
+/** The state of the session; `unknown` where the result does not say. */
+export function stateOf(result: { readonly sessionState?: unknown }): SessionState {
+  return states.has(result.sessionState) ? (result.sessionState as SessionState) : 'unknown'
+}
+
+/** Why a new session answered and not the one that was asked for; `undefined` where that one did. */
+export function restartedOf(result: object): string | undefined {
+  const { restarted } = result as { readonly restarted?: unknown }
+  return restarts.has(restarted) ? (restarted as string) : undefined
+}
+
+/** The code of a failure, such as a header can carry. */
+export function codeOf(error: FlowError | undefined): string {
+  const code: unknown = error?.code
+  return typeof code === 'string' && /^[A-Z][A-Z0-9_]{0,63}$/.test(code) ? code : internalCode
+}
+
+/** Adds the header that says that a new session answered. */
+export function addRestartedHeader(headers: HeaderRecord, result: object): void {
+  const restarted = restartedOf(result)
+  if (restarted !== undefined) headers[restartedHeader] = restarted
+}
+
+/** Adds what the headers of a reply that is not a stream say. */
+export function addOutcomeHeaders(headers: HeaderRecord, result: ExecuteResult): void {
+  headers[stateHeader] = stateOf(result)
+  addRestartedHeader(headers, result)
+  if (!result.response.success) headers[codeHeader] = codeOf(result.error)
+}
