@@ -45,7 +45,7 @@ const errors: Readonly<Record<FlowErrorCode, (run: FlowServiceRun) => FlowError>
   ENGINE_CLOSED: () => new EngineClosedError(),
 }
 
-/** After these the engine keeps the session as aborted; after all others the session does not change. */
+/** After these the engine keeps the session as aborted. */
 const aborting: ReadonlySet<FlowErrorCode> = new Set([
   'FLOW_ERROR',
   'BUDGET_EXCEEDED',
@@ -63,12 +63,17 @@ export function errorOf({ failure, message }: FailedServiceTurn, run: FlowServic
   return new FlowError({ code, statusCode, message })
 }
 
-/** Whether the session ends with this failure. */
-export function endsSession({ code }: FlowError): boolean {
-  return aborting.has(code)
+/** After these the engine does not know how its session is stored. */
+const unsure: ReadonlySet<FlowErrorCode> = new Set(['SESSION_STORE_ERROR', 'SESSION_FLOW_INVARIANT', 'ENGINE_CLOSED'])
+
+/** The state of a session after a failure that decides it; `undefined` where it is as it was. */
+export function stateAfter({ code }: FlowError): FailedServiceTurn['sessionState'] {
+  if (aborting.has(code)) return 'aborted'
+  if (unsure.has(code)) return 'unknown'
+  return code === 'SESSION_NOT_FOUND' ? 'none' : undefined
 }
 
 /** Whether the session was open when this failed, so that a stream had begun. */
 export function comesInTheTurn(error: FlowError): boolean {
-  return endsSession(error) || error.code === 'SESSION_CONFLICT'
+  return aborting.has(error.code) || error.code === 'SESSION_CONFLICT'
 }

@@ -16,7 +16,7 @@ import {
 } from '../../src/index.js'
 import { ExpectationError } from '../expectations/expectation-error.js'
 import { breakable, cutOff, type Delivery } from './broken-answer.js'
-import { comesInTheTurn, endsSession, errorOf } from './scripted-failure.js'
+import { comesInTheTurn, errorOf, stateAfter } from './scripted-failure.js'
 import type {
   BrokenServiceTurn,
   FailedServiceTurn,
@@ -42,6 +42,8 @@ export class ScriptedService {
   readonly #options: ScriptedServiceOptions
   /** The flow of each session that can continue. */
   readonly #sessions = new Map<string, string>()
+  /** How those ended that cannot continue. */
+  readonly #ended = new Map<string, 'completed' | 'aborted'>()
   /** The last turn of each session, for which the next one waits. */
   readonly #tails = new Map<string, Promise<void>>()
   #started = 0
@@ -57,6 +59,7 @@ export class ScriptedService {
   /** Deletes a session; a missing one counts as deleted. */
   end(sessionId: string): void {
     this.#sessions.delete(sessionId)
+    this.#ended.delete(sessionId)
   }
 
   /** Runs a turn after the earlier ones of its session. Never rejects. */
@@ -126,13 +129,13 @@ export class ScriptedService {
     let session: string | undefined
     if (run.streamed && (error === undefined || comesInTheTurn(error) || 'after' in turn)) {
       session = this.#sessionOf(run, turn)
-      yield* streamed(turn, session, wait, delivery)
+      yield* streamed(turn, { session, ...this.#restarted(run, turn, session) }, wait, delivery)
     } else {
       await wait(turn.delayMs ?? 0)
       if ('reply' in turn && turn.cutOff !== undefined && turn.cutOff !== false) delivery.change = cutOff
     }
-    if (error !== undefined) yield { type: 'error', ...this.#fail(error, run, session) }
-    else yield { type: 'result', ...this.#reply(turn as ServiceReply, run, session) }
+    if ('failure' in turn) yield { type: 'error', ...this.#fail(error as FlowError, turn, run, session) }
+    else yield { type: 'result', ...this.#reply(turn, run, session) }
   }
 
   #check({ flowName, sessionId }: FlowServiceRun): void {
@@ -145,30 +148,53 @@ export class ScriptedService {
   }
 
   #sessionOf({ sessionId }: FlowServiceRun, turn: ServiceReply | FailedServiceTurn): string {
-    const isLost = 'reply' in turn && turn.newSession === true
+    const isLost = 'reply' in turn && (turn.newSession === true || turn.restarted !== undefined)
     return this.#sessions.has(sessionId) && !isLost ? sessionId : this.#newId()
   }
 
   #reply(turn: ServiceReply, run: FlowServiceRun, opened: string | undefined): ExecuteResult {
-    const { completed = false, contentType = 'text/plain', encoding, newSession = false } = turn
-    const { flowName, sessionId } = run
+    const { completed = false, contentType = 'text/plain', encoding } = turn
     const session = opened ?? this.#sessionOf(run, turn)
-    if (newSession || completed) this.#sessions.delete(sessionId)
-    if (!completed) this.#sessions.set(session, flowName)
-    const response = { success: true, completed, message: textOf(turn), session, contentType }
+    const restarted = this.#restarted(run, turn, session)
+    if (session !== run.sessionId) this.#sessions.delete(run.sessionId)
     const sessionState = completed ? 'completed' : 'running'
-    return encoding === undefined ? { response, sessionState } : { response, sessionState, encoding }
+    this.#keep(session, run.flowName, sessionState)
+    const response = { success: true, completed, message: textOf(turn), session, contentType }
+    return { response, sessionState, ...restarted, ...(encoding === undefined ? {} : { encoding }) }
   }
 
-  #fail(error: FlowError, run: FlowServiceRun, opened: string | undefined): FailedResult {
-    const { sessionId } = run
-    if (!endsSession(error)) return failed(error, sessionId, this.#stateOf(run))
-    // The engine keeps the session of such a turn as aborted, even after a first turn, under the ID it would have had.
-    return failed(error, this.#sessions.delete(sessionId) ? sessionId : (opened ?? this.#newId()), 'aborted')
+  #fail(error: FlowError, turn: FailedServiceTurn, run: FlowServiceRun, opened: string | undefined): FailedResult {
+    const { sessionId, flowName } = run
+    const state = turn.sessionState ?? stateAfter(error)
+    if (state === undefined) return failed(error, sessionId, this.#stateOf(run))
+    if (state === 'unknown' && sessionId === '') return failed(error, '', turn.sessionState ?? 'none')
+    if (state === 'none') this.end(sessionId)
+    if (state === 'none' || state === 'unknown') return failed(error, sessionId, state)
+    // The engine keeps the session of such a turn, even after a first turn, under the ID it would have had.
+    const session = this.#sessions.has(sessionId) ? sessionId : (opened ?? this.#newId())
+    const restarted = this.#restarted(run, turn, session)
+    this.#keep(session, flowName, state)
+    return { ...failed(error, session, state), ...restarted }
+  }
+
+  /** What the answer says of a session that is new although the page named one. */
+  #restarted({ sessionId }: FlowServiceRun, turn: ServiceReply | FailedServiceTurn, session: string): Restarted {
+    if (sessionId === '' || session === sessionId) return {}
+    const reason = 'reply' in turn ? turn.restarted : undefined
+    return { restarted: reason ?? this.#ended.get(sessionId) ?? 'unknown' }
+  }
+
+  #keep(session: string, flowName: string, state: 'running' | 'completed' | 'aborted'): void {
+    if (state === 'running') {
+      this.#sessions.set(session, flowName)
+      return
+    }
+    this.#sessions.delete(session)
+    this.#ended.set(session, state)
   }
 
   #stateOf({ sessionId }: FlowServiceRun): ExecuteResult['sessionState'] {
-    return this.#sessions.has(sessionId) ? 'running' : 'none'
+    return this.#sessions.has(sessionId) ? 'running' : (this.#ended.get(sessionId) ?? 'none')
   }
 
   #newId(): string {
@@ -178,6 +204,7 @@ export class ScriptedService {
 }
 
 type FailedResult = ExecuteResult & { readonly error: FlowError }
+type Restarted = Pick<ServiceReply, 'restarted'>
 
 function failed(error: FlowError, session: string, sessionState: ExecuteResult['sessionState']): FailedResult {
   return {
@@ -194,7 +221,7 @@ function textOf({ reply }: ServiceReply): string {
 /** A turn up to its last event, as a page reads it. */
 async function* streamed(
   turn: ServiceReply | FailedServiceTurn,
-  session: string,
+  opened: { readonly session: string } & Restarted,
   wait: (ms: number) => Promise<void>,
   delivery: Delivery,
 ): AsyncGenerator<FlowStreamEvent, void, void> {
@@ -202,7 +229,7 @@ async function* streamed(
   const pieces = streamedPieces(turn)
   const cutAfter = 'reply' in turn ? cutPlace(turn, pieces.length) : undefined
   const cut = cutAfter === undefined ? undefined : breakable(delivery)
-  yield { type: 'session', session }
+  yield { type: 'session', ...opened }
   await wait(delayMs)
   if ('reply' in turn && turn.takenBack !== undefined) {
     for (const text of piecesOf(turn.takenBack)) yield { type: 'text-delta', text }

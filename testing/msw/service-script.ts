@@ -50,6 +50,11 @@ export interface ServiceReply extends Streamed {
   /** The service has lost the session that the page named, and starts a new one. Default `false`. */
   readonly newSession?: boolean
   /**
+   * The service starts a new session in place of the one that the page named, and says why. Default: it does so if that one is
+   * unknown, completed or aborted, and says which.
+   */
+  readonly restarted?: 'unknown' | 'completed' | 'aborted' | 'outdated' | 'flow'
+  /**
    * The connection breaks in the middle of the answer: headers arrive, reading the body fails. In a stream, after that
    * many pieces of text (`true`: half of them), and nothing of the turn is kept. Default `false`.
    */
@@ -65,6 +70,11 @@ export interface FailedServiceTurn extends Streamed {
   readonly failure: FlowErrorCode | FlowError
   /** Default: the message of the engine for this code. */
   readonly message?: string
+  /**
+   * What the service says of the session. `'running'`: it goes on, a new one from its first step. `'completed'`, `'aborted'`,
+   * `'none'`: it has ended, or is gone. `'unknown'`: it is as it was. Default: what an engine that aborts says after this error.
+   */
+  readonly sessionState?: 'running' | 'completed' | 'aborted' | 'none' | 'unknown'
   /** In a stream: the text that comes before the failure, in pieces as in `reply`. Default: none. */
   readonly after?: string | readonly string[]
 }

@@ -17,7 +17,7 @@ const codes: Readonly<Record<FlowErrorCode, readonly [status: number, message: s
   SESSION_NOT_FOUND: [
     404,
     "Session 'session-1' does not exist or has ended. Leave the session ID out to start a new one.",
-    'session-1',
+    'session-2',
   ],
   FLOW_NOT_FOUND: [404, "Flow class 'Words' not registered.", 'session-1'],
   FLOW_REGISTRATION: [500, 'The flow is not registered as it should be.', 'session-1'],
@@ -33,6 +33,20 @@ const codes: Readonly<Record<FlowErrorCode, readonly [status: number, message: s
   ENGINE_CLOSED: [503, 'The engine is closed.', 'session-1'],
 }
 
+/** Those after which the session does not simply go on. */
+const states: Partial<Record<FlowErrorCode, string>> = {
+  SESSION_FLOW_INVARIANT: 'unknown',
+  SESSION_STORE_ERROR: 'unknown',
+  ENGINE_CLOSED: 'unknown',
+  SESSION_NOT_FOUND: 'none',
+  FLOW_ERROR: 'aborted',
+  BUDGET_EXCEEDED: 'aborted',
+  MODEL_ERROR: 'aborted',
+  MODEL_BLOCKED: 'aborted',
+  TOOL_ERROR: 'aborted',
+  TURN_TIMEOUT: 'aborted',
+}
+
 describe('a turn that is meant to fail', () => {
   test.each(Object.entries(codes) as [FlowErrorCode, readonly [number, string, string]][])(
     '%s',
@@ -46,6 +60,8 @@ describe('a turn that is meant to fail', () => {
         expect(answer.status).toBe(statuses === 'contract' ? 400 : status)
         expect(answer.headers.get('CHAT_SESSION_ID')).toBe('session-1')
         expect(answer.headers.get('Chat-Completed')).toBe('true')
+        expect(answer.headers.get('Chat-Error')).toBe(failure)
+        expect(answer.headers.get('Chat-Session-State')).toBe(states[failure] ?? 'running')
         expect(await answer.json()).toEqual({
           success: false,
           completed: true,
@@ -53,7 +69,7 @@ describe('a turn that is meant to fail', () => {
           session: 'session-1',
           contentType: 'text/plain',
         })
-        // A session that the engine would keep as aborted is replaced by a new one.
+        // A session that the engine would keep as aborted, or does not find, is replaced by a new one.
         expect((await say('', 'session-1', { url })).session).toBe(nextSession)
       }
     },
@@ -65,6 +81,78 @@ describe('a turn that is meant to fail', () => {
     listen(flowServiceHandlers(script, { statuses: 'precise' }))
     expect(await say('')).toMatchObject({ message: 'No seat left.', session: 'session-1' })
     expect((await run('')).status).toBe(429)
+  })
+})
+
+describe('what the service says of the session', () => {
+  /** Sends messages in the session that each reply leaves; state, reason of a new session, code, and the ID of each reply. */
+  async function outcomesOf(script: FlowServiceScript, ids: readonly string[]): Promise<(string | null)[][]> {
+    const service = listen(flowServiceHandlers(script))
+    const outcomes: (string | null)[][] = []
+    for (const id of ids) {
+      const { headers } = await run('', id)
+      const names = ['Chat-Session-State', 'Chat-Session-Restarted', 'Chat-Error', 'CHAT_SESSION_ID']
+      outcomes.push(names.map((name) => headers.get(name)))
+    }
+    service.assertDone()
+    return outcomes
+  }
+
+  test.each([
+    ['running', 'session-1', null],
+    ['unknown', 'session-1', null],
+    ['none', 'session-2', 'unknown'],
+    ['completed', 'session-2', 'completed'],
+    ['aborted', 'session-2', 'aborted'],
+  ] as const)('a failure may leave it %s, and the next turn finds it so', async (sessionState, next, restarted) => {
+    const script: FlowServiceScript = ['a', { failure: 'MODEL_ERROR', sessionState }, 'b']
+    expect(await outcomesOf(script, ['', 'session-1', 'session-1'])).toEqual([
+      ['running', null, null, 'session-1'],
+      [sessionState, null, 'MODEL_ERROR', 'session-1'],
+      ['running', restarted, null, next],
+    ])
+  })
+
+  test('a first turn that fails leaves a session if the script says so', async () => {
+    const script: FlowServiceScript = [
+      { failure: 'MODEL_ERROR', sessionState: 'running' },
+      { failure: 'ENGINE_CLOSED' },
+      { failure: 'ENGINE_CLOSED', sessionState: 'unknown' },
+      'b',
+    ]
+    expect(await outcomesOf(script, ['', '', '', 'session-1'])).toEqual([
+      ['running', null, 'MODEL_ERROR', 'session-1'],
+      ['none', null, 'ENGINE_CLOSED', null],
+      ['unknown', null, 'ENGINE_CLOSED', null],
+      ['running', null, null, 'session-1'],
+    ])
+  })
+
+  test('a new session in place of another says why: as the script does, or as that one ended', async () => {
+    const script: FlowServiceScript = [
+      'a',
+      { reply: 'b', restarted: 'outdated' },
+      { reply: 'c', newSession: true },
+      { reply: 'd', completed: true },
+      'e',
+      { failure: 'TOOL_ERROR' },
+      { failure: 'TOOL_ERROR' },
+    ]
+    const ids = ['', 'session-1', 'session-2', 'session-3', 'session-3', 'session-4', 'session-4']
+    expect(await outcomesOf(script, ids)).toEqual([
+      ['running', null, null, 'session-1'],
+      ['running', 'outdated', null, 'session-2'],
+      ['running', 'unknown', null, 'session-3'],
+      ['completed', null, null, 'session-3'],
+      ['running', 'completed', null, 'session-4'],
+      ['aborted', null, 'TOOL_ERROR', 'session-4'],
+      ['aborted', 'aborted', 'TOOL_ERROR', 'session-5'],
+    ])
+  })
+
+  test('a refused message in a session that has ended says so', async () => {
+    const script: FlowServiceScript = [{ reply: 'a', completed: true }, { failure: 'LIMIT_EXCEEDED' }]
+    expect((await outcomesOf(script, ['', 'session-1']))[1]).toEqual(['completed', null, 'LIMIT_EXCEEDED', 'session-1'])
   })
 })
 

@@ -137,7 +137,7 @@ describe('a scripted turn that is streamed', () => {
     ])
     // The session ended with the failure.
     expect(await read(await stream('Hi', 'session-1'))).toEqual([
-      ['session', 'session-2'],
+      ['session', 'session-2', 'aborted'],
       ['error', 'The tool failed.'],
     ])
     expect((await stream('Hi')).status).toBe(404)
@@ -146,6 +146,20 @@ describe('a scripted turn that is streamed', () => {
       'One',
       ['error', 'The engine is closed.'],
     ])
+  })
+
+  test('says in its headers why a new session answers, and in its last event whether it goes on', async () => {
+    scripted([{ reply: 'One.', restarted: 'flow' }, { failure: 'MODEL_ERROR', sessionState: 'running' }, 'Two.'])
+    const first = await stream('Hi', 'session-0')
+    expect([first.headers.get('Chat-Session-Restarted'), first.headers.get('Chat-Session-State')]).toEqual([
+      'flow',
+      null,
+    ])
+    expect(await first.text()).toContain('"sessionState":"running","restarted":"flow"}\n')
+    const failed = await (await stream('Hi', 'session-1')).text()
+    expect(failed).toContain('event: session\nid: 1\ndata: {"session":"session-1"}\n')
+    expect(failed).toContain('"sessionState":"running","code":"MODEL_ERROR"}\n')
+    expect(await say('Hi', 'session-1')).toMatchObject({ message: 'Two.', session: 'session-1' })
   })
 
   test.each([
