@@ -31,7 +31,7 @@ class Tickets extends Flow {
   }
 }
 
-const engine = await FlowEngine.create({ flows: [Tickets] })
+const engine = await FlowEngine.create({ flows: [Tickets], onTurnError: 'rollback' })
 const app = new Hono()
 app.route('/ai', flowRoutes(engine))
 serve({ fetch: app.fetch, port: 3000, hostname: '127.0.0.1' })

@@ -45,21 +45,23 @@ class CoffeeCounter extends Flow {
   }
 }
 
-const engine = await FlowEngine.create({ flows: [CoffeeCounter] })
+const engine = await FlowEngine.create({ flows: [CoffeeCounter], onTurnError: 'rollback' })
 
 /** Sends one message in a session; an empty session starts a new one. */
 async function say(userMessage: string, sessionId: string) {
-  return engine.run({ flowName: 'CoffeeCounter', userMessage, sessionId })
+  return engine.execute({ flowName: 'CoffeeCounter', userMessage, sessionId })
 }
 
 async function talk(): Promise<void> {
   const terminal = createInterface({ input: process.stdin, output: process.stdout })
   let answer = await say('', '')
-  while (!answer.completed) {
-    answer = await say(await terminal.question(`${answer.message}\n> `), answer.session)
+  // A failed turn does not end the conversation.
+  while (answer.sessionState === 'running') {
+    const { message, session } = answer.response
+    answer = await say(await terminal.question(`${message}\n> `), session)
   }
   terminal.close()
-  console.log(answer.message)
+  console.log(answer.response.message)
 }
 
 async function check(): Promise<void> {
@@ -73,7 +75,7 @@ async function check(): Promise<void> {
   ]
   let session = ''
   for (const [index, message] of said.entries()) {
-    const answer = await say(message, session)
+    const { response: answer } = await say(message, session)
     console.log(`> ${message}\n${answer.message}`)
     assert.equal(answer.message, expected[index])
     assert.equal(answer.success, true)

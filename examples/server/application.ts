@@ -14,6 +14,8 @@ export async function createApplication(services: Partial<FlowServices> = {}): P
   return FlowEngine.create({
     flows: [Appointment, SupportDesk, VisitReport],
     providers: [provider],
+    // After a failure the user goes on where the conversation was.
+    onTurnError: 'rollback',
     services: {
       deskModel: selection,
       calendar: createCalendar(Date.now),

@@ -1,4 +1,4 @@
-import type { FlowEngine, FlowRunInput, FlowStreamEvent } from 'turnkeeper'
+import { type FlowEngine, type FlowRunInput, type FlowStreamEvent, SessionStoreError } from 'turnkeeper'
 import { expect, test } from 'vitest'
 import { talk } from './talk.js'
 
@@ -6,6 +6,13 @@ const reply = (message: string, session: string) => ({
   type: 'result' as const,
   response: { success: true, completed: false, message, session, contentType: 'text/plain' },
   sessionState: 'running' as const,
+})
+
+const failure = (session: string, sessionState: 'running' | 'aborted' | 'none' | 'unknown') => ({
+  type: 'error' as const,
+  response: { success: false, completed: true, message: 'No.', session, contentType: 'text/plain' },
+  sessionState,
+  error: new SessionStoreError({ operation: 'load', sessionId: session }),
 })
 
 /** Runs the prepared turns; returns what the terminal showed, and the inputs of the engine. */
@@ -36,6 +43,20 @@ test('continues in the session of a result: a turn that was stopped has not stor
     [{ type: 'session', session: 'a' }, reply('Hi.', 'a')],
   ])
   expect(sessions).toEqual(['', '', 'a'])
+})
+
+test('keeps its session over failures, unless they end it', async () => {
+  const { sessions } = await shown([
+    [reply('Hi.', 'a')],
+    [failure('a', 'running')],
+    [failure('a', 'unknown')],
+    [failure('', 'unknown')],
+    [failure('a', 'aborted')],
+    [failure('b', 'running')],
+    [failure('b', 'none')],
+    [reply('Hi.', 'c')],
+  ])
+  expect(sessions).toEqual(['', 'a', 'a', 'a', 'a', '', 'b', ''])
 })
 
 test('shows the text of a model as text, without any command of a terminal', async () => {

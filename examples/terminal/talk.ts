@@ -2,10 +2,11 @@
  * A streamed conversation in a terminal: the answer appears while it is generated, and text that does not count is
  * discarded. It takes lines to read and a place to write to, so that a test can replace the terminal. What to look at:
  *
- * - It continues in the session of `result`: a first turn that was stopped has not stored its session.
+ * - It continues in the session of the last event, also after a failure, unless that says that the session has ended. A first
+ *   turn that was stopped has not stored its session.
  * - Text is shown as text, whoever wrote it: to a terminal some characters are commands.
  */
-import type { FlowEngine, FlowStream, RunResponseType } from 'turnkeeper'
+import type { ExecuteResult, FlowEngine, FlowStream } from 'turnkeeper'
 
 /** A terminal, or its replacement in a test. */
 export interface Terminal {
@@ -23,19 +24,25 @@ export async function talk(engine: FlowEngine, flowName: string, terminal: Termi
   for await (const userMessage of terminal.lines) {
     const stopping = new AbortController()
     terminal.whileAnswering?.(() => stopping.abort())
-    const response = await show(engine.stream({ flowName, userMessage, sessionId, signal: stopping.signal }), terminal)
+    const result = await show(engine.stream({ flowName, userMessage, sessionId, signal: stopping.signal }), terminal)
     terminal.whileAnswering?.(undefined)
     terminal.write('\n')
-    if (response?.completed) return
-    sessionId = response?.session ?? sessionId
+    if (result?.sessionState === 'completed') return
+    if (result !== undefined) sessionId = nextSession(result, sessionId)
     terminal.write('> ')
   }
 }
 
-/** Shows an answer while it is generated. Resolves to its result, or to nothing if the turn failed. */
-async function show(answer: FlowStream, terminal: Terminal): Promise<RunResponseType | undefined> {
+/** The session of the next turn: the same one, also after a failure, unless it has ended. */
+function nextSession({ response, sessionState }: ExecuteResult, sessionId: string): string {
+  if (sessionState === 'aborted' || sessionState === 'none') return ''
+  return response.session === '' ? sessionId : response.session
+}
+
+/** Shows an answer while it is generated. Resolves to its last event. */
+async function show(answer: FlowStream, terminal: Terminal): Promise<ExecuteResult | undefined> {
   let hasText = false
-  let result: RunResponseType | undefined
+  let result: ExecuteResult | undefined
   for await (const event of answer) {
     switch (event.type) {
       case 'text-delta':
@@ -52,10 +59,11 @@ async function show(answer: FlowStream, terminal: Terminal): Promise<RunResponse
       case 'result':
         // A reply without a model comes whole.
         if (!hasText) terminal.write(plain(event.response.message))
-        result = event.response
+        result = event
         break
       case 'error':
         terminal.write(`\n${plain(event.response.message)}`)
+        result = event
     }
   }
   return result

@@ -4,6 +4,8 @@
  * - Text is shown as it arrives, and is provisional: `reset` discards it, `result` has the reply that counts.
  * - Stop aborts the request, and with it the turn: the session does not change, and the next turn continues from there.
  *   So the page takes the session's ID from the result, and not from the header of a turn that may be stopped.
+ * - A turn that fails does not end the conversation: the page keeps the ID unless the reply says that the session has ended.
+ *   After the same failure twice in a row it offers a new conversation.
  * - Text is put into the page as text, never as HTML, whoever wrote it.
  */
 import { readEvents } from './read-events.js'
@@ -14,9 +16,12 @@ const form = find('form', HTMLFormElement)
 const input = find('message', HTMLInputElement)
 const send = find('send', HTMLButtonElement)
 const stop = find('stop', HTMLButtonElement)
+const startAgain = find('start-again', HTMLButtonElement)
 const { flow: flowName } = document.body.dataset
 
 let session = ''
+/** The code of the last turn, if it failed. */
+let lastFailure = ''
 /** @type {AbortController | undefined} */
 let turn
 
@@ -29,6 +34,14 @@ form.addEventListener('submit', (event) => {
 })
 
 stop.addEventListener('click', () => turn?.abort())
+
+startAgain.addEventListener('click', () => {
+  session = ''
+  lastFailure = ''
+  startAgain.hidden = true
+  state.textContent = 'Your next message begins a new conversation.'
+  input.focus()
+})
 
 /**
  * @param {string} message
@@ -75,7 +88,11 @@ function request(message, signal) {
 async function receive(response, item) {
   // A turn that fails before it has begun is answered without a stream.
   if (response.body === null || response.headers.get('Chat-Reply') !== 'stream') {
-    return settle(await response.json(), item)
+    const outcome = {
+      sessionState: response.headers.get('Chat-Session-State'),
+      code: response.headers.get('Chat-Error'),
+    }
+    return settle({ ...(await response.json()), ...outcome }, item)
   }
   for await (const { type, data } of readEvents(response.body)) {
     if (type === 'text-delta') item.append(data.text)
@@ -87,14 +104,20 @@ async function receive(response, item) {
 }
 
 /**
- * @param {{ success: boolean, completed: boolean, message: string, session: string }} envelope
+ * @param {{ success: boolean, message: string, session: string, sessionState: string | null, code?: string | null }} reply
  * @param {HTMLLIElement} item
  */
-function settle(envelope, item) {
-  item.textContent = envelope.message
-  if (!envelope.success) item.className = 'failed'
-  session = envelope.completed ? '' : envelope.session
-  state.textContent = envelope.completed ? 'This conversation has ended. Your next message begins a new one.' : ''
+function settle({ success, message, session: answered, sessionState, code }, item) {
+  item.textContent = message
+  if (!success) item.className = 'failed'
+  const hasEnded = sessionState === 'completed' || sessionState === 'aborted' || sessionState === 'none'
+  const neverBegan = sessionState === 'none' && session === ''
+  // A reply that names no session says nothing about the ID that the page has.
+  session = hasEnded ? '' : answered || session
+  const failure = success ? '' : (code ?? 'unknown')
+  startAgain.hidden = hasEnded || failure === '' || failure !== lastFailure
+  lastFailure = failure
+  state.textContent = hasEnded && !neverBegan ? 'This conversation has ended. Your next message begins a new one.' : ''
 }
 
 /**

@@ -41,7 +41,15 @@ interface Call {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-const readable = ['CHAT_SESSION_ID', 'Chat-Session-Id', 'Chat-Reply', 'Chat-Completed', 'Content-Type']
+const readable = [
+  'CHAT_SESSION_ID',
+  'Chat-Session-Id',
+  'Chat-Reply',
+  'Chat-Completed',
+  'Chat-Session-State',
+  'Chat-Error',
+  'Content-Type',
+]
 
 /** A request from the page, and what its scripts can see of the answer; `undefined` if the browser refused. */
 function call(page: Page, { path, method = 'POST', body, headers = {} }: Call): Promise<Answer | undefined> {
@@ -106,6 +114,8 @@ test('[4.1-6 4.1-7 4.1-8] the page reads a raw reply, and the session ID in the 
       'Chat-Session-Id': null,
       'Chat-Reply': 'raw',
       'Chat-Completed': 'false',
+      'Chat-Session-State': 'running',
+      'Chat-Error': null,
       'Content-Type': 'text/csv; charset=utf-8',
     },
     body: 'word\none\ntable',
@@ -117,7 +127,12 @@ test('[4.1-3 4.1-9] the page reads why a turn failed', async (context) => {
   const body = JSON.stringify({ flowName: 'Nothing', message: 'one' })
   const answer = await call(page, { path: '/ai/run', body, headers: { 'Content-Type': 'application/json' } })
   expect(answer?.status).toBe(400)
-  expect(answer?.headers).toMatchObject({ 'Chat-Reply': 'envelope', 'Chat-Completed': 'true' })
+  expect(answer?.headers).toMatchObject({
+    'Chat-Reply': 'envelope',
+    'Chat-Completed': 'true',
+    'Chat-Session-State': 'none',
+    'Chat-Error': 'FLOW_NOT_FOUND',
+  })
   expect(JSON.parse(answer?.body ?? '').message).toBe("Flow class 'Nothing' not registered.")
 })
 

@@ -3,13 +3,13 @@
 import type { Server } from 'node:http'
 import { createAdaptorServer } from '@hono/node-server'
 import { Hono } from 'hono'
-import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, type TestContext, test } from 'vitest'
 import { flowRoutes } from '../../../adapters/hono/index.js'
 import { pageRoutes } from '../../../examples/server/page.js'
 import { Flow, FlowEngine, retry, Step, type StepConstructor, type Transition } from '../../../src/index.js'
 import { GatedModel } from '../http/gated-model.js'
-import { closeBrowser, launchBrowser, openPage } from './chromium.js'
+import { closeBrowser, launchBrowser } from './chromium.js'
+import { type DeskPage, openDesk } from './desk-page.js'
 import { listen, type RunningServer } from './servers.js'
 
 class Desk extends Step {
@@ -56,27 +56,7 @@ afterEach(async () => {
   await engine.close()
 })
 
-interface Desktop {
-  readonly page: Page
-  say(text: string): Promise<void>
-  /** Waits until the last entry of the conversation has this text. */
-  reads(text: string): Promise<void>
-}
-
-async function open(context: TestContext): Promise<Desktop> {
-  const page = await openPage(context, server.origin)
-  const last = page.locator('#conversation li').last()
-  return {
-    page,
-    async say(text) {
-      await page.getByLabel('Your message').fill(text)
-      await page.getByRole('button', { name: 'Send' }).click()
-    },
-    async reads(text) {
-      await last.filter({ hasText: new RegExp(`^${text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')}$`) }).waitFor()
-    },
-  }
-}
+const open = (context: TestContext): Promise<DeskPage> => openDesk(context, server.origin)
 
 test('text is on the page before the turn ends, Stop leaves the session as it was, and the next turn goes on', async (context) => {
   const { page, say, reads } = await open(context)

@@ -1,0 +1,249 @@
+// The page of the example server, in a browser, on bad days: after each failure the same conversation goes on in the same
+// session. The page asks for streams, so some failures come as a reply with a status, and some in the last event.
+import type { Server } from 'node:http'
+import { createAdaptorServer } from '@hono/node-server'
+import { Hono } from 'hono'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createFetchHandler } from '../../../adapters/fetch/index.js'
+import { pageRoutes } from '../../../examples/server/page.js'
+import {
+  Flow,
+  FlowEngine,
+  type FlowEngineOptions,
+  finish,
+  LogicStep,
+  MemorySessionStore,
+  reply,
+  type SessionDocument,
+  type StepConstructor,
+  type Transition,
+  type Turn,
+} from '../../../src/index.js'
+import { FakeSessionStore } from '../../index.js'
+import { closeBrowser, launchBrowser } from './chromium.js'
+import { type DeskPage, openDesk } from './desk-page.js'
+import { listen, type RunningServer } from './servers.js'
+
+class Desk extends LogicStep<{ words: string[] }> {
+  static override readonly id = 'Desk'
+  override initialState(): { words: string[] } {
+    return { words: [] }
+  }
+  override run({ message }: Turn): Transition {
+    if (message === 'done') return finish('Goodbye.')
+    this.state.words.push(message)
+    if (message === 'fail') throw new Error('The shelf fell down.')
+    return reply(this.state.words.join(' '))
+  }
+}
+
+/** The flow that the page requests: it answers with all that was said so far. */
+class SupportDesk extends Flow {
+  static override readonly id = 'SupportDesk'
+  override steps(): readonly StepConstructor[] {
+    return [Desk]
+  }
+}
+
+type OnTurnError = NonNullable<FlowEngineOptions['onTurnError']>
+
+let backing: Map<string, SessionDocument>
+let store: FakeSessionStore
+let engine: FlowEngine
+let handle: (request: Request) => Promise<Response>
+let server: RunningServer
+/** The session IDs that the page sent, one for each turn. */
+let sent: (string | null)[]
+
+beforeAll(launchBrowser)
+
+afterAll(closeBrowser)
+
+/** A process of the service: all of them are over the same stored sessions. */
+function startEngine(onTurnError: OnTurnError): void {
+  store = new FakeSessionStore({ inner: new MemorySessionStore({ backing }) })
+  const limits = { maxMessageBytes: 100, maxQueuedTurnsPerSession: 1 }
+  engine = new FlowEngine({ flows: [SupportDesk], sessionStore: store, onTurnError, limits })
+  handle = createFetchHandler(engine)
+}
+
+beforeEach(async () => {
+  backing = new Map()
+  sent = []
+  const app = new Hono()
+  app.post('/ai/run', (context) => {
+    sent.push(context.req.header('CHAT_SESSION_ID') ?? null)
+    return handle(context.req.raw)
+  })
+  app.route('/', pageRoutes(new URL('../../../examples/server/page/', import.meta.url)))
+  server = await listen(createAdaptorServer({ fetch: app.fetch }) as Server)
+})
+
+afterEach(async () => {
+  await server.close()
+  await engine.close()
+})
+
+/** The session that the page's conversation has: the only one that is stored. */
+function onlySession(): string {
+  expect(backing.size).toBe(1)
+  return [...backing.keys()][0] ?? ''
+}
+
+interface BadDay {
+  readonly name: string
+  /** What the page shows. */
+  readonly shown: (session: string) => string
+  /** Has the page say what fails. */
+  readonly befall: (desk: DeskPage, onTurnError: OnTurnError) => Promise<void>
+}
+
+const badDays: readonly BadDay[] = [
+  {
+    name: 'a conflict',
+    shown: (session) => `Session '${session}' was changed or deleted by another request.`,
+    async befall({ say }) {
+      store.rivalWrites()
+      await say('lost')
+    },
+  },
+  {
+    name: 'a full queue',
+    shown: () => 'The number of turns that wait for this session exceeds the limit maxQueuedTurnsPerSession (1).',
+    async befall({ page, say }) {
+      let release = (): void => {}
+      const held = new Promise<void>((resolve) => {
+        release = resolve
+      })
+      const session = onlySession()
+      const holding = engine.getFlowSession().withSessionLock(session, () => held)
+      const stopping = new AbortController()
+      const input = { flowName: 'SupportDesk', userMessage: 'x', sessionId: session, signal: stopping.signal }
+      const queued = engine.run(input)
+      await say('lost')
+      await page.locator('#conversation li:last-child.failed').waitFor()
+      stopping.abort()
+      await queued
+      release()
+      await holding
+    },
+  },
+  {
+    name: 'a message that is too long',
+    shown: () => 'The user message exceeds the limit maxMessageBytes (100).',
+    befall: ({ say }) => say('x'.repeat(101)),
+  },
+  {
+    name: 'a store that is down for one turn',
+    shown: (session) => `Session store failed to load session '${session}'.`,
+    async befall({ page, say }) {
+      store.outage()
+      await say('lost')
+      await page.locator('#conversation li:last-child.failed').waitFor()
+      store.heal()
+    },
+  },
+  {
+    name: 'a rolling restart',
+    shown: () => 'The engine is closed.',
+    async befall({ page, say }, onTurnError) {
+      await engine.close()
+      await say('lost')
+      await page.locator('#conversation li:last-child.failed').waitFor()
+      startEngine(onTurnError)
+    },
+  },
+]
+
+describe.each(['abort', 'rollback'] as const)('with onTurnError %s', (onTurnError) => {
+  beforeEach(() => startEngine(onTurnError))
+
+  test.for(badDays)('the conversation goes on after $name', async ({ shown, befall }, context) => {
+    const desk = await openDesk(context, server.origin)
+    await desk.say('one')
+    await desk.reads('one')
+    const session = onlySession()
+    await befall(desk, onTurnError)
+    await desk.reads(shown(session))
+    expect(await desk.page.getByRole('status').textContent()).toBe('')
+    await desk.say('two')
+    await desk.reads('one two')
+    expect(onlySession()).toBe(session)
+    expect(sent).toEqual([null, session, session])
+  })
+
+  test('the conversation goes on after all of them in a row, to its end; then a new one begins', async (context) => {
+    const desk = await openDesk(context, server.origin)
+    await desk.say('one')
+    await desk.reads('one')
+    const session = onlySession()
+    let said = 'one'
+    for (const [index, { shown, befall }] of badDays.entries()) {
+      await befall(desk, onTurnError)
+      await desk.reads(shown(session))
+      said += ` ${index}`
+      await desk.say(String(index))
+      await desk.reads(said)
+    }
+    await desk.say('done')
+    await desk.reads('Goodbye.')
+    expect(sent).toEqual([null, ...Array.from({ length: 11 }, () => session)])
+    await desk.say('again')
+    await desk.reads('again')
+    expect([sent.at(-1), backing.size]).toEqual([null, 2])
+  })
+})
+
+test('a turn that throws loses nothing under rollback, the first one included', async (context) => {
+  startEngine('rollback')
+  const desk = await openDesk(context, server.origin)
+  await desk.say('fail')
+  await desk.reads('The shelf fell down.')
+  const session = onlySession()
+  await desk.say('one')
+  await desk.reads('one')
+  await desk.say('fail')
+  await desk.reads('The shelf fell down.')
+  await desk.say('two')
+  await desk.reads('one two')
+  expect(sent).toEqual([null, session, session, session])
+})
+
+test('a turn that throws ends the conversation under abort, and the page says so', async (context) => {
+  startEngine('abort')
+  const desk = await openDesk(context, server.origin)
+  await desk.say('one')
+  await desk.reads('one')
+  await desk.say('fail')
+  await desk.reads('The shelf fell down.')
+  expect(await desk.page.getByRole('status').textContent()).toContain('This conversation has ended.')
+  await desk.say('two')
+  await desk.reads('two')
+  expect(sent.at(-1)).toBeNull()
+})
+
+test('after the same failure twice in a row the page offers a new conversation, and begins one where it is wanted', async (context) => {
+  startEngine('rollback')
+  const desk = await openDesk(context, server.origin)
+  const offer = desk.page.getByRole('button', { name: 'New conversation' })
+  await desk.say('one')
+  await desk.reads('one')
+  await desk.say('fail')
+  await desk.reads('The shelf fell down.')
+  await desk.say('x'.repeat(101))
+  await desk.reads('The user message exceeds the limit maxMessageBytes (100).')
+  expect(await offer.isVisible()).toBe(false)
+  await desk.say('x'.repeat(101))
+  await offer.waitFor()
+  await desk.say('two')
+  await desk.reads('one two')
+  expect(await offer.isVisible()).toBe(false)
+  for (let time = 0; time < 2; time++) {
+    await desk.say('fail')
+    await desk.reads('The shelf fell down.')
+  }
+  await offer.click()
+  await desk.say('three')
+  await desk.reads('three')
+  expect([sent.at(-1), backing.size]).toEqual([null, 2])
+})
