@@ -118,7 +118,7 @@ export interface FlowRunInput {
 export interface RunResponseType {
   /** Whether the turn ran without an error. */
   readonly success: boolean
-  /** Whether the session ended; always `true` on a failure. Clients stop sending the session ID once it is. */
+  /** Whether the session ended; always `true` on a failure, which does not say so: see {@link ExecuteResult.sessionState}. */
   readonly completed: boolean
   /** The text for the user, or the text of the failure. */
   readonly message: string

@@ -53,7 +53,7 @@ describe('the reply to a turn', () => {
     ['leaves all out', {}],
     ['has values that no engine has', { sessionState: 'gone', restarted: 'again', error: { code: 'a b' } }],
     [
-      'has values that are no header',
+      'has values that cannot be a header',
       { sessionState: 'a\r\nb', restarted: ['\u2028'], error: { code: 'A\r\nX-Evil: 1' } },
     ],
     ['has no texts', { sessionState: 1, restarted: {}, error: { code: 5 } }],

@@ -10,7 +10,7 @@ type SessionState = ExecuteResult['sessionState']
 const states: ReadonlySet<unknown> = new Set<SessionState>(['running', 'completed', 'aborted', 'none', 'unknown'])
 const restarts: ReadonlySet<unknown> = new Set(['unknown', 'completed', 'aborted', 'outdated', 'flow'])
 
-/** The code of a failure that is no error of the engine's. */
+/** The code of a failure that did not come from the engine. */
 export const internalCode = 'INTERNAL_ERROR'
 
 /** The state of the session; `unknown` where the result does not say. */

@@ -175,4 +175,109 @@ export const httpMutations = [
       ],
     ],
   },
+  {
+    file: 'adapters/fetch/reply/outcome.ts',
+    tests: ['adapters/fetch/reply/outcome.', 'testing/contract/http/fetch-handler.'],
+    rows: [
+      [
+        'state of the session missing from replies',
+        'addOutcomeHeaders',
+        { statement: 'headers[stateHeader]', becomes: '' },
+      ],
+      ['code of a failure missing', 'addOutcomeHeaders', { statement: 'headers[codeHeader]', becomes: '' }],
+      [
+        'new session in place of another not told',
+        'addRestartedHeader',
+        { statement: 'headers[restartedHeader]', becomes: '' },
+      ],
+      [
+        'made-up state of an object in front of the engine sent',
+        'stateOf',
+        { piece: 'states.has(result.sessionState)', becomes: 'true' },
+      ],
+      [
+        'made-up code of an object in front of the engine sent',
+        'codeOf',
+        {
+          piece: "typeof code === 'string' && /^[A-Z][A-Z0-9_]{0,63}$/.test(code)",
+          becomes: "typeof code === 'string'",
+        },
+      ],
+    ],
+  },
+  {
+    file: 'adapters/fetch/reply/event-stream.ts',
+    tests: ['adapters/fetch/reply/event-stream.', 'testing/contract/http/fetch-handler.'],
+    rows: [
+      [
+        "state missing from a stream's last event",
+        'outcomeOf',
+        { piece: 'sessionState: stateOf(event),', becomes: '' },
+      ],
+      ["code missing from a stream's error", 'dataOf', { piece: 'code: codeOf(event.error)', becomes: '' }],
+    ],
+  },
+  {
+    file: 'adapters/fetch/request/headers.ts',
+    tests: ['adapters/fetch/reply/outcome.', 'testing/contract/http/fetch-handler.'],
+    rows: [
+      [
+        'refused request ends its session',
+        'stateOfRefused',
+        { piece: "isSessionId(sent) ? 'unknown' : 'none'", becomes: "'none'" },
+      ],
+    ],
+  },
+  {
+    file: 'adapters/fetch/routes/end.ts',
+    tests: ['adapters/fetch/reply/outcome.', 'testing/contract/http/fetch-handler.'],
+    rows: [['code of a failed delete missing', 'endSession', { piece: '[codeHeader]: codeOf(error)', becomes: '' }]],
+  },
+  {
+    file: 'testing/contract/http/documented-chat.ts',
+    tests: ['testing/contract/http/documented-chat.'],
+    rows: [
+      [
+        'client throws its session away at a failure',
+        'Chat.say',
+        {
+          piece: "['completed', 'aborted', 'none'].includes(state)",
+          becomes: "response.headers.get('Chat-Completed') === 'true'",
+        },
+      ],
+    ],
+  },
+  {
+    file: 'examples/server/page/page.js',
+    tests: ['testing/contract/browser/kept-conversation.'],
+    rows: [
+      [
+        'page replaces its session by an empty one',
+        'settle',
+        { piece: "session = hasEnded ? '' : answered || session", becomes: "session = hasEnded ? '' : answered" },
+      ],
+    ],
+  },
+  {
+    file: 'examples/terminal/talk.ts',
+    tests: ['examples/terminal/talk.'],
+    rows: [
+      [
+        'terminal throws its session away at a failure',
+        'nextSession',
+        { condition: "sessionState === 'aborted'", becomes: '!response.success' },
+      ],
+    ],
+  },
+  {
+    file: 'testing/msw/scripted-service.ts',
+    tests: ['testing/contract/msw/failures.'],
+    rows: [
+      [
+        'script cannot say what a failure leaves',
+        'ScriptedService.#fail',
+        { piece: 'turn.sessionState ?? stateAfter(error)', becomes: 'stateAfter(error)' },
+      ],
+    ],
+  },
 ]

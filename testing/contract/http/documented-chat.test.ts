@@ -1,0 +1,102 @@
+// The client of docs/http.md, word for word: which session its next message is for, after each state and each bad day.
+import { readFileSync } from 'node:fs'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { createFetchHandler } from '../../../adapters/fetch/index.js'
+import { type ExecuteResult, MemorySessionStore, type SessionDocument } from '../../../src/index.js'
+import { FakeSessionStore } from '../../index.js'
+import { Chat } from './documented-chat.js'
+import { createFakeEngine, resultOf } from './fake-engine.js'
+import { createEngine } from './serve.js'
+
+afterEach(() => vi.unstubAllGlobals())
+
+/** What `fetch` asks from now on; returns the session IDs that are sent. */
+function serve(answer: (request: Request) => Promise<Response>): (string | null)[] {
+  const sent: (string | null)[] = []
+  vi.stubGlobal('fetch', (url: string, init: RequestInit) => {
+    const request = new Request(url, init)
+    sent.push(request.headers.get('CHAT_SESSION_ID'))
+    return answer(request)
+  })
+  return sent
+}
+
+const url = 'https://chat.example/ai'
+
+/** Says something that may fail; resolves to the text or to the code of the failure. */
+async function say(chat: Chat, message: string): Promise<unknown> {
+  try {
+    return await chat.say(message)
+  } catch (error) {
+    return (error as Error).cause
+  }
+}
+
+test('is the one in the docs', () => {
+  const read = (path: string): string => readFileSync(new URL(path, import.meta.url), 'utf8')
+  expect(read('../../../docs/http.md')).toContain(`\`\`\`ts\n${read('./documented-chat.ts')}\`\`\``)
+})
+
+describe('its next message', () => {
+  const failed = { success: false, completed: true, message: 'No.' }
+
+  test.each([
+    ['running', 's1'],
+    ['unknown', 's1'],
+    ['completed', null],
+    ['aborted', null],
+    ['none', null],
+  ] as const)('after a failure that leaves the session %s is for %s', async (sessionState, next) => {
+    for (const session of ['s1', '']) {
+      const results: ExecuteResult[] = [resultOf(), resultOf({ ...failed, session }, { sessionState }), resultOf()]
+      const sent = serve(createFetchHandler(createFakeEngine({ execute: () => results.shift() ?? resultOf() })))
+      const chat = new Chat(url, 'A')
+      for (const message of ['a', 'b', 'c']) await say(chat, message)
+      expect(sent).toEqual([null, 's1', next])
+    }
+  })
+
+  test('after an answer of a proxy is for the same session', async () => {
+    const handler = createFetchHandler(createFakeEngine())
+    const answers = [handler, async () => new Response('<h1>502</h1>', { status: 502 }), handler]
+    const sent = serve(async (request) => (answers.shift() ?? handler)(request))
+    const chat = new Chat(url, 'A')
+    for (const message of ['a', 'b', 'c']) await say(chat, message)
+    expect(sent).toEqual([null, 's1', 's1'])
+  })
+
+  test('after startAgain is for a new one', async () => {
+    const sent = serve(createFetchHandler(createFakeEngine()))
+    const chat = new Chat(url, 'A')
+    await say(chat, 'a')
+    chat.startAgain()
+    await say(chat, 'b')
+    expect(sent).toEqual([null, null])
+  })
+})
+
+test('it loses nothing to a message that is too long, a store that is down, a conflict and a closed engine', async () => {
+  const backing = new Map<string, SessionDocument>()
+  const openStore = (): FakeSessionStore => new FakeSessionStore({ inner: new MemorySessionStore({ backing }) })
+  const store = openStore()
+  const engine = createEngine({ sessionStore: store, limits: { maxMessageBytes: 20 } })
+  let handle = createFetchHandler(engine)
+  const sent = serve((request) => handle(request))
+  const chat = new Chat(url, 'Greeting')
+  expect(await say(chat, '')).toBe('What is your name?')
+  expect(await say(chat, 'x'.repeat(21))).toBe('LIMIT_EXCEEDED')
+  store.outage()
+  expect(await say(chat, 'Ada')).toBe('SESSION_STORE_ERROR')
+  store.heal()
+  store.rivalWrites()
+  expect(await say(chat, 'Ada')).toBe('SESSION_CONFLICT')
+  const next = createEngine({ sessionStore: openStore() })
+  await engine.close()
+  expect(await say(chat, 'Ada')).toBe('ENGINE_CLOSED')
+  handle = createFetchHandler(next)
+  expect(await say(chat, 'Ada')).toBe('Where do you live?')
+  expect(await say(chat, 'Ealing')).toBe('Ada of Ealing.')
+  const [first, ...others] = sent
+  expect([first, new Set(others).size, others.length]).toEqual([null, 1, 6])
+  await next.close()
+})
