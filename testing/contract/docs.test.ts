@@ -93,6 +93,11 @@ test('the program in the README is the one that its test runs', () => {
   expect(first?.code).toBe(read('examples/quickstart/mounted.ts'))
 })
 
+test('the client in docs/http.md is the one that its test runs', () => {
+  const client = read('testing/contract/http/documented-chat.ts')
+  expect(blocksOf('docs/http.md', 'ts').map(({ code }) => code)).toContain(client)
+})
+
 test('the reader of streams in the docs is the one that the page uses', () => {
   const [first] = blocksOf('docs/streaming.md', 'js')
   expect(first?.code).toBe(read('examples/server/page/read-events.js'))

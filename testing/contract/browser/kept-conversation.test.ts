@@ -64,7 +64,7 @@ function startEngine(onTurnError: OnTurnError): void {
   store = new FakeSessionStore({ inner: new MemorySessionStore({ backing }) })
   const limits = { maxMessageBytes: 100, maxQueuedTurnsPerSession: 1 }
   engine = new FlowEngine({ flows: [SupportDesk], sessionStore: store, onTurnError, limits })
-  handle = createFetchHandler(engine)
+  handle = createFetchHandler(engine, { maxBodyBytes: 1000 })
 }
 
 beforeEach(async () => {
@@ -134,6 +134,11 @@ const badDays: readonly BadDay[] = [
     befall: ({ say }) => say('x'.repeat(101)),
   },
   {
+    name: 'a message that does not reach the engine',
+    shown: () => 'The request body is larger than 1000 bytes (maxBodyBytes).',
+    befall: ({ say }) => say('x'.repeat(1001)),
+  },
+  {
     name: 'a store that is down for one turn',
     shown: (session) => `Session store failed to load session '${session}'.`,
     async befall({ page, say }) {
@@ -187,7 +192,7 @@ describe.each(['abort', 'rollback'] as const)('with onTurnError %s', (onTurnErro
     }
     await desk.say('done')
     await desk.reads('Goodbye.')
-    expect(sent).toEqual([null, ...Array.from({ length: 11 }, () => session)])
+    expect(sent).toEqual([null, ...Array.from({ length: 13 }, () => session)])
     await desk.say('again')
     await desk.reads('again')
     expect([sent.at(-1), backing.size]).toEqual([null, 2])

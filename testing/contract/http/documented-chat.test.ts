@@ -1,5 +1,4 @@
 // The client of docs/http.md, word for word: which session its next message is for, after each state and each bad day.
-import { readFileSync } from 'node:fs'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { createFetchHandler } from '../../../adapters/fetch/index.js'
 import { type ExecuteResult, MemorySessionStore, type SessionDocument } from '../../../src/index.js'
@@ -31,11 +30,6 @@ async function say(chat: Chat, message: string): Promise<unknown> {
     return (error as Error).cause
   }
 }
-
-test('is the one in the docs', () => {
-  const read = (path: string): string => readFileSync(new URL(path, import.meta.url), 'utf8')
-  expect(read('../../../docs/http.md')).toContain(`\`\`\`ts\n${read('./documented-chat.ts')}\`\`\``)
-})
 
 describe('its next message', () => {
   const failed = { success: false, completed: true, message: 'No.' }

@@ -4,7 +4,7 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'n
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 
-const copied = ['.config', 'src', 'adapters', 'testing', 'package.json', 'tsconfig.json']
+const copied = ['.config', 'src', 'adapters', 'testing', 'examples', 'docs', 'package.json', 'tsconfig.json']
 /** With a mutation in place a test that hangs fails after this time, and the first failure is enough. */
 const hasty = ['--bail', '1', '--testTimeout', '5000', '--hookTimeout', '30000']
 /** A mutation may make an endless loop, which no time limit of a test ends. */
@@ -57,7 +57,7 @@ export async function createWorkingCopy(root) {
         join('node_modules', 'vitest', 'vitest.mjs'),
         'run',
         ...['--config', join('.config', 'vitest.config.ts')],
-        ...['unit', 'unit-alone', 'contract', 'servers'].flatMap((project) => ['--project', project]),
+        ...['unit', 'unit-alone', 'contract', 'servers', 'examples'].flatMap((project) => ['--project', project]),
         ...['--reporter', 'json', '--outputFile', report],
         ...['--maxWorkers', '1', ...(isMutated ? hasty : [])],
         ...paths,

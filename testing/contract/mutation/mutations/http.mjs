@@ -184,11 +184,11 @@ export const httpMutations = [
         'addOutcomeHeaders',
         { statement: 'headers[stateHeader]', becomes: '' },
       ],
-      ['code of a failure missing', 'addOutcomeHeaders', { statement: 'headers[codeHeader]', becomes: '' }],
+      ['code of a failure missing', 'addOutcomeHeaders', { piece: '!result.response.success', becomes: 'false' }],
       [
         'new session in place of another not told',
         'addRestartedHeader',
-        { statement: 'headers[restartedHeader]', becomes: '' },
+        { piece: 'restarted !== undefined', becomes: 'false' },
       ],
       [
         'made-up state of an object in front of the engine sent',
