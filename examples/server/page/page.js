@@ -86,19 +86,20 @@ function request(message, signal) {
  * @param {HTMLLIElement} item
  */
 async function receive(response, item) {
+  const isNew = response.headers.has('Chat-Session-Restarted')
   // A turn that fails before it has begun is answered without a stream.
   if (response.body === null || response.headers.get('Chat-Reply') !== 'stream') {
     const outcome = {
       sessionState: response.headers.get('Chat-Session-State'),
       code: response.headers.get('Chat-Error'),
     }
-    return settle({ ...(await response.json()), ...outcome }, item)
+    return settle({ ...(await response.json()), ...outcome }, item, isNew)
   }
   for await (const { type, data } of readEvents(response.body)) {
     if (type === 'text-delta') item.append(data.text)
     else if (type === 'reset') item.textContent = ''
     else if (type === 'tool-start') state.textContent = `The desk is looking: ${data.tool}.`
-    else if (type === 'result' || type === 'error') return settle(data, item)
+    else if (type === 'result' || type === 'error') return settle(data, item, isNew)
   }
   throw new Error('The stream was cut.')
 }
@@ -106,8 +107,9 @@ async function receive(response, item) {
 /**
  * @param {{ success: boolean, message: string, session: string, sessionState: string | null, code?: string | null }} reply
  * @param {HTMLLIElement} item
+ * @param {boolean} isNew - whether a new session answered in place of the one that was named
  */
-function settle({ success, message, session: answered, sessionState, code }, item) {
+function settle({ success, message, session: answered, sessionState, code }, item, isNew) {
   item.textContent = message
   if (!success) item.className = 'failed'
   const hasEnded = sessionState === 'completed' || sessionState === 'aborted' || sessionState === 'none'
@@ -117,7 +119,10 @@ function settle({ success, message, session: answered, sessionState, code }, ite
   const failure = success ? '' : (code ?? 'unknown')
   startAgain.hidden = hasEnded || failure === '' || failure !== lastFailure
   lastFailure = failure
-  state.textContent = hasEnded && !neverBegan ? 'This conversation has ended. Your next message begins a new one.' : ''
+  state.textContent = isNew ? 'The earlier conversation could not be continued. This is a new one.' : ''
+  if (hasEnded && !neverBegan) {
+    state.textContent = 'This conversation has ended. Your next message begins a new one.'
+  }
 }
 
 /**

@@ -252,3 +252,20 @@ test('after the same failure twice in a row the page offers a new conversation, 
   await desk.reads('three')
   expect([sent.at(-1), backing.size]).toEqual([null, 2])
 })
+
+test('where a new session answers in place of the one that was named, the page says so', async (context) => {
+  startEngine('rollback')
+  const desk = await openDesk(context, server.origin)
+  await desk.say('one')
+  await desk.reads('one')
+  await engine.deleteSession(onlySession())
+  const inner = handle
+  handle = async (request) => {
+    const { body, headers } = await inner(request)
+    return new Response(body, { headers: [...headers, ['Chat-Session-Restarted', 'unknown']] })
+  }
+  await desk.say('two')
+  await desk.reads('two')
+  const told = 'The earlier conversation could not be continued. This is a new one.'
+  await desk.page.getByRole('status').filter({ hasText: told }).waitFor()
+})
