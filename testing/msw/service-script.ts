@@ -1,7 +1,7 @@
 /**
  * What the script of a flow service may say, and how much of it was used. `msw/scripted-service.ts` runs the turns.
  */
-import type { FlowError, FlowErrorCode, JsonObject } from '../../src/index.js'
+import type { ExecuteResult, FlowError, FlowErrorCode, JsonObject } from '../../src/index.js'
 import { count, ExpectationError, show } from '../expectations/expectation-error.js'
 
 /** A request to run a turn, as it reached the service. */
@@ -53,7 +53,7 @@ export interface ServiceReply extends Streamed {
    * The service starts a new session in place of the one that the page named, and says why. Default: it does so if that one is
    * unknown, completed or aborted, and says which.
    */
-  readonly restarted?: 'unknown' | 'completed' | 'aborted' | 'outdated' | 'flow'
+  readonly restarted?: NonNullable<ExecuteResult['restarted']>
   /**
    * The connection breaks in the middle of the answer: headers arrive, reading the body fails. In a stream, after that
    * many pieces of text (`true`: half of them), and nothing of the turn is kept. Default `false`.
@@ -74,7 +74,7 @@ export interface FailedServiceTurn extends Streamed {
    * What the service says of the session. `'running'`: it goes on, a new one from its first step. `'completed'`, `'aborted'`,
    * `'none'`: it has ended, or is gone. `'unknown'`: it is as it was. Default: what an engine that aborts says after this error.
    */
-  readonly sessionState?: 'running' | 'completed' | 'aborted' | 'none' | 'unknown'
+  readonly sessionState?: ExecuteResult['sessionState']
   /** In a stream: the text that comes before the failure, in pieces as in `reply`. Default: none. */
   readonly after?: string | readonly string[]
 }

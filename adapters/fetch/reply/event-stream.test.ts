@@ -47,7 +47,7 @@ describe('encodeEvent', () => {
   })
 
   test('a new session in place of the one that was asked for is named in the first and in the last event', () => {
-    const restarted: object = { restarted: 'outdated' }
+    const restarted = { restarted: 'outdated' } as const
     expect(encodeEvent({ type: 'session', session: 's2', ...restarted }, 1)).toContain(
       'data: {"session":"s2","restarted":"outdated"}\n',
     )

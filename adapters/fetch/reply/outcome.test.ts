@@ -39,12 +39,15 @@ describe('the reply to a turn', () => {
     },
   )
 
-  test.each(['unknown', 'completed', 'aborted', 'outdated', 'flow'])(
+  test.each(['unknown', 'completed', 'aborted', 'outdated', 'flow'] as const)(
     'says why a new session answered: %s',
     async (restarted) => {
-      const more: object = { restarted }
-      expect(outcomeOf(await serve({ execute: () => resultOf({}, more) })())).toEqual(['running', restarted, null])
-      const failure = resultOf(failed, { sessionState: 'aborted', error, ...more })
+      expect(outcomeOf(await serve({ execute: () => resultOf({}, { restarted }) })())).toEqual([
+        'running',
+        restarted,
+        null,
+      ])
+      const failure = resultOf(failed, { sessionState: 'aborted', error, restarted })
       expect(outcomeOf(await serve({ execute: () => failure })())).toEqual(['aborted', restarted, 'SESSION_CONFLICT'])
     },
   )
@@ -73,8 +76,8 @@ describe('a streamed reply', () => {
   const stream = { headers: { Accept: 'text/event-stream' } }
 
   test('says in its headers why a new session answers, and the state in its last event', async () => {
-    const session: object = { type: 'session', session: 's2', restarted: 'completed' }
-    const reply = await serve({ stream: () => new FakeStream(session as never) })('run', stream)
+    const session = { type: 'session', session: 's2', restarted: 'completed' } as const
+    const reply = await serve({ stream: () => new FakeStream(session) })('run', stream)
     expect([reply.headers.get('Chat-Reply'), ...outcomeOf(reply)]).toEqual(['stream', null, 'completed', null])
     await reply.body?.cancel()
   })

@@ -6,9 +6,10 @@ import type { ExecuteResult, FlowError } from '../../../src/index.js'
 import { codeHeader, type HeaderRecord, restartedHeader, stateHeader } from '../header-names.js'
 
 type SessionState = ExecuteResult['sessionState']
+type Restarted = NonNullable<ExecuteResult['restarted']>
 
 const states: ReadonlySet<unknown> = new Set<SessionState>(['running', 'completed', 'aborted', 'none', 'unknown'])
-const restarts: ReadonlySet<unknown> = new Set(['unknown', 'completed', 'aborted', 'outdated', 'flow'])
+const restarts: ReadonlySet<unknown> = new Set<Restarted>(['unknown', 'completed', 'aborted', 'outdated', 'flow'])
 
 /** The code of a failure that did not come from the engine. */
 export const internalCode = 'INTERNAL_ERROR'
@@ -19,9 +20,8 @@ export function stateOf(result: { readonly sessionState?: unknown }): SessionSta
 }
 
 /** Why a new session answered and not the one that was asked for; `undefined` where that one did. */
-export function restartedOf(result: object): string | undefined {
-  const { restarted } = result as { readonly restarted?: unknown }
-  return restarts.has(restarted) ? (restarted as string) : undefined
+export function restartedOf({ restarted }: { readonly restarted?: unknown }): Restarted | undefined {
+  return restarts.has(restarted) ? (restarted as Restarted) : undefined
 }
 
 /** The code of a failure, such as a header can carry. */
@@ -31,7 +31,7 @@ export function codeOf(error: FlowError | undefined): string {
 }
 
 /** Adds the header that says that a new session answered. */
-export function addRestartedHeader(headers: HeaderRecord, result: object): void {
+export function addRestartedHeader(headers: HeaderRecord, result: Pick<ExecuteResult, 'restarted'>): void {
   const restarted = restartedOf(result)
   if (restarted !== undefined) headers[restartedHeader] = restarted
 }

@@ -31,8 +31,10 @@ export function replyWithStream(source: StreamSource, form: Pick<RunReplyForm, '
     'Chat-Reply': 'stream',
   }
   const { first } = source
-  if (first.type === 'session') addSessionHeaders(headers, first.session, form.dashed)
-  addRestartedHeader(headers, first)
+  if (first.type === 'session') {
+    addSessionHeaders(headers, first.session, form.dashed)
+    addRestartedHeader(headers, first)
+  }
   return new Response(createStreamBody(source), { status: 200, headers: { ...headers, ...form.corsHeaders } })
 }
 

@@ -82,6 +82,31 @@ export function stateCases(test: TestFunction, serve: Serve): void {
     expect(outcomeOf(await run('x'.repeat(21)))).toEqual(['none', 'LIMIT_EXCEEDED'])
   })
 
+  test('a new session says why it answers: the one that was named is unknown, has ended, or belongs to somebody else', async () => {
+    const send = await serve(createEngine(), {
+      authorize: (request) => ({ principal: request.headers.get('x-user') ?? 'ada' }),
+    })
+    const named = async (session: string, user = 'ada'): Promise<(string | null)[]> => {
+      const headers = { CHAT_SESSION_ID: session, 'X-User': user }
+      const reply = await typed(send, 'text/plain a', headers)
+      const { reply: streamed, events } = await streamTurn(
+        send,
+        { flowName: 'Typed', message: 'text/plain a' },
+        headers,
+      )
+      await events.until('result')
+      return [reply, streamed].map((one) => one.headers.get('Chat-Session-Restarted'))
+    }
+    expect(await named('')).toEqual([null, null])
+    expect(await named('never-made')).toEqual(['unknown', 'unknown'])
+    const completed = (await typed(send, 'end a')).headers.get('CHAT_SESSION_ID') ?? ''
+    expect(await named(completed)).toEqual(['completed', 'completed'])
+    expect(await named(await sessionOf(await typed(send, 'fail')))).toEqual(['aborted', 'aborted'])
+    const running = await sessionOf(await typed(send, 'text/plain a'))
+    expect(await named(running, 'bob')).toEqual(['unknown', 'unknown'])
+    expect(await named(running)).toEqual([null, null])
+  })
+
   test("another owner's session is none, whatever fails", async () => {
     const engine = createEngine({ limits: { maxMessageBytes: 20 } })
     const send = await serve(engine, { authorize: (request) => ({ principal: request.headers.get('x-user') ?? 'x' }) })
