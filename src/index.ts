@@ -34,7 +34,8 @@ export {
 
 // Sessions and where they are stored
 
-export type { FlowSession, LockEvent } from './session/flow-session.js'
+export type { FlowSession } from './session/flow-session.js'
+export type { LockEvent } from './session/lock-request.js'
 export type { SessionDocument } from './session/session-document.js'
 export type {
   SessionSaveHint,

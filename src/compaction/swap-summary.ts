@@ -42,7 +42,8 @@ export function swapSummary(
   const { id } = result.committed
   return turn.engine.session.hold(
     id,
-    () => {
+    (holder) => {
+      control.lockHolder = holder
       control.hold(id)
       return swap(control, result)
     },
@@ -125,6 +126,7 @@ async function save(control: TurnControl, document: SessionDocument, rewritten?:
   const { revision: expected } = document
   const revision = nextRevision(expected, generateId('revision'))
   const hint = rewritten === undefined ? { appended: {} } : { appended: {}, rewritten: [rewritten] }
-  await session.access.write({ ...document, revision, savedAt: isoTime(clock.now()) }, expected, hint)
+  const changed = { ...document, revision, savedAt: isoTime(clock.now()) }
+  await session.access.write(changed, expected, hint, false, undefined, control.lockHolder)
   control.report('session:saved', {})
 }

@@ -1,6 +1,7 @@
 /**
  * Time as the engine sees it. Everything timed goes through a {@link Clock}, so that tests decide what time it is.
  */
+import { clockFailed } from '../errors/engine-errors.js'
 
 /** The source of the time and of timers for an engine. */
 export interface Clock {
@@ -30,9 +31,15 @@ const longestDelay = 2 ** 31 - 1
  * Calls `callback` once, `ms` milliseconds from now; with `Infinity` never.
  *
  * @returns A function that cancels it; late or twice, it does nothing.
+ * @throws `FlowCodeError` where the clock cannot set a timer.
  */
 export function setDeadline(clock: Clock, ms: number, callback: () => void): () => void {
-  return ms === Number.POSITIVE_INFINITY ? () => undefined : clock.setTimer(callback, ms)
+  if (ms === Number.POSITIVE_INFINITY) return () => undefined
+  try {
+    return clock.setTimer(callback, ms)
+  } catch (cause) {
+    throw clockFailed(cause)
+  }
 }
 
 /** The time that durations are measured by, in milliseconds. */

@@ -240,3 +240,44 @@ test('a callback that throws stops no later deadline', async () => {
   timers[1]?.()
   expect(ended).toEqual(['later'])
 })
+
+describe('a clock whose setTimer throws', () => {
+  test('ends all deadlines of the list, with the error; the next one has a timer again', async () => {
+    const clock = new VirtualClock()
+    const deadlines = new Deadlines(clock)
+    const ended: unknown[] = []
+    vi.spyOn(clock, 'setTimer').mockImplementationOnce(() => {
+      throw new Error('no timers')
+    })
+    for (const name of ['a', 'b']) deadlines.set(100, (failure) => ended.push([name, failure?.message]))
+    await clock.settle()
+    const message = "The engine's clock failed: its setTimer threw an error, so no deadline can be set."
+    expect(ended.splice(0)).toEqual([
+      ['a', message],
+      ['b', message],
+    ])
+    deadlines.set(100, (failure) => ended.push(failure))
+    await clock.advance(100)
+    expect([ended, clock.pending]).toEqual([[undefined], 0])
+  })
+
+  test('when a timer ends does the same with those that are left', async () => {
+    const clock = new VirtualClock()
+    const deadlines = new Deadlines(clock)
+    const ended: unknown[] = []
+    deadlines.set(100, (failure) => ended.push(['a', failure === undefined]))
+    await clock.advance(50)
+    deadlines.set(100, (failure) => ended.push(['b', failure === undefined]))
+    vi.spyOn(clock, 'setTimer').mockImplementationOnce(() => {
+      throw new Error('no timers')
+    })
+    await clock.advance(50)
+    expect([ended, clock.pending]).toEqual([
+      [
+        ['a', true],
+        ['b', false],
+      ],
+      0,
+    ])
+  })
+})

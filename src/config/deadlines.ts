@@ -3,8 +3,12 @@
  * deadline is ever reached. So there is one list for each duration, in the order in which its deadlines end, and only the
  * first of a list has a timer of the clock. Setting or cancelling a deadline mostly changes a list and nothing else.
  */
+import type { FlowError } from '../errors/flow-error.js'
 import { type Linked, LinkedList } from '../util/linked-list.js'
-import { type Clock, monotonicTime } from './clock.js'
+import { type Clock, monotonicTime, setDeadline } from './clock.js'
+
+/** Called once, at the deadline, or with an error where the clock cannot set a timer for it. */
+export type DeadlineCallback = (failure?: FlowError) => void
 
 /** A deadline that was set. */
 export class Deadline implements Linked<Deadline> {
@@ -12,10 +16,10 @@ export class Deadline implements Linked<Deadline> {
   next: Deadline | undefined
   /** When it ends, in the clock's monotonic time. */
   readonly at: number
-  readonly callback: () => void
+  readonly callback: DeadlineCallback
   readonly #list: DeadlineList
 
-  constructor(list: DeadlineList, at: number, callback: () => void) {
+  constructor(list: DeadlineList, at: number, callback: DeadlineCallback) {
     this.#list = list
     this.at = at
     this.callback = callback
@@ -42,7 +46,7 @@ class DeadlineList extends LinkedList<Deadline> {
     this.#ms = ms
   }
 
-  add(callback: () => void): Deadline {
+  add(callback: DeadlineCallback): Deadline {
     const deadline = new Deadline(this, monotonicTime(this.#clock) + this.#ms, callback)
     this.append(deadline)
     if (this.#stopTimer === undefined && !this.#isStarting) this.#startSoon()
@@ -65,8 +69,23 @@ class DeadlineList extends LinkedList<Deadline> {
   }
 
   #startTimer(first: Deadline, ms: number): void {
-    this.#timed = first
-    this.#stopTimer = this.#clock.setTimer(() => this.#expire(), ms)
+    try {
+      this.#stopTimer = setDeadline(this.#clock, ms, () => this.#expire())
+      this.#timed = first
+    } catch (failure) {
+      this.#fail(failure as FlowError)
+    }
+  }
+
+  /** No deadline of the list would ever end: all end now, with the error. */
+  #fail(failure: FlowError): void {
+    const failed: Deadline[] = []
+    for (let { first } = this; first !== undefined; first = this.first) {
+      this.remove(first)
+      failed.push(first)
+    }
+    this.#stop()
+    for (const { callback } of failed) callback(failure)
   }
 
   #expire(): void {
@@ -107,12 +126,13 @@ export class Deadlines {
   }
 
   /**
-   * Calls `callback` once, `ms` milliseconds from now; with `Infinity` never. It must not throw. For durations that come
-   * again and again; others are for `setDeadline` of `clock.ts`.
+   * Calls `callback` once, `ms` milliseconds from now; with `Infinity` never. It must not throw. Where the clock cannot set a
+   * timer, `callback` is called at once, with the error. For durations that come again and again; others are for `setDeadline`
+   * of `clock.ts`.
    *
    * @returns The deadline, to cancel it; `undefined` with `Infinity`.
    */
-  set(ms: number, callback: () => void): Deadline | undefined {
+  set(ms: number, callback: DeadlineCallback): Deadline | undefined {
     if (ms === Number.POSITIVE_INFINITY) return undefined
     return this.#listFor(ms).add(callback)
   }

@@ -18,7 +18,7 @@ export async function closeEngine(engine: EngineContext): Promise<void> {
 
 async function atMost({ deadlines }: EngineContext, ms: number, work: Promise<unknown>): Promise<void> {
   await new Promise<void>((resolve) => {
-    const deadline = deadlines.set(ms, resolve)
+    const deadline = deadlines.set(ms, () => resolve())
     const finish = (): void => {
       deadline?.cancel()
       resolve()

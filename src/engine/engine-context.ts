@@ -63,6 +63,17 @@ export function createEngineContext(options: FlowEngineOptions): EngineContext {
   const events = new EngineEvents(options.onListenerError ?? reportToConsole)
   const turns = new Set<RunningTurn>()
   const deadlines = new Deadlines(clock)
+  const { turnTimeoutMs, storeTimeoutMs } = limits
+  const session = new FlowSession(new StoreAccess({ store, clock, deadlines, storeTimeoutMs }), {
+    clock,
+    turnTimeoutMs,
+    storeTimeoutMs,
+    onTaken(sessionId, holder, turnId) {
+      if (!events.hasListeners('lock:taken')) return
+      const who = turnId === undefined ? { holder } : { holder, turnId }
+      events.emit('lock:taken', { sessionId, at: clock.now(), ...who })
+    },
+  })
   return {
     clock,
     deadlines,
@@ -71,7 +82,7 @@ export function createEngineContext(options: FlowEngineOptions): EngineContext {
     events,
     flows: new FlowRegistry(),
     models: new ModelRegistry(),
-    session: new FlowSession(new StoreAccess({ store, clock, deadlines, storeTimeoutMs: limits.storeTimeoutMs })),
+    session,
     services: options.services ?? ({} as FlowServices),
     logger: options.logger ?? console,
     ...resolveModelOptions(options),

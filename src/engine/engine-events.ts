@@ -5,6 +5,7 @@
 import { EventEmitter } from 'eventemitter3'
 import { invalidInput } from '../errors/engine-errors.js'
 import type { FlowErrorCode } from '../errors/flow-error.js'
+import type { LockEvent } from '../session/lock-request.js'
 import type { SessionDocument } from '../session/session-document.js'
 import { isPromise } from '../util/is-promise.js'
 
@@ -40,6 +41,15 @@ export interface EngineEventMap {
   'session:evicted': SessionEvent
   /** A save took effect, but reached fewer replicas than wanted, or an unknown number of them (counted as 0). */
   'session:under-replicated': SessionEvent & { readonly replicas: number; readonly wanted: number }
+  /**
+   * A request took the session's lock from a turn, a delete or a summary that had not settled long after its deadline: the
+   * runtime dropped it. What lost the lock can write no more.
+   */
+  'lock:taken': SessionEvent & {
+    readonly holder: LockEvent['holder']
+    /** Of a turn: as in its events. */
+    readonly turnId?: string
+  }
   /** The turn has its session's lock. `sessionId` is the one asked for; empty where a new session was. */
   'turn:start': SessionEvent & { readonly flowName: string; readonly turnId: string }
   /** The turn has ended, in success or failure. `durationMs` counts from `turn:start`. */

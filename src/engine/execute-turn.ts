@@ -1,7 +1,6 @@
 /** One turn as the engine's callers see it: its input is checked, it waits for the session's lock, and it runs. */
-import { setDeadline } from '../config/clock.js'
 import { TurnAbortedError, TurnTimeoutError } from '../errors/engine-errors.js'
-import type { LockWait } from '../session/flow-session.js'
+import type { LockWait } from '../session/lock-request.js'
 import type { EngineContext } from './engine-context.js'
 import { limitExceeded } from './engine-limits.js'
 import type { ExecuteResult, FlowRunInput } from './engine-options.js'
@@ -36,7 +35,7 @@ export async function executeTurn(
     const control = new TurnControl(engine, engine.flows.currentName(input.flowName), givenId, stream)
     outcome = await engine.session.hold(
       sessionId,
-      () => runTurn(control, input),
+      (holder) => runTurn(control, input, holder),
       () => turnWait(control, input),
     )
   } catch (thrown) {
@@ -82,33 +81,32 @@ function checkInput(
 }
 
 /** How a turn waits for the lock. */
-function turnWait(control: TurnControl, { signal }: TurnInput): LockWait {
+function turnWait(control: TurnControl, input: TurnInput): LockWait {
   const { limits } = control.engine
+  const { signal } = input
   return {
     ...deleteWait(control.engine),
     holder: 'turn',
     turnId: control.turnId,
     counted: true,
+    caller: input,
     signal,
     onAbort: () => new TurnAbortedError({ cause: signal?.reason }),
     onBlocked: (queued) => {
       if (queued < limits.maxQueuedTurnsPerSession) return control.report('turn:queued', { queued })
       throw limitExceeded(limits, 'maxQueuedTurnsPerSession', 'The number of turns that wait for this session')
     },
+    onTaken: () => control.loseLock(),
   }
 }
 
 /** How a delete waits for the lock: as long as a turn does, but it is not one of the turns that are counted. */
-export function deleteWait({ clock, limits }: EngineContext): LockWait {
+export function deleteWait({ limits }: EngineContext): LockWait {
   const { turnTimeoutMs } = limits
   return {
     holder: 'delete',
     counted: false,
-    // A timer of its own, not one of the engine's deadlines: those of one moment end together, and a turn that ends in that
-    // moment has to pass the lock on first.
-    atDeadline: (abort) =>
-      setDeadline(clock, turnTimeoutMs, () => {
-        abort(new TurnTimeoutError({ timeoutMs: turnTimeoutMs, phase: 'lock' }))
-      }),
+    timeoutMs: turnTimeoutMs,
+    onTimeout: () => new TurnTimeoutError({ timeoutMs: turnTimeoutMs, phase: 'lock' }),
   }
 }

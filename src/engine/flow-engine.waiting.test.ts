@@ -102,7 +102,8 @@ describe('the length of the queue', () => {
 })
 
 describe('how long a turn waits', () => {
-  const waited = "The wait for the session's earlier turns took longer than the limit turnTimeoutMs (1000 ms)."
+  const waited =
+    "The wait for the session's earlier turns took longer than the limit turnTimeoutMs (1000 ms). A turn that is started within a turn of the same session, and awaited there, waits for itself and ends like this."
 
   test('no longer than turnTimeoutMs; then it leaves the line, and nothing of it runs', async () => {
     const { flow, journal, open } = gatedFlow()

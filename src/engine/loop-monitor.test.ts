@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { flowOf, harness } from '../../testing/contract/engine-harness.js'
 import { VirtualClock } from '../../testing/index.js'
 import { reply } from '../index.js'
@@ -27,6 +27,18 @@ describe('the monitor of the event loop', () => {
     const { made, clock } = monitor()
     made.watch()
     expect(clock.pending).toBe(0)
+  })
+
+  test('fails no turn where the clock cannot set its timer', () => {
+    const { made, clock, listen } = monitor()
+    listen()
+    const timer = vi.spyOn(clock, 'setTimer').mockImplementationOnce(() => {
+      throw new Error('no timers')
+    })
+    made.watch()
+    made.watch()
+    expect([timer.mock.calls.length, clock.pending]).toEqual([2, 1])
+    made.stop()
   })
 
   test('reports how late its timer was called, and when', () => {

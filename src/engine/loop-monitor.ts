@@ -29,12 +29,17 @@ export class LoopMonitor {
   watch(): void {
     if (this.#stopTimer !== undefined || !this.#events.hasListeners('loop:blocked')) return
     const dueAt = monotonicTime(this.#clock) + interval
-    this.#stopTimer = this.#clock.setTimer(() => {
+    const check = (): void => {
       this.#stopTimer = undefined
       const blockedMs = Math.round(monotonicTime(this.#clock) - dueAt)
       if (blockedMs >= leastBlocked) this.#events.emit('loop:blocked', { blockedMs, at: this.#clock.now() })
       if (this.#turns.size > 0) this.watch()
-    }, interval)
+    }
+    try {
+      this.#stopTimer = this.#clock.setTimer(check, interval)
+    } catch {
+      // Nothing is watched then. The turn's deadlines report that the clock fails.
+    }
   }
 
   /** Stops watching: the engine closes. */

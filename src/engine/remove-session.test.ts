@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { FakeSessionStore, VirtualClock } from '../../testing/index.js'
 import { SessionConflictError, SessionFlowInvariantError } from '../index.js'
+import { FlowSession } from '../session/flow-session.js'
+import { LockHolder } from '../session/session-lock.js'
 import { StoreAccess } from '../session/store-access.js'
+import type { DeleteOptions } from './engine-options.js'
 import { removeSession } from './remove-session.js'
 
 /** A store that answers `found` and takes every delete. */
@@ -19,18 +22,21 @@ function made(found: unknown) {
   }
 }
 
+const remove = (access: StoreAccess, sessionId: string, options: DeleteOptions | undefined): Promise<boolean> =>
+  removeSession(new FlowSession(access), new LockHolder(() => ({ counted: false })), sessionId, options)
+
 const unreadable = new SessionFlowInvariantError({ sessionId: 'one', problem: 'it is not valid JSON' })
 
 describe('removeSession', () => {
   test('[4.6-1] removes by the revision that is stored, whatever else is in the document', async () => {
     const { access, deletes } = made({ revision: '3-abc', nonsense: true })
-    expect(await removeSession(access, 'one', undefined)).toBe(true)
+    expect(await remove(access, 'one', undefined)).toBe(true)
     expect(deletes()).toEqual([['one', '3-abc']])
   })
 
   test.each([[undefined], [null]])('[4.6-2] %s: there was nothing to remove', async (found) => {
     const { access, deletes } = made(found)
-    expect(await removeSession(access, 'one', undefined)).toBe(false)
+    expect(await remove(access, 'one', undefined)).toBe(false)
     expect(deletes()).toEqual([])
   })
 
@@ -38,7 +44,7 @@ describe('removeSession', () => {
     'removes %j, which has no revision, whatever is stored',
     async (found) => {
       const { access, deletes } = made(found)
-      expect(await removeSession(access, 'one', undefined)).toBe(true)
+      expect(await remove(access, 'one', undefined)).toBe(true)
       expect(deletes()).toEqual([['one', undefined]])
     },
   )
@@ -47,10 +53,10 @@ describe('removeSession', () => {
     const { access, store, deletes } = made(undefined)
     store.heal()
     store.failNext('load', { times: 3, error: unreadable })
-    expect(await removeSession(access, 'one', {})).toBe(false)
-    expect(await removeSession(access, 'one', { owner: 'ada' })).toBe(false)
+    expect(await remove(access, 'one', {})).toBe(false)
+    expect(await remove(access, 'one', { owner: 'ada' })).toBe(false)
     expect(deletes()).toEqual([])
-    expect(await removeSession(access, 'one', undefined)).toBe(true)
+    expect(await remove(access, 'one', undefined)).toBe(true)
     expect(deletes()).toEqual([['one', undefined]])
   })
 
@@ -64,17 +70,17 @@ describe('removeSession', () => {
     [undefined, undefined, true],
   ])('the document of %s, asked as %j: %s', async (owner, options, removed) => {
     const { access, deletes } = made({ revision: '1-a', ...(owner === undefined ? {} : { owner }) })
-    expect(await removeSession(access, 'one', options)).toBe(removed)
+    expect(await remove(access, 'one', options)).toBe(removed)
     expect(deletes()).toHaveLength(removed ? 1 : 0)
   })
 
   test('[7.2-4] a store that fails to load, or to delete, is reported', async () => {
     const { access, store } = made({ revision: '1-a' })
     store.failNext('delete', { error: new SessionConflictError({ sessionId: 'one' }) })
-    await expect(removeSession(access, 'one', undefined)).rejects.toMatchObject({ code: 'SESSION_CONFLICT' })
+    await expect(remove(access, 'one', undefined)).rejects.toMatchObject({ code: 'SESSION_CONFLICT' })
     const cause = new Error('down')
     store.heal()
     store.failNext('load', { error: cause })
-    await expect(removeSession(access, 'one', undefined)).rejects.toMatchObject({ code: 'SESSION_STORE_ERROR', cause })
+    await expect(remove(access, 'one', undefined)).rejects.toMatchObject({ code: 'SESSION_STORE_ERROR', cause })
   })
 })

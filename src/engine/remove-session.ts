@@ -3,8 +3,11 @@
  * check of its content, so that a malformed one can be removed too.
  */
 import { isNewerLayout, isSessionConflict } from '../errors/session-errors.js'
+import type { FlowSession } from '../session/flow-session.js'
+import type { LockWait, SharedDelete } from '../session/lock-request.js'
 import { refuseNewerLayout } from '../session/session-codec.js'
-import { revisionOf, type StoreAccess } from '../session/store-access.js'
+import type { LockHolder } from '../session/session-lock.js'
+import { revisionOf } from '../session/store-access.js'
 import { isSessionId } from '../util/patterns.js'
 import type { EngineContext } from './engine-context.js'
 import type { DeleteOptions, ExecuteDeleteResult } from './engine-options.js'
@@ -21,16 +24,8 @@ export async function executeDelete(
 ): Promise<ExecuteDeleteResult> {
   if (sessionId === '') return deleteSuccess('')
   try {
-    const { session, events, clock } = engine
     const checkedId = checkSessionId(sessionId ?? null) as string
-    const removed = await session.hold(
-      checkedId,
-      () => removeSession(session.access, checkedId, options),
-      () => deleteWait(engine),
-    )
-    if (removed && events.hasListeners('session:deleted')) {
-      events.emit('session:deleted', { sessionId, at: clock.now() })
-    }
+    await removeOnce(engine, checkedId, options === undefined ? undefined : readOptions(options))
     return deleteSuccess(sessionId)
   } catch (error) {
     const flowError = asFlowError(error)
@@ -39,32 +34,62 @@ export async function executeDelete(
   }
 }
 
+/** What was asked for. The caller's object is read once: its getters may throw. */
+function readOptions({ owner, unreadable }: DeleteOptions): DeleteOptions {
+  return { ...(owner === undefined ? {} : { owner }), ...(unreadable === undefined ? {} : { unreadable }) }
+}
+
+/** Removes a session under its lock, or shares the place and the outcome of the same delete that waits last in the queue. */
+function removeOnce(engine: EngineContext, sessionId: string, options: DeleteOptions | undefined): Promise<unknown> {
+  const { session, events, clock } = engine
+  const last = session.lastDelete(sessionId)
+  if (last?.outcome !== undefined && isSame(last.options, options)) return last.outcome
+  const own: SharedDelete = { options, outcome: undefined }
+  const remove = async (holder: LockHolder): Promise<void> => {
+    const isRemoved = await removeSession(session, holder, sessionId, options)
+    if (isRemoved && events.hasListeners('session:deleted')) {
+      events.emit('session:deleted', { sessionId, at: clock.now() })
+    }
+  }
+  const wait = (): LockWait => ({ ...deleteWait(engine), caller: options, delete: own })
+  own.outcome = session.hold(sessionId, remove, wait)
+  return own.outcome
+}
+
+function isSame(one: SharedDelete['options'], other: SharedDelete['options']): boolean {
+  if (one === undefined || other === undefined) return one === other
+  return one.owner === other.owner && one.unreadable === other.unreadable
+}
+
 /**
- * Removes a session. The caller holds its lock.
+ * Removes a session. The caller holds its lock, or is a stranger to it.
  *
  * @param options - Where given, only a session of this owner is removed; without an `owner`, only one that has none.
  * @returns Whether there was one to remove.
  */
 export async function removeSession(
-  access: StoreAccess,
+  session: FlowSession,
+  holder: LockHolder,
   sessionId: string,
   options: DeleteOptions | undefined,
 ): Promise<boolean> {
+  const { access } = session
   let stored: unknown
   try {
     stored = await access.loadUnchecked(sessionId)
   } catch (error) {
-    if (!mayRemoveUnread(error, options)) return false
-    await access.remove(sessionId, undefined)
+    if (!mayRemoveUnread(error, options) || holder.isStranger) return false
+    await access.remove(sessionId, undefined, holder)
     return true
   }
-  if (stored === undefined) return false
+  session.setOwner(holder, stored)
+  if (stored === undefined || holder.isStranger) return false
   if (options !== undefined) {
     const { owner, version } = Object(stored) as { owner?: unknown; version?: unknown }
     if (owner !== options.owner) return false
     refuseNewerLayout(version, sessionId)
   }
-  await access.remove(sessionId, revisionOf(stored))
+  await access.remove(sessionId, revisionOf(stored), holder)
   return true
 }
 

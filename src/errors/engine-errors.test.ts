@@ -90,7 +90,7 @@ const rows: [string, FlowError, string, string, Record<string, unknown>][] = [
     'TurnTimeoutError',
     new TurnTimeoutError({ timeoutMs: 5, phase: 'lock', cause }),
     'TURN_TIMEOUT',
-    "The wait for the session's earlier turns took longer than the limit turnTimeoutMs (5 ms).",
+    "The wait for the session's earlier turns took longer than the limit turnTimeoutMs (5 ms). A turn that is started within a turn of the same session, and awaited there, waits for itself and ends like this.",
     { timeoutMs: 5 },
   ],
   ['TurnAbortedError', new TurnAbortedError({ cause }), 'TURN_ABORTED', 'The turn was cancelled by its caller.', {}],

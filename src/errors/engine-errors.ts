@@ -190,10 +190,14 @@ export class TurnTimeoutError extends FlowError {
     readonly phase: 'turn' | 'lock'
     readonly cause?: unknown
   }) {
-    const subject = options.phase === 'turn' ? 'The turn' : "The wait for the session's earlier turns"
+    const isTurn = options.phase === 'turn'
+    const subject = isTurn ? 'The turn' : "The wait for the session's earlier turns"
+    const likelyCause = isTurn
+      ? ''
+      : ' A turn that is started within a turn of the same session, and awaited there, waits for itself and ends like this.'
     super({
       code: 'TURN_TIMEOUT',
-      message: `${subject} took longer than the limit turnTimeoutMs (${options.timeoutMs} ms).`,
+      message: `${subject} took longer than the limit turnTimeoutMs (${options.timeoutMs} ms).${likelyCause}`,
       details: raiseLimit('turnTimeoutMs'),
       cause: options.cause,
       facts: { timeoutMs: options.timeoutMs },
@@ -234,6 +238,11 @@ function raiseLimit(limit: string): string {
 /** Makes the error of bad options and bad input: every module makes it here. @internal */
 export function invalidInput(message: string, cause?: unknown): InvalidInputError {
   return new InvalidInputError({ message, cause })
+}
+
+/** Makes the error of a clock that cannot set a timer. @internal */
+export function clockFailed(cause: unknown): FlowCodeError {
+  return flowCodeError("The engine's clock failed: its setTimer threw an error, so no deadline can be set.", cause)
 }
 
 /** Makes the error of a registration. @internal */

@@ -1,9 +1,10 @@
 import { getEventListeners } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import { FakeSessionStore, VirtualClock } from '../../testing/index.js'
-import { setDeadline } from '../config/clock.js'
 import { EngineClosedError, LimitExceededError } from '../errors/engine-errors.js'
-import { FlowSession, type LockWait } from './flow-session.js'
+import { FlowSession } from './flow-session.js'
+import type { LockWait } from './lock-request.js'
+import type { LockHolder } from './session-lock.js'
 import { StoreAccess } from './store-access.js'
 
 const turn: LockWait = { counted: true }
@@ -12,7 +13,9 @@ const turn: LockWait = { counted: true }
 const newAccess = (): StoreAccess =>
   new StoreAccess({ store: new FakeSessionStore(), clock: new VirtualClock(), storeTimeoutMs: 1_000 })
 
-const newSession = (): FlowSession => new FlowSession(newAccess())
+/** @param clock - Default: one that stands still. */
+const newSession = (clock = new VirtualClock()): FlowSession =>
+  new FlowSession(newAccess(), { clock, turnTimeoutMs: 100, storeTimeoutMs: 1_000 })
 
 /** Work that begins when it gets the lock and ends when the test says so. */
 function gate(): { work: () => Promise<string>; open: () => void; entered: Promise<void> } {
@@ -151,12 +154,9 @@ describe('FlowSession.hold', () => {
   })
 
   test('a wait that takes too long ends with its error; the lock goes to the next', async () => {
-    const session = newSession()
     const clock = new VirtualClock()
-    const wait: LockWait = {
-      counted: true,
-      atDeadline: (abort) => setDeadline(clock, 100, () => abort(new Error('too late'))),
-    }
+    const session = newSession(clock)
+    const wait: LockWait = { counted: true, timeoutMs: 100, onTimeout: () => new Error('too late') }
     const held = gate()
     const first = session.hold('a', held.work, () => turn)
     const late = session.hold(
@@ -179,13 +179,13 @@ describe('FlowSession.hold', () => {
   })
 
   test('the deadline of the wait ends when the lock is held', async () => {
-    const session = newSession()
     const clock = new VirtualClock()
+    const session = newSession(clock)
     const [held, second] = [gate(), gate()]
     const first = session.hold('a', held.work, () => turn)
     const queued = session.hold('a', second.work, () => ({
       counted: true,
-      atDeadline: (abort) => setDeadline(clock, 100, () => abort('too late')),
+      timeoutMs: 100,
     }))
     held.open()
     await first
@@ -283,14 +283,14 @@ describe('FlowSession.hold', () => {
   })
 
   test('without a lock to wait for, neither deadline nor signal is looked at', async () => {
-    const session = newSession()
     const clock = new VirtualClock()
+    const session = newSession(clock)
     const wait: LockWait = {
       counted: true,
       onBlocked: () => {
         throw new Error('not blocked')
       },
-      atDeadline: (abort) => setDeadline(clock, 100, () => abort('too late')),
+      timeoutMs: 100,
       signal: AbortSignal.abort(),
     }
     expect(
@@ -365,6 +365,59 @@ describe('FlowSession.close', () => {
     log.push('closed')
     await outcome
     expect(log.at(-1)).toBe('closed')
+  })
+})
+
+describe('a caller that names another owner', () => {
+  const bob = (): LockWait => ({ counted: true, caller: { owner: 'bob' } })
+
+  test('runs without the lock, and counts as work under way', async () => {
+    const session = newSession()
+    const reported: string[] = []
+    session.watchLocks(({ kind, request }) => reported.push(`${kind} ${request}`))
+    const [held, stranger] = [gate(), gate()]
+    const first = session.hold(
+      'a',
+      (holder) => {
+        session.setOwner(holder, { owner: 'ada' })
+        return held.work()
+      },
+      () => turn,
+    )
+    const second = session.hold('a', stranger.work, bob)
+    await stranger.entered
+    held.open()
+    await first
+    let isClosed = false
+    const closing = session.close().then(() => {
+      isClosed = true
+    })
+    await settled()
+    expect([isClosed, session.locked]).toEqual([false, 0])
+    stranger.open()
+    expect(await second).toBe('done')
+    await closing
+    expect(reported).toEqual(['requested 1', 'acquired 1', 'requested 2', 'refused 2', 'released 1'])
+  })
+
+  test('is refused by an engine that closes before it has begun', async () => {
+    const session = newSession()
+    const held = gate()
+    let holding: LockHolder | undefined
+    const first = session.hold(
+      'a',
+      (holder) => {
+        holding = holder
+        return held.work()
+      },
+      () => turn,
+    )
+    const second = session.hold('a', () => 'never', bob)
+    session.setOwner(holding as LockHolder, { owner: 'ada' })
+    const closing = session.close()
+    await expect(second).rejects.toThrow(new EngineClosedError())
+    held.open()
+    await Promise.all([first, closing])
   })
 })
 

@@ -2,47 +2,39 @@
  * The sessions of one engine: who holds the lock of a session, and the access to its document. It decides nothing about
  * turns. It counts the work under way, so that an engine that closes knows what to wait for.
  */
+import { type Clock, monotonicTime, systemClock } from '../config/clock.js'
 import { EngineClosedError } from '../errors/engine-errors.js'
 import { onAbort } from '../util/on-abort.js'
-import { type LockRequest, SessionLock } from './session-lock.js'
+import type { LockEvent, LockReport, LockWait, SharedDelete } from './lock-request.js'
+import { LockHolder, SessionLock } from './session-lock.js'
 import type { StoreAccess } from './store-access.js'
+import { startWaitTimer } from './wait-timer.js'
 
-/** Something that happened at the lock of a session. */
-export interface LockEvent {
-  /**
-   * In this order: the lock was requested; then it was acquired and released, or the request was refused (it waited too
-   * long, was cancelled, or the engine closed).
-   */
-  readonly kind: 'requested' | 'acquired' | 'released' | 'refused'
-  readonly sessionId: string
-  /** The same number in every event of one request. Requests are numbered in the order in which they came. */
-  readonly request: number
-  /** A turn, a delete, a summary that is stored, or work given to {@link FlowSession.withSessionLock}. */
-  readonly holder: 'turn' | 'delete' | 'summary' | 'application'
-  /** Of a turn: as in the engine's events. */
-  readonly turnId?: string
+/** What the sessions have to know of time. All in milliseconds. */
+export interface LockTiming {
+  readonly clock: Clock
+  /** How long a holder may work. */
+  readonly turnTimeoutMs: number
+  /** How long one operation of the store may take. */
+  readonly storeTimeoutMs: number
+  /** Called when a request takes the lock from a holder. */
+  readonly onTaken?: (sessionId: string, holder: LockEvent['holder'], turnId: string | undefined) => void
 }
 
-/** How a caller waits for the lock. */
-export interface LockWait {
-  /** Who requests it, for {@link FlowSession.watchLocks}. Default: the application. */
-  readonly holder?: LockEvent['holder']
-  readonly turnId?: string
-  /** Whether it is one of the turns that `maxQueuedTurnsPerSession` counts. */
-  readonly counted: boolean
-  /** Called before the caller has to wait; throws where it may not. */
-  readonly onBlocked?: (queued: number) => void
-  /** Sets the deadline of the wait: calls `abort` with an error then. Returns a function that cancels it. Default: none. */
-  readonly atDeadline?: (abort: (error: unknown) => void) => () => void
-  /** Ends the wait. Default: nothing does. */
-  readonly signal?: AbortSignal | undefined
-  readonly onAbort?: () => unknown
+/** Nothing is timed: requests wait until they get the lock. */
+const untimed: LockTiming = {
+  clock: systemClock,
+  turnTimeoutMs: Number.POSITIVE_INFINITY,
+  storeTimeoutMs: Number.POSITIVE_INFINITY,
 }
+
+/**
+ * How many times `storeTimeoutMs` a turn may need after its deadline: a load, a commit that began just before it, and the save
+ * of its failure. A write may take three times `storeTimeoutMs`.
+ */
+const operationsAfterDeadline = 7
 
 const applicationWait: LockWait = { counted: false }
-
-/** Reports the events of one request to those who watch. */
-type Report = (kind: LockEvent['kind']) => void
 
 /**
  * The session facade of an engine; `engine.getFlowSession()` returns it.
@@ -57,29 +49,40 @@ type Report = (kind: LockEvent['kind']) => void
 export class FlowSession {
   /** @internal */
   readonly access: StoreAccess
-  readonly #lock = new SessionLock()
+  readonly #timing: LockTiming
+  readonly #lock: SessionLock
   readonly #watchers = new Set<(event: LockEvent) => void>()
   #requests = 0
   #active = 0
   #closing = false
   #onIdle: (() => void) | undefined
 
-  /** @internal */
-  constructor(access: StoreAccess) {
+  /**
+   * @param timing - Default: nothing is timed.
+   * @internal
+   */
+  constructor(access: StoreAccess, timing: LockTiming = untimed) {
     this.access = access
+    this.#timing = timing
+    this.#lock = new SessionLock(() => monotonicTime(timing.clock))
   }
 
   /**
    * Runs `work` while no turn, delete or other work of this session runs in this engine: first come, first served.
    * Different sessions run at the same time. The lock works within this process; across processes the compare-and-swap of
-   * the store decides. A turn of the same session that `work` runs and awaits would wait for itself.
+   * the store decides. A turn of the same session that `work` runs and awaits would wait for itself. `work` has no deadline,
+   * and its lock is never taken from it: see that it ends.
    *
    * @param sessionId - Which session; `undefined` or empty takes no lock.
    * @returns What `work` returns or rejects with.
    * @throws `EngineClosedError` where the engine closes before the lock is free.
    */
   withSessionLock<T>(sessionId: string | undefined, work: () => T | Promise<T>): Promise<T> {
-    return this.hold(sessionId, work, () => applicationWait)
+    return this.hold(
+      sessionId,
+      () => work(),
+      () => applicationWait,
+    )
   }
 
   /**
@@ -104,36 +107,65 @@ export class FlowSession {
   }
 
   /**
-   * As {@link withSessionLock}. `waitOf` says how to wait, and is called only where that matters. @internal
+   * As {@link withSessionLock}, with the holder as the argument of `work`. `waitOf` says how to wait, and is called only where
+   * that matters. A caller that names another owner than that of the session runs without the lock: its holder is a stranger.
+   * @internal
    *
    * @param isAfterTurn - Whether a turn has left the work behind: an engine that closes lets it have a lock that is free.
    * Default `false`.
    */
   async hold<T>(
     sessionId: string | undefined,
-    work: () => T | Promise<T>,
+    work: (holder: LockHolder) => T | Promise<T>,
     waitOf: () => LockWait,
     isAfterTurn = false,
   ): Promise<T> {
     if (this.#closing && !isAfterTurn) throw new EngineClosedError()
-    const locked = sessionId === '' ? undefined : sessionId
-    const report = locked === undefined ? undefined : this.#reportOf(locked, waitOf)
-    report?.('requested')
-    if (locked !== undefined && !this.#lock.tryAcquire(locked)) {
-      try {
-        await this.#wait(locked, waitOf())
-      } catch (error) {
-        report?.('refused')
-        throw error
-      }
+    const holder = new LockHolder(waitOf)
+    if (sessionId !== undefined && sessionId !== '') {
+      holder.report = this.#reportOf(sessionId, waitOf)
+      holder.report?.('requested')
+      if (!this.#lock.tryAcquire(sessionId, holder)) await this.#wait(sessionId, holder)
+      // Who waits for the engine to close does not wait for a stranger that has just left the queue.
+      if (holder.isStranger && this.#closing) throw new EngineClosedError()
     }
+    holder.hasBegun = true
     this.#active++
-    report?.('acquired')
+    holder.report?.('acquired')
     try {
-      return await work()
+      return await work(holder)
     } finally {
-      this.#release(locked, report)
+      this.#end(holder)
     }
+  }
+
+  /**
+   * Releases the lock that a holder has, and acquires that of a new session, whose ID nobody else knows yet. Where it is locked
+   * all the same, because an application's `generateId` made it twice, the store refuses the second session. @internal
+   */
+  moveTo(holder: LockHolder, sessionId: string, owner: string | undefined): void {
+    if (holder.isTaken || holder.hasEnded) return
+    this.#release(holder)
+    holder.report = this.#reportOf(sessionId, holder.waitOf)
+    holder.report?.('requested')
+    const isAcquired = this.#lock.tryAcquire(sessionId, holder)
+    holder.report?.(isAcquired ? 'acquired' : 'refused')
+    if (isAcquired) this.setOwner(holder, { owner })
+    else holder.report = undefined
+  }
+
+  /**
+   * Notes whose session it is that a holder has loaded. Requests of other owners do not wait for it any longer. @internal
+   *
+   * @param stored - As it was loaded; `undefined` where there is nothing.
+   */
+  setOwner(holder: LockHolder, stored: unknown): void {
+    this.#lock.setOwner(holder, stored)
+  }
+
+  /** The delete that waits last in the queue of a session; `undefined` where there is none. @internal */
+  lastDelete(sessionId: string): SharedDelete | undefined {
+    return this.#lock.lastWait(sessionId)?.delete
   }
 
   /** Refuses waiting and new work; resolves when the work under way has ended. @internal */
@@ -146,11 +178,20 @@ export class FlowSession {
     })
   }
 
-  #release(sessionId: string | undefined, report: Report | undefined): void {
-    report?.('released')
-    if (sessionId !== undefined) this.#lock.release(sessionId)
+  /** The work of a holder is over. */
+  #end(holder: LockHolder): void {
+    // One whose lock was taken is counted no longer.
+    if (holder.isTaken) return
+    this.#release(holder)
+    holder.hasEnded = true
     this.#active--
     if (this.#onIdle !== undefined && this.#idle) this.#onIdle()
+  }
+
+  #release(holder: LockHolder): void {
+    holder.report?.('released')
+    holder.report = undefined
+    this.#lock.release(holder)
   }
 
   /** Whether nothing runs. A request that has just acquired a lock is not counted as active yet. */
@@ -159,7 +200,7 @@ export class FlowSession {
   }
 
   /** Numbers a request, for those who watch; `undefined` where nobody does. */
-  #reportOf(sessionId: string, waitOf: () => LockWait): Report | undefined {
+  #reportOf(sessionId: string, waitOf: () => LockWait): LockReport | undefined {
     if (this.#watchers.size === 0) return undefined
     const { holder = 'application', turnId } = waitOf()
     const request = ++this.#requests
@@ -175,22 +216,66 @@ export class FlowSession {
     }
   }
 
-  async #wait(sessionId: string, wait: LockWait): Promise<void> {
-    wait.onBlocked?.(this.#lock.queued(sessionId))
+  /** Waits until a holder has the lock, or is known to be a stranger. */
+  async #wait(sessionId: string, holder: LockHolder): Promise<void> {
+    try {
+      const wait = holder.waitOf()
+      if (this.#lock.isForeign(sessionId, wait.caller)) holder.isStranger = true
+      else await this.#queue(sessionId, holder, wait)
+      holder.check()
+    } catch (error) {
+      this.#refuse(holder)
+      throw error
+    }
+    if (holder.isStranger) this.#refuse(holder)
+  }
+
+  #refuse(holder: LockHolder): void {
+    if (!holder.isTaken) holder.report?.('refused')
+    holder.report = undefined
+    this.#lock.release(holder)
+  }
+
+  async #queue(sessionId: string, holder: LockHolder, wait: LockWait): Promise<void> {
+    wait.onBlocked?.(this.#lock.queued(sessionId, wait.caller?.owner))
     // A listener of `turn:queued` may have closed the engine just now, after it refused those who were waiting.
     if (this.#closing) throw new EngineClosedError()
     if (wait.signal?.aborted === true) throw wait.onAbort?.()
-    let request: LockRequest | undefined
-    // A signal that is not the platform's may throw here: before there is a place in the queue to lose.
-    const stopListening = onAbort(wait.signal, () => request?.cancel(wait.onAbort?.()))
-    request = this.#lock.enqueue(sessionId, wait.counted)
-    const { held, cancel } = request
-    const stopDeadline = wait.atDeadline?.(cancel)
+    const waiter = this.#lock.enqueue(sessionId, holder, wait)
+    let stopListening: (() => void) | undefined
+    let stopTimer: (() => void) | undefined
     try {
-      await held
+      // A signal that is not the platform's may throw here, and so may the clock.
+      stopListening = onAbort(wait.signal, () => waiter.cancel(wait.onAbort?.()))
+      stopTimer = startWaitTimer(waiter, {
+        clock: this.#timing.clock,
+        holder: () => this.#lock.holderOf(sessionId) as LockHolder,
+        takeableAt: (current) => this.#takeableAt(current),
+        take: (current) => this.#take(sessionId, current),
+      })
+      await waiter.settled
     } finally {
-      stopDeadline?.()
-      stopListening()
+      waiter.leave()
+      stopTimer?.()
+      stopListening?.()
     }
+  }
+
+  /** When a waiting request may take the lock from a holder, in monotonic time. */
+  #takeableAt({ since, hasBegun, waitOf }: LockHolder): number {
+    const { turnTimeoutMs, storeTimeoutMs } = this.#timing
+    // Work begins as soon as it has the lock, unless the runtime dropped it while it waited.
+    if (!hasBegun) return since + storeTimeoutMs
+    if ((waitOf().holder ?? 'application') === 'application') return Number.POSITIVE_INFINITY
+    return since + turnTimeoutMs + operationsAfterDeadline * storeTimeoutMs
+  }
+
+  #take(sessionId: string, holder: LockHolder): void {
+    this.#lock.take(holder)
+    holder.report?.('taken')
+    if (holder.hasBegun) this.#active--
+    const { holder: kind = 'application', turnId, onTaken } = holder.waitOf()
+    onTaken?.()
+    this.#timing.onTaken?.(sessionId, kind, turnId)
   }
 }

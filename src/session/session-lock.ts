@@ -1,98 +1,233 @@
 /**
  * One holder at a time, first in first out, for each session ID; different IDs never wait for each other. The lock knows
- * nothing about turns: `flow-session.ts` decides how long a request waits, and whether it counts as a queued turn.
+ * nothing about turns: `flow-session.ts` decides how long a request waits, and when a lock is taken from its holder.
  */
+import { SessionConflictError } from '../errors/session-errors.js'
 import { type Linked, LinkedList } from '../util/linked-list.js'
+import type { LockReport, LockWait } from './lock-request.js'
 
-/** A request in the queue. */
-interface Waiter extends Linked<Waiter> {
-  readonly counted: boolean
-  readonly acquire: () => void
-  readonly refuse: (reason: unknown) => void
+/** In place of an owner: the holder has not loaded the document yet. */
+const notLoaded: unique symbol = Symbol('not loaded')
+
+/** In place of an owner: nothing is stored under the ID, so it is the session of nobody who asks for it. */
+const nothingStored: unique symbol = Symbol('nothing stored')
+
+/** Work that holds a lock, or requests it. It has the lock of one session at most. */
+export class LockHolder {
+  /** Whose lock it has, or had when the lock was taken from it; `undefined` without a lock. */
+  sessionId: string | undefined
+  /** When it acquired the lock. */
+  since = 0
+  /** Whether its work has begun. Until then a runtime that drops work may have dropped it in the queue. */
+  hasBegun = false
+  /** Whether its work is over: it acquires no further lock. */
+  hasEnded = false
+  /** Whether another request took the lock from it: it must not write any more. */
+  isTaken = false
+  /** Whether it runs without the lock, because the session is not its caller's. */
+  isStranger = false
+  /** To whom the session belongs. */
+  owner: unknown = notLoaded
+  queue: Queue | undefined
+  report: LockReport | undefined
+  readonly waitOf: () => LockWait
+
+  constructor(waitOf: () => LockWait) {
+    this.waitOf = waitOf
+  }
+
+  /**
+   * `store-access.ts` calls it before each write.
+   *
+   * @throws `SessionConflictError` where the lock was taken.
+   */
+  check(): void {
+    if (this.isTaken) throw new SessionConflictError({ sessionId: this.sessionId ?? '' })
+  }
 }
 
-/** The requests that wait for one session, and how many of them count towards `maxQueuedTurnsPerSession`. */
+/** A request in the queue. */
+export class Waiter implements Linked<Waiter> {
+  previous: Waiter | undefined
+  next: Waiter | undefined
+  readonly holder: LockHolder
+  readonly wait: LockWait
+  /** Resolves when the lock is held, or the holder is a stranger; rejects with what {@link Waiter.cancel} was given. */
+  readonly settled: Promise<void>
+  hasLeft = false
+  readonly #queue: Queue
+  #resolve!: () => void
+  #reject!: (reason: unknown) => void
+
+  constructor(holder: LockHolder, wait: LockWait, queue: Queue) {
+    this.holder = holder
+    this.wait = wait
+    this.#queue = queue
+    this.settled = new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+    })
+    queue.append(this)
+  }
+
+  /** Leaves the queue with success. */
+  resolve(): void {
+    if (this.leave()) this.#resolve()
+  }
+
+  /** Leaves the queue with an error. Does nothing once the lock is held. */
+  cancel(reason: unknown): void {
+    if (this.leave()) this.#reject(reason)
+  }
+
+  /** Leaves the queue, and settles no promise. Returns `false` where it is in no queue any more. */
+  leave(): boolean {
+    this.hasLeft = true
+    return this.#queue.remove(this)
+  }
+}
+
+/** The requests that wait for one session, and how many of each owner count towards `maxQueuedTurnsPerSession`. */
 class Queue extends LinkedList<Waiter> {
-  counted = 0
+  readonly #counted = new Map<string | undefined, number>()
+
+  counted(owner: string | undefined): number {
+    return this.#counted.get(owner) ?? 0
+  }
 
   override append(waiter: Waiter): void {
     super.append(waiter)
-    if (waiter.counted) this.counted++
+    this.#count(waiter, 1)
   }
 
   override remove(waiter: Waiter): boolean {
     const removed = super.remove(waiter)
-    if (removed && waiter.counted) this.counted--
+    if (removed) this.#count(waiter, -1)
     return removed
   }
-}
 
-/** A request for the lock that has to wait. */
-export interface LockRequest {
-  /** Resolves when the lock is held; rejects with what {@link LockRequest.cancel} was given. */
-  readonly held: Promise<void>
-  /** Leaves the queue. Does nothing once the lock is held. */
-  cancel(reason: unknown): void
+  #count({ wait }: Waiter, change: number): void {
+    if (!wait.counted) return
+    const owner = wait.caller?.owner
+    const count = this.counted(owner) + change
+    if (count === 0) this.#counted.delete(owner)
+    else this.#counted.set(owner, count)
+  }
 }
 
 /** The locks of one engine. There is an entry only for sessions that are locked. */
 export class SessionLock {
-  readonly #queues = new Map<string, Queue>()
+  readonly #holders = new Map<string, LockHolder>()
+  readonly #now: () => number
+
+  /** @param now - The time, for {@link LockHolder.since}. */
+  constructor(now: () => number = () => 0) {
+    this.#now = now
+  }
 
   /** How many sessions are locked now. */
   get size(): number {
-    return this.#queues.size
+    return this.#holders.size
   }
 
-  /** How many counted requests wait for `sessionId`. */
-  queued(sessionId: string): number {
-    return this.#queues.get(sessionId)?.counted ?? 0
+  /** Who has the lock. */
+  holderOf(sessionId: string): LockHolder | undefined {
+    return this.#holders.get(sessionId)
+  }
+
+  /** How many counted requests of an owner wait for `sessionId`. */
+  queued(sessionId: string, owner?: string): number {
+    return this.#holders.get(sessionId)?.queue?.counted(owner) ?? 0
+  }
+
+  /** How the last request in the queue waits; `undefined` where none waits. */
+  lastWait(sessionId: string): LockWait | undefined {
+    return this.#holders.get(sessionId)?.queue?.last?.wait
+  }
+
+  /** Whether the holder knows that the session is not the caller's. */
+  isForeign(sessionId: string, caller: LockWait['caller']): boolean {
+    const holder = this.#holders.get(sessionId)
+    return holder !== undefined && isForeignTo(holder, caller)
   }
 
   /** Acquires the lock if nobody holds it. */
-  tryAcquire(sessionId: string): boolean {
-    if (this.#queues.has(sessionId)) return false
-    this.#queues.set(sessionId, new Queue())
+  tryAcquire(sessionId: string, holder: LockHolder): boolean {
+    if (this.#holders.has(sessionId)) return false
+    this.#give(sessionId, holder, undefined)
     return true
   }
 
   /** Adds a request to the queue. The session must be locked. */
-  enqueue(sessionId: string, counted: boolean): LockRequest {
-    const queue = this.#queues.get(sessionId) as Queue
-    let waiter!: Waiter
-    const held = new Promise<void>((acquire, refuse) => {
-      waiter = { counted, acquire, refuse, previous: undefined, next: undefined }
-    })
-    queue.append(waiter)
-    // Once the lock is held, the waiter is in no queue and its promise is settled: neither call does anything.
-    return {
-      held,
-      cancel(reason) {
-        queue.remove(waiter)
-        waiter.refuse(reason)
-      },
+  enqueue(sessionId: string, holder: LockHolder, wait: LockWait): Waiter {
+    const current = this.#holders.get(sessionId) as LockHolder
+    current.queue ??= new Queue()
+    return new Waiter(holder, wait, current.queue)
+  }
+
+  /**
+   * Notes whose session it is. Requests of other owners leave the queue.
+   *
+   * @param stored - The document as it was loaded; `undefined` where there is none.
+   */
+  setOwner(holder: LockHolder, stored: unknown): void {
+    if (!this.#holds(holder)) return
+    holder.owner = stored === undefined ? nothingStored : (Object(stored) as { owner?: unknown }).owner
+    let next: Waiter | undefined
+    for (let waiter = holder.queue?.first; waiter !== undefined; waiter = next) {
+      next = waiter.next
+      if (!isForeignTo(holder, waiter.wait.caller)) continue
+      waiter.holder.isStranger = true
+      waiter.resolve()
     }
   }
 
-  /** Passes the lock to the next request in the queue, or frees it. */
-  release(sessionId: string): void {
-    const queue = this.#queues.get(sessionId)
-    const waiter = queue?.first
-    if (queue === undefined || waiter === undefined) {
-      this.#queues.delete(sessionId)
-      return
-    }
-    queue.remove(waiter)
-    waiter.acquire()
+  /** Passes the lock to the next request in the queue, or frees it. Does nothing where it was taken. */
+  release(holder: LockHolder): void {
+    if (!this.#holds(holder)) return
+    const sessionId = holder.sessionId as string
+    this.#pass(sessionId, holder.queue)
+    holder.sessionId = undefined
+    holder.owner = notLoaded
+    holder.queue = undefined
+  }
+
+  /** Takes the lock from its holder, and passes it to the next request in the queue. */
+  take(holder: LockHolder): void {
+    holder.isTaken = true
+    this.#pass(holder.sessionId as string, holder.queue)
+    holder.queue = undefined
   }
 
   /** Refuses every request that waits. Holders keep their locks. */
   refuseWaiters(reason: () => unknown): void {
-    for (const queue of this.#queues.values()) {
-      for (let waiter = queue.first; waiter !== undefined; waiter = queue.first) {
-        queue.remove(waiter)
-        waiter.refuse(reason())
-      }
+    for (const { queue } of this.#holders.values()) {
+      for (let waiter = queue?.first; waiter !== undefined; waiter = queue?.first) waiter.cancel(reason())
     }
   }
+
+  #holds(holder: LockHolder): boolean {
+    return holder.sessionId !== undefined && this.#holders.get(holder.sessionId) === holder
+  }
+
+  #give(sessionId: string, holder: LockHolder, queue: Queue | undefined): void {
+    holder.sessionId = sessionId
+    holder.since = this.#now()
+    holder.queue = queue
+    this.#holders.set(sessionId, holder)
+  }
+
+  #pass(sessionId: string, queue: Queue | undefined): void {
+    const waiter = queue?.first
+    if (waiter === undefined) {
+      this.#holders.delete(sessionId)
+      return
+    }
+    this.#give(sessionId, waiter.holder, queue)
+    waiter.resolve()
+  }
+}
+
+function isForeignTo({ owner }: LockHolder, caller: LockWait['caller']): boolean {
+  return caller !== undefined && owner !== notLoaded && owner !== caller.owner
 }

@@ -15,6 +15,7 @@ import {
 } from '../errors/session-errors.js'
 import { decodeSession } from './session-codec.js'
 import type { SessionDocument, SessionHistoryEntry } from './session-document.js'
+import type { LockHolder } from './session-lock.js'
 import type { SessionSaveHint, SessionStore } from './session-store.js'
 
 /** How often a write is attempted, and how many times `storeTimeoutMs` it may take in all. */
@@ -30,6 +31,7 @@ type Verdict = 'done' | 'again' | 'conflict' | 'unknown'
 interface Write {
   readonly operation: 'create' | 'save' | 'delete'
   readonly sessionId: string
+  readonly holder: LockHolder | undefined
   attempt(): Promise<void>
   judge(found: Found): Verdict
 }
@@ -81,6 +83,7 @@ export class StoreAccess {
    * @param addsTurn - Whether the last entry of `history` is new: then the ID of that turn shows that the write took effect.
    * Default `false`.
    * @param stateBytes - For the store: see {@link SessionStore.save}.
+   * @param holder - Of the session's lock: where it was taken, nothing is sent to the store any more.
    * @throws {@link SessionConflictError} where another document is stored, or none where one was expected.
    * @throws {@link SessionStoreError} where the store failed. It is an {@link OutcomeUnknownError} where nobody knows whether
    * the write took effect.
@@ -91,6 +94,7 @@ export class StoreAccess {
     hint?: SessionSaveHint,
     addsTurn = false,
     stateBytes?: number,
+    holder?: LockHolder,
   ): Promise<void> {
     const { store } = this
     const sessionId = document.id
@@ -98,6 +102,7 @@ export class StoreAccess {
       return this.#write({
         operation: 'create',
         sessionId,
+        holder,
         attempt: () => store.create(document, stateBytes),
         judge(found) {
           if (found === 'missing') return 'again'
@@ -108,6 +113,7 @@ export class StoreAccess {
     return this.#write({
       operation: 'save',
       sessionId,
+      holder,
       attempt: () => store.save(document, expectedRevision, hint, stateBytes),
       judge(found) {
         if (found === 'missing') return 'conflict'
@@ -117,11 +123,16 @@ export class StoreAccess {
     })
   }
 
-  /** Removes a document. `expectedRevision` undefined: whatever is stored, for a document whose revision cannot be read. */
-  remove(sessionId: string, expectedRevision: string | undefined): Promise<void> {
+  /**
+   * Removes a document. `expectedRevision` undefined: whatever is stored, for a document whose revision cannot be read.
+   *
+   * @param holder - As in {@link StoreAccess.write}.
+   */
+  remove(sessionId: string, expectedRevision: string | undefined, holder?: LockHolder): Promise<void> {
     return this.#write({
       operation: 'delete',
       sessionId,
+      holder,
       attempt: () => this.store.delete(sessionId, expectedRevision),
       judge(found) {
         if (found === 'missing') return 'done'
@@ -143,6 +154,7 @@ export class StoreAccess {
   /** Attempts a write. Where it fails in doubt, {@link #settle} finds out what happened. */
   async #write(write: Write): Promise<void> {
     const startedAt = this.#clock.now()
+    write.holder?.check()
     try {
       return await this.#bounded(write.attempt)
     } catch (error) {
@@ -156,10 +168,17 @@ export class StoreAccess {
     const remaining = startedAt + writeAttempts * this.#timeoutMs - this.#clock.now()
     const state = { isOver: false }
     return new Promise((resolve, reject) => {
-      const stopDeadline = setDeadline(this.#clock, Math.max(0, remaining), () => {
+      const abandon = (cause: unknown): void => {
         state.isOver = true
-        reject(outcomeUnknown(write, firstCause))
-      })
+        reject(outcomeUnknown(write, cause))
+      }
+      let stopDeadline: () => void
+      try {
+        stopDeadline = setDeadline(this.#clock, Math.max(0, remaining), () => abandon(firstCause))
+      } catch (error) {
+        abandon(error)
+        return
+      }
       this.#repeat(write, firstCause, state).then(resolve, reject).finally(stopDeadline)
     })
   }
@@ -172,6 +191,7 @@ export class StoreAccess {
       if (verdict === 'done' || state.isOver) return
       refuseOther(write, verdict, cause)
       if (attempts === writeAttempts) throw asStoreError(write.operation, write.sessionId, cause)
+      write.holder?.check()
       try {
         return await this.#bounded(write.attempt)
       } catch (error) {
@@ -218,9 +238,10 @@ export class StoreAccess {
           reject(error)
         },
       )
-      deadline = this.#deadlines.set(this.#timeoutMs, () => {
+      deadline = this.#deadlines.set(this.#timeoutMs, (failure) => {
         reject(
-          new LimitExceededError({ limit: 'storeTimeoutMs', value: this.#timeoutMs, problem: 'A store operation' }),
+          failure ??
+            new LimitExceededError({ limit: 'storeTimeoutMs', value: this.#timeoutMs, problem: 'A store operation' }),
         )
       })
     })

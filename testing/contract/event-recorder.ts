@@ -20,6 +20,7 @@ const eventNames: readonly EngineEventName[] = [
   'session:deleted',
   'session:evicted',
   'session:under-replicated',
+  'lock:taken',
   'turn:start',
   'turn:end',
   'turn:error',

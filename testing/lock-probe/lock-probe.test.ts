@@ -1,7 +1,7 @@
 // The probe over the engine's own lock, and over locks that are wrong on purpose: each assertion must find its fault.
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { Flow, type FlowEngine, reply, Step, type Turn, tool } from '../../src/index.js'
-import { type LockRequest, SessionLock } from '../../src/session/session-lock.js'
+import { type LockHolder, SessionLock, type Waiter } from '../../src/session/session-lock.js'
 import { flowOf, harness } from '../contract/engine-harness.js'
 import { LockProbe, scriptedProvider } from '../index.js'
 
@@ -25,20 +25,24 @@ interface Fault {
 function useLock({ keyOf = (id) => id, next = (line) => line.shift(), isOpen, isReleased = true }: Fault): void {
   const lines = new Map<string, (() => void)[]>()
   const lock = SessionLock.prototype
-  vi.spyOn(lock, 'tryAcquire').mockImplementation((sessionId) => {
-    if (isOpen === true) return true
-    if (lines.has(keyOf(sessionId))) return false
-    lines.set(keyOf(sessionId), [])
+  vi.spyOn(lock, 'tryAcquire').mockImplementation((sessionId, holder) => {
+    if (isOpen !== true && lines.has(keyOf(sessionId))) return false
+    holder.sessionId = sessionId
+    if (isOpen !== true) lines.set(keyOf(sessionId), [])
     return true
   })
-  vi.spyOn(lock, 'enqueue').mockImplementation((sessionId): LockRequest => {
-    const held = new Promise<void>((resolve) => {
-      lines.get(keyOf(sessionId))?.push(resolve)
+  vi.spyOn(lock, 'holderOf').mockImplementation(() => ({ since: Number.POSITIVE_INFINITY }) as LockHolder)
+  vi.spyOn(lock, 'enqueue').mockImplementation((sessionId, holder) => {
+    const settled = new Promise<void>((resolve) => {
+      lines.get(keyOf(sessionId))?.push(() => {
+        holder.sessionId = sessionId
+        resolve()
+      })
     })
-    return { held, cancel: () => undefined }
+    return { settled, wait: {}, leave: () => false } as Waiter
   })
-  vi.spyOn(lock, 'release').mockImplementation((sessionId) => {
-    if (!isReleased) return
+  vi.spyOn(lock, 'release').mockImplementation(({ sessionId }) => {
+    if (!isReleased || sessionId === undefined) return
     const enter = next(lines.get(keyOf(sessionId)) ?? [])
     if (enter === undefined) lines.delete(keyOf(sessionId))
     else enter()
@@ -250,8 +254,8 @@ describe('assertOverlaps', () => {
 
 describe('assertReleased', () => {
   test('shows a lock that is not released', async () => {
-    useLock({ isReleased: false })
     const made = await scene()
+    useLock({ isReleased: false })
     await made.say(made.one)
     await expect(made.probe.assertReleased()).rejects.toThrowErrorMatchingInlineSnapshot(`
       [ExpectationError: The lock of session 'session-1' was not released: #1 turn of flow 'Talk' had it last, and a new request does not acquire it.
@@ -340,8 +344,8 @@ describe('watch', () => {
     const watched = clock.runUntil(probe.watch(turn))
     await expect(watched).rejects.toThrowErrorMatchingInlineSnapshot(`
       [ExpectationError: The lock of session 'session-1' made no progress for 10000 ms.
-        holding  #1 turn of flow 'Nested', in step 'Ask', in tool 'ask_myself', for 10000 ms
-        waiting  #2 turn of flow 'Nested', for 10000 ms
+        holding  #2 turn of flow 'Nested', in step 'Ask', in tool 'ask_myself', for 10000 ms
+        waiting  #3 turn of flow 'Nested', for 10000 ms
       If the holder waits for a waiting request, it waits for itself: for example flow code, or work under withSessionLock,
       that runs the engine on its own session and awaits it. Do that after the turn, or on another session.]
     `)
@@ -359,9 +363,9 @@ describe('watch', () => {
     const other = sessions.withSessionLock(session, () => 'other')
     await expect(clock.runUntil(probe.watch(work))).rejects.toThrowErrorMatchingInlineSnapshot(`
       [ExpectationError: The lock of session 'session-1' made no progress for 10000 ms.
-        holding  #1 application, for 11000 ms
-        waiting  #2 delete, for 11000 ms
-        waiting  #3 application, for 10000 ms
+        holding  #2 application, for 11000 ms
+        waiting  #3 delete, for 11000 ms
+        waiting  #4 application, for 10000 ms
       If the holder waits for a waiting request, it waits for itself: for example flow code, or work under withSessionLock,
       that runs the engine on its own session and awaits it. Do that after the turn, or on another session.]
     `)
@@ -369,8 +373,8 @@ describe('watch', () => {
   })
 
   test('reports a lock that was not passed on', async () => {
-    useLock({ isReleased: false })
     const { probe, clock, one, say } = await scene()
+    useLock({ isReleased: false })
     await say(one)
     const turn = say(one)
     await expect(clock.runUntil(probe.watch(turn))).rejects.toThrowErrorMatchingInlineSnapshot(`

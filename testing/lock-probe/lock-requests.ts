@@ -34,6 +34,7 @@ const deeds: Readonly<Record<LockEvent['kind'], string>> = {
   acquired: 'acquires it',
   released: 'releases it',
   refused: 'is refused',
+  taken: 'loses it to a request that waited too long',
 }
 
 /** The record of one engine's locks. */
@@ -50,9 +51,11 @@ export class LockRequests {
     const moment = ++this.#moments
     request.movedAt = at
     if (kind === 'acquired') request.acquired = moment
-    if (kind === 'released') request.released = moment
-    if (kind === 'refused') request.refused = true
-    if (turnId !== undefined && (kind === 'released' || kind === 'refused')) this.#byTurn.delete(turnId)
+    const isOver = kind === 'released' || kind === 'refused' || kind === 'taken'
+    if (isOver && request.acquired !== undefined) request.released = moment
+    // One that loses the lock before it used it was dropped in the queue.
+    if (isOver && request.acquired === undefined) request.refused = true
+    if (turnId !== undefined && isOver && this.#byTurn.get(turnId) === request) this.#byTurn.delete(turnId)
     const last = this.#lines.at(-1)
     if (kind === 'acquired' && last?.request === request) last.text = 'requests and acquires the lock'
     else this.#lines.push({ request, text: deeds[kind] })

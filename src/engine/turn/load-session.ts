@@ -9,7 +9,6 @@ import type { FlowConstructor } from '../../flow/flow-registry.js'
 import type { ModelBudgets } from '../../model/model-budget.js'
 import { decodeSession } from '../../session/session-codec.js'
 import { type SessionDocument, sessionLayoutVersion } from '../../session/session-document.js'
-import type { StoreAccess } from '../../session/store-access.js'
 import { isoTime } from '../../util/iso-time.js'
 import type { TurnInput } from '../input/check-input.js'
 import { BudgetCheck } from '../model-call/budget-check.js'
@@ -35,7 +34,7 @@ export async function loadSession(
   }
   const { sessionId } = input
   if (sessionId !== undefined) {
-    const stored = await loadOf(engine.session.access, sessionId, input.owner)
+    const stored = await loadOf(control, sessionId, input.owner)
     control.check()
     const loaded = ownSession(control, stored, sessionId, input.owner, flowClass)
     const restored =
@@ -64,6 +63,8 @@ function ownSession(
   control.stateOfGivenId = 'none'
   // The owner comes first: of another owner's session nothing more is read, or said.
   if (stored === undefined || (Object(stored) as Partial<SessionDocument>).owner !== owner) return undefined
+  // Turned away from the lock, the turn may not go on with the session, whatever is stored by now.
+  if (control.lockHolder?.isStranger === true) return undefined
   control.stateOfGivenId = 'unknown'
   const loaded = decodeSession(stored, sessionId)
   control.stateOfGivenId = loaded.runStatus
@@ -85,11 +86,20 @@ function noteRestart(
 }
 
 /** What is stored; `undefined` where there is nothing, or another owner's session that only a newer release can read. */
-async function loadOf(access: StoreAccess, sessionId: string, owner: string | undefined): Promise<unknown> {
+async function loadOf(
+  { engine, lockHolder }: TurnControl,
+  sessionId: string,
+  owner: string | undefined,
+): Promise<unknown> {
+  const { session } = engine
   try {
-    return await access.loadUnchecked(sessionId)
+    const stored = await session.access.loadUnchecked(sessionId)
+    if (lockHolder !== undefined) session.setOwner(lockHolder, stored)
+    return stored
   } catch (error) {
-    if (isNewerLayout(error) && error.owner !== owner) return undefined
+    if (!isNewerLayout(error)) throw error
+    if (lockHolder !== undefined) session.setOwner(lockHolder, { owner: error.owner })
+    if (error.owner !== owner) return undefined
     throw error
   }
 }
@@ -100,6 +110,8 @@ function newSession(control: TurnControl, input: TurnInput, flow: Flow, flowClas
   const context = storableContext(flow.context, engine.limits)
   Flow.setContext(flow, context)
   control.sessionId = engine.generateId('session')
+  // Nobody else knows this ID yet. Whoever learns it waits for the turn.
+  if (control.lockHolder !== undefined) engine.session.moveTo(control.lockHolder, control.sessionId, input.owner)
   return {
     id: control.sessionId,
     version: sessionLayoutVersion,

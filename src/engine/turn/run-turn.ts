@@ -7,6 +7,7 @@ import { Flow } from '../../flow/flow.js'
 import { checkBudgets } from '../../model/model-budget.js'
 import { nextRevision } from '../../session/revision.js'
 import type { SessionDocument } from '../../session/session-document.js'
+import type { LockHolder } from '../../session/session-lock.js'
 import { isoTime } from '../../util/iso-time.js'
 import { deepFreeze } from '../../util/json.js'
 import { type Compaction, compactorOf } from '../compactor.js'
@@ -22,8 +23,13 @@ import { settleTurnError } from './settle-turn-error.js'
 import type { TurnControl } from './turn-control.js'
 import type { TurnDraft } from './turn-draft.js'
 
-/** Runs one turn under a lock that the caller holds. Does not reject. */
-export async function runTurn(control: TurnControl, input: TurnInput): Promise<TurnOutcome> {
+/**
+ * Runs one turn. Does not reject.
+ *
+ * @param lockHolder - Has the lock of the session that the input names. It moves to that of the new session where one is made.
+ */
+export async function runTurn(control: TurnControl, input: TurnInput, lockHolder: LockHolder): Promise<TurnOutcome> {
+  control.lockHolder = lockHolder
   control.begin()
   control.engine.loopMonitor.watch()
   control.report('turn:start', {})
@@ -132,7 +138,7 @@ async function commit(control: TurnControl, { draft, document, compaction }: Pre
   // have their own deadlines.
   control.check()
   control.finishWork()
-  await session.access.write(document, storedRevision, draft.hint(), true, draft.stateBytes)
+  await session.access.write(document, storedRevision, draft.hint(), true, draft.stateBytes, control.lockHolder)
   control.report(storedRevision === undefined ? 'session:created' : 'session:saved', {})
   if (completed) control.report('session:completed', {})
   if (!draft.removed.isEmpty && control.hasListeners('session:trimmed')) {
@@ -150,7 +156,7 @@ async function saveCheckpoint(control: TurnControl, draft: TurnDraft): Promise<v
   const revision = nextRevision(storedRevision, generateId('revision'))
   const checkpoint = { ...draft.beforeTurn, revision, savedAt: isoTime(clock.now()) }
   if (storedRevision === undefined) control.hold(checkpoint.id)
-  await session.access.write(checkpoint, storedRevision, draft.hintBeforeTurn())
+  await session.access.write(checkpoint, storedRevision, draft.hintBeforeTurn(), false, undefined, control.lockHolder)
   draft.storedRevision = revision
   control.report(storedRevision === undefined ? 'session:created' : 'session:saved', {})
 }

@@ -114,5 +114,5 @@ function saveFailure(
     error: [...beforeTurn.error, text].slice(-maxErrors),
     usage,
   }
-  return session.access.write(document, storedRevision, draft.hintBeforeTurn())
+  return session.access.write(document, storedRevision, draft.hintBeforeTurn(), false, undefined, control.lockHolder)
 }

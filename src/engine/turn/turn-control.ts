@@ -5,7 +5,8 @@
 import type { Deadline } from '../../config/deadlines.js'
 import { TurnAbortedError, TurnTimeoutError } from '../../errors/engine-errors.js'
 import type { FlowError } from '../../errors/flow-error.js'
-import { SessionStoreError } from '../../errors/session-errors.js'
+import { SessionConflictError, SessionStoreError } from '../../errors/session-errors.js'
+import type { LockHolder } from '../../session/session-lock.js'
 import { onAbort } from '../../util/on-abort.js'
 import type { EngineContext, RunningTurn } from '../engine-context.js'
 import type { EngineEventMap, EngineEventName } from '../engine-events.js'
@@ -31,6 +32,8 @@ export class TurnControl implements RunningTurn {
   stateOfGivenId: SessionState | undefined
   /** Why the turn starts a new session and not the one that was asked for; `undefined` where it does not. */
   restarted: ExecuteResult['restarted'] | undefined
+  /** What holds the session's lock for the turn; `undefined` before, and in tests that need none. */
+  lockHolder: LockHolder | undefined
   /** Ends what the turn waits for just now, when it is aborted: a timer, an attempt at a call, tools that run together. */
   #pending: Set<(reason: FlowError) => void> | undefined
   /** What the turn leaves behind: it goes on after the reply, without the session's lock. */
@@ -78,7 +81,10 @@ export class TurnControl implements RunningTurn {
   begin(): void {
     const { clock, deadlines, limits, turns } = this.engine
     this.startedAt = clock.now()
-    this.#deadline = deadlines.set(limits.turnTimeoutMs, () => this.expire())
+    this.#deadline = deadlines.set(limits.turnTimeoutMs, (failure) => {
+      if (failure === undefined) this.expire()
+      else this.abort(failure)
+    })
     turns.add(this)
   }
 
@@ -112,6 +118,12 @@ export class TurnControl implements RunningTurn {
   /** Aborts the turn because its time is over. */
   expire(): void {
     this.abort(new TurnTimeoutError({ timeoutMs: this.engine.limits.turnTimeoutMs, phase: 'turn' }))
+  }
+
+  /** Another request took the session's lock: the turn may write no more, and nothing waits for it. */
+  loseLock(): void {
+    this.engine.turns.delete(this)
+    this.abort(new SessionConflictError({ sessionId: this.sessionId }))
   }
 
   /** The flow's part is done. From now on the turn cannot be aborted and has no deadline; it can still fail. */
