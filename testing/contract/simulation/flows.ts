@@ -27,7 +27,7 @@ import type { ModelCompaction } from './model-types.js'
 
 /** What the flows need from the simulation: to be held up, or disturbed, in the middle of a turn. */
 export interface Probe {
-  during(token: string): Promise<void>
+  during(token: string, sessionId: string): Promise<void>
 }
 
 interface Said {
@@ -42,7 +42,7 @@ abstract class NoteStep extends LogicStep<Said> {
     const [verb, token = ''] = turn.message.split(' ')
     const state = turn.stateOf(Collect)
     state.said.push(token)
-    await (turn.services as Probe).during(token)
+    await (turn.services as Probe).during(token, turn.session.id)
     if (verb === 'boom') throw new Error(`boom ${token}`)
     const text = `${state.said.join(',')} ${JSON.stringify(turn.context)}`
     if (verb === 'csv') return reply(text).withContentType('text/csv')
@@ -95,7 +95,7 @@ class Chat extends Step<Said> {
   override async onReply(text: string, turn: Turn): Promise<string | Transition> {
     const [verb, token = ''] = turn.message.split(' ')
     this.state.said.push(token)
-    await (turn.services as Probe).during(token)
+    await (turn.services as Probe).during(token, turn.session.id)
     if (verb === 'boom') throw new Error(`boom ${token}`)
     if (verb === 'csv') return reply(text).withContentType('text/csv')
     return verb === 'end' ? finish('bye') : text

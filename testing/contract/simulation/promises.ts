@@ -268,13 +268,20 @@ interface RanTurn {
   readonly span: Span
 }
 
-/** The turns of one session in one engine, in the order in which they ran. */
+/**
+ * The turns of one session in one engine, in the order in which they ran. One that could not go on with the session it asked for
+ * has a new session, with a lock of its own.
+ */
 function lineOf(played: PlayedPlan, seat: number | undefined, place: number | undefined): RanTurn[] {
   return played.plan.actions
     .map((action, index) => ({ action, index, span: spanOf(played, index) }))
     .filter(
-      ({ action, span }) =>
-        action.kind === 'turn' && action.seat === seat && action.place === place && span.entered.length > 0,
+      ({ action, index, span }) =>
+        action.kind === 'turn' &&
+        action.seat === seat &&
+        action.place === place &&
+        span.sessionId !== undefined &&
+        span.sessionId === askedFor(played, index),
     )
     .sort((one, other) => (one.span.entered[0] ?? 0) - (other.span.entered[0] ?? 0))
 }

@@ -166,7 +166,7 @@ class Player implements PlayedPlan {
       unknownSession: ['new', 'new'],
       underFaults: (store, data, writer) => this.timeline.recording(store, data, writer),
       wrap: (store, index) => scheduled(store, `engine ${index}`, (label) => this.#moment(label)),
-      during: (token, seat) => this.#during(token, seat),
+      during: (token, seat, sessionId) => this.#during(token, seat, sessionId),
       beforeSummary: (sessionId, seat) => this.#beforeSummary(sessionId, seat),
     })
     this.world.onTurn = (id) => {
@@ -200,11 +200,12 @@ class Player implements PlayedPlan {
   }
 
   /** In the middle of the flow code of a turn. Of turns with the same message, each engine runs one. */
-  async #during(token: string, seat: SeatIndex): Promise<void> {
+  async #during(token: string, seat: SeatIndex, sessionId: string): Promise<void> {
     const isIts = (action: Action, index: number): boolean =>
       action.kind === 'turn' && action.seat === seat && this.messages[index]?.endsWith(` ${token}`) === true
     const span = this.spans.get(this.plan.actions.findIndex(isIts))
     span?.entered.push(this.timeline.tick())
+    if (span !== undefined) span.sessionId = sessionId
     await this.#moment(`flow code of ${token}`)
     if (span !== undefined) span.left = this.timeline.tick()
   }

@@ -33,6 +33,8 @@ export interface Span {
   replied: number
   /** When its flow code ran: empty for a turn that was refused before. */
   readonly entered: number[]
+  /** The session in which its flow code ran. */
+  sessionId?: string
   /** When its flow code continued after it was held up. */
   left: number
 }

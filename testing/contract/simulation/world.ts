@@ -41,7 +41,7 @@ export interface WorldOptions {
   /** Called with what was shortened: `history`, `memory`, `attachments`, or `summary`. */
   readonly onShortened?: (what: string) => void
   /** Called in the middle of each turn's flow code. */
-  readonly during?: (token: string, seat: SeatIndex) => Promise<void>
+  readonly during?: (token: string, seat: SeatIndex, sessionId: string) => Promise<void>
   /** Called before each summary is written. Default: it is written at once. */
   readonly beforeSummary?: (sessionId: string, seat: SeatIndex) => Promise<void>
   readonly unknownSession?: readonly ['new' | 'reject', 'new' | 'reject']
@@ -105,7 +105,8 @@ export class World {
     const { unknownSession = ['new', 'reject'] } = this.#options
     const store = new FakeSessionStore({ inner: this.#store(index), clock: this.clock })
     const probe: Probe = {
-      during: (token) => during?.(token, index) ?? this.probes.get(token)?.() ?? Promise.resolve(),
+      during: (token, sessionId) =>
+        during?.(token, index, sessionId) ?? this.probes.get(token)?.() ?? Promise.resolve(),
     }
     const engine = new FlowEngine({
       flows: [Notes, Ledger, rules.compaction === undefined ? Talk : talkWith(rules.compaction)],

@@ -387,9 +387,10 @@ export const engineMutations = [
         'reply before the commit',
         'commit',
         {
-          piece: 'await session.access.write(document, storedRevision, draft.hint(), true, draft.stateBytes)',
+          piece:
+            'await session.access.write(document, storedRevision, draft.hint(), true, draft.stateBytes, control.lockHolder)',
           becomes:
-            'session.access.write(document, storedRevision, draft.hint(), true, draft.stateBytes).catch(() => {})',
+            'session.access.write(document, storedRevision, draft.hint(), true, draft.stateBytes, control.lockHolder).catch(() => {})',
         },
       ],
       [
@@ -410,9 +411,10 @@ export const engineMutations = [
         'result of a stream before the commit',
         'commit',
         {
-          piece: 'await session.access.write(document, storedRevision, draft.hint(), true, draft.stateBytes)',
+          piece:
+            'await session.access.write(document, storedRevision, draft.hint(), true, draft.stateBytes, control.lockHolder)',
           becomes:
-            'session.access.write(document, storedRevision, draft.hint(), true, draft.stateBytes).catch(() => {})',
+            'session.access.write(document, storedRevision, draft.hint(), true, draft.stateBytes, control.lockHolder).catch(() => {})',
         },
       ],
     ],
@@ -604,15 +606,15 @@ export const engineMutations = [
         'delete without the revision',
         'removeSession',
         {
-          piece: 'await access.remove(sessionId, revisionOf(stored))',
-          becomes: 'await access.remove(sessionId, undefined)',
+          piece: 'await access.remove(sessionId, revisionOf(stored), holder)',
+          becomes: 'await access.remove(sessionId, undefined, holder)',
         },
       ],
       [
         'delete of a missing session fails',
         'removeSession',
         {
-          piece: 'if (stored === undefined) return false',
+          piece: 'if (stored === undefined || holder.isStranger) return false',
           becomes: "if (stored === undefined) throw new Error('There is no such session.')",
         },
       ],
@@ -656,8 +658,8 @@ export const engineMutations = [
         'turns of one session at once',
         'executeTurn',
         {
-          piece: 'sessionId,\n() => runTurn',
-          becomes: 'undefined,\n() => runTurn',
+          piece: 'sessionId,\n(holder) => runTurn',
+          becomes: 'undefined,\n(holder) => runTurn',
         },
       ],
     ],
@@ -668,10 +670,10 @@ export const engineMutations = [
     rows: [
       [
         'delete does not wait for the turn',
-        'executeDelete',
+        'removeOnce',
         {
-          piece: 'checkedId,\n() => removeSession',
-          becomes: 'undefined,\n() => removeSession',
+          piece: 'session.hold(sessionId, remove, wait)',
+          becomes: 'session.hold(undefined, remove, wait)',
         },
       ],
       [

@@ -6,6 +6,7 @@ import { engineMutations } from './engine.mjs'
 import { flowMutations } from './flows.mjs'
 import { httpMutations } from './http.mjs'
 import { listMutations } from './lists.mjs'
+import { lockMutations } from './locks.mjs'
 import { modelMutations } from './models.mjs'
 import { sessionMutations } from './sessions.mjs'
 import { storeMutations } from './stores.mjs'
@@ -15,6 +16,7 @@ import { versionMutations } from './versions.mjs'
 /** @type {readonly import('../apply-mutation.mjs').Mutation[]} */
 export const mutations = [
   ...sessionMutations,
+  ...lockMutations,
   ...listMutations,
   ...boundMutations,
   ...flowMutations,

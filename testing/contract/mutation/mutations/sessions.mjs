@@ -1,43 +1,7 @@
-// Mutations of what keeps sessions: the lock, the documents, the stores and the way to them.
+// Mutations of what keeps sessions: the documents, the stores and the way to them. Those of the lock are in `locks.mjs`.
 
 /** @type {import('../apply-mutation.mjs').MutationGroups} */
 export const sessionMutations = [
-  {
-    file: 'src/session/session-lock.ts',
-    tests: ['src/session/session-lock.'],
-    rows: [
-      [
-        'lock not first in, first out',
-        'release',
-        {
-          piece: 'const waiter = queue?.first',
-          becomes: 'const waiter = queue?.last',
-        },
-      ],
-      [
-        'lock freed while others wait',
-        'release',
-        {
-          piece: 'queue.remove(waiter) waiter.acquire()',
-          becomes: 'this.#queues.delete(sessionId)\nwaiter.acquire()',
-        },
-      ],
-    ],
-  },
-  {
-    file: 'src/session/flow-session.ts',
-    tests: ['src/session/flow-session.'],
-    rows: [
-      [
-        'lock kept after its holder is done',
-        '#release',
-        {
-          piece: 'if (sessionId !== undefined) this.#lock.release(sessionId)',
-          becomes: '',
-        },
-      ],
-    ],
-  },
   {
     file: 'src/session/revision.ts',
     tests: ['src/session/revision.'],

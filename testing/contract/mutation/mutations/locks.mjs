@@ -1,0 +1,163 @@
+// Mutations of the locks of sessions: who has them, who waits, who is turned away, and when they are taken.
+
+/** @type {import('../apply-mutation.mjs').MutationGroups} */
+export const lockMutations = [
+  {
+    file: 'src/session/session-lock.ts',
+    tests: ['src/session/session-lock.'],
+    rows: [
+      [
+        'lock not first in, first out',
+        '#pass',
+        { piece: 'const waiter = queue?.first', becomes: 'const waiter = queue?.last' },
+      ],
+      [
+        'lock freed while others wait',
+        '#pass',
+        { piece: 'this.#give(sessionId, waiter.holder, queue)', becomes: 'this.#holders.delete(sessionId)' },
+      ],
+      ["late holder releases the next one's lock", 'release', { condition: '!this.#holds(holder)', becomes: 'false' }],
+      [
+        'turns of all owners share the places',
+        'counted',
+        { piece: 'this.#counted.get(owner)', becomes: '[...this.#counted.values()][0]' },
+      ],
+      ['holder not told that its lock was taken', 'take', { piece: 'holder.isTaken = true', becomes: '' }],
+    ],
+  },
+  {
+    file: 'src/session/session-lock.ts',
+    tests: ['src/engine/flow-engine.strangers.'],
+    rows: [
+      ['strangers stay in the queue', 'setOwner', { piece: 'waiter.resolve()', becomes: '' }],
+      [
+        'requests for an unknown ID load one after another',
+        'setOwner',
+        { piece: 'stored === undefined ? nothingStored', becomes: 'stored === undefined ? notLoaded' },
+      ],
+      ['stranger waits for a turn under way', 'isForeign', { piece: 'isForeignTo(holder, caller)', becomes: 'false' }],
+    ],
+  },
+  {
+    file: 'src/session/flow-session.ts',
+    tests: ['src/session/flow-session.'],
+    rows: [
+      ['lock kept after its holder is done', '#release', { statement: 'this.#lock.release(holder)', becomes: '' }],
+      ['wait that failed stays in the queue', '#queue', { piece: 'waiter.leave()', becomes: '' }],
+    ],
+  },
+  {
+    file: 'src/session/flow-session.ts',
+    tests: ['src/engine/flow-engine.taken-lock.', 'src/engine/flow-engine.new-session-lock.'],
+    rows: [
+      [
+        'lock of a new session not taken',
+        'moveTo',
+        { piece: 'this.#lock.tryAcquire(sessionId, holder)', becomes: 'false' },
+      ],
+      [
+        'lock of the ID that was asked for kept',
+        'moveTo',
+        { piece: 'this.#release(holder)', becomes: 'holder.sessionId = undefined' },
+      ],
+      [
+        'holder whose lock was taken counted for ever',
+        '#take',
+        { piece: 'if (holder.hasBegun) this.#active--', becomes: '' },
+      ],
+      ['holder whose lock was taken counted twice', '#end', { condition: 'holder.isTaken', becomes: 'false' }],
+      ['lock taken from the application', '#takeableAt', { condition: "'application'", becomes: 'false' }],
+      ['request dropped in the queue keeps the lock', '#takeableAt', { condition: 'hasBegun', becomes: 'false' }],
+    ],
+  },
+  {
+    file: 'src/session/wait-timer.ts',
+    tests: ['src/engine/flow-engine.taken-lock.', 'src/session/flow-session.', 'src/engine/flow-engine.broken-clock.'],
+    rows: [
+      ['lock never taken from a dropped turn', 'expire', { condition: 'takeableAt(current) <= now', becomes: 'false' }],
+      ['lock taken before its moment', 'expire', { condition: 'takeableAt(current) <= now', becomes: 'true' }],
+      [
+        'wait that ends before the lock can be taken',
+        'isOver',
+        { piece: '(current !== met && current.hasBegun)', becomes: 'true' },
+      ],
+      [
+        'wait behind living turns without an end',
+        'isOver',
+        { piece: 'current !== met && current.hasBegun', becomes: 'false' },
+      ],
+    ],
+  },
+  {
+    file: 'src/session/store-access.ts',
+    tests: ['src/engine/flow-engine.taken-lock.', 'src/session/store-access.'],
+    rows: [
+      ['write repeated after the lock was taken', '#repeat', { piece: 'write.holder?.check()', becomes: '' }],
+      ['write begun after the lock was taken', '#write', { piece: 'write.holder?.check()', becomes: '' }],
+    ],
+  },
+  {
+    file: 'src/engine/turn/turn-control.ts',
+    tests: ['src/engine/flow-engine.taken-lock.'],
+    rows: [
+      ['turn goes on without its lock', 'loseLock', { statement: 'this.abort', becomes: '' }],
+      [
+        'close waits for a turn whose lock was taken',
+        'loseLock',
+        { piece: 'this.engine.turns.delete(this)', becomes: '' },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/turn/load-session.ts',
+    tests: ['src/engine/flow-engine.strangers.', 'src/engine/flow-engine.new-session-lock.'],
+    rows: [
+      [
+        'stranger continues a session without its lock',
+        'ownSession',
+        { condition: 'isStranger', becomes: 'false' },
+      ],
+      [
+        'lock not told whose session was loaded',
+        'loadOf',
+        { statement: 'session.setOwner(lockHolder, stored)', becomes: '' },
+      ],
+      ['new session not locked', 'newSession', { statement: 'engine.session.moveTo', becomes: '' }],
+    ],
+  },
+  {
+    file: 'src/engine/remove-session.ts',
+    tests: ['src/engine/flow-engine.shared-deletes.', 'src/engine/flow-engine.strangers.'],
+    rows: [
+      ['each waiting delete has its own place', 'removeOnce', { condition: 'isSame', becomes: 'false' }],
+      ['deletes with other options share an outcome', 'isSame', { body: 'return true' }],
+      [
+        'stranger deletes a session without its lock',
+        'removeSession',
+        { piece: 'stored === undefined || holder.isStranger', becomes: 'stored === undefined' },
+      ],
+    ],
+  },
+  {
+    file: 'src/config/deadlines.ts',
+    tests: ['src/config/deadlines.'],
+    rows: [
+      [
+        'deadlines forgotten by a clock that throws',
+        '#startTimer',
+        { statement: 'this.#fail(failure as FlowError)', becomes: '' },
+      ],
+    ],
+  },
+  {
+    file: 'src/session/store-access.ts',
+    tests: ['src/engine/flow-engine.broken-clock.', 'src/session/store-access.'],
+    rows: [
+      [
+        'outcome of a write not called unknown where no deadline can be set',
+        '#settle',
+        { piece: 'abandon(error)', becomes: 'reject(error)' },
+      ],
+    ],
+  },
+]
