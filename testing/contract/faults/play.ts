@@ -27,6 +27,8 @@ export interface Call {
   readonly launchedAt: number
   /** Ticks at which the flow code of the turn ran. */
   readonly entered: number[]
+  /** The session in which it ran. */
+  ranIn?: string
   /** Infinite until it is answered. */
   replied: number
   repliedAt: number
@@ -272,8 +274,10 @@ class Run {
     const pauses: Pauses = {
       pause: (label) =>
         this.stage.pass({ life, label: `engine ${seat}: ${label}`, kind: 'code', run: () => undefined }),
-      during: (token) => {
-        this.#byToken.get(token)?.entered.push(this.backend.timeline.tick())
+      during: (token, sessionId) => {
+        const call = this.#byToken.get(token)
+        call?.entered.push(this.backend.timeline.tick())
+        if (call !== undefined) call.ranIn = sessionId
         return pauses.pause(`the flow code of ${token}`)
       },
     }
@@ -298,8 +302,8 @@ class Run {
   /** Between the start and the end of a turn no other one may start in its session. */
   #watchTurns(engine: FlowEngine): void {
     const running = new Map<string, string>()
-    engine.on('turn:start', ({ sessionId, turnId }) => {
-      if (sessionId === '') return
+    // A turn that does not go on with the session it asked for releases it, and has a new session.
+    engine.on('session:restored', ({ sessionId, turnId }) => {
       const other = running.get(sessionId)
       if (other !== undefined) this.overlaps.push(`${turnId} began in ${sessionId} before ${other} had ended`)
       running.set(sessionId, turnId)
