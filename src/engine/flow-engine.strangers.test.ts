@@ -33,13 +33,14 @@ const run =
   (owner: string | undefined): Request =>
   async (engine, sessionId) => {
     const input: FlowRunInput = { flowName: 'Talk', userMessage: 'start', sessionId, ...(owner && { owner }) }
-    const { response, error, sessionState } = await engine.execute(input)
+    const { response, error, sessionState, restarted } = await engine.execute(input)
     // A new session has a random ID.
     return {
       ...response,
       session: response.session === sessionId ? sessionId : 'another',
       code: error?.code,
       sessionState,
+      restarted,
     }
   }
 
@@ -135,7 +136,7 @@ test('a session of another owner and an unknown ID have the same replies, events
         const turns = afterMs === undefined ? [] : [ada('a')]
         if (afterMs !== undefined && isOwnerWaiting) turns.push(ada('b'))
         await clock.advance(afterMs ?? 0)
-        const sessionId = isUnknown ? 'unknown' : session
+        const sessionId = isUnknown ? 'no-such-session' : session
         const events = recordEvents(engine)
         const answers = await clock.runUntil(
           Promise.all(asked.map((index) => ask(requests[index] as Request, sessionId))),

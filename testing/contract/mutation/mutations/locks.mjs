@@ -112,11 +112,7 @@ export const lockMutations = [
     file: 'src/engine/turn/load-session.ts',
     tests: ['src/engine/flow-engine.strangers.', 'src/engine/flow-engine.new-session-lock.'],
     rows: [
-      [
-        'stranger continues a session without its lock',
-        'ownSession',
-        { condition: 'isStranger', becomes: 'false' },
-      ],
+      ['stranger continues a session without its lock', 'ownSession', { condition: 'isStranger', becomes: 'false' }],
       [
         'lock not told whose session was loaded',
         'loadOf',
