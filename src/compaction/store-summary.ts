@@ -2,7 +2,7 @@
  * Writes the summaries that are due after a turn, beside the next turns, and stores each in a commit of its own
  * (`swap-summary.ts`). If a summary fails, the messages stay, and only the usage of the failed calls is stored.
  */
-import { setDeadline } from '../config/clock.js'
+import { elapsedMs, monotonicTime, setDeadline } from '../config/clock.js'
 import { asFlowError } from '../engine/error-text.js'
 import type { BudgetCheck } from '../engine/model-call/budget-check.js'
 import { TurnControl } from '../engine/turn/turn-control.js'
@@ -60,7 +60,7 @@ async function storeSummary(turn: TurnControl, committed: SessionDocument, task:
   const { namespace, policy, messages: oldest } = task
   const timeoutMs = policy.timeoutMs ?? defaultTimeoutMs
   const control = controlOfSummary(turn, committed.id, timeoutMs)
-  const startedAt = clock.now()
+  const startedAt = monotonicTime(clock)
   control.startedAt = startedAt
   const stopDeadline = setDeadline(clock, timeoutMs, () => {
     control.abort(new FlowError({ code: 'TURN_TIMEOUT', message: `The summary took longer than ${timeoutMs} ms.` }))
@@ -76,7 +76,7 @@ async function storeSummary(turn: TurnControl, committed: SessionDocument, task:
     control.finishWork()
     const kept = await swap(summary)
     if (kept === undefined) throw new SessionConflictError({ sessionId: committed.id })
-    const durationMs = clock.now() - startedAt
+    const durationMs = elapsedMs(clock, startedAt)
     control.report('memory:compacted', { namespace, removed: oldest.length, kept, durationMs })
     return true
   } catch (thrown) {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { systemClock } from './clock.js'
+import { VirtualClock } from '../../testing/virtual-clock/virtual-clock.js'
+import { type Clock, elapsedMs, monotonicTime, systemClock } from './clock.js'
 
 const thirtyDays = 30 * 24 * 60 * 60 * 1000
 
@@ -87,5 +88,32 @@ describe('systemClock', () => {
     expect(callback).not.toHaveBeenCalled()
     vi.advanceTimersByTime(1)
     expect(callback).toHaveBeenCalledTimes(2)
+  })
+})
+
+describe('elapsedMs', () => {
+  /** A clock of an application. */
+  function clockAt(now: number, monotonic?: number): Clock {
+    const setTimer = (): (() => void) => () => undefined
+    return monotonic === undefined
+      ? { now: () => now, setTimer }
+      : { now: () => now, monotonic: () => monotonic, setTimer }
+  }
+
+  test('goes by monotonic time', () => {
+    const clock = new VirtualClock()
+    const startedAt = monotonicTime(clock)
+    clock.jump(250)
+    clock.shiftWallTime(-3_600_000)
+    expect(elapsedMs(clock, startedAt)).toBe(250)
+  })
+
+  test('goes by the time of day where a clock has no other, and is not negative where that was set back', () => {
+    expect(elapsedMs(clockAt(1_000), 400)).toBe(600)
+    expect(elapsedMs(clockAt(100), 400)).toBe(0)
+  })
+
+  test('is a whole number', () => {
+    expect(elapsedMs(clockAt(0, 12.6), 2.1)).toBe(11)
   })
 })

@@ -5,11 +5,11 @@ import { clockFailed } from '../errors/engine-errors.js'
 
 /** The source of the time and of timers for an engine. */
 export interface Clock {
-  /** Milliseconds since the epoch, as `Date.now()`. */
+  /** Milliseconds since the epoch, as `Date.now()`. Only timestamps, such as `savedAt`, are taken from it. */
   now(): number
   /**
-   * Optional: milliseconds that only go forward, counted from any moment. Deadlines go by it, so that setting the time of the
-   * machine neither ends nor extends them. Default: `now`.
+   * Optional: milliseconds that only go forward, counted from any moment. All durations are measured by it: deadlines, delays,
+   * budgets. So setting the time of the machine changes none of them. Default: `now`.
    */
   monotonic?(): number
   /**
@@ -45,6 +45,11 @@ export function setDeadline(clock: Clock, ms: number, callback: () => void): () 
 /** The time that durations are measured by, in milliseconds. */
 export function monotonicTime(clock: Clock): number {
   return clock.monotonic?.() ?? clock.now()
+}
+
+/** Whole milliseconds since `startedAt`, a {@link monotonicTime}. Not negative, even where a clock without one was set back. */
+export function elapsedMs(clock: Clock, startedAt: number): number {
+  return Math.max(0, Math.round(monotonicTime(clock) - startedAt))
 }
 
 /** The clock of the machine. */

@@ -147,6 +147,16 @@ describe('the time that a provider asks for', () => {
     ['any case', { 'Retry-After': '20' }, 20_000],
     ['Headers', new Headers({ 'Retry-After': '20' }), 20_000],
     ['a date', { 'retry-after': 'Thu, 01 Jan 2026 12:00:30 GMT' }, 30_000],
+    [
+      'a date, from the date of the response',
+      { date: 'Thu, 01 Jan 2026 05:00:00 GMT', 'retry-after': 'Thu, 01 Jan 2026 05:00:07 GMT' },
+      7_000,
+    ],
+    [
+      'a date, where that of the response is garbage',
+      { date: 'soon', 'retry-after': 'Thu, 01 Jan 2026 12:00:30 GMT' },
+      30_000,
+    ],
     ['a date that has passed', { 'retry-after': 'Thu, 01 Jan 2026 11:00:00 GMT' }, 0],
     ['milliseconds', { 'retry-after-ms': '250' }, 250],
     ['milliseconds before seconds', { 'retry-after': '1', 'retry-after-ms': '250' }, 250],

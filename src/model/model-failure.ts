@@ -45,7 +45,11 @@ const messagePrefixes = [
   'error trying',
 ]
 
-/** Reads what a model call failed with. Never throws, whatever was thrown. */
+/**
+ * Reads what a model call failed with. Never throws, whatever was thrown.
+ *
+ * @param now - Milliseconds since the epoch.
+ */
 export function retryAdvice(thrown: unknown, now: number): RetryAdvice {
   try {
     let error = thrown as ForeignError | null | undefined
@@ -94,7 +98,10 @@ function isConnectionFailure(given: unknown): boolean {
   )
 }
 
-/** Milliseconds in `retry-after-ms`, or else in `Retry-After`: seconds or a date (RFC 9110, 10.2.3). */
+/**
+ * Milliseconds in `retry-after-ms`, or else in `Retry-After`: seconds or a date (RFC 9110, 10.2.3). A date counts from the
+ * `Date` of the same response, where it has one: then it does not matter what time this machine believes it is.
+ */
 function retryAfterOf({ responseHeaders, headers }: ForeignError, now: number): number {
   try {
     const read = new Headers((responseHeaders ?? headers ?? {}) as HeadersInit)
@@ -103,8 +110,9 @@ function retryAfterOf({ responseHeaders, headers }: ForeignError, now: number): 
     const after = read.get('retry-after') ?? ''
     if (isDecimal(after)) return Number(after) * 1_000
     if (!after.endsWith('GMT')) return 0
-    const date = Date.parse(after)
-    return Number.isNaN(date) ? 0 : Math.max(0, date - now)
+    const sentAt = Date.parse(read.get('date') ?? '')
+    const waitMs = Date.parse(after) - (Number.isNaN(sentAt) ? now : sentAt)
+    return Number.isNaN(waitMs) ? 0 : Math.max(0, waitMs)
   } catch {
     // Headers that cannot be read.
     return 0

@@ -3,7 +3,7 @@
  * that failed but may have taken effect is settled here. When a connection is cut between request and reply, the caller
  * sees a failure although the document was written; so after a doubtful failure the document is read back.
  */
-import { type Clock, setDeadline } from '../config/clock.js'
+import { type Clock, monotonicTime, setDeadline } from '../config/clock.js'
 import { type Deadline, Deadlines } from '../config/deadlines.js'
 import { LimitExceededError } from '../errors/engine-errors.js'
 import { FlowError } from '../errors/flow-error.js'
@@ -153,7 +153,7 @@ export class StoreAccess {
 
   /** Attempts a write. Where it fails in doubt, {@link #settle} finds out what happened. */
   async #write(write: Write): Promise<void> {
-    const startedAt = this.#clock.now()
+    const startedAt = monotonicTime(this.#clock)
     write.holder?.check()
     try {
       return await this.#bounded(write.attempt)
@@ -165,7 +165,7 @@ export class StoreAccess {
 
   /** Reads back what is stored, and repeats the write where it did not take effect. Has a deadline for all of it. */
   #settle(write: Write, firstCause: unknown, startedAt: number): Promise<void> {
-    const remaining = startedAt + writeAttempts * this.#timeoutMs - this.#clock.now()
+    const remaining = startedAt + writeAttempts * this.#timeoutMs - monotonicTime(this.#clock)
     const state = { isOver: false }
     return new Promise((resolve, reject) => {
       const abandon = (cause: unknown): void => {

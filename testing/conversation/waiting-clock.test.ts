@@ -19,6 +19,15 @@ test('knows which wait ends first, and forgets those that ended or were cancelle
   expect([rung, waiting.next, clock.pending]).toEqual([['soon', 'late'], undefined, 0])
 })
 
+test('a wait ends at the same distance where the wall time was set', async () => {
+  const clock = new VirtualClock()
+  const waiting = new WaitingClock(clock)
+  waiting.setTimer(() => undefined, 100)
+  clock.shiftWallTime(-3_600_000)
+  expect(waiting.next).toBe(100)
+  await clock.advance(100)
+})
+
 test('what never comes sets no timer', () => {
   const clock = new VirtualClock()
   const waiting = new WaitingClock(clock)

@@ -17,8 +17,12 @@ export class WaitingClock implements Clock {
     return this.#clock.now()
   }
 
+  monotonic(): number {
+    return this.#clock.monotonic?.() ?? this.now()
+  }
+
   setTimer(callback: () => void, ms: number): () => void {
-    const due = { at: this.now() + ms }
+    const due = { at: this.monotonic() + ms }
     this.#due.add(due)
     const forget = (): void => void this.#due.delete(due)
     // A timer that never ends must not be set.
@@ -36,6 +40,6 @@ export class WaitingClock implements Clock {
   /** Milliseconds until the next wait ends: `Infinity` if none ever ends, `undefined` if nothing waits. */
   get next(): number | undefined {
     if (this.#due.size === 0) return undefined
-    return Math.min(...Array.from(this.#due, ({ at }) => at)) - this.now()
+    return Math.min(...Array.from(this.#due, ({ at }) => at)) - this.monotonic()
   }
 }

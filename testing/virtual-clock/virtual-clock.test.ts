@@ -225,14 +225,38 @@ describe('jump', () => {
     expect(rung).toEqual([])
   })
 
-  test('backwards sets the clock, and a timer goes by the new time', async () => {
+  test('backwards sets the wall time back, and a timer keeps its distance', async () => {
     const clock = new VirtualClock(1_000)
     const rung: number[] = []
     clock.setTimer(() => rung.push(clock.now()), 10)
     clock.jump(-500)
-    await clock.advance(509)
+    await clock.advance(9)
     expect(rung).toEqual([])
     await clock.advance(1)
-    expect(rung).toEqual([1_010])
+    expect(rung).toEqual([510])
+  })
+})
+
+describe('shiftWallTime', () => {
+  test.each([-500, 500])('sets the wall time by %i ms, and no timer or duration', async (ms) => {
+    const clock = new VirtualClock(1_000)
+    const rung: number[] = []
+    clock.setTimer(() => rung.push(clock.monotonic()), 10)
+    await clock.advance(4)
+    clock.shiftWallTime(ms)
+    expect([clock.now(), clock.iso]).toEqual([1_004 + ms, new Date(1_004 + ms).toISOString()])
+    expect([clock.monotonic(), clock.pending]).toEqual([4, 1])
+    await clock.advance(5)
+    expect(rung).toEqual([])
+    await clock.advance(1)
+    expect(rung).toEqual([10])
+    expect(clock.now()).toBe(1_010 + ms)
+  })
+
+  test('shows in the list of pending timers', async () => {
+    const clock = new VirtualClock()
+    clock.shiftWallTime(60_000)
+    const slow = new Promise<void>((resolve) => void clock.setTimer(resolve, 250))
+    await expect(clock.runUntil(slow, { withinMs: 10 })).rejects.toThrow('in 250 ms (2026-01-01T00:01:00.250Z)')
   })
 })

@@ -7,6 +7,7 @@ import { checkNumber } from '../../src/util/options.js'
 import { ExpectationError } from '../expectations/expectation-error.js'
 
 interface Timer {
+  /** In monotonic time. */
   readonly at: number
   readonly order: number
   readonly callback: () => void
@@ -35,26 +36,42 @@ const mostListed = 10
  * ```
  */
 export class VirtualClock implements Clock {
-  #now: number
+  /** Milliseconds since the clock was made. Timers go by it. */
+  #elapsed = 0
+  /** What the wall time was when the clock was made, as the shifts since have changed it. */
+  #wallStart: number
   #count = 0
   readonly #timers = new Set<Timer>()
 
   /** @param now - The first time, in milliseconds since the epoch. Default: 2026-01-01T00:00:00Z. */
   constructor(now: number = Date.UTC(2026, 0, 1)) {
-    this.#now = now
+    this.#wallStart = now
   }
 
   now(): number {
-    return this.#now
+    return this.#wallStart + this.#elapsed
+  }
+
+  /** Milliseconds since the clock was made, whatever the wall time was set to. Timers and deadlines go by it. */
+  monotonic(): number {
+    return this.#elapsed
   }
 
   /** The time as a text, as it stands in a session document: ISO 8601, UTC. */
   get iso(): string {
-    return new Date(this.#now).toISOString()
+    return new Date(this.now()).toISOString()
+  }
+
+  /**
+   * Sets the wall time forward or back, as on a machine whose clock was corrected. No time passes: timers and deadlines keep
+   * their distance. A negative `ms` sets it back.
+   */
+  shiftWallTime(ms: number): void {
+    this.#wallStart += ms
   }
 
   setTimer(callback: () => void, ms: number): () => void {
-    const timer: Timer = { at: this.#now + Math.max(0, ms), order: this.#count++, callback }
+    const timer: Timer = { at: this.#elapsed + Math.max(0, ms), order: this.#count++, callback }
     this.#timers.add(timer)
     return () => this.#timers.delete(timer)
   }
@@ -72,10 +89,10 @@ export class VirtualClock implements Clock {
    */
   async advance(ms: number): Promise<void> {
     checkNumber('VirtualClock.advance', 'ms', ms, { min: 0, finite: true })
-    const target = this.#now + ms
+    const target = this.#elapsed + ms
     await this.settle()
     for (let timer = this.#next(target); timer !== undefined; timer = this.#next(target)) await this.#ring(timer)
-    this.#now = target
+    this.#elapsed = target
   }
 
   /**
@@ -90,7 +107,7 @@ export class VirtualClock implements Clock {
    */
   async runUntil<T>(promise: Promise<T>, options: RunUntilOptions = {}): Promise<T> {
     const { withinMs = oneDay } = options
-    const bound = this.#now + withinMs
+    const bound = this.#elapsed + withinMs
     let isSettled = false
     const settle = (): void => {
       isSettled = true
@@ -106,12 +123,13 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Sets the clock at once, as on a machine that slept or whose clock was changed: timers that ended on the way all run
-   * now, late. A negative `ms` sets the clock back. The work that they start runs when the caller waits.
+   * Advances the clock at once, as on a machine that slept: timers that ended on the way all run now, late. The work that
+   * they start runs when the caller waits. A negative `ms` is for {@link shiftWallTime}: no timer goes back.
    */
   jump(ms: number): void {
-    this.#now += ms
-    const due = [...this.#timers].filter(({ at }) => at <= this.#now)
+    if (ms < 0) this.shiftWallTime(ms)
+    else this.#elapsed += ms
+    const due = [...this.#timers].filter(({ at }) => at <= this.#elapsed)
     for (const timer of due.sort(inOrder)) if (this.#timers.delete(timer)) timer.callback()
   }
 
@@ -125,7 +143,7 @@ export class VirtualClock implements Clock {
 
   async #ring(timer: Timer): Promise<void> {
     this.#timers.delete(timer)
-    this.#now = timer.at
+    this.#elapsed = timer.at
     timer.callback()
     await this.settle()
   }
@@ -146,7 +164,7 @@ export class VirtualClock implements Clock {
         "It waits for something else (a gate, a reply that never comes) or for another clock. Is this one the engine's, the store's and the model's?",
       ].join('\n')
     }
-    const lines = timers.slice(0, mostListed).map(({ at }) => `  - ${textOf(at, this.#now)}`)
+    const lines = timers.slice(0, mostListed).map(({ at }) => `  - ${textOf(at - this.#elapsed, this.now())}`)
     if (timers.length > mostListed) lines.push(`  - and ${timers.length - mostListed} more`)
     return [
       `The promise did not settle within ${withinMs} ms. It is ${this.iso} now; pending timers:`,
@@ -160,6 +178,6 @@ function inOrder(one: Timer, other: Timer): number {
   return one.at === other.at ? one.order - other.order : one.at - other.at
 }
 
-function textOf(at: number, now: number): string {
-  return Number.isFinite(at) ? `in ${at - now} ms (${new Date(at).toISOString()})` : 'never'
+function textOf(inMs: number, now: number): string {
+  return Number.isFinite(inMs) ? `in ${inMs} ms (${new Date(now + inMs).toISOString()})` : 'never'
 }

@@ -2,6 +2,7 @@
  * The attempts at one model, until it answers or fails for good: the delays between them, the circuit breaker of its
  * provider, what each attempt cost, and its events. `choose-model.ts` decides which model is asked.
  */
+import { elapsedMs, monotonicTime } from '../../config/clock.js'
 import { FlowError } from '../../errors/flow-error.js'
 import type { CircuitBreaker } from '../../model/circuit-breaker.js'
 import type { TokenUsage } from '../../model/message.js'
@@ -35,7 +36,7 @@ export async function attemptModel(
   const breaker = circuitBreakers.of(provider)
   let asked = question
   for (let attempt = 1; ; attempt++) {
-    const startedAt = clock.now()
+    const startedAt = monotonicTime(clock)
     checkMayCall(draft, breaker, resolved, startedAt)
     let usage: TokenUsage | undefined
     try {
@@ -71,10 +72,10 @@ function answerContext(
 
 /** @throws Where there is no budget for another attempt, or the provider has failed too often. */
 function checkMayCall(draft: CallingDraft, breaker: CircuitBreaker, resolved: ResolvedModel, now: number): void {
-  draft.budget?.check(draft.usage, now)
+  draft.budget?.check(draft.usage)
   const openMs = breaker.waitFor(now)
   if (openMs === 0) return
-  throw modelError(resolved, `Its provider failed too often and is not called for another ${openMs} ms.`)
+  throw modelError(resolved, `Its provider failed too often and is not called for another ${Math.ceil(openMs)} ms.`)
 }
 
 /** Adds what an attempt cost to what is spent: the usage of an answer, or of a failure that has one. */
@@ -138,20 +139,20 @@ function delayAfter(
   thrown: unknown,
 ): number | undefined {
   const { clock, modelRetry, random, events } = control.engine
-  const now = clock.now()
-  const { isRetryable, retryAfterMs } = retryAdvice(thrown, now)
+  const { isRetryable, retryAfterMs } = retryAdvice(thrown, clock.now())
   if (!isRetryable || (FlowError.isInstance(thrown) && thrown.code !== 'MODEL_ERROR')) {
     // A provider that refuses a request works, and so does one whose answer is empty.
     reportWorking(control, breaker, provider)
     return thrown instanceof EmptyAnswer && attempt < modelRetry.maxAttempts ? 0 : undefined
   }
-  if (breaker.failed(now)) events.emit('circuit:opened', { provider, at: now })
+  const now = monotonicTime(clock)
+  if (breaker.failed(now)) events.emit('circuit:opened', { provider, at: clock.now() })
   if (attempt >= modelRetry.maxAttempts) return undefined
   const longest = Math.min(modelRetry.maxDelayMs, modelRetry.baseDelayMs * 2 ** (attempt - 1))
   const delayMs = Math.max(retryAfterMs, Math.floor(random() * longest) || 0)
   // There is no waiting for an attempt that would come after the deadline, or find the circuit open.
   if (now + delayMs >= control.deadlineAt || breaker.isOpenAt(now + delayMs)) return undefined
-  draft.budget?.check(draft.usage, now + delayMs)
+  draft.budget?.check(draft.usage, delayMs)
   return delayMs
 }
 
@@ -212,7 +213,7 @@ function reportEnd(
   success: boolean,
 ): void {
   if (!control.hasListeners('model:end')) return
-  const durationMs = control.engine.clock.now() - startedAt
+  const durationMs = elapsedMs(control.engine.clock, startedAt)
   control.emit('model:end', { ...namesOf(draft, question, resolved), attempt, durationMs, success, ...usage })
 }
 

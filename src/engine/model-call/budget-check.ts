@@ -1,4 +1,5 @@
 /** Whether a turn may call a model once more: what was spent so far, compared with its budgets. */
+import { type Clock, elapsedMs } from '../../config/clock.js'
 import { BudgetExceededError } from '../../errors/engine-errors.js'
 import { amounts, type ModelBudget, type ModelBudgets } from '../../model/model-budget.js'
 import type { SessionUsage } from '../../session/session-document.js'
@@ -7,28 +8,32 @@ import type { SessionUsage } from '../../session/session-document.js'
 export class BudgetCheck {
   readonly #budgets: readonly ModelBudgets[]
   readonly #before: SessionUsage
+  readonly #clock: Clock
   readonly #startedAt: number
 
-  constructor(budgets: readonly ModelBudgets[], before: SessionUsage, startedAt: number) {
+  /** @param startedAt - When the turn began, in the clock's monotonic time. */
+  constructor(budgets: readonly ModelBudgets[], before: SessionUsage, clock: Clock, startedAt: number) {
     this.#budgets = budgets
     this.#before = before
+    this.#clock = clock
     this.#startedAt = startedAt
   }
 
   /** Adds the time of this turn to what the session spent, where a budget limits it. */
-  keepTime(spent: { wallTimeMs?: number }, now: number): void {
+  keepTime(spent: { wallTimeMs?: number }): void {
     if (!this.#budgets.some(({ session }) => session?.wallTimeMs !== undefined)) return
-    spent.wallTimeMs = (this.#before.wallTimeMs ?? 0) + now - this.#startedAt
+    spent.wallTimeMs = (this.#before.wallTimeMs ?? 0) + elapsedMs(this.#clock, this.#startedAt)
   }
 
   /**
    * Called before each attempt at a call.
    *
+   * @param delayMs - How much later the attempt begins. Default: it begins now.
    * @throws {@link BudgetExceededError} where a budget is used up.
    */
-  check(spent: SessionUsage, now: number): void {
+  check(spent: SessionUsage, delayMs = 0): void {
     const before = this.#before
-    const turnMs = now - this.#startedAt
+    const turnMs = elapsedMs(this.#clock, this.#startedAt) + delayMs
     for (const { turn, session } of this.#budgets) {
       if (turn !== undefined) {
         checkAmounts('turn', turn, {

@@ -21,7 +21,7 @@ export async function chooseModel(
   draft: CallingDraft,
   question: ModelQuestion,
 ): Promise<ModelAnswer> {
-  const { clock, limits } = control.engine
+  const { limits } = control.engine
   const { models, stepId } = question
   if (draft.modelCalls >= limits.maxModelCallsPerTurn) {
     throw limitExceeded(limits, 'maxModelCallsPerTurn', `The number of model calls in step '${stepId}'`)
@@ -35,7 +35,7 @@ export async function chooseModel(
       control.check()
       const next = models[index + 1]
       if (next === undefined || !FlowError.isInstance(error) || error.code !== 'MODEL_ERROR') throw error
-      draft.budget?.check(draft.usage, clock.now())
+      draft.budget?.check(draft.usage)
       reportFallback(control, stepId, model, next)
     }
   }

@@ -2,6 +2,7 @@
  * One attempt at a call of a model. It has a deadline, and ends at once when the turn is aborted. It leaves no timer behind,
  * and a provider's stream is closed however it ends. `attempts.ts` decides whether there is another attempt.
  */
+import { monotonicTime } from '../../config/clock.js'
 import type { Deadline } from '../../config/deadlines.js'
 import type { Message, ToolDefinition } from '../../model/message.js'
 import type {
@@ -136,7 +137,7 @@ export class ModelAttempt implements ModelRequest {
   /** A stream whose pieces are all there at once keeps timers from ringing, and so the turn's deadline too. */
   #checkTurnDeadline(): void {
     const control = this.#control
-    if (control.engine.clock.now() >= control.deadlineAt) control.expire()
+    if (monotonicTime(control.engine.clock) >= control.deadlineAt) control.expire()
   }
 
   #receive({ done, value }: IteratorResult<ModelStreamPart>): ModelStreamPart {

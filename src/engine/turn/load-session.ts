@@ -28,7 +28,8 @@ export async function loadSession(
   const { engine } = control
   const flowClass = engine.flows.get(control.flowName) as FlowConstructor
   const begin = (base: SessionDocument, loaded: SessionDocument | undefined): TurnDraft => {
-    const budget = budgets.length === 0 ? undefined : new BudgetCheck(budgets, base.usage, control.startedAt)
+    const budget =
+      budgets.length === 0 ? undefined : new BudgetCheck(budgets, base.usage, engine.clock, control.startedAt)
     control.draft = new TurnDraft(engine.limits, flow, steps, base, loaded, budget)
     return control.draft
   }

@@ -2,6 +2,7 @@
  * One tool call: the tool is found, its arguments are validated, and it runs within its time. A mistake of the model is
  * returned to the model; a failure of the tool fails the turn.
  */
+import { elapsedMs, monotonicTime } from '../../config/clock.js'
 import { LimitExceededError, toolError } from '../../errors/engine-errors.js'
 import { FlowError } from '../../errors/flow-error.js'
 import type { Step } from '../../flow/step.js'
@@ -60,7 +61,8 @@ export async function runTool(calling: CallingStep, call: ToolCallPart, together
     const known = [...tools.keys()].join(', ') || 'none'
     return { result: toolResult(call, `There is no tool '${call.toolName}'. Tools: ${known}.`, true) }
   }
-  const startedAt = control.engine.clock.now()
+  const { clock } = control.engine
+  const startedAt = monotonicTime(clock)
   const names = { step: draft.stepId, tool: tool.name, toolCallId }
   control.emit('tool:start', names)
   control.stream?.send({ type: 'tool-start', tool: tool.name, toolCallId })
@@ -71,7 +73,7 @@ export async function runTool(calling: CallingStep, call: ToolCallPart, together
     success = outcome.result.isError !== true
     return outcome
   } finally {
-    control.emit('tool:end', { ...names, durationMs: control.engine.clock.now() - startedAt, success })
+    control.emit('tool:end', { ...names, durationMs: elapsedMs(clock, startedAt), success })
     control.stream?.send({ type: 'tool-end', tool: tool.name, toolCallId, success })
   }
 }

@@ -2,6 +2,7 @@
  * One turn, from the lock to the reply: the flow runs, then the session is committed once. The flow's part can be aborted
  * at any moment. The commit cannot, and no reply is returned before it.
  */
+import { elapsedMs } from '../../config/clock.js'
 import { FlowNotFoundError } from '../../errors/engine-errors.js'
 import { Flow } from '../../flow/flow.js'
 import { checkBudgets } from '../../model/model-budget.js'
@@ -48,7 +49,7 @@ export async function runTurn(control: TurnControl, input: TurnInput, lockHolder
   const { engine, startedAt } = control
   if (engine.events.hasListeners('turn:end')) {
     const { success, completed } = result.response
-    control.report('turn:end', { durationMs: engine.clock.now() - startedAt, success, completed })
+    control.report('turn:end', { durationMs: elapsedMs(engine.clock, startedAt), success, completed })
   }
   beginAfterTurnTask(control, input)
   return withRestarted(control, result)
@@ -108,7 +109,7 @@ interface PreparedCommit {
 /** @throws Where the session cannot be stored: a state that JSON cannot carry, a session that is too large. */
 function prepareCommit(control: TurnControl, input: TurnInput, draft: TurnDraft): PreparedCommit {
   const { clock, flows, generateId } = control.engine
-  draft.budget?.keepTime(draft.usage, clock.now())
+  draft.budget?.keepTime(draft.usage)
   const compaction = draft.completed ? undefined : compactorOf(flows, control.flowName)?.start(control, draft)
   const revision = nextRevision(draft.storedRevision, generateId('revision'))
   const document = draft.toDocument(revision, control.turnId, clock.now(), input.userMessage)

@@ -105,7 +105,7 @@ function saveFailure(
 ): Promise<void> {
   const { clock, generateId, session } = control.engine
   const { storedRevision, usage, beforeTurn } = draft
-  draft.budget?.keepTime(usage, clock.now())
+  draft.budget?.keepTime(usage)
   const document: SessionDocument = {
     ...beforeTurn,
     revision: nextRevision(storedRevision, generateId('revision')),

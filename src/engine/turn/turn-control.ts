@@ -2,6 +2,7 @@
  * The control of one turn: who it is, how long it may last, how it is aborted, and where its events go. What still runs
  * after an abort is ignored: its results, its errors and its events.
  */
+import { monotonicTime } from '../../config/clock.js'
 import type { Deadline } from '../../config/deadlines.js'
 import { TurnAbortedError, TurnTimeoutError } from '../../errors/engine-errors.js'
 import type { FlowError } from '../../errors/flow-error.js'
@@ -24,7 +25,7 @@ export class TurnControl implements RunningTurn {
   readonly flowName: string
   /** The session's ID as far as it is known: the one that was asked for, then the one under which it is stored. */
   sessionId: string
-  /** When the turn got its session's lock, on the engine's clock; `Infinity` before. */
+  /** When the turn got its session's lock, in the clock's monotonic time; `Infinity` before. */
   startedAt: number = Number.POSITIVE_INFINITY
   /** The draft, once a failure of the turn is one of its session; `undefined` before. */
   draft: TurnDraft | undefined
@@ -58,7 +59,7 @@ export class TurnControl implements RunningTurn {
     this.turnId = turnId ?? engine.generateId('turn')
   }
 
-  /** When the turn is aborted at the latest, on the engine's clock. */
+  /** When the turn is aborted at the latest, in the clock's monotonic time. */
   get deadlineAt(): number {
     return this.startedAt + this.engine.limits.turnTimeoutMs
   }
@@ -80,7 +81,7 @@ export class TurnControl implements RunningTurn {
   /** Begins the turn: from now on it has a deadline. {@link end} must follow. */
   begin(): void {
     const { clock, deadlines, limits, turns } = this.engine
-    this.startedAt = clock.now()
+    this.startedAt = monotonicTime(clock)
     this.#deadline = deadlines.set(limits.turnTimeoutMs, (failure) => {
       if (failure === undefined) this.expire()
       else this.abort(failure)

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { documentOf } from '../../../testing/contract/session-bench.js'
 import { VirtualClock } from '../../../testing/virtual-clock/virtual-clock.js'
 import type { SessionDocument } from '../../session/session-document.js'
@@ -54,10 +54,20 @@ describe('the count of sessions', () => {
     sessions.set('c', sized(0))
     clock.jump(50)
     sessions.set('d', sized(0))
-    // By a clock that goes back they would still be there, had they only been hidden.
-    clock.jump(-100)
+    // Had they only been hidden, they would be there again at an earlier time.
+    vi.spyOn(clock, 'monotonic').mockReturnValue(0)
     expect(['a', 'b', 'c', 'd'].filter((id) => sessions.get(id) !== undefined)).toEqual(['c', 'd'])
     expect(evicted).toEqual([])
+  })
+
+  test.each([-3_600_000, 3_600_000])('counts the time of a session even if the wall clock is set by %i ms', (ms) => {
+    const { sessions, clock } = cache({ ttlMs: 100 })
+    sessions.set('a', sized(0))
+    clock.shiftWallTime(ms)
+    clock.jump(99)
+    expect(sessions.get('a')).toBeDefined()
+    clock.jump(1)
+    expect(sessions.get('a')).toBeUndefined()
   })
 
   test('leaves out what is held; a released session takes its place among the others again', () => {

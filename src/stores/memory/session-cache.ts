@@ -3,7 +3,7 @@
  * evicted. A session that a turn holds is kept beside the cache, where it is not counted, is not evicted and does not expire.
  */
 import { LRUCache } from 'lru-cache'
-import type { Clock } from '../../config/clock.js'
+import { type Clock, monotonicTime } from '../../config/clock.js'
 import type { SessionDocument } from '../../session/session-document.js'
 import { heapBytes } from './heap-bytes.js'
 
@@ -22,6 +22,7 @@ interface StoredSession {
   readonly document: SessionDocument
   /** About how many bytes of memory it takes. */
   readonly bytes: number
+  /** In the clock's monotonic time: what is stored does not outlive the process. */
   readonly expiresAt: number
 }
 
@@ -45,7 +46,7 @@ export class SessionCache {
     this.#cache = new LRUCache({
       maxSize: this.#maxBytes,
       disposeAfter: ({ expiresAt }, sessionId, reason) => {
-        if (reason === 'evict' && expiresAt > options.clock.now()) options.onEvicted(sessionId)
+        if (reason === 'evict' && expiresAt > monotonicTime(options.clock)) options.onEvicted(sessionId)
       },
     })
   }
@@ -58,7 +59,7 @@ export class SessionCache {
   /** @param stateBytes - About how many bytes the context and the states take as JSON. Default: they are measured. */
   set(sessionId: string, document: SessionDocument, stateBytes?: number): void {
     const { clock, ttlMs } = this.#options
-    const stored = { document, bytes: heapBytes(document, stateBytes), expiresAt: clock.now() + ttlMs }
+    const stored = { document, bytes: heapBytes(document, stateBytes), expiresAt: monotonicTime(clock) + ttlMs }
     const held = this.#held.get(sessionId)
     if (held === undefined) this.#keep(sessionId, stored)
     else held.stored = stored
@@ -93,7 +94,7 @@ export class SessionCache {
 
   #unexpired(sessionId: string): StoredSession | undefined {
     const stored = this.#cache.get(sessionId)
-    if (stored === undefined || stored.expiresAt > this.#options.clock.now()) return stored
+    if (stored === undefined || stored.expiresAt > monotonicTime(this.#options.clock)) return stored
     this.#cache.delete(sessionId)
     return undefined
   }
@@ -102,7 +103,7 @@ export class SessionCache {
   #dropExpired(): void {
     const { clock, ttlMs } = this.#options
     if (ttlMs === Number.POSITIVE_INFINITY) return
-    const now = clock.now()
+    const now = monotonicTime(clock)
     const isOldestExpired = (): boolean => (this.#cache.rvalues().next().value?.expiresAt ?? now + 1) <= now
     while (isOldestExpired()) this.#cache.pop()
   }

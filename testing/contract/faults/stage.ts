@@ -67,6 +67,7 @@ export class Life {
     this.seat = seat
     this.clock = {
       now: () => clock.now(),
+      monotonic: () => clock.monotonic?.() ?? clock.now(),
       setTimer: (callback, ms) =>
         clock.setTimer(() => {
           if (!this.isGone) callback()

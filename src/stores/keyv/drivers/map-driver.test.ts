@@ -59,6 +59,8 @@ describe('the Map driver', () => {
     await driver.swap(swapOf({ expectedRevision: '1-a', revision: '2-a', ttlMs: 100 }))
     vi.advanceTimersByTime(60)
     expect((await driver.readAll('k'))?.revision).toBe('2-a')
+    vi.setSystemTime(Date.now() + 3_600_000)
+    expect((await driver.readAll('k'))?.revision).toBe('2-a')
     vi.advanceTimersByTime(40)
     expect(await driver.readAll('k')).toBeUndefined()
     expect(await driver.swap(swapOf({ expectedRevision: '2-a', revision: '3-a' }))).toBe('conflict')

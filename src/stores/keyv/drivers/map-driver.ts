@@ -8,6 +8,7 @@ interface MapRecord {
   readonly revision: string
   readonly head: string
   readonly chunks: Map<string, string>
+  /** In the time of `performance`: the Map does not outlive the process. */
   readonly expiresAt: number
 }
 
@@ -17,7 +18,7 @@ export function createMapDriver(map: Map<unknown, unknown>): SessionDriver {
   const find = (key: string): MapRecord | undefined => {
     if (closed) throw new Error('The Map driver is closed.')
     const record = map.get(key) as MapRecord | undefined
-    if (record === undefined || record.expiresAt > Date.now()) return record
+    if (record === undefined || record.expiresAt > performance.now()) return record
     map.delete(key)
     return undefined
   }
@@ -59,6 +60,6 @@ function recordOf(swap: SessionSwap, stored: MapRecord | undefined): MapRecord {
     revision,
     head,
     chunks: changeChunks(stored?.chunks ?? new Map(), swap),
-    expiresAt: ttlMs === undefined ? Number.POSITIVE_INFINITY : Date.now() + ttlMs,
+    expiresAt: ttlMs === undefined ? Number.POSITIVE_INFINITY : performance.now() + ttlMs,
   }
 }

@@ -10,6 +10,7 @@ import { lockMutations } from './locks.mjs'
 import { modelMutations } from './models.mjs'
 import { sessionMutations } from './sessions.mjs'
 import { storeMutations } from './stores.mjs'
+import { timeMutations } from './time.mjs'
 import { turnMutations } from './turns.mjs'
 import { versionMutations } from './versions.mjs'
 
@@ -25,6 +26,7 @@ export const mutations = [
   ...storeMutations,
   ...driverMutations,
   ...engineMutations,
+  ...timeMutations,
   ...turnMutations,
   ...versionMutations,
   ...httpMutations,

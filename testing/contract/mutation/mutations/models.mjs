@@ -196,7 +196,7 @@ export const modelMutations = [
         'budget checked after the attempt',
         'checkMayCall',
         {
-          piece: 'draft.budget?.check(draft.usage, now)',
+          piece: 'draft.budget?.check(draft.usage)',
           becomes: '',
         },
       ],
@@ -272,7 +272,7 @@ export const modelMutations = [
         'time of failed turns forgotten',
         'keepTime',
         {
-          piece: '(this.#before.wallTimeMs ?? 0) + now - this.#startedAt',
+          piece: '(this.#before.wallTimeMs ?? 0) + elapsedMs(this.#clock, this.#startedAt)',
           becomes: '0',
         },
       ],

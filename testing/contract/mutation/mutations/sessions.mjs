@@ -146,7 +146,7 @@ export const sessionMutations = [
         'expired session comes back',
         '#unexpired',
         {
-          piece: 'stored.expiresAt > this.#options.clock.now()',
+          piece: 'stored.expiresAt > monotonicTime(this.#options.clock)',
           becomes: 'true',
         },
       ],
