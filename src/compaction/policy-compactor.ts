@@ -8,8 +8,7 @@ import type { TurnControl } from '../engine/turn/turn-control.js'
 import type { TurnDraft } from '../engine/turn/turn-draft.js'
 import { FlowRegistrationError } from '../errors/engine-errors.js'
 import type { CompactionPolicy, RollingSummary } from '../flow/compaction.js'
-import { namespaceOf, summaryLength } from '../flow/conversation-memory.js'
-import { Step } from '../flow/step.js'
+import { namespacesOf, summaryLength } from '../flow/conversation-memory.js'
 import type { StoredMessage } from '../model/message.js'
 import { checkPrices, type ModelBudgets } from '../model/model-budget.js'
 import type { GrowingList } from '../session/lists/growing-list.js'
@@ -38,7 +37,7 @@ export class PolicyCompactor implements Compactor {
   }
 
   check(control: TurnControl, steps: FlowSteps, budgets: readonly ModelBudgets[]): void {
-    const namespaces = namespacesOf(steps)
+    const namespaces = namespacesOf(steps.all())
     for (const [namespace, policy] of this.#policies) {
       if (!namespaces.has(namespace)) {
         const known = [...namespaces].join(', ') || 'none'
@@ -115,13 +114,6 @@ function removeOldest(
   const oldest = messages.removeOldest(count - kept, kept)
   removed.addMessages(namespace, oldest)
   return oldest.length
-}
-
-/** The memory namespaces of the model steps. */
-function namespacesOf(steps: FlowSteps): ReadonlySet<string> {
-  const namespaces = new Set<string>()
-  for (const [stepId, step] of steps.all()) if (step instanceof Step) namespaces.add(namespaceOf(step, stepId))
-  return namespaces
 }
 
 function checkModels(

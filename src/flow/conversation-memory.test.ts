@@ -129,14 +129,15 @@ describe('the memory of a turn', () => {
   test('knows every namespace, those that the turn did not use included', () => {
     const memory = memoryOf(stored)
     memory.append('New', textMessage('user', 'Hi', 2))
+    // Reading is not use.
     memory.messages('Ask')
     expect(memory.namespaces).toEqual(['Ask', 'Other', 'New'])
-    expect([...memory.touched.keys()]).toEqual(['New', 'Ask'])
+    expect([...memory.touched.keys()]).toEqual(['New'])
   })
 
   test('counts the messages that each namespace gained, and about how many bytes', () => {
     const memory = memoryOf(stored)
-    memory.messages('Other')
+    memory.open('Other')
     expect(memory.addedBytes).toBe(0)
     memory.appendUserMessage('Ask', 'Ada', 2)
     memory.append('Ask', textMessage('assistant', 'Hello, Ada.', 2))
@@ -157,7 +158,7 @@ describe('the memory to be stored', () => {
 
   test('shares the lists that did not grow, and freezes those that did', () => {
     const memory = memoryOf(stored)
-    memory.messages('Other')
+    memory.open('Other')
     memory.appendUserMessage('Ask', 'Ada', 2)
     const next = memory.toStored()
     expect(next.Other).toBe(stored.Other)

@@ -4,11 +4,12 @@
  */
 import { flowCodeError } from '../errors/engine-errors.js'
 import type { FilePart, ImagePart, Message, MessagePart, MessageRole, StoredMessage } from '../model/message.js'
-import { findIn, newAttachment, referenceTo, withAttachments } from '../session/attachments.js'
+import { findIn, newAttachment, referencedIds, referenceTo, withAttachments } from '../session/attachments.js'
 import { GrowingList } from '../session/lists/growing-list.js'
 import { shareList } from '../session/lists/shared-lists.js'
 import type { SessionAttachment, SessionDocument, SessionMemory } from '../session/session-document.js'
-import type { Step } from './step.js'
+import type { BaseStep } from './base-step.js'
+import { Step } from './step.js'
 
 type StoredMemory = Readonly<Record<string, SessionMemory>>
 
@@ -27,6 +28,13 @@ export function namespaceOf(step: Step, stepId: string): string {
   const namespace: unknown = step.memory ?? stepId
   if (typeof namespace === 'string' && namespace !== '' && namespace !== '__proto__') return namespace
   throw flowCodeError(`The memory namespace of step '${stepId}' must be a non-empty string other than '__proto__'.`)
+}
+
+/** The memory namespaces of the model steps among `steps`. */
+export function namespacesOf(steps: ReadonlyMap<string, BaseStep>): ReadonlySet<string> {
+  const namespaces = new Set<string>()
+  for (const [stepId, step] of steps) if (step instanceof Step) namespaces.add(namespaceOf(step, stepId))
+  return namespaces
 }
 
 /** A text as a frozen message. */
@@ -61,7 +69,7 @@ export class ConversationMemory {
 
   /** The messages of a namespace up to now, oldest first, as a model gets them. */
   messages(namespace: string): readonly Message[] {
-    const { list } = this.open(namespace).messages
+    const list = this.#list(namespace)
     // Only a session that has or had attachments has messages that refer to some.
     if (this.#attachments === undefined) return list as readonly Message[]
     return withAttachments(list, findIn(this.#attachments.list))
@@ -95,6 +103,22 @@ export class ConversationMemory {
     this.append(namespace, Object.freeze({ role: 'user', parts: Object.freeze(parts), turn }))
   }
 
+  /**
+   * Removes the messages of a namespace, and the bytes of earlier turns to which no message refers any more, from the oldest on.
+   *
+   * @param turn - The number of this turn.
+   * @param keepsTurn - Whether the messages of this turn stay: a model step is using them.
+   */
+  clear(namespace: string, turn: number, keepsTurn: boolean): void {
+    const { messages, userTexts } = this.open(namespace)
+    const firstKept = keepsTurn ? messages.list.findIndex((one) => one.turn === turn) : -1
+    const count = firstKept < 0 ? messages.length : firstKept
+    if (count > 0) messages.removeOldest(count)
+    // Where the user's message is gone, a model step that is entered later needs it again.
+    if (!keepsTurn) userTexts.length = 0
+    this.#removeUnusedAttachments(turn)
+  }
+
   /** The namespaces that this turn used, with their messages. */
   get touched(): ReadonlyMap<string, { readonly messages: GrowingList<StoredMessage> }> {
     return this.#touched
@@ -114,8 +138,7 @@ export class ConversationMemory {
   open(namespace: string): Namespace {
     let open = this.#touched.get(namespace)
     if (open === undefined) {
-      const stored = Object.hasOwn(this.#stored, namespace) ? this.#stored[namespace]?.messages : undefined
-      open = { messages: new GrowingList(stored ?? noMessages), userTexts: [] }
+      open = { messages: new GrowingList(this.#list(namespace)), userTexts: [] }
       this.#touched.set(namespace, open)
     }
     return open
@@ -138,6 +161,23 @@ export class ConversationMemory {
       }
     }
     return stored
+  }
+
+  /** The messages of a namespace up to now. Reading them does not count as use. */
+  #list(namespace: string): readonly StoredMessage[] {
+    const open = this.#touched.get(namespace)
+    if (open !== undefined) return open.messages.list
+    return (Object.hasOwn(this.#stored, namespace) ? this.#stored[namespace]?.messages : undefined) ?? noMessages
+  }
+
+  #removeUnusedAttachments(turn: number): void {
+    const attachments = this.#attachments
+    if (attachments === undefined) return
+    const used = referencedIds(this.namespaces.map((namespace) => this.#list(namespace)))
+    const { list } = attachments
+    const firstKept = list.findIndex((one) => one.turn === turn || used.has(one.id))
+    const count = firstKept < 0 ? list.length : firstKept
+    if (count > 0) attachments.removeOldest(count)
   }
 
   /** Puts the bytes of a part into `attachments`, once in a turn, and returns the reference. An address stays in its message. */

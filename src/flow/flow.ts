@@ -1,6 +1,7 @@
 /**
  * Flows: the steps of one kind of conversation, and what they have in common. The engine creates a flow object for each turn.
  */
+import { type Clock, systemClock } from '../config/clock.js'
 import type { BudgetExceededError, ModelError } from '../errors/engine-errors.js'
 import type { FlowError } from '../errors/flow-error.js'
 import type { ModelBudgets } from '../model/model-budget.js'
@@ -16,6 +17,7 @@ import type { FlowServices, ModelBlockedDetails, Turn } from './turn.js'
 /** What the engine attaches to a flow object. @internal */
 export interface FlowRuntime {
   readonly services: FlowServices
+  readonly clock: Clock
 }
 
 /**
@@ -228,6 +230,11 @@ export abstract class Flow {
   /** The engine option `services`. */
   get services(): FlowServices {
     return this.#runtime?.services ?? ({} as FlowServices)
+  }
+
+  /** Milliseconds since the epoch by the engine's clock, at the moment when it is read: `turn.now`, where there is no turn yet. */
+  get now(): number {
+    return (this.#runtime?.clock ?? systemClock).now()
   }
 
   /** Merges `value`, which must be plain JSON, into the context. It is stored with the session. */

@@ -1,7 +1,7 @@
 /** The current turn, as the code of a flow sees it. The engine creates one object for each turn. */
 import type { ModelBlockedError } from '../errors/engine-errors.js'
 import type { FlowError } from '../errors/flow-error.js'
-import type { FilePart, ImagePart } from '../model/message.js'
+import type { FilePart, ImagePart, Message } from '../model/message.js'
 import type { JsonObject } from '../util/json.js'
 import type { StepTarget } from './transition.js'
 
@@ -40,10 +40,22 @@ export interface Turn {
   readonly number: number
   /** Whether the current step was entered in this turn: a step asks its question then, and reads the answer in later turns. */
   readonly entered: boolean
+  /**
+   * Milliseconds since the epoch by the engine's clock, at the moment when it is read. Use it in place of `Date.now()`: then a
+   * test decides what time it is.
+   */
+  readonly now: number
   /** Aborts when the turn is aborted: at its deadline, or when the caller cancelled it. Pass it to what can be cancelled. */
   readonly signal: AbortSignal
   /** The flow's context, with the server's context of this turn merged over it. Frozen. */
   readonly context: JsonObject
+  /**
+   * Merges `value` into the flow's context, as `Flow.addContext` does. It is stored when the turn commits. A key whose value is
+   * `undefined` is removed.
+   *
+   * @throws `FlowCodeError` for a value that JSON cannot carry: it names the path.
+   */
+  addContext(value: Readonly<Record<string, unknown>>): void
   readonly services: FlowServices
   /** The session of a turn, read-only. */
   readonly session: {
@@ -65,6 +77,21 @@ export interface Turn {
   readonly log: FlowLogger
   /** The state of another step of this flow. Changes are stored when the turn commits. */
   stateOf<Target extends StepTarget>(step: Target): InstanceType<Target>['state']
+  /**
+   * The memory of this namespace.
+   *
+   * @param namespace - Default: that of the current step, which must then be a model step.
+   * @throws `FlowCodeError` for a name that neither a model step nor the session has; it lists those there are.
+   */
+  memory(namespace?: string): {
+    /** The messages up to now, oldest first, as a model gets them. */
+    readonly messages: readonly Message[]
+    /**
+     * Removes the messages, when the turn commits. Those of this turn stay where the current step is a model step with this
+     * namespace: its model still needs them.
+     */
+    clear(): void
+  }
 }
 
 /** Which model refused to answer, and where. */

@@ -72,11 +72,18 @@ export function moveBytes(document: SessionDocument): SessionDocument {
 
 /** The IDs of all attachments, those whose bytes were removed included: a message may still refer to them. */
 function usedIds({ attachments = [], flow }: SessionDocument): Set<string> {
-  const used = new Set(attachments.map(({ id }) => id))
-  for (const { messages } of Object.values(flow.memory)) {
-    for (const part of messages.flatMap(({ parts }) => parts)) if (isReference(part)) used.add(part.attachment)
-  }
+  const used = referencedIds(Object.values(flow.memory).map(({ messages }) => messages))
+  for (const { id } of attachments) used.add(id)
   return used
+}
+
+/** The IDs of the attachments that messages of these lists refer to. */
+export function referencedIds(lists: readonly (readonly StoredMessage[])[]): Set<string> {
+  const ids = new Set<string>()
+  for (const list of lists) {
+    for (const { parts } of list) for (const part of parts) if (isReference(part)) ids.add(part.attachment)
+  }
+  return ids
 }
 
 /** A document whose messages refer to attachments has a list of them, even where a flow took it away. */

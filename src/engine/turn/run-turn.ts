@@ -127,7 +127,7 @@ function createFlow({ engine, flowName }: TurnControl, input: TurnInput): Flow {
   const flowClass = engine.flows.get(flowName)
   if (flowClass === undefined) throw new FlowNotFoundError({ flowName })
   const flow = new flowClass()
-  Flow.attach(flow, { services: engine.services })
+  Flow.attach(flow, engine)
   if (input.context !== undefined) flow.addContext(input.context)
   return flow
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { flowOf } from '../../../testing/contract/test-flows.js'
 import { Conversation, type ConversationOptions, VirtualClock } from '../../../testing/index.js'
-import { type FlowLogger, go, LogicStep, reply, type Turn } from '../../index.js'
+import { type FlowLogger, go, LogicStep, reply, type SessionDocument, type Turn } from '../../index.js'
 
 /** A flow of one step, named `Start`, that does this in each turn. */
 function looking(look: (turn: Turn) => unknown, options: ConversationOptions = {}): Conversation {
@@ -80,6 +80,114 @@ describe('turn.context', () => {
     const seen: Turn['context'][] = []
     await looking((turn) => seen.push(turn.context, turn.context)).say('a')
     expect(seen[0]).toBe(seen[1])
+  })
+})
+
+describe('turn.addContext', () => {
+  test('is read at once, and stored when the turn commits', async () => {
+    await using conversation = looking((turn) => {
+      if (turn.number === 1) turn.addContext({ plan: { name: 'free' }, region: 'eu' })
+      if (turn.number === 2) turn.addContext({ plan: { name: 'paid' }, region: undefined })
+      return JSON.stringify(turn.context)
+    })
+    await conversation.say('a', { config: { user: 'ada' } })
+    conversation.expectReply('{"config":{"user":"ada"},"plan":{"name":"free"},"region":"eu"}')
+    await conversation.restart()
+    await conversation.say('b')
+    conversation.expectReply('{"config":{"user":"ada"},"plan":{"name":"paid"}}')
+    expect((await conversation.document()).flow.context).toEqual({ config: { user: 'ada' }, plan: { name: 'paid' } })
+  })
+
+  test('keeps a copy: what the flow changes later is not stored', async () => {
+    const plan = { name: 'free' }
+    await using conversation = looking((turn) => {
+      turn.addContext({ plan })
+      plan.name = 'changed'
+      return turn.context.plan === plan
+    })
+    await conversation.say('a')
+    conversation.expectReply('false')
+    expect((await conversation.document()).flow.context).toEqual({ plan: { name: 'free' } })
+  })
+
+  test("does not win over the server's context, which is never stored", async () => {
+    await using conversation = looking((turn) => {
+      turn.addContext({ plan: 'free' })
+      return turn.context.plan
+    })
+    await conversation.say('a', { serverContext: { plan: 'paid' } })
+    conversation.expectReply('paid')
+    expect((await conversation.document()).flow.context).toEqual({ plan: 'free' })
+  })
+
+  test('is discarded with a turn that fails', async () => {
+    await using conversation = looking((turn) => {
+      if (turn.number === 1) return 'Hello.'
+      turn.addContext({ plan: 'free' })
+      throw new Error('Broken.')
+    })
+    await conversation.say('a')
+    const sessionId = conversation.sessionId as string
+    await conversation.engine.execute({ flowName: 'Test', userMessage: 'b', sessionId })
+    expect((await conversation.document()).flow.context).toEqual({})
+  })
+
+  test.each<readonly [unknown, string]>([
+    [{ plan: { since: new Date(0) } }, 'context.plan.since is an instance of Date, which JSON cannot carry.'],
+    [{ list: [1, Number.NaN] }, 'context.list[1] is NaN, which JSON cannot carry.'],
+    ['text', 'turn.addContext: value must be a plain object.'],
+    [[1], 'turn.addContext: value must be a plain object.'],
+    [undefined, 'turn.addContext: value must be a plain object.'],
+  ])('refuses %j where it is called', async (value, problem) => {
+    let caught: unknown
+    await using conversation = looking((turn) => {
+      try {
+        turn.addContext(value as never)
+      } catch (error) {
+        caught = error
+      }
+      return JSON.stringify(turn.context)
+    })
+    await conversation.say('a')
+    expect(caught).toMatchObject({ code: 'FLOW_ERROR', message: problem })
+    conversation.expectReply('{}')
+  })
+})
+
+describe('turn.now', () => {
+  test("is the time of the engine's clock whenever it is read", async () => {
+    const clock = new VirtualClock()
+    await using conversation = looking(
+      (turn) => {
+        const before = turn.now
+        clock.shiftWallTime(5_000)
+        return turn.now - before
+      },
+      { clock },
+    )
+    await conversation.say('a')
+    conversation.expectReply('5000')
+  })
+
+  test("is there for the flow's own hooks as this.now", async () => {
+    class Offer extends flowOf(
+      class Start extends LogicStep {
+        override run(turn: Turn) {
+          return reply(`${turn.number}`)
+        }
+      },
+    ) {
+      override onRestore(document: SessionDocument) {
+        return this.now - Date.parse(document.savedAt) > 60_000 ? null : undefined
+      }
+    }
+    await using conversation = new Conversation(Offer)
+    for (const expected of ['1', '2', '1']) {
+      await conversation.say('a')
+      conversation.expectReply(expected)
+      if (expected === '2') await conversation.advance(60_001)
+    }
+    expect(Math.abs(new Offer().now - Date.now())).toBeLessThan(60_000)
   })
 })
 

@@ -1,8 +1,12 @@
 /** The {@link Turn} that flow code sees, made from the input, the draft and the control of the turn. */
+import { flowCodeError } from '../../errors/engine-errors.js'
 import type { FlowError } from '../../errors/flow-error.js'
+import { namespaceOf, namespacesOf } from '../../flow/conversation-memory.js'
+import { Flow } from '../../flow/flow.js'
+import { Step } from '../../flow/step.js'
 import type { StepTarget } from '../../flow/transition.js'
 import type { FlowLogger, FlowServices, Turn, TurnSession } from '../../flow/turn.js'
-import { deepFreeze, type JsonObject } from '../../util/json.js'
+import { deepFreeze, isPlainObject, type JsonObject } from '../../util/json.js'
 import type { TurnInput } from '../input/check-input.js'
 import type { TurnControl } from './turn-control.js'
 import { storableContext, type TurnDraft } from './turn-draft.js'
@@ -42,6 +46,10 @@ export class TurnView implements Turn {
     return this.#transient
   }
 
+  get now(): number {
+    return this.#control.engine.clock.now()
+  }
+
   get signal(): AbortSignal {
     return this.#control.signal
   }
@@ -56,6 +64,13 @@ export class TurnView implements Turn {
       this.#context = { of: own, merged: deepFreeze({ ...stored, ...this.#input.serverContext }) }
     }
     return this.#context.merged
+  }
+
+  addContext(value: Readonly<Record<string, unknown>>): void {
+    if (!isPlainObject(value)) throw flowCodeError('turn.addContext: value must be a plain object.')
+    const { flow } = this.#draft
+    // A copy that is checked at once: here the code that is at fault is on the stack.
+    Flow.setContext(flow, storableContext({ ...flow.context, ...value }, this.#control.engine.limits))
   }
 
   get services(): FlowServices {
@@ -85,6 +100,38 @@ export class TurnView implements Turn {
 
   stateOf<Target extends StepTarget>(step: Target): InstanceType<Target>['state'] {
     return this.#draft.readState(this.#draft.steps.idOf(step))
+  }
+
+  memory(namespace?: string): ReturnType<Turn['memory']> {
+    const { memory, turnNumber } = this.#draft
+    const name = this.#memoryName(namespace)
+    return Object.freeze({
+      get messages() {
+        return memory.messages(name)
+      },
+      clear: () => memory.clear(name, turnNumber, this.#ownNamespace === name),
+    })
+  }
+
+  /** The namespace of the current step, where that is a model step. */
+  get #ownNamespace(): string | undefined {
+    const { currentStep, steps } = this.#draft
+    const step = currentStep === null ? undefined : steps.get(currentStep)
+    return step instanceof Step ? namespaceOf(step, currentStep as string) : undefined
+  }
+
+  #memoryName(given: string | undefined): string {
+    const name = given ?? this.#ownNamespace
+    const known = new Set([...namespacesOf(this.#draft.steps.all()), ...this.#draft.memory.namespaces])
+    if (name !== undefined && known.has(name)) return name
+    const { flowName } = this.#control
+    const list = [...known].join(', ') || 'none'
+    if (name !== undefined) {
+      throw flowCodeError(`turn.memory: flow '${flowName}' has no memory '${String(name)}'. Its memories: ${list}.`)
+    }
+    throw flowCodeError(
+      `turn.memory needs the name of a memory where the current step is not a model step. Memories of flow '${flowName}': ${list}.`,
+    )
   }
 
   #write(level: keyof FlowLogger, text: string, fields: Readonly<Record<string, unknown>> | undefined): void {

@@ -1,7 +1,17 @@
 /** Decides which commands a turn sends to Redis, how long a session lives there, and what closing does. */
 import { createClient, createSentinel } from '@keyv/redis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { Flow, FlowEngine, LogicStep, reply, type UnderReplicatedReport } from '../../../src/index.js'
+import {
+  Flow,
+  FlowEngine,
+  LogicStep,
+  type ModelResponse,
+  reply,
+  type SessionDocument,
+  Step,
+  type Turn,
+  type UnderReplicatedReport,
+} from '../../../src/index.js'
 import { shareList } from '../../../src/session/lists/shared-lists.js'
 import { createRedisKeyv, KeyvSessionStore, type RedisKeyvOptions } from '../../../src/stores/keyv/index.js'
 import { isRedisMissing, type RedisServer, startRedis } from '../servers/redis-server.js'
@@ -58,6 +68,48 @@ describe.skipIf(isRedisMissing)('over Redis', () => {
     const [early, late] = [turns[9]?.bytes ?? 0, turns[299]?.bytes ?? 0]
     console.log(`bytes of a warm turn: ${early} at 10 turns, ${late} at 300`)
     expect(late).toBeLessThan(early * 1.3)
+  })
+
+  test('a turn that clears a memory is two commands, too', async () => {
+    class Ask extends Step {
+      static override readonly id = 'Ask'
+      override prompt(turn: Turn) {
+        if (turn.number % 3 === 0) turn.memory().clear()
+        return ''
+      }
+    }
+    class Chat extends Flow {
+      override model() {
+        return { provider: 'own', name: 'small' }
+      }
+      override steps() {
+        return [Ask]
+      }
+    }
+    const generate = async (): Promise<ModelResponse> => ({ parts: [{ type: 'text', text: 'Hello.' }] })
+    const proxy = await startTcpProxy(server.port)
+    const keyv = await createRedisKeyv(`redis://127.0.0.1:${proxy.port}`, { replyTimeoutMs: 60_000 })
+    const engine = new FlowEngine({
+      flows: [Chat],
+      providers: [{ provider: 'own', resolve: ({ name }) => ({ provider: 'own', name, generate }) }],
+      sessionStore: new KeyvSessionStore({ keyv }),
+    })
+    let sessionId = ''
+    const commands: string[] = []
+    const turns: (readonly number[])[] = []
+    for (let count = 0; count < 7; count++) {
+      proxy.takeTraffic()
+      const { response, error } = await engine.execute({ flowName: 'Chat', userMessage: 'hello', sessionId })
+      if (error !== undefined) throw error
+      sessionId = response.session
+      commands.push(proxy.takeTraffic().commands.join(' '))
+      const { flow } = (await (await open()).load(sessionId)) as SessionDocument
+      turns.push((flow.memory.Ask?.messages ?? []).map(({ turn }) => turn))
+    }
+    await engine.close()
+    await proxy.close()
+    expect(new Set(commands.slice(2))).toEqual(new Set(['HGET EVALSHA']))
+    expect(turns.map((of) => [...new Set(of)])).toEqual([[1], [1, 2], [3], [3, 4], [3, 4, 5], [6], [6, 7]])
   })
 
   test('a turn that cuts lists is two commands, too, and leaves nothing of what it cut', async () => {

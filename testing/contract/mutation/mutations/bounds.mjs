@@ -109,7 +109,7 @@ export const boundMutations = [
     file: 'src/session/attachments.ts',
     tests: ['src/session/attachments.', 'src/engine/flow-engine.older-layout.'],
     rows: [
-      ['ID given twice, to other bytes', 'usedIds', { piece: 'used.add(part.attachment)', becomes: 'void part' }],
+      ['ID given twice, to other bytes', 'referencedIds', { piece: 'ids.add(part.attachment)', becomes: 'void part' }],
       ['same photo moved twice', 'withReferences', { piece: 'one.data === part.data', becomes: 'false' }],
       ['photo of another turn taken for the same', 'withReferences', { piece: 'one.turn === turn &&', becomes: '' }],
       ['attachments out of order', 'moveBytes', { piece: 'one.turn - other.turn', becomes: 'other.turn - one.turn' }],

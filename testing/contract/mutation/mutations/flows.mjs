@@ -3,6 +3,47 @@
 /** @type {import('../apply-mutation.mjs').MutationGroups} */
 export const flowMutations = [
   {
+    file: 'src/flow/conversation-memory.ts',
+    tests: ['src/engine/turn/turn-view.memory.'],
+    rows: [
+      [
+        'memory cleared under a call that is under way',
+        'ConversationMemory.clear',
+        { piece: 'keepsTurn ? messages.list.findIndex((one) => one.turn === turn) : -1', becomes: '-1' },
+      ],
+      [
+        "user's message lost with the memory",
+        'ConversationMemory.clear',
+        { piece: 'if (!keepsTurn) userTexts.length = 0', becomes: '' },
+      ],
+      [
+        'attachments of a cleared memory kept',
+        'ConversationMemory.clear',
+        { piece: 'this.#removeUnusedAttachments(turn)', becomes: '' },
+      ],
+      [
+        'attachments of this turn, or of another memory, removed with a memory',
+        '#removeUnusedAttachments',
+        { piece: 'one.turn === turn || used.has(one.id)', becomes: 'used.has(one.id)' },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/turn/turn-view.ts',
+    tests: ['src/engine/turn/turn-view.'],
+    rows: [
+      [
+        'context added unchecked',
+        'addContext',
+        {
+          piece: 'storableContext({ ...flow.context, ...value }, this.#control.engine.limits)',
+          becomes: '{ ...flow.context, ...value } as JsonObject',
+        },
+      ],
+      ['time of the machine in a turn', 'now', { piece: 'this.#control.engine.clock.now()', becomes: 'Date.now()' }],
+    ],
+  },
+  {
     file: 'src/flow/flow-registry.ts',
     tests: ['src/flow/flow-registry.', 'src/engine/flow-engine.registration.'],
     rows: [
