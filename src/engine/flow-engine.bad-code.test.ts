@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { expectNothingLeft, flowOf, harness } from '../../testing/contract/engine-harness.js'
-import { reply, SessionConflictError } from '../index.js'
+import { ModelError, reply } from '../index.js'
 
 afterEach(expectNothingLeft)
 
@@ -93,13 +93,13 @@ describe('what goes out of an error of flow code', () => {
     expect(response.message).toBe(`${'x'.repeat(499)}…`)
   })
 
-  test("an error of the engine's own kind passes as it is, and does what its code says", async () => {
-    const thrown = new SessionConflictError({ sessionId: 'elsewhere' })
-    const { error, session, document, before } = await secondTurn(() => {
+  test("an error of the engine's own kind passes as it is, unless it is about a session or a turn", async () => {
+    const thrown = new ModelError({ provider: 'p', model: 'm' })
+    const { error, session, document } = await secondTurn(() => {
       throw thrown
     })
     expect(error).toBe(thrown)
-    expect(await document(session)).toEqual(before)
+    expect((await document(session)).runStatus).toBe('aborted')
   })
 })
 

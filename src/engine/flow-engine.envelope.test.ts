@@ -63,10 +63,8 @@ describe('the envelope', () => {
   })
 
   test('[7.1-2 7.3-4] only execute returns the error; the envelope has its text alone', async () => {
-    const conflict = flowOf('Talk', () => {
-      throw new SessionConflictError({ sessionId: 'x' })
-    })
-    const { engine } = harness({ flows: [conflict] })
+    const { engine, store } = harness({ flows: [talk()] })
+    store.failNext('create', { error: new SessionConflictError({ sessionId: 'x' }) })
     const { response, error } = await engine.execute({ flowName: 'Talk', userMessage: 'hello' })
     expect(error).toMatchObject({ code: 'SESSION_CONFLICT', statusCode: 409 })
     expect(JSON.stringify(response)).not.toMatch(/SESSION_CONFLICT|409/)

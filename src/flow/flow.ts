@@ -1,7 +1,6 @@
 /**
  * Flows: the steps of one kind of conversation, and what they have in common. The engine creates a flow object for each turn.
  */
-import { type Clock, systemClock } from '../config/clock.js'
 import type { BudgetExceededError, ModelError } from '../errors/engine-errors.js'
 import type { FlowError } from '../errors/flow-error.js'
 import type { ModelBudgets } from '../model/model-budget.js'
@@ -17,7 +16,7 @@ import type { FlowServices, ModelBlockedDetails, Turn } from './turn.js'
 /** What the engine attaches to a flow object. @internal */
 export interface FlowRuntime {
   readonly services: FlowServices
-  readonly clock: Clock
+  readonly clock: { now(): number }
 }
 
 /**
@@ -234,7 +233,7 @@ export abstract class Flow {
 
   /** Milliseconds since the epoch by the engine's clock, at the moment when it is read: `turn.now`, where there is no turn yet. */
   get now(): number {
-    return (this.#runtime?.clock ?? systemClock).now()
+    return this.#runtime?.clock.now() ?? Date.now()
   }
 
   /** Merges `value`, which must be plain JSON, into the context. It is stored with the session. */

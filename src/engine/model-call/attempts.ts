@@ -10,6 +10,7 @@ import { costOf } from '../../model/model-budget.js'
 import { retryAdvice } from '../../model/model-failure.js'
 import type { ModelFailure, ModelResponse, RuntimeModel } from '../../model/model-provider.js'
 import type { ResolvedModel } from '../../model/model-registry.js'
+import { isOfAnotherTurn } from '../turn/flow-code-failure.js'
 import type { TurnControl } from '../turn/turn-control.js'
 import type { TurnDraft } from '../turn/turn-draft.js'
 import { type AnswerContext, partsOf } from './answer-parts.js'
@@ -55,7 +56,7 @@ export async function attemptModel(
       usage ??= addUsage(draft, resolved, thrown as ModelFailure)
       reportEnd(control, draft, question, resolved, attempt, startedAt, usage, false)
       const delayMs = delayAfter(control, draft, breaker, provider, attempt, thrown)
-      if (delayMs === undefined) throw asModelError(resolved, thrown)
+      if (delayMs === undefined) throw asModelError(control, resolved, thrown)
       asked = await prepareNext(control, draft, question, asked, resolved, thrown, delayMs)
     }
   }
@@ -224,7 +225,7 @@ function namesOf({ modelCalls: callNumber }: CallingDraft, { stepId: step }: Mod
 }
 
 /** The error of a call that failed for good. Of what a provider throws, nothing is shown: it stays in the cause. */
-function asModelError(resolved: ResolvedModel, thrown: unknown): FlowError {
-  if (FlowError.isInstance(thrown)) return thrown
+function asModelError(control: TurnControl, resolved: ResolvedModel, thrown: unknown): FlowError {
+  if (FlowError.isInstance(thrown) && !isOfAnotherTurn(control, thrown)) return thrown
   return modelError(resolved, thrown instanceof AttemptFailure ? thrown.message : undefined, thrown)
 }

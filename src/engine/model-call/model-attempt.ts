@@ -151,7 +151,8 @@ export class ModelAttempt implements ModelRequest {
   #checkLength(text: string): void {
     const { limits } = this.#control.engine
     this.#length += text.length
-    if (this.#length > limits.maxSessionBytes) throw limitExceeded(limits, 'maxSessionBytes', 'The text of an answer')
+    if (this.#length <= limits.maxSessionBytes) return
+    throw this.#control.own(limitExceeded(limits, 'maxSessionBytes', 'The text of an answer'))
   }
 
   /** Waits until the reader of the stream is ready for more. The time of the provider does not count meanwhile. */

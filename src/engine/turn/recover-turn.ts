@@ -4,6 +4,7 @@ import { Flow } from '../../flow/flow.js'
 import { asFlowError } from '../error-text.js'
 import type { TurnInput } from '../input/check-input.js'
 import { attachSteps } from './collect-steps.js'
+import { callFlowCode } from './flow-code-failure.js'
 import { runStepsAfterError, transitionOf } from './run-steps.js'
 import type { TurnControl } from './turn-control.js'
 import type { TurnDraft } from './turn-draft.js'
@@ -41,10 +42,10 @@ export async function recoverTurn(
   attachSteps(draft)
   control.stream?.reset('error')
   const turn = new TurnView(control, input, draft, error)
-  const returned: unknown = await flow.onError(error, turn)
+  const returned: unknown = await callFlowCode(control, () => flow.onError(error, turn))
   control.check()
   const transition = transitionOf(returned, 'onError', control.flowName)
   if (transition === undefined) throw thrown
-  await runStepsAfterError(control, draft, turn, transition)
+  await callFlowCode(control, () => runStepsAfterError(control, draft, turn, transition))
   return draft
 }

@@ -13,6 +13,7 @@ import { decodeSession } from '../../session/session-codec.js'
 import type { SessionDocument } from '../../session/session-document.js'
 import { isPlainObject } from '../../util/json.js'
 import type { FlowSteps } from './collect-steps.js'
+import { ofFlowCode } from './flow-code-failure.js'
 import { replaceFormerSteps } from './former-steps.js'
 import { parseStates } from './parse-states.js'
 import type { TurnControl } from './turn-control.js'
@@ -89,7 +90,7 @@ async function callHook(
   try {
     returned = await call(copy)
   } catch (cause) {
-    if (control.draft !== undefined) throw cause
+    if (control.draft !== undefined) throw ofFlowCode(control, cause)
     throw invalid(loaded, `the flow's ${hook} failed on a session of version ${loaded.flow.version}`, cause)
   }
   control.check()

@@ -6,10 +6,11 @@ import { z } from 'zod'
 import { flowOf, lines, place, upTo } from '../../../testing/contract/test-flows.js'
 import { Conversation, type ConversationOptions, type ScriptedToolCall, VirtualClock } from '../../../testing/index.js'
 import {
-  FlowNotFoundError,
   finish,
   go,
+  ModelError,
   reply,
+  SessionConflictError,
   Step,
   stay,
   type Tool,
@@ -347,11 +348,19 @@ describe('a tool that throws', () => {
   })
 
   test('an error of the package passes as it is', async () => {
-    const thrown = new FlowNotFoundError({ flowName: 'Billing' })
+    const thrown = new ModelError({ provider: 'p', model: 'm' })
     await using conversation = calling([act(() => Promise.reject(thrown))], [{ name: 'act' }])
     const { error } = await conversation.say('Hi')
-    conversation.expectError('FLOW_NOT_FOUND')
+    conversation.expectError('MODEL_ERROR')
     expect(error).toBe(thrown)
+  })
+
+  test('an error about another session or turn is its own, with the same text', async () => {
+    const thrown = new SessionConflictError({ sessionId: 'elsewhere' })
+    await using conversation = calling([act(() => Promise.reject(thrown))], [{ name: 'act' }])
+    const { error } = await conversation.say('Hi')
+    conversation.expectError('TOOL_ERROR', thrown.message)
+    expect(error).toMatchObject({ tool: 'act', cause: thrown })
   })
 })
 

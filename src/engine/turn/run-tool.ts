@@ -14,6 +14,7 @@ import { copyJson, deepFreeze, type JsonError, type JsonValue } from '../../util
 import { onAbort } from '../../util/on-abort.js'
 import { depthExceeded, limitExceeded } from '../engine-limits.js'
 import { thrownText } from '../error-text.js'
+import { isOfAnotherTurn } from './flow-code-failure.js'
 import type { TurnControl } from './turn-control.js'
 import type { TurnDraft } from './turn-draft.js'
 import type { TurnView } from './turn-view.js'
@@ -113,7 +114,7 @@ async function validateAndExecute(
   } catch (thrown) {
     control.check()
     if (ToolError.isInstance(thrown)) return { result: toolResult(call, thrown.message, true) }
-    throw asToolError(tool, thrown)
+    throw asToolError(control, tool, thrown)
   }
   control.check()
   if (!Transition.isInstance(returned)) return { result: toolResult(call, resultOf(tool, returned, control)) }
@@ -121,8 +122,8 @@ async function validateAndExecute(
   return returnsToModel(returned) ? { result } : { result, transition: returned }
 }
 
-function asToolError(tool: Tool, thrown: unknown): FlowError {
-  if (FlowError.isInstance(thrown)) return thrown
+function asToolError(control: TurnControl, tool: Tool, thrown: unknown): FlowError {
+  if (FlowError.isInstance(thrown) && !isOfAnotherTurn(control, thrown)) return thrown
   return toolError(tool.name, thrownText(thrown), thrown)
 }
 

@@ -5,6 +5,7 @@
 import { elapsedMs } from '../../config/clock.js'
 import { FlowNotFoundError } from '../../errors/engine-errors.js'
 import { Flow } from '../../flow/flow.js'
+import type { FlowConstructor } from '../../flow/flow-registry.js'
 import { checkBudgets } from '../../model/model-budget.js'
 import { nextRevision } from '../../session/revision.js'
 import type { SessionDocument } from '../../session/session-document.js'
@@ -14,6 +15,7 @@ import { deepFreeze } from '../../util/json.js'
 import { type Compaction, compactorOf } from '../compactor.js'
 import type { TurnInput } from '../input/check-input.js'
 import { attachSteps, collectSteps } from './collect-steps.js'
+import { ofFlowCode } from './flow-code-failure.js'
 import { loadSession } from './load-session.js'
 import { checkStates } from './parse-states.js'
 import { recoverTurn } from './recover-turn.js'
@@ -71,9 +73,16 @@ function beginAfterTurnTask({ engine, afterTurnTask }: TurnControl, { waitUntil 
 /** The flow's part of the turn. What can be checked without the session is checked before it is loaded. */
 async function runFlow(control: TurnControl, input: TurnInput): Promise<PreparedCommit> {
   const { engine, flowName } = control
-  const flow = createFlow(control, input)
-  const initialising: unknown = flow.init()
-  if (initialising !== undefined) await initialising
+  const flowClass = engine.flows.get(flowName)
+  if (flowClass === undefined) throw new FlowNotFoundError({ flowName })
+  let flow: Flow
+  try {
+    flow = createFlow(control, input, flowClass)
+    const initialising: unknown = flow.init()
+    if (initialising !== undefined) await initialising
+  } catch (thrown) {
+    throw ofFlowCode(control, thrown)
+  }
   control.check()
   const steps = collectSteps(flow, flowName)
   const budgets = [engine.budgets, checkBudgets(flow.budgets(), `Flow '${flowName}'`, 'budgets()')].filter(
@@ -90,12 +99,14 @@ async function runFlow(control: TurnControl, input: TurnInput): Promise<Prepared
   control.stream?.send({ type: 'session', session: draft.base.id, ...(restarted === undefined ? {} : { restarted }) })
   try {
     await runSteps(control, input, draft)
+  } catch (thrown) {
+    return recover(control, input, draft, ofFlowCode(control, thrown))
+  }
+  try {
     const prepared = prepareCommit(control, input, draft)
     return steps.stateSchemas === undefined ? prepared : await checkPrepared(control, prepared)
-  } catch (error) {
-    const next = await recoverTurn(control, input, draft, error)
-    const prepared = prepareCommit(control, input, next)
-    return steps.stateSchemas === undefined ? prepared : await checkPrepared(control, prepared)
+  } catch (thrown) {
+    return recover(control, input, draft, thrown)
   }
 }
 
@@ -123,9 +134,19 @@ async function checkPrepared(control: TurnControl, prepared: PreparedCommit): Pr
   return prepared
 }
 
-function createFlow({ engine, flowName }: TurnControl, input: TurnInput): Flow {
-  const flowClass = engine.flows.get(flowName)
-  if (flowClass === undefined) throw new FlowNotFoundError({ flowName })
+/** What the turn is going to store where `onError` of the flow answers for its failure. */
+async function recover(
+  control: TurnControl,
+  input: TurnInput,
+  failed: TurnDraft,
+  thrown: unknown,
+): Promise<PreparedCommit> {
+  const draft = await recoverTurn(control, input, failed, thrown)
+  const prepared = prepareCommit(control, input, draft)
+  return draft.steps.stateSchemas === undefined ? prepared : await checkPrepared(control, prepared)
+}
+
+function createFlow({ engine }: TurnControl, input: TurnInput, flowClass: FlowConstructor): Flow {
   const flow = new flowClass()
   Flow.attach(flow, engine)
   if (input.context !== undefined) flow.addContext(input.context)

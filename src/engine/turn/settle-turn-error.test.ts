@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { expectNothingLeft, flowOf, harness } from '../../../testing/contract/engine-harness.js'
 import {
   EngineClosedError,
@@ -20,8 +20,18 @@ import {
   TurnAbortedError,
   TurnTimeoutError,
 } from '../../index.js'
+import { TurnControl } from './turn-control.js'
 
 afterEach(expectNothingLeft)
+
+// What the flows of these tests throw stands for failures of the engine itself. Those of flow code are in
+// flow-engine.nested.test.ts.
+beforeEach(() => {
+  vi.spyOn(TurnControl.prototype, 'isOwn').mockReturnValue(true)
+})
+afterEach(() => {
+  vi.restoreAllMocks()
+})
 
 const sessionId = 'elsewhere'
 

@@ -42,6 +42,8 @@ export class TurnControl implements RunningTurn {
   onSettled: (() => void) | undefined
   #controller: AbortController | undefined
   #aborted: FlowError | undefined
+  /** See {@link own}. */
+  #own: FlowError | undefined
   #reject: ((error: FlowError) => void) | undefined
   #isWorkFinished = false
   #deadline: Deadline | undefined
@@ -114,6 +116,17 @@ export class TurnControl implements RunningTurn {
 
   removePending(end: (reason: FlowError) => void): void {
     this.#pending?.delete(end)
+  }
+
+  /** Marks an error as the engine's own failure of this turn, where it is thrown among what flow code throws. */
+  own(error: FlowError): FlowError {
+    this.#own = error
+    return error
+  }
+
+  /** Whether {@link own} marked an error. An abort needs no mark: it ends the turn before what flow code throws can. */
+  isOwn(error: FlowError): boolean {
+    return error === this.#own
   }
 
   /** Aborts the turn because its time is over. */

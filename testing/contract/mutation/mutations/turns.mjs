@@ -3,6 +3,93 @@
 /** @type {import('../apply-mutation.mjs').MutationGroups} */
 export const turnMutations = [
   {
+    file: 'src/engine/turn/flow-code-failure.ts',
+    tests: ['src/engine/flow-engine.nested.'],
+    rows: [
+      [
+        'error of another session taken for that of the turn',
+        'isOfAnotherTurn',
+        { piece: 'return ownCode.test(thrown.code)', becomes: 'return false' },
+      ],
+      [
+        "size of another session taken for the turn's",
+        'isOfAnotherTurn',
+        { piece: 'return ownLimits.includes((thrown as LimitExceededError).limit)', becomes: 'return false' },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/turn/run-turn.ts',
+    tests: ['src/engine/flow-engine.nested.'],
+    rows: [
+      [
+        'error of another session thrown by a step',
+        'runFlow',
+        { piece: 'throw ofFlowCode(control, thrown)', becomes: 'throw thrown' },
+      ],
+      [
+        'error of another session thrown by init',
+        'runFlow',
+        { piece: 'throw ofFlowCode(control, thrown)', becomes: 'throw thrown' },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/turn/restore-session.ts',
+    tests: ['src/engine/flow-engine.nested.'],
+    rows: [
+      [
+        'error of another session thrown by onRestore',
+        'callHook',
+        { piece: 'throw ofFlowCode(control, cause)', becomes: 'throw cause' },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/turn/recover-turn.ts',
+    tests: ['src/engine/flow-engine.nested.'],
+    rows: [
+      [
+        'error of another session thrown by onError',
+        'recoverTurn',
+        { piece: 'callFlowCode(control, () => flow.onError(error, turn))', becomes: 'flow.onError(error, turn)' },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/turn/run-tool.ts',
+    tests: ['src/engine/flow-engine.nested.'],
+    rows: [
+      [
+        'error of another session thrown by a tool',
+        'asToolError',
+        { piece: '&& !isOfAnotherTurn(control, thrown)', becomes: '' },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/model-call/attempts.ts',
+    tests: ['src/engine/flow-engine.nested.'],
+    rows: [
+      [
+        'error of another session thrown by a provider',
+        'asModelError',
+        { piece: '&& !isOfAnotherTurn(control, thrown)', becomes: '' },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/model-call/model-attempt.ts',
+    tests: ['src/engine/flow-engine.stream', 'src/engine/flow-engine.session-bytes.'],
+    rows: [
+      [
+        'endless answer taken for a failure of flow code',
+        '#checkLength',
+        { piece: 'this.#control.own(', becomes: '(' },
+      ],
+    ],
+  },
+  {
     file: 'src/engine/input/check-input.ts',
     tests: ['src/engine/input/check-input.', 'src/engine/flow-engine.context.'],
     rows: [
