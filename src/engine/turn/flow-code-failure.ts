@@ -9,7 +9,7 @@ import { thrownText } from '../error-text.js'
 import type { TurnControl } from './turn-control.js'
 
 /**
- * The codes with which the engine speaks of a session, a turn, an engine or its flows. `INVALID_INPUT` is none of them: providers
+ * The codes with which the engine speaks of a session, a turn, an engine or its flows. `INVALID_INPUT` is not among them: providers
  * refuse with it what the user sent.
  */
 const ownCode = /^(SESSION_|TURN_|ENGINE_|FLOW_NOT_FOUND$|FLOW_REGISTRATION$)/
@@ -17,7 +17,7 @@ const ownCode = /^(SESSION_|TURN_|ENGINE_|FLOW_NOT_FOUND$|FLOW_REGISTRATION$)/
 /** The limits after which a turn is settled, or answered, in a way of its own. */
 const ownLimits = ['maxSessionBytes', 'maxQueuedTurnsPerSession']
 
-/** Whether an error that flow code or a provider threw looks like the engine's own failure of this turn, and is none. */
+/** Whether an error that flow code or a provider threw looks like a failure of this turn, but the engine did not throw it. */
 export function isOfAnotherTurn(control: TurnControl, thrown: unknown): boolean {
   if (!FlowError.isInstance(thrown) || control.isOwn(thrown)) return false
   if (thrown.code === 'LIMIT_EXCEEDED') return ownLimits.includes((thrown as LimitExceededError).limit)

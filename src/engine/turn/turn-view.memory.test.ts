@@ -146,7 +146,7 @@ describe('turn.memory', () => {
   })
 
   test.each(['Askk', '', 'constructor', '__proto__', 7])(
-    '%j is no memory: the error lists those there are',
+    '%j: the error lists the memories that there are',
     async (name) => {
       await using conversation = looking((turn) => turn.memory(name as string).messages)
       await conversation.say('a')
