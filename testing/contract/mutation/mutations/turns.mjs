@@ -25,7 +25,7 @@ export const turnMutations = [
       [
         'error of another session thrown by a step',
         'runFlow',
-        { piece: 'throw ofFlowCode(control, thrown)', becomes: 'throw thrown' },
+        { piece: 'recover(ofFlowCode(control, thrown))', becomes: 'recover(thrown)' },
       ],
       [
         'error of another session thrown by init',
