@@ -32,7 +32,7 @@ export const versionMutations = [
       [
         'hook of a new release ends the sessions of older ones',
         'callHook',
-        { piece: 'if (control.draft !== undefined) throw cause', becomes: 'throw cause' },
+        { piece: 'if (control.draft !== undefined) throw ofFlowCode(control, cause)', becomes: 'throw cause' },
       ],
       [
         'sessions of older versions aborted by onRestore',
