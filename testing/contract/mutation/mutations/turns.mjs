@@ -25,7 +25,7 @@ export const turnMutations = [
       [
         'error of another session thrown by a step',
         'runFlow',
-        { piece: 'recover(ofFlowCode(control, thrown))', becomes: 'recover(thrown)' },
+        { piece: 'draft, ofFlowCode(control, thrown)', becomes: 'draft, thrown' },
       ],
       [
         'error of another session thrown by init',
