@@ -38,26 +38,31 @@ export function userText(engine: EngineContext, error: FlowError, turn: FailedTu
 
 function chooseText(errorText: EngineContext['errorText'], error: FlowError, turn: FailedTurn): string {
   if (errorText === 'full') return error.message
-  if (errorText === 'flow') return isForUsers(error) ? error.message : fixedText(turn)
+  if (errorText === 'flow') return isForUsers(error, turn) ? error.message : fixedText(turn)
   try {
     const text: unknown = errorText(error, turn)
-    return typeof text === 'string' ? text : fixedText(turn)
+    if (typeof text === 'string') return text
+    // A promise is not awaited, and if it rejects, nobody else would handle that.
+    Promise.resolve(text).catch(() => undefined)
+    return fixedText(turn)
   } catch {
     return fixedText(turn)
   }
 }
 
-/** What the engine says of flow code is for its author. */
-function isForUsers(error: FlowError): boolean {
+/** What the engine says of flow code, its models and its prompts is for their author. */
+function isForUsers(error: FlowError, { turnId }: FailedTurn): boolean {
   if (!codesForUsers.includes(error.code)) return false
-  return error.code === 'INVALID_INPUT' || !isMadeByEngine(error)
+  // Input is refused before there is a turn.
+  return (error.code === 'INVALID_INPUT' && turnId === undefined) || !isMadeByEngine(error)
 }
 
 function fixedText({ turnId }: FailedTurn): string {
   return turnId === undefined ? 'Something went wrong.' : `Something went wrong. Reference: ${turnId}.`
 }
 
-function logFailure({ logger }: EngineContext, error: FlowError, turn: FailedTurn): void {
+/** Logs a failure whose text is not sent. */
+export function logFailure({ logger }: EngineContext, error: FlowError, turn: FailedTurn): void {
   const { message, code, details, cause } = error
   const log = async (): Promise<void> => logger.error(message, { ...turn, code, details, cause })
   // A logger that throws or rejects must not touch the reply.

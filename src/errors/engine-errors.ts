@@ -237,7 +237,7 @@ function raiseLimit(limit: string): string {
 
 /** Makes the error of bad options and bad input: every module makes it here. @internal */
 export function invalidInput(message: string, cause?: unknown): InvalidInputError {
-  return new InvalidInputError({ message, cause })
+  return markAsMade(new InvalidInputError({ message, cause }))
 }
 
 /** Makes the error of a clock that cannot set a timer. @internal */
@@ -252,21 +252,22 @@ export function registrationError(message: string): FlowRegistrationError {
 
 const madeByEngine = new WeakSet<FlowError>()
 
-/** Makes the error that says what is wrong with flow code. @internal */
-export function flowCodeError(message: string, cause?: unknown): FlowCodeError {
-  const error = new FlowCodeError({ message, cause })
+function markAsMade<Made extends FlowError>(error: Made): Made {
   madeByEngine.add(error)
   return error
+}
+
+/** Makes the error that says what is wrong with flow code. @internal */
+export function flowCodeError(message: string, cause?: unknown): FlowCodeError {
+  return markAsMade(new FlowCodeError({ message, cause }))
 }
 
 /** Makes the error of a tool that failed. @internal */
 export function toolError(tool: string, message: string, cause?: unknown): ToolExecutionError {
-  const error = new ToolExecutionError({ tool, message, cause })
-  madeByEngine.add(error)
-  return error
+  return markAsMade(new ToolExecutionError({ tool, message, cause }))
 }
 
-/** Whether the engine made a `FLOW_ERROR` or `TOOL_ERROR`: flow code that throws one itself writes it for the user. @internal */
+/** Whether the engine made the error with a function above: flow code that throws one itself writes it for the user. @internal */
 export function isMadeByEngine(error: FlowError): boolean {
   return madeByEngine.has(error)
 }

@@ -2,7 +2,7 @@
  * Helpers for prompts: templates whose variables must all have values, and joining parts of a prompt. Nothing is read from
  * files.
  */
-import { FlowCodeError } from '../errors/engine-errors.js'
+import { flowCodeError } from '../errors/engine-errors.js'
 
 /** A value of a variable. Convert any other value to a text before. */
 export type PromptValue = string | number | boolean
@@ -56,11 +56,11 @@ const maxIndentation = 99
  * ```
  */
 export function promptTemplate<const Text extends string>(text: Text): PromptTemplate<PromptVariables<Text>> {
-  if (typeof text !== 'string') throw new FlowCodeError({ message: 'promptTemplate needs a string.' })
+  if (typeof text !== 'string') throw flowCodeError('promptTemplate needs a string.')
   const template = withoutIndentation(text)
   const refuse = (problem: string): Error => {
     const start = template.length > 40 ? `${template.slice(0, 40)}...` : template
-    return new FlowCodeError({ message: `The prompt template '${start}' ${problem}.` })
+    return flowCodeError(`The prompt template '${start}' ${problem}.`)
   }
   const fillIn = (replacementFor: (name: string) => string): string =>
     template.replace(tokens, (token: string, inner: string | undefined) => {
@@ -95,9 +95,7 @@ export function promptTemplate<const Text extends string>(text: Text): PromptTem
 export function joinPrompts(...parts: readonly (string | false | undefined)[]): string {
   const wrong = parts.findIndex((part) => typeof part !== 'string' && part !== undefined && part !== false)
   if (wrong < 0) return parts.filter(Boolean).join('\n\n')
-  throw new FlowCodeError({
-    message: `joinPrompts takes strings, undefined and false; part ${wrong + 1} is something else.`,
-  })
+  throw flowCodeError(`joinPrompts takes strings, undefined and false; part ${wrong + 1} is something else.`)
 }
 
 /** What is wrong with the values for these variables. */

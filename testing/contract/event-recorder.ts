@@ -24,6 +24,7 @@ const eventNames: readonly EngineEventName[] = [
   'turn:start',
   'turn:end',
   'turn:error',
+  'turn:rolled-back',
   'turn:queued',
   'step:enter',
   'step:exit',

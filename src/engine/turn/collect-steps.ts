@@ -48,6 +48,16 @@ export class FlowSteps {
     this.initial = this.idOf(initial)
   }
 
+  /** The same steps with new step objects, which code of the former ones that still runs does not know. */
+  renewed(): FlowSteps {
+    const steps = new Map<string, BaseStep>()
+    for (const [id, step] of this.#steps) steps.set(id, new (step.constructor as StepConstructor)())
+    const renewed = new FlowSteps(this.#flowName, steps, this.aliases, this.initial, this.end)
+    renewed.flowModels = this.flowModels
+    renewed.#ownModels = this.#ownModels
+    return renewed
+  }
+
   get(id: string): BaseStep | undefined {
     return this.#steps.get(id)
   }

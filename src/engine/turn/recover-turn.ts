@@ -1,5 +1,6 @@
 /** What becomes of a turn whose steps failed: `onError` of the flow may answer, from the session as it was before the turn. */
-import type { FlowErrorCode } from '../../errors/flow-error.js'
+import type { FlowError } from '../../errors/flow-error.js'
+import { leavesSessionUnchanged } from '../../errors/session-errors.js'
 import { Flow } from '../../flow/flow.js'
 import { asFlowError } from '../error-text.js'
 import type { TurnInput } from '../input/check-input.js'
@@ -10,15 +11,10 @@ import type { TurnControl } from './turn-control.js'
 import type { TurnDraft } from './turn-draft.js'
 import { TurnView } from './turn-view.js'
 
-/** The failures that a flow may answer for: its own, and those of what it uses. */
-const recoverable: readonly FlowErrorCode[] = [
-  'FLOW_ERROR',
-  'TOOL_ERROR',
-  'MODEL_ERROR',
-  'MODEL_BLOCKED',
-  'LIMIT_EXCEEDED',
-  'BUDGET_EXCEEDED',
-]
+/** Whether a flow may answer for a failure: not for conflicts, the store, cancellation, deadlines and an engine that closes. */
+function isForFlow(error: FlowError): boolean {
+  return !leavesSessionUnchanged(error) && error.code !== 'SESSION_STORE_ERROR' && error.code !== 'TURN_TIMEOUT'
+}
 
 /**
  * Asks `onError` of the flow, once.
@@ -35,7 +31,7 @@ export async function recoverTurn(
   control.check()
   const { flow } = failed
   const error = asFlowError(thrown)
-  if (flow.onError === Flow.prototype.onError || !recoverable.includes(error.code)) throw thrown
+  if (flow.onError === Flow.prototype.onError || !isForFlow(error)) throw thrown
   const draft = failed.startAgain()
   control.draft = draft
   Flow.setContext(flow, draft.base.flow.context)

@@ -70,7 +70,7 @@ async function follow(
   transition: Transition,
   hook: string,
 ): Promise<void> {
-  const target = applyTransition(draft, transition, draft.stepId, hook)
+  const target = applyTransition(draft, transition, draft.stepId, hook, `Flow '${control.flowName}'`)
   if (target !== undefined) await move(control, draft, turn, target, transition)
 }
 
@@ -126,9 +126,16 @@ async function runLogicStep(
  *
  * @param from - The step that returned it.
  * @param place - Where it was returned, for error messages.
+ * @param owner - Whose code returned it, for error messages.
  * @returns The step to move to; `undefined` where the conversation remains in its step.
  */
-function applyTransition(draft: TurnDraft, { fields }: Transition, from: string, place: string): string | undefined {
+function applyTransition(
+  draft: TurnDraft,
+  { fields }: Transition,
+  from: string,
+  place: string,
+  owner = `Step '${from}'`,
+): string | undefined {
   const { kind, reply, feedback, contentType, encoding, target } = fields
   if (kind === 'go' || kind === 'finish') {
     if (reply !== undefined) draft.answer = { text: reply, from, remembered: false, contentType, encoding }
@@ -136,12 +143,12 @@ function applyTransition(draft: TurnDraft, { fields }: Transition, from: string,
   }
   if (kind === 'retry') {
     throw flowCodeError(
-      `Step '${from}' returned retry() from ${place}. Only onReply and tools may: return reply(text) to answer the user.`,
+      `${owner} returned retry() from ${place}. Only onReply and tools may: return reply(text) to answer the user.`,
     )
   }
   const text = kind === 'reply' ? reply : feedback
   if (text === undefined) {
-    throw flowCodeError(`Step '${from}' returned stay() without a text from ${place}.`)
+    throw flowCodeError(`${owner} returned stay() without a text from ${place}.`)
   }
   draft.answer = { text, from, remembered: false, contentType, encoding }
   return undefined

@@ -10,7 +10,7 @@ import { nextRevision } from '../../session/revision.js'
 import type { SessionDocument } from '../../session/session-document.js'
 import { isoTime } from '../../util/iso-time.js'
 import type { SessionState } from '../engine-options.js'
-import { asFlowError, userText } from '../error-text.js'
+import { asFlowError, logFailure, userText } from '../error-text.js'
 import { failureEnvelope, type TurnOutcome } from './run-envelope.js'
 import type { TurnControl } from './turn-control.js'
 import type { TurnDraft } from './turn-draft.js'
@@ -90,9 +90,13 @@ function stateUnseen({ code }: FlowError): SessionState | undefined {
 }
 
 /** The text of a failure whose session could not be saved either (contract 4.5.4). */
-function withSecond({ engine }: TurnControl, text: string, second: FlowError, goesOn: boolean): string {
-  // The application that decides on texts has decided on the first one, and the second one is not for users.
-  if (engine.errorText !== 'full') return text
+function withSecond(control: TurnControl, text: string, second: FlowError, goesOn: boolean): string {
+  const { engine, turnId, sessionId, flowName } = control
+  if (engine.errorText !== 'full') {
+    // The application that decides on texts has decided on the first one, and the second one is not for users.
+    logFailure(engine, second, { turnId, sessionId, flowName })
+    return text
+  }
   return `${text} Saving the ${goesOn ? '' : 'aborted '}session failed: ${second.message}`
 }
 

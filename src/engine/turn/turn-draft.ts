@@ -135,9 +135,9 @@ export class TurnDraft implements StepRuntime {
     return this.currentStep !== null && this.steps.get(this.currentStep) instanceof EndStep
   }
 
-  /** A draft for the same turn, in which nothing is changed yet. What was spent stays spent. */
+  /** A draft for the same turn, with steps of its own, in which nothing is changed yet. What was spent stays spent. */
   startAgain(): TurnDraft {
-    const draft = new TurnDraft(this.#limits, this.flow, this.steps, this.base, this.loaded, this.budget)
+    const draft = new TurnDraft(this.#limits, this.flow, this.steps.renewed(), this.base, this.loaded, this.budget)
     draft.storedRevision = this.storedRevision
     draft.modelCalls = this.modelCalls
     Object.assign(draft.usage, this.usage)
