@@ -105,7 +105,8 @@ export function stepProblem(
   if (actual === id) return undefined
   const steps = new Set([...known, End.id])
   const unknown = steps.has(id) ? '' : `\n  The flow has no step '${id}'; its steps: ${list(steps)}.`
-  const at = actual === undefined ? 'nothing is stored yet' : `it is at '${actual}'`
+  const nowhere = document === undefined ? 'nothing is stored yet' : 'no step was entered yet'
+  const at = actual === undefined ? nowhere : `it is at '${actual}'`
   return { text: `Expected the conversation to be at step '${id}', but ${at}.${unknown}`, expected: id, actual }
 }
 

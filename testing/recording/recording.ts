@@ -33,8 +33,9 @@ import { ownTextsOf, requireWhole } from './whole-session.js'
 /** The options of {@link recordingOf}. */
 export interface RecordingOptions {
   /**
-   * The turns whose last reply in memory the flow made itself, without a model, if the document does not show it. Default:
-   * such a session is refused, and the turns in question are named.
+   * The turns whose last reply in memory the flow made itself, without a model, if the document does not show it; and those
+   * that its `onMessage` answered, of which memory has nothing. Default: such a session is refused, and the turns in question
+   * are named.
    */
   readonly ownReplies?: readonly number[]
   /**
@@ -64,7 +65,7 @@ export function recordingOf(document: SessionDocument | undefined, options: Reco
   if (document === undefined)
     throw new ExpectationError('There is no session to record: the store has none by that ID.')
   const groups = turnMessagesOf(document)
-  requireWhole(document, groups)
+  requireWhole(document, groups, options.ownReplies)
   const own = ownTextsOf(document, groups, options.ownReplies, options.failedAttempts)
   const turns = document.history.map(({ turn, message, ...entry }): RecordedTurn => {
     const ofTurn = groups.filter((group) => group.turn === turn)

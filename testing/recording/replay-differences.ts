@@ -54,7 +54,7 @@ export function differencesOf(
     ...compare('reply', recorded.reply, response.message),
     ...compare('content type', recorded.contentType, response.contentType),
     ...compare('encoding', recorded.encoding, encoding),
-    ...compare('step', currentName(recorded.step), document.flow.currentStep ?? undefined),
+    ...compare('step', currentName(recorded.step), document.history.at(-1)?.step),
     ...compare('completed', String(isLast && recording.completed), String(response.completed)),
     ...compare('tool calls', callLines(recorded.toolCalls, currentName), callLines(calls, currentName)),
   ]

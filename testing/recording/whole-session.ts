@@ -17,11 +17,15 @@ function refuse(document: Pick<SessionDocument, 'id'>, problem: string): never {
 }
 
 /** Refuses a session that is not complete. */
-export function requireWhole(document: SessionDocument, groups: readonly TurnMessages[]): void {
+export function requireWhole(
+  document: SessionDocument,
+  groups: readonly TurnMessages[],
+  named: readonly number[] = [],
+): void {
   requireWholeHistory(document)
   requireAttachments(document, groups)
   requireWholeMemory(document, groups)
-  requireReplies(document, groups)
+  requireReplies(document, groups, named)
 }
 
 function requireWholeHistory(document: SessionDocument): void {
@@ -39,7 +43,8 @@ function requireWholeHistory(document: SessionDocument): void {
     refuse(document, `its history is not whole: ${missing} (entry ${index + 1} is turn ${turn}).`)
   }
   const last = history.at(-1)?.step
-  if (last !== flow.currentStep) {
+  // A flow may answer for itself before a step is entered.
+  if (flow.currentStep !== null && last !== flow.currentStep) {
     refuse(
       document,
       `its history ends in step '${last}', and its current step is '${flow.currentStep}': turns are missing.`,
@@ -71,10 +76,11 @@ function requireWholeMemory(document: SessionDocument, groups: readonly TurnMess
 }
 
 /** A step for which a model answered keeps every reply of a turn that ends in it. */
-function requireReplies(document: SessionDocument, groups: readonly TurnMessages[]): void {
+function requireReplies(document: SessionDocument, groups: readonly TurnMessages[], named: readonly number[]): void {
   const { history, flow } = document
   for (const entry of history) {
     if (flow.steps[entry.step]?.model === undefined) continue
+    if (named.includes(entry.turn) && !hasMessages(groups, entry.turn)) continue
     const text = rememberedText(entry)
     const isThere = groups.some(({ turn, messages }) => {
       const end = messages.at(-1)
@@ -86,6 +92,11 @@ function requireReplies(document: SessionDocument, groups: readonly TurnMessages
       `turn ${entry.turn} ended in model step '${entry.step}', and no namespace has its reply ${show(entry.reply, 60)}: messages are missing.`,
     )
   }
+}
+
+/** Whether memory has anything of a turn: it has nothing of one that `onMessage` of the flow answered. */
+function hasMessages(groups: readonly TurnMessages[], number: number): boolean {
+  return groups.some(({ turn }) => turn === number)
 }
 
 /** Refuses a session of which bytes that the user sent were removed: without them the models cannot be asked the same. */
@@ -162,7 +173,10 @@ export function ownTextsOf(
       `it counts ${count(modelCalls, 'model call')}${failed === 0 ? '' : `, ${failed} of which failed`}, its memory has ${count(replies, 'reply', 'replies')}, and ${certain.length} to ${certain.length + open.length} of those can be the flow's own: messages are missing, or were changed.`,
     )
   }
-  if (named !== undefined) return namedTexts(document, certain, open, named, missing)
+  if (named !== undefined) {
+    const inMemory = named.filter((turn) => hasMessages(groups, turn) || turn > document.history.length)
+    return namedTexts(document, certain, open, inMemory, missing)
+  }
   if (missing === 0) return certain
   if (missing === open.length) return [...certain, ...open]
   const lines = open.map(({ turn, text }) => `  turn ${turn}: ${show(text, 60)}`)

@@ -146,7 +146,9 @@ export const createCases: readonly SuiteCase[] = [
       const unentered = newSession(bench.newId())
       const { flow } = unentered
       const notEntered = { ...unentered, flow: { ...flow, currentStep: null, sequence: [], steps: {} }, history: [] }
-      for (const document of [running, completed, failed, notEntered]) {
+      // The flow answered its first turn for itself.
+      const answered = { ...notEntered, id: bench.newId(), history: unentered.history }
+      for (const document of [running, completed, failed, notEntered, answered]) {
         await store.create(document)
         await store.holds(document)
         const revision = newRevision(2)
