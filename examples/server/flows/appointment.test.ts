@@ -1,7 +1,7 @@
 /** The booking, turn by turn, on a fixed Tuesday. */
 import { Conversation, coverageOf } from 'turnkeeper/testing'
 import { expect, test } from 'vitest'
-import { createCalendar } from '../services/calendar.js'
+import { type Calendar, createCalendar } from '../services/calendar.js'
 import { createOrders } from '../services/orders.js'
 import { createLocalParcels } from '../services/parcels.js'
 import {
@@ -19,16 +19,17 @@ const coverage = coverageOf(Appointment)
 
 const tuesday = () => createCalendar(() => Date.UTC(2026, 10, 24, 12))
 
-function start(calendar = tuesday()) {
+function start(calendar: Calendar = tuesday()) {
   return new Conversation(Appointment, {
     services: { calendar, orders: createOrders(), parcels: createLocalParcels() },
+    onTurnError: 'rollback',
     // The reference of a booking is made from the session's ID, so two customers need different IDs.
     generateId: () => crypto.randomUUID(),
     onEngine: coverage.watch,
   })
 }
 
-async function upToConfirm(calendar = tuesday()) {
+async function upToConfirm(calendar: Calendar = tuesday()) {
   const conversation = start(calendar)
   for (const answer of ['', 'brakes', '1', '09:00', 'Ife Okafor, +44 20 7946 0000']) await conversation.say(answer)
   return conversation.expectStep(Confirm)
@@ -149,6 +150,43 @@ test('if the answer of the database is lost when the booking is saved, it is boo
   conversation.store.failNext('save', { after: true })
   await conversation.say('yes')
   conversation.expectReply(/^Booked, Ife Okafor/).expectCompleted()
+  expect(calendar.freeTimes('2026-11-25')).toEqual(['10:30', '13:00', '14:30', '16:00'])
+})
+
+test('if the calendar is down in turn 5, the next message goes on at the same step', async () => {
+  let isDown = false
+  const calendar = tuesday()
+  const freeTimes = (day: string) => {
+    if (isDown) throw new Error('The calendar is down.')
+    return calendar.freeTimes(day)
+  }
+  await using conversation = start({ ...calendar, freeTimes })
+  for (const answer of ['', 'brakes', '1', '09:00']) await conversation.say(answer)
+  conversation.expectStep(AskContact)
+  isDown = true
+  await conversation.say('change time')
+  conversation.expectError('FLOW_ERROR', 'The calendar is down.').expectStep(AskContact)
+  isDown = false
+  await conversation.say('Ife Okafor, +44 20 7946 0000')
+  conversation.expectReply(/^brakes on Wednesday 25 November at 09:00, for Ife Okafor/).expectStep(Confirm)
+  await conversation.say('yes')
+  conversation.expectReply(/^Booked, Ife Okafor/).expectCompleted()
+})
+
+test('if the calendar fails after it booked, the next message goes on at the same step, and it is booked once', async () => {
+  const calendar = tuesday()
+  let failures = 1
+  const book: Calendar['book'] = (booking) => {
+    const isBooked = calendar.book(booking)
+    if (failures-- > 0) throw new Error('The calendar did not answer.')
+    return isBooked
+  }
+  await using conversation = await upToConfirm({ ...calendar, book })
+  await conversation.say('yes')
+  conversation.expectError('FLOW_ERROR', 'The calendar did not answer.').expectStep(Confirm)
+  expect((await conversation.document()).runStatus).toBe('running')
+  await conversation.say('yes')
+  conversation.expectReply(/^Booked, Ife Okafor: brakes on Wednesday 25 November at 09:00/).expectCompleted()
   expect(calendar.freeTimes('2026-11-25')).toEqual(['10:30', '13:00', '14:30', '16:00'])
 })
 

@@ -1,5 +1,5 @@
 /** The support desk: what its tools do, what the model receives, and what the user sees. The model follows a script. */
-import { Conversation, coverageOf, type ModelScript } from 'turnkeeper/testing'
+import { Conversation, coverageOf, type ModelScript, type ScriptedReply } from 'turnkeeper/testing'
 import { expect, test } from 'vitest'
 import { createCalendar } from '../services/calendar.js'
 import { createOrders } from '../services/orders.js'
@@ -8,10 +8,11 @@ import { Desk, SupportDesk, TakeReturn } from './support-desk.js'
 
 const coverage = coverageOf(SupportDesk)
 
-function start(script: ModelScript, parcels = createLocalParcels()) {
+function start(script: ModelScript, parcels = createLocalParcels(), orders = createOrders()) {
   return new Conversation(SupportDesk, {
     script,
-    services: { calendar: createCalendar(Date.now), orders: createOrders(), parcels },
+    onTurnError: 'rollback',
+    services: { calendar: createCalendar(Date.now), orders, parcels },
     onEngine: coverage.watch,
   })
 }
@@ -103,12 +104,70 @@ test('tracks a parcel', async () => {
   ])
 })
 
-test('a carrier that is down fails the turn with its own words', async () => {
+test('a carrier that is down fails the turn with its own words, and the conversation goes on', async () => {
   const down = { locate: () => Promise.reject(new Error('The carrier answered with status 503.')) }
-  await using conversation = start([call('track_parcel', { orderNumber: 'FK-1057' })], down)
+  await using conversation = start([call('track_parcel', { orderNumber: 'FK-1057' }), 'What else?'], down)
   await conversation.say('Where is FK-1057?')
   conversation.expectError('TOOL_ERROR', 'The carrier answered with status 503.')
-  expect((await conversation.document()).runStatus).toBe('aborted')
+  await conversation.say('Never mind')
+  conversation.expectReply('What else?').expectStep(Desk)
+})
+
+/** Orders that keep what was opened. */
+function watchedOrders() {
+  const orders = createOrders()
+  const opened: string[] = []
+  const openReturn: typeof orders.openReturn = (wanted) => {
+    const number = orders.openReturn(wanted)
+    opened.push(`${number} ${wanted.item}`)
+    return number
+  }
+  return { orders: { ...orders, openReturn }, opened }
+}
+
+/** Four turns, which end in the form of a return, and what the model does then. */
+async function inTheForm(orders: ReturnType<typeof createOrders>, ...inForm: readonly ScriptedReply[]) {
+  const conversation = start(
+    {
+      Desk: [
+        'Hello.',
+        call('look_up_order', { orderNumber: 'FK-1042' }),
+        'It is delivered.',
+        call('start_return', { orderNumber: 'FK-1042' }),
+      ],
+      TakeReturn: ['Which item goes back?', 'And why?', ...inForm],
+    },
+    createLocalParcels(),
+    orders,
+  )
+  for (const message of ['Hello', 'How far is FK-1042?', 'I return it', 'The fern']) await conversation.say(message)
+  return conversation.expectStep(TakeReturn)
+}
+
+const record = call('record_return', { item: 'maidenhair fern', reason: 'wrong item' })
+
+test('if the model fails in turn 5, the next message goes on at the same step, and one return is opened', async () => {
+  const { orders, opened } = watchedOrders()
+  await using conversation = await inTheForm(orders, new Error('The model is down.'), record)
+  const before = await conversation.document()
+  await conversation.say('It was the wrong one')
+  conversation.expectError('MODEL_ERROR').expectStep(TakeReturn).expectState(TakeReturn, { orderNumber: 'FK-1042' })
+  const { flow, history } = await conversation.document()
+  expect({ flow, history }).toEqual({ flow: before.flow, history: before.history })
+  await conversation.say('It was the wrong one')
+  conversation.expectReply(/^Return R-1 is open: maidenhair fern/).expectStep(Desk)
+  expect(opened).toEqual(['R-1 maidenhair fern'])
+})
+
+test('if the turn that opened the return cannot be stored, saying it again finds the same return', async () => {
+  const { orders, opened } = watchedOrders()
+  await using conversation = await inTheForm(orders, record, record)
+  conversation.store.failNext('save', { times: 3 })
+  await conversation.say('It was the wrong one')
+  conversation.expectError('SESSION_STORE_ERROR').expectStep(TakeReturn)
+  await conversation.say('It was the wrong one')
+  conversation.expectReply(/^Return R-1 is open: maidenhair fern/).expectStep(Desk)
+  expect(opened).toEqual(['R-1 maidenhair fern', 'R-1 maidenhair fern'])
 })
 
 test('the conversations above reach every step and every tool', () => {
