@@ -279,6 +279,14 @@ describe('a function', () => {
     expect((await document(response.session)).error).toEqual([fixed])
   })
 
+  test('that returns a promise: its rejection is handled, and ends no process', async () => {
+    const handlers: unknown[] = []
+    const promise = { then: (...given: unknown[]) => void handlers.push(...given) }
+    const { say } = texts((() => promise) as never, throwing(new Error('It broke.')))
+    expect((await say()).response.message).toBe(fixed)
+    expect(handlers).toEqual([expect.any(Function), expect.any(Function)])
+  })
+
   test('may give the message itself, which is then not logged', async () => {
     const { say, logger } = texts(({ message }) => message, throwing(new Error('It broke.')))
     expect([(await say()).response.message, logger.lines]).toEqual(['It broke.', []])

@@ -21,6 +21,7 @@ test('a turn that is too large for its session is reported as an error and a sav
     'session:restored',
     'turn:error',
     'session:saved',
+    'turn:rolled-back',
     'turn:end',
   ])
 })

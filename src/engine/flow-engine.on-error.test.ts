@@ -644,7 +644,7 @@ describe('a turn that is aborted while onError works', () => {
         await opened
         return go(Repair)
       },
-      failing(broken),
+      failing(broken, { onExit: () => void walked.push('exit Only') }),
       Repair,
     )
     const { engine, input, clock, stored, session } = await started(flow)

@@ -8,6 +8,7 @@ import {
   reply,
   SessionConflictError,
   type SessionDocument,
+  SessionFlowInvariantError,
 } from '../index.js'
 
 afterEach(expectNothingLeft)
@@ -440,6 +441,17 @@ describe("another owner's session is never more than none", () => {
       expect([sessionState, response.session, made.loads()]).toEqual(['none', made.session, 1])
     }
   })
+
+  test.each([...strangers, ['its own owner', 'ada'] as const])(
+    '%s: a session that only a newer release can read',
+    async (_who, owner) => {
+      const made = await withSession()
+      const { session: sessionId } = made
+      const error = new SessionFlowInvariantError({ sessionId, problem: 'layout 9', newerLayout: true, owner: 'ada' })
+      made.store.failNext('load', { error })
+      expect((await made.execute({ owner, userMessage: 7 })).sessionState).toBe(owner === 'ada' ? 'unknown' : 'none')
+    },
+  )
 
   test.each(strangers)('%s: where an unknown session is refused', async (_who, owner) => {
     for (const changes of ended) {

@@ -52,7 +52,8 @@ export class FlowSteps {
   renewed(): FlowSteps {
     const steps = new Map<string, BaseStep>()
     for (const [id, step] of this.#steps) steps.set(id, new (step.constructor as StepConstructor)())
-    const renewed = new FlowSteps(this.#flowName, steps, this.aliases, this.initial, this.end)
+    const { aliases, stateSchemas, initial, end } = this
+    const renewed = new FlowSteps(this.#flowName, steps, aliases, stateSchemas, initial, end)
     renewed.flowModels = this.flowModels
     renewed.#ownModels = this.#ownModels
     return renewed

@@ -220,16 +220,17 @@ export const engineMutations = [
         'failed session not marked as aborted',
         'settleTurnError',
         {
-          piece: "isAborted ? 'aborted' : 'running'",
-          becomes: "'running'",
+          piece: "text, goesOn ? 'running' : 'aborted'",
+          becomes: "text, 'running'",
         },
       ],
+      ['failure of the abort save not told', 'withSecond', { body: 'return text' }],
       [
         'cost of a failed turn forgotten',
         'saveFailure',
         {
-          piece: 'error: [...beforeTurn.error, error.message].slice(-maxErrors),\nusage',
-          becomes: 'error: [...beforeTurn.error, error.message].slice(-maxErrors),\nusage: beforeTurn.usage',
+          piece: 'error: [...beforeTurn.error, text].slice(-maxErrors),\nusage',
+          becomes: 'error: [...beforeTurn.error, text].slice(-maxErrors),\nusage: beforeTurn.usage',
         },
       ],
     ],
@@ -560,14 +561,6 @@ export const engineMutations = [
           becomes: 'success: false, completed: false',
         },
       ],
-      [
-        'failure of the abort save not told',
-        'failureEnvelope',
-        {
-          piece: 'secondFailure === undefined',
-          becomes: 'true',
-        },
-      ],
     ],
   },
   {
@@ -694,7 +687,7 @@ export const engineMutations = [
         'refused input rejects the run',
         'executeTurn',
         {
-          piece: 'return failureEnvelope(givenId, asFlowError(error))',
+          statement: 'outcome = failureEnvelope(givenId, text, error',
           becomes: 'throw error',
         },
       ],

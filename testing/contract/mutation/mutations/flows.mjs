@@ -263,7 +263,7 @@ export const flowMutations = [
         'completed never told',
         'TurnDraft.completed',
         {
-          piece: 'this.steps.get(this.stepId) instanceof EndStep',
+          piece: 'this.steps.get(this.currentStep) instanceof EndStep',
           becomes: 'false',
         },
       ],

@@ -3,6 +3,7 @@ import { aiSdkMutations } from './ai-sdk.mjs'
 import { boundMutations } from './bounds.mjs'
 import { driverMutations } from './drivers.mjs'
 import { engineMutations } from './engine.mjs'
+import { failureMutations } from './failures.mjs'
 import { flowMutations } from './flows.mjs'
 import { httpMutations } from './http.mjs'
 import { listMutations } from './lists.mjs'
@@ -29,5 +30,6 @@ export const mutations = [
   ...timeMutations,
   ...turnMutations,
   ...versionMutations,
+  ...failureMutations,
   ...httpMutations,
 ].flatMap(({ file, tests, rows }) => rows.map(([name, symbol, edit]) => ({ name, file, symbol, edit, tests })))

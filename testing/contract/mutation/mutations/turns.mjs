@@ -127,7 +127,7 @@ export const turnMutations = [
       ],
       [
         'reply that no model made unknown to the next model',
-        'runSteps',
+        'runToReply',
         { statement: 'remember(draft, turn)', becomes: '' },
       ],
     ],
