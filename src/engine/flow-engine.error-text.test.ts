@@ -281,7 +281,7 @@ describe('a function', () => {
 
   test('that returns a promise: its rejection is handled, and ends no process', async () => {
     const handlers: unknown[] = []
-    const promise = { then: (...given: unknown[]) => void handlers.push(...given) }
+    const promise = Object.defineProperty({}, 'then', { value: (...given: unknown[]) => handlers.push(...given) })
     const { say } = texts((() => promise) as never, throwing(new Error('It broke.')))
     expect((await say()).response.message).toBe(fixed)
     expect(handlers).toEqual([expect.any(Function), expect.any(Function)])
