@@ -112,9 +112,9 @@ describe('flow', () => {
     ['a prompt that is used wrongly', () => promptTemplate('{{'), 'FLOW_ERROR'],
     ['a limit', () => go('Only'), 'LIMIT_EXCEEDED'],
     [
-      'an error of another code',
+      'an error of another session',
       throwing(new FlowError({ code: 'SESSION_NOT_FOUND', message: 'Gone.' })),
-      'SESSION_NOT_FOUND',
+      'FLOW_ERROR',
     ],
   ])('a fixed sentence with the ID of the turn for %s', async (_what, thrown, code) => {
     const { say, logger, document } = texts('flow', thrown)

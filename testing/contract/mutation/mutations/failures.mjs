@@ -42,8 +42,9 @@ export const failureMutations = [
         'onError goes on after an abort',
         'recoverTurn',
         {
-          piece: 'const returned: unknown = await flow.onError(error, turn)\ncontrol.check()',
-          becomes: 'const returned: unknown = await flow.onError(error, turn)',
+          piece:
+            'const returned: unknown = await callFlowCode(control, () => flow.onError(error, turn))\ncontrol.check()',
+          becomes: 'const returned: unknown = await callFlowCode(control, () => flow.onError(error, turn))',
         },
       ],
       [
@@ -64,11 +65,11 @@ export const failureMutations = [
     rows: [
       [
         'onError asked twice in a turn',
-        'runFlow',
+        'recover',
         {
-          piece: 'const next = await recoverTurn(control, input, draft, error)',
+          piece: 'const draft = await recoverTurn(control, input, failed, thrown)',
           becomes:
-            'const next = await recoverTurn(control, input, draft, error).catch((again) => recoverTurn(control, input, draft, again))',
+            'const draft = await recoverTurn(control, input, failed, thrown).catch((again) => recoverTurn(control, input, failed, again))',
         },
       ],
     ],
