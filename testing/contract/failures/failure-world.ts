@@ -182,12 +182,14 @@ function throughStream(engine: FlowEngine, session: string): Send {
   return async (message, signal) => {
     const reply = await send(message, signal)
     if (reply.headers.get('Content-Type') !== 'text/event-stream') return seenOf(reply)
-    const { sessionState, ...response } = lastEvent(await reply.text())
-    return sessionState === undefined ? {} : { response: response as RunResponseType, state: sessionState }
+    const { sessionState, code, ...response } = lastEvent(await reply.text())
+    return sessionState === undefined ? {} : { response: response as RunResponseType, state: sessionState, code }
   }
 }
 
-function lastEvent(text: string): Partial<RunResponseType> & { readonly sessionState?: string } {
+function lastEvent(
+  text: string,
+): Partial<RunResponseType> & { readonly sessionState?: string; readonly code?: FlowErrorCode } {
   const data = /event: (?:error|result)\nid: \d+\ndata: (.*)\n\n$/.exec(text)?.[1]
   return data === undefined ? {} : JSON.parse(data)
 }
