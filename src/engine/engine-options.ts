@@ -193,7 +193,11 @@ export type FailedTurn = {
   readonly flowName: string
 }
 
-/** See {@link ExecuteResult.sessionState}. */
+/**
+ * See {@link ExecuteResult.sessionState}.
+ *
+ * @inline
+ */
 export type SessionState = ExecuteResult['sessionState']
 
 /** What an ID is made for. */

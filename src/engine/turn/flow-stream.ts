@@ -1,6 +1,6 @@
 /** The pieces of a streamed turn. Types only: `turn-stream.ts` makes the stream. */
 import type { FlowError } from '../../errors/flow-error.js'
-import type { ExecuteResult, RunResponseType, SessionState } from '../engine-options.js'
+import type { ExecuteResult, RunResponseType } from '../engine-options.js'
 
 /**
  * Why a new session answers and not the one that was asked for, as in `ExecuteResult`.
@@ -31,7 +31,7 @@ export type FlowStreamEvent =
   | {
       readonly type: 'result'
       readonly response: RunResponseType
-      readonly sessionState: SessionState
+      readonly sessionState: ExecuteResult['sessionState']
       readonly encoding?: 'base64'
       readonly restarted?: Restarted
     }
@@ -39,7 +39,7 @@ export type FlowStreamEvent =
   | {
       readonly type: 'error'
       readonly response: RunResponseType
-      readonly sessionState: SessionState
+      readonly sessionState: ExecuteResult['sessionState']
       readonly error: FlowError
       readonly restarted?: Restarted
     }

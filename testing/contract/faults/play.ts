@@ -294,6 +294,8 @@ class Run {
         return id
       },
       limits: { turnTimeoutMs, storeTimeoutMs },
+      // The console asks the machine for the time.
+      logger: { debug() {}, info() {}, warn() {}, error() {} },
     })
     this.#watchTurns(engine)
     return { life, engine }
