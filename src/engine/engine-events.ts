@@ -4,7 +4,7 @@
  */
 import { EventEmitter } from 'eventemitter3'
 import { invalidInput } from '../errors/engine-errors.js'
-import type { FlowErrorCode } from '../errors/flow-error.js'
+import type { FlowError, FlowErrorCode } from '../errors/flow-error.js'
 import type { LockEvent } from '../session/lock-request.js'
 import type { SessionDocument } from '../session/session-document.js'
 import { isPromise } from '../util/is-promise.js'
@@ -54,7 +54,8 @@ export interface EngineEventMap {
   'turn:start': SessionEvent & { readonly flowName: string; readonly turnId: string }
   /** The turn has ended, in success or failure. `durationMs` counts from `turn:start`. */
   'turn:end': TurnEvent & { readonly durationMs: number; readonly success: boolean; readonly completed: boolean }
-  'turn:error': TurnEvent & { readonly code: FlowErrorCode }
+  /** The turn failed. `error` is what `execute` returns, for the log: it may hold what a provider or a store threw as its `cause`. */
+  'turn:error': TurnEvent & { readonly code: FlowErrorCode; readonly error: FlowError }
   /** The turn waits for earlier ones; `queued` of them were waiting already. */
   'turn:queued': TurnEvent & { readonly queued: number }
   'step:enter': TurnEvent & { readonly step: string }

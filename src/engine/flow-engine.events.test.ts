@@ -83,7 +83,7 @@ describe('the events of a turn', () => {
     expect(events).toEqual([
       ['turn:start', of],
       ['session:restored', of],
-      ['turn:error', { ...of, code: 'FLOW_ERROR' }],
+      ['turn:error', { ...of, code: 'FLOW_ERROR', error: expect.objectContaining({ code: 'FLOW_ERROR' }) }],
       ['session:aborted', { ...of, code: 'FLOW_ERROR' }],
       ['turn:end', { ...of, durationMs: 0, success: false, completed: true }],
     ])
@@ -95,7 +95,7 @@ describe('the events of a turn', () => {
     const of = { sessionId: 'given', flowName: 'Nobody', turnId: 'turn-1', at }
     expect(events).toEqual([
       ['turn:start', of],
-      ['turn:error', { ...of, code: 'FLOW_NOT_FOUND' }],
+      ['turn:error', { ...of, code: 'FLOW_NOT_FOUND', error: expect.objectContaining({ flowName: 'Nobody' }) }],
       ['turn:end', { ...of, durationMs: 0, success: false, completed: true }],
     ])
   })
@@ -124,7 +124,7 @@ describe('the events of a turn', () => {
     const of = { sessionId: 'session-1', flowName: 'Talk', turnId: 'turn-2', at: at + 40 }
     expect(events.slice(2)).toEqual([
       ['session:conflict', of],
-      ['turn:error', { ...of, code: 'SESSION_CONFLICT' }],
+      ['turn:error', { ...of, code: 'SESSION_CONFLICT', error: expect.objectContaining({ statusCode: 409 }) }],
       ['turn:end', { ...of, durationMs: 40, success: false, completed: true }],
     ])
   })

@@ -127,14 +127,16 @@ describe('a session of an older version', () => {
   test('is migrated out of a step that no longer exists; its state stays, unchecked', async () => {
     class Other extends LogicStep {
       static override readonly id = 'Other'
-      override run() {
-        return reply('Other.')
+      override run(turn: Turn) {
+        return reply(turn.entered ? 'What else?' : 'Other.')
       }
     }
     const migrate: Migrate = (document) => ({ ...document, flow: { ...document.flow, currentStep: 'Other' } })
     const { say, document, session } = await released(talk({ version: 2, migrate }, [Other]))
+    // What the user said was an answer to the step that is gone: the new one asks first.
+    expect((await say('Hi')).response.message).toBe('What else?')
     expect((await say('Hi')).response.message).toBe('Other.')
-    expect((await document(session)).flow.steps).toEqual({ Ask: { state: { asked: 1 } } })
+    expect((await document(session)).flow.steps).toEqual({ Ask: { state: { asked: 1 } }, Other: { state: {} } })
   })
 
   test('may be repaired by onRestore alone, which raises the version', async () => {

@@ -64,7 +64,7 @@ describe("the flow's onRestore", () => {
     conversation.expectReply('Joan, Grace')
   })
 
-  test('may send the session to another step, whose state then begins', async () => {
+  test('may send the session to another step, which is then entered and whose state begins', async () => {
     class Other extends LogicStep<{ left: number }> {
       static override readonly id = 'Other'
       override initialState() {
@@ -76,7 +76,7 @@ describe("the flow's onRestore", () => {
     }
     const { conversation } = await restoring((document) => withFlow(document, { currentStep: 'Other' }), Other)
     await conversation.say('Grace')
-    conversation.expectReply('3 false')
+    conversation.expectReply('3 true')
     expect((await conversation.document()).flow.currentStep).toBe('Other')
   })
 

@@ -45,12 +45,21 @@ export async function loadSession(
     if (typeof restored !== 'string') {
       Flow.setContext(flow, restored.flow.context)
       control.emit('session:restored', {})
-      return begin(restored, loaded)
+      const draft = begin(restored, loaded)
+      if (isElsewhere(loaded, restored, steps)) draft.enterAnew()
+      return draft
     }
     noteRestart(control, sessionId, restored)
   }
   // A client never chooses an ID: the session that starts for an unknown one has a new ID.
   return begin(newSession(control, input, flow, flowClass), undefined)
+}
+
+/** Whether `migrate` or `onRestore` of the flow brought the session to another step. */
+function isElsewhere(loaded: SessionDocument | undefined, restored: SessionDocument, steps: FlowSteps): boolean {
+  const { currentStep } = restored.flow
+  const former = loaded?.flow.currentStep ?? null
+  return currentStep !== null && former !== null && currentStep !== (steps.aliases.get(former) ?? former)
 }
 
 /** The stored session; `undefined` where there is none that belongs to the owner. */

@@ -25,13 +25,14 @@ export async function runSteps(control: TurnControl, input: TurnInput, draft: Tu
     refuseTransition(returned, 'onRestore', draft.currentStep)
     control.check()
   }
-  const transition = await askOnMessage(control, draft, turn)
+  const hasHook = draft.flow.onMessage !== Flow.prototype.onMessage
+  const transition = hasHook ? await askOnMessage(control, draft, turn) : undefined
   if (transition !== undefined) {
     await follow(control, draft, turn, transition, 'onMessage')
     // Neither the message nor the answer is for a model.
     if (transition.fields.kind !== 'go' && draft.answer !== undefined)
       draft.answer = { ...draft.answer, remembered: true }
-  } else if (draft.currentStep === null) await move(control, draft, turn, draft.steps.initial)
+  } else if (draft.currentStep === null) await move(control, draft, turn, draft.stepId)
   await runToReply(control, draft, turn)
 }
 
@@ -46,12 +47,10 @@ export async function runStepsAfterError(
   await runToReply(control, draft, turn)
 }
 
-/** What `onMessage` of the flow returns, where the user sent something and the flow has the hook. */
+/** What `onMessage` of the flow returns, where the user sent something. */
 async function askOnMessage(control: TurnControl, draft: TurnDraft, turn: TurnView): Promise<Transition | undefined> {
-  const { flow } = draft
-  if (flow.onMessage === Flow.prototype.onMessage) return undefined
   if (turn.message === '' && turn.attachments.length === 0) return undefined
-  const returned: unknown = await flow.onMessage(turn)
+  const returned: unknown = await draft.flow.onMessage(turn)
   control.check()
   return transitionOf(returned, 'onMessage', control.flowName)
 }

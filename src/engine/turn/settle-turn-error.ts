@@ -27,7 +27,7 @@ export async function settleTurnError(
   const { draft, engine, turnId, sessionId, flowName } = control
   const error = asFlowError(thrown)
   if (error.code === 'SESSION_CONFLICT') control.report('session:conflict', {})
-  control.report('turn:error', { code: error.code })
+  control.report('turn:error', { code: error.code, error })
   const text = userText(engine, error, { turnId, sessionId, flowName })
   if (draft === undefined || leavesSessionUnchanged(error)) {
     const id = storedId(draft, givenSessionId)

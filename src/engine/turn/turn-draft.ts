@@ -89,6 +89,7 @@ export class TurnDraft implements StepRuntime {
   readonly #history: GrowingList<SessionHistoryEntry>
   readonly #receipts: GrowingList<SessionReceipt> | undefined
   #beforeTurn: SessionDocument | undefined
+  #entersAnew = false
 
   constructor(
     limits: EngineLimits,
@@ -114,9 +115,15 @@ export class TurnDraft implements StepRuntime {
     if (base.receipts !== undefined) this.#receipts = new GrowingList(base.receipts)
   }
 
-  /** The current step; before the session has entered one, the one that it will enter. */
+  /** The current step; before the session has entered it, the one that it will enter. */
   get stepId(): string {
-    return this.currentStep ?? this.steps.initial
+    return this.currentStep ?? this.base.flow.currentStep ?? this.steps.initial
+  }
+
+  /** The session was brought to another step since its last turn: it has not entered that one yet. */
+  enterAnew(): void {
+    this.#entersAnew = true
+    this.currentStep = null
   }
 
   /** The reply of the turn, once it has one. */
@@ -141,6 +148,7 @@ export class TurnDraft implements StepRuntime {
     draft.storedRevision = this.storedRevision
     draft.modelCalls = this.modelCalls
     Object.assign(draft.usage, this.usage)
+    if (this.#entersAnew) draft.enterAnew()
     return draft
   }
 
@@ -248,10 +256,10 @@ export class TurnDraft implements StepRuntime {
   }
 
   #storedFlow(context: JsonObject, steps: Record<string, SessionStep>): SessionDocument['flow'] {
-    const { base, currentStep, stepContentType } = this
+    const { base, stepContentType } = this
     const flow = {
       ...base.flow,
-      currentStep,
+      currentStep: this.currentStep ?? base.flow.currentStep,
       context,
       steps,
       memory: this.memory.toStored(),
