@@ -11,7 +11,7 @@ import { createRawHeaders } from './reply/raw.js'
 import { createRefusalReply, Refusal } from './reply/refusal.js'
 import { askAuthorize, isResponse } from './request/authorize.js'
 import { createBodyReader } from './request/body.js'
-import { stateOfRefused } from './request/headers.js'
+import { stateOfRequest } from './request/headers.js'
 import { endSession } from './routes/end.js'
 import { listFlows } from './routes/flows.js'
 import type { RouteContext, RoutedRequest } from './routes/route.js'
@@ -75,7 +75,7 @@ export function createRouteHandler(
     error: unknown,
     extraHeaders: HeaderRecord | undefined,
   ): Response {
-    const headers = route === 'run' ? { ...extraHeaders, [stateHeader]: stateOfRefused(request.headers) } : extraHeaders
+    const headers = route === 'run' ? { ...extraHeaders, [stateHeader]: stateOfRequest(request.headers) } : extraHeaders
     if (error instanceof Refusal) return replyToRefused(request, error, headers)
     report(error)
     return replyToRefused(request, new Refusal('The request could not be handled.', 500), headers)

@@ -5,6 +5,7 @@
  */
 import { flowCodeError, isMadeByEngine } from '../errors/engine-errors.js'
 import { FlowError, type FlowErrorCode } from '../errors/flow-error.js'
+import { cutText } from '../util/cut-text.js'
 import { redactCredentials } from '../util/patterns.js'
 import type { EngineContext } from './engine-context.js'
 import type { FailedTurn } from './engine-options.js'
@@ -18,7 +19,7 @@ const maxRawLength = 4000
 /** What was thrown, as a text that may go out. Never throws itself. */
 export function thrownText(thrown: unknown): string {
   const text = redactCredentials(firstWords(rawText(thrown)))
-  return text.length > maxTextLength ? `${text.slice(0, maxTextLength - 1)}…` : text
+  return text.length > maxTextLength ? `${cutText(text, maxTextLength - 1)}…` : text
 }
 
 /** What flow code threw, as a {@link FlowError}. */
@@ -63,7 +64,9 @@ function fixedText({ turnId }: FailedTurn): string {
 
 /** Logs a failure whose text is not sent. */
 export function logFailure({ logger }: EngineContext, error: FlowError, turn: FailedTurn): void {
-  const { message, code, details, cause } = error
+  const { message, code, details } = error
+  // Only its text: what a provider or a store throws may hold the conversation. The event `turn:error` has the error itself.
+  const cause = error.cause === undefined ? undefined : thrownText(error.cause)
   const log = async (): Promise<void> => logger.error(message, { ...turn, code, details, cause })
   // A logger that throws or rejects must not touch the reply.
   log().catch(() => undefined)

@@ -6,7 +6,7 @@ import { limitExceeded } from './engine-limits.js'
 import type { ExecuteResult, FlowRunInput } from './engine-options.js'
 import { asFlowError, userText } from './error-text.js'
 import { checkConfig, checkInputNames, checkSessionId, checkTurnInput, type TurnInput } from './input/check-input.js'
-import { lookUpState, stateOfRefused } from './session-state.js'
+import { lookUpState, stateUnseen } from './session-state.js'
 import { failureEnvelope, type TurnOutcome } from './turn/run-envelope.js'
 import { runTurn } from './turn/run-turn.js'
 import { TurnControl } from './turn/turn-control.js'
@@ -43,7 +43,7 @@ export async function executeTurn(
     const flowName = fieldOf(unchecked, 'flowName')
     const failed = { sessionId: givenId, flowName: typeof flowName === 'string' ? flowName : '' }
     const text = userText(engine, error, failed)
-    outcome = failureEnvelope(givenId, text, error, stateOfRefused(error, givenId))
+    outcome = failureEnvelope(givenId, text, error, givenId === '' ? 'none' : stateUnseen(error))
   }
   const { sessionState } = outcome
   if (sessionState !== undefined) return outcome as ExecuteResult

@@ -16,6 +16,7 @@ import {
   type Transition,
 } from '../index.js'
 import { promptTemplate } from '../prompt/index.js'
+import { thrownText } from './error-text.js'
 
 afterEach(expectNothingLeft)
 
@@ -124,7 +125,10 @@ describe('flow', () => {
     // The error itself is what `execute` has, and what is logged.
     expect(error?.message).not.toBe(fixed)
     expect(logger.lines).toMatchObject([
-      [error?.message, { turnId, sessionId: response.session, flowName: 'Talk', code, cause: error?.cause }],
+      [
+        error?.message,
+        { turnId, sessionId: response.session, flowName: 'Talk', code, cause: error?.cause && thrownText(error.cause) },
+      ],
     ])
   })
 

@@ -466,9 +466,10 @@ describe('it is asked for failures of', () => {
       static override readonly id = 'Talk'
       override tools(): readonly Tool[] {
         return [
-          toolThat('pay', async () => {
+          toolThat('pay', async (...[, turn]: unknown[]) => {
             await opened
             this.state.paid = true
+            ;(turn as Turn).addContext({ paid: true })
             late = 'ran'
           }),
         ]
@@ -498,7 +499,8 @@ describe('it is asked for failures of', () => {
     await clock.settle()
     hold.open()
     expect(await running).toMatchObject({ success: true, message: 'Sorry.' })
-    expect([late, (await document(session)).flow.steps.Talk?.state]).toEqual(['ran', {}])
+    const { steps, context } = (await document(session)).flow
+    expect([late, steps.Talk?.state, context]).toEqual(['ran', {}, {}])
   })
 
   test('maxTransitionsPerTurn, counted anew', async () => {

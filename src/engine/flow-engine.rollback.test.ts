@@ -397,7 +397,7 @@ describe('who decides', () => {
     expect(() => engine.registerFlow(withStatic(onTurnError as never))).toThrow(
       expect.objectContaining({
         code: 'FLOW_REGISTRATION',
-        message: "Flow 'Talk': static onTurnError must be 'abort' or 'rollback'.",
+        message: expect.stringMatching(/^Flow 'Talk': static onTurnError must be 'abort' or 'rollback'; got .+\.$/),
       }),
     )
     expect(engine.getFlowNames()).toEqual([])

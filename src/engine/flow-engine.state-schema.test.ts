@@ -8,6 +8,7 @@ import { place } from '../../testing/contract/test-flows.js'
 import {
   Flow,
   type FlowConstructor,
+  go,
   LogicStep,
   reply,
   type SessionDocument,
@@ -232,5 +233,37 @@ describe('stateSchema', () => {
       message: "The session cannot be stored: the state of step 'Contact' does not fit its stateSchema at name.",
     })
     expect((await say('Hi')).response).toMatchObject({ success: true, message: 'Hello, nobody.' })
+  })
+
+  test('refuses what it made of a state that no step touched, where it would refuse that in the next turn', async () => {
+    const stateSchema = z.object({ name: z.string().transform(() => 5) })
+    class Other extends LogicStep {
+      static override readonly id = 'Other'
+      override run() {
+        return reply('Other.')
+      }
+    }
+    class Both extends flowOf(contact(stateSchema), Other) {
+      override onMessage() {
+        return go('Other')
+      }
+    }
+    const { say, stored, session, before } = await released(Both)
+    expect((await say()).error).toMatchObject({
+      code: 'FLOW_ERROR',
+      message: "The session cannot be stored: the state of step 'Contact' does not fit its stateSchema at name.",
+    })
+    expect((await stored(session)).replace(/"aborted"/, '"running"')).toContain('{"name":"Ada"}')
+    expect(before).toContain('{"name":"Ada"}')
+  })
+
+  test('that never settles leaves the session as it is where the flow has a hook onRestore, too', async () => {
+    class Hooked extends flowOf(contact(schema(() => gate().opened))) {
+      override onRestore() {}
+    }
+    const { say, clock, stored, session, before } = await released(Hooked)
+    const result = await clock.runUntil(say())
+    expect([result.error?.code, result.sessionState]).toEqual(['TURN_TIMEOUT', 'running'])
+    expect(await stored(session)).toBe(before)
   })
 })

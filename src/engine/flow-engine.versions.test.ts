@@ -82,6 +82,12 @@ function asked(document: SessionDocument, count: number): SessionDocument {
   return { ...document, flow: { ...flow, steps: { ...flow.steps, Ask: { state: { asked: count } } } } }
 }
 
+function circular(): object {
+  const circle: Record<string, unknown> = {}
+  circle.own = circle
+  return circle
+}
+
 const toTen: Migrate = (document) => asked(document, 10)
 
 describe('a session of an older version', () => {
@@ -122,6 +128,24 @@ describe('a session of an older version', () => {
     const { say } = await released(talk({ version: 2, migrate: toTen }, [Ask], { onRestore }))
     await say('Hi')
     expect(seen).toEqual([[2, { Ask: { state: { asked: 10 } } }]])
+  })
+
+  test.each<readonly [string, unknown]>([
+    ['context', { circle: circular() }],
+    ['state', { at: new Date(0) }],
+  ])('is refused, and stays, where migrate returns a %s that JSON cannot carry', async (where, bad) => {
+    const migrate = (document: SessionDocument) => ({
+      ...document,
+      flow: {
+        ...document.flow,
+        ...(where === 'context' ? { context: bad } : { steps: { Ask: { state: bad } } }),
+      },
+    })
+    const { say, stored, session, before } = await released(talk({ version: 2, migrate: migrate as Migrate }))
+    const { error, sessionState } = await say('Hi')
+    expect([error?.code, sessionState]).toEqual(['SESSION_FLOW_INVARIANT', 'running'])
+    expect(error?.message).toContain("the flow's migrate returned what cannot be stored: flow.")
+    expect(await stored(session)).toBe(before)
   })
 
   test('is migrated out of a step that no longer exists; its state stays, unchecked', async () => {

@@ -1,5 +1,6 @@
 /** The state of a session that a failed turn did not load: what a client reads to know whether its session goes on (design 8.1). */
-import type { FlowError } from '../errors/flow-error.js'
+import type { LimitExceededError } from '../errors/engine-errors.js'
+import type { FlowError, FlowErrorCode } from '../errors/flow-error.js'
 import { isNewerLayout } from '../errors/session-errors.js'
 import { decodeSession } from '../session/session-codec.js'
 import type { EngineContext } from './engine-context.js'
@@ -12,7 +13,8 @@ export async function lookUpState(
   owner: unknown,
 ): Promise<SessionState> {
   if (sessionId === '') return 'none'
-  if (session.closing || (owner !== undefined && typeof owner !== 'string')) return 'unknown'
+  const isOwner = owner === undefined || (typeof owner === 'string' && owner !== '')
+  if (session.closing || !isOwner) return 'unknown'
   try {
     const stored = await session.access.loadUnchecked(sessionId)
     if (stored === undefined || (Object(stored) as { owner?: unknown }).owner !== owner) return 'none'
@@ -22,11 +24,18 @@ export async function lookUpState(
   }
 }
 
-/** The state of a session whose turn never began; `undefined` where the store has to be asked. */
-export function stateOfRefused(error: FlowError, sessionId: string): SessionState | undefined {
-  if (sessionId === '') return 'none'
-  if (error.code === 'INVALID_INPUT') return undefined
-  if (error.code !== 'LIMIT_EXCEEDED') return 'unknown'
+/** After these, the store cannot be asked, or nobody waits for the answer. */
+const notAsked: readonly FlowErrorCode[] = [
+  'SESSION_STORE_ERROR',
+  'SESSION_FLOW_INVARIANT',
+  'TURN_ABORTED',
+  'TURN_TIMEOUT',
+  'ENGINE_CLOSED',
+]
+
+/** The state of a session that a failed turn never saw; `undefined` where the store has to be asked. */
+export function stateUnseen(error: FlowError): SessionState | undefined {
   // Only a session that is in use has a queue.
-  return (error as Partial<{ limit: string }>).limit === 'maxQueuedTurnsPerSession' ? 'running' : undefined
+  if ((error as Partial<LimitExceededError>).limit === 'maxQueuedTurnsPerSession') return 'running'
+  return notAsked.includes(error.code) ? 'unknown' : undefined
 }

@@ -5,7 +5,7 @@
 import { type FlowRegistrationError, registrationError } from '../errors/engine-errors.js'
 
 /**
- * Checks what decides which stored sessions a flow continues.
+ * Checks what decides which stored sessions a flow continues, and what becomes of one whose turn failed.
  *
  * @param owner - The class, as error messages begin with it: `Flow 'Desk'`.
  * @throws {@link FlowRegistrationError}
@@ -17,7 +17,8 @@ export function checkFlowStatics(
     version,
     outdated,
     migrate,
-  }: { readonly [Name in 'aliases' | 'version' | 'outdated' | 'migrate']?: unknown },
+    onTurnError,
+  }: { readonly [Name in 'aliases' | 'version' | 'outdated' | 'migrate' | 'onTurnError']?: unknown },
 ): void {
   checkAliases(owner, aliases)
   if (!Number.isSafeInteger(version) || (version as number) < 1) {
@@ -25,6 +26,9 @@ export function checkFlowStatics(
   }
   if (outdated !== undefined && outdated !== 'refuse' && outdated !== 'restart') {
     throw wrongStatic(owner, 'outdated', "'refuse' or 'restart'", outdated)
+  }
+  if (onTurnError !== undefined && onTurnError !== 'abort' && onTurnError !== 'rollback') {
+    throw wrongStatic(owner, 'onTurnError', "'abort' or 'rollback'", onTurnError)
   }
   if (migrate !== undefined && typeof migrate !== 'function') throw wrongStatic(owner, 'migrate', 'a function', migrate)
 }

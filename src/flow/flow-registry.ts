@@ -75,7 +75,6 @@ export class FlowRegistry {
       if (!isFlowConstructor(flow)) throw incomplete()
       const id = idOf(flow, name)
       if (this.#flows.has(id) || batch.has(id)) throw registrationError(`Flow '${id}' is already registered.`)
-      checkOnTurnError(flow)
       checkFlowStatics(`Flow '${id}'`, flow)
       batch.set(id, { flow, compactor: createCompactor(id, flow.compaction) })
     }
@@ -123,11 +122,6 @@ function idOf({ id }: FlowConstructor, name: string | undefined): string {
     throw registrationError(`Flow registration '${name}' must match Flow ID '${id}'.`)
   }
   return id
-}
-
-function checkOnTurnError({ id, onTurnError }: FlowConstructor): void {
-  if (onTurnError === undefined || onTurnError === 'abort' || onTurnError === 'rollback') return
-  throw registrationError(`Flow '${id}': static onTurnError must be 'abort' or 'rollback'.`)
 }
 
 function isFlowConstructor(value: unknown): value is FlowConstructor {

@@ -1,5 +1,6 @@
 /** The issues of a Standard Schema as one line, for error messages and for feedback to models. */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { cutText } from '../util/cut-text.js'
 
 /** One answer of a model can have thousands of issues. */
 const maxIssues = 20
@@ -15,5 +16,5 @@ export function issueText(issues: readonly StandardSchemaV1.Issue[]): string {
     })
     .join('; ')
   const more = issues.length > maxIssues ? `; and ${issues.length - maxIssues} more` : ''
-  return (text.length > maxLength ? `${text.slice(0, maxLength)}…` : text) + more
+  return (text.length > maxLength ? `${cutText(text, maxLength)}…` : text) + more
 }

@@ -34,7 +34,7 @@ export function readSessionHeader(headers: Headers): NamedSession {
 }
 
 /** The state of the session that a refused request names: nobody has looked. */
-export function stateOfRefused(headers: Headers): 'none' | 'unknown' {
+export function stateOfRequest(headers: Headers): 'none' | 'unknown' {
   const sent = headers.get(sessionHeader) || headers.get(dashedSessionHeader) || ''
   return isSessionId(sent) ? 'unknown' : 'none'
 }

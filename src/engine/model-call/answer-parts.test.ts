@@ -122,3 +122,22 @@ describe('the ID of a call', () => {
     ])
   })
 })
+
+test('arguments that are cut end with a whole character', async () => {
+  const { messages } = await calling([{ invalidInput: `${'x'.repeat(299)}😀` }])
+  expect(messages[1]?.parts[0]).toHaveProperty('invalidInput', 'x'.repeat(299))
+})
+
+test.each([
+  ['look up', 'look_up'],
+  ['', '_'],
+  ['x'.repeat(70_000), 'x'.repeat(64)],
+])(
+  'the name of a tool that none can have is stored as one that providers accept, and no tool runs',
+  async (name, stored) => {
+    const { messages, asked } = await calling([{ toolName: name, input: {} }])
+    expect(taken).toEqual([])
+    expect(messages[1]?.parts[0]).toMatchObject({ toolName: stored, input: {} })
+    expect(lines(asked[1]?.request.messages).at(-1)).toContain(`There is no tool '${stored}'.`)
+  },
+)

@@ -7,6 +7,7 @@ import { ModelBlockedError } from '../../errors/engine-errors.js'
 import type { Message, MessagePart, TextPart, ToolCallPart } from '../../model/message.js'
 import type { ModelResponse } from '../../model/model-provider.js'
 import type { ResolvedModel } from '../../model/model-registry.js'
+import { cutText } from '../../util/cut-text.js'
 import { copyJson, deepFreeze, isPlainObject, type JsonError, type JsonObject } from '../../util/json.js'
 import { modelError } from './model-answer.js'
 
@@ -60,7 +61,23 @@ function callOf(part: ToolCallPart, context: AnswerContext, ids: CallIds): ToolC
     throw wrongPart(context)
   }
   const toolCallId = ids.take(part.toolCallId)
-  return Object.freeze({ type, toolCallId, toolName, ...inputOf(part, context), ...providerDataOf(part, context) })
+  const arguments_ = isToolName(toolName) ? inputOf(part, context) : unreadable('The name of the tool is not valid.')
+  return Object.freeze({
+    type,
+    toolCallId,
+    toolName: asToolName(toolName),
+    ...arguments_,
+    ...providerDataOf(part, context),
+  })
+}
+
+/** No tool has another name than one of these letters, and providers refuse a call that has one when they are sent it again. */
+function isToolName(name: string): boolean {
+  return /^[\w-]{1,64}$/.test(name)
+}
+
+function asToolName(name: string): string {
+  return isToolName(name) ? name : name.slice(0, 64).replace(/[^\w-]/g, '_') || '_'
 }
 
 function wrongPart({ resolved }: AnswerContext): Error {
@@ -83,7 +100,7 @@ function inputOf(part: ToolCallPart, { maxJsonDepth }: AnswerContext): Pick<Tool
 }
 
 function unreadable(problem: string): Pick<ToolCallPart, 'input' | 'invalidInput'> {
-  return { input: Object.freeze({}), invalidInput: problem.slice(0, maxInvalidInput) }
+  return { input: Object.freeze({}), invalidInput: cutText(problem, maxInvalidInput) }
 }
 
 /** The IDs of the calls that a memory has, and of those of an answer. */

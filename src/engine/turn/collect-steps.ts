@@ -108,7 +108,7 @@ export function collectSteps(flow: Flow, flowName: string): FlowSteps {
   for (const stepClass of stepClassesOf(flow, flowName)) {
     checkStepClass(stepClass, flowName)
     const id = checkStepId(stepClass, flowName)
-    checkStepStatics(`Flow '${flowName}', step '${id}'`, stepClass)
+    checkStatics(stepClass, flowName, id)
     if (steps.has(id)) throw usedTwice(id, flowName)
     const step = new stepClass()
     steps.set(id, step)
@@ -121,6 +121,15 @@ export function collectSteps(flow: Flow, flowName: string): FlowSteps {
   const [first] = steps.keys()
   const initial = flow.initialStep() ?? (first as string)
   return new FlowSteps(flowName, steps, aliases ?? noAliases, schemas, initial, end ?? End.id)
+}
+
+/** The classes whose static properties are as they must be: each is checked once, not in each turn. */
+const checkedClasses = new WeakSet<StepConstructor>()
+
+function checkStatics(stepClass: StepConstructor, flowName: string, id: string): void {
+  if (checkedClasses.has(stepClass)) return
+  checkStepStatics(`Flow '${flowName}', step '${id}'`, stepClass)
+  checkedClasses.add(stepClass)
 }
 
 /** Attaches the steps to a draft: from now on their state is that of the draft. */

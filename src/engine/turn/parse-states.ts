@@ -6,6 +6,7 @@ import { issueText } from '../../model/schema-issues.js'
 import type { SessionDocument, SessionStep } from '../../session/session-document.js'
 import { copyJson, isPlainObject, type JsonObject } from '../../util/json.js'
 import type { TurnControl } from './turn-control.js'
+import type { TurnDraft } from './turn-draft.js'
 
 /** Fields that an error message names. */
 const maxFields = 5
@@ -29,26 +30,27 @@ export async function parseStates(
       new SessionFlowInvariantError({ sessionId: document.id, problem, cause })
     const returned = await validate(schema, stored.state, stepId, refuse)
     control.check()
-    steps[stepId] = { ...stored, state: storableState(returned, stepId, control, refuse) }
+    const state = storableState(returned, stepId, control, refuse)
+    // One that the schema leaves as it is stays the stored one: it need not be checked again before it is stored.
+    if (JSON.stringify(state) !== JSON.stringify(stored.state)) steps[stepId] = { ...stored, state }
   }
   return { ...document, flow: { ...document.flow, steps } }
 }
 
 /**
- * Checks the states that a turn has changed, before they are stored: a state that its own schema refuses could never be loaded
- * again.
+ * Checks the states that are not the stored ones, before they are stored: a state that its own schema refuses could never be
+ * loaded again.
  *
  * @throws `FlowCodeError` that names the step and the field.
  */
 export async function checkStates(
   control: TurnControl,
-  before: SessionDocument,
-  after: SessionDocument,
+  { draft, document }: { readonly draft: TurnDraft; readonly document: SessionDocument },
   schemas: ReadonlyMap<string, StandardSchemaV1>,
 ): Promise<void> {
   for (const [stepId, schema] of schemas) {
-    const state = after.flow.steps[stepId]?.state
-    if (state === undefined || state === before.flow.steps[stepId]?.state) continue
+    const state = document.flow.steps[stepId]?.state
+    if (state === undefined || state === draft.loaded?.flow.steps[stepId]?.state) continue
     await validate(schema, state, stepId, (problem, cause) =>
       flowCodeError(`The session cannot be stored: ${problem}.`, cause),
     )
@@ -82,7 +84,7 @@ function fieldsOf(issues: readonly StandardSchemaV1.Issue[]): string {
   })
   const unique = [...new Set(paths)]
   const more = unique.length > maxFields ? ` and ${unique.length - maxFields} more` : ''
-  return unique.slice(0, maxFields).join(', ') + more
+  return (unique.slice(0, maxFields).join(', ') || 'its root') + more
 }
 
 function storableState(value: unknown, stepId: string, control: TurnControl, refuse: Refuse): JsonObject {

@@ -30,8 +30,9 @@ export function resolveModels(
   for (const [stepId, step] of steps.all()) {
     if (!(step instanceof Step)) continue
     outputOf(step, stepId)
-    checkTimeout(`modelTimeoutMs of step '${stepId}'`, step.modelTimeoutMs)
-    checkTimeout(`toolTimeoutMs of step '${stepId}'`, step.toolTimeoutMs)
+    for (const name of ['modelTimeoutMs', 'toolTimeoutMs'] as const) {
+      if (step[name] !== undefined) checkTimeout(`${name} of step '${stepId}'`, step[name])
+    }
     const choice = step.model()
     if (choice !== undefined) {
       steps.setModels(stepId, resolve(models, budgets, choice, flowChoice, `model() of step '${stepId}'`))

@@ -11,7 +11,7 @@ import { toCurrentLayout } from '../../session/layout-1.js'
 import { copyDocument } from '../../session/lists/copy-document.js'
 import { decodeSession } from '../../session/session-codec.js'
 import type { SessionDocument } from '../../session/session-document.js'
-import { isPlainObject } from '../../util/json.js'
+import { copyJson, isPlainObject } from '../../util/json.js'
 import type { FlowSteps } from './collect-steps.js'
 import { ofFlowCode } from './flow-code-failure.js'
 import { replaceFormerSteps } from './former-steps.js'
@@ -43,6 +43,7 @@ export async function restoreSession(
     const isOlder = loaded.flow.version < flowClass.version
     if (!isOlder) control.draft = new TurnDraft(control.engine.limits, flow, steps, loaded, loaded, undefined)
     document = await callHook(control, 'onRestore', loaded, document, (copy) => flow.onRestore(copy))
+    control.draft = undefined
   }
   if (document === null) return 'flow'
   document = replaceFormerSteps(document, steps)
@@ -95,17 +96,24 @@ async function callHook(
   }
   control.check()
   if (returned === null) return null
-  if (returned !== undefined) return checkReturned(returned, loaded, hook)
+  if (returned !== undefined) return checkReturned(control, returned, loaded, hook)
   // onRestore may change its copy and return nothing. For migrate that is more likely a version that was forgotten.
-  if (hook === 'onRestore') return checkReturned(copy, loaded, hook)
+  if (hook === 'onRestore') return checkReturned(control, copy, loaded, hook)
   throw invalid(loaded, `the flow's migrate returned nothing for a session of version ${loaded.flow.version}`)
 }
 
 /** What a hook returned, as a document of the present layout. */
-function checkReturned(returned: unknown, loaded: SessionDocument, hook: string): SessionDocument {
+function checkReturned(
+  control: TurnControl,
+  returned: unknown,
+  loaded: SessionDocument,
+  hook: string,
+): SessionDocument {
   const { id } = loaded
   if (isPlainObject(returned) && returned.id !== id) throw invalid(loaded, `the flow's ${hook} changed its id`)
-  const document = moveBytes(toCurrentLayout(decodeSession(returned, id)))
+  const decoded = decodeSession(returned, id)
+  checkJson(control, decoded, loaded, hook)
+  const document = moveBytes(toCurrentLayout(decoded))
   for (const name of fixedFields) {
     if (document[name] === loaded[name] || JSON.stringify(document[name]) === JSON.stringify(loaded[name])) continue
     throw invalid(loaded, `the flow's ${hook} changed its ${name}`)
@@ -113,6 +121,18 @@ function checkReturned(returned: unknown, loaded: SessionDocument, hook: string)
   if (document.flow.name !== loaded.flow.name) throw invalid(loaded, `the flow's ${hook} changed its flow.name`)
   if (document.turns < loaded.turns) throw invalid(loaded, `the flow's ${hook} lowered its turns`)
   return document
+}
+
+/** What flow code puts into the context and the states must be plain JSON, as everywhere. */
+function checkJson({ engine }: TurnControl, { flow }: SessionDocument, loaded: SessionDocument, hook: string): void {
+  const refuse = (problem: string, cause: Error): Error =>
+    invalid(loaded, `the flow's ${hook} returned what cannot be stored: ${problem}`, cause)
+  const { maxJsonDepth } = engine.limits
+  // A context may contain a config, which has as many levels.
+  copyJson(flow.context, 'flow.context', maxJsonDepth + 1, refuse)
+  for (const [stepId, { state }] of Object.entries(flow.steps)) {
+    copyJson(state, `flow.steps.${stepId}.state`, maxJsonDepth, refuse)
+  }
 }
 
 function checkCurrentStep(document: SessionDocument, steps: FlowSteps): void {

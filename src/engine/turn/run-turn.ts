@@ -104,7 +104,9 @@ async function runFlow(control: TurnControl, input: TurnInput): Promise<Prepared
   }
   try {
     const prepared = prepareCommit(control, input, draft)
-    return steps.stateSchemas === undefined ? prepared : await checkPrepared(control, prepared)
+    // Without a schema there is nothing to wait for.
+    if (steps.stateSchemas !== undefined) await checkStates(control, prepared, steps.stateSchemas)
+    return prepared
   } catch (thrown) {
     return recover(control, input, draft, thrown)
   }
@@ -127,13 +129,6 @@ function prepareCommit(control: TurnControl, input: TurnInput, draft: TurnDraft)
   return { draft, document, compaction }
 }
 
-/** @throws `FlowCodeError` for a state that the schema of its step refuses. */
-async function checkPrepared(control: TurnControl, prepared: PreparedCommit): Promise<PreparedCommit> {
-  const { draft, document } = prepared
-  await checkStates(control, draft.base, document, draft.steps.stateSchemas ?? new Map())
-  return prepared
-}
-
 /** What the turn is going to store where `onError` of the flow answers for its failure. */
 async function recover(
   control: TurnControl,
@@ -143,7 +138,9 @@ async function recover(
 ): Promise<PreparedCommit> {
   const draft = await recoverTurn(control, input, failed, thrown)
   const prepared = prepareCommit(control, input, draft)
-  return draft.steps.stateSchemas === undefined ? prepared : await checkPrepared(control, prepared)
+  const { stateSchemas } = draft.steps
+  if (stateSchemas !== undefined) await checkStates(control, prepared, stateSchemas)
+  return prepared
 }
 
 function createFlow({ engine }: TurnControl, input: TurnInput, flowClass: FlowConstructor): Flow {

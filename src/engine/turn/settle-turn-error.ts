@@ -11,6 +11,7 @@ import type { SessionDocument } from '../../session/session-document.js'
 import { isoTime } from '../../util/iso-time.js'
 import type { SessionState } from '../engine-options.js'
 import { asFlowError, logFailure, userText } from '../error-text.js'
+import { stateUnseen } from '../session-state.js'
 import { failureEnvelope, type TurnOutcome } from './run-envelope.js'
 import type { TurnControl } from './turn-control.js'
 import type { TurnDraft } from './turn-draft.js'
@@ -80,13 +81,6 @@ function stateAfter(control: TurnControl, error: FlowError, givenSessionId: stri
   if (error.code === 'SESSION_CONFLICT') return undefined
   if (isStored) return 'running'
   return stateOfGivenId ?? stateUnseen(error)
-}
-
-/** The state of a session that the turn never saw; `undefined` where the store has to be asked. */
-function stateUnseen({ code }: FlowError): SessionState | undefined {
-  const isStoreOut = code === 'SESSION_STORE_ERROR' || code === 'SESSION_FLOW_INVARIANT'
-  const isOver = code === 'TURN_ABORTED' || code === 'TURN_TIMEOUT' || code === 'ENGINE_CLOSED'
-  return isStoreOut || isOver ? 'unknown' : undefined
 }
 
 /** The text of a failure whose session could not be saved either (contract 4.5.4). */

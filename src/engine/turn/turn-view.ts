@@ -69,6 +69,8 @@ export class TurnView implements Turn {
   addContext(value: Readonly<Record<string, unknown>>): void {
     if (!isPlainObject(value)) throw flowCodeError('turn.addContext: value must be a plain object.')
     const { flow } = this.#draft
+    // Code of a turn that failed may go on while the flow answers for the failure.
+    if (this.#control.draft !== this.#draft) return
     // A copy that is checked at once: here the code that is at fault is on the stack.
     Flow.setContext(flow, storableContext({ ...flow.context, ...value }, this.#control.engine.limits))
   }

@@ -159,8 +159,8 @@ export const failureMutations = [
       ['closed engine asks its store', 'lookUpState', { piece: 'session.closing ||', becomes: '' }],
       [
         'full queue asks the store',
-        'stateOfRefused',
-        { piece: "=== 'maxQueuedTurnsPerSession' ? 'running' : undefined", becomes: "=== '' ? 'running' : undefined" },
+        'stateUnseen',
+        { piece: "=== 'maxQueuedTurnsPerSession'", becomes: "=== ''" },
       ],
     ],
   },

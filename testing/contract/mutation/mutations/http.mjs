@@ -223,7 +223,7 @@ export const httpMutations = [
     rows: [
       [
         'refused request ends its session',
-        'stateOfRefused',
+        'stateOfRequest',
         { piece: "isSessionId(sent) ? 'unknown' : 'none'", becomes: "'none'" },
       ],
     ],
