@@ -30,9 +30,7 @@ export function resolveModels(
   for (const [stepId, step] of steps.all()) {
     if (!(step instanceof Step)) continue
     outputOf(step, stepId)
-    for (const name of ['modelTimeoutMs', 'toolTimeoutMs'] as const) {
-      if (step[name] !== undefined) checkTimeout(`${name} of step '${stepId}'`, step[name])
-    }
+    checkTimeouts(step, stepId)
     const choice = step.model()
     if (choice !== undefined) {
       steps.setModels(stepId, resolve(models, budgets, choice, flowChoice, `model() of step '${stepId}'`))
@@ -41,6 +39,12 @@ export function resolveModels(
         `Step '${stepId}' of flow '${flowName}' has no model. Return one from model() of the step or of the flow.`,
       )
     }
+  }
+}
+
+function checkTimeouts(step: Step, stepId: string): void {
+  for (const name of ['modelTimeoutMs', 'toolTimeoutMs'] as const) {
+    if (step[name] !== undefined) checkTimeout(`${name} of step '${stepId}'`, step[name])
   }
 }
 

@@ -119,6 +119,18 @@ export const failureRows: readonly FailureRow[] = [
     },
   },
   {
+    failure: 'Store that can be read and fails at three writes in a row',
+    code: 'SESSION_STORE_ERROR',
+    status: { contract: 400, precise: 500 },
+    session: ended,
+    state: abortedOrRunning,
+    text: { full: "Session store failed to save session '<id>'.", flow: fixed },
+    run(world, send) {
+      world.store.failNext('save', { times: 3 })
+      return world.clock.runUntil(send('hello'))
+    },
+  },
+  {
     failure: '`ENGINE_CLOSED`: the process stops',
     code: 'ENGINE_CLOSED',
     status: { contract: 400, precise: 503 },

@@ -157,11 +157,7 @@ export const failureMutations = [
         { piece: 'isNewerLayout(error) && error.owner !== owner', becomes: 'false' },
       ],
       ['closed engine asks its store', 'lookUpState', { piece: 'session.closing ||', becomes: '' }],
-      [
-        'full queue asks the store',
-        'stateUnseen',
-        { piece: "=== 'maxQueuedTurnsPerSession'", becomes: "=== ''" },
-      ],
+      ['full queue asks the store', 'stateUnseen', { piece: "=== 'maxQueuedTurnsPerSession'", becomes: "=== ''" }],
     ],
   },
 ]
