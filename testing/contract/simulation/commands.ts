@@ -6,34 +6,19 @@ import fc from 'fast-check'
 import { expect } from 'vitest'
 import type { FlowRunInput, FlowStream } from '../../../src/index.js'
 import { photoOf } from './flows.js'
-import { viewOf } from './model-session.js'
 import type { FlowName, Verb } from './model-types.js'
+import {
+  type Command,
+  compare,
+  idOf,
+  OutsideCommand,
+  RestartCommand,
+  SetClockCommand,
+  type Target,
+} from './other-commands.js'
 import { readTurn } from './read-turn.js'
 import { type Fault, type Interference, type ReferenceModel, turnTimeoutMs } from './reference-model.js'
 import { type SeatIndex, settle, type World } from './world.js'
-
-type Command = fc.AsyncCommand<ReferenceModel, World>
-
-/** Which session: a new one, one of those issued so far (also a deleted one) counted from the newest, or an ID that nobody issued. */
-type Target = 'new' | 'unheard-of' | number
-
-function idOf(target: Target, { issued }: World): string | undefined {
-  if (target === 'new') return undefined
-  if (target === 'unheard-of' || issued.length === 0) return 'unheard-of'
-  return issued.at(-1 - (target % issued.length))
-}
-
-/** Everything that must hold between two commands. */
-async function compare(model: ReferenceModel, world: World): Promise<void> {
-  const stored = new Map()
-  for (const id of world.backing.keys()) {
-    const document = await world.outsider.load(id)
-    if (document !== undefined) stored.set(id, viewOf(document))
-  }
-  expect(stored).toEqual(model.sessions)
-  expect(world.clock.pending).toBe(0)
-  for (const { engine } of world.seats) expect(engine.getFlowSession().locked).toBe(0)
-}
 
 interface TurnPlan {
   readonly seat: SeatIndex
@@ -46,6 +31,8 @@ interface TurnPlan {
   /** Whether it is read as a stream. A client that cancels then leaves. */
   readonly isStreamed: boolean
   readonly interference: Interference
+  /** How far the wall clock is set in the middle of its flow code. */
+  readonly clockMs: number
   readonly faults: readonly Fault[]
 }
 
@@ -61,7 +48,8 @@ class TurnCommand implements Command {
   }
 
   async run(model: ReferenceModel, world: World): Promise<void> {
-    const { seat, flow, verb, target, owner, hasConfig, hasPhoto, isStreamed, interference, faults } = this.plan
+    const { seat, flow, verb, target, owner, hasConfig, hasPhoto, isStreamed, interference, clockMs, faults } =
+      this.plan
     const { engine, store, unknownSession } = world.seats[seat]
     const token = world.nextToken()
     const message = `${verb} ${token}`
@@ -73,6 +61,7 @@ class TurnCommand implements Command {
     let stream: FlowStream | undefined
     let left: Promise<unknown> | undefined
     world.probes.set(token, async () => {
+      world.clock.shiftWallTime(clockMs)
       if (interference === 'timeout' || interference === 'hang') world.clock.jump(turnTimeoutMs)
       if (interference === 'hang') return new Promise(() => undefined)
       if (interference === 'cancel' && isStreamed) left = stream?.return()
@@ -162,53 +151,8 @@ class DeleteCommand implements Command {
   }
 }
 
-/** Another process writes to the store, between two turns. */
-class OutsideCommand implements Command {
-  readonly target: Target
-  readonly how: Interference
-
-  constructor(target: Target, how: Interference) {
-    this.target = target
-    this.how = how
-  }
-
-  check(): boolean {
-    return true
-  }
-
-  async run(model: ReferenceModel, world: World): Promise<void> {
-    const sessionId = idOf(this.target, world) ?? 'unheard-of'
-    await world.disturb(sessionId, this.how)
-    model.disturb(sessionId, this.how)
-    await compare(model, world)
-  }
-
-  toString(): string {
-    return `outside(${fc.stringify(this.target)}, ${this.how})`
-  }
-}
-
-class RestartCommand implements Command {
-  readonly seat: SeatIndex
-
-  constructor(seat: SeatIndex) {
-    this.seat = seat
-  }
-
-  check(): boolean {
-    return true
-  }
-
-  async run(model: ReferenceModel, world: World): Promise<void> {
-    await world.restart(this.seat)
-    await compare(model, world)
-  }
-
-  toString(): string {
-    return `restart(${this.seat})`
-  }
-}
-
+const hour = 3_600_000
+const clockMs: fc.Arbitrary<number> = fc.constantFrom(-24 * hour, -hour, -1_000, 1_000, hour, 24 * hour)
 const seat: fc.Arbitrary<SeatIndex> = fc.constantFrom<SeatIndex>(0, 1)
 const flow: fc.Arbitrary<FlowName> = fc.constantFrom<FlowName>('Notes', 'Ledger', 'Talk')
 const target: fc.Arbitrary<Target> = fc.oneof(
@@ -255,6 +199,7 @@ function turnWhere(isCalm: boolean): fc.Arbitrary<Omit<TurnPlan, 'flow'>> {
     hasPhoto: photo,
     isStreamed: fc.boolean(),
     interference: fc.oneof({ weight: 14, arbitrary: none }, { weight: trouble, arbitrary: interference }),
+    clockMs: fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: clockMs }),
     faults: isCalm
       ? fc.oneof({ weight: 9, arbitrary: fc.constant<Fault[]>([]) }, { weight: 1, arbitrary: faults })
       : faults,
@@ -281,6 +226,7 @@ export const commands: fc.Arbitrary<Iterable<Command>> = fc.tuple(flow, fc.boole
       .tuple(target, fc.constantFrom<Interference>('write', 'malform', 'remove'))
       .map((fields) => new OutsideCommand(...fields)),
     seat.map((index) => new RestartCommand(index)),
+    clockMs.map((ms) => new SetClockCommand(ms)),
   ]
   const turns = Array.from({ length: isCalm ? 10 * turnsToOthers : turnsToOthers }, () => turn)
   return fc.commands([...turns, ...others], { maxCommands: 20, size: 'max' })

@@ -5,16 +5,16 @@ import type { ExecuteResult, FlowStream, FlowStreamEvent } from '../../../src/in
 /**
  * Reads a turn to its end.
  *
- * @param beforeRead - Awaited before each event is read; returns whether the reader stops instead.
+ * @param beforeRead - Awaited before each event is read, with those before it; returns whether the reader stops instead.
  * @returns The answer; `undefined` if the reader stopped.
  */
 export async function readTurn(
   stream: FlowStream,
-  beforeRead: (pieces: number) => Promise<boolean> | boolean = () => false,
+  beforeRead: (events: readonly FlowStreamEvent[]) => Promise<boolean> | boolean = () => false,
 ): Promise<ExecuteResult | undefined> {
   const events: FlowStreamEvent[] = []
   for (;;) {
-    if (await beforeRead(events.length)) {
+    if (await beforeRead(events)) {
       await stream.return()
       expect(await stream.next()).toEqual({ done: true, value: undefined })
       return undefined

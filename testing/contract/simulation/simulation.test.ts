@@ -5,10 +5,12 @@
 import fc from 'fast-check'
 import { afterEach, expect, test, vi } from 'vitest'
 import { commands } from './commands.js'
+import { type Action, type Plan, plan, setClock } from './plans.js'
+import { type PlayedPlan, rareOutcomes } from './played-plan.js'
 import { checkPromises } from './promises.js'
 import { ReferenceModel } from './reference-model.js'
 import { rules } from './rules.js'
-import { type PlayedPlan, plan, play } from './schedules.js'
+import { play } from './schedules.js'
 import { World } from './world.js'
 
 const runs = Math.ceil(Number(process.env.SIMULATION_RUNS ?? (process.env.CI === 'true' ? 10_000 : 1_000)) / 2)
@@ -34,6 +36,12 @@ function count(counts: Map<string, number>, what: string): void {
 function checkShortened(counts: ReadonlyMap<string, number>, more: readonly string[] = []): void {
   console.log(`Shortened: ${[...counts].map(([what, times]) => `${what} ${times} times`).join(', ')}`)
   if (isLarge) expect([...counts.keys()].sort()).toEqual(['attachments', ...more, 'history', 'memory', 'summary'])
+}
+
+/** Shows how often rare things happened, and fails if one of them never did. */
+function checkRare(counts: ReadonlyMap<string, number>, all: readonly string[]): void {
+  console.log(`Rare: ${[...counts].map(([what, times]) => `${what} ${times} times`).join(', ')}`)
+  if (isLarge) expect([...counts.keys()].sort()).toEqual(all)
 }
 
 test(
@@ -70,14 +78,17 @@ test(
     logSeed('many things at once')
     const codes = new Set<string | undefined>()
     const shortened = new Map<string, number>()
+    const rare = new Map<string, number>()
     const property = fc.asyncProperty(plan, fc.scheduler(), async (planned, scheduler) => {
-      const played = await play(planned, scheduler, (what) => count(shortened, what))
+      const played = await play(planned, scheduler, { onShortened: (what) => count(shortened, what) })
       checkPromises(played)
       for (const { error } of played.turns.values()) codes.add(error?.code)
+      for (const what of rareOutcomes(played)) count(rare, what)
     })
     await fc.assert(property, { numRuns: runs, seed })
     if (isLarge) expect([...codes].sort()).toEqual([...everyCode, undefined].sort())
     checkShortened(shortened, ['beside'])
+    checkRare(rare, ['continued early', 'deleted early', 'stranger answered'])
   },
   longestMs,
 )
@@ -91,20 +102,29 @@ test('a seed repeats a run exactly, for the engine takes nothing from the machin
     vi.spyOn(crypto, 'getRandomValues'),
     vi.spyOn(globalThis, 'setTimeout'),
   ]
-  const [first, second] = [await playSome(), await playSome()]
+  const [first, second] = [await playSome(50), await playSome(50)]
   expect(first).toHaveLength(50)
   expect(second).toEqual(first)
   for (const source of taken) expect(source).not.toHaveBeenCalled()
 })
 
-async function playSome(): Promise<readonly string[]> {
+test('a wall clock that is set forward or back at any moment changes no outcome', async () => {
+  const numRuns = Math.max(50, Math.ceil(runs / 20))
+  const shifts = fc.array(setClock, { minLength: 1, maxLength: 4 })
+  const stand = (action: Action): Action => (action.kind === 'set clock' ? { ...action, ms: 0 } : action)
+  const withShifts = fc.tuple(plan, shifts).map(([one, more]): Plan => ({ ...one, actions: [...one.actions, ...more] }))
+  const withoutShifts = withShifts.map((one): Plan => ({ ...one, actions: one.actions.map(stand) }))
+  expect(await playSome(numRuns, withShifts)).toEqual(await playSome(numRuns, withoutShifts))
+})
+
+async function playSome(numRuns: number, plans: fc.Arbitrary<Plan> = plan): Promise<readonly string[]> {
   const traces: string[] = []
-  for (const [planned, scheduler] of fc.sample(fc.tuple(plan, fc.scheduler()), { numRuns: 50, seed })) {
+  for (const [planned, scheduler] of fc.sample(fc.tuple(plans, fc.scheduler()), { numRuns, seed })) {
     traces.push(traceOf(await play(planned, scheduler)))
   }
   return traces
 }
 
 function traceOf({ timeline, turns, deletes, world }: PlayedPlan): string {
-  return JSON.stringify([timeline.effects, [...turns], [...deletes], world.clock.now()])
+  return JSON.stringify([timeline.effects, [...turns], [...deletes], world.clock.monotonic()])
 }

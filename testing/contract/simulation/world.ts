@@ -34,6 +34,8 @@ export type Writer = SeatIndex | 'outsider'
 export interface WorldOptions {
   /** Default: those of the engine, and no compaction. */
   readonly rules?: Rules
+  /** Default: one that only moves. */
+  readonly clock?: VirtualClock | undefined
   /** Wraps each engine's own store. */
   readonly wrap?: (store: SessionStore, seat: SeatIndex) => SessionStore
   /** Wraps the data below the faults, the outsider's too. */
@@ -48,7 +50,7 @@ export interface WorldOptions {
 }
 
 export class World {
-  readonly clock: VirtualClock = new VirtualClock()
+  readonly clock: VirtualClock
   readonly backing: Map<string, SessionDocument> = new Map()
   readonly outsider: SessionStore
   readonly seats: [Seat, Seat]
@@ -63,6 +65,7 @@ export class World {
 
   constructor(options: WorldOptions = {}) {
     this.#options = options
+    this.clock = options.clock ?? new VirtualClock()
     this.outsider = this.#store('outsider')
     this.seats = [this.#seat(0), this.#seat(1)]
   }
