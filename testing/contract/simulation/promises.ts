@@ -70,7 +70,7 @@ function checkTurn(played: PlayedPlan, index: number): void {
 
 /**
  * Whether a new session was stored again as it was before: the store's answer was lost, and another process deleted the session
- * before it was read back. That cannot be told from a session that was never stored.
+ * before it was read back. It looks like a session that was never stored.
  */
 function isRepeatedCreate({ before, after }: Effect, committed: Effect | undefined): boolean {
   return before === undefined && committed?.before === undefined && after?.revision === committed?.after?.revision

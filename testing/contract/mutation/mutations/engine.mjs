@@ -136,6 +136,11 @@ export const engineMutations = [
     tests: ['src/engine/flow-engine.wait-until.'],
     rows: [
       [
+        'waitUntil not given what the turn leaves behind',
+        'beginAfterTurnTask',
+        { condition: 'waitUntil !== undefined', becomes: 'false' },
+      ],
+      [
         'reply changed by a waitUntil that throws',
         'beginAfterTurnTask',
         {

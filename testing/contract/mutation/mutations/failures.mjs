@@ -53,6 +53,11 @@ export const failureMutations = [
         { piece: 'Flow.setContext(flow, draft.base.flow.context)', becomes: '' },
       ],
       [
+        'error kept from onError',
+        'recoverTurn',
+        { piece: 'new TurnView(control, input, draft, error)', becomes: 'new TurnView(control, input, draft)' },
+      ],
+      [
         'streamed text of a failed turn counts',
         'recoverTurn',
         { piece: "control.stream?.reset('error')", becomes: '' },

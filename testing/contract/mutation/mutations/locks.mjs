@@ -156,4 +156,34 @@ export const lockMutations = [
       ],
     ],
   },
+  {
+    file: 'src/errors/engine-errors.ts',
+    tests: ['src/engine/flow-engine.waiting.', 'src/errors/engine-errors.'],
+    rows: [
+      [
+        'how to raise a limit missing from the details of an error',
+        'TurnTimeoutError',
+        { piece: "details: raiseLimit('turnTimeoutMs'),", becomes: '' },
+      ],
+      [
+        'turn that waits for itself not told why',
+        'TurnTimeoutError',
+        { piece: "const likelyCause = isTurn ? ''", becomes: "const likelyCause = true ? ''" },
+      ],
+    ],
+  },
+  {
+    file: 'src/compaction/store-summary.ts',
+    tests: ['src/compaction/'],
+    rows: [
+      [
+        'next turn waits for the model of a summary',
+        'storeSummary',
+        {
+          piece: 'await summarize(control, task)',
+          becomes: 'await session.hold(committed.id, () => summarize(control, task), () => ({ counted: false }), true)',
+        },
+      ],
+    ],
+  },
 ]

@@ -321,4 +321,15 @@ export const modelMutations = [
       ],
     ],
   },
+  {
+    file: 'src/engine/model-call/model-attempt.ts',
+    tests: ['src/engine/model-call/attempts.retry.'],
+    rows: [
+      [
+        'time limit of a step for its model ignored',
+        '#run',
+        { piece: 'ownTimeoutMs ?? limits.modelTimeoutMs', becomes: 'limits.modelTimeoutMs' },
+      ],
+    ],
+  },
 ]

@@ -191,6 +191,8 @@ export const versionMutations = [
         'register',
         { piece: `checkFlowStatics(\`Flow '\${id}'\`, flow)`, becomes: '' },
       ],
+      ['onTurnError of any value accepted', 'checkOnTurnError', { body: '' }],
+      ['ID that is not a text accepted', 'idOf', { piece: "typeof id !== 'string' ||", becomes: '' }],
       [
         'former name of two flows',
         '#withAliases',
@@ -211,6 +213,16 @@ export const versionMutations = [
         'version that is not a whole number',
         'checkFlowStatics',
         { piece: '!Number.isSafeInteger(version)', becomes: "typeof version !== 'number'" },
+      ],
+      [
+        'outdated of any value accepted',
+        'checkFlowStatics',
+        { piece: "outdated !== undefined && outdated !== 'refuse' && outdated !== 'restart'", becomes: 'false' },
+      ],
+      [
+        'migrate that is not a function',
+        'checkFlowStatics',
+        { piece: "migrate !== undefined && typeof migrate !== 'function'", becomes: 'false' },
       ],
       ['text taken for a list of aliases', 'checkAliases', { statement: '!Array.isArray(aliases)', becomes: '' }],
     ],
