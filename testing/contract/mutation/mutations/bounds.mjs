@@ -154,7 +154,7 @@ export const boundMutations = [
       [
         'layout that onRestore returned kept',
         'checkReturned',
-        { piece: 'moveBytes(toCurrentLayout(@decode(', becomes: 'moveBytes((@decode(' },
+        { piece: 'moveBytes(toCurrentLayout(decoded))', becomes: 'moveBytes(decoded)' },
       ],
     ],
   },

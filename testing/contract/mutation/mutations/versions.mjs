@@ -191,7 +191,6 @@ export const versionMutations = [
         'register',
         { piece: `checkFlowStatics(\`Flow '\${id}'\`, flow)`, becomes: '' },
       ],
-      ['onTurnError of any value accepted', 'checkOnTurnError', { body: '' }],
       ['ID that is not a text accepted', 'idOf', { piece: "typeof id !== 'string' ||", becomes: '' }],
       [
         'former name of two flows',
@@ -218,6 +217,14 @@ export const versionMutations = [
         'outdated of any value accepted',
         'checkFlowStatics',
         { piece: "outdated !== undefined && outdated !== 'refuse' && outdated !== 'restart'", becomes: 'false' },
+      ],
+      [
+        'onTurnError of any value accepted',
+        'checkFlowStatics',
+        {
+          piece: "onTurnError !== undefined && onTurnError !== 'abort' && onTurnError !== 'rollback'",
+          becomes: 'false',
+        },
       ],
       [
         'migrate that is not a function',
