@@ -92,7 +92,7 @@ test('a conversation that migrate forgot is refused by name of step and field, a
   const { session } = await say(start(Shipping), begun.slice(0, 4))
   const before = JSON.stringify([...stored])
   await expect(say(start(Forgetful), ['yes'], session)).rejects.toThrow(
-    `Session '${session}' is malformed: the state of step 'Confirm' does not fit its stateSchema at price, asked.`,
+    `Session '${session}' is malformed: the state of step 'Confirm' does not fit its stateSchema at price.`,
   )
   expect(JSON.stringify([...stored])).toBe(before)
 })

@@ -6,8 +6,8 @@
  *   go on sending the name `Shipping`.
  * - `migrate` does what a name cannot: it moves people out of the step that is gone, divides the address, and keeps the price that
  *   people have agreed on.
- * - An answer can belong to a question that the first release asked. `AskStreet` takes street and city at once, and `Confirm` does
- *   not take the answer to the question about gifts for a yes: it first asks its own.
+ * - An answer can belong to a question that the first release asked. `AskStreet` takes street and city at once. `Confirm` is entered
+ *   by people who were asked about gifts, because `migrate` moves them there: so it asks first, and does not take their answer for a yes.
  * - `stateSchema` stops a conversation that `migrate` forgot, before the step calculates with a price that is not there.
  */
 import { Flow, finish, go, LogicStep, reply, type SessionDocument, type Turn } from 'turnkeeper'
@@ -44,18 +44,17 @@ class AskCity extends LogicStep<{ city?: string }> {
   }
 }
 
-const Agreement = z.object({ price: z.number(), asked: z.boolean() })
+const Agreement = z.object({ price: z.number() })
 
 class Confirm extends LogicStep<z.infer<typeof Agreement>> {
   static override readonly id = 'Confirm'
   static override readonly stateSchema = Agreement
   override initialState() {
-    return { price: 7, asked: false }
+    return { price: 7 }
   }
   override run(turn: Turn) {
-    const { price, asked } = this.state
-    if (asked) return finish(turn.message === 'yes' ? `It is on its way, for ${price}.` : 'We keep it.')
-    this.state.asked = true
+    const { price } = this.state
+    if (!turn.entered) return finish(turn.message === 'yes' ? `It is on its way, for ${price}.` : 'We keep it.')
     const { item } = turn.stateOf(AskItem)
     return reply(
       `${item} to ${turn.stateOf(AskStreet).street}, ${turn.stateOf(AskCity).city}, for ${price}. Right? (yes/no)`,
@@ -74,7 +73,7 @@ export class Delivery extends Flow {
   static override migrate(document: SessionDocument, _from: number): SessionDocument {
     const { flow } = document
     const { AskAddress, AskGift: _removed, ...others } = flow.steps
-    const steps = { ...others, Confirm: { state: { price: 5, asked: flow.currentStep === 'Confirm' } } }
+    const steps = { ...others, Confirm: { state: { price: 5 } } }
     const address = AskAddress?.state.address
     if (typeof address === 'string') {
       const { street, city } = divide(address)

@@ -5,7 +5,7 @@
  * - Stop aborts the request, and with it the turn: the session does not change, and the next turn continues from there.
  *   So the page takes the session's ID from the result, and not from the header of a turn that may be stopped.
  * - A turn that fails does not end the conversation: the page keeps the ID unless the reply says that the session has ended.
- *   After the same failure twice in a row it offers a new conversation.
+ *   After the same failure twice in a row, in a session that goes on, it offers a new conversation.
  * - Text is put into the page as text, never as HTML, whoever wrote it.
  */
 import { readEvents } from './read-events.js'
@@ -117,7 +117,8 @@ function settle({ success, message, session: answered, sessionState, code }, ite
   // A reply that names no session says nothing about the ID that the page has.
   session = hasEnded ? '' : answered || session
   const failure = success ? '' : (code ?? 'unknown')
-  startAgain.hidden = hasEnded || failure === '' || failure !== lastFailure
+  // In an outage of the store the state is unknown: the conversation is to be continued when the store is back.
+  startAgain.hidden = sessionState !== 'running' || failure === '' || failure !== lastFailure
   lastFailure = failure
   state.textContent = isNew ? 'The earlier conversation could not be continued. This is a new one.' : ''
   if (hasEnded && !neverBegan) {

@@ -253,6 +253,25 @@ test('after the same failure twice in a row the page offers a new conversation, 
   expect([sent.at(-1), backing.size]).toEqual([null, 2])
 })
 
+test('in an outage of the store the page keeps the conversation and offers no new one, however often a turn fails', async (context) => {
+  startEngine('rollback')
+  const desk = await openDesk(context, server.origin)
+  await desk.say('one')
+  await desk.reads('one')
+  const session = onlySession()
+  store.outage()
+  for (let time = 0; time < 3; time++) {
+    await desk.say('lost')
+    await desk.reads(`Session store failed to load session '${session}'.`)
+    await desk.page.getByRole('button', { name: 'Send', disabled: false }).waitFor()
+  }
+  expect(await desk.page.getByRole('button', { name: 'New conversation' }).isVisible()).toBe(false)
+  store.heal()
+  await desk.say('two')
+  await desk.reads('one two')
+  expect(sent).toEqual([null, ...Array.from({ length: 4 }, () => session)])
+})
+
 test('where a new session answers in place of the one that was named, the page says so', async (context) => {
   startEngine('rollback')
   const desk = await openDesk(context, server.origin)

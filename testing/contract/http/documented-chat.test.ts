@@ -1,7 +1,13 @@
 // The client of docs/http.md, word for word: which session its next message is for, after each state and each bad day.
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { createFetchHandler } from '../../../adapters/fetch/index.js'
-import { type ExecuteResult, MemorySessionStore, type SessionDocument } from '../../../src/index.js'
+import {
+  type ExecuteResult,
+  LimitExceededError,
+  MemorySessionStore,
+  type SessionDocument,
+  SessionStoreError,
+} from '../../../src/index.js'
 import { FakeSessionStore } from '../../index.js'
 import { Chat } from './documented-chat.js'
 import { createFakeEngine, resultOf } from './fake-engine.js'
@@ -66,6 +72,57 @@ describe('its next message', () => {
     chat.startAgain()
     await say(chat, 'b')
     expect(sent).toEqual([null, null])
+  })
+})
+
+describe('what it has for the user', () => {
+  const failed = { success: false, completed: true, message: 'No.' }
+  const outage = new SessionStoreError({ operation: 'load', sessionId: 's1' })
+  const blocked = new LimitExceededError({ limit: 'maxMessageBytes', value: 5, problem: 'The user message' })
+
+  test.each([
+    ['the same failure twice in a session that goes on', [blocked, blocked], 'running', [false, true]],
+    ['the same failure twice, and then a success', [blocked, blocked, undefined], 'running', [false, true, false]],
+    ['two different failures', [blocked, outage], 'running', [false, false]],
+    ['the same failure, with a success between', [blocked, undefined, blocked], 'running', [false, false, false]],
+    ['an outage of the store', [outage, outage, outage], 'unknown', [false, false, false]],
+    ['a session that has ended', [blocked, blocked], 'aborted', [false, false]],
+  ] as const)('whether it is stuck, after %s', async (_name, errors, sessionState, stuck) => {
+    const results = errors.map((error) =>
+      error === undefined ? resultOf() : resultOf(failed, { error, sessionState }),
+    )
+    serve(createFetchHandler(createFakeEngine({ execute: () => results.shift() ?? resultOf() })))
+    const chat = new Chat(url, 'A')
+    const seen: boolean[] = []
+    for (const _error of errors) {
+      await say(chat, 'a')
+      seen.push(chat.isStuck)
+    }
+    expect(seen).toEqual(stuck)
+  })
+
+  test('it is not stuck in the conversation that startAgain begins', async () => {
+    const results = [blocked, blocked, blocked].map((error) => resultOf(failed, { error, sessionState: 'running' }))
+    serve(createFetchHandler(createFakeEngine({ execute: () => results.shift() ?? resultOf() })))
+    const chat = new Chat(url, 'A')
+    await say(chat, 'a')
+    await say(chat, 'a')
+    chat.startAgain()
+    expect(chat.isStuck).toBe(false)
+    await say(chat, 'a')
+    expect(chat.isStuck).toBe(false)
+  })
+
+  test('whether a new conversation answered in place of the one that it named', async () => {
+    const results = [resultOf(), resultOf({}, { restarted: 'unknown' }), resultOf()]
+    serve(createFetchHandler(createFakeEngine({ execute: () => results.shift() ?? resultOf() })))
+    const chat = new Chat(url, 'A')
+    const seen: boolean[] = []
+    for (const message of ['a', 'b', 'c']) {
+      await chat.say(message)
+      seen.push(chat.hasRestarted)
+    }
+    expect(seen).toEqual([false, true, false])
   })
 })
 

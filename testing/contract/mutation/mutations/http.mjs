@@ -245,6 +245,11 @@ export const httpMutations = [
           becomes: "response.headers.get('Chat-Completed') === 'true'",
         },
       ],
+      [
+        'client offers a new conversation in an outage of the store',
+        'Chat.say',
+        { piece: "state === 'running' && failure !== null", becomes: 'failure !== null' },
+      ],
     ],
   },
   {
@@ -255,6 +260,11 @@ export const httpMutations = [
         'page replaces its session by an empty one',
         'settle',
         { piece: "session = hasEnded ? '' : answered || session", becomes: "session = hasEnded ? '' : answered" },
+      ],
+      [
+        'page offers a new conversation in an outage of the store',
+        'settle',
+        { piece: "sessionState !== 'running' || failure === ''", becomes: "hasEnded || failure === ''" },
       ],
     ],
   },
