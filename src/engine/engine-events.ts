@@ -1,6 +1,7 @@
 /**
  * The events of an engine, and the wall between listeners and turns: a listener that throws or rejects affects neither a
- * turn nor another listener. Payloads are frozen; but for `session:trimmed`, they carry no text of a conversation.
+ * turn nor another listener. Payloads are frozen; but for `session:trimmed` and the error of `turn:error`, they carry no text of a
+ * conversation.
  */
 import { EventEmitter } from 'eventemitter3'
 import { invalidInput } from '../errors/engine-errors.js'
@@ -24,7 +25,7 @@ export interface EngineEventMap {
   'turn:rolled-back': TurnEvent & { readonly code: FlowErrorCode }
   /**
    * The turn was stored, and these oldest entries are no longer part of the session: a limit or a `slidingWindow` removed them.
-   * It is emitted at most once for each, so an archive of record reads the document. The only event with texts and bytes of the
+   * It is emitted at most once for each, so an archive of record reads the document. It carries texts and bytes of the
    * conversation.
    */
   'session:trimmed': TurnEvent & {

@@ -59,9 +59,11 @@ export interface FlowEngineOptions {
   readonly onTurnError?: 'abort' | 'rollback'
   /**
    * Which texts of errors reach users, in replies and in the document's `error`. `'full'`: the message of the error. `'flow'`: the
-   * messages of `FlowError`s that flow code threw, and of bad input; for all else a fixed sentence with the ID of the turn. Or a
-   * function that returns the text; where it throws, the fixed sentence is sent. What is not sent is logged, and `execute` and
-   * the events have the error in any case. Default `'full'`.
+   * messages of `FlowError`s that flow code threw with the code `FLOW_ERROR`, `TOOL_ERROR` or `INVALID_INPUT`, and of refused input
+   * (`INVALID_INPUT`); for all else, limits included, a fixed sentence with the ID of the turn. What flow code throws with a code about
+   * sessions, turns or engines becomes a `FLOW_ERROR` or `TOOL_ERROR` whose message is not sent. Or a function that returns the text; where
+   * it throws, the fixed sentence is sent. An error whose message is not sent is logged, and `execute` and the event `turn:error` have
+   * it in any case. Default `'full'`.
    */
   readonly errorText?: 'full' | 'flow' | ((error: FlowError, turn: FailedTurn) => string)
   /**

@@ -67,8 +67,9 @@ export abstract class BaseStep<State extends object = object> {
 
   /**
    * Checks the state when a session is loaded, so that a state of an older release does not reach code that cannot use it. The step
-   * sees what the schema returns, with its defaults; the next load checks that again. A state that does not fit refuses the turn and
-   * leaves the session as it is. A step that the session has not been in has `initialState()`, unchecked. Default: not checked.
+   * sees what the schema returns, with its defaults; the next load checks that again, so the schema must return its own output
+   * unchanged. A state that does not fit refuses the turn and leaves the session as it is. Every state that a turn changes, and
+   * `initialState()` of a step that it begins, is checked before it is stored. Default: not checked.
    *
    * @example
    * ```ts

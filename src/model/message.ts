@@ -37,7 +37,7 @@ export interface ToolCallPart {
   /** The arguments as the model wrote them, not yet validated. `{}` if there is {@link ToolCallPart.invalidInput}. */
   readonly input: JsonValue
   /**
-   * Why the arguments cannot be read: `It is not valid JSON: {"order": A-1`. The tool is not run, and the model reads this in the
+   * Why the arguments cannot be read: `They are not valid JSON: {"order": A-1`. The tool is not run, and the model reads this in the
    * result of the call. At most 300 characters are stored. Default: they can be read.
    */
   readonly invalidInput?: string

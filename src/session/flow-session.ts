@@ -87,7 +87,8 @@ export class FlowSession {
 
   /**
    * Reports each request for the lock of a session, and when the lock is acquired and released: for tests and diagnosis.
-   * Work without a session ID takes no lock, and is not reported. What the listener throws is ignored.
+   * A turn without a session ID is reported when it locks the ID that it has made; work that never has an ID takes no lock, and
+   * is not reported. What the listener throws is ignored.
    *
    * @returns A function that removes the listener.
    */

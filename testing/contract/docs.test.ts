@@ -44,13 +44,13 @@ function proseOf(page: string): string {
 }
 
 /** The type errors of `blocks`, each a module of its own in one program over the sources. */
-function typeErrors(blocks: readonly Block[]): string[] {
+function typeErrors(blocks: readonly Block[], more: ts.CompilerOptions = {}): string[] {
   const config = ts.getParsedCommandLineOfConfigFile(
     join(root, 'tsconfig.json'),
     { isolatedDeclarations: false, declaration: false, declarationMap: false },
     { ...ts.sys, onUnRecoverableConfigFileDiagnostic: () => undefined },
   )
-  const options = config?.options ?? {}
+  const options = { ...config?.options, ...more }
   const virtual = new Map(blocks.map((block, index) => [join(root, `docs-block-${index}.ts`), block]))
   const host = ts.createCompilerHost(options)
   const { fileExists, readFile, getSourceFile } = host
@@ -84,6 +84,14 @@ describe('TypeScript in the pages', () => {
     const code = "import { reply } from 'turnkeeper'\nexport const answer: string = reply('yes')\n"
     expect(typeErrors([...blocks, { page: 'planted.md', line: 7, code }])).toEqual([
       "planted.md:9 Type 'Transition<unknown>' is not assignable to type 'string'.",
+    ])
+  })
+
+  test('compiles in a project for Node, which has no types of a browser', () => {
+    const code = 'export const page: Document | undefined = undefined\n'
+    const withoutDom = { lib: ['lib.es2023.d.ts'], types: ['node'] }
+    expect(typeErrors([...blocks, { page: 'planted.md', line: 7, code }], withoutDom)).toEqual([
+      "planted.md:8 Cannot find name 'Document'.",
     ])
   })
 })
