@@ -1,6 +1,14 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { expectNothingLeft, flowOf, gate, gatedFlow, harness, never } from '../../testing/contract/engine-harness.js'
-import { type FlowConstructor, reply } from '../index.js'
+import {
+  expectNothingLeft,
+  flowOf,
+  gate,
+  gatedFlow,
+  type Harness,
+  harness,
+  never,
+} from '../../testing/contract/engine-harness.js'
+import { type FlowConstructor, reply, type Turn } from '../index.js'
 
 afterEach(expectNothingLeft)
 
@@ -173,22 +181,66 @@ test('a turn that never ends is aborted at its deadline, and its lock goes to th
   expect(await next).toMatchObject({ success: true, message: 'next' })
 })
 
-test('a turn that waits for a turn of its own session ends at the deadline, and leaves the lock free', async () => {
-  let inner: Promise<unknown> | undefined
-  const flow: FlowConstructor = flowOf('Talk', async (turn) => {
-    if (turn.message !== 'outer') return reply(turn.message)
-    inner = made.engine.run({ flowName: 'Talk', userMessage: 'inner', sessionId: turn.session.id })
-    await inner
-    return reply('outer')
+describe('a turn that waits for its own session', () => {
+  const hint =
+    'Raise it with the engine option limits: { turnTimeoutMs: ... }.' +
+    ' Other requests of the session waited for this turn. If flow code awaits one of them, the turn waited for itself.' +
+    ' Pass signal: turn.signal to a turn that flow code starts, so that it is cancelled with this one.'
+
+  /** A turn that does this with its own session, and waits for it. */
+  async function outerTurn(act: (made: Harness, turn: Turn) => Promise<unknown>) {
+    const journal: string[] = []
+    let inner: Promise<unknown> | undefined
+    const flow: FlowConstructor = flowOf('Talk', async (turn) => {
+      journal.push(turn.message)
+      if (turn.message !== 'outer') return reply(turn.message)
+      inner = act(made, turn)
+      await inner
+      return reply('outer')
+    })
+    const made = harness({ flows: [flow], limits: { turnTimeoutMs: 1000 } })
+    const session = await made.start('Talk')
+    const outer = made.engine.execute({ flowName: 'Talk', userMessage: 'outer', sessionId: session })
+    await made.clock.advance(1000)
+    const { error } = await outer
+    expect(made.engine.getFlowSession().locked).toBe(0)
+    return { made, session, error, inner, journal }
+  }
+
+  test('for a turn: it ends at the deadline, with the likely cause, and leaves the lock free', async () => {
+    const { made, session, error, inner } = await outerTurn(({ engine }, turn) =>
+      engine.run({ flowName: 'Talk', userMessage: 'inner', sessionId: turn.session.id }),
+    )
+    expect(error).toMatchObject({ code: 'TURN_TIMEOUT', details: hint })
+    expect(error?.message).toBe('The turn took longer than the limit turnTimeoutMs (1000 ms).')
+    // It had the lock next; the session it asked for has ended by then.
+    expect(await inner).toMatchObject({ success: true, message: 'inner' })
+    expect(await inner).not.toMatchObject({ session })
+    expect((await made.document(session)).runStatus).toBe('aborted')
   })
-  const made = harness({ flows: [flow], limits: { turnTimeoutMs: 1000 } })
-  const session = await made.start('Talk')
-  const outer = made.engine.execute({ flowName: 'Talk', userMessage: 'outer', sessionId: session })
-  await made.clock.advance(1000)
-  expect((await outer).error?.code).toBe('TURN_TIMEOUT')
-  // It had the lock next; the session it asked for has ended by then.
-  expect(await inner).toMatchObject({ success: true, message: 'inner' })
-  expect(await inner).not.toMatchObject({ session })
-  expect(made.engine.getFlowSession().locked).toBe(0)
-  expect((await made.document(session)).runStatus).toBe('aborted')
+
+  test('for a delete: it ends like that, too', async () => {
+    const { made, session, error, inner } = await outerTurn(({ engine }, turn) =>
+      engine.deleteSession(turn.session.id as string),
+    )
+    expect(error).toMatchObject({ code: 'TURN_TIMEOUT', details: hint })
+    expect(await inner).toMatchObject({ success: true })
+    expect(await made.stored(session)).toBe('')
+  })
+
+  test('and passes its signal: what waits is cancelled, and nothing of it runs', async () => {
+    const { made, session, error, inner, journal } = await outerTurn(({ engine }, { session: { id }, signal }) =>
+      engine.execute({ flowName: 'Talk', userMessage: 'inner', sessionId: id, signal }),
+    )
+    expect(error).toMatchObject({ code: 'TURN_TIMEOUT', details: hint })
+    expect(await inner).toMatchObject({ error: { code: 'TURN_ABORTED' } })
+    await made.clock.settle()
+    expect(journal).toEqual(['start', 'outer'])
+    expect([...made.backing.keys()]).toEqual([session])
+  })
+
+  test('is named as a cause only where something waits', async () => {
+    const { error } = await outerTurn(() => never())
+    expect(error).toMatchObject({ details: 'Raise it with the engine option limits: { turnTimeoutMs: ... }.' })
+  })
 })

@@ -179,6 +179,10 @@ export class FlowCodeError extends FlowError {
   }
 }
 
+const mayWaitForItself =
+  ' Other requests of the session waited for this turn. If flow code awaits one of them, the turn waited for itself.' +
+  ' Pass signal: turn.signal to a turn that flow code starts, so that it is cancelled with this one.'
+
 /** The turn, or its wait for the session's lock, took longer than `turnTimeoutMs`. */
 export class TurnTimeoutError extends FlowError {
   /** The limit in milliseconds. */
@@ -188,6 +192,8 @@ export class TurnTimeoutError extends FlowError {
     readonly timeoutMs: number
     /** What took too long. */
     readonly phase: 'turn' | 'lock'
+    /** Whether other requests waited for the session's lock when the turn ended. Default `false`. */
+    readonly isAwaited?: boolean
     readonly cause?: unknown
   }) {
     const isTurn = options.phase === 'turn'
@@ -198,7 +204,7 @@ export class TurnTimeoutError extends FlowError {
     super({
       code: 'TURN_TIMEOUT',
       message: `${subject} took longer than the limit turnTimeoutMs (${options.timeoutMs} ms).${likelyCause}`,
-      details: raiseLimit('turnTimeoutMs'),
+      details: raiseLimit('turnTimeoutMs') + (options.isAwaited === true ? mayWaitForItself : ''),
       cause: options.cause,
       facts: { timeoutMs: options.timeoutMs },
     })

@@ -36,6 +36,11 @@ export class LockHolder {
     this.waitOf = waitOf
   }
 
+  /** Whether other requests wait for the lock that it has. */
+  get isAwaited(): boolean {
+    return this.queue?.first !== undefined
+  }
+
   /**
    * `store-access.ts` calls it before each write.
    *

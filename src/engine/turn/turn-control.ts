@@ -131,7 +131,9 @@ export class TurnControl implements RunningTurn {
 
   /** Aborts the turn because its time is over. */
   expire(): void {
-    this.abort(new TurnTimeoutError({ timeoutMs: this.engine.limits.turnTimeoutMs, phase: 'turn' }))
+    const { turnTimeoutMs: timeoutMs } = this.engine.limits
+    const isAwaited = this.lockHolder?.isAwaited === true
+    this.abort(new TurnTimeoutError({ timeoutMs, phase: 'turn', isAwaited }))
   }
 
   /** Another request took the session's lock: the turn may write no more, and nothing waits for it. */

@@ -109,6 +109,22 @@ export const lockMutations = [
     ],
   },
   {
+    file: 'src/engine/turn/turn-control.ts',
+    tests: ['src/engine/flow-engine.waiting.'],
+    rows: [
+      [
+        'turn that waits for itself ends without the likely cause',
+        'expire',
+        { piece: 'this.lockHolder?.isAwaited === true', becomes: 'false' },
+      ],
+      [
+        'turn for which nothing waits is said to wait for itself',
+        'expire',
+        { piece: 'this.lockHolder?.isAwaited === true', becomes: 'true' },
+      ],
+    ],
+  },
+  {
     file: 'src/engine/turn/load-session.ts',
     tests: ['src/engine/flow-engine.strangers.', 'src/engine/flow-engine.new-session-lock.'],
     rows: [
