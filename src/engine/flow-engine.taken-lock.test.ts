@@ -37,12 +37,12 @@ const storeTimeoutMs = 100
 const takenAfterMs = turnTimeoutMs + 7 * storeTimeoutMs
 
 /** A session, and an engine on a runtime that drops requests. */
-async function scene() {
+async function scene(ownLimits: { readonly turnTimeoutMs?: number } = {}) {
   const { flow, open, journal } = gatedFlow()
   const clock = new DroppingClock()
   const backing = new Map<string, SessionDocument>()
   const store = new FakeSessionStore({ inner: new MemorySessionStore({ backing, clock }), clock })
-  const limits = { turnTimeoutMs, storeTimeoutMs }
+  const limits = { turnTimeoutMs, storeTimeoutMs, ...ownLimits }
   const engine = new FlowEngine({ flows: [flow], clock, sessionStore: store, limits })
   const { session } = await engine.run({ flowName: 'Talk', userMessage: 'start' })
   const locks: string[] = []
@@ -262,6 +262,89 @@ describe('those who wait', () => {
     const { error } = await clock.runUntil(say('b'))
     expect([error?.code, clock.now() - begun]).toEqual(['TURN_TIMEOUT', turnTimeoutMs])
     expect(locks.filter((line) => line.startsWith('taken'))).toEqual(['taken 1 turn'])
+  })
+
+  /** The runtime does not go on with the next request in the queue that gets the lock. */
+  function dropNextInQueue(): void {
+    vi.spyOn(Waiter.prototype, 'resolve').mockImplementationOnce(function (this: Waiter) {
+      this.leave()
+    })
+  }
+
+  test('behind a holder whose lock cannot be taken, take that of the next holder, dropped in the queue', async () => {
+    const { engine, clock, session, say, open, locks } = await scene()
+    const held = gate()
+    const holding = engine.getFlowSession().withSessionLock(session, () => held.opened)
+    void say('dropped')
+    const waiting = engine.getFlowSession().withSessionLock(session, () => 'done')
+    await clock.settle()
+    clock.drop()
+    dropNextInQueue()
+    held.open()
+    await holding
+    await clock.advance(storeTimeoutMs)
+    expect(locks.filter((line) => line.startsWith('taken'))).toEqual(['taken 2 turn'])
+    expect(await waiting).toBe('done')
+    open('b')
+    expect((await say('b')).response.success).toBe(true)
+  })
+
+  test('or of the next holder, dropped while it works', async () => {
+    const { engine, clock, session, say, locks } = await scene()
+    const held = gate()
+    const holding = engine.getFlowSession().withSessionLock(session, () => held.opened)
+    void say('dropped')
+    await clock.settle()
+    const waiting = engine.getFlowSession().withSessionLock(session, () => 'done')
+    // The turn's own timers are gone.
+    const setTimer = clock.setTimer.bind(clock)
+    vi.spyOn(clock, 'setTimer').mockImplementation((callback, ms) =>
+      ms === turnTimeoutMs ? () => undefined : setTimer(callback, ms),
+    )
+    clock.drop()
+    held.open()
+    await holding
+    await clock.advance(takenAfterMs - 1)
+    expect(locks.filter((line) => line.startsWith('taken'))).toEqual([])
+    await clock.advance(1)
+    expect(locks.filter((line) => line.startsWith('taken'))).toEqual(['taken 2 turn'])
+    expect(await waiting).toBe('done')
+  })
+
+  test('without a limit, take the lock of one that was dropped in the queue', async () => {
+    const { clock, say, open, locks } = await scene({ turnTimeoutMs: Number.POSITIVE_INFINITY })
+    const first = say('a')
+    await clock.settle()
+    void say('dropped')
+    await clock.settle()
+    open('c')
+    const last = say('c')
+    await clock.settle()
+    dropNextInQueue()
+    open('a')
+    expect((await first).response.success).toBe(true)
+    await clock.advance(storeTimeoutMs)
+    expect(locks.filter((line) => line.startsWith('taken'))).toEqual(['taken 2 turn'])
+    expect((await last).response.success).toBe(true)
+    expect(clock.pending).toBe(0)
+  })
+
+  test('and are cancelled where the clock cannot set the timer that they need then', async () => {
+    const { engine, clock, session, say, open } = await scene()
+    const held = gate()
+    const holding = engine.getFlowSession().withSessionLock(session, () => held.opened)
+    const next = say('a')
+    const waiting = engine.getFlowSession().withSessionLock(session, () => 'done')
+    await clock.settle()
+    vi.spyOn(clock, 'setTimer').mockImplementationOnce(() => {
+      throw new Error('no timers today')
+    })
+    held.open()
+    await holding
+    await expect(waiting).rejects.toThrow("The engine's clock failed")
+    open('a')
+    expect((await next).response.success).toBe(true)
+    expect(engine.getFlowSession().locked).toBe(0)
   })
 
   test('set a timer only where they wait', async () => {

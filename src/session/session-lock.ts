@@ -85,6 +85,11 @@ export class Waiter implements Linked<Waiter> {
     if (this.leave()) this.#reject(reason)
   }
 
+  /** Resolves when the lock has been passed on: another request of the queue holds it. */
+  nextHolder(): Promise<void> {
+    return this.#queue.nextHolder()
+  }
+
   /** Leaves the queue, and settles no promise. Returns `false` where it is in no queue any more. */
   leave(): boolean {
     this.hasLeft = true
@@ -95,6 +100,22 @@ export class Waiter implements Linked<Waiter> {
 /** The requests that wait for one session, and how many of each owner count towards `maxQueuedTurnsPerSession`. */
 class Queue extends LinkedList<Waiter> {
   readonly #counted = new Map<string | undefined, number>()
+  #nextHolder: Promise<void> | undefined
+  #reportNext: (() => void) | undefined
+
+  nextHolder(): Promise<void> {
+    this.#nextHolder ??= new Promise((resolve) => {
+      this.#reportNext = resolve
+    })
+    return this.#nextHolder
+  }
+
+  /** The lock has been passed on. */
+  reportNextHolder(): void {
+    this.#reportNext?.()
+    this.#reportNext = undefined
+    this.#nextHolder = undefined
+  }
 
   counted(owner: string | undefined): number {
     return this.#counted.get(owner) ?? 0
@@ -224,12 +245,13 @@ export class SessionLock {
 
   #pass(sessionId: string, queue: Queue | undefined): void {
     const waiter = queue?.first
-    if (waiter === undefined) {
+    if (queue === undefined || waiter === undefined) {
       this.#holders.delete(sessionId)
       return
     }
     this.#give(sessionId, waiter.holder, queue)
     waiter.resolve()
+    queue.reportNextHolder()
   }
 }
 

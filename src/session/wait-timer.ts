@@ -38,6 +38,17 @@ export function startWaitTimer(waiter: Waiter, { clock, holder, takeableAt, take
     const takeAt = takeableAt(holder())
     const at = now < limit ? Math.min(limit, takeAt) : takeAt
     stop = setDeadline(clock, Math.max(0, at - now), () => expire(at))
+    // This holder keeps the lock until it ends. The next one may be dropped.
+    if (at === Number.POSITIVE_INFINITY) void waiter.nextHolder().then(startAnew)
+  }
+
+  function startAnew(): void {
+    if (waiter.hasLeft) return
+    try {
+      start(monotonicTime(clock))
+    } catch (error) {
+      waiter.cancel(error)
+    }
   }
 
   function expire(at: number): void {

@@ -75,6 +75,11 @@ export const lockMutations = [
     tests: ['src/engine/flow-engine.taken-lock.', 'src/session/flow-session.', 'src/engine/flow-engine.broken-clock.'],
     rows: [
       ['lock never taken from a dropped turn', 'expire', { condition: 'takeableAt(current) <= now', becomes: 'false' }],
+      [
+        'dropped turn that gets the lock from the application keeps it',
+        'start',
+        { piece: 'void waiter.nextHolder().then(startAnew)', becomes: '' },
+      ],
       ['lock taken before its moment', 'expire', { condition: 'takeableAt(current) <= now', becomes: 'true' }],
       [
         'wait that ends before the lock can be taken',
