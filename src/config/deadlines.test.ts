@@ -14,6 +14,17 @@ function made() {
   }
 }
 
+test('the own limit of a step or tool keeps no list, so that any number of durations may come', async () => {
+  const { clock, deadlines, ended } = made()
+  const kept = vi.spyOn(Map.prototype, 'set')
+  for (let ms = 1; ms <= 50; ms++) deadlines.set(ms, () => ended.push(`${ms}`), true)
+  const lists = kept.mock.calls.filter(([key]) => typeof key === 'number' && key <= 50).length
+  kept.mockRestore()
+  expect(lists).toBe(0)
+  await clock.advance(50)
+  expect([ended.length, clock.pending]).toEqual([50, 0])
+})
+
 describe('a deadline', () => {
   test('calls back once, at its time', async () => {
     const { clock, ended, set } = made()

@@ -127,19 +127,20 @@ export class Deadlines {
 
   /**
    * Calls `callback` once, `ms` milliseconds from now; with `Infinity` never. It must not throw. Where the clock cannot set a
-   * timer, `callback` is called at once, with the error. For durations that come again and again; others are for `setDeadline`
-   * of `clock.ts`.
+   * timer, `callback` is called at once, with the error.
    *
+   * @param isOwn - Whether it is the own limit of a step or tool: there may be any number of these durations, so no list is kept
+   * for them. Default `false`: a limit of the engine.
    * @returns The deadline, to cancel it; `undefined` with `Infinity`.
    */
-  set(ms: number, callback: DeadlineCallback): Deadline | undefined {
+  set(ms: number, callback: DeadlineCallback, isOwn = false): Deadline | undefined {
     if (ms === Number.POSITIVE_INFINITY) return undefined
-    return this.#listFor(ms).add(callback)
+    return this.#listFor(ms, isOwn).add(callback)
   }
 
-  #listFor(ms: number): DeadlineList {
+  #listFor(ms: number, isOwn: boolean): DeadlineList {
     // A timer that another request set would end with that request.
-    if (!this.#isShared) return new DeadlineList(this.#clock, ms)
+    if (isOwn || !this.#isShared) return new DeadlineList(this.#clock, ms)
     let list = this.#lists.get(ms)
     if (list === undefined) {
       list = new DeadlineList(this.#clock, ms)

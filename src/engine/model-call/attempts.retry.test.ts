@@ -1,5 +1,5 @@
 // A call that fails with a transient error: repeated, after how long, how often, and what of the turn happens twice.
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { expectNothingLeft } from '../../../testing/contract/engine-harness.js'
 import {
   type Act,
@@ -15,6 +15,7 @@ import {
   Talk,
   toolThat,
 } from '../../../testing/contract/model-harness.js'
+import { Deadlines } from '../../config/deadlines.js'
 import { type FlowEngineOptions, ModelError, type ModelProviderAdapter, retry, type Turn } from '../../index.js'
 
 afterEach(expectNothingLeft)
@@ -85,6 +86,7 @@ describe('a transient failure', () => {
   })
 
   test("is a silence longer than the step's own modelTimeoutMs, where it has one", async () => {
+    const set = vi.spyOn(Deadlines.prototype, 'set')
     class Quick extends Talk {
       override readonly modelTimeoutMs = 300
     }
@@ -97,6 +99,10 @@ describe('a transient failure', () => {
     expect(message).toBe(
       "Model 'small' of provider 'own' failed. It did not answer within the limit modelTimeoutMs of step 'Talk' (300 ms).",
     )
+    // The engine keeps no list of deadlines for it.
+    const isOwn = set.mock.calls.filter(([ms]) => ms === 300).map(([, , own]) => own)
+    set.mockRestore()
+    expect(isOwn).toEqual([true, true])
   })
 })
 

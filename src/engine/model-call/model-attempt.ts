@@ -172,6 +172,7 @@ export class ModelAttempt implements ModelRequest {
     const { deadlines, limits } = control.engine
     const { stepId, modelTimeoutMs: ownTimeoutMs } = this.#question
     const timeoutMs = ownTimeoutMs ?? limits.modelTimeoutMs
+    const isOwn = ownTimeoutMs !== undefined
     return new Promise((resolve, reject) => {
       const fail = (thrown: unknown): void => {
         const error = thrown === undefined ? new AttemptFailure('It failed without an error.', false) : thrown
@@ -186,7 +187,7 @@ export class ModelAttempt implements ModelRequest {
       const check = (): void => {
         quietChecks = this.#hasNewPiece || this.#isWaitingForReader ? 0 : quietChecks + 1
         this.#hasNewPiece = false
-        if (quietChecks < checks) this.#deadline = deadlines.set(timeoutMs / checks, check)
+        if (quietChecks < checks) this.#deadline = deadlines.set(timeoutMs / checks, check, isOwn)
         else fail(timedOut())
       }
       control.addPending(this.#abort)
@@ -198,7 +199,7 @@ export class ModelAttempt implements ModelRequest {
       } catch (thrown) {
         fail(thrown)
       }
-      if (!this.#over) this.#deadline = deadlines.set(timeoutMs / checks, check)
+      if (!this.#over) this.#deadline = deadlines.set(timeoutMs / checks, check, isOwn)
     })
   }
 

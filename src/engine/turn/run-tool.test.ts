@@ -1,10 +1,11 @@
 import { toStandardJsonSchema } from '@valibot/to-json-schema'
 import { type } from 'arktype'
 import * as v from 'valibot'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { flowOf, lines, place, upTo } from '../../../testing/contract/test-flows.js'
 import { Conversation, type ConversationOptions, type ScriptedToolCall, VirtualClock } from '../../../testing/index.js'
+import { Deadlines } from '../../config/deadlines.js'
 import {
   finish,
   go,
@@ -421,6 +422,20 @@ describe('the time of a tool', () => {
     const { error } = await saying
     conversation.expectError('LIMIT_EXCEEDED', message)
     expect(error).toMatchObject({ limit: 'toolTimeoutMs', value: ms })
+  })
+
+  test("adds no list of deadlines to the engine where it is the tool's own", async () => {
+    const set = vi.spyOn(Deadlines.prototype, 'set')
+    const own = tool({ name: 'act', description: 'Acts.', toolTimeoutMs: 501, execute: () => 'ok' })
+    const other = tool({ name: 'other', description: 'Acts.', execute: () => 'ok' })
+    await using conversation = calling([own, other], [{ name: 'act' }, { name: 'other' }], {
+      limits: { toolTimeoutMs: 1_001 },
+    })
+    await conversation.say('Hi')
+    const own501 = set.mock.calls.filter(([ms]) => ms === 501).map(([, , isOwn]) => isOwn)
+    const shared = set.mock.calls.filter(([ms]) => ms === 1_001).map(([, , isOwn]) => isOwn)
+    set.mockRestore()
+    expect([own501, shared]).toEqual([[true], [false]])
   })
 
   test('of Infinity is that of the turn', async () => {

@@ -141,16 +141,21 @@ function resultOf(tool: Tool, returned: unknown, control: TurnControl): JsonValu
 function timeLimitOf(
   { control, draft, step }: CallingStep,
   tool: Tool,
-): { readonly timeoutMs: number; passed(): LimitExceededError } {
+): { readonly timeoutMs: number; readonly isOwn: boolean; passed(): LimitExceededError } {
   const { limits } = control.engine
   const problem = `The time of tool '${tool.name}'`
   const own = tool.toolTimeoutMs ?? step.toolTimeoutMs
   if (own === undefined) {
-    return { timeoutMs: limits.toolTimeoutMs, passed: () => limitExceeded(limits, 'toolTimeoutMs', problem) }
+    return {
+      timeoutMs: limits.toolTimeoutMs,
+      isOwn: false,
+      passed: () => limitExceeded(limits, 'toolTimeoutMs', problem),
+    }
   }
   const owner = tool.toolTimeoutMs === undefined ? `step '${draft.stepId}'` : `tool '${tool.name}'`
   return {
     timeoutMs: own,
+    isOwn: true,
     passed: () => new LimitExceededError({ limit: 'toolTimeoutMs', value: own, problem, owner }),
   }
 }
@@ -164,16 +169,17 @@ function withinTime(
   execute: (toolCall: ToolCall) => unknown,
 ): Promise<unknown> {
   const { control } = calling
-  const { timeoutMs, passed } = timeLimitOf(calling, tool)
+  const { timeoutMs, isOwn, passed } = timeLimitOf(calling, tool)
   return new Promise((resolve, reject) => {
     let timedOut: FlowError | undefined
     let controller: AbortController | undefined
     let signal: AbortSignal | undefined
-    const deadline = control.engine.deadlines.set(timeoutMs, () => {
+    const expire = (): void => {
       timedOut = passed()
       controller?.abort(timedOut)
       reject(timedOut)
-    })
+    }
+    const deadline = control.engine.deadlines.set(timeoutMs, expire, isOwn)
     const toolCall: ToolCall = {
       id: call.toolCallId,
       name: tool.name,

@@ -166,7 +166,7 @@ export const flowMutations = [
         'tool timeout off',
         'withinTime',
         {
-          piece: 'timeoutMs, () => {',
+          piece: 'timeoutMs, expire',
           becomes: 'timeoutMs, () => {\nreturn',
         },
       ],

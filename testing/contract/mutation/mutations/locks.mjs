@@ -78,7 +78,7 @@ export const lockMutations = [
       [
         'dropped turn that gets the lock from the application keeps it',
         'start',
-        { piece: 'void waiter.nextHolder().then(startAnew)', becomes: '' },
+        { condition: 'at === Number.POSITIVE_INFINITY', becomes: 'false' },
       ],
       ['lock taken before its moment', 'expire', { condition: 'takeableAt(current) <= now', becomes: 'true' }],
       [

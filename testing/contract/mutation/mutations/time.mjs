@@ -4,6 +4,33 @@ const durations = ['src/engine/flow-engine.wall-time.']
 /** @type {import('../apply-mutation.mjs').MutationGroups} */
 export const timeMutations = [
   {
+    file: 'src/config/deadlines.ts',
+    tests: ['src/config/deadlines.'],
+    rows: [["lists of deadlines kept for flows' own durations", '#listFor', { condition: 'isOwn', becomes: 'false' }]],
+  },
+  {
+    file: 'src/engine/turn/run-tool.ts',
+    tests: ['src/engine/turn/run-tool.'],
+    rows: [
+      [
+        "list of deadlines kept for a tool's own limit",
+        'timeLimitOf',
+        { piece: 'isOwn: true', becomes: 'isOwn: false' },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/model-call/model-attempt.ts',
+    tests: ['src/engine/model-call/attempts.retry.'],
+    rows: [
+      [
+        "list of deadlines kept for a step's own limit",
+        '#run',
+        { piece: 'const isOwn = ownTimeoutMs !== undefined', becomes: 'const isOwn = false' },
+      ],
+    ],
+  },
+  {
     file: 'src/config/clock.ts',
     tests: durations,
     rows: [
