@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { flowOf, gate } from '../../testing/contract/engine-harness.js'
+import { flowOf, gate, never } from '../../testing/contract/engine-harness.js'
 import { FakeSessionStore, VirtualClock } from '../../testing/index.js'
-import { FlowEngine, reply } from '../index.js'
+import { Flow, FlowEngine, type ModelResponse, reply, Step, tool } from '../index.js'
 
 const sentence = "The engine's clock failed: its setTimer threw an error, so no deadline can be set."
 
@@ -96,4 +96,72 @@ describe('a clock whose setTimer throws', () => {
       }
     },
   )
+})
+
+describe('a clock that cannot set the timer of', () => {
+  /** A clock that throws when it is asked for a timer of `ms`. */
+  class PartlyBrokenClock extends VirtualClock {
+    readonly ms: number
+    constructor(ms: number) {
+      super()
+      this.ms = ms
+    }
+    override setTimer(callback: () => void, ms: number): () => void {
+      if (ms === this.ms) throw new Error('no timers today')
+      return super.setTimer(callback, ms)
+    }
+  }
+
+  /** A turn of a flow with a model, and a tool `act` that never ends. */
+  async function turnWith(ms: number, generate: () => Promise<ModelResponse>) {
+    class Talk extends Step {
+      static override readonly id = 'Talk'
+      override tools() {
+        return [tool({ name: 'act', description: 'Acts.', execute: () => never() })]
+      }
+    }
+    class Talking extends Flow {
+      static override readonly id = 'Talk'
+      override model() {
+        return { provider: 'own', name: 'small' }
+      }
+      override steps() {
+        return [Talk]
+      }
+    }
+    const clock = new PartlyBrokenClock(ms)
+    const engine = new FlowEngine({
+      flows: [Talking],
+      clock,
+      sessionStore: new FakeSessionStore({ clock }),
+      limits: { toolTimeoutMs: 1_001, modelTimeoutMs: 1_002 },
+      modelRetry: { maxAttempts: 2, baseDelayMs: 1_004, maxDelayMs: 1_004 },
+      providers: [{ provider: 'own', resolve: ({ name }) => ({ provider: 'own', name, generate }) }],
+      random: () => 0.999_999,
+    })
+    const { response, error } = await clock.runUntil(engine.execute({ flowName: 'Talk', userMessage: 'hello' }))
+    await clock.settle()
+    expect([clock.pending, engine.getFlowSession().locked]).toEqual([0, 0])
+    return { message: response.message, error }
+  }
+
+  const usage = { inputTokens: 1, outputTokens: 1 }
+
+  test.each<[string, number, () => Promise<ModelResponse>]>([
+    [
+      'a tool',
+      1_001,
+      async () => ({ parts: [{ type: 'tool-call', toolCallId: '1', toolName: 'act', input: {} }], usage }),
+    ],
+    ['an attempt at a model', 1_002, () => never()],
+    [
+      'the delay before the next attempt',
+      1_003,
+      () => Promise.reject(Object.assign(new Error('Down.'), { isRetryable: true })),
+    ],
+  ])('%s is the reason of the failure', async (_what, ms, generate) => {
+    const { message, error } = await turnWith(ms, generate)
+    expect(message).toBe(sentence)
+    expect(error).toMatchObject({ code: 'FLOW_ERROR', cause: new Error('no timers today') })
+  })
 })

@@ -2,7 +2,7 @@
  * The attempts at one model, until it answers or fails for good: the delays between them, the circuit breaker of its
  * provider, what each attempt cost, and its events. `choose-model.ts` decides which model is asked.
  */
-import { elapsedMs, monotonicTime } from '../../config/clock.js'
+import { elapsedMs, monotonicTime, setDeadline } from '../../config/clock.js'
 import { FlowError } from '../../errors/flow-error.js'
 import type { CircuitBreaker } from '../../model/circuit-breaker.js'
 import type { TokenUsage } from '../../model/message.js'
@@ -181,10 +181,10 @@ async function prepareNext(
 
 function pause(control: TurnControl, delayMs: number): Promise<void> {
   return new Promise((resolve) => {
-    const stopTimer = control.engine.clock.setTimer(() => {
+    const stopTimer = setDeadline(control.engine.clock, delayMs, () => {
       control.removePending(stopTimer)
       resolve()
-    }, delayMs)
+    })
     control.addPending(stopTimer)
   })
 }

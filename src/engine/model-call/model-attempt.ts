@@ -4,6 +4,7 @@
  */
 import { monotonicTime } from '../../config/clock.js'
 import type { Deadline } from '../../config/deadlines.js'
+import type { FlowError } from '../../errors/flow-error.js'
 import type { Message, ToolDefinition } from '../../model/message.js'
 import type {
   ModelCallOrigin,
@@ -184,7 +185,11 @@ export class ModelAttempt implements ModelRequest {
         return new AttemptFailure(`It did not answer within the limit modelTimeoutMs${owner} (${timeoutMs} ms).`)
       }
       let quietChecks = 0
-      const check = (): void => {
+      const check = (failure?: FlowError): void => {
+        if (failure !== undefined) {
+          fail(failure)
+          return
+        }
         quietChecks = this.#hasNewPiece || this.#isWaitingForReader ? 0 : quietChecks + 1
         this.#hasNewPiece = false
         if (quietChecks < checks) this.#deadline = deadlines.set(timeoutMs / checks, check, isOwn)

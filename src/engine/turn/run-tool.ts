@@ -174,8 +174,8 @@ function withinTime(
     let timedOut: FlowError | undefined
     let controller: AbortController | undefined
     let signal: AbortSignal | undefined
-    const expire = (): void => {
-      timedOut = passed()
+    const expire = (failure?: FlowError): void => {
+      timedOut = failure ?? passed()
       controller?.abort(timedOut)
       reject(timedOut)
     }

@@ -167,7 +167,7 @@ export const flowMutations = [
         'withinTime',
         {
           piece: 'timeoutMs, expire',
-          becomes: 'timeoutMs, () => {\nreturn',
+          becomes: 'Number.POSITIVE_INFINITY, expire',
         },
       ],
       [

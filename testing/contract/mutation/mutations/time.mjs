@@ -4,6 +4,42 @@ const durations = ['src/engine/flow-engine.wall-time.']
 /** @type {import('../apply-mutation.mjs').MutationGroups} */
 export const timeMutations = [
   {
+    file: 'src/engine/turn/run-tool.ts',
+    tests: ['src/engine/flow-engine.broken-clock.'],
+    rows: [
+      [
+        'failure of the clock said to be the time of a tool',
+        'withinTime',
+        { piece: 'failure ?? passed()', becomes: 'passed()' },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/model-call/model-attempt.ts',
+    tests: ['src/engine/flow-engine.broken-clock.'],
+    rows: [
+      [
+        'failure of the clock said to be the time of a model',
+        '#run',
+        { condition: 'failure !== undefined', becomes: 'false' },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/model-call/attempts.ts',
+    tests: ['src/engine/flow-engine.broken-clock.'],
+    rows: [
+      [
+        "clock's own text shown to the user",
+        'pause',
+        {
+          piece: 'setDeadline(control.engine.clock, delayMs, () => { control.removePending(stopTimer) resolve() })',
+          becomes: 'control.engine.clock.setTimer(() => { control.removePending(stopTimer); resolve() }, delayMs)',
+        },
+      ],
+    ],
+  },
+  {
     file: 'src/config/deadlines.ts',
     tests: ['src/config/deadlines.'],
     rows: [["lists of deadlines kept for flows' own durations", '#listFor', { condition: 'isOwn', becomes: 'false' }]],
