@@ -5,7 +5,7 @@
 import { message } from '../../flow/conversation-memory.js'
 import type { Transition } from '../../flow/transition.js'
 import type { ToolCallPart } from '../../model/message.js'
-import { type CallingStep, runTool, toolResult } from './run-tool.js'
+import { type CallingStep, runTool, type ToolOutcome, toolResult } from './run-tool.js'
 
 /** The result of a call whose move came too late. */
 const moveNotMade = 'The tool was run, but its move was not made: an earlier call moved the conversation on.'
@@ -73,8 +73,8 @@ async function runTogether(
   failure.signal.throwIfAborted()
   let transition: Transition | undefined
   for (const [index, call] of calls.entries()) {
-    const outcome = outcomes[index]
-    if (outcome === undefined) continue
+    // None has failed.
+    const outcome = outcomes[index] as ToolOutcome
     const isLate = transition !== undefined && outcome.transition !== undefined
     const result = isLate ? toolResult(call, moveNotMade, true) : outcome.result
     draft.memory.append(namespace, message('tool', [result], turn.number))
