@@ -1,5 +1,5 @@
 // Summaries beside turns: neither waits for the other, and what each one stores stays.
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { answerOf, startTalk, summaryModel, type Talk } from '../../testing/contract/compaction-talk.js'
 import { expectNothingLeft, gate, type LooseDocument } from '../../testing/contract/engine-harness.js'
 import { keyvStoreOver } from '../../testing/contract/golden/golden-files.js'
@@ -398,4 +398,26 @@ describe('a summary is dropped', () => {
     await finish()
     expect(talk.told().map(([name]) => name)).toEqual(['memory:compacted'])
   })
+})
+
+test('a request that names another owner does not wait for a summary to be stored, once its session is loaded', async () => {
+  const { talk, finish } = await summarizing()
+  const saved = gate()
+  const save = talk.store.save.bind(talk.store)
+  vi.spyOn(talk.store, 'save').mockImplementationOnce(async (...given) => {
+    await saved.opened
+    return save(...given)
+  })
+  const finished = finish()
+  await talk.clock.settle()
+  expect(talk.engine.getFlowSession().locked).toBe(1)
+  let deleted: unknown
+  void talk.engine.executeDelete(talk.sessionId, { owner: 'bob' }).then((result) => {
+    deleted = result
+  })
+  await talk.clock.settle()
+  expect(deleted).toMatchObject({ result: { success: true } })
+  saved.open()
+  await finished
+  expect((await talk.memory())[0]).toBe(`user: ${heading}sum`)
 })

@@ -54,7 +54,10 @@ export function swapSummary(
 
 async function swap(control: TurnControl, result: SummaryResult): Promise<number | undefined> {
   const { committed, namespace, oldest, summary } = result
-  const stored = await control.engine.session.access.load(committed.id)
+  const { session } = control.engine
+  const stored = await session.access.load(committed.id)
+  // Requests of other owners need not wait for what follows.
+  if (control.lockHolder !== undefined) session.setOwner(control.lockHolder, stored)
   if (stored === undefined || !isSameSession(stored, committed)) return undefined
   const usage = addSpent(stored.usage, result.usage)
   const messages = messagesOf(stored, namespace)

@@ -143,6 +143,17 @@ export const lockMutations = [
     ],
   },
   {
+    file: 'src/compaction/swap-summary.ts',
+    tests: ['src/compaction/store-summary.beside.'],
+    rows: [
+      [
+        'lock not told whose session a summary is stored in',
+        'swap',
+        { piece: 'session.setOwner(control.lockHolder, stored)', becomes: 'void 0' },
+      ],
+    ],
+  },
+  {
     file: 'src/engine/remove-session.ts',
     tests: ['src/engine/flow-engine.shared-deletes.', 'src/engine/flow-engine.strangers.'],
     rows: [
