@@ -104,6 +104,16 @@ describe('tool refuses, when it is called,', () => {
     expect(message({ execute: undefined })).toBe("Tool 'book' must have a function execute.")
   })
 
+  test.each(['yes', 1, null])('a parallel that is not a boolean: %j', (parallel) => {
+    expect(message({ parallel })).toBe(`parallel of tool 'book' must be true or false; got ${typeof parallel}.`)
+  })
+
+  test('an option that it does not have', () => {
+    expect(message({ timeoutMs: 5 })).toBe(
+      "Tool 'book' has no option 'timeoutMs'. The options are name, description, input, inputJsonSchema, toolTimeoutMs, parallel, execute.",
+    )
+  })
+
   test('a schema that cannot be converted to JSON Schema, and says what to do', () => {
     expect(message({ input: v.object({ guests: v.number() }) })).toBe(
       "The input schema of tool 'book' (valibot) cannot be converted to JSON Schema. Wrap it (Valibot: toStandardJsonSchema), or pass inputJsonSchema.",

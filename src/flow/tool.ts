@@ -5,6 +5,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { flowCodeError } from '../errors/engine-errors.js'
 import { deepFreeze, type JsonObject } from '../util/json.js'
+import { findUnknownName, type OptionNames } from '../util/options.js'
 import { jsonSchemaOf } from './json-schema.js'
 import { checkTimeout } from './timeout.js'
 import type { Turn } from './turn.js'
@@ -87,12 +88,22 @@ export class ToolError extends Error {
 /** The names that providers accept. */
 const namePattern = /^[\w-]{1,64}$/
 
+const optionNames: OptionNames<ToolOptions> = {
+  name: true,
+  description: true,
+  input: true,
+  inputJsonSchema: true,
+  toolTimeoutMs: true,
+  parallel: true,
+  execute: true,
+}
+
 const noArguments: JsonObject = deepFreeze({ type: 'object', properties: {}, additionalProperties: false })
 
 /**
  * Creates a tool. The type of the arguments of `execute` is inferred from `input`.
  *
- * @throws `FlowCodeError` if the name or `toolTimeoutMs` is not valid, or the schema has no JSON Schema.
+ * @throws `FlowCodeError` if an option is unknown or not valid, or the schema has no JSON Schema.
  * @example
  * ```ts
  * const Order = z.object({ orderNumber: z.string() })
@@ -114,6 +125,14 @@ export function tool<Schema extends StandardSchemaV1 = StandardSchemaV1<unknown,
   }
   if (typeof options.execute !== 'function') throw flowCodeError(`Tool '${name}' must have a function execute.`)
   checkTimeout(`toolTimeoutMs of tool '${name}'`, toolTimeoutMs)
+  if (parallel !== undefined && typeof parallel !== 'boolean') {
+    throw flowCodeError(`parallel of tool '${name}' must be true or false; got ${typeof parallel}.`)
+  }
+  const unknown = findUnknownName(options, optionNames)
+  if (unknown !== undefined) {
+    const known = Object.keys(optionNames).join(', ')
+    throw flowCodeError(`Tool '${name}' has no option '${unknown}'. The options are ${known}.`)
+  }
   return {
     name,
     description,

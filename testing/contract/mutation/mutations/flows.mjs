@@ -212,6 +212,14 @@ export const flowMutations = [
     ],
   },
   {
+    file: 'src/flow/tool.ts',
+    tests: ['src/flow/tool.'],
+    rows: [
+      ['unknown option of a tool accepted', 'tool', { condition: 'unknown !== undefined', becomes: 'false' }],
+      ['parallel of a tool not checked', 'tool', { condition: "typeof parallel !== 'boolean'", becomes: 'false' }],
+    ],
+  },
+  {
     file: 'src/engine/turn/run-tools.ts',
     tests: ['src/engine/turn/run-tools.'],
     rows: [
