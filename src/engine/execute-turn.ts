@@ -1,11 +1,10 @@
 /** One turn as the engine's callers see it: its input is checked, it waits for the session's lock, and it runs. */
-import { TurnAbortedError, TurnTimeoutError } from '../errors/engine-errors.js'
-import type { LockWait } from '../session/lock-request.js'
+import { TurnAbortedError } from '../errors/engine-errors.js'
 import type { EngineContext } from './engine-context.js'
-import { limitExceeded } from './engine-limits.js'
 import type { ExecuteResult, FlowRunInput } from './engine-options.js'
 import { asFlowError, userText } from './error-text.js'
 import { checkConfig, checkInputNames, checkSessionId, checkTurnInput, type TurnInput } from './input/check-input.js'
+import { turnWait } from './lock-waits.js'
 import { lookUpState, stateUnseen } from './session-state.js'
 import { failureEnvelope, type TurnOutcome } from './turn/run-envelope.js'
 import { runTurn } from './turn/run-turn.js'
@@ -78,35 +77,4 @@ function checkInput(
   if (stream === undefined) return input
   stream.followSignal(input.signal)
   return { ...input, signal: stream.signal }
-}
-
-/** How a turn waits for the lock. */
-function turnWait(control: TurnControl, input: TurnInput): LockWait {
-  const { limits } = control.engine
-  const { signal } = input
-  return {
-    ...deleteWait(control.engine),
-    holder: 'turn',
-    turnId: control.turnId,
-    counted: true,
-    caller: input,
-    signal,
-    onAbort: () => new TurnAbortedError({ cause: signal?.reason }),
-    onBlocked: (queued) => {
-      if (queued < limits.maxQueuedTurnsPerSession) return control.report('turn:queued', { queued })
-      throw limitExceeded(limits, 'maxQueuedTurnsPerSession', 'The number of turns that wait for this session')
-    },
-    onTaken: () => control.loseLock(),
-  }
-}
-
-/** How a delete waits for the lock: as long as a turn does, but it is not one of the turns that are counted. */
-export function deleteWait({ limits }: EngineContext): LockWait {
-  const { turnTimeoutMs } = limits
-  return {
-    holder: 'delete',
-    counted: false,
-    timeoutMs: turnTimeoutMs,
-    onTimeout: () => new TurnTimeoutError({ timeoutMs: turnTimeoutMs, phase: 'lock' }),
-  }
 }

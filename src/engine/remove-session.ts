@@ -4,7 +4,7 @@
  */
 import { isNewerLayout, isSessionConflict } from '../errors/session-errors.js'
 import type { FlowSession } from '../session/flow-session.js'
-import type { LockWait, SharedDelete } from '../session/lock-request.js'
+import type { SharedDelete } from '../session/lock-request.js'
 import { refuseNewerLayout } from '../session/session-codec.js'
 import type { LockHolder } from '../session/session-lock.js'
 import { revisionOf } from '../session/store-access.js'
@@ -12,8 +12,8 @@ import { isSessionId } from '../util/patterns.js'
 import type { EngineContext } from './engine-context.js'
 import type { DeleteOptions, ExecuteDeleteResult } from './engine-options.js'
 import { asFlowError, userText } from './error-text.js'
-import { deleteWait } from './execute-turn.js'
 import { checkSessionId } from './input/check-input.js'
+import { deleteWait } from './lock-waits.js'
 import { deleteFailure, deleteSuccess } from './turn/run-envelope.js'
 
 /** Removes a session under its lock. A missing one, or an empty ID, is a success. Never rejects. */
@@ -51,8 +51,7 @@ function removeOnce(engine: EngineContext, sessionId: string, options: DeleteOpt
       events.emit('session:deleted', { sessionId, at: clock.now() })
     }
   }
-  const wait = (): LockWait => ({ ...deleteWait(engine), caller: options, delete: own })
-  own.outcome = session.hold(sessionId, remove, wait)
+  own.outcome = session.hold(sessionId, remove, () => deleteWait(engine, options, own))
   return own.outcome
 }
 

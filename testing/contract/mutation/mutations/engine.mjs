@@ -95,16 +95,16 @@ export const engineMutations = [
         'summary that takes the place of a turn in the queue',
         'swapSummary',
         {
-          piece: '...deleteWait(turn.engine)',
-          becomes: 'counted: true',
+          piece: 'summaryWait(turn.engine)',
+          becomes: '({ ...summaryWait(turn.engine), counted: true })',
         },
       ],
       [
         'summary lost by an engine that closes',
         'swapSummary',
         {
-          piece: "holder: 'summary' }), true",
-          becomes: "holder: 'summary' })",
+          piece: '() => summaryWait(turn.engine), true',
+          becomes: '() => summaryWait(turn.engine)',
         },
       ],
       [
@@ -638,6 +638,12 @@ export const engineMutations = [
           becomes: '{ config: config ?? null }',
         },
       ],
+    ],
+  },
+  {
+    file: 'src/engine/lock-waits.ts',
+    tests: ['src/engine/flow-engine.waiting.', 'src/engine/flow-engine.limits.'],
+    rows: [
       [
         'queue limit off',
         'turnWait',
@@ -670,8 +676,8 @@ export const engineMutations = [
         'delete does not wait for the turn',
         'removeOnce',
         {
-          piece: 'session.hold(sessionId, remove, wait)',
-          becomes: 'session.hold(undefined, remove, wait)',
+          piece: 'session.hold(sessionId, remove,',
+          becomes: 'session.hold(undefined, remove,',
         },
       ],
       [
