@@ -22,8 +22,10 @@ function made(found: unknown) {
   }
 }
 
+const timing = { clock: new VirtualClock(), turnTimeoutMs: 5_000, storeTimeoutMs: 5_000 }
+
 const remove = (access: StoreAccess, sessionId: string, options: DeleteOptions | undefined): Promise<boolean> =>
-  removeSession(new FlowSession(access), new LockHolder(() => ({ counted: false })), sessionId, options)
+  removeSession(new FlowSession(access, timing), new LockHolder(() => ({ counted: false })), sessionId, options)
 
 const unreadable = new SessionFlowInvariantError({ sessionId: 'one', problem: 'it is not valid JSON' })
 

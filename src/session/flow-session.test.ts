@@ -13,9 +13,10 @@ const turn: LockWait = { counted: true }
 const newAccess = (): StoreAccess =>
   new StoreAccess({ store: new FakeSessionStore(), clock: new VirtualClock(), storeTimeoutMs: 1_000 })
 
+const timingOf = (clock: VirtualClock) => ({ clock, turnTimeoutMs: 100, storeTimeoutMs: 1_000 })
+
 /** @param clock - Default: one that stands still. */
-const newSession = (clock = new VirtualClock()): FlowSession =>
-  new FlowSession(newAccess(), { clock, turnTimeoutMs: 100, storeTimeoutMs: 1_000 })
+const newSession = (clock = new VirtualClock()): FlowSession => new FlowSession(newAccess(), timingOf(clock))
 
 /** Work that begins when it gets the lock and ends when the test says so. */
 function gate(): { work: () => Promise<string>; open: () => void; entered: Promise<void> } {
@@ -80,8 +81,8 @@ describe('FlowSession.withSessionLock', () => {
   test('[4.8-4] the lock is of one engine: another one does not wait for it', async () => {
     const access = newAccess()
     const [one, other] = [gate(), gate()]
-    const first = new FlowSession(access).withSessionLock('a', one.work)
-    const second = new FlowSession(access).withSessionLock('a', other.work)
+    const first = new FlowSession(access, timingOf(new VirtualClock())).withSessionLock('a', one.work)
+    const second = new FlowSession(access, timingOf(new VirtualClock())).withSessionLock('a', other.work)
     await Promise.all([one.entered, other.entered])
     one.open()
     other.open()

@@ -2,7 +2,7 @@
  * The sessions of one engine: who holds the lock of a session, and the access to its document. It decides nothing about
  * turns. It counts the work under way, so that an engine that closes knows what to wait for.
  */
-import { type Clock, monotonicTime, systemClock } from '../config/clock.js'
+import { type Clock, monotonicTime } from '../config/clock.js'
 import { EngineClosedError } from '../errors/engine-errors.js'
 import { onAbort } from '../util/on-abort.js'
 import type { LockEvent, LockReport, LockWait, SharedDelete } from './lock-request.js'
@@ -19,13 +19,6 @@ export interface LockTiming {
   readonly storeTimeoutMs: number
   /** Called when a request takes the lock from a holder. */
   readonly onTaken?: (sessionId: string, holder: LockEvent['holder'], turnId: string | undefined) => void
-}
-
-/** Nothing is timed: requests wait until they get the lock. */
-const untimed: LockTiming = {
-  clock: systemClock,
-  turnTimeoutMs: Number.POSITIVE_INFINITY,
-  storeTimeoutMs: Number.POSITIVE_INFINITY,
 }
 
 /**
@@ -57,11 +50,8 @@ export class FlowSession {
   #closing = false
   #onIdle: (() => void) | undefined
 
-  /**
-   * @param timing - Default: nothing is timed.
-   * @internal
-   */
-  constructor(access: StoreAccess, timing: LockTiming = untimed) {
+  /** @internal */
+  constructor(access: StoreAccess, timing: LockTiming) {
     this.access = access
     this.#timing = timing
     this.#lock = new SessionLock(() => monotonicTime(timing.clock))

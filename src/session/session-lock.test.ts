@@ -24,7 +24,7 @@ async function settled(): Promise<void> {
 
 describe('SessionLock', () => {
   test('is taken by one at a time', () => {
-    const lock = new SessionLock()
+    const lock = new SessionLock(() => 0)
     const holder = acquire(lock, 'a')
     expect(lock.tryAcquire('a', newHolder())).toBe(false)
     lock.release(holder)
@@ -32,13 +32,13 @@ describe('SessionLock', () => {
   })
 
   test('different sessions know nothing of each other, whatever they are called', () => {
-    const lock = new SessionLock()
+    const lock = new SessionLock(() => 0)
     for (const id of ['a', 'A', '__proto__', 'constructor', 'a ']) acquire(lock, id)
     expect(lock.size).toBe(5)
   })
 
   test('[4.8-1] is passed on in the order of arrival', async () => {
-    const lock = new SessionLock()
+    const lock = new SessionLock(() => 0)
     const holder = acquire(lock, 'a')
     const order: string[] = []
     const waiters = ['first', 'second', 'third'].map((name) => {
@@ -57,7 +57,7 @@ describe('SessionLock', () => {
   })
 
   test('between two holders nobody can slip in', () => {
-    const lock = new SessionLock()
+    const lock = new SessionLock(() => 0)
     const holder = acquire(lock, 'a')
     enqueue(lock, 'a')
     lock.release(holder)
@@ -65,17 +65,17 @@ describe('SessionLock', () => {
   })
 
   test('there is no queue where nobody holds the lock', () => {
-    expect(() => enqueue(new SessionLock(), 'a')).toThrow()
+    expect(() => enqueue(new SessionLock(() => 0), 'a')).toThrow()
   })
 
   test('keeps nothing of a session that is free again', () => {
-    const lock = new SessionLock()
+    const lock = new SessionLock(() => 0)
     for (let count = 0; count < 1_000; count++) lock.release(acquire(lock, `session ${count}`))
     expect(lock.size).toBe(0)
   })
 
   test('a holder that releases twice, or never held the lock, releases nobody else', () => {
-    const lock = new SessionLock()
+    const lock = new SessionLock(() => 0)
     const holder = acquire(lock, 'a')
     lock.release(holder)
     const next = acquire(lock, 'a')
@@ -85,7 +85,7 @@ describe('SessionLock', () => {
   })
 
   test('counts those of one owner who wait and are counted, not the holder and not the others', async () => {
-    const lock = new SessionLock()
+    const lock = new SessionLock(() => 0)
     expect(lock.queued('a')).toBe(0)
     const holder = acquire(lock, 'a')
     expect(lock.queued('a')).toBe(0)
@@ -107,7 +107,7 @@ describe('SessionLock', () => {
     ['second', 1, ['first', 'third']],
     ['third', 2, ['first', 'second']],
   ])('the %s of three can leave; the others keep their order', async (name, index, expected) => {
-    const lock = new SessionLock()
+    const lock = new SessionLock(() => 0)
     const holders = [acquire(lock, 'a')]
     const order: string[] = []
     const requests = ['first', 'second', 'third'].map((waiter) => {
@@ -132,7 +132,7 @@ describe('SessionLock', () => {
   })
 
   test('leaving after the lock is held does nothing', async () => {
-    const lock = new SessionLock()
+    const lock = new SessionLock(() => 0)
     const holder = acquire(lock, 'a')
     const request = enqueue(lock, 'a')
     const next = enqueue(lock, 'a')
@@ -145,7 +145,7 @@ describe('SessionLock', () => {
   })
 
   test('turns every waiter of every session away, each with a reason of its own', async () => {
-    const lock = new SessionLock()
+    const lock = new SessionLock(() => 0)
     const holders = [acquire(lock, 'a'), acquire(lock, 'b')]
     const waiting = [enqueue(lock, 'a'), enqueue(lock, 'a', { counted: false }), enqueue(lock, 'b')]
     let count = 0
@@ -173,7 +173,7 @@ describe('the owner of a session', () => {
     ['whose document is malformed', 'broken', [2, 3, 4]],
     ['whose owner is not a text', { owner: 5 }, [3, 4]],
   ])('of a session %s: requests of other owners leave, and come no more', (_what, stored, staying) => {
-    const lock = new SessionLock()
+    const lock = new SessionLock(() => 0)
     const holder = acquire(lock, 'a')
     const waits = [ada, bob, { caller: {} }, {}, { counted: false }]
     for (const { caller } of waits as Partial<LockWait>[]) expect(lock.isForeign('a', caller)).toBe(false)
@@ -186,7 +186,7 @@ describe('the owner of a session', () => {
   })
 
   test('is forgotten when the lock is passed on: the next holder loads the document itself', async () => {
-    const lock = new SessionLock()
+    const lock = new SessionLock(() => 0)
     const holder = acquire(lock, 'a')
     const next = enqueue(lock, 'a', ada)
     lock.setOwner(holder, { owner: 'ada' })
@@ -196,7 +196,7 @@ describe('the owner of a session', () => {
   })
 
   test('is not noted by who has the lock no longer', () => {
-    const lock = new SessionLock()
+    const lock = new SessionLock(() => 0)
     const [late, taken] = [acquire(lock, 'a'), acquire(lock, 'b')]
     enqueue(lock, 'a')
     enqueue(lock, 'b')
@@ -210,7 +210,7 @@ describe('the owner of a session', () => {
 
 describe('a lock that is taken', () => {
   test('goes to the first in the queue; its old holder may not write, and releases nothing', async () => {
-    const lock = new SessionLock()
+    const lock = new SessionLock(() => 0)
     const holder = acquire(lock, 'a')
     const [first, second] = [enqueue(lock, 'a'), enqueue(lock, 'a')]
     holder.check()
@@ -241,7 +241,7 @@ test('requests, cancels, releases, owners and takes in any order behave as with 
   })
   await fc.assert(
     fc.asyncProperty(fc.array(command, { maxLength: 40 }), async (commands) => {
-      const lock = new SessionLock()
+      const lock = new SessionLock(() => 0)
       const log: string[] = []
       const expected: string[] = []
       const lines: Record<string, Line[]> = { a: [], b: [] }

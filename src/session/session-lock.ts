@@ -147,7 +147,7 @@ export class SessionLock {
   readonly #now: () => number
 
   /** @param now - The time, for {@link LockHolder.since}. */
-  constructor(now: () => number = () => 0) {
+  constructor(now: () => number) {
     this.#now = now
   }
 

@@ -5,7 +5,7 @@ import { LockHolder, SessionLock } from './session-lock.js'
 
 /** A holder from which the lock of a session can be taken. */
 function newHolder() {
-  const lock = new SessionLock()
+  const lock = new SessionLock(() => 0)
   const holder = new LockHolder(() => ({ counted: true }))
   lock.tryAcquire('s-1', holder)
   return { holder, take: () => lock.take(holder) }

@@ -11,7 +11,11 @@ function made() {
   const clock = new VirtualClock(1000)
   const store = new FakeSessionStore()
   const events = new EngineEvents(() => undefined)
-  const session = new FlowSession(new StoreAccess({ store, clock, storeTimeoutMs: 5000 }))
+  const session = new FlowSession(new StoreAccess({ store, clock, storeTimeoutMs: 5000 }), {
+    clock,
+    turnTimeoutMs: 5000,
+    storeTimeoutMs: 5000,
+  })
   // What a control uses of an engine.
   const engine = {
     clock,
