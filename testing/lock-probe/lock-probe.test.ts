@@ -39,7 +39,7 @@ function useLock({ keyOf = (id) => id, next = (line) => line.shift(), isOpen, is
         resolve()
       })
     })
-    return { settled, wait: {}, leave: () => false } as Waiter
+    return { settled, wait: {}, leave: () => false, nextHolder: () => new Promise(() => undefined) } as Waiter
   })
   vi.spyOn(lock, 'release').mockImplementation(({ sessionId }) => {
     if (!isReleased || sessionId === undefined) return
