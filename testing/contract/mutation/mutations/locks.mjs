@@ -195,7 +195,7 @@ export const lockMutations = [
       [
         'how to raise a limit missing from the details of an error',
         'TurnTimeoutError',
-        { piece: "details: raiseLimit('turnTimeoutMs'),", becomes: '' },
+        { piece: "details: raiseLimit('turnTimeoutMs') +", becomes: "details: '' +" },
       ],
       [
         'turn that waits for itself not told why',
