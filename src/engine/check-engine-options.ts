@@ -30,7 +30,11 @@ const methods = {
   logger: ['debug', 'info', 'warn', 'error'],
 } as const
 
-const choices = { onTurnError: ['abort', 'rollback'], outdated: ['refuse', 'restart'] } as const
+const choices = {
+  unknownSession: ['new', 'reject'],
+  onTurnError: ['abort', 'rollback'],
+  outdated: ['refuse', 'restart'],
+} as const
 
 /** @throws `InvalidInputError` that names the first option that is unknown, and lists the known ones, or that is wrong. */
 export function checkEngineOptions(options: FlowEngineOptions): void {

@@ -2,7 +2,6 @@
 import { type Clock, systemClock } from '../config/clock.js'
 import { ConfigManager } from '../config/config-manager.js'
 import { Deadlines } from '../config/deadlines.js'
-import { invalidInput } from '../errors/engine-errors.js'
 import type { FlowError } from '../errors/flow-error.js'
 import { FlowRegistry } from '../flow/flow-registry.js'
 import type { FlowLogger, FlowServices } from '../flow/turn.js'
@@ -56,10 +55,6 @@ export function createEngineContext(options: FlowEngineOptions): EngineContext {
   const clock = options.clock ?? systemClock
   const limits = resolveLimits(options.limits)
   const store = checkStore(options.sessionStore) ?? createStore(options.configManager ?? new ConfigManager(), clock)
-  const unknownSession = options.unknownSession ?? 'new'
-  if (unknownSession !== 'new' && unknownSession !== 'reject') {
-    throw invalidInput("FlowEngine: unknownSession must be 'new' or 'reject'.")
-  }
   const events = new EngineEvents(options.onListenerError ?? reportToConsole)
   const turns = new Set<RunningTurn>()
   const deadlines = new Deadlines(clock)
@@ -86,7 +81,7 @@ export function createEngineContext(options: FlowEngineOptions): EngineContext {
     services: options.services ?? ({} as FlowServices),
     logger: options.logger ?? console,
     ...resolveModelOptions(options),
-    unknownSession,
+    unknownSession: options.unknownSession ?? 'new',
     onTurnError: options.onTurnError ?? 'abort',
     errorText: options.errorText ?? 'full',
     outdated: options.outdated ?? 'refuse',

@@ -5,7 +5,7 @@
 import { isNewerLayout, isSessionConflict } from '../errors/session-errors.js'
 import type { FlowSession } from '../session/flow-session.js'
 import type { SharedDelete } from '../session/lock-request.js'
-import { refuseNewerLayout } from '../session/session-codec.js'
+import { ownerOf, refuseNewerLayout } from '../session/session-codec.js'
 import type { LockHolder } from '../session/session-lock.js'
 import { revisionOf } from '../session/store-access.js'
 import { isSessionId } from '../util/patterns.js'
@@ -84,8 +84,8 @@ export async function removeSession(
   session.setOwner(holder, stored)
   if (stored === undefined || holder.isStranger) return false
   if (options !== undefined) {
-    const { owner, version } = Object(stored) as { owner?: unknown; version?: unknown }
-    if (owner !== options.owner) return false
+    if (ownerOf(stored) !== options.owner) return false
+    const { version } = Object(stored) as { version?: unknown }
     refuseNewerLayout(version, sessionId)
   }
   await access.remove(sessionId, revisionOf(stored), holder)

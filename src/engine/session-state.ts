@@ -2,7 +2,7 @@
 import type { LimitExceededError } from '../errors/engine-errors.js'
 import type { FlowError, FlowErrorCode } from '../errors/flow-error.js'
 import { isNewerLayout } from '../errors/session-errors.js'
-import { decodeSession } from '../session/session-codec.js'
+import { decodeSession, ownerOf } from '../session/session-codec.js'
 import type { EngineContext } from './engine-context.js'
 import type { SessionState } from './engine-options.js'
 
@@ -17,7 +17,7 @@ export async function lookUpState(
   if (session.closing || !isOwner) return 'unknown'
   try {
     const stored = await session.access.loadUnchecked(sessionId)
-    if (stored === undefined || (Object(stored) as { owner?: unknown }).owner !== owner) return 'none'
+    if (stored === undefined || ownerOf(stored) !== owner) return 'none'
     return decodeSession(stored, sessionId).runStatus
   } catch (error) {
     return isNewerLayout(error) && error.owner !== owner ? 'none' : 'unknown'

@@ -186,6 +186,11 @@ function checkLayout(version: unknown, sessionId: string): void {
   throw new SessionFlowInvariantError({ sessionId, problem: layoutProblem(version) })
 }
 
+/** The owner in whatever a store returned: it is compared before anything else of the document is read. */
+export function ownerOf(stored: unknown): unknown {
+  return (Object(stored) as { owner?: unknown }).owner
+}
+
 /** @throws {@link SessionFlowInvariantError} for a layout that only a newer release writes. */
 export function refuseNewerLayout(version: unknown, sessionId: string): void {
   if (typeof version !== 'number' || !(version > Math.max(...readableLayoutVersions))) return

@@ -5,6 +5,7 @@
 import { SessionConflictError } from '../errors/session-errors.js'
 import { type Linked, LinkedList } from '../util/linked-list.js'
 import type { LockReport, LockWait } from './lock-request.js'
+import { ownerOf } from './session-codec.js'
 
 /** In place of an owner: the holder has not loaded the document yet. */
 const notLoaded: unique symbol = Symbol('not loaded')
@@ -198,7 +199,7 @@ export class SessionLock {
    */
   setOwner(holder: LockHolder, stored: unknown): void {
     if (!this.#holds(holder)) return
-    holder.owner = stored === undefined ? nothingStored : (Object(stored) as { owner?: unknown }).owner
+    holder.owner = stored === undefined ? nothingStored : ownerOf(stored)
     let next: Waiter | undefined
     for (let waiter = holder.queue?.first; waiter !== undefined; waiter = next) {
       next = waiter.next

@@ -7,7 +7,7 @@ import { isNewerLayout, SessionFlowMismatchError, SessionNotFoundError } from '.
 import { Flow } from '../../flow/flow.js'
 import type { FlowConstructor } from '../../flow/flow-registry.js'
 import type { ModelBudgets } from '../../model/model-budget.js'
-import { decodeSession } from '../../session/session-codec.js'
+import { decodeSession, ownerOf } from '../../session/session-codec.js'
 import { type SessionDocument, sessionLayoutVersion } from '../../session/session-document.js'
 import { isoTime } from '../../util/iso-time.js'
 import type { TurnInput } from '../input/check-input.js'
@@ -72,7 +72,7 @@ function ownSession(
 ): SessionDocument | undefined {
   control.stateOfGivenId = 'none'
   // The owner comes first: of another owner's session nothing more is read, or said.
-  if (stored === undefined || (Object(stored) as Partial<SessionDocument>).owner !== owner) return undefined
+  if (stored === undefined || ownerOf(stored) !== owner) return undefined
   // Turned away from the lock, the turn may not go on with the session, whatever is stored by now.
   if (control.lockHolder?.isStranger === true) return undefined
   control.stateOfGivenId = 'unknown'

@@ -339,7 +339,7 @@ export const engineMutations = [
         "another owner's session continued",
         'ownSession',
         {
-          piece: '|| (Object(stored) as Partial<SessionDocument>).owner !== owner',
+          piece: '|| ownerOf(stored) !== owner',
           becomes: '',
         },
       ],
@@ -620,7 +620,7 @@ export const engineMutations = [
         "another owner's session deleted",
         'removeSession',
         {
-          piece: 'owner !== options.owner',
+          piece: 'ownerOf(stored) !== options.owner',
           becomes: 'false',
         },
       ],

@@ -154,7 +154,7 @@ export const failureMutations = [
       [
         "state of another owner's session revealed",
         'lookUpState',
-        { piece: '(Object(stored) as { owner?: unknown }).owner !== owner', becomes: 'false' },
+        { piece: 'ownerOf(stored) !== owner', becomes: 'false' },
       ],
       [
         'newer session of another owner revealed',

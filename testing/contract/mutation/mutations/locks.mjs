@@ -149,7 +149,7 @@ export const lockMutations = [
       [
         'lock not told whose session a summary is stored in',
         'swap',
-        { piece: 'session.setOwner(control.lockHolder, stored)', becomes: 'void 0' },
+        { statement: 'session.setOwner(holder, stored)', becomes: '' },
       ],
     ],
   },
