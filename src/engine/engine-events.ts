@@ -122,7 +122,7 @@ export interface EngineEventMap {
   'tool:end': EngineEventMap['tool:start'] & { readonly durationMs: number; readonly success: boolean }
   /** A model called a tool that the step does not offer. The model gets an error as the result. */
   'tool:unknown': StepEvent & {
-    /** The name as the model wrote it, cut at 64 characters. */
+    /** The name as it is stored: at most 64 letters, digits, `_` and `-`. */
     readonly tool: string
     readonly toolCallId: string
   }

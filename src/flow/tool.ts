@@ -6,6 +6,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { flowCodeError } from '../errors/engine-errors.js'
 import { deepFreeze, type JsonObject } from '../util/json.js'
 import { findUnknownName, type OptionNames } from '../util/options.js'
+import { isToolName } from '../util/patterns.js'
 import { jsonSchemaOf } from './json-schema.js'
 import { checkTimeout } from './timeout.js'
 import type { Turn } from './turn.js'
@@ -85,9 +86,6 @@ export class ToolError extends Error {
   }
 }
 
-/** The names that providers accept. */
-const namePattern = /^[\w-]{1,64}$/
-
 const optionNames: OptionNames<ToolOptions> = {
   name: true,
   description: true,
@@ -120,7 +118,7 @@ export function tool<Schema extends StandardSchemaV1 = StandardSchemaV1<unknown,
   options: ToolOptions<Schema>,
 ): Tool {
   const { name, description, input, toolTimeoutMs, parallel } = options
-  if (typeof name !== 'string' || !namePattern.test(name)) {
+  if (typeof name !== 'string' || !isToolName(name)) {
     throw flowCodeError(`The name of a tool must be 1 to 64 letters, digits, '_' or '-'; got '${String(name)}'.`)
   }
   if (typeof options.execute !== 'function') throw flowCodeError(`Tool '${name}' must have a function execute.`)

@@ -1,5 +1,5 @@
 /**
- * What a text must look like to be a session ID, a media type, base64, or the name of a credential. Each is written here
+ * What a text must look like to be a session ID, a media type, base64, the name of a tool or of a credential. Each is written here
  * once, for the engine and for the adapters: what one of them accepts, the other must be able to send.
  */
 
@@ -18,6 +18,9 @@ const jsonMediaType = /^application\/(?:json|[\w!#$&^.+-]+\+json)$/i
 /** For texts whose length is a multiple of four. Without groups that repeat: those run out of stack on megabytes. */
 const base64 = /^[A-Za-z0-9+/]*={0,2}$/
 
+/** The names that model providers accept for tools and for the form of an answer. */
+const toolName = /^[\w-]{1,64}$/
+
 const credentialName = /(api|access|private)[-_]?key|token$|secret|passw|authorization|credential|bearer/i
 
 /** Credentials inside a text, and what is put in their place. */
@@ -30,6 +33,16 @@ const credentials: readonly (readonly [RegExp, string])[] = [
 /** Whether `text` could be a session's ID. */
 export function isSessionId(text: string): boolean {
   return sessionId.test(text)
+}
+
+/** Whether `text` can be the name of a tool. */
+export function isToolName(text: string): boolean {
+  return toolName.test(text)
+}
+
+/** A name that providers accept: other characters are replaced, and what is too long is cut. */
+export function toToolName(text: string): string {
+  return isToolName(text) ? text : text.slice(0, 64).replace(/[^\w-]/g, '_') || '_'
 }
 
 /** Whether `text` is a media type without parameters: `text/csv`. */

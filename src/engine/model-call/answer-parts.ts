@@ -9,6 +9,7 @@ import type { ModelResponse } from '../../model/model-provider.js'
 import type { ResolvedModel } from '../../model/model-registry.js'
 import { cutText } from '../../util/cut-text.js'
 import { copyJson, deepFreeze, isPlainObject, type JsonError, type JsonObject } from '../../util/json.js'
+import { isToolName, toToolName } from '../../util/patterns.js'
 import { modelError } from './model-answer.js'
 
 /** What the parts of an answer are checked against. */
@@ -61,23 +62,15 @@ function callOf(part: ToolCallPart, context: AnswerContext, ids: CallIds): ToolC
     throw wrongPart(context)
   }
   const toolCallId = ids.take(part.toolCallId)
+  // A call with another name is of no tool, and providers refuse it when they are sent it again.
   const arguments_ = isToolName(toolName) ? inputOf(part, context) : unreadable('The name of the tool is not valid.')
   return Object.freeze({
     type,
     toolCallId,
-    toolName: asToolName(toolName),
+    toolName: toToolName(toolName),
     ...arguments_,
     ...providerDataOf(part, context),
   })
-}
-
-/** No tool has another name than one of these letters, and providers refuse a call that has one when they are sent it again. */
-function isToolName(name: string): boolean {
-  return /^[\w-]{1,64}$/.test(name)
-}
-
-function asToolName(name: string): string {
-  return isToolName(name) ? name : name.slice(0, 64).replace(/[^\w-]/g, '_') || '_'
 }
 
 function wrongPart({ resolved }: AnswerContext): Error {

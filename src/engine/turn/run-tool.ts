@@ -25,9 +25,6 @@ export interface ToolOutcome {
   readonly transition?: Transition
 }
 
-/** Tool names of models are cut here in events: no name that a step offers is longer. */
-const maxUnknownName = 64
-
 /** The result of a tool that returns nothing. */
 const done = 'Done.'
 
@@ -58,7 +55,7 @@ export async function runTool(calling: CallingStep, call: ToolCallPart, together
   const { toolCallId } = call
   const tool = tools.get(call.toolName)
   if (tool === undefined) {
-    control.emit('tool:unknown', { step: draft.stepId, tool: call.toolName.slice(0, maxUnknownName), toolCallId })
+    control.emit('tool:unknown', { step: draft.stepId, tool: call.toolName, toolCallId })
     const known = [...tools.keys()].join(', ') || 'none'
     return { result: toolResult(call, `There is no tool '${call.toolName}'. Tools: ${known}.`, true) }
   }

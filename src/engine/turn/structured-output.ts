@@ -5,6 +5,7 @@ import { jsonSchemaOf } from '../../flow/json-schema.js'
 import type { Step } from '../../flow/step.js'
 import type { ModelOutputSchema } from '../../model/model-provider.js'
 import { issueText } from '../../model/schema-issues.js'
+import { toToolName } from '../../util/patterns.js'
 
 /** An answer that was read: its value, or what is wrong with it, in words that the model reads. */
 export type ReadOutput = { readonly value: unknown } | { readonly problem: string }
@@ -21,7 +22,7 @@ export function outputOf(step: Step<object, unknown>, stepId: string): ModelOutp
     throw flowCodeError(`maxRepairs of step '${stepId}' must be a whole number of at least 0.`)
   }
   const schema = jsonSchemaOf(output, 'output', `step '${stepId}'`, outputJsonSchema)
-  return { name: stepId.replace(/[^\w-]/g, '_').slice(0, 64), schema }
+  return { name: toToolName(stepId), schema }
 }
 
 /**

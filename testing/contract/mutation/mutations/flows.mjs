@@ -182,17 +182,8 @@ export const flowMutations = [
         'unknown tool not reported',
         'runTool',
         {
-          piece:
-            "control.emit('tool:unknown', { step: draft.stepId, tool: call.toolName.slice(0, maxUnknownName), toolCallId })",
+          piece: "control.emit('tool:unknown', { step: draft.stepId, tool: call.toolName, toolCallId })",
           becomes: '',
-        },
-      ],
-      [
-        'name of an unknown tool in full',
-        'runTool',
-        {
-          piece: 'call.toolName.slice(0, maxUnknownName)',
-          becomes: 'call.toolName',
         },
       ],
     ],

@@ -244,8 +244,9 @@ export const sessionMutations = [
   },
   {
     file: 'src/util/patterns.ts',
-    tests: ['src/util/patterns.'],
+    tests: ['src/util/patterns.', 'src/engine/model-call/answer-parts.'],
     rows: [
+      ['name of an unknown tool in full', 'toToolName', { piece: '.slice(0, 64)', becomes: '' }],
       ['session ID with a comma', 'sessionId', { piece: '!-+\\--~', becomes: '!-~' }],
       ['base64 cut off accepted', 'isBase64', { piece: 'text.length % 4 === 0 &&', becomes: '' }],
     ],
