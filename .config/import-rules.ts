@@ -24,7 +24,7 @@ const leaf = ['src/(leaf)', 'src/util', 'src/errors', 'src/config']
 /** The rules by area. `src/(leaf)` is the files of `src` itself, `src/(root)` is `src/index.ts`. */
 export const importRules: Readonly<Record<string, ImportRule>> = {
   'src/(leaf)': { decides: 'the names of content types', areas: leaf, packages: [] },
-  'src/util': { decides: 'what JSON may be stored, how options are checked', areas: leaf, packages: [] },
+  'src/util': { decides: 'what JSON may be stored, how options are checked', areas: leaf, packages: ['@noble/hashes'] },
   'src/errors': { decides: 'error classes, codes and sentences', areas: leaf, packages: [] },
   'src/config': { decides: 'settings, the clock, deadlines', areas: leaf, packages: [] },
   'src/model': {

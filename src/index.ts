@@ -14,12 +14,15 @@ export {
   FlowCodeError,
   FlowNotFoundError,
   FlowRegistrationError,
+  IdempotencyMismatchError,
   InvalidInputError,
   LimitExceededError,
   ModelBlockedError,
   ModelError,
+  SessionBusyError,
   ToolExecutionError,
   TurnAbortedError,
+  TurnSupersededError,
   TurnTimeoutError,
 } from './errors/engine-errors.js'
 export type { FlowErrorCode } from './errors/flow-error.js'

@@ -2,7 +2,7 @@
  * Writes the JavaScript of the package: one file for each entry point, one for all that the root is made of, and chunks for
  * what else they share. A module costs a runtime a third of a millisecond to find and load, so sixty of them would cost
  * more than all that is in them; and what the root is made of is compressed best as one text, in the order of
- * `src/index.ts`. The two packages that the root needs at run time are in that file, too: as imports they make loading it half
+ * `src/index.ts`. The packages that the root needs at run time are in that file, too: as imports they make loading it half
  * as long again (docs/decisions/0029-two-packages-at-run-time.md). The types stay one file for each source; tsc writes those, after it has
  * checked everything.
  */
@@ -20,6 +20,7 @@ const core = join(root, 'dist/chunks/core.js')
 const bundled = {
   'lru-cache': { name: 'LRUCache', licence: 'LICENSE.md' },
   eventemitter3: { name: 'EventEmitter', licence: 'LICENSE' },
+  '@noble/hashes/sha2.js': { name: 'sha256', licence: 'LICENSE' },
 }
 const packageName = /^[^./]/
 
@@ -82,10 +83,19 @@ function leaveOtherPackages({ onResolve }) {
   )
 }
 
+/** The name of the package that a path is imported from. */
+function packageOf(path) {
+  return path
+    .split('/')
+    .slice(0, path.startsWith('@') ? 2 : 1)
+    .join('/')
+}
+
 /** The licence of a package, as a comment. */
 function licenceOf(path) {
-  const text = readFileSync(join(root, 'node_modules', path, bundled[path].licence), 'utf8')
-  return `/* ${path}\n\n${text.trim()}\n*/`
+  const name = packageOf(path)
+  const text = readFileSync(join(root, 'node_modules', name, bundled[path].licence), 'utf8')
+  return `/* ${name}\n\n${text.trim()}\n*/`
 }
 
 function takeFromCore({ onResolve }) {

@@ -17,6 +17,7 @@ const optionNames: OptionNames<FlowEngineOptions> = {
   onTurnError: true,
   errorText: true,
   outdated: true,
+  busy: true,
   clock: true,
   random: true,
   generateId: true,
@@ -34,6 +35,7 @@ const choices = {
   unknownSession: ['new', 'reject'],
   onTurnError: ['abort', 'rollback'],
   outdated: ['refuse', 'restart'],
+  busy: ['queue', 'reject', 'interrupt', 'latest'],
 } as const
 
 /** @throws `InvalidInputError` that names the first option that is unknown, and lists the known ones, or that is wrong. */

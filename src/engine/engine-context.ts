@@ -41,6 +41,7 @@ export interface EngineContext extends ModelSettings {
   readonly onTurnError: 'abort' | 'rollback'
   readonly errorText: NonNullable<FlowEngineOptions['errorText']>
   readonly outdated: 'refuse' | 'restart'
+  readonly busy: NonNullable<FlowEngineOptions['busy']>
   readonly turns: Set<RunningTurn>
   readonly afterTurnTasks: AfterTurnTasks
   readonly loopMonitor: LoopMonitor
@@ -85,6 +86,7 @@ export function createEngineContext(options: FlowEngineOptions): EngineContext {
     onTurnError: options.onTurnError ?? 'abort',
     errorText: options.errorText ?? 'full',
     outdated: options.outdated ?? 'refuse',
+    busy: options.busy ?? 'queue',
     turns,
     afterTurnTasks: new AfterTurnTasks(),
     loopMonitor: new LoopMonitor(clock, events, turns),

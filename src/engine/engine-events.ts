@@ -59,6 +59,23 @@ export interface EngineEventMap {
   'turn:error': TurnEvent & { readonly code: FlowErrorCode; readonly error: FlowError }
   /** The turn waits for earlier ones; `queued` of them were waiting already. */
   'turn:queued': TurnEvent & { readonly queued: number }
+  /** A turn was refused because the session was busy (`SESSION_BUSY`). */
+  'turn:rejected': TurnEvent
+  /** A newer turn took the place of this one, which waited or was under way (`TURN_SUPERSEDED`). */
+  'turn:superseded': TurnEvent & { readonly byTurnId: string }
+  /**
+   * A request with an idempotency key was answered with the outcome of an earlier one, and nothing was run. `turnId` is that of the
+   * turn which ran, empty where a receipt does not have it; `joined`: whether it was still under way.
+   */
+  'turn:replayed': TurnEvent & { readonly joined: boolean }
+  /** `turn.once` found that the work of this name was begun before, and that its outcome is unknown. */
+  'effect:uncertain': TurnEvent & {
+    readonly effect: string
+    /** How often the work has begun, this time included. */
+    readonly attempt: number
+    /** When it began first: ISO 8601, UTC. */
+    readonly begunAt: string
+  }
   'step:enter': TurnEvent & { readonly step: string }
   'step:exit': StepEvent
   /** An attempt at a call begins. A call that is tried again keeps its number. */

@@ -39,6 +39,12 @@ export interface EngineLimits {
    * is not enough. Default 4 194 304 (4 MiB).
    */
   readonly maxSessionBytes: number
+  /** Receipts of idempotency keys that a session keeps, those of its last keyed turns; that of its first turn stays too. Default 16. */
+  readonly maxReceipts: number
+  /** Names under which `turn.once` keeps results in a session. Default 64. */
+  readonly maxEffects: number
+  /** Bytes of one result that `turn.once` keeps, as JSON. Default 4 096. */
+  readonly maxEffectBytes: number
   /** Milliseconds for one operation of the store; a commit gets three times as long. Default 5 000. */
   readonly storeTimeoutMs: number
   /** Milliseconds that `close()` waits for turns under way before it aborts them. Default 10 000. */
@@ -61,6 +67,9 @@ const defaults: EngineLimits = {
   maxMemoryBytes: 256 * 1024,
   attachmentTurns: 2,
   maxSessionBytes: 4 * 1024 * 1024,
+  maxReceipts: 16,
+  maxEffects: 64,
+  maxEffectBytes: 4_096,
   storeTimeoutMs: 5_000,
   closeTimeoutMs: 10_000,
 }

@@ -72,6 +72,14 @@ export interface FlowEngineOptions {
    * Default `'refuse'`.
    */
   readonly outdated?: 'refuse' | 'restart'
+  /**
+   * What becomes of a message for a session that has a turn under way. `'queue'`: it waits, first come, first served, up to the
+   * limit `maxQueuedTurnsPerSession`. `'reject'`: it is refused with `SESSION_BUSY`. `'latest'`: it waits, and those that waited
+   * before it end with `TURN_SUPERSEDED`. `'interrupt'`: the turn under way ends with `TURN_SUPERSEDED` and leaves nothing but
+   * effects, unless its commit has begun; then the message runs. A flow may decide for itself by its `static busy`; the policy of
+   * the flow whose turn is under way counts. Within this process. Default `'queue'`.
+   */
+  readonly busy?: 'queue' | 'reject' | 'interrupt' | 'latest'
   /** The engine's time. Default: the machine's. */
   readonly clock?: Clock
   /** A number from 0 up to, and without, 1: for the delays between attempts. Default: `Math.random`. */
@@ -102,6 +110,12 @@ export interface FlowRunInput {
   readonly sessionId?: string
   /** Stored as `{ config }` in the flow context, on the session's first turn. A plain object of plain JSON. */
   readonly config?: JsonObject
+  /**
+   * Names this request, so that it can safely be sent again: 16 to 255 visible ASCII characters without a comma, best a UUID that
+   * the client makes once for each message. A repeat with the same key gets the recorded reply and runs nothing. The same key
+   * with another flow, message, attachments or config is refused with `IDEMPOTENCY_MISMATCH`. Default: every call is a turn.
+   */
+  readonly idempotencyKey?: string
   /** Cancels the turn: it is aborted, and the session stays as it was. */
   readonly signal?: AbortSignal
   /** The principal. It is stored with a new session; another principal's session is treated as unknown. */
@@ -143,6 +157,10 @@ export interface ExecuteResult {
   readonly error?: FlowError
   /** Set where `response.message` is bytes in base64. */
   readonly encoding?: 'base64'
+  /**
+   * `true` where an earlier call with the same idempotency key had run, or was running, and this one was answered with its outcome.
+   */
+  readonly replayed?: true
   /**
    * Why a new session answered and not the one that was asked for: that one is unknown (or another owner's), it has ended
    * (`completed`, `aborted`), an older version of the flow has stored it (`outdated`), or the flow's `migrate` or `onRestore`

@@ -226,6 +226,53 @@ export class TurnAbortedError extends FlowError {
   }
 }
 
+/** The session has a turn under way, and its flow takes no other one meanwhile (`busy: 'reject'`). Intended status 409. */
+export class SessionBusyError extends FlowError {
+  constructor(options: { readonly cause?: unknown } = {}) {
+    super({
+      code: 'SESSION_BUSY',
+      message: 'The session is busy with another message. Send this one again when that is answered.',
+      statusCode: 409,
+      cause: options.cause,
+    })
+  }
+
+  static {
+    this.prototype.name = 'SessionBusyError'
+  }
+}
+
+/** A newer message took the place of this turn (`busy: 'interrupt'` and `'latest'`). Intended status 409. */
+export class TurnSupersededError extends FlowError {
+  constructor(options: { readonly cause?: unknown } = {}) {
+    super({
+      code: 'TURN_SUPERSEDED',
+      message: 'A newer message took the place of this one.',
+      statusCode: 409,
+      cause: options.cause,
+    })
+  }
+
+  static {
+    this.prototype.name = 'TurnSupersededError'
+  }
+}
+
+/** An idempotency key was used before, for another request, or for one whose reply is not kept any more. */
+export class IdempotencyMismatchError extends FlowError {
+  constructor(options: { readonly cause?: unknown } = {}) {
+    super({
+      code: 'IDEMPOTENCY_MISMATCH',
+      message: 'The idempotency key was used for another request. Use a new key for each new message.',
+      cause: options.cause,
+    })
+  }
+
+  static {
+    this.prototype.name = 'IdempotencyMismatchError'
+  }
+}
+
 /** The engine is closing or closed and takes no more work. */
 export class EngineClosedError extends FlowError {
   constructor(options: { readonly cause?: unknown } = {}) {

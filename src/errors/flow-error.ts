@@ -21,6 +21,9 @@ export type FlowErrorCode =
   | 'TOOL_ERROR'
   | 'TURN_TIMEOUT'
   | 'TURN_ABORTED'
+  | 'TURN_SUPERSEDED'
+  | 'SESSION_BUSY'
+  | 'IDEMPOTENCY_MISMATCH'
   | 'ENGINE_CLOSED'
 
 /**

@@ -104,7 +104,7 @@ export function isNewerLayout(error: unknown): error is SessionFlowInvariantErro
  */
 export class SessionStoreError extends FlowError {
   /** The operation of the store that failed. */
-  declare readonly operation: 'load' | 'create' | 'save' | 'delete' | 'close'
+  declare readonly operation: 'load' | 'create' | 'save' | 'delete' | 'claim' | 'close'
   /** The session concerned; absent for `close`. */
   declare readonly sessionId: string | undefined
 
@@ -163,6 +163,8 @@ export function leavesSessionUnchanged(error: FlowError): boolean {
     isSessionConflict(error) ||
     isOutcomeUnknown(error) ||
     error.code === 'TURN_ABORTED' ||
+    error.code === 'TURN_SUPERSEDED' ||
+    error.code === 'IDEMPOTENCY_MISMATCH' ||
     error.code === 'ENGINE_CLOSED'
   )
 }

@@ -87,6 +87,11 @@ export class FlowSession {
     return () => this.#watchers.delete(listener)
   }
 
+  /** Whether anybody has the lock of a session. @internal */
+  isLocked(sessionId: string): boolean {
+    return this.#lock.holderOf(sessionId) !== undefined
+  }
+
   /** How many sessions are locked now. @internal */
   get locked(): number {
     return this.#lock.size

@@ -74,6 +74,24 @@ export interface SessionStore {
    * @throws `SessionConflictError` where another revision is stored.
    */
   delete(sessionId: string, expectedRevision?: string): Promise<void>
+  /**
+   * Optional: keeps `sessionId` under `key`, unless another session ID is kept under it, and returns the one that is kept. So two
+   * processes that get the same first message create one session. A repeat with the same ID is no error.
+   *
+   * @param key - A digest: letters, digits, `_` and `-`.
+   * @param ttlMs - Milliseconds for which it is kept, at least.
+   */
+  claim?(key: string, sessionId: string, ttlMs: number): Promise<string>
+  /**
+   * Optional: waits until no other process has the lease of a session, and takes it. A lease keeps processes from running turns
+   * that would lose the swap; no promise of the engine depends on it.
+   *
+   * @param ttlMs - Milliseconds after which the lease of a holder that died is free. A living holder's is renewed. A store that has
+   * a setting of its own uses that.
+   * @param signal - Ends the wait: it then rejects.
+   * @returns A function that gives the lease back.
+   */
+  lease?(sessionId: string, ttlMs: number, signal: AbortSignal): Promise<() => Promise<void>>
   /** Closes connections and ends timers. Stored sessions stay. */
   close(): Promise<void>
   /**

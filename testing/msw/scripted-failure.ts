@@ -7,10 +7,12 @@ import {
   type FlowErrorCode,
   FlowNotFoundError,
   FlowRegistrationError,
+  IdempotencyMismatchError,
   InvalidInputError,
   LimitExceededError,
   ModelBlockedError,
   ModelError,
+  SessionBusyError,
   SessionConflictError,
   SessionFlowInvariantError,
   SessionFlowMismatchError,
@@ -18,6 +20,7 @@ import {
   SessionStoreError,
   ToolExecutionError,
   TurnAbortedError,
+  TurnSupersededError,
   TurnTimeoutError,
 } from '../../src/index.js'
 import type { FailedServiceTurn, FlowServiceRun } from './service-script.js'
@@ -42,6 +45,9 @@ const errors: Readonly<Record<FlowErrorCode, (run: FlowServiceRun) => FlowError>
   TOOL_ERROR: () => new ToolExecutionError({ tool: 'scripted', message: 'The tool failed.' }),
   TURN_TIMEOUT: () => new TurnTimeoutError({ timeoutMs: 120_000, phase: 'turn' }),
   TURN_ABORTED: () => new TurnAbortedError(),
+  TURN_SUPERSEDED: () => new TurnSupersededError(),
+  SESSION_BUSY: () => new SessionBusyError(),
+  IDEMPOTENCY_MISMATCH: () => new IdempotencyMismatchError(),
   ENGINE_CLOSED: () => new EngineClosedError(),
 }
 

@@ -19,6 +19,13 @@ import { depthExceeded, type EngineLimits, limitExceeded } from '../engine-limit
 import type { FlowRunInput } from '../engine-options.js'
 import { checkAttachments } from './check-attachments.js'
 
+/** The digests of an idempotency key, as receipts have them. */
+export interface RequestKey {
+  readonly key: string
+  /** Of the key and the request together. */
+  readonly request: string
+}
+
 /** The input of one turn, checked. */
 export interface TurnInput {
   readonly flowName: string
@@ -29,6 +36,8 @@ export interface TurnInput {
   readonly sessionId: string | undefined
   /** For the flow context of a new session. */
   readonly context: JsonObject | undefined
+  /** Names the request, so that it can be sent again. `undefined` where it has no key. */
+  readonly idempotency: RequestKey | undefined
   readonly signal: AbortSignal | undefined
   readonly owner: string | undefined
   readonly serverContext: JsonObject | undefined
@@ -60,6 +69,7 @@ const inputNames: OptionNames<FlowRunInput> = {
   attachments: true,
   sessionId: true,
   config: true,
+  idempotencyKey: true,
   signal: true,
   owner: true,
   serverContext: true,
@@ -118,6 +128,7 @@ export function checkTurnInput(
     attachments,
     sessionId: input.sessionId,
     context,
+    idempotency: undefined,
     signal: signal as AbortSignal | undefined,
     owner,
     serverContext,

@@ -12,7 +12,7 @@ import type { TurnControl } from './turn-control.js'
  * The codes with which the engine speaks of a session, a turn, an engine or its flows. `INVALID_INPUT` is not among them: providers
  * refuse with it what the user sent.
  */
-const ownCode = /^(SESSION_|TURN_|ENGINE_|FLOW_NOT_FOUND$|FLOW_REGISTRATION$)/
+const ownCode = /^(SESSION_|TURN_|ENGINE_|IDEMPOTENCY_|FLOW_NOT_FOUND$|FLOW_REGISTRATION$)/
 
 /** The limits after which a turn is settled, or answered, in a way of its own. */
 const ownLimits = ['maxSessionBytes', 'maxQueuedTurnsPerSession']

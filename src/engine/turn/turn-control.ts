@@ -12,6 +12,7 @@ import { onAbort } from '../../util/on-abort.js'
 import type { EngineContext, RunningTurn } from '../engine-context.js'
 import type { EngineEventMap, EngineEventName } from '../engine-events.js'
 import type { ExecuteResult, SessionState } from '../engine-options.js'
+import type { RequestKey } from '../input/check-input.js'
 import type { TurnDraft } from './turn-draft.js'
 import type { TurnStream } from './turn-stream.js'
 
@@ -37,6 +38,8 @@ export class TurnControl implements RunningTurn {
   lockHolder: LockHolder | undefined
   /** Ends what the turn waits for just now, when it is aborted: a timer, an attempt at a call, tools that run together. */
   #pending: Set<(reason: FlowError) => void> | undefined
+  /** The keys whose repeats this turn answers: its own, and those of turns that it took the place of. */
+  requestKeys: readonly RequestKey[] = []
   /** What the turn leaves behind: it goes on after the reply, without the session's lock. */
   afterTurnTask: (() => Promise<void>) | undefined
   onSettled: (() => void) | undefined

@@ -30,6 +30,17 @@ const codes: Readonly<Record<FlowErrorCode, readonly [status: number, message: s
   TOOL_ERROR: [500, 'The tool failed.', 'session-2'],
   TURN_TIMEOUT: [504, 'The turn took longer than the limit turnTimeoutMs (120000 ms).', 'session-2'],
   TURN_ABORTED: [499, 'The turn was cancelled by its caller.', 'session-1'],
+  TURN_SUPERSEDED: [409, 'A newer message took the place of this one.', 'session-1'],
+  SESSION_BUSY: [
+    409,
+    'The session is busy with another message. Send this one again when that is answered.',
+    'session-1',
+  ],
+  IDEMPOTENCY_MISMATCH: [
+    422,
+    'The idempotency key was used for another request. Use a new key for each new message.',
+    'session-1',
+  ],
   ENGINE_CLOSED: [503, 'The engine is closed.', 'session-1'],
 }
 

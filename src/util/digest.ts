@@ -1,0 +1,26 @@
+/** Digests of texts and of JSON: keys that are compared, and stored in place of what they stand for. */
+import { sha256 } from '@noble/hashes/sha2.js'
+
+/** Bytes of SHA-256 that are kept: a digest is compared, not signed, and nobody who could choose both texts gains by it. */
+const digestBytes = 16
+
+/**
+ * The first 16 bytes of SHA-256 (FIPS 180-4) of a text, as base64url (RFC 4648, section 5) without padding: 22 characters. It is
+ * synchronous, so that a request keeps its place among those that came with it.
+ */
+export function digestOf(text: string): string {
+  const bytes = sha256(new TextEncoder().encode(text)).subarray(0, digestBytes)
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replace(/=+$/, '')
+}
+
+/** JSON in which the keys of each object are sorted: equal values have equal texts. `value` must be plain JSON. */
+export function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_key, inner: unknown) => {
+    if (typeof inner !== 'object' || inner === null || Array.isArray(inner)) return inner
+    const sorted = Object.entries(inner).sort(([left], [right]) => (left < right ? -1 : 1))
+    return Object.fromEntries(sorted)
+  })
+}
