@@ -13,6 +13,8 @@ import { AfterTurnTasks } from './after-turn-tasks.js'
 import { EngineEvents } from './engine-events.js'
 import { type EngineLimits, resolveLimits } from './engine-limits.js'
 import type { FlowEngineOptions, IdKind } from './engine-options.js'
+import { Claims } from './idempotency/claims.js'
+import { KeyedTurns } from './idempotency/keyed-turns.js'
 import { createGenerateId } from './ids.js'
 import { LoopMonitor } from './loop-monitor.js'
 import { type ModelSettings, resolveModelOptions } from './model-call/model-options.js'
@@ -44,6 +46,8 @@ export interface EngineContext extends ModelSettings {
   readonly busy: NonNullable<FlowEngineOptions['busy']>
   readonly turns: Set<RunningTurn>
   readonly afterTurnTasks: AfterTurnTasks
+  readonly keyedTurns: KeyedTurns
+  readonly claims: Claims
   readonly loopMonitor: LoopMonitor
 }
 
@@ -89,6 +93,8 @@ export function createEngineContext(options: FlowEngineOptions): EngineContext {
     busy: options.busy ?? 'queue',
     turns,
     afterTurnTasks: new AfterTurnTasks(),
+    keyedTurns: new KeyedTurns({ clock, limits, events }),
+    claims: new Claims(),
     loopMonitor: new LoopMonitor(clock, events, turns),
   }
 }

@@ -3,6 +3,8 @@ import { TurnAbortedError } from '../errors/engine-errors.js'
 import type { EngineContext } from './engine-context.js'
 import type { ExecuteResult, FlowRunInput } from './engine-options.js'
 import { asFlowError, userText } from './error-text.js'
+import { answerRepeat, replayBesideLock } from './idempotency/answer-repeat.js'
+import { requestKeyOf } from './idempotency/request-key.js'
 import { checkConfig, checkInputNames, checkSessionId, checkTurnInput, type TurnInput } from './input/check-input.js'
 import { turnWait } from './lock-waits.js'
 import { lookUpState, stateUnseen } from './session-state.js'
@@ -32,22 +34,42 @@ export async function executeTurn(
     const input = checkInput(engine, unchecked, sessionId, context, stream)
     if (input.signal?.aborted === true) throw new TurnAbortedError({ cause: input.signal.reason })
     const control = new TurnControl(engine, engine.flows.currentName(input.flowName), givenId, stream)
-    outcome = await engine.session.hold(
-      sessionId,
-      (holder) => runTurn(control, input, holder),
-      () => turnWait(control, input),
-    )
+    outcome =
+      input.idempotency === undefined
+        ? await runWithLock(control, input)
+        : await engine.keyedTurns.run(control, input, stream, () =>
+            runKeyed(control, input).catch((thrown: unknown) => refusal(engine, unchecked, givenId, thrown)),
+          )
   } catch (thrown) {
-    const error = asFlowError(thrown)
-    const flowName = fieldOf(unchecked, 'flowName')
-    const failed = { sessionId: givenId, flowName: typeof flowName === 'string' ? flowName : '' }
-    const text = userText(engine, error, failed)
-    outcome = failureEnvelope(givenId, text, error, givenId === '' ? 'none' : stateUnseen(error))
+    outcome = refusal(engine, unchecked, givenId, thrown)
   }
   const { sessionState } = outcome
   if (sessionState !== undefined) return outcome as ExecuteResult
   const id = outcome.response.session === '' ? givenId : outcome.response.session
   return { ...outcome, sessionState: await lookUpState(engine, id, fieldOf(unchecked, 'owner')) }
+}
+
+/** The result of a turn that never began. */
+function refusal(engine: EngineContext, unchecked: FlowRunInput, givenId: string, thrown: unknown): TurnOutcome {
+  const error = asFlowError(thrown)
+  const flowName = fieldOf(unchecked, 'flowName')
+  const failed = { sessionId: givenId, flowName: typeof flowName === 'string' ? flowName : '' }
+  const text = userText(engine, error, failed)
+  return failureEnvelope(givenId, text, error, givenId === '' ? 'none' : stateUnseen(error))
+}
+
+function runWithLock(control: TurnControl, input: TurnInput): Promise<TurnOutcome> {
+  return control.engine.session.hold(
+    input.sessionId,
+    (holder) => runTurn(control, input, holder),
+    () => turnWait(control, input),
+  )
+}
+
+/** Runs a turn with an idempotency key. A repeat of a turn that was stored does not wait for the session's lock. */
+async function runKeyed(control: TurnControl, input: TurnInput): Promise<TurnOutcome> {
+  const replay = await replayBesideLock(control, input)
+  return replay === undefined ? runWithLock(control, input) : answerRepeat(control, replay)
 }
 
 /** A field of the caller's object, which may be anything; its getters may throw. */
@@ -60,7 +82,7 @@ function fieldOf(input: FlowRunInput, name: 'owner' | 'flowName'): unknown {
 }
 
 function checkInput(
-  { limits }: EngineContext,
+  { limits, flows }: EngineContext,
   unchecked: FlowRunInput,
   sessionId: string | undefined,
   givenContext: unknown,
@@ -70,10 +92,15 @@ function checkInput(
   const { flowName, userMessage, attachments, signal, owner, serverContext, waitUntil } = unchecked
   const config = checkConfig(unchecked.config, limits)
   const context = config === undefined ? givenContext : { config }
-  const input = checkTurnInput(
+  const checked = checkTurnInput(
     { flowName, userMessage, attachments, sessionId, context, signal, owner, serverContext, waitUntil },
     limits,
   )
+  const { idempotencyKey } = unchecked
+  const input =
+    idempotencyKey === undefined
+      ? checked
+      : { ...checked, idempotency: requestKeyOf(idempotencyKey, checked, flows.currentName(checked.flowName)) }
   if (stream === undefined) return input
   stream.followSignal(input.signal)
   return { ...input, signal: stream.signal }

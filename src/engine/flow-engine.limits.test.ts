@@ -89,6 +89,9 @@ describe('the limits of an engine', () => {
       maxMemoryBytes: 262_144,
       attachmentTurns: 2,
       maxSessionBytes: 4_194_304,
+      maxReceipts: 16,
+      maxEffects: 64,
+      maxEffectBytes: 4_096,
       storeTimeoutMs: 5_000,
       closeTimeoutMs: 10_000,
     })

@@ -141,6 +141,10 @@ export class FlowSession {
    */
   moveTo(holder: LockHolder, sessionId: string, owner: string | undefined): void {
     if (holder.isTaken || holder.hasEnded) return
+    if (holder.sessionId === sessionId) {
+      this.setOwner(holder, { owner })
+      return
+    }
     this.#release(holder)
     holder.report = this.#reportOf(sessionId, holder.waitOf)
     holder.report?.('requested')
@@ -148,6 +152,23 @@ export class FlowSession {
     holder.report?.(isAcquired ? 'acquired' : 'refused')
     if (isAcquired) this.setOwner(holder, { owner })
     else holder.report = undefined
+  }
+
+  /**
+   * Releases the lock that a holder has, and waits for that of a session that others may know. @internal
+   *
+   * @throws What the wait for the lock of a session fails with.
+   */
+  async moveToStored(holder: LockHolder, sessionId: string): Promise<void> {
+    if (holder.isTaken || holder.hasEnded || holder.sessionId === sessionId) return
+    this.#release(holder)
+    holder.isStranger = false
+    holder.report = this.#reportOf(sessionId, holder.waitOf)
+    holder.report?.('requested')
+    if (!this.#lock.tryAcquire(sessionId, holder)) await this.#wait(sessionId, holder)
+    // The turn may have been aborted while it waited: then nobody else would release the lock.
+    if (holder.hasEnded) this.#release(holder)
+    else if (!holder.isStranger) holder.report?.('acquired')
   }
 
   /**

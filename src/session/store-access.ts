@@ -142,6 +142,20 @@ export class StoreAccess {
     })
   }
 
+  /** Whether the store keeps claims. */
+  get canClaim(): boolean {
+    return this.store.claim !== undefined
+  }
+
+  /** Claims an ID: see {@link SessionStore.claim}. */
+  async claim(key: string, sessionId: string, ttlMs: number): Promise<string> {
+    try {
+      return await this.#bounded(() => this.store.claim!(key, sessionId, ttlMs))
+    } catch (cause) {
+      throw asStoreError('claim', sessionId, cause)
+    }
+  }
+
   /** Closes the store, within the deadline of one operation. */
   async close(): Promise<void> {
     try {

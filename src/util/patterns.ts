@@ -6,6 +6,9 @@
 /** Visible ASCII without the comma, which joins two HTTP headers into one. */
 const sessionId = /^[!-+\--~]{1,256}$/
 
+/** As a session ID, but longer at least: a short key would be guessed, or used twice by accident. */
+const idempotencyKey = /^[!-+\--~]{16,255}$/
+
 /** Two restricted names (RFC 6838, section 4.2). */
 const mediaType = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/
 /** The same, and parameters: tokens or quoted strings (RFC 9110, section 5.6). No line break can hide in one. */
@@ -33,6 +36,11 @@ const credentials: readonly (readonly [RegExp, string])[] = [
 /** Whether `text` could be a session's ID. */
 export function isSessionId(text: string): boolean {
   return sessionId.test(text)
+}
+
+/** Whether `text` can be the idempotency key of a request. */
+export function isIdempotencyKey(text: string): boolean {
+  return idempotencyKey.test(text)
 }
 
 /** Whether `text` can be the name of a tool. */

@@ -19,11 +19,13 @@ import { depthExceeded, type EngineLimits, limitExceeded } from '../engine-limit
 import type { FlowRunInput } from '../engine-options.js'
 import { checkAttachments } from './check-attachments.js'
 
-/** The digests of an idempotency key, as receipts have them. */
+/** The digests of an idempotency key. The first two are what a receipt has. */
 export interface RequestKey {
   readonly key: string
-  /** Of the key and the request together. */
+  /** Of the key and the request together: without the key it tells nothing about the request. */
   readonly request: string
+  /** Of the key, the owner and the flow: under it a store keeps the ID of the session that the request starts. */
+  readonly claim: string
 }
 
 /** The input of one turn, checked. */

@@ -13,6 +13,9 @@ import type { LockHolder } from '../../session/session-lock.js'
 import { isoTime } from '../../util/iso-time.js'
 import { deepFreeze } from '../../util/json.js'
 import { type Compaction, compactorOf } from '../compactor.js'
+import { answerRepeat } from '../idempotency/answer-repeat.js'
+import { openKeyedSession } from '../idempotency/keyed-session.js'
+import type { Replay } from '../idempotency/receipts.js'
 import type { TurnInput } from '../input/check-input.js'
 import { attachSteps, collectSteps } from './collect-steps.js'
 import { ofFlowCode } from './flow-code-failure.js'
@@ -35,21 +38,23 @@ export async function runTurn(control: TurnControl, input: TurnInput, lockHolder
   control.lockHolder = lockHolder
   control.begin()
   control.engine.loopMonitor.watch()
-  control.report('turn:start', {})
+  if (input.idempotency === undefined) control.reportStart()
+  else control.requestKeys = [input.idempotency]
   let result: TurnOutcome
   try {
     control.followSignal(input.signal)
     if (input.sessionId !== undefined) control.hold(input.sessionId)
     const prepared = await control.race(() => runFlow(control, input))
-    result = await commit(control, prepared)
+    result = 'result' in prepared ? answerRepeat(control, prepared) : await commit(control, prepared)
   } catch (error) {
     control.finishWork()
+    control.reportStart()
     result = await settleTurnError(control, error, input.sessionId ?? '')
   } finally {
     control.end()
   }
-  const { engine, startedAt } = control
-  if (engine.events.hasListeners('turn:end')) {
+  const { engine, startedAt, hasStarted } = control
+  if (hasStarted && engine.events.hasListeners('turn:end')) {
     const { success, completed } = result.response
     control.report('turn:end', { durationMs: elapsedMs(engine.clock, startedAt), success, completed })
   }
@@ -71,10 +76,14 @@ function beginAfterTurnTask({ engine, afterTurnTask }: TurnControl, { waitUntil 
 }
 
 /** The flow's part of the turn. What can be checked without the session is checked before it is loaded. */
-async function runFlow(control: TurnControl, input: TurnInput): Promise<PreparedCommit> {
+async function runFlow(control: TurnControl, input: TurnInput): Promise<PreparedCommit | Replay> {
   const { engine, flowName } = control
   const flowClass = engine.flows.get(flowName)
   if (flowClass === undefined) throw new FlowNotFoundError({ flowName })
+  // A repeat runs nothing of the flow, so that its session comes first.
+  const keyed = input.idempotency === undefined ? undefined : await openKeyedSession(control, input, flowClass)
+  if (keyed?.replay !== undefined) return keyed.replay
+  control.reportStart()
   let flow: Flow
   try {
     flow = createFlow(control, input, flowClass)
@@ -90,8 +99,9 @@ async function runFlow(control: TurnControl, input: TurnInput): Promise<Prepared
   )
   compactorOf(engine.flows, flowName)?.check(control, steps, budgets)
   resolveModels(engine.models, flow, flowName, steps, budgets)
-  const draft = await loadSession(control, input, flow, steps, budgets)
+  const draft = await loadSession(control, input, { flow, flowClass, steps, budgets }, keyed)
   control.check()
+  if ('result' in draft) return draft
   if (flow.isBatch()) await control.uninterrupted(() => saveCheckpoint(control, draft))
   attachSteps(draft)
   control.sessionId = draft.base.id
@@ -125,7 +135,7 @@ function prepareCommit(control: TurnControl, input: TurnInput, draft: TurnDraft)
   draft.budget?.keepTime(draft.usage)
   const compaction = draft.completed ? undefined : compactorOf(flows, control.flowName)?.start(control, draft)
   const revision = nextRevision(draft.storedRevision, generateId('revision'))
-  const document = draft.toDocument(revision, control.turnId, clock.now(), input.userMessage)
+  const document = draft.toDocument(revision, control, clock.now(), input.userMessage)
   return { draft, document, compaction }
 }
 

@@ -4,13 +4,15 @@
  * of the session the result has (design 5, 8.1, 8.2; contract 3, 4.5, 7.3).
  */
 import type { LimitExceededError } from '../../errors/engine-errors.js'
-import type { FlowError } from '../../errors/flow-error.js'
+import type { FlowError, FlowErrorCode } from '../../errors/flow-error.js'
 import { isOutcomeUnknown, leavesSessionUnchanged } from '../../errors/session-errors.js'
+import { shareList } from '../../session/lists/shared-lists.js'
 import { nextRevision } from '../../session/revision.js'
 import type { SessionDocument } from '../../session/session-document.js'
 import { isoTime } from '../../util/iso-time.js'
 import type { SessionState } from '../engine-options.js'
 import { asFlowError, logFailure, userText } from '../error-text.js'
+import { answerRepeat, replayAfterConflict } from '../idempotency/answer-repeat.js'
 import { stateUnseen } from '../session-state.js'
 import { failureEnvelope, type TurnOutcome } from './run-envelope.js'
 import type { TurnControl } from './turn-control.js'
@@ -27,7 +29,11 @@ export async function settleTurnError(
 ): Promise<TurnOutcome> {
   const { draft, engine, turnId, sessionId, flowName } = control
   const error = asFlowError(thrown)
-  if (error.code === 'SESSION_CONFLICT') control.report('session:conflict', {})
+  if (error.code === 'SESSION_CONFLICT') {
+    control.report('session:conflict', {})
+    const replay = await replayAfterConflict(control)
+    if (replay !== undefined) return answerRepeat(control, replay)
+  }
   control.report('turn:error', { code: error.code, error })
   const text = userText(engine, error, { turnId, sessionId, flowName })
   if (draft === undefined || leavesSessionUnchanged(error)) {
@@ -37,7 +43,7 @@ export async function settleTurnError(
   const goesOn = goesOnAfter(control, error)
   const isNew = draft.storedRevision === undefined
   try {
-    await saveFailure(control, draft, text, goesOn ? 'running' : 'aborted')
+    await saveFailure(control, draft, text, goesOn ? undefined : error.code)
   } catch (thrownBySave) {
     const second = asFlowError(thrownBySave)
     const id = storedId(draft, givenSessionId)
@@ -64,7 +70,8 @@ function goesOnAfter({ engine, flowName }: TurnControl, error: FlowError): boole
 
 /** The ID of a new session where its checkpoint was stored, or the ID that the caller asked for. */
 function storedId(draft: TurnDraft | undefined, givenSessionId: string): string {
-  if (draft === undefined || draft.loaded !== undefined) return givenSessionId
+  if (draft === undefined) return givenSessionId
+  if (draft.loaded !== undefined) return draft.base.id
   return draft.storedRevision === undefined ? '' : draft.base.id
 }
 
@@ -94,12 +101,17 @@ function withSecond(control: TurnControl, text: string, second: FlowError, goesO
   return `${text} Saving the ${goesOn ? '' : 'aborted '}session failed: ${second.message}`
 }
 
-/** Stores the session as it was before the turn, with the text of the error and what the turn has spent. */
+/**
+ * Stores the session as it was before the turn, with the text of the error and what the turn has spent.
+ *
+ * @param abortedBy - The code of the error that aborts the session, which repeats of the request are answered with. Default: the
+ * session goes on, and a repeat runs.
+ */
 function saveFailure(
   control: TurnControl,
   draft: TurnDraft,
   text: string,
-  runStatus: SessionDocument['runStatus'],
+  abortedBy: FlowErrorCode | undefined,
 ): Promise<void> {
   const { clock, generateId, session } = control.engine
   const { storedRevision, usage, beforeTurn } = draft
@@ -107,10 +119,18 @@ function saveFailure(
   const document: SessionDocument = {
     ...beforeTurn,
     revision: nextRevision(storedRevision, generateId('revision')),
-    runStatus,
+    runStatus: abortedBy === undefined ? 'running' : 'aborted',
     savedAt: isoTime(clock.now()),
     error: [...beforeTurn.error, text].slice(-maxErrors),
     usage,
   }
-  return session.access.write(document, storedRevision, draft.hintBeforeTurn(), false, undefined, control.lockHolder)
+  const { requestKeys, lockHolder } = control
+  const hint = draft.hintBeforeTurn()
+  if (abortedBy === undefined || requestKeys.length === 0) {
+    return session.access.write(document, storedRevision, hint, false, undefined, lockHolder)
+  }
+  const receipts = requestKeys.map(({ key, request }) => Object.freeze({ key, request, code: abortedBy }))
+  const answered = { ...document, receipts: shareList([...(document.receipts ?? []), ...receipts]) }
+  const added = hint && { appended: { ...hint.appended, receipts: receipts.length } }
+  return session.access.write(answered, storedRevision, added, false, undefined, lockHolder)
 }

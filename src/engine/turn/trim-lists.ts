@@ -24,9 +24,6 @@ export interface TurnLists {
   readonly receipts?: GrowingList<SessionReceipt> | undefined
 }
 
-/** How many receipts are kept, besides that of the turn that created the session. */
-const maxReceipts = 16
-
 /** What was removed from the lists, in their order. */
 export class RemovedEntries {
   history: readonly SessionHistoryEntry[] = []
@@ -56,7 +53,7 @@ export function trimLists(
   limits: EngineLimits,
   removed: RemovedEntries,
 ): void {
-  const { maxHistoryTurns, maxHistoryBytes, maxMemoryBytes, attachmentTurns } = limits
+  const { maxHistoryTurns, maxHistoryBytes, maxMemoryBytes, attachmentTurns, maxReceipts } = limits
   let mostTurns = Number.POSITIVE_INFINITY
   let mostBytes = Number.POSITIVE_INFINITY
   if (history.length > maxHistoryTurns) mostTurns = Math.max(1, Math.floor(maxHistoryTurns * partKept))
@@ -66,7 +63,7 @@ export function trimLists(
     if (messages.bytes > maxMemoryBytes) trimMemory(namespace, messages, turn, maxMemoryBytes * partKept, removed)
   }
   trimAttachments(memory.attachments, turn - attachmentTurns, removed)
-  if (receipts !== undefined) trimReceipts(receipts)
+  if (receipts !== undefined) trimReceipts(receipts, maxReceipts, history.list[0]?.turn ?? 0)
 }
 
 /**
@@ -195,10 +192,16 @@ function followCalls({ parts }: StoredMessage, open: Set<string>, results: Reado
   }
 }
 
-function trimReceipts(receipts: GrowingList<SessionReceipt>): void {
-  const first = receipts.list[0]?.turn === 1 ? 1 : 0
-  const count = receipts.length - first - maxReceipts
-  if (count > 0) receipts.removeOldest(count, first)
+/**
+ * Removes the oldest receipts, and those whose turn is no longer in the history. That of the turn that created the session stays: its
+ * repeat must not run, even where its reply is gone.
+ */
+function trimReceipts(receipts: GrowingList<SessionReceipt>, most: number, firstTurn: number): void {
+  const { list } = receipts
+  const kept = list[0]?.turn === 1 ? 1 : 0
+  let count = Math.max(0, list.length - kept - most)
+  while (kept + count < list.length && (list[kept + count]?.turn ?? firstTurn) < firstTurn) count++
+  if (count > 0) receipts.removeOldest(count, kept)
 }
 
 function trimAttachments(

@@ -34,6 +34,8 @@ export class TurnControl implements RunningTurn {
   stateOfGivenId: SessionState | undefined
   /** Why the turn starts a new session and not the one that was asked for; `undefined` where it does not. */
   restarted: ExecuteResult['restarted'] | undefined
+  /** Whether the ID of a new session was claimed for the turn's idempotency key. */
+  hasClaimed = false
   /** What holds the session's lock for the turn; `undefined` before, and in tests that need none. */
   lockHolder: LockHolder | undefined
   /** Ends what the turn waits for just now, when it is aborted: a timer, an attempt at a call, tools that run together. */
@@ -92,6 +94,18 @@ export class TurnControl implements RunningTurn {
       else this.abort(failure)
     })
     turns.add(this)
+  }
+
+  /** Whether `engine.cancel` ended the turn. */
+  isCancelled = false
+  /** Whether {@link reportStart} was called. */
+  hasStarted = false
+
+  /** Reports that the turn starts: once, and not for a request that is answered with a recorded outcome. */
+  reportStart(): void {
+    if (this.hasStarted) return
+    this.hasStarted = true
+    this.report('turn:start', {})
   }
 
   /** Aborts the turn with the signal of its caller. */

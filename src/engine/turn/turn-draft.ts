@@ -13,6 +13,7 @@ import { withoutCredentials } from '../../model/model-selection.js'
 import { bytesOfLists } from '../../session/document-bytes.js'
 import { toCurrentLayout } from '../../session/layout-1.js'
 import { GrowingList } from '../../session/lists/growing-list.js'
+import { shareList } from '../../session/lists/shared-lists.js'
 import { hasSameLists, hintOf } from '../../session/save-hint.js'
 import type {
   SessionDocument,
@@ -26,6 +27,7 @@ import type { SessionSaveHint } from '../../session/session-store.js'
 import { isoTime } from '../../util/iso-time.js'
 import { copyJson, isPlainObject, type JsonError, type JsonObject } from '../../util/json.js'
 import { depthExceeded, type EngineLimits, limitExceeded } from '../engine-limits.js'
+import type { RequestKey } from '../input/check-input.js'
 import type { BudgetCheck } from '../model-call/budget-check.js'
 import type { FlowSteps } from './collect-steps.js'
 import { plain, type TurnReply } from './run-envelope.js'
@@ -87,7 +89,7 @@ export class TurnDraft implements StepRuntime {
   #answeredBy: Map<string, ResolvedModelSelection> | undefined
   readonly #entered: SessionSequenceEntry[] = []
   readonly #history: GrowingList<SessionHistoryEntry>
-  readonly #receipts: GrowingList<SessionReceipt> | undefined
+  #receipts: GrowingList<SessionReceipt> | undefined
   #beforeTurn: SessionDocument | undefined
   #entersAnew = false
 
@@ -224,15 +226,21 @@ export class TurnDraft implements StepRuntime {
   /**
    * The next document.
    *
-   * @param turnId - The ID of the turn, which its history entry carries.
+   * @param turn - Its ID, which its history entry carries, and the keys whose repeats it answers.
    * @param at - Milliseconds since the epoch.
    * @throws {@link FlowCodeError} for a state or context that JSON cannot carry.
    * @throws {@link LimitExceededError} where the session is larger than `maxSessionBytes`, whatever is removed from its lists.
    */
-  toDocument(revision: string, turnId: string, at: number, userMessage: string): SessionDocument {
+  toDocument(
+    revision: string,
+    { turnId, requestKeys }: { readonly turnId: string; readonly requestKeys: readonly RequestKey[] },
+    at: number,
+    userMessage: string,
+  ): SessionDocument {
     const { base } = this
     const savedAt = isoTime(at)
     this.#history.push(this.#historyEntry(turnId, userMessage, savedAt))
+    this.#addReceipts(requestKeys)
     const steps = this.#storedSteps()
     const isContextChanged = this.flow.context !== base.flow.context
     const context = isContextChanged ? storableContext(this.flow.context, this.#limits) : base.flow.context
@@ -253,6 +261,13 @@ export class TurnDraft implements StepRuntime {
       flow: this.#storedFlow(context, steps),
       history: this.#history.list,
     }
+  }
+
+  #addReceipts(requestKeys: readonly RequestKey[]): void {
+    if (requestKeys.length === 0) return
+    this.#receipts ??= new GrowingList(this.base.receipts ?? shareList([]))
+    for (const { key, request } of requestKeys)
+      this.#receipts.push(Object.freeze({ key, request, turn: this.turnNumber }))
   }
 
   #storedFlow(context: JsonObject, steps: Record<string, SessionStep>): SessionDocument['flow'] {

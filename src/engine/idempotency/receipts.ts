@@ -1,0 +1,60 @@
+/**
+ * The receipts of a session: each says that the request of an idempotency key was answered, and where the recorded reply is. A
+ * repeat of the request is answered from there, and nothing is run.
+ */
+
+import type { Clock } from '../../config/clock.js'
+import { IdempotencyMismatchError } from '../../errors/engine-errors.js'
+import { FlowError, type FlowErrorCode } from '../../errors/flow-error.js'
+import type { SessionDocument, SessionReceipt } from '../../session/session-document.js'
+import type { EngineEvents } from '../engine-events.js'
+import type { ExecuteResult } from '../engine-options.js'
+import type { RequestKey } from '../input/check-input.js'
+import { failureEnvelope, successEnvelope } from '../turn/run-envelope.js'
+
+/** A recorded outcome. */
+export interface Replay {
+  readonly result: ExecuteResult
+  /** The ID of the turn; empty where the document does not have it. */
+  readonly turnId: string
+}
+
+/**
+ * The recorded outcome of the request that a key names; `undefined` where the session has no receipt for the key.
+ *
+ * @throws `IdempotencyMismatchError` where the key was used for another request, or its reply is not kept any more.
+ */
+export function replayOf(document: SessionDocument, requestKey: RequestKey | undefined): Replay | undefined {
+  const receipt = document.receipts?.find(({ key }) => key === requestKey?.key)
+  if (receipt === undefined) return undefined
+  if (receipt.request !== requestKey?.request) throw new IdempotencyMismatchError()
+  const replay = receipt.turn === undefined ? failureOf(document, receipt) : replyOf(document, receipt.turn)
+  if (replay === undefined) throw new IdempotencyMismatchError()
+  return replay
+}
+
+function replyOf(document: SessionDocument, turn: number): Replay | undefined {
+  const entry = document.history.find((one) => one.turn === turn)
+  if (entry === undefined) return undefined
+  const { reply: text, contentType, encoding, id = '' } = entry
+  // Nothing comes after the turn that completed the session.
+  const completed = document.runStatus === 'completed' && turn === document.turns
+  const result = successEnvelope(document.id, { text, contentType, encoding }, completed)
+  return { result: { ...result, sessionState: document.runStatus, replayed: true }, turnId: id }
+}
+
+/** The failure that aborted the session: its text is the last one of the document. */
+function failureOf({ id, error: texts, runStatus }: SessionDocument, receipt: SessionReceipt): Replay {
+  const text = texts.at(-1) ?? ''
+  const code = (receipt.code ?? 'FLOW_ERROR') as FlowErrorCode
+  const error = new FlowError({ code, message: text, ...(code === 'SESSION_STORE_ERROR' ? { statusCode: 500 } : {}) })
+  return { result: { ...failureEnvelope(id, text, error, runStatus), replayed: true }, turnId: '' }
+}
+
+/** Reports that a request was answered with the outcome of an earlier one. */
+export function reportReplay(
+  { events, clock }: { readonly events: EngineEvents; readonly clock: Clock },
+  turn: { readonly sessionId: string; readonly flowName: string; readonly turnId: string; readonly joined: boolean },
+): void {
+  if (events.hasListeners('turn:replayed')) events.emit('turn:replayed', { ...turn, at: clock.now() })
+}

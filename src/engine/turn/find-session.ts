@@ -1,0 +1,71 @@
+/** The stored session that a turn asks for, if there is one that it may continue. Nothing of the flow has run for it yet. */
+import { isNewerLayout, SessionFlowMismatchError, SessionNotFoundError } from '../../errors/session-errors.js'
+import type { FlowConstructor } from '../../flow/flow-registry.js'
+import { decodeSession, ownerOf } from '../../session/session-codec.js'
+import type { SessionDocument } from '../../session/session-document.js'
+import type { TurnControl } from './turn-control.js'
+
+/**
+ * Loads a session.
+ *
+ * @returns The session; `undefined` where nothing is stored that belongs to the owner.
+ * @throws `SessionFlowMismatchError` where it belongs to another flow, `SessionFlowInvariantError` where it is malformed.
+ */
+export async function findSession(
+  control: TurnControl,
+  sessionId: string,
+  owner: string | undefined,
+  flowClass: FlowConstructor,
+): Promise<SessionDocument | undefined> {
+  const stored = await loadOf(control, sessionId, owner)
+  control.check()
+  control.stateOfGivenId = 'none'
+  // The owner comes first: of another owner's session nothing more is read, or said.
+  if (stored === undefined || ownerOf(stored) !== owner) return undefined
+  // Turned away from the lock, the turn may not go on with the session, whatever is stored by now.
+  if (control.lockHolder?.isStranger === true) return undefined
+  control.stateOfGivenId = 'unknown'
+  const loaded = decodeSession(stored, sessionId)
+  control.stateOfGivenId = loaded.runStatus
+  checkFlowName(loaded, flowClass)
+  return loaded
+}
+
+/** Notes why a new session starts in place of the one that was asked for, unless the application wants that refused. */
+export function noteRestart(
+  control: TurnControl,
+  sessionId: string,
+  reason: 'unknown' | 'completed' | 'aborted' | 'outdated' | 'flow',
+): void {
+  // What the flow itself wants is not refused.
+  const isOfFlow = reason === 'outdated' || reason === 'flow'
+  if (control.engine.unknownSession === 'reject' && !isOfFlow) throw new SessionNotFoundError({ sessionId })
+  control.draft = undefined
+  control.restarted = reason
+}
+
+/** What is stored; `undefined` where there is nothing, or another owner's session that only a newer release can read. */
+async function loadOf(
+  { engine, lockHolder }: TurnControl,
+  sessionId: string,
+  owner: string | undefined,
+): Promise<unknown> {
+  const { session } = engine
+  try {
+    const stored = await session.access.loadUnchecked(sessionId)
+    if (lockHolder !== undefined) session.setOwner(lockHolder, stored)
+    return stored
+  } catch (error) {
+    if (!isNewerLayout(error)) throw error
+    if (lockHolder !== undefined) session.setOwner(lockHolder, { owner: error.owner })
+    if (error.owner !== owner) return undefined
+    throw error
+  }
+}
+
+/** @throws `SessionFlowMismatchError` */
+export function checkFlowName(document: SessionDocument, flowClass: FlowConstructor): void {
+  const { name } = document.flow
+  if (name === flowClass.id || flowClass.aliases.includes(name)) return
+  throw new SessionFlowMismatchError({ sessionId: document.id, boundFlow: name, requestedFlow: flowClass.id })
+}
