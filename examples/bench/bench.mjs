@@ -22,6 +22,7 @@ const all = [
   'conversation',
   'stream',
   'store',
+  'keys',
 ]
 const flags = process.argv.slice(2).filter((argument) => argument.startsWith('--'))
 const named = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))

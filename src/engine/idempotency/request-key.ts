@@ -18,9 +18,14 @@ export function requestKeyOf(idempotencyKey: unknown, request: Request, flowName
     throw invalidInput('idempotencyKey must be 16 to 255 visible ASCII characters without a comma, best a UUID.')
   }
   const { userMessage, attachments, context = null, owner = null } = request
+  let claim: string | undefined
   return {
     key: digestOf(idempotencyKey),
     request: digestOf(canonicalJson([idempotencyKey, flowName, userMessage, attachments, context])),
-    claim: digestOf(canonicalJson([idempotencyKey, flowName, owner])),
+    // Most turns continue a session, and claim nothing.
+    get claim() {
+      claim ??= digestOf(canonicalJson([idempotencyKey, flowName, owner]))
+      return claim
+    },
   }
 }
