@@ -422,19 +422,32 @@ describe('a repeat while the turn runs', () => {
   })
 
   test('with the ID that the first turn has got joins it', async () => {
-    const { engine, say, entered, opened } = held()
-    let sessionId = ''
-    engine.on('turn:queued', () => undefined)
-    const watched: string[] = []
-    engine.getFlowSession().watchLocks(({ kind, sessionId: id }) => {
-      if (kind === 'acquired') watched.push(id)
+    const { engine, say, entered, opened, events } = held()
+    const locked: string[] = []
+    engine.getFlowSession().watchLocks(({ kind, sessionId }) => {
+      if (kind === 'acquired') locked.push(sessionId)
     })
     const first = say('pay', { idempotencyKey: keyA })
     await entered.opened
-    sessionId = watched.at(-1) ?? ''
-    const repeat = say('pay', { sessionId, idempotencyKey: keyA })
+    const repeat = say('pay', { sessionId: locked.at(-1) as string, idempotencyKey: keyA })
     opened.open()
     expect(await repeat).toEqual({ ...(await first), replayed: true })
+    const replays = events.filter(([name]) => name === 'turn:replayed')
+    expect(replays.map(([, { joined }]) => joined)).toEqual([true])
+  })
+
+  test('of another owner who names the session and the key joins nothing', async () => {
+    const { say, entered, opened } = held()
+    const started = await say('hello', { owner: 'alice' })
+    const given = { sessionId: started.response.session, idempotencyKey: keyA }
+    const first = say('pay', { owner: 'alice', ...given })
+    await entered.opened
+    const stranger = say('pay', { owner: 'bob', ...given })
+    opened.open()
+    const [alice, bob] = await Promise.all([first, stranger])
+    expect(bob).toMatchObject({ restarted: 'unknown' })
+    expect(bob.replayed).toBeUndefined()
+    expect(bob.response.session).not.toBe(alice.response.session)
   })
 
   test('of another request is refused at once', async () => {

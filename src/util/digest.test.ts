@@ -21,7 +21,7 @@ test('canonical JSON is the same whatever the order of keys', () => {
   expect(canonicalJson({ a: null, b: [{ c: 2, d: 1 }] })).toBe('{"a":null,"b":[{"c":2,"d":1}]}')
 })
 
-test('canonical JSON tells values apart that differ', () => {
+test('canonical JSON differs where values differ', () => {
   expect(canonicalJson({ a: [1, 2] })).not.toBe(canonicalJson({ a: [2, 1] }))
   expect(canonicalJson({ __proto__: null, a: 1 })).toBe('{"a":1}')
 })

@@ -1,6 +1,6 @@
 /**
- * The turns with an idempotency key that run or wait in this engine. A repeat of one of them is no new message: it joins that turn
- * and gets its outcome.
+ * The turns with an idempotency key that run or wait in this engine. A repeat of one of them is not a new message: it joins that
+ * turn and gets its outcome.
  */
 import { type Clock, setDeadline } from '../../config/clock.js'
 import { IdempotencyMismatchError, TurnAbortedError } from '../../errors/engine-errors.js'

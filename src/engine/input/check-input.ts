@@ -22,7 +22,7 @@ import { checkAttachments } from './check-attachments.js'
 /** The digests of an idempotency key. The first two are what a receipt has. */
 export interface RequestKey {
   readonly key: string
-  /** Of the key and the request together: without the key it tells nothing about the request. */
+  /** Of the key and the request together: without the key it says nothing about the request. */
   readonly request: string
   /** Of the key, the owner and the flow: under it a store keeps the ID of the session that the request starts. */
   readonly claim: string

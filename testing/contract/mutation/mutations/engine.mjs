@@ -225,8 +225,8 @@ export const engineMutations = [
         'failed session not marked as aborted',
         'settleTurnError',
         {
-          piece: "text, goesOn ? 'running' : 'aborted'",
-          becomes: "text, 'running'",
+          piece: 'text, goesOn ? undefined : error.code',
+          becomes: 'text, undefined',
         },
       ],
       ['failure of the abort save not told', 'withSecond', { body: 'return text' }],
@@ -319,6 +319,41 @@ export const engineMutations = [
     ],
   },
   {
+    file: 'src/engine/turn/find-session.ts',
+    tests: [
+      'src/engine/turn/load-session.',
+      'src/engine/flow-engine.binding.',
+      'src/engine/flow-engine.context.',
+      'src/engine/flow-engine.owner.',
+    ],
+    rows: [
+      [
+        "another owner's session continued",
+        'findSession',
+        {
+          piece: '|| ownerOf(stored) !== owner',
+          becomes: '',
+        },
+      ],
+      [
+        'flow mismatch checked after the restore hook',
+        'findSession',
+        {
+          piece: 'checkFlowName(loaded, flowClass)',
+          becomes: 'new flowClass().onRestore(loaded)\ncheckFlowName(loaded, flowClass)',
+        },
+      ],
+      [
+        'flow mismatch ignored for finished sessions',
+        'findSession',
+        {
+          piece: 'checkFlowName(loaded, flowClass)',
+          becomes: "if (loaded.runStatus === 'running') checkFlowName(loaded, flowClass)",
+        },
+      ],
+    ],
+  },
+  {
     file: 'src/engine/turn/load-session.ts',
     tests: [
       'src/engine/turn/load-session.',
@@ -331,32 +366,8 @@ export const engineMutations = [
         'session ID chosen by the client',
         'newSession',
         {
-          piece: "control.sessionId = engine.generateId('session')",
-          becomes: "control.sessionId = input.sessionId ?? engine.generateId('session')",
-        },
-      ],
-      [
-        "another owner's session continued",
-        'ownSession',
-        {
-          piece: '|| ownerOf(stored) !== owner',
-          becomes: '',
-        },
-      ],
-      [
-        'flow mismatch checked after the restore hook',
-        'ownSession',
-        {
-          piece: 'checkFlowName(loaded, flowClass)',
-          becomes: 'new flowClass().onRestore(loaded)\ncheckFlowName(loaded, flowClass)',
-        },
-      ],
-      [
-        'flow mismatch ignored for finished sessions',
-        'ownSession',
-        {
-          piece: 'checkFlowName(loaded, flowClass)',
-          becomes: "if (loaded.runStatus === 'running') checkFlowName(loaded, flowClass)",
+          piece: "claimedId ?? engine.generateId('session')",
+          becomes: "claimedId ?? input.sessionId ?? engine.generateId('session')",
         },
       ],
       [
@@ -369,7 +380,7 @@ export const engineMutations = [
       ],
       [
         'stored context disturbed by that of the turn',
-        'loadSession',
+        'restore',
         {
           piece: 'Flow.setContext(flow, restored.flow.context)',
           becomes: 'Flow.setContext(flow, { ...restored.flow.context, ...flow.context })',
@@ -660,9 +671,9 @@ export const engineMutations = [
     rows: [
       [
         'turns of one session at once',
-        'executeTurn',
+        'runWithLock',
         {
-          piece: 'sessionId,\n(holder) => runTurn',
+          piece: 'input.sessionId,\n(holder) => runTurn',
           becomes: 'undefined,\n(holder) => runTurn',
         },
       ],
@@ -698,8 +709,8 @@ export const engineMutations = [
         'refused input rejects the run',
         'executeTurn',
         {
-          statement: 'outcome = failureEnvelope(givenId, text, error',
-          becomes: 'throw error',
+          statement: 'outcome = refusal(engine, unchecked, givenId, thrown)',
+          becomes: 'throw thrown',
         },
       ],
     ],

@@ -6,6 +6,7 @@ import { engineMutations } from './engine.mjs'
 import { failureMutations } from './failures.mjs'
 import { flowMutations } from './flows.mjs'
 import { httpMutations } from './http.mjs'
+import { keyMutations } from './keys.mjs'
 import { listMutations } from './lists.mjs'
 import { lockMutations } from './locks.mjs'
 import { modelMutations } from './models.mjs'
@@ -30,6 +31,7 @@ export const mutations = [
   ...timeMutations,
   ...turnMutations,
   ...versionMutations,
+  ...keyMutations,
   ...failureMutations,
   ...httpMutations,
 ].flatMap(({ file, tests, rows }) => rows.map(([name, symbol, edit]) => ({ name, file, symbol, edit, tests })))

@@ -130,17 +130,21 @@ export const lockMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/load-session.ts',
+    file: 'src/engine/turn/find-session.ts',
     tests: ['src/engine/flow-engine.strangers.', 'src/engine/flow-engine.new-session-lock.'],
     rows: [
-      ['stranger continues a session without its lock', 'ownSession', { condition: 'isStranger', becomes: 'false' }],
+      ['stranger continues a session without its lock', 'findSession', { condition: 'isStranger', becomes: 'false' }],
       [
         'lock not told whose session was loaded',
         'loadOf',
         { statement: 'session.setOwner(lockHolder, stored)', becomes: '' },
       ],
-      ['new session not locked', 'newSession', { statement: 'engine.session.moveTo', becomes: '' }],
     ],
+  },
+  {
+    file: 'src/engine/turn/load-session.ts',
+    tests: ['src/engine/flow-engine.strangers.', 'src/engine/flow-engine.new-session-lock.'],
+    rows: [['new session not locked', 'newSession', { statement: 'engine.session.moveTo', becomes: '' }]],
   },
   {
     file: 'src/compaction/swap-summary.ts',

@@ -134,15 +134,15 @@ export const versionMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/load-session.ts',
+    file: 'src/engine/turn/find-session.ts',
     tests: versionTests,
     rows: [
       [
         "status of another owner's session told",
-        'loadSession',
+        'findSession',
         {
-          piece: "?? 'unknown'",
-          becomes: "?? ((stored as SessionDocument | undefined)?.runStatus as 'aborted' | undefined) ?? 'unknown'",
+          piece: 'ownerOf(stored) !== owner',
+          becomes: "(ownerOf(stored) !== owner && decodeSession(stored, sessionId).runStatus === 'running')",
         },
       ],
       ['restart not noted', 'noteRestart', { piece: 'control.restarted = reason', becomes: '' }],
