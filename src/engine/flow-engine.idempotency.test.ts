@@ -108,7 +108,7 @@ describe('a repeat of a turn that was stored', () => {
     expect(await stored(sessionId)).toBe(before)
   })
 
-  test('what the server adds is no part of the request', async () => {
+  test('what the server adds does not belong to the request', async () => {
     const { say, start } = counting()
     const sessionId = await start('Talk')
     await say('pay', { sessionId, idempotencyKey: keyA, serverContext: { at: 1 } })

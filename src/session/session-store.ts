@@ -76,7 +76,7 @@ export interface SessionStore {
   delete(sessionId: string, expectedRevision?: string): Promise<void>
   /**
    * Optional: keeps `sessionId` under `key`, unless another session ID is kept under it, and returns the one that is kept. So two
-   * processes that get the same first message create one session. A repeat with the same ID is no error.
+   * processes that get the same first message create one session. A repeat with the same ID succeeds.
    *
    * @param key - A digest: letters, digits, `_` and `-`.
    * @param ttlMs - Milliseconds for which it is kept, at least.

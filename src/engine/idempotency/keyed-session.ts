@@ -54,6 +54,7 @@ export async function claimSession(
   engine.keyedTurns.addSession(control, input, sessionId)
   // Nobody else has ever seen an ID that was made just now.
   if (sessionId === ownId) return { newId: sessionId }
+  control.hold(sessionId)
   const { stateOfGivenId } = control
   const loaded = await findSession(control, sessionId, input.owner, flowClass)
   if (input.sessionId !== undefined) control.stateOfGivenId = stateOfGivenId
