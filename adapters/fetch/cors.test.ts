@@ -9,7 +9,7 @@ function headersFor(options: CorsOptions, origin?: string, onError: (error: unkn
 }
 
 const exposed =
-  'CHAT_SESSION_ID, Chat-Session-Id, Chat-Reply, Chat-Completed, Chat-Encoding, Chat-Session-State, Chat-Session-Restarted, Chat-Error'
+  'CHAT_SESSION_ID, Chat-Session-Id, Chat-Reply, Chat-Completed, Chat-Encoding, Chat-Session-State, Chat-Session-Restarted, Chat-Replayed, Chat-Error'
 
 describe('the headers of a reply', () => {
   test.each<[string, CorsOptions['origin']]>([
@@ -70,7 +70,8 @@ describe('a preflight', () => {
       vary: 'Origin',
       'access-control-allow-origin': 'https://a.example',
       'access-control-allow-methods': 'POST',
-      'access-control-allow-headers': 'Content-Type, Authorization, CHAT_SESSION_ID, Chat-Session-Id',
+      'access-control-allow-headers':
+        'Content-Type, Authorization, CHAT_SESSION_ID, Chat-Session-Id, Idempotency-Key, Last-Event-ID',
       'access-control-max-age': '600',
     })
   })

@@ -7,6 +7,9 @@ import {
   codeHeader,
   dashedSessionHeader,
   type HeaderRecord,
+  keyHeader,
+  lastEventHeader,
+  replayedHeader,
   restartedHeader,
   sessionHeader,
   stateHeader,
@@ -36,10 +39,13 @@ export interface Cors {
   preflight(request: Request, methods: readonly string[]): Response
 }
 
-const allowedHeaders = `Content-Type, Authorization, ${sessionHeader}, ${dashedSessionHeader}`
+const allowedHeaders = [
+  ...['Content-Type', 'Authorization', sessionHeader, dashedSessionHeader],
+  ...[keyHeader, lastEventHeader],
+].join(', ')
 const exposedHeaders = [
   ...[sessionHeader, dashedSessionHeader, 'Chat-Reply', 'Chat-Completed', 'Chat-Encoding'],
-  ...[stateHeader, restartedHeader, codeHeader],
+  ...[stateHeader, restartedHeader, replayedHeader, codeHeader],
 ].join(', ')
 const maxAgeSeconds = '600'
 

@@ -12,6 +12,15 @@ export const stateHeader = 'Chat-Session-State'
 /** Says why a new session answered and not the one that was asked for. */
 export const restartedHeader = 'Chat-Session-Restarted'
 
+/** Says that the reply is that of an earlier request with the same key. */
+export const replayedHeader = 'Chat-Replayed'
+
+/** Names a request, so that it can be sent again. */
+export const keyHeader = 'Idempotency-Key'
+
+/** The last event of a stream that a client has, from an earlier request with the same key. */
+export const lastEventHeader = 'Last-Event-ID'
+
 /** Has the code of a failure. */
 export const codeHeader = 'Chat-Error'
 

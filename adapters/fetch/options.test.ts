@@ -13,7 +13,7 @@ describe('wrong options fail at creation', () => {
     [null, 'the options must be an object.'],
     [
       { maxBodySize: 1 },
-      "there is no option 'maxBodySize'. The options are basePath, maxBodyBytes, cors, authorize, requirePrincipal, statuses, rawHeaders, heartbeatMs, waitUntil, onError.",
+      "there is no option 'maxBodySize'. The options are basePath, maxBodyBytes, cors, authorize, requirePrincipal, statuses, rawHeaders, heartbeatMs, onDisconnect, waitUntil, onError.",
     ],
     [{ maxBodyBytes: 0 }, 'maxBodyBytes must be a whole number above 0, or Infinity for no bound; got 0.'],
     [{ maxBodyBytes: 1.5 }, 'maxBodyBytes must be a whole number above 0, or Infinity for no bound; got 1.5.'],
@@ -77,6 +77,8 @@ describe('wrong options fail at creation', () => {
       { cors: { origin: 'https://a:b:c' } },
       "cors.origin 'https://a:b:c' is not an origin as browsers send it, such as 'https://shop.example'.",
     ],
+    [{ onDisconnect: 'stop' }, "onDisconnect must be 'cancel' or 'finish'."],
+    [{ onDisconnect: null }, "onDisconnect must be 'cancel' or 'finish'."],
     [{ rawHeaders: null }, 'rawHeaders must be an object.'],
     [{ rawHeaders: 'none' }, 'rawHeaders must be an object.'],
     [{ rawHeaders: { 'Content-Type': 'text/html' } }, "rawHeaders cannot set 'Content-Type'."],
@@ -103,7 +105,7 @@ describe('wrong options fail at creation', () => {
     expect(() => flowRoutes(createFakeEngine(), { basePath: '/ai' } as never)).toThrow(
       new InvalidInputError({
         message:
-          "flowRoutes: there is no option 'basePath'. The options are maxBodyBytes, cors, authorize, requirePrincipal, statuses, rawHeaders, heartbeatMs, waitUntil, onError.",
+          "flowRoutes: there is no option 'basePath'. The options are maxBodyBytes, cors, authorize, requirePrincipal, statuses, rawHeaders, heartbeatMs, onDisconnect, waitUntil, onError.",
       }),
     )
   })

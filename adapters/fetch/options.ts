@@ -112,8 +112,22 @@ export interface FlowRoutesOptions {
   readonly heartbeatMs?: number
 
   /**
-   * Receives what a turn leaves behind for after its reply, the writing of a summary, on a runtime that stops when the reply
-   * is sent. A handler that is called with the runtime's own context uses that one: see `createFetchHandler`.
+   * What becomes of a turn whose client goes away before the reply is there, streamed or not. `'cancel'`: it is aborted, and the session
+   * stays as it was. `'finish'`: it goes on, and a request with the same `Idempotency-Key` gets its outcome. On a runtime that ends
+   * work with its request `'finish'` needs `waitUntil`; without one set `'cancel'` there.
+   *
+   * @defaultValue `'finish'` for requests with an `Idempotency-Key`, `'cancel'` for others
+   *
+   * @example
+   * ```ts
+   * createFetchHandler(engine, { onDisconnect: 'cancel' }) // a client that goes away always stops its turn
+   * ```
+   */
+  readonly onDisconnect?: 'cancel' | 'finish'
+
+  /**
+   * Receives what a turn leaves behind for after its reply, the writing of a summary, and each turn that goes on without its client
+   * (`onDisconnect: 'finish'`), on a runtime that stops when the reply is sent. A handler that is called with the runtime's own context uses that one: see `createFetchHandler`.
    *
    * @defaultValue nothing: the runtime goes on anyway
    *
@@ -164,6 +178,7 @@ const sharedOptions: OptionNames<FlowRoutesOptions> = {
   statuses: true,
   rawHeaders: true,
   heartbeatMs: true,
+  onDisconnect: true,
   waitUntil: true,
   onError: true,
 }
@@ -174,11 +189,14 @@ const maxTimerMs = 2_147_483_647
 /** @throws `InvalidInputError` that names the first option that is wrong. `caller` is the function the user called. */
 export function checkOptions(options: FlowRoutesOptions, caller: string, ownOptions: object = {}): void {
   checkOptionNames(caller, options, { ...ownOptions, ...sharedOptions })
-  const { maxBodyBytes, cors, statuses, rawHeaders, heartbeatMs, waitUntil, onError } = options
+  const { maxBodyBytes, cors, statuses, rawHeaders, heartbeatMs, onDisconnect, waitUntil, onError } = options
   if (maxBodyBytes !== undefined) checkNumber(caller, 'maxBodyBytes', maxBodyBytes, { whole: true })
   if (heartbeatMs !== undefined) checkNumber(caller, 'heartbeatMs', heartbeatMs, { min: 1, max: maxTimerMs })
   if (statuses !== undefined && statuses !== 'contract' && statuses !== 'precise') {
     throw invalidInput(`${caller}: statuses must be 'contract' or 'precise'.`)
+  }
+  if (onDisconnect !== undefined && onDisconnect !== 'cancel' && onDisconnect !== 'finish') {
+    throw invalidInput(`${caller}: onDisconnect must be 'cancel' or 'finish'.`)
   }
   checkAuthorization(options, caller)
   if (waitUntil !== undefined && typeof waitUntil !== 'function')

@@ -49,13 +49,13 @@ export function createRouteHandler(
   if (typeof engine?.execute !== 'function') throw invalidInput(`${caller}: the first argument must be a FlowEngine.`)
   checkOptions(options, caller, ownOptions)
   const { authorize, requirePrincipal = false } = options
-  const { maxBodyBytes = 1024 * 1024, statuses = 'contract', heartbeatMs = 15_000 } = options
+  const { maxBodyBytes = 1024 * 1024, statuses = 'contract', heartbeatMs = 15_000, onDisconnect } = options
   const report = createReporter(options.onError)
   const cors = options.cors === undefined ? undefined : createCors(options.cors, report)
   const readBody = createBodyReader(maxBodyBytes)
   const rawHeaders = createRawHeaders(options.rawHeaders)
   const replyToRefused = createRefusalReply(statuses, maxBodyBytes)
-  const context: RouteContext = { engine, statuses, heartbeatMs, readBody, rawHeaders, report }
+  const context: RouteContext = { engine, statuses, heartbeatMs, onDisconnect, readBody, rawHeaders, report }
 
   async function serve(
     answer: RouteDefinition['answer'],

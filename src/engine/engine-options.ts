@@ -124,8 +124,9 @@ export interface FlowRunInput {
   readonly serverContext?: JsonObject
   /**
    * Receives what this turn leaves behind for after its reply: the writing of a summary. For runtimes that stop when the reply is
-   * sent: there it is `(work) => ctx.waitUntil(work)`. Called at most once, before the reply, and only if something is left. The
-   * promise does not reject. What the function throws is passed to `onListenerError`. Default: the runtime goes on anyway.
+   * sent: there it is `(work) => ctx.waitUntil(work)`. Called at most once, before the reply, and only if something is left; and once
+   * more, when a streamed turn begins that goes on without its reader (`onDisconnect: 'finish'`), with the turn itself. The
+   * promises do not reject. What the function throws is passed to `onListenerError`. Default: the runtime goes on anyway.
    */
   readonly waitUntil?: (work: Promise<unknown>) => void
 }

@@ -82,7 +82,7 @@ function fieldOf(input: FlowRunInput, name: 'owner' | 'flowName'): unknown {
 }
 
 function checkInput(
-  { limits, flows }: EngineContext,
+  { limits, flows, events }: EngineContext,
   unchecked: FlowRunInput,
   sessionId: string | undefined,
   givenContext: unknown,
@@ -102,6 +102,9 @@ function checkInput(
       ? checked
       : { ...checked, idempotency: requestKeyOf(idempotencyKey, checked, flows.currentName(checked.flowName)) }
   if (stream === undefined) return input
+  stream.readOptions(idempotencyKey !== undefined)
   stream.followSignal(input.signal)
+  const { goingOn } = stream
+  if (goingOn !== undefined && input.waitUntil !== undefined) events.callListener(input.waitUntil, goingOn, 'waitUntil')
   return { ...input, signal: stream.signal }
 }

@@ -27,7 +27,7 @@ import type {
 } from './engine-options.js'
 import { executeTurn } from './execute-turn.js'
 import { executeDelete } from './remove-session.js'
-import type { FlowStream } from './turn/flow-stream.js'
+import type { FlowStream, StreamOptions } from './turn/flow-stream.js'
 import { TurnStream } from './turn/turn-stream.js'
 
 /**
@@ -186,8 +186,11 @@ export class FlowEngine {
    * Runs one user turn like {@link FlowEngine.run}, and streams it piece by piece while it runs: the text of the reply, the
    * steps and tools. All pieces are provisional until the last one, which is `result` after the commit, or `error`.
    * The turn begins when the first piece is read, and waits for a slow reader, up to its deadline. Leaving the loop
-   * early aborts it; the session stays as it was, unless the commit has begun.
+   * early aborts it; the session stays as it was, unless the commit has begun. With an `idempotencyKey` the turn neither waits for its
+   * reader nor ends with it, and another call with the same key goes on reading: see `onDisconnect` and `lastEventId`.
    *
+   * @param options - `onDisconnect`: what becomes of the turn when its reader leaves; `lastEventId`: the last piece that the reader
+   * has. A wrong option is an `error` piece.
    * @returns The pieces, to be read once. Reading never rejects.
    * @example
    * ```ts
@@ -198,8 +201,8 @@ export class FlowEngine {
    * }
    * ```
    */
-  stream(input: FlowRunInput): FlowStream {
-    return new TurnStream((stream) => executeTurn(this.#context, input, undefined, stream))
+  stream(input: FlowRunInput, options?: StreamOptions): FlowStream {
+    return new TurnStream((stream) => executeTurn(this.#context, input, undefined, stream), options)
   }
 
   /** The sessions of this engine. The application may use their locks. */

@@ -33,7 +33,7 @@ function conversationOf(...events: FlowStreamEvent[]): Conversation {
       }
       engine.stream = () => {
         const stream = pieces()
-        return Object.assign(stream, { return: stream.return.bind(stream, undefined) })
+        return Object.assign(stream, { lastEventId: '', return: stream.return.bind(stream, undefined) })
       }
     },
   })

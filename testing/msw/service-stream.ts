@@ -7,6 +7,7 @@ type Read = IteratorResult<FlowStreamEvent, undefined>
 export class ServiceStream implements FlowStream {
   /** Resolves when the turn has ended, or was stopped. */
   readonly over: Promise<void>
+  lastEventId = ''
   readonly #events: AsyncGenerator<FlowStreamEvent, undefined, void>
   readonly #controller = new AbortController()
   #end: () => void = () => undefined

@@ -8,6 +8,7 @@ import { isSessionId } from '../../../src/util/patterns.js'
 import { dashedSessionHeader, type HeaderRecord, sessionHeader } from '../header-names.js'
 import { addOutcomeHeaders } from './outcome.js'
 import { rawBody, withCharset } from './raw.js'
+import { addRetryAfter } from './statuses.js'
 
 const plainType = 'text/plain'
 const jsonType = 'application/json'
@@ -36,7 +37,10 @@ export function replyToRun(result: ExecuteResult, form: RunReplyForm): Response 
   addSessionHeaders(headers, response.session, form.dashed)
   addOutcomeHeaders(headers, result)
   if (form.corsHeaders !== undefined) Object.assign(headers, form.corsHeaders)
-  if (!response.success) return envelope(asPlain(response), form.failureStatus, headers)
+  if (!response.success) {
+    addRetryAfter(headers, form.failureStatus)
+    return envelope(asPlain(response), form.failureStatus, headers)
+  }
   if (!form.envelopeAsked && response.contentType && response.contentType !== plainType) {
     const body = rawBody(response, encoding)
     if (body !== undefined) {

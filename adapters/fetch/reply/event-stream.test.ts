@@ -43,26 +43,26 @@ describe('encodeEvent', () => {
       'event: error\nid: 7\ndata: {"success":false,"completed":true,"message":"It broke.","session":"s1","contentType":"text/plain","sessionState":"aborted","code":"FLOW_ERROR"}\n\n',
     ],
   ])('%j', (event, text) => {
-    expect(encodeEvent(event, 7)).toBe(text)
+    expect(encodeEvent(event, '7')).toBe(text)
   })
 
   test('a new session in place of the one that was asked for is named in the first and in the last event', () => {
     const restarted = { restarted: 'outdated' } as const
-    expect(encodeEvent({ type: 'session', session: 's2', ...restarted }, 1)).toContain(
+    expect(encodeEvent({ type: 'session', session: 's2', ...restarted }, '1')).toContain(
       'data: {"session":"s2","restarted":"outdated"}\n',
     )
-    expect(encodeEvent({ type: 'result', response, sessionState: 'running', ...restarted }, 2)).toContain(
+    expect(encodeEvent({ type: 'result', response, sessionState: 'running', ...restarted }, '2')).toContain(
       '"sessionState":"running","restarted":"outdated"}\n',
     )
   })
 
   test('what an object in front of an engine leaves out or makes up is unknown, and no error code of its own', () => {
     const event = { type: 'error', response: failed, sessionState: 'gone', restarted: 'x', error: { code: 'no code' } }
-    expect(encodeEvent(event as unknown as FlowStreamEvent, 1)).toContain(
+    expect(encodeEvent(event as unknown as FlowStreamEvent, '1')).toContain(
       '"contentType":"text/plain","sessionState":"unknown","code":"INTERNAL_ERROR"}\n',
     )
     const bare = { type: 'result', response }
-    expect(encodeEvent(bare as unknown as FlowStreamEvent, 1)).toContain('"sessionState":"unknown"}\n')
+    expect(encodeEvent(bare as unknown as FlowStreamEvent, '1')).toContain('"sessionState":"unknown"}\n')
   })
 
   test.each([
@@ -73,7 +73,7 @@ describe('encodeEvent', () => {
     ['lone surrogates', 'a\ud83db\ude00'],
     ['a pair of surrogates', '😀'],
   ])('%s survive in one line of data', (_name, text) => {
-    const bytes = new TextEncoder().encode(encodeEvent({ type: 'text-delta', text }, 1))
+    const bytes = new TextEncoder().encode(encodeEvent({ type: 'text-delta', text }, '1'))
     const lines = new TextDecoder().decode(bytes).split(/\r\n|[\r\n\x85\u2028\u2029]/)
     expect(lines).toHaveLength(5)
     expect(JSON.parse((lines[2] ?? '').slice('data: '.length))).toEqual({ text })

@@ -5,7 +5,7 @@
  * but do in the line readers of some languages.
  */
 import type { FlowStreamEvent } from '../../../src/index.js'
-import { codeOf, restartedOf, stateOf } from './outcome.js'
+import { codeOf, replayedOf, restartedOf, stateOf } from './outcome.js'
 
 type FailedEvent = Extract<FlowStreamEvent, { type: 'error' }>
 
@@ -17,8 +17,12 @@ export type SentEvent =
 /** A comment: readers drop it, and everything in between sees that the connection lives. */
 export const keepAlive = ': keep-alive\n\n'
 
-/** One event. `id` counts the events of this reply from 1. */
-export function encodeEvent(event: SentEvent, id: number): string {
+/**
+ * One event.
+ *
+ * @param id - Must have no line breaks.
+ */
+export function encodeEvent(event: SentEvent, id: string): string {
   const data = JSON.stringify(dataOf(event)).replace(/[\x85\u2028\u2029]/g, asEscape)
   return `event: ${event.type}\nid: ${id}\ndata: ${data}\n\n`
 }
@@ -42,5 +46,5 @@ function dataOf(event: SentEvent): object {
 }
 
 function outcomeOf(event: Extract<SentEvent, { type: 'result' | 'error' }>): object {
-  return { sessionState: stateOf(event), restarted: restartedOf(event) }
+  return { sessionState: stateOf(event), replayed: replayedOf(event), restarted: restartedOf(event) }
 }

@@ -3,7 +3,7 @@
  * error. An object that stands in front of an engine may leave these out, or fill them with anything; a reply must not break.
  */
 import type { ExecuteResult, FlowError } from '../../../src/index.js'
-import { codeHeader, type HeaderRecord, restartedHeader, stateHeader } from '../header-names.js'
+import { codeHeader, type HeaderRecord, replayedHeader, restartedHeader, stateHeader } from '../header-names.js'
 
 type SessionState = ExecuteResult['sessionState']
 type Restarted = NonNullable<ExecuteResult['restarted']>
@@ -24,21 +24,27 @@ export function restartedOf({ restarted }: { readonly restarted?: unknown }): Re
   return restarts.has(restarted) ? (restarted as Restarted) : undefined
 }
 
+/** Whether the reply is that of an earlier request; `undefined` where it is not. */
+export function replayedOf({ replayed }: { readonly replayed?: unknown }): true | undefined {
+  return replayed === true ? true : undefined
+}
+
 /** The code of a failure, such as a header can carry. */
 export function codeOf(error: FlowError | undefined): string {
   const code: unknown = error?.code
   return typeof code === 'string' && /^[A-Z][A-Z0-9_]{0,63}$/.test(code) ? code : internalCode
 }
 
-/** Adds the header that says that a new session answered. */
-export function addRestartedHeader(headers: HeaderRecord, result: Pick<ExecuteResult, 'restarted'>): void {
+/** Adds the headers that say which turn answered: that of an earlier request, and that of a new session. */
+export function addOriginHeaders(headers: HeaderRecord, result: Pick<ExecuteResult, 'restarted' | 'replayed'>): void {
   const restarted = restartedOf(result)
   if (restarted !== undefined) headers[restartedHeader] = restarted
+  if (replayedOf(result) !== undefined) headers[replayedHeader] = 'true'
 }
 
 /** Adds what the headers of a reply that is not a stream say. */
 export function addOutcomeHeaders(headers: HeaderRecord, result: ExecuteResult): void {
   headers[stateHeader] = stateOf(result)
-  addRestartedHeader(headers, result)
+  addOriginHeaders(headers, result)
   if (!result.response.success) headers[codeHeader] = codeOf(result.error)
 }

@@ -3,6 +3,7 @@
  * gets the table here, by error code. Also the code of what the adapter refuses, by that status.
  */
 import type { FlowError, FlowErrorCode } from '../../../src/index.js'
+import type { HeaderRecord } from '../header-names.js'
 import { internalCode } from './outcome.js'
 
 /** Which status a failure has: see the option `statuses`. */
@@ -39,6 +40,11 @@ const refused: ReadonlyMap<number, string> = new Map([
 /** The code of a request that the adapter refuses. */
 export function codeOfRefusal(preciseStatus: number): string {
   return refused.get(preciseStatus) ?? 'INVALID_INPUT'
+}
+
+/** Adds when a request may be sent again, to a reply with a status that passes. */
+export function addRetryAfter(headers: HeaderRecord, status: number): void {
+  if (status === 429 || status === 503) headers['Retry-After'] = '1'
 }
 
 /** The status of a failure that the engine reported. Codes outside the table are 500. */

@@ -1,12 +1,12 @@
 /**
  * The streamed reply to a turn, and its body: it asks the engine for the next piece only when the reader wants more, sends a
- * comment now and then while there is nothing to send, and leaves the stream, which aborts the turn, when the reader goes away.
+ * comment now and then while there is nothing to send, and leaves the stream when the reader goes away.
  */
 import type { FlowStream, FlowStreamEvent } from '../../../src/index.js'
 import type { HeaderRecord } from '../header-names.js'
 import { addSessionHeaders, type RunReplyForm } from './envelope.js'
 import { encodeEvent, keepAlive, type SentEvent } from './event-stream.js'
-import { addRestartedHeader } from './outcome.js'
+import { addOriginHeaders } from './outcome.js'
 
 /** What the body of one reply is made from. */
 export interface StreamSource {
@@ -33,7 +33,7 @@ export function replyWithStream(source: StreamSource, form: Pick<RunReplyForm, '
   const { first } = source
   if (first.type === 'session') {
     addSessionHeaders(headers, first.session, form.dashed)
-    addRestartedHeader(headers, first)
+    addOriginHeaders(headers, first)
   }
   return new Response(createStreamBody(source), { status: 200, headers: { ...headers, ...form.corsHeaders } })
 }
@@ -49,6 +49,7 @@ type Controller = ReadableStreamDefaultController<Uint8Array>
 class StreamBody implements UnderlyingDefaultSource<Uint8Array> {
   readonly #source: StreamSource
   readonly #encoder = new TextEncoder()
+  /** How many events were sent: the IDs of those that have none. */
   #sent = 0
   #session = ''
   #waiting = false
@@ -87,7 +88,9 @@ class StreamBody implements UnderlyingDefaultSource<Uint8Array> {
 
   #send(controller: Controller, event: SentEvent): void {
     if (event.type === 'session') this.#session = event.session
-    controller.enqueue(this.#encoder.encode(encodeEvent(event, ++this.#sent)))
+    this.#sent++
+    const { lastEventId } = this.#source.events
+    controller.enqueue(this.#encoder.encode(encodeEvent(event, isEventId(lastEventId) ? lastEventId : `${this.#sent}`)))
   }
 
   async #next(): Promise<SentEvent | undefined> {
@@ -117,6 +120,11 @@ class StreamBody implements UnderlyingDefaultSource<Uint8Array> {
     clearInterval(this.#heartbeat)
     this.#heartbeat = undefined
   }
+}
+
+/** Whether clients can send an ID back in a header. An object that stands in front of an engine may have none, or any. */
+function isEventId(id: unknown): id is string {
+  return typeof id === 'string' && /^[\x21-\x7e]{1,512}$/.test(id)
 }
 
 function brokenOff(session: string): SentEvent {

@@ -1,8 +1,8 @@
 /** `POST end`: deletes the session that a request names. */
-import { codeHeader } from '../header-names.js'
+import { codeHeader, type HeaderRecord } from '../header-names.js'
 import { replyJson } from '../reply/envelope.js'
 import { codeOf } from '../reply/outcome.js'
-import { statusOf } from '../reply/statuses.js'
+import { addRetryAfter, statusOf } from '../reply/statuses.js'
 import type { AuthorizedCaller } from '../request/authorize.js'
 import { checkEndBody } from '../request/body.js'
 import { checkContentType, readSessionHeader } from '../request/headers.js'
@@ -21,7 +21,10 @@ export async function endSession(
   checkEndBody(body, engine.limits.maxJsonDepth)
   const { result, error } = await engine.executeDelete(sessionId, ownerOf(caller))
   if (result.success) return replyJson(result, 200, corsHeaders)
-  return replyJson(result, statusOf(error, statuses), { ...corsHeaders, [codeHeader]: codeOf(error) })
+  const status = statusOf(error, statuses)
+  const headers: HeaderRecord = { ...corsHeaders, [codeHeader]: codeOf(error) }
+  addRetryAfter(headers, status)
+  return replyJson(result, status, headers)
 }
 
 /**

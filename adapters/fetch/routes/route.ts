@@ -11,6 +11,8 @@ export interface RouteContext {
   readonly engine: ServedEngine
   readonly statuses: StatusMode
   readonly heartbeatMs: number
+  /** What becomes of a turn whose client goes away; `undefined` where its key decides. */
+  readonly onDisconnect: 'cancel' | 'finish' | undefined
   readonly readBody: BodyReader
   /** The safety headers of a raw reply. */
   readonly rawHeaders: (contentType: string) => Readonly<HeaderRecord>

@@ -1,5 +1,6 @@
 /** `POST run`: from the headers and the body of a request to one turn of the engine, and from its result to the reply. */
 import type { ExecuteResult, FlowRunInput } from '../../../src/index.js'
+import { keyHeader, lastEventHeader } from '../header-names.js'
 import { replyToRun } from '../reply/envelope.js'
 import { statusOf } from '../reply/statuses.js'
 import { replyWithStream } from '../reply/stream.js'
@@ -15,11 +16,16 @@ export async function runTurn(context: RouteContext, routed: RoutedRequest): Pro
   const { sessionId, dashed } = readSessionHeader(request.headers)
   checkContentType(request)
   const body = readRunBody(await context.readBody(request), engine.limits.maxJsonDepth)
-  const input = inputOf(routed, sessionId, body)
+  const key = request.headers.get(keyHeader) ?? undefined
+  const onDisconnect = context.onDisconnect ?? (key === undefined ? 'cancel' : 'finish')
+  const input = inputOf(routed, sessionId, body, key, onDisconnect)
   if (engine.stream === undefined || !asksForStream(request.headers)) {
-    return replyTo(await engine.execute(input), dashed, context, routed)
+    const turn = engine.execute(input)
+    if (onDisconnect === 'finish') keepAlive(turn, context, routed)
+    return replyTo(await turn, dashed, context, routed)
   }
-  const events = engine.stream(input)
+  const lastEventId = request.headers.get(lastEventHeader)
+  const events = engine.stream(input, lastEventId === null ? { onDisconnect } : { onDisconnect, lastEventId })
   const { value: first } = await events.next()
   if (first === undefined) throw new Error('The stream of a turn ended before it began.')
   // Nothing was sent yet, so the failure is sent as it is without a stream: with a status.
@@ -27,16 +33,28 @@ export async function runTurn(context: RouteContext, routed: RoutedRequest): Pro
   return replyWithStream({ first, events, heartbeatMs, report }, { dashed, corsHeaders })
 }
 
+/** Has the runtime finish a turn whose client has gone away. The engine does it for streams. */
+function keepAlive(turn: Promise<unknown>, { report }: RouteContext, { waitUntil }: RoutedRequest): void {
+  try {
+    waitUntil?.(turn)
+  } catch (error) {
+    report(error)
+  }
+}
+
 /** What was not sent is absent from the input, not `undefined`. */
 function inputOf(
   { request, caller, waitUntil }: RoutedRequest,
   sessionId: string,
   { flowName, message, config }: RunBody,
+  idempotencyKey: string | undefined,
+  onDisconnect: 'cancel' | 'finish',
 ): FlowRunInput {
   const { principal, context }: AuthorizedCaller = caller ?? {}
   const input: { -readonly [Key in keyof FlowRunInput]: FlowRunInput[Key] } = { flowName, userMessage: message }
   // Some runtimes give a request no signal: then a client that goes away is not noticed.
-  if (request.signal) input.signal = request.signal
+  if (request.signal && onDisconnect === 'cancel') input.signal = request.signal
+  if (idempotencyKey !== undefined) input.idempotencyKey = idempotencyKey
   if (sessionId !== '') input.sessionId = sessionId
   if (config !== undefined) input.config = config
   if (principal !== undefined) input.owner = principal

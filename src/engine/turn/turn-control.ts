@@ -64,6 +64,7 @@ export class TurnControl implements RunningTurn {
     this.sessionId = sessionId
     this.#stream = stream
     this.turnId = turnId ?? engine.generateId('turn')
+    if (stream !== undefined) stream.turnId = this.turnId
   }
 
   /** When the turn is aborted at the latest, in the clock's monotonic time. */

@@ -1,45 +1,96 @@
 /**
- * The stream of one turn: a small buffer of pieces between the turn and its reader. The turn waits while the buffer is
- * full. A `reset` piece says that the text so far does not count. `run-turn.ts` and the files it calls write the pieces.
+ * The stream of one turn: it numbers the pieces of the turn and passes them to the reader, and to the streams of repeats of the
+ * request, which follow it. `run-turn.ts` and the files it calls write the pieces; `piece-queue.ts` keeps them for the reader.
+ *
+ * A `reset` piece says that the text so far does not count. A reader that was here before may still show text of that time: it
+ * gets a reset with the reason `resume`, unless the ID that it names shows that it has missed nothing.
  */
 import { onAbort } from '../../util/on-abort.js'
 import type { ExecuteResult } from '../engine-options.js'
-import type { FlowStream, FlowStreamEvent, StreamResetReason } from './flow-stream.js'
+import { checkStreamOptions } from '../input/check-stream-options.js'
+import type { FlowStream, FlowStreamEvent, StreamOptions, StreamResetReason } from './flow-stream.js'
+import { finished, PieceQueue, type Read } from './piece-queue.js'
 
-/** Pieces that the buffer has room for. */
-const maxWaiting = 16
-
-type Read = IteratorResult<FlowStreamEvent, undefined>
-
-const finished: Read = { done: true, value: undefined }
+const resumed: FlowStreamEvent = { type: 'reset', reason: 'resume' }
 
 /** The stream of one turn: the turn writes on one side, the application reads on the other. */
 export class TurnStream implements FlowStream {
   readonly #start: (stream: TurnStream) => Promise<ExecuteResult>
+  readonly #options: StreamOptions
   readonly #controller = new AbortController()
+  readonly #queue = new PieceQueue()
   #stopListening: (() => void) | undefined
-  readonly #waiting: FlowStreamEvent[] = []
-  /** The call of `next` that waits for a piece, and the calls after it. */
-  #reader: ((read: Read) => void) | undefined
-  readonly #moreReaders: ((read: Read) => void)[] = []
   /** Resolves when the turn is settled; `undefined` before it began. */
   #turn: Promise<void> | undefined
-  /** Resolves when the buffer has room again. */
-  #room: Promise<void> | undefined
-  #makeRoom: (() => void) | undefined
-  /** The reader has left, or the last piece was sent. */
-  #ended = false
+  /** Whether the turn goes on without its reader, and never waits for it. */
+  #goesOn = false
+  /** The last piece was sent. */
+  #hasEnded = false
+  /** The turn that the pieces are of, and the number of the last one. */
+  #turnId = ''
+  #number = 0
+  /** The ID of the last piece that the reader has, or will have when it has read what waits. */
+  #position = ''
   /** The text that counts so far. */
   #text = ''
+  /** Whether the reader may show text that does not count. */
+  #isStale = false
+  /** What a stream that follows this one gets first. */
+  #session: FlowStreamEvent | undefined
+  #step: FlowStreamEvent | undefined
+  /** The stream whose pieces the reader gets; `undefined` where they come from this turn. */
+  #source: TurnStream | undefined
+  #followers: Set<TurnStream> | undefined
 
-  /** @param start - Runs the turn. Must not reject. */
-  constructor(start: (stream: TurnStream) => Promise<ExecuteResult>) {
+  /**
+   * @param start - Runs the turn. Must not reject.
+   * @param options - What the caller of `engine.stream` passed; checked when the turn begins.
+   */
+  constructor(start: (stream: TurnStream) => Promise<ExecuteResult>, options: StreamOptions = {}) {
     this.#start = start
+    this.#options = options
   }
 
-  /** Fires when the reader leaves early, and with the signal that {@link followSignal} was given. */
+  /** Fires when the reader leaves early, unless the turn goes on then, and with the signal that {@link followSignal} was given. */
   get signal(): AbortSignal {
     return this.#controller.signal
+  }
+
+  /** The promise that the turn is settled, where it goes on without its reader; `undefined` where it does not. */
+  get goingOn(): Promise<void> | undefined {
+    return this.#goesOn ? this.#turn : undefined
+  }
+
+  get lastEventId(): string {
+    return this.#queue.lastEventId
+  }
+
+  /** The turn that the pieces are of; empty before there is one. */
+  get turnId(): string {
+    return this.#turnId
+  }
+
+  /** A turn begins in this stream: pieces are numbered anew, and what a stream that was followed has sent does not count. */
+  set turnId(turnId: string) {
+    this.#stopFollowing()
+    this.#turnId = turnId
+    this.#number = 0
+    this.#session = undefined
+    this.#step = undefined
+  }
+
+  /**
+   * Reads the options of the stream.
+   *
+   * @param hasKey - Whether the request has an idempotency key: only then can a reader come back.
+   * @throws `InvalidInputError`
+   */
+  readOptions(hasKey: boolean): void {
+    const { onDisconnect = hasKey ? 'finish' : 'cancel', lastEventId = '' } = checkStreamOptions(this.#options)
+    this.#goesOn = onDisconnect === 'finish'
+    if (!hasKey || lastEventId === '') return
+    this.#position = lastEventId
+    this.#isStale = true
   }
 
   /** Aborts the turn with a signal of the caller's. */
@@ -49,9 +100,6 @@ export class TurnStream implements FlowStream {
     if (signal?.aborted === true) abort()
   }
 
-  /** Passes the pieces of another turn to this reader. */
-  follow(_source: TurnStream | undefined): void {}
-
   /** For `for await`. */
   [Symbol.asyncIterator](): this {
     return this
@@ -60,64 +108,119 @@ export class TurnStream implements FlowStream {
   /** The next piece. The first call begins the turn. */
   next(): Promise<Read> {
     if (this.#turn === undefined) this.#begin()
-    if (this.#waiting.length > 0) {
-      const value = this.#waiting.shift() as FlowStreamEvent
-      this.#makeRoom?.()
-      return Promise.resolve({ done: false, value })
-    }
-    if (this.#ended) return Promise.resolve(finished)
-    return new Promise((resolve) => {
-      if (this.#reader === undefined) this.#reader = resolve
-      else this.#moreReaders.push(resolve)
-    })
+    return this.#queue.next()
   }
 
-  /** Aborts the turn, unless its commit has begun. Resolves when it is settled. */
+  /**
+   * Stops reading. Where the turn goes on, and where it is that of another request, that is all. Otherwise it is aborted, unless its
+   * commit has begun, and the promise resolves when it is settled.
+   */
   async return(): Promise<Read> {
     this.#turn ??= Promise.resolve()
-    this.#end()
-    this.#waiting.length = 0
-    this.#makeRoom?.()
+    this.#queue.leave()
+    const source = this.#source
+    if (this.#followers === undefined) source?.removeFollower(this)
+    if (this.#goesOn) return finished
     this.#controller.abort()
-    await this.#turn
+    if (source === undefined) await this.#turn
     return finished
   }
 
   /** Sends a piece that is not waited for. */
   send(event: FlowStreamEvent): void {
-    if (this.#ended) return
-    const reader = this.#reader
-    if (reader === undefined) return void this.#waiting.push(event)
-    this.#reader = this.#moreReaders.length === 0 ? undefined : this.#moreReaders.shift()
-    reader({ done: false, value: event })
+    if (this.#hasEnded) return
+    this.#pass(event, this.#number + 1)
   }
 
   /** Sends a piece of the reply. Returns the {@link room} for more. */
   sendText(text: string): Promise<void> | undefined {
     if (text === '') return undefined
-    this.#text += text
     this.send({ type: 'text-delta', text })
     return this.room()
   }
 
-  /** Where too many pieces wait, a promise of the time when there is room again. */
+  /** Where too many pieces wait, a promise of the time when there is room again. A turn that goes on by itself never waits. */
   room(): Promise<void> | undefined {
-    if (this.#waiting.length < maxWaiting) return undefined
-    this.#room ??= new Promise((resolve) => {
-      this.#makeRoom = () => {
-        this.#room = undefined
-        this.#makeRoom = undefined
-        resolve()
-      }
-    })
-    return this.#room
+    return this.#goesOn ? undefined : this.#queue.room()
   }
 
   /** Takes back the text so far, if there is any. */
   reset(reason: StreamResetReason): void {
-    if (this.#text === '') return
+    if (this.#text !== '') this.send({ type: 'reset', reason })
+  }
+
+  /**
+   * The reader gets the pieces of another stream from now on, whose turn answers this request too: the session and the current
+   * step, the text so far, and what comes. The last piece comes from this stream's own `start`, when it resolves.
+   *
+   * @param lastEventId - The last piece that the reader has. Default: the one of the options, or that this stream has sent.
+   */
+  follow(source: TurnStream, lastEventId: string = this.#position): void {
+    this.#stopFollowing()
+    this.#source = source
+    source.#followers ??= new Set()
+    source.#followers.add(this)
+    this.#isStale = true
+    if (source.#number === 0) return
+    this.#turnId = source.#turnId
+    // What comes before the last piece of these has the number 0: an ID that never says that nothing was missed.
+    const hasAll = lastEventId !== '' && lastEventId === source.#position
+    const number = hasAll ? source.#number : 0
+    this.#isStale = false
+    for (const event of [source.#session, source.#step]) if (event !== undefined) this.#take(event, number)
+    this.#number = source.#number
+    if (hasAll) this.#text = source.#text
+    else if (source.#text === '') this.#add(resumed, this.#number)
+    else {
+      this.#add(resumed, 0)
+      this.#add({ type: 'text-delta', text: source.#text }, this.#number)
+    }
+  }
+
+  /** A piece of the stream that this one follows. */
+  #receive(event: FlowStreamEvent, number: number): void {
+    this.#turnId = (this.#source as TurnStream).#turnId
+    this.#take(event, number)
+  }
+
+  #take(event: FlowStreamEvent, number: number): void {
+    this.#pass(event.type === 'session' ? { ...event, replayed: true } : event, number)
+  }
+
+  /** Adds a piece, and before the first that a reader of earlier pieces could misread, the reset that it needs. */
+  #pass(event: FlowStreamEvent, number: number): void {
+    this.#number = number
+    if (this.#isStale && event.type !== 'error') {
+      this.#isStale = false
+      const isSession = event.type === 'session'
+      this.#add(isSession ? event : resumed, 0)
+      this.#add(isSession ? resumed : event, number)
+    } else this.#add(event, number)
+  }
+
+  #add(event: FlowStreamEvent, number: number): void {
+    if (event.type === 'session') this.#session = event
+    else if (event.type === 'step') this.#step = event
+    else if (event.type === 'text-delta') this.#text += event.text
+    else if (event.type === 'reset') this.#text = ''
+    const id = this.#turnId === '' ? '' : `${this.#turnId}:${number}`
+    this.#position = id
+    this.#queue.push({ event, id }, this.#goesOn || this.#source !== undefined)
+    if (this.#followers === undefined || event.type === 'result' || event.type === 'error') return
+    for (const follower of this.#followers) follower.#receive(event, number)
+  }
+
+  /** Sends no more pieces to a stream that follows this one. */
+  removeFollower(follower: TurnStream): void {
+    this.#followers?.delete(follower)
+  }
+
+  /** What was sent so far does not count any more. */
+  #stopFollowing(): void {
+    this.#source?.removeFollower(this)
+    this.#source = undefined
+    if (this.#text !== '') this.#isStale = true
     this.#text = ''
-    this.send({ type: 'reset', reason })
   }
 
   #begin(): void {
@@ -130,20 +233,27 @@ export class TurnStream implements FlowStream {
   }
 
   async #run(): Promise<void> {
-    const { response, error, ...rest } = await this.#start(this)
+    const result = await this.#start(this)
     this.#stopListening?.()
-    if (error !== undefined) this.send({ type: 'error', response, error, ...rest })
-    else {
-      // What was streamed is the reply, or it does not count.
-      if (this.#text !== response.message) this.reset('reply')
-      this.send({ type: 'result', response, ...rest })
-    }
-    this.#end()
+    this.#conclude(result)
+    this.#hasEnded = true
+    this.#source?.removeFollower(this)
+    this.#followers = undefined
+    this.#queue.end()
   }
 
-  #end(): void {
-    this.#ended = true
-    this.#reader?.(finished)
-    for (const reader of this.#moreReaders.splice(0)) reader(finished)
+  #conclude({ response, error, ...rest }: ExecuteResult): void {
+    if (error !== undefined) {
+      this.send({ type: 'error', response, error, ...rest })
+      return
+    }
+    const { replayed, restarted } = rest
+    if (replayed === true && this.#number === 0) {
+      const { session } = response
+      this.send({ type: 'session', session, replayed, ...(restarted === undefined ? {} : { restarted }) })
+    }
+    // What was streamed is the reply, or it does not count.
+    if (this.#text !== response.message) this.reset('reply')
+    this.send({ type: 'result', response, ...rest })
   }
 }

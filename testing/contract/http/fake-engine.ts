@@ -5,12 +5,15 @@ import type { FlowStream } from '../../../src/index.js'
 import { FakeStream } from './fake-stream.js'
 
 type Input = Parameters<ServedEngine['execute']>[0]
+type StreamOptions = Parameters<Required<ServedEngine>['stream']>[1]
 type Result = Awaited<ReturnType<ServedEngine['execute']>>
 type DeleteAnswer = Awaited<ReturnType<ServedEngine['executeDelete']>>
 
 /** What the engine was asked, in order. */
 export interface FakeEngine extends Required<ServedEngine> {
   readonly inputs: Input[]
+  /** What was passed along with the inputs of streams. */
+  readonly streamOptions: StreamOptions[]
   readonly deletions: (readonly [sessionId: string, options: { readonly owner?: string } | undefined])[]
 }
 
@@ -44,9 +47,11 @@ export function resultOf(
 /** An engine that answers `answers` and records each question. */
 export function createFakeEngine(answers: FakeAnswers = {}): FakeEngine {
   const inputs: Input[] = []
+  const streamOptions: StreamOptions[] = []
   const deletions: FakeEngine['deletions'] = []
   return {
     inputs,
+    streamOptions,
     deletions,
     limits: { maxJsonDepth: answers.maxJsonDepth ?? 64 } as ServedEngine['limits'],
     getFlowNames: () => ['Booking', 'Support'],
@@ -54,8 +59,9 @@ export function createFakeEngine(answers: FakeAnswers = {}): FakeEngine {
       inputs.push(input)
       return answers.execute?.(input) ?? resultOf()
     },
-    stream(input) {
+    stream(input, options) {
       inputs.push(input)
+      streamOptions.push(options)
       return answers.stream?.(input) ?? new FakeStream()
     },
     async executeDelete(sessionId, options) {

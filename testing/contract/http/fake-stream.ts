@@ -5,6 +5,8 @@ type Piece = IteratorResult<FlowStreamEvent, undefined>
 
 /** A {@link FlowStream} in the hands of a test. */
 export class FakeStream implements FlowStream {
+  /** The ID of the piece that was read last; set by a test. */
+  lastEventId = ''
   /** How many pieces were asked for. */
   asked = 0
   /** How often the reader left. */

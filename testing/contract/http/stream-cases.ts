@@ -23,19 +23,21 @@ export function streamCases(test: TestFunction, serve: Serve): void {
     expect(reply.headers.get('X-Accel-Buffering')).toBe('no')
     const call = await model.called()
     call.say('Hel')
-    expect(await events.until('text-delta')).toEqual([
-      { type: 'session', id: '1', data: { session } },
-      { type: 'step', id: '2', data: { step: 'Chat' } },
-      { type: 'text-delta', id: '3', data: { text: 'Hel' } },
+    const begin = await events.until('text-delta')
+    const turnId = begin[0]?.id.split(':')[0]
+    expect(begin).toEqual([
+      { type: 'session', id: `${turnId}:1`, data: { session } },
+      { type: 'step', id: `${turnId}:2`, data: { step: 'Chat' } },
+      { type: 'text-delta', id: `${turnId}:3`, data: { text: 'Hel' } },
     ])
     expect(await engine.getSession(session)).toBeUndefined()
     call.say('lo.')
-    expect(await events.until('text-delta')).toEqual([{ type: 'text-delta', id: '4', data: { text: 'lo.' } }])
+    expect(await events.until('text-delta')).toEqual([{ type: 'text-delta', id: `${turnId}:4`, data: { text: 'lo.' } }])
     expect(await engine.getSession(session)).toBeUndefined()
     call.finish()
     expect(await events.next()).toEqual({
       type: 'result',
-      id: '5',
+      id: `${turnId}:5`,
       data: {
         success: true,
         completed: false,

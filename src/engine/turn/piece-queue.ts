@@ -1,0 +1,108 @@
+/**
+ * The pieces that wait for the reader of a stream, and the calls of `next` that wait for pieces. `turn-stream.ts` decides which
+ * pieces there are.
+ */
+import type { FlowStreamEvent } from './flow-stream.js'
+
+/** Pieces that the queue has room for. */
+const maxWaiting = 16
+
+/** What `next` of a stream resolves to. */
+export type Read = IteratorResult<FlowStreamEvent, undefined>
+
+export const finished: Read = { done: true, value: undefined }
+
+interface WaitingPiece {
+  readonly event: FlowStreamEvent
+  readonly id: string
+}
+
+/** The reader's side of a stream. */
+export class PieceQueue {
+  /** The ID of the piece that was read last. */
+  lastEventId = ''
+  #waiting: WaitingPiece[] = []
+  /** The call of `next` that waits for a piece, and the calls after it. */
+  #reader: ((read: Read) => void) | undefined
+  readonly #moreReaders: ((read: Read) => void)[] = []
+  /** Resolves when there is room again. */
+  #room: Promise<void> | undefined
+  #makeRoom: (() => void) | undefined
+  #hasEnded = false
+
+  next(): Promise<Read> {
+    const piece = this.#waiting.shift()
+    if (piece !== undefined) {
+      this.#makeRoom?.()
+      return Promise.resolve(this.#read(piece))
+    }
+    if (this.#hasEnded) return Promise.resolve(finished)
+    return new Promise((resolve) => {
+      if (this.#reader === undefined) this.#reader = resolve
+      else this.#moreReaders.push(resolve)
+    })
+  }
+
+  /**
+   * Adds a piece.
+   *
+   * @param joins - Whether it may be joined with pieces that wait, so that at most the text so far waits for a slow reader.
+   */
+  push(piece: WaitingPiece, joins: boolean): void {
+    if (this.#hasEnded) return
+    const reader = this.#reader
+    if (reader === undefined) {
+      if (joins) this.#join(piece)
+      else this.#waiting.push(piece)
+      return
+    }
+    this.#reader = this.#moreReaders.length === 0 ? undefined : this.#moreReaders.shift()
+    reader(this.#read(piece))
+  }
+
+  /** Where too many pieces wait, a promise of the time when there is room again. */
+  room(): Promise<void> | undefined {
+    if (this.#waiting.length < maxWaiting) return undefined
+    this.#room ??= new Promise((resolve) => {
+      this.#makeRoom = () => {
+        this.#room = undefined
+        this.#makeRoom = undefined
+        resolve()
+      }
+    })
+    return this.#room
+  }
+
+  /** No piece comes after those that wait. */
+  end(): void {
+    this.#hasEnded = true
+    this.#reader?.(finished)
+    for (const reader of this.#moreReaders.splice(0)) reader(finished)
+  }
+
+  /** The reader has left: no piece waits any more. */
+  leave(): void {
+    this.end()
+    this.#waiting.length = 0
+    this.#makeRoom?.()
+  }
+
+  #read({ event, id }: WaitingPiece): Read {
+    this.lastEventId = id
+    return { done: false, value: event }
+  }
+
+  /** Joins a text with the text before it. A reset takes the texts that nobody has read with it, and resets among them. */
+  #join(piece: WaitingPiece): void {
+    const { event, id } = piece
+    const last = this.#waiting.at(-1)?.event
+    if (event.type === 'text-delta' && last?.type === 'text-delta') {
+      this.#waiting[this.#waiting.length - 1] = { event: { type: 'text-delta', text: last.text + event.text }, id }
+      return
+    }
+    if (event.type === 'reset') {
+      this.#waiting = this.#waiting.filter(({ event: { type } }) => type !== 'text-delta' && type !== 'reset')
+    }
+    this.#waiting.push(piece)
+  }
+}
