@@ -9,6 +9,8 @@ export class StreamCheck {
   text = ''
   /** The session of the stream; empty before its event. */
   session = ''
+  /** Whether the events are those of another request. */
+  #isJoined = false
 
   /** Takes an event; returns what is wrong with it, if anything is. */
   see(event: FlowStreamEvent): string | undefined {
@@ -16,7 +18,11 @@ export class StreamCheck {
     this.events.push(event)
     switch (event.type) {
       case 'session':
-        if (!isFirst) return `The session was not the first event of the stream: ${this.pieces}.`
+        // Only a turn that runs anew, after the one that its request had joined was cancelled, opens its session again.
+        if (!isFirst && (!this.#isJoined || event.replayed === true)) {
+          return `The session was not the first event of the stream: ${this.pieces}.`
+        }
+        this.#isJoined = event.replayed === true
         this.session = event.session
         return undefined
       case 'text-delta':

@@ -127,10 +127,10 @@ export function flowServiceHandlers(
       ...(stream === undefined
         ? {}
         : {
-            stream(input: FlowRunInput) {
+            stream(input: FlowRunInput, streamOptions: StreamOptions) {
               const run: FlowServiceRun = { ...runOf(input, runs.length + 1), streamed: true }
               runs.push(run)
-              return stream(input, run, delivery)
+              return stream(input, run, delivery, streamOptions)
             },
           }),
       executeDelete(sessionId, deleteOptions) {
@@ -154,11 +154,18 @@ export function flowServiceHandlers(
   return Object.assign(handlers, { runs, ended, assertDone: served.assertDone })
 }
 
+type StreamOptions = Parameters<Required<ServedEngine>['stream']>[1]
+
 /** What the adapter serves. */
 interface Service extends Omit<ServedEngine, 'execute' | 'stream'> {
   execute(input: FlowRunInput, run: FlowServiceRun, delivery: Delivery): Promise<ExecuteResult>
   /** Absent if an object that wraps an engine has none. */
-  readonly stream?: (input: FlowRunInput, run: FlowServiceRun, delivery: Delivery) => FlowStream
+  readonly stream?: (
+    input: FlowRunInput,
+    run: FlowServiceRun,
+    delivery: Delivery,
+    options: StreamOptions,
+  ) => FlowStream
   assertDone(): void
 }
 
@@ -167,7 +174,9 @@ function engineService(engine: ServedEngine): Service {
     limits: engine.limits,
     getFlowNames: () => engine.getFlowNames(),
     execute: (input) => engine.execute(input),
-    ...(engine.stream === undefined ? {} : { stream: (input) => (engine as Required<ServedEngine>).stream(input) }),
+    ...(engine.stream === undefined
+      ? {}
+      : { stream: (input, _run, _delivery, options) => (engine as Required<ServedEngine>).stream(input, options) }),
     executeDelete: (sessionId, options) => engine.executeDelete(sessionId, options),
     assertDone: () => undefined,
   }
@@ -194,9 +203,16 @@ function scriptedService(
   }
 }
 
-function runOf({ flowName, userMessage, sessionId = '', config }: FlowRunInput, number: number): FlowServiceRun {
+function runOf(
+  { flowName, userMessage, sessionId = '', config, idempotencyKey }: FlowRunInput,
+  number: number,
+): FlowServiceRun {
   const run = { number, flowName, message: userMessage, sessionId }
-  return config === undefined ? run : { ...run, config }
+  return {
+    ...run,
+    ...(config === undefined ? {} : { config }),
+    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+  }
 }
 
 function checkOrigin(origin: unknown): void {

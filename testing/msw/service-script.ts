@@ -15,6 +15,8 @@ export interface FlowServiceRun {
   readonly sessionId: string
   /** The `config` of the body; absent if there was none. */
   readonly config?: JsonObject
+  /** The `Idempotency-Key` of the request; absent if there was none. */
+  readonly idempotencyKey?: string
   /** Set if the page asked for server-sent events. */
   readonly streamed?: true
 }

@@ -257,9 +257,11 @@ describe('a turn that runs anew in the stream of a repeat', () => {
     expect(joined.turnId).toBe('t1')
     const turn = own as TurnStream
     turn.turnId = 't2'
+    expect(joined.turnId).toBe('t1')
+    turn.send({ type: 'session', session: 's' })
     // What the cancelled turn still says goes nowhere.
     void stream.sendText('lost')
-    turn.send({ type: 'session', session: 's' })
+    expect(joined.turnId).toBe('t2')
     void turn.sendText('Again.')
     end(success('Again.'))
     const seen = await read(joined)
@@ -308,7 +310,7 @@ describe('a turn that runs anew in the stream of a repeat', () => {
       { onDisconnect: 'cancel' },
     )
     await read(joined, 1)
-    ;(own as TurnStream).turnId = 't2'
+    ;(own as TurnStream).send({ type: 'session', session: 's' })
     let hasLeft = false
     const leaving = joined.return().then(() => {
       hasLeft = true

@@ -26,7 +26,8 @@ export class TurnStream implements FlowStream {
   #goesOn = false
   /** The last piece was sent. */
   #hasEnded = false
-  /** The turn that the pieces are of, and the number of the last one. */
+  /** The turn of this stream, and the turn that the pieces are of, and the number of the last one. */
+  #ownTurnId = ''
   #turnId = ''
   #number = 0
   /** The ID of the last piece that the reader has, or will have when it has read what waits. */
@@ -70,13 +71,10 @@ export class TurnStream implements FlowStream {
     return this.#turnId
   }
 
-  /** A turn begins in this stream: pieces are numbered anew, and what a stream that was followed has sent does not count. */
+  /** Set by the turn of this stream. */
   set turnId(turnId: string) {
-    this.#stopFollowing()
-    this.#turnId = turnId
-    this.#number = 0
-    this.#session = undefined
-    this.#step = undefined
+    this.#ownTurnId = turnId
+    if (this.#source === undefined) this.#turnId = turnId
   }
 
   /**
@@ -126,10 +124,14 @@ export class TurnStream implements FlowStream {
     return finished
   }
 
-  /** Sends a piece that is not waited for. */
+  /**
+   * Sends a piece that is not waited for. The first one of a turn that runs here although this stream has followed another, which was
+   * then cancelled, ends that.
+   */
   send(event: FlowStreamEvent): void {
     if (this.#hasEnded) return
-    this.#pass(event, this.#number + 1)
+    if (this.#source !== undefined) this.#beginAnew()
+    this.#sendNext(event)
   }
 
   /** Sends a piece of the reply. Returns the {@link room} for more. */
@@ -153,10 +155,12 @@ export class TurnStream implements FlowStream {
    * The reader gets the pieces of another stream from now on, whose turn answers this request too: the session and the current
    * step, the text so far, and what comes. The last piece comes from this stream's own `start`, when it resolves.
    *
+   * @param source - `undefined` where nobody streams that turn: then there is the last piece only.
    * @param lastEventId - The last piece that the reader has. Default: the one of the options, or that this stream has sent.
    */
-  follow(source: TurnStream, lastEventId: string = this.#position): void {
+  follow(source: TurnStream | undefined, lastEventId: string = this.#position): void {
     this.#stopFollowing()
+    if (source === undefined) return
     this.#source = source
     source.#followers ??= new Set()
     source.#followers.add(this)
@@ -175,6 +179,19 @@ export class TurnStream implements FlowStream {
       this.#add(resumed, 0)
       this.#add({ type: 'text-delta', text: source.#text }, this.#number)
     }
+  }
+
+  /** Pieces are numbered anew, and what was sent of another turn does not count. */
+  #beginAnew(): void {
+    this.#stopFollowing()
+    this.#turnId = this.#ownTurnId
+    this.#number = 0
+    this.#session = undefined
+    this.#step = undefined
+  }
+
+  #sendNext(event: FlowStreamEvent): void {
+    this.#pass(event, this.#number + 1)
   }
 
   /** A piece of the stream that this one follows. */
@@ -244,16 +261,16 @@ export class TurnStream implements FlowStream {
 
   #conclude({ response, error, ...rest }: ExecuteResult): void {
     if (error !== undefined) {
-      this.send({ type: 'error', response, error, ...rest })
+      this.#sendNext({ type: 'error', response, error, ...rest })
       return
     }
     const { replayed, restarted } = rest
     if (replayed === true && this.#number === 0) {
       const { session } = response
-      this.send({ type: 'session', session, replayed, ...(restarted === undefined ? {} : { restarted }) })
+      this.#sendNext({ type: 'session', session, replayed, ...(restarted === undefined ? {} : { restarted }) })
     }
     // What was streamed is the reply, or it does not count.
-    if (this.#text !== response.message) this.reset('reply')
-    this.send({ type: 'result', response, ...rest })
+    if (this.#text !== '' && this.#text !== response.message) this.#sendNext({ type: 'reset', reason: 'reply' })
+    this.#sendNext({ type: 'result', response, ...rest })
   }
 }

@@ -43,7 +43,7 @@ export function policyCases(test: TestFunction, serve: Serve): void {
     })
     expect([preflight.status, preflight.headers.get('Access-Control-Allow-Methods')]).toEqual([204, 'POST'])
     expect(preflight.headers.get('Access-Control-Allow-Headers')).toBe(
-      'Content-Type, Authorization, CHAT_SESSION_ID, Chat-Session-Id',
+      'Content-Type, Authorization, CHAT_SESSION_ID, Chat-Session-Id, Idempotency-Key, Last-Event-ID',
     )
     expect(corsOf(preflight)).toEqual([page, 'true', null, 'Origin'])
     const replies = [
