@@ -86,6 +86,16 @@ const events: Record<string, readonly [string, ...FlowStreamEvent[]]> = {
     { type: 'step', step: 'A' },
     session,
   ],
+  'a session that comes a second time': [
+    'The session was not the first event of the stream: 2 session.',
+    session,
+    session,
+  ],
+  'the session of another request that comes a second time': [
+    'The session was not the first event of the stream: 2 session.',
+    { type: 'session', session: 'session-1', replayed: true },
+    { type: 'session', session: 'session-1', replayed: true },
+  ],
   'another session': [
     'The stream is of session "session-2", but its result is of session "session-1".',
     { type: 'session', session: 'session-2' },
@@ -109,6 +119,12 @@ test.each(Object.entries(events))('%s', async (_name, [problem, ...pieces]) => {
     `ExpectationError: ${problem}\n\nThe conversation so far:\n\n# Onboarding\n\n## Turn 1\n\nUser: Hi\n`,
   )
   expect(left).toBe(1)
+})
+
+test('a turn that runs anew, after the one that its request had joined, opens its session again', async () => {
+  const joined: FlowStreamEvent = { type: 'session', session: 'session-1', replayed: true }
+  await using conversation = conversationOf(joined, text('a'), session, { type: 'reset', reason: 'resume' }, result)
+  expect((await conversation.stream('Hi').reply()).message).toBe('Hello.')
 })
 
 test('text that was taken back, and a failure after some text, break nothing', async () => {

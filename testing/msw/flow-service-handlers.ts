@@ -160,12 +160,7 @@ type StreamOptions = Parameters<Required<ServedEngine>['stream']>[1]
 interface Service extends Omit<ServedEngine, 'execute' | 'stream'> {
   execute(input: FlowRunInput, run: FlowServiceRun, delivery: Delivery): Promise<ExecuteResult>
   /** Absent if an object that wraps an engine has none. */
-  readonly stream?: (
-    input: FlowRunInput,
-    run: FlowServiceRun,
-    delivery: Delivery,
-    options: StreamOptions,
-  ) => FlowStream
+  readonly stream?: (input: FlowRunInput, run: FlowServiceRun, delivery: Delivery, options: StreamOptions) => FlowStream
   assertDone(): void
 }
 

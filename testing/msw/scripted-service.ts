@@ -78,7 +78,7 @@ export class ScriptedService {
   stream(run: FlowServiceRun, signal: FlowRunInput['signal'], delivery: Delivery): FlowStream {
     const { sessionId } = run
     const earlier = this.#tails.get(sessionId) ?? Promise.resolve()
-    const stream = new ServiceStream(signal, (left) => this.#turn(run, earlier, left, delivery))
+    const stream = new ServiceStream(`turn-${run.number}`, signal, (left) => this.#turn(run, earlier, left, delivery))
     if (sessionId !== '') this.#tails.set(sessionId, stream.over)
     return stream
   }

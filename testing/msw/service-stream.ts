@@ -7,19 +7,25 @@ type Read = IteratorResult<FlowStreamEvent, undefined>
 export class ServiceStream implements FlowStream {
   /** Resolves when the turn has ended, or was stopped. */
   readonly over: Promise<void>
+  /** The ID of the event that was read last, as the engine's streams have it. */
   lastEventId = ''
+  readonly #turnId: string
+  #read = 0
   readonly #events: AsyncGenerator<FlowStreamEvent, undefined, void>
   readonly #controller = new AbortController()
   #end: () => void = () => undefined
 
   /**
+   * @param turnId - The ID of the turn, for those of the events.
    * @param signal - The page's.
    * @param start - Makes the turn; the signal it is given fires when the page disconnects, or stops reading.
    */
   constructor(
+    turnId: string,
     signal: AbortSignal | undefined,
     start: (left: AbortSignal) => AsyncGenerator<FlowStreamEvent, undefined, void>,
   ) {
+    this.#turnId = turnId
     this.over = new Promise((resolve) => {
       this.#end = resolve
     })
@@ -35,6 +41,7 @@ export class ServiceStream implements FlowStream {
 
   async next(): Promise<Read> {
     const read = await this.#events.next()
+    if (read.value !== undefined) this.lastEventId = `${this.#turnId}:${++this.#read}`
     if (read.value === undefined || read.value.type === 'result' || read.value.type === 'error') this.#end()
     return read
   }

@@ -170,7 +170,7 @@ describe('a script and an engine answer alike', () => {
       headers: {
         'access-control-allow-origin': '*',
         'access-control-expose-headers':
-          'CHAT_SESSION_ID, Chat-Session-Id, Chat-Reply, Chat-Completed, Chat-Encoding, Chat-Session-State, Chat-Session-Restarted, Chat-Error',
+          'CHAT_SESSION_ID, Chat-Session-Id, Chat-Reply, Chat-Completed, Chat-Encoding, Chat-Session-State, Chat-Session-Restarted, Chat-Replayed, Chat-Error',
         'cache-control': 'no-store',
         'chat-completed': 'false',
         'chat-reply': 'raw',

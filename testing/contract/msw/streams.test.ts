@@ -54,11 +54,9 @@ describe('a scripted turn that is streamed', () => {
       ...['What', ' is', ' your', ' name?'],
       ['result', 'What is your name?'],
     ])
-    expect(await read(await stream('Ada', 'session-1'))).toEqual([
-      ['session', 'session-1'],
-      ...['Hel', 'lo.'],
-      ['result', 'Hello.'],
-    ])
+    const second = await stream('Ada', 'session-1')
+    expect(await second.clone().text()).toContain('\nid: turn-2:1\n')
+    expect(await read(second)).toEqual([['session', 'session-1'], ...['Hel', 'lo.'], ['result', 'Hello.']])
     expect(service.runs).toEqual([
       { number: 1, flowName: 'Words', message: 'Hi', sessionId: '', streamed: true },
       { number: 2, flowName: 'Words', message: 'Ada', sessionId: 'session-1', streamed: true },
@@ -223,6 +221,24 @@ describe('over an engine', () => {
       ['result', 'What is your name?'],
     ])
     expect(service.runs).toMatchObject([{ flowName: 'Onboarding', streamed: true }])
+  })
+
+  test('the key of a page and its last event arrive, and the IDs are those of the turn', async () => {
+    const service = listen(flowServiceHandlers(engine()))
+    const headers = {
+      'Content-Type': 'application/json',
+      Accept: 'text/event-stream',
+      'Idempotency-Key': 'a-key-of-some-length',
+      'Last-Event-ID': 'turn-0:3',
+    }
+    const answer = await run('Hi', '', { flowName: 'Onboarding', headers })
+    const body = await answer.text()
+    expect(eventsIn(body).slice(0, 2)).toEqual([
+      ['session', 'session-1'],
+      ['reset', 'resume'],
+    ])
+    expect(body).toContain('\nid: turn-1:1\n')
+    expect(service.runs).toMatchObject([{ idempotencyKey: 'a-key-of-some-length' }])
   })
 
   test('an object in front of one, that has no stream, answers whole', async () => {

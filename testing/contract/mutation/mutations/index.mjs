@@ -12,6 +12,7 @@ import { lockMutations } from './locks.mjs'
 import { modelMutations } from './models.mjs'
 import { sessionMutations } from './sessions.mjs'
 import { storeMutations } from './stores.mjs'
+import { streamOfKeyMutations } from './streams-of-keys.mjs'
 import { timeMutations } from './time.mjs'
 import { turnMutations } from './turns.mjs'
 import { versionMutations } from './versions.mjs'
@@ -34,4 +35,5 @@ export const mutations = [
   ...keyMutations,
   ...failureMutations,
   ...httpMutations,
+  ...streamOfKeyMutations,
 ].flatMap(({ file, tests, rows }) => rows.map(([name, symbol, edit]) => ({ name, file, symbol, edit, tests })))
