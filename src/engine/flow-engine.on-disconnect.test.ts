@@ -133,3 +133,24 @@ test.each<[unknown, string]>([
   expect(events).toMatchObject([{ type: 'error', response: { message }, error: { code: 'INVALID_INPUT' } }])
   expect(store.journal).toEqual([])
 })
+
+test('a repeat whose first call is cancelled by its own caller runs anew in the same stream', async () => {
+  const { engine, clock, open } = begin()
+  const keyed = { ...input, idempotencyKey: 'a-key-of-some-length' }
+  const caller = new AbortController()
+  const first = engine.stream({ ...keyed, signal: caller.signal })
+  await first.next()
+  const second = engine.stream(keyed)
+  const seen: string[] = []
+  const reading = (async () => {
+    for await (const event of second) seen.push(...shortly([event]))
+  })()
+  await clock.settle()
+  expect(seen).toEqual(['session', 'step Talk', 'reset resume', '"Hel"'])
+  caller.abort()
+  await clock.settle()
+  open()
+  await reading
+  expect(seen.slice(4)).toEqual(['session', 'reset resume', 'step Talk', '"Hel"', '"lo."', 'result Hello.'])
+  await readAll(first)
+})

@@ -8,7 +8,7 @@ import { createEngine, failure, runRequest, runTurn, type Serve, type TestFuncti
 
 const page = 'https://shop.example'
 const exposed =
-  'CHAT_SESSION_ID, Chat-Session-Id, Chat-Reply, Chat-Completed, Chat-Encoding, Chat-Session-State, Chat-Session-Restarted, Chat-Error'
+  'CHAT_SESSION_ID, Chat-Session-Id, Chat-Reply, Chat-Completed, Chat-Encoding, Chat-Session-State, Chat-Session-Restarted, Chat-Replayed, Chat-Error'
 const corsNames = [
   'Access-Control-Allow-Origin',
   'Access-Control-Allow-Credentials',

@@ -155,7 +155,7 @@ describe('a scripted turn that is streamed', () => {
     ])
     expect(await first.text()).toContain('"sessionState":"running","restarted":"flow"}\n')
     const failed = await (await stream('Hi', 'session-1')).text()
-    expect(failed).toContain('event: session\nid: 1\ndata: {"session":"session-1"}\n')
+    expect(failed).toContain('event: session\nid: turn-2:1\ndata: {"session":"session-1"}\n')
     expect(failed).toContain('"sessionState":"running","code":"MODEL_ERROR"}\n')
     expect(await say('Hi', 'session-1')).toMatchObject({ message: 'Two.', session: 'session-1' })
   })

@@ -450,34 +450,26 @@ export const engineMutations = [
       ],
       [
         'streamed text that is not the reply kept',
-        '#run',
+        '#conclude',
         {
-          piece: "if (this.#text !== response.message) this.reset('reply')",
-          becomes: '',
-        },
-      ],
-      [
-        'slow reader does not hold the turn back',
-        'room',
-        {
-          piece: 'this.#waiting.length < maxWaiting',
-          becomes: 'true',
+          condition: "this.#text !== '' && this.#text !== response.message",
+          becomes: 'false',
         },
       ],
       [
         'turn goes on without its reader',
         'return',
         {
-          piece: 'this.#controller.abort() await this.#turn',
-          becomes: 'await this.#turn',
+          piece: 'this.#controller.abort()',
+          becomes: '',
         },
       ],
       [
         'reader leaves before its turn is settled',
         'return',
         {
-          piece: 'this.#controller.abort() await this.#turn',
-          becomes: 'this.#controller.abort()',
+          piece: 'await this.#turn',
+          becomes: '',
         },
       ],
     ],

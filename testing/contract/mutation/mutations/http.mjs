@@ -187,7 +187,7 @@ export const httpMutations = [
       ['code of a failure missing', 'addOutcomeHeaders', { piece: '!result.response.success', becomes: 'false' }],
       [
         'new session in place of another not told',
-        'addRestartedHeader',
+        'addOriginHeaders',
         { piece: 'restarted !== undefined', becomes: 'false' },
       ],
       [

@@ -70,6 +70,17 @@ export const streamOfKeyMutations = [
   },
   {
     file: 'src/engine/turn/piece-queue.ts',
+    tests: ['src/engine/turn/turn-stream.test'],
+    rows: [
+      [
+        'slow reader does not hold the turn back',
+        'PieceQueue.room',
+        { piece: 'this.#waiting.length < maxWaiting', becomes: 'true' },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/turn/piece-queue.ts',
     tests: onDisconnect,
     rows: [
       [
