@@ -444,8 +444,8 @@ export const engineMutations = [
         'streamed text of a failed attempt kept',
         'reset',
         {
-          piece: "this.send({ type: 'reset', reason })",
-          becomes: '',
+          condition: "this.#text !== ''",
+          becomes: 'false',
         },
       ],
       [
