@@ -17,6 +17,17 @@ export interface ToolCall {
   readonly id: string
   /** The tool's name. */
   readonly name: string
+  /**
+   * For the service that the tool calls: the same when the turn is repeated, after a rollback, a cancellation or a crash, and another
+   * one for each call that is not a repeat. It comes from the session, the number of the turn, the tool, the arguments as the model
+   * wrote them, and how many calls of this turn were equal before; not from {@link ToolCall.id}, which a model makes anew.
+   *
+   * @example
+   * ```ts
+   * execute: ({ order }, turn, call) => refunds.create(order, { idempotencyKey: call.idempotencyKey })
+   * ```
+   */
+  readonly idempotencyKey: string
   /** Aborts when the turn is aborted, when the call has taken its time, and when a call that runs at the same time fails the turn. */
   readonly signal: AbortSignal
 }

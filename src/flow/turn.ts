@@ -75,6 +75,56 @@ export interface Turn {
   readonly transient: Map<string, unknown>
   /** Writes to the engine's logger. The session, the flow, the turn and the step are added as fields. */
   readonly log: FlowLogger
+  /**
+   * Does something in the world once: a payment, a mail, an order. The first call of a name runs `work` and keeps its result with the
+   * session; later calls, in this turn and in all others, return that result and run nothing. The result is kept even if the turn
+   * fails, is cancelled or interrupted, reaches its deadline, or the engine closes; so the repeat of such a turn does not do the work
+   * again. Two calls of one name at once share one run. Not kept: what `work` throws; the result of work that still runs when its turn
+   * ends, and a result that cannot be stored (these are uncertain in the next call); and, without `durable`, what a turn did that
+   * ends with a conflict or whose process dies.
+   *
+   * @param name - Says what is done, to what: `refund:${order}`. 1 to 200 characters; a session has at most `maxEffects` names.
+   * @param work - Returns plain JSON of at most `maxEffectBytes`. What `once` returns is a frozen copy; `undefined` becomes `null`.
+   * @param options - `durable`: the store learns of the work before it begins, and of its result as soon as there is one: two more
+   * writes. Default: whether the store is durable.
+   * @throws (rejects) What `work` throws; `LimitExceededError`; `FlowCodeError` for a name or result that cannot be used. If the store
+   * fails, or another process changed the session, the turn fails, even if flow code catches the error.
+   * @example
+   * ```ts
+   * const { id } = await turn.once(`refund:${order}`, async ({ idempotencyKey, uncertain }) => {
+   *   const earlier = uncertain ? await refunds.find(idempotencyKey) : undefined
+   *   return earlier ?? refunds.create(order, { idempotencyKey })
+   * })
+   * ```
+   */
+  once<T>(
+    name: string,
+    work: (attempt: {
+      /**
+       * For the service: the same in each repeat of the work, after any failure. After {@link Turn.forget}, in a later turn, it is a
+       * new one.
+       */
+      readonly idempotencyKey: string
+      /** How often the work has begun, this time included, as far as that was stored. */
+      readonly attempt: number
+      /** Whether the work was begun before and nobody knows what became of it. Ask the service; do not do it again unseen. */
+      readonly uncertain: boolean
+      /** When it began first: ISO 8601, UTC. */
+      readonly begunAt: string
+    }) => T | PromiseLike<T>,
+    options?: { readonly durable?: boolean },
+  ): Promise<T>
+  /**
+   * Removes what {@link Turn.once} keeps under a name, when the turn commits: `once` runs its work again from then on, and there is
+   * room for another name. In this turn, `once` runs it again if the result is of an earlier turn; what was done in this turn is not
+   * done twice. A failed turn forgets nothing, but a new result stays.
+   *
+   * @example
+   * ```ts
+   * if (turn.message === 'refund it once more') turn.forget(`refund:${order}`)
+   * ```
+   */
+  forget(name: string): void
   /** The state of another step of this flow. Changes are stored when the turn commits. */
   stateOf<Target extends StepTarget>(step: Target): InstanceType<Target>['state']
   /**

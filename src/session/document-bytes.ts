@@ -1,7 +1,7 @@
 /** How many bytes the lists of a document take as JSON: what the engine counts on from turn to turn in `bytes`. */
 import { jsonSize } from '../util/json.js'
 import { listBytes } from './lists/shared-lists.js'
-import type { SessionDocument } from './session-document.js'
+import type { SessionDocument, SessionEffects } from './session-document.js'
 
 /** Counts the bytes of all lists of a document anew. */
 export function bytesOfLists({ history, flow, attachments = [], receipts = [], effects }: SessionDocument): number {
@@ -9,4 +9,9 @@ export function bytesOfLists({ history, flow, attachments = [], receipts = [], e
   if (effects !== undefined) bytes += jsonSize(effects)
   for (const { messages } of Object.values(flow.memory)) bytes += listBytes(messages)
   return bytes
+}
+
+/** How many bytes more effects take than those before. */
+export function addedBytesOfEffects(before: SessionEffects | undefined, after: SessionEffects): number {
+  return jsonSize(after) - (before === undefined ? 0 : jsonSize(before))
 }

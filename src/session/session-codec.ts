@@ -159,7 +159,7 @@ const checkDocument = fields({
   turns: wholeCount,
   bytes: count,
   receipts: optional(sharedListOf(fields({ key: name, request: text, turn: optional(count), code: optional(text) }))),
-  effects: optional(mapOf(fields({ begunAt: text, attempts: count }))),
+  effects: optional(mapOf(fields({ begunAt: text, attempts: count, turn: optional(count) }))),
   attachments: optional(sharedListOf(fields({ id: name, turn: count, data: text }))),
   flow: checkFlow,
   history: sharedListOf(checkHistoryEntry),

@@ -70,6 +70,8 @@ export interface SessionDocument {
         readonly begunAt: string
         /** How often the work was begun. */
         readonly attempts: number
+        /** The number of the turn in which it was begun first: a repeat of the work has the same idempotency key. */
+        readonly turn?: number
         /** What it returned. Absent where that is unknown. */
         readonly result?: JsonValue
       }
@@ -156,5 +158,9 @@ export type SessionSequenceEntry = SessionFlow['sequence'][number]
 export type SessionHistoryEntry = SessionDocument['history'][number]
 /** A turn that an idempotency key can repeat. */
 export type SessionReceipt = NonNullable<SessionDocument['receipts']>[number]
+/** See {@link SessionDocument.effects}. */
+export type SessionEffects = NonNullable<SessionDocument['effects']>
+/** What flow code did once and for all, under one name. */
+export type SessionEffect = SessionEffects[string]
 /** The bytes of one image or file. */
 export type SessionAttachment = NonNullable<SessionDocument['attachments']>[number]

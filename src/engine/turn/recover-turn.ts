@@ -34,6 +34,7 @@ export async function recoverTurn(
   if (flow.onError === Flow.prototype.onError || !isForFlow(error)) throw thrown
   const draft = failed.startAgain()
   control.draft = draft
+  control.effects?.startAgain()
   Flow.setContext(flow, draft.base.flow.context)
   attachSteps(draft)
   control.stream?.reset('error')

@@ -10,6 +10,7 @@ import { type Tool, type ToolCall, ToolError } from '../../flow/tool.js'
 import { returnsToModel, Transition } from '../../flow/transition.js'
 import type { ToolCallPart, ToolResultPart } from '../../model/message.js'
 import { issueText } from '../../model/schema-issues.js'
+import { canonicalJson, digestOf } from '../../util/digest.js'
 import { copyJson, deepFreeze, type JsonError, type JsonValue } from '../../util/json.js'
 import { onAbort } from '../../util/on-abort.js'
 import { depthExceeded, limitExceeded } from '../engine-limits.js'
@@ -90,13 +91,16 @@ async function validateAndExecute(
   call: ToolCallPart,
   together: AbortSignal | undefined,
 ): Promise<ToolOutcome> {
-  const { control, turn } = calling
+  const { control, draft, turn } = calling
   let args: unknown = call.input
   let returned: unknown
   control.check()
   if (call.invalidInput !== undefined) {
     return { result: toolResult(call, `Invalid arguments: ${call.invalidInput}`, true) }
   }
+  // Before anything is awaited: calls that run together count in the order of the model.
+  draft.toolCalls ??= []
+  const number = draft.toolCalls.push(call)
   try {
     if (tool.input !== undefined) {
       const validated = await tool.input['~standard'].validate(args)
@@ -107,7 +111,7 @@ async function validateAndExecute(
       }
       args = validated.value
     }
-    returned = await withinTime(calling, tool, call, together, (toolCall) => tool.execute(args, turn, toolCall))
+    returned = await withinTime(calling, tool, call, number, together, (toolCall) => tool.execute(args, turn, toolCall))
   } catch (thrown) {
     control.check()
     if (ToolError.isInstance(thrown)) return { result: toolResult(call, thrown.message, true) }
@@ -157,11 +161,21 @@ function timeLimitOf(
   }
 }
 
-/** Runs `execute` under `toolTimeoutMs`. A result that comes later is ignored. */
+/** See {@link ToolCall.idempotencyKey}. Most tools do not ask for it. @param number - Of the call, in its turn. */
+function toolCallKey({ base, turnNumber, toolCalls = [] }: TurnDraft, call: ToolCallPart, number: number): string {
+  const { toolName } = call
+  const input = canonicalJson(call.input)
+  const isEqual = (other: ToolCallPart): boolean => other.toolName === toolName && canonicalJson(other.input) === input
+  const equalBefore = toolCalls.slice(0, number - 1).filter(isEqual).length
+  return digestOf(JSON.stringify(['tool', base.id, turnNumber, toolName, input, equalBefore]))
+}
+
+/** Runs `execute` under `toolTimeoutMs`. A result that comes later is ignored. @param number - Of the call, in its turn. */
 function withinTime(
   calling: CallingStep,
   tool: Tool,
   call: ToolCallPart,
+  number: number,
   together: AbortSignal | undefined,
   execute: (toolCall: ToolCall) => unknown,
 ): Promise<unknown> {
@@ -180,6 +194,9 @@ function withinTime(
     const toolCall: ToolCall = {
       id: call.toolCallId,
       name: tool.name,
+      get idempotencyKey() {
+        return toolCallKey(calling.draft, call, number)
+      },
       get signal() {
         if (signal === undefined) {
           controller = new AbortController()

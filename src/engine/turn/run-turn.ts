@@ -113,6 +113,7 @@ async function runFlow(control: TurnControl, input: TurnInput): Promise<Prepared
     return recover(control, input, draft, ofFlowCode(control, thrown))
   }
   try {
+    if (control.effects !== undefined) await finishEffects(control, draft)
     const prepared = prepareCommit(control, input, draft)
     // Without a schema there is nothing to wait for.
     if (steps.stateSchemas !== undefined) await checkStates(control, prepared, steps.stateSchemas)
@@ -127,6 +128,13 @@ interface PreparedCommit {
   readonly draft: TurnDraft
   readonly document: SessionDocument
   readonly compaction: Compaction | undefined
+}
+
+/** Waits for what `turn.once` writes, and hands the effects that the turn leaves to the draft. */
+async function finishEffects(control: TurnControl, draft: TurnDraft): Promise<void> {
+  await control.effects?.finish()
+  control.check()
+  draft.effects = control.effects?.afterCommit
 }
 
 /** @throws Where the session cannot be stored: a state that JSON cannot carry, a session that is too large. */
@@ -147,6 +155,7 @@ async function recover(
   thrown: unknown,
 ): Promise<PreparedCommit> {
   const draft = await recoverTurn(control, input, failed, thrown)
+  if (control.effects !== undefined) await finishEffects(control, draft)
   const prepared = prepareCommit(control, input, draft)
   const { stateSchemas } = draft.steps
   if (stateSchemas !== undefined) await checkStates(control, prepared, stateSchemas)

@@ -5,7 +5,7 @@
  */
 import type { LimitExceededError } from '../../errors/engine-errors.js'
 import type { FlowError, FlowErrorCode } from '../../errors/flow-error.js'
-import { isOutcomeUnknown, leavesSessionUnchanged } from '../../errors/session-errors.js'
+import { isOutcomeUnknown, isSessionConflict, leavesSessionUnchanged } from '../../errors/session-errors.js'
 import { shareList } from '../../session/lists/shared-lists.js'
 import { nextRevision } from '../../session/revision.js'
 import type { SessionDocument } from '../../session/session-document.js'
@@ -27,8 +27,10 @@ export async function settleTurnError(
   thrown: unknown,
   givenSessionId: string,
 ): Promise<TurnOutcome> {
-  const { draft, engine, turnId, sessionId, flowName } = control
+  const { draft, engine, turnId, sessionId, flowName, effects } = control
   const error = asFlowError(thrown)
+  // A write of an effect that is under way decides what is stored.
+  await effects?.abandon()
   if (error.code === 'SESSION_CONFLICT') {
     control.report('session:conflict', {})
     const replay = await replayAfterConflict(control)
@@ -36,9 +38,11 @@ export async function settleTurnError(
   }
   control.report('turn:error', { code: error.code, error })
   const text = userText(engine, error, { turnId, sessionId, flowName })
-  if (draft === undefined || leavesSessionUnchanged(error)) {
+  const ofEffects = effects?.writeFailure
+  if (draft === undefined || leavesSessionUnchanged(error) || (ofEffects && leavesSessionUnchanged(ofEffects))) {
+    const second = await storeEffects(control, error)
     const id = storedId(draft, givenSessionId)
-    return failureEnvelope(id, text, error, stateAfter(control, error, givenSessionId))
+    return failureEnvelope(id, text, error, stateAfter(control, second ?? error, givenSessionId))
   }
   const goesOn = goesOnAfter(control, error)
   const isNew = draft.storedRevision === undefined
@@ -59,6 +63,31 @@ export async function settleTurnError(
     control.report('turn:rolled-back', { code: error.code })
   } else control.report('session:aborted', { code: error.code })
   return failureEnvelope(draft.base.id, text, error, goesOn ? 'running' : 'aborted')
+}
+
+/**
+ * Stores the effects of a turn that leaves nothing else behind.
+ *
+ * @returns Why that failed, or an earlier write of effects did. It is logged, for the reply says why the turn failed.
+ */
+async function storeEffects(control: TurnControl, error: FlowError): Promise<FlowError | undefined> {
+  const { effects, draft, engine, turnId, sessionId, flowName } = control
+  if (effects === undefined || draft === undefined) return undefined
+  // After a conflict, and where nobody knows what is stored, nothing more is written.
+  const mayWrite = [error, effects.writeFailure].every((failure) => failure === undefined || isStoredKnown(failure))
+  if (mayWrite && effects.isUnstored) {
+    draft.budget?.keepTime(draft.usage)
+    await effects.store().catch(() => undefined)
+  }
+  const { writeFailure } = effects
+  if (writeFailure === undefined || (isStoredKnown(writeFailure) && !effects.isUnstored)) return undefined
+  if (writeFailure !== error) logFailure(engine, writeFailure, { turnId, sessionId, flowName })
+  return writeFailure
+}
+
+/** Whether what the turn has loaded, or stored, is still what is stored after `error`. */
+function isStoredKnown(error: FlowError): boolean {
+  return !isSessionConflict(error) && !isOutcomeUnknown(error)
 }
 
 /** Whether the session goes on although its turn failed. */
@@ -113,11 +142,12 @@ function saveFailure(
   text: string,
   abortedBy: FlowErrorCode | undefined,
 ): Promise<void> {
-  const { clock, generateId, session } = control.engine
+  const { effects, engine } = control
+  const { clock, generateId, session } = engine
   const { storedRevision, usage, beforeTurn } = draft
   draft.budget?.keepTime(usage)
   const document: SessionDocument = {
-    ...beforeTurn,
+    ...(effects === undefined ? beforeTurn : effects.addTo(beforeTurn)),
     revision: nextRevision(storedRevision, generateId('revision')),
     runStatus: abortedBy === undefined ? 'running' : 'aborted',
     savedAt: isoTime(clock.now()),

@@ -14,6 +14,7 @@ import type { EngineEventMap, EngineEventName } from '../engine-events.js'
 import type { ExecuteResult, SessionState } from '../engine-options.js'
 import type { RequestKey } from '../input/check-input.js'
 import type { TurnDraft } from './turn-draft.js'
+import type { TurnEffects } from './turn-effects.js'
 import type { TurnStream } from './turn-stream.js'
 
 /** What a turn adds to the payload of an event, besides what every event of a turn carries. */
@@ -30,6 +31,8 @@ export class TurnControl implements RunningTurn {
   startedAt: number = Number.POSITIVE_INFINITY
   /** The draft, once a failure of the turn is one of its session; `undefined` before. */
   draft: TurnDraft | undefined
+  /** What the turn's code did once and for all; `undefined` where it asked for nothing. It outlives a draft. */
+  effects: TurnEffects | undefined
   /** What is stored under the ID that the turn was given, as far as the turn has seen it. */
   stateOfGivenId: SessionState | undefined
   /** Why the turn starts a new session and not the one that was asked for; `undefined` where it does not. */

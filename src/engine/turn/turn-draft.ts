@@ -8,15 +8,17 @@ import { ConversationMemory } from '../../flow/conversation-memory.js'
 import { EndStep } from '../../flow/end-step.js'
 import type { Flow } from '../../flow/flow.js'
 import type { Transition } from '../../flow/transition.js'
+import type { ToolCallPart } from '../../model/message.js'
 import type { ResolvedModelSelection } from '../../model/model-provider.js'
 import { withoutCredentials } from '../../model/model-selection.js'
-import { bytesOfLists } from '../../session/document-bytes.js'
+import { addedBytesOfEffects, bytesOfLists } from '../../session/document-bytes.js'
 import { toCurrentLayout } from '../../session/layout-1.js'
 import { GrowingList } from '../../session/lists/growing-list.js'
 import { shareList } from '../../session/lists/shared-lists.js'
 import { hasSameLists, hintOf } from '../../session/save-hint.js'
 import type {
   SessionDocument,
+  SessionEffects,
   SessionHistoryEntry,
   SessionReceipt,
   SessionSequenceEntry,
@@ -78,6 +80,10 @@ export class TurnDraft implements StepRuntime {
   readonly removed: RemovedEntries = new RemovedEntries()
   /** About how many bytes context and states take as JSON, as {@link toDocument} measured them. */
   stateBytes: number | undefined
+  /** The effects to store; `undefined` where they did not change. */
+  effects: SessionEffects | undefined
+  /** The calls of tools, in the order of the model: see `ToolCall.idempotencyKey`. `undefined` until there is one. */
+  toolCalls: ToolCallPart[] | undefined
   /** `undefined` until the turn has a reply. */
   answer: Answer | undefined
   readonly #limits: EngineLimits
@@ -258,6 +264,7 @@ export class TurnDraft implements StepRuntime {
       bytes,
       ...(attachments === undefined ? {} : { attachments }),
       ...(receipts === undefined ? {} : { receipts }),
+      ...(this.effects === undefined ? {} : { effects: this.effects }),
       flow: this.#storedFlow(context, steps),
       history: this.#history.list,
     }
@@ -294,7 +301,8 @@ export class TurnDraft implements StepRuntime {
     const lists = { turn: this.turnNumber, history, memory, receipts }
     trimLists(lists, limits, removed)
     const mostBytes = limits.maxSessionBytes - stateBytes
-    const addedBytes = (): number => history.addedBytes + memory.addedBytes + (receipts?.addedBytes ?? 0)
+    const ofEffects = this.effects === undefined ? 0 : addedBytesOfEffects(base.effects, this.effects)
+    const addedBytes = (): number => history.addedBytes + memory.addedBytes + (receipts?.addedBytes ?? 0) + ofEffects
     // A flow that changed lists in `onRestore` need not have changed the count.
     const counted = base.bytes + addedBytes()
     if (hasSameLists(base, loaded) && counted >= 0 && counted <= mostBytes) return counted

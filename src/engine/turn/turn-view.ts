@@ -10,6 +10,7 @@ import { deepFreeze, isPlainObject, type JsonObject } from '../../util/json.js'
 import type { TurnInput } from '../input/check-input.js'
 import type { TurnControl } from './turn-control.js'
 import { storableContext, type TurnDraft } from './turn-draft.js'
+import { TurnEffects } from './turn-effects.js'
 
 /** A turn under way, as flow code sees it. The engine sets `message` and `entered`; flow code only reads them. */
 export class TurnView implements Turn {
@@ -98,6 +99,19 @@ export class TurnView implements Turn {
       warn: (text, fields) => this.#write('warn', text, fields),
       error: (text, fields) => this.#write('error', text, fields),
     }
+  }
+
+  once<T>(name: string, work: Parameters<Turn['once']>[1], options?: Parameters<Turn['once']>[2]): Promise<T> {
+    return this.#effects.once(this.#draft, name, work, options) as Promise<T>
+  }
+
+  forget(name: string): void {
+    this.#effects.forget(this.#draft, name)
+  }
+
+  get #effects(): TurnEffects {
+    this.#control.effects ??= new TurnEffects(this.#control)
+    return this.#control.effects
   }
 
   stateOf<Target extends StepTarget>(step: Target): InstanceType<Target>['state'] {

@@ -1,0 +1,300 @@
+/**
+ * What the code of a turn did in the world once and for all: `turn.once` and `turn.forget`. Results belong to the session and not to
+ * the draft, so they outlive a draft that is thrown away. This module decides what is kept, and stores intents and results of durable
+ * work while the turn runs; what the turn writes at its end, `run-turn.ts` and `settle-turn-error.ts` take from here.
+ */
+import { flowCodeError } from '../../errors/engine-errors.js'
+import type { FlowError } from '../../errors/flow-error.js'
+import type { Turn } from '../../flow/turn.js'
+import { addedBytesOfEffects } from '../../session/document-bytes.js'
+import { nextRevision } from '../../session/revision.js'
+import type { SessionDocument, SessionEffect, SessionEffects } from '../../session/session-document.js'
+import { digestOf } from '../../util/digest.js'
+import { isoTime } from '../../util/iso-time.js'
+import { copyJson, deepFreeze, type JsonError, type JsonValue, jsonSize, setOwn } from '../../util/json.js'
+import { findUnknownName } from '../../util/options.js'
+import { depthExceeded, limitExceeded } from '../engine-limits.js'
+import { asFlowError } from '../error-text.js'
+import type { TurnControl } from './turn-control.js'
+import type { TurnDraft } from './turn-draft.js'
+
+type Once = Turn['once']
+type Work = Parameters<Once>[1]
+type OnceOptions = Parameters<Once>[2]
+
+const maxNameLength = 200
+const optionNames: { readonly [Name in keyof NonNullable<OnceOptions>]-?: true } = { durable: true }
+
+/** One piece of work under way. */
+interface Begun {
+  readonly name: string
+  readonly durable: boolean
+  /** What it is kept as until it has a result. */
+  readonly effect: SessionEffect
+  /** What was kept under its name before: the result that was forgotten, or an earlier beginning. */
+  readonly former: SessionEffect | undefined
+  /** Whether an earlier beginning has no result. */
+  readonly uncertain: boolean
+}
+
+/** The effects of one turn. Made when flow code first asks for one. */
+export class TurnEffects {
+  readonly #control: TurnControl
+  /** What is kept whatever becomes of the turn, by name. */
+  readonly #kept: Map<string, SessionEffect>
+  /** What is stored. */
+  #stored: ReadonlyMap<string, SessionEffect>
+  /** The model calls that are counted in what this turn has stored; `undefined` where it has stored nothing. */
+  #storedCalls: number | undefined
+  readonly #running = new Map<string, Promise<JsonValue>>()
+  /** The names that the turn forgets if it commits. */
+  readonly #forgotten = new Set<string>()
+  /** The last write that was asked for; `undefined` where none is under way. It does not reject. */
+  #lastWrite: Promise<void> | undefined
+  /** Why a write failed. */
+  writeFailure: FlowError | undefined
+  /** Whether work may begin and results count: until the turn decides what it stores. */
+  #isOpen = true
+
+  constructor(control: TurnControl) {
+    this.#control = control
+    this.#kept = new Map(Object.entries(this.#draft.loaded?.effects ?? {}))
+    this.#stored = new Map(this.#kept)
+  }
+
+  /** See `turn.once`. @param draft - That of the caller's part of the turn. */
+  once(draft: TurnDraft, name: string, work: Work, options: OnceOptions): Promise<JsonValue> {
+    const result = this.#once(draft, name, work, options)
+    // Flow code need not wait for it, and a failure that nobody receives ends a process.
+    result.catch(() => undefined)
+    return result
+  }
+
+  /** See `turn.forget`. */
+  forget(draft: TurnDraft, name: string): void {
+    checkName(name)
+    if (this.#isCurrent(draft)) this.#forgotten.add(name)
+  }
+
+  /** The failed part of the turn has ended and the flow answers for it: what that part forgot is not forgotten. */
+  startAgain(): void {
+    this.#forgotten.clear()
+    this.#isOpen = true
+  }
+
+  /** Before the turn commits: waits for what is being written. Then no work begins, and the results of what still runs are discarded. */
+  async finish(): Promise<void> {
+    while (this.#lastWrite !== undefined) await this.#lastWrite
+    this.#isOpen = false
+  }
+
+  /** Before a failed turn is settled: as {@link finish}, but what waits to be written is not written any more. */
+  abandon(): Promise<void> {
+    this.#isOpen = false
+    return this.finish()
+  }
+
+  /** The effects that a turn stores when it commits. */
+  get afterCommit(): SessionEffects {
+    const left = new Map(this.#kept)
+    for (const name of this.#forgotten) left.delete(name)
+    return recordOf(left)
+  }
+
+  /** The document of a turn that leaves nothing else: a document with all effects that are kept. */
+  addTo(document: SessionDocument): SessionDocument {
+    const effects = recordOf(this.#kept)
+    return { ...document, bytes: document.bytes + addedBytesOfEffects(document.effects, effects), effects }
+  }
+
+  /** Whether the turn, which leaves nothing else, has effects or usage that are not stored yet. */
+  get isUnstored(): boolean {
+    if (this.#storedCalls !== undefined && this.#storedCalls !== this.#draft.usage.modelCalls) return true
+    return !isSame(this.#kept, this.#stored)
+  }
+
+  /**
+   * Stores the effects and what the turn has spent, and nothing else: the rest of the document is as it was before the turn.
+   *
+   * @throws What {@link StoreAccess.write} throws.
+   */
+  async store(): Promise<void> {
+    const control = this.#control
+    const { clock, generateId, session } = control.engine
+    const draft = this.#draft
+    const { storedRevision, beforeTurn } = draft
+    const revision = nextRevision(storedRevision, generateId('revision'))
+    const usage = { ...draft.usage }
+    const written = new Map(this.#kept)
+    const document = this.addTo({ ...beforeTurn, revision, savedAt: isoTime(clock.now()), usage })
+    try {
+      if (storedRevision === undefined) control.hold(document.id)
+      await session.access.write(document, storedRevision, draft.hintBeforeTurn(), false, undefined, control.lockHolder)
+    } catch (thrown) {
+      this.writeFailure = asFlowError(thrown)
+      // Flow code that catches what `once` threw cannot go on: nobody may know what is stored.
+      control.abort(this.writeFailure)
+      throw this.writeFailure
+    }
+    // The draft of now: the flow may have begun to answer for a failure meanwhile.
+    this.#draft.storedRevision = revision
+    this.#stored = written
+    this.#storedCalls = usage.modelCalls
+    control.report(storedRevision === undefined ? 'session:created' : 'session:saved', {})
+  }
+
+  get #draft(): TurnDraft {
+    // Flow code gets a turn only when there is a draft.
+    return this.#control.draft as TurnDraft
+  }
+
+  /** Whether the caller is part of the turn as it runs now: not code of a turn that has ended, or of a part that has failed. */
+  #isCurrent(draft: TurnDraft): boolean {
+    return this.#isOpen && draft === this.#draft
+  }
+
+  async #once(draft: TurnDraft, name: string, work: Work, options: OnceOptions): Promise<JsonValue> {
+    checkName(name)
+    const durable = isDurable(name, work, options) ?? this.#control.engine.session.access.store.guarantees.durable
+    this.#check(name)
+    if (!this.#isCurrent(draft)) throw hasEnded(name)
+    const running = this.#running.get(name)
+    if (running !== undefined) return running
+    const kept = this.#kept.get(name)
+    // What this turn did, or an earlier attempt at it, is not done again: the service would get the same key.
+    const isForgotten = this.#forgotten.has(name) && kept?.turn !== draft.turnNumber
+    if (!isForgotten && kept?.result !== undefined) {
+      this.#forgotten.delete(name)
+      return deepFreeze(kept.result)
+    }
+    const begun = this.#begin(name, durable, kept, isForgotten)
+    const run = this.#run(begun, work).finally(() => this.#running.delete(name))
+    this.#running.set(name, run)
+    return run
+  }
+
+  /** @throws `LimitExceededError` where the session has too many names. */
+  #begin(name: string, durable: boolean, former: SessionEffect | undefined, isForgotten: boolean): Begun {
+    const { engine } = this.#control
+    const { limits, clock } = engine
+    const names = new Set([...this.#kept.keys(), ...this.#running.keys()])
+    for (const forgotten of this.#forgotten) names.delete(forgotten)
+    names.add(name)
+    if (names.size > limits.maxEffects) throw limitExceeded(limits, 'maxEffects', 'The number of names of turn.once')
+    const known = isForgotten ? undefined : former
+    const effect: SessionEffect = Object.freeze(
+      known === undefined
+        ? { begunAt: isoTime(clock.now()), attempts: 1, turn: this.#draft.turnNumber }
+        : { ...known, attempts: known.attempts + 1 },
+    )
+    return { name, durable, effect, former, uncertain: known !== undefined }
+  }
+
+  async #run(begun: Begun, work: Work): Promise<JsonValue> {
+    const { name, durable, effect, former, uncertain } = begun
+    const wasForgotten = this.#forgotten.has(name)
+    if (durable) await this.#write(begun)
+    else this.#keep(name, effect)
+    this.#forgotten.delete(name)
+    const control = this.#control
+    const { begunAt, attempts: attempt, turn } = effect
+    if (uncertain) control.emit('effect:uncertain', { effect: name, attempt, begunAt })
+    const idempotencyKey = digestOf(JSON.stringify(['once', this.#draft.base.id, turn ?? 0, name]))
+    let returned: unknown
+    try {
+      returned = await work(Object.freeze({ idempotencyKey, attempt, uncertain, begunAt }))
+    } catch (thrown) {
+      this.#check(name)
+      // Nothing was done; but of an earlier beginning that is still unknown.
+      if (!uncertain) this.#keep(name, former)
+      if (wasForgotten) this.#forgotten.add(name)
+      throw thrown
+    }
+    // From here on the work is done, and what fails leaves it as begun: a repeat must not do it again.
+    this.#check(name)
+    const result = this.#copyResult(name, returned)
+    this.#keep(name, Object.freeze({ ...effect, result }))
+    if (durable) await this.#write()
+    return result
+  }
+
+  /** Stores what is kept now, when the writes before it are done. @param begun - Work that begins with this write. */
+  #write(begun?: Begun): Promise<void> {
+    const write = (this.#lastWrite ?? Promise.resolve()).then(() => this.#writeNow(begun))
+    const done = (): void => {
+      if (this.#lastWrite === last) this.#lastWrite = undefined
+    }
+    const last: Promise<void> = write.then(done, done)
+    this.#lastWrite = last
+    return write
+  }
+
+  async #writeNow(begun: Begun | undefined): Promise<void> {
+    this.#check(begun?.name)
+    if (begun !== undefined) this.#keep(begun.name, begun.effect)
+    try {
+      await this.store()
+      this.#check(begun?.name)
+    } catch (thrown) {
+      // The work does not begin.
+      if (begun !== undefined) this.#keep(begun.name, begun.former)
+      throw thrown
+    }
+  }
+
+  #keep(name: string, effect: SessionEffect | undefined): void {
+    if (effect === undefined) this.#kept.delete(name)
+    else this.#kept.set(name, effect)
+  }
+
+  /** @throws The abort, or that the turn has ended: nothing more may begin, and no result counts. */
+  #check(name = ''): void {
+    this.#control.check()
+    if (!this.#isOpen) throw hasEnded(name)
+  }
+
+  #copyResult(name: string, returned: unknown): JsonValue {
+    const { limits } = this.#control.engine
+    const refuse = (problem: string, cause: JsonError): Error =>
+      depthExceeded(limits, cause, ` of turn.once('${name}')`) ??
+      flowCodeError(`The result of turn.once('${name}') cannot be stored: ${problem}.`, cause)
+    const result = returned === undefined ? null : copyJson(returned, 'result', limits.maxJsonDepth, refuse)
+    if (jsonSize(result) <= limits.maxEffectBytes) return deepFreeze(result)
+    throw limitExceeded(limits, 'maxEffectBytes', `The result of turn.once('${name}')`)
+  }
+}
+
+function recordOf(effects: ReadonlyMap<string, SessionEffect>): SessionEffects {
+  const record = {}
+  for (const [name, effect] of effects) setOwn(record, name, effect)
+  return Object.freeze(record)
+}
+
+/** An effect that changes is another object. */
+function isSame(one: ReadonlyMap<string, SessionEffect>, other: ReadonlyMap<string, SessionEffect>): boolean {
+  if (one.size !== other.size) return false
+  for (const [name, effect] of one) if (other.get(name) !== effect) return false
+  return true
+}
+
+function checkName(name: unknown): void {
+  if (typeof name === 'string' && name !== '' && name.length <= maxNameLength) return
+  const got = typeof name === 'string' ? `${name.length}` : typeof name
+  throw flowCodeError(`The name for turn.once or turn.forget must be 1 to ${maxNameLength} characters; got ${got}.`)
+}
+
+/** @returns What the options say; `undefined` where they do not. */
+function isDurable(name: string, work: unknown, options: OnceOptions): boolean | undefined {
+  if (typeof work !== 'function') throw flowCodeError(`turn.once('${name}') needs a function; got ${typeof work}.`)
+  const unknown = findUnknownName(options ?? {}, optionNames)
+  if (unknown !== undefined) {
+    throw flowCodeError(`turn.once('${name}') has no option '${unknown}'. The only option is durable.`)
+  }
+  const durable: unknown = options?.durable
+  if (durable === undefined || typeof durable === 'boolean') return durable
+  throw flowCodeError(`durable of turn.once('${name}') must be true or false; got ${typeof durable}.`)
+}
+
+function hasEnded(name: string): FlowError {
+  return flowCodeError(`turn.once('${name}') was called, or its work ended, when the turn was over.`)
+}
