@@ -25,7 +25,7 @@ const aliases = Object.entries<string | { readonly default: string }>(manifest.e
 })
 const report: string | undefined = process.env.TEST_REPORT
 const packageTests = 'testing/contract/package/**/*.test.ts'
-const serverTests = 'testing/contract/{stores,long-sessions}/**/*.test.ts'
+const serverTests = 'testing/contract/{stores,long-sessions,effects}/**/*.test.ts'
 const clusterTests = 'testing/contract/cluster/**/*.test.ts'
 const outageTests = 'testing/contract/{storm,faults}/**/*.test.ts'
 /** These replace or reload modules, which would be replaced or loaded twice for every other file of the process. */
