@@ -114,7 +114,7 @@ describe('durable work', () => {
     expect((await one.document(session)).turns).toBe(2)
   })
 
-  test('does not begin where its turn is given up while its intent is written; the intent is removed', async () => {
+  test('does not begin where its turn is aborted while its intent is written; the intent is removed', async () => {
     const { start, say, store, attempts, cancel, clock, document } = paying(() => 'paid')
     const session = await start('Talk')
     store.clearJournal()

@@ -165,7 +165,7 @@ describe('a call that cannot be used', () => {
       'The name for turn.once or turn.forget must be 1 to 200 characters; got 201.',
     ],
     [
-      'a name that is no string',
+      'a name that is not a string',
       (turn) => turn.forget(7 as never),
       'The name for turn.once or turn.forget must be 1 to 200 characters; got number.',
     ],

@@ -103,16 +103,19 @@ describe.each(stores)('a refund with a process that is killed, on %s', (_name, i
     },
   )
 
-  test.skipIf(isMissing)('inside the call, which took effect: the repeat is told, and asks', async () => {
-    service.conduct = 'refunds and does not answer'
-    const { text, wasUncertain, events } = await killedAndRepeated(await open(), true)
-    const [[key, count] = []] = service.refunds
-    expect([service.refunds.size, count, text]).toEqual([1, 1, `Refunded under ${key}.`])
-    expect([wasUncertain, events]).toEqual([true, ['refund:7 begun 2 times']])
-  })
+  test.skipIf(isMissing)(
+    'inside the call, which took effect: the repeat knows that it is uncertain, and asks',
+    async () => {
+      service.conduct = 'refunds and does not answer'
+      const { text, wasUncertain, events } = await killedAndRepeated(await open(), true)
+      const [[key, count] = []] = service.refunds
+      expect([service.refunds.size, count, text]).toEqual([1, 1, `Refunded under ${key}.`])
+      expect([wasUncertain, events]).toEqual([true, ['refund:7 begun 2 times']])
+    },
+  )
 
   test.skipIf(isMissing)(
-    'inside the call, which was lost: the repeat is told, asks, and refunds under the same key',
+    'inside the call, which was lost: the repeat asks, and refunds under the same key',
     async () => {
       service.conduct = 'loses the request'
       const { text, wasUncertain } = await killedAndRepeated(await open(), true)
