@@ -10,7 +10,7 @@ export async function closeEngine(engine: EngineContext): Promise<void> {
   const work = session.close().then(() => afterTurnTasks.settled())
   await atMost(engine, limits.closeTimeoutMs, work)
   for (const turn of turns) turn.abort(new EngineClosedError())
-  // Aborted turns are settled at once. A commit under way has deadlines of its own.
+  // Aborted turns are settled at once. A commit, or a write of effects, has deadlines of its own.
   await atMost(engine, limits.storeTimeoutMs * writeAttempts, Promise.all(Array.from(turns, settled)))
   loopMonitor.stop()
   await session.access.close()

@@ -1,7 +1,7 @@
 // turn.forget, the limits of effects, and calls that cannot be used.
 import { afterEach, describe, expect, test } from 'vitest'
 import { payments, talking } from '../../testing/contract/effects-harness.js'
-import { expectNothingLeft, never } from '../../testing/contract/engine-harness.js'
+import { expectNothingLeft, gate, never } from '../../testing/contract/engine-harness.js'
 import { reply, type Turn } from '../index.js'
 import { bytesOfLists } from '../session/document-bytes.js'
 
@@ -91,6 +91,29 @@ describe('turn.forget', () => {
       {},
       {
         onError() {
+          return reply('Sorry.')
+        },
+      },
+    )
+    const { session } = (await say('pay')).response
+    expect((await say('fail', session)).response.message).toBe('Sorry.')
+    expect((await document(session)).effects?.pay).toMatchObject({ result: 'paid' })
+  })
+
+  test('of a failed part, with work that throws while the flow answers for the failure, stays undone', async () => {
+    const late = gate()
+    const { say, document } = talking(
+      async (turn) => {
+        if (turn.message !== 'fail') return reply(String(await turn.once('pay', () => 'paid')))
+        turn.forget('pay')
+        void turn.once('pay', () => late.opened.then(() => Promise.reject(new Error('No money.'))))
+        throw new Error('It broke.')
+      },
+      {},
+      {
+        async onError() {
+          late.open()
+          await new Promise<void>((resolve) => setImmediate(resolve))
           return reply('Sorry.')
         },
       },

@@ -27,7 +27,7 @@ export async function settleTurnError(
   thrown: unknown,
   givenSessionId: string,
 ): Promise<TurnOutcome> {
-  const { draft, engine, turnId, sessionId, flowName, effects } = control
+  const { engine, turnId, sessionId, flowName, effects } = control
   const error = asFlowError(thrown)
   // A write of an effect that is under way decides what is stored.
   await effects?.abandon()
@@ -38,10 +38,10 @@ export async function settleTurnError(
   }
   control.report('turn:error', { code: error.code, error })
   const text = userText(engine, error, { turnId, sessionId, flowName })
-  const ofEffects = effects?.writeFailure
-  if (draft === undefined || leavesSessionUnchanged(error) || (ofEffects && leavesSessionUnchanged(ofEffects))) {
+  const draft = draftToStore(control, error)
+  if (draft === undefined) {
     const second = await storeEffects(control, error)
-    const id = storedId(draft, givenSessionId)
+    const id = storedId(control.draft, givenSessionId)
     return failureEnvelope(id, text, error, stateAfter(control, second ?? error, givenSessionId))
   }
   const goesOn = goesOnAfter(control, error)
@@ -63,6 +63,12 @@ export async function settleTurnError(
     control.report('turn:rolled-back', { code: error.code })
   } else control.report('session:aborted', { code: error.code })
   return failureEnvelope(draft.base.id, text, error, goesOn ? 'running' : 'aborted')
+}
+
+/** The draft whose failure is stored; `undefined` where the session stays as it was. */
+function draftToStore({ draft, effects }: TurnControl, error: FlowError): TurnDraft | undefined {
+  const failures = [error, effects?.writeFailure]
+  return failures.some((failure) => failure && leavesSessionUnchanged(failure)) ? undefined : draft
 }
 
 /**

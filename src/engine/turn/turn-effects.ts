@@ -9,21 +9,31 @@ import type { Turn } from '../../flow/turn.js'
 import { addedBytesOfEffects } from '../../session/document-bytes.js'
 import { nextRevision } from '../../session/revision.js'
 import type { SessionDocument, SessionEffect, SessionEffects } from '../../session/session-document.js'
+import type { LockHolder } from '../../session/session-lock.js'
 import { digestOf } from '../../util/digest.js'
 import { isoTime } from '../../util/iso-time.js'
 import { copyJson, deepFreeze, type JsonError, type JsonValue, jsonSize, setOwn } from '../../util/json.js'
-import { findUnknownName } from '../../util/options.js'
+import type { EngineContext } from '../engine-context.js'
 import { depthExceeded, limitExceeded } from '../engine-limits.js'
 import { asFlowError } from '../error-text.js'
-import type { TurnControl } from './turn-control.js'
+import { checkName, hasEnded, isDurable } from './check-once.js'
 import type { TurnDraft } from './turn-draft.js'
 
 type Once = Turn['once']
 type Work = Parameters<Once>[1]
 type OnceOptions = Parameters<Once>[2]
 
-const maxNameLength = 200
-const optionNames: { readonly [Name in keyof NonNullable<OnceOptions>]-?: true } = { durable: true }
+/** What the effects need of their turn: `turn-control.ts` has it. */
+interface EffectsControl {
+  readonly engine: EngineContext
+  readonly draft: TurnDraft | undefined
+  readonly lockHolder: LockHolder | undefined
+  check(): void
+  abort(error: FlowError): void
+  hold(sessionId: string): void
+  emit(name: 'effect:uncertain', extra: { effect: string; attempt: number; begunAt: string }): void
+  report(name: 'session:created' | 'session:saved', extra: object): void
+}
 
 /** One piece of work under way. */
 interface Begun {
@@ -39,7 +49,7 @@ interface Begun {
 
 /** The effects of one turn. Made when flow code first asks for one. */
 export class TurnEffects {
-  readonly #control: TurnControl
+  readonly #control: EffectsControl
   /** What is kept whatever becomes of the turn, by name. */
   readonly #kept: Map<string, SessionEffect>
   /** What is stored. */
@@ -56,7 +66,7 @@ export class TurnEffects {
   /** Whether work may begin and results count: until the turn decides what it stores. */
   #isOpen = true
 
-  constructor(control: TurnControl) {
+  constructor(control: EffectsControl) {
     this.#control = control
     this.#kept = new Map(Object.entries(this.#draft.loaded?.effects ?? {}))
     this.#stored = new Map(this.#kept)
@@ -192,6 +202,7 @@ export class TurnEffects {
 
   async #run(begun: Begun, work: Work): Promise<JsonValue> {
     const { name, durable, effect, former, uncertain } = begun
+    const partOfTurn = this.#draft
     const wasForgotten = this.#forgotten.has(name)
     if (durable) await this.#write(begun)
     else this.#keep(name, effect)
@@ -207,7 +218,7 @@ export class TurnEffects {
       this.#check(name)
       // Nothing was done; but of an earlier beginning that is still unknown.
       if (!uncertain) this.#keep(name, former)
-      if (wasForgotten) this.#forgotten.add(name)
+      if (wasForgotten && partOfTurn === this.#draft) this.#forgotten.add(name)
       throw thrown
     }
     // From here on the work is done, and what fails leaves it as begun: a repeat must not do it again.
@@ -275,26 +286,4 @@ function isSame(one: ReadonlyMap<string, SessionEffect>, other: ReadonlyMap<stri
   if (one.size !== other.size) return false
   for (const [name, effect] of one) if (other.get(name) !== effect) return false
   return true
-}
-
-function checkName(name: unknown): void {
-  if (typeof name === 'string' && name !== '' && name.length <= maxNameLength) return
-  const got = typeof name === 'string' ? `${name.length}` : typeof name
-  throw flowCodeError(`The name for turn.once or turn.forget must be 1 to ${maxNameLength} characters; got ${got}.`)
-}
-
-/** @returns What the options say; `undefined` where they do not. */
-function isDurable(name: string, work: unknown, options: OnceOptions): boolean | undefined {
-  if (typeof work !== 'function') throw flowCodeError(`turn.once('${name}') needs a function; got ${typeof work}.`)
-  const unknown = findUnknownName(options ?? {}, optionNames)
-  if (unknown !== undefined) {
-    throw flowCodeError(`turn.once('${name}') has no option '${unknown}'. The only option is durable.`)
-  }
-  const durable: unknown = options?.durable
-  if (durable === undefined || typeof durable === 'boolean') return durable
-  throw flowCodeError(`durable of turn.once('${name}') must be true or false; got ${typeof durable}.`)
-}
-
-function hasEnded(name: string): FlowError {
-  return flowCodeError(`turn.once('${name}') was called, or its work ended, when the turn was over.`)
 }

@@ -2,6 +2,7 @@
 import { aiSdkMutations } from './ai-sdk.mjs'
 import { boundMutations } from './bounds.mjs'
 import { driverMutations } from './drivers.mjs'
+import { effectMutations } from './effects.mjs'
 import { engineMutations } from './engine.mjs'
 import { failureMutations } from './failures.mjs'
 import { flowMutations } from './flows.mjs'
@@ -33,6 +34,7 @@ export const mutations = [
   ...turnMutations,
   ...versionMutations,
   ...keyMutations,
+  ...effectMutations,
   ...failureMutations,
   ...httpMutations,
   ...streamOfKeyMutations,
