@@ -123,6 +123,18 @@ describe('turn.forget', () => {
     expect((await document(session)).effects?.pay).toMatchObject({ result: 'paid' })
   })
 
+  test('removes the result also where the new work throws, flow code catches that, and the turn commits', async () => {
+    const { say, document } = talking(async (turn) => {
+      if (turn.message === 'pay') return reply(String(await turn.once('pay', () => 'paid')))
+      turn.forget('pay')
+      await turn.once('pay', () => Promise.reject(new Error('No money.'))).catch(() => undefined)
+      return reply('Sorry.')
+    })
+    const { session } = (await say('pay')).response
+    expect((await say('anew', session)).response.success).toBe(true)
+    expect((await document(session)).effects).toEqual({})
+  })
+
   test('makes room for another name', async () => {
     const { say } = talking(
       async (turn) => {

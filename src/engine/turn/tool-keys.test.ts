@@ -78,14 +78,19 @@ describe('the idempotency key of a call', () => {
 
   test('does not depend on the order of names in the input, nor on who reads it, nor how often', async () => {
     const keys: string[] = []
+    let calls = 0
     const { say } = desk((call, message) => {
-      if (message === 'all' || call.name !== 'pay') keys.push(call.idempotencyKey, call.idempotencyKey)
+      if (message === 'all' || ++calls === 2) keys.push(call.idempotencyKey, call.idempotencyKey)
+      if (message === 'all') throw new Error('It broke.')
     })
-    const first = pay({ amount: 10, to: { b: 1, a: 2 } })
-    const second = { name: 'pay', input: { to: { a: 2, b: 1 }, amount: 10 } }
-    await say('all', [[first, second]])
-    expect(keys[0]).toBe(keys[1])
-    expect(keys[0]).not.toBe(keys[2])
+    const { session } = (await say('start', [])).response
+    const [one, other] = [pay({ amount: 10, to: { b: 1, a: 2 } }), pay({ to: { a: 2, b: 1 }, amount: 10 })]
+    for (const input of [one, other]) await say('all', [[input]], session)
+    // The same turn once more: the first call does not read its key, and counts.
+    await say('the second', [[other, one]], session)
+    expect(new Set(keys.slice(0, 4)).size).toBe(1)
+    expect(new Set(keys).size).toBe(2)
+    expect(keys.length).toBe(6)
   })
 
   const failures: readonly (readonly [string, (cancel: AbortController) => unknown])[] = [

@@ -36,7 +36,7 @@ export const effectMutations = [
       [
         'work begins after its turn was aborted during the write of its intent',
         'TurnEffects.#writeNow',
-        { piece: 'await this.store(); this.#check(begun?.name)', becomes: 'await this.store()' },
+        { piece: 'await this.store() this.#check(begun?.name)', becomes: 'await this.store()' },
       ],
       [
         'intent of work that never began stays',

@@ -13,13 +13,13 @@ export const failureMutations = [
       ],
       [
         'rollback over what a conflict left',
-        'settleTurnError',
-        { piece: 'draft === undefined || leavesSessionUnchanged(error)', becomes: 'draft === undefined' },
+        'draftToStore',
+        { piece: 'failure && leavesSessionUnchanged(failure)', becomes: 'false' },
       ],
       [
         'rollback stores what onRestore changed',
         'saveFailure',
-        { piece: '...beforeTurn, revision', becomes: '...draft.base, revision' },
+        { piece: 'effects === undefined ? beforeTurn :', becomes: 'effects === undefined ? draft.base :' },
       ],
       [
         'rollback reported before it is stored',
