@@ -18,6 +18,7 @@ import {
   type SessionDocument,
   type Turn,
 } from '../index.js'
+import { bytesOfLists } from '../session/document-bytes.js'
 
 afterEach(expectNothingLeft)
 
@@ -150,6 +151,7 @@ describe('a repeat of a turn that was stored', () => {
     expect((await document(sessionId)).receipts).toEqual([
       { key: expect.stringMatching(/^[\w-]{22}$/), request: expect.stringMatching(/^[\w-]{22}$/), code: 'FLOW_ERROR' },
     ])
+    expect((await document(sessionId)).bytes).toBe(bytesOfLists(await document(sessionId)))
     const repeat = await say('pay', { sessionId, idempotencyKey: keyA })
     expect(repeat).toMatchObject({ response: first.response, sessionState: 'aborted', replayed: true })
     expect(repeat.error?.code).toBe('FLOW_ERROR')

@@ -6,6 +6,7 @@
 import type { LimitExceededError } from '../../errors/engine-errors.js'
 import type { FlowError, FlowErrorCode } from '../../errors/flow-error.js'
 import { isOutcomeUnknown, isSessionConflict, leavesSessionUnchanged } from '../../errors/session-errors.js'
+import { GrowingList } from '../../session/lists/growing-list.js'
 import { shareList } from '../../session/lists/shared-lists.js'
 import { nextRevision } from '../../session/revision.js'
 import type { SessionDocument } from '../../session/session-document.js'
@@ -165,8 +166,18 @@ function saveFailure(
   if (abortedBy === undefined || requestKeys.length === 0) {
     return session.access.write(document, storedRevision, hint, false, undefined, lockHolder)
   }
-  const receipts = requestKeys.map(({ key, request }) => Object.freeze({ key, request, code: abortedBy }))
-  const answered = { ...document, receipts: shareList([...(document.receipts ?? []), ...receipts]) }
-  const added = hint && { appended: { ...hint.appended, receipts: receipts.length } }
+  const added = hint && { appended: { ...hint.appended, receipts: requestKeys.length } }
+  const answered = withReceipts(document, requestKeys, abortedBy)
   return session.access.write(answered, storedRevision, added, false, undefined, lockHolder)
+}
+
+/** A document that was aborted, with the receipts that its failure is the answer to these requests. */
+function withReceipts(
+  document: SessionDocument,
+  requestKeys: TurnControl['requestKeys'],
+  code: FlowErrorCode,
+): SessionDocument {
+  const receipts = new GrowingList(document.receipts ?? shareList([]))
+  for (const { key, request } of requestKeys) receipts.push(Object.freeze({ key, request, code }))
+  return { ...document, bytes: document.bytes + receipts.addedBytes, receipts: receipts.list }
 }

@@ -190,6 +190,6 @@ function throughStream(engine: FlowEngine, session: string): Send {
 function lastEvent(
   text: string,
 ): Partial<RunResponseType> & { readonly sessionState?: string; readonly code?: FlowErrorCode } {
-  const data = /event: (?:error|result)\nid: \d+\ndata: (.*)\n\n$/.exec(text)?.[1]
+  const data = /event: (?:error|result)\nid: [\w-]*:\d+\ndata: (.*)\n\n$/.exec(text)?.[1]
   return data === undefined ? {} : JSON.parse(data)
 }
