@@ -13,6 +13,7 @@ import {
   SessionConflictError,
   SessionStoreError,
 } from '../errors/session-errors.js'
+import { isSessionId } from '../util/patterns.js'
 import { decodeSession } from './session-codec.js'
 import type { SessionDocument, SessionHistoryEntry } from './session-document.js'
 import type { LockHolder } from './session-lock.js'
@@ -147,12 +148,22 @@ export class StoreAccess {
     return this.store.claim !== undefined
   }
 
-  /** Claims an ID: see {@link SessionStore.claim}. */
+  /**
+   * The session ID that is kept under `key`: that of an earlier claim, or else this one from now on. Only where {@link canClaim}.
+   *
+   * @throws {@link SessionStoreError} where the store failed, or returned something other than a session ID. Whether it kept this one
+   * is unknown then; the claim can be repeated.
+   */
   async claim(key: string, sessionId: string, ttlMs: number): Promise<string> {
     try {
-      return await this.#bounded(() => this.store.claim!(key, sessionId, ttlMs))
+      const kept: unknown = await this.#bounded(() =>
+        (this.store as Required<SessionStore>).claim(key, sessionId, ttlMs),
+      )
+      if (typeof kept === 'string' && isSessionId(kept)) return kept
+      throw new TypeError('The store answered a claim with something other than a session ID.')
     } catch (cause) {
-      throw asStoreError('claim', sessionId, cause)
+      // Also a conflict: a claim has none.
+      throw new SessionStoreError({ operation: 'claim', sessionId, cause })
     }
   }
 

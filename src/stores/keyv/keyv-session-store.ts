@@ -17,7 +17,7 @@ import { checkNumber, checkOptionNames, type OptionNames } from '../../util/opti
 import { type ChosenDriver, chooseDriver } from './driver-for.js'
 import { bytesOf, type KnownSession } from './layout/chunks.js'
 import { encodeAll } from './layout/codec.js'
-import { sessionKey } from './layout/keys.js'
+import { claimKey, leaseKey, sessionKey } from './layout/keys.js'
 import { SessionReader } from './layout/read-session.js'
 import { planWrite } from './layout/write-plan.js'
 import type { SessionDriver } from './session-driver.js'
@@ -69,6 +69,10 @@ const cacheOverhead = 512
 export class KeyvSessionStore implements SessionStore {
   /** What the backend guarantees: `{ compareAndSwap: 'backend', durable: true }` on Redis. */
   readonly guarantees: SessionStoreGuarantees
+  /** See {@link SessionStore.claim}. Absent where the driver has no `claim`. */
+  readonly claim?: NonNullable<SessionStore['claim']>
+  /** See {@link SessionStore.lease}. Absent but for a Keyv of `createRedisKeyv` with the option `lease`, and for drivers that have it. */
+  readonly lease?: NonNullable<SessionStore['lease']>
   readonly #keyv: Keyv
   readonly #closesKeyv: boolean
   readonly #chosen: ChosenDriver
@@ -91,6 +95,9 @@ export class KeyvSessionStore implements SessionStore {
     this.guarantees = this.#chosen.driver.guarantees
     this.#reader = new SessionReader(this.#chosen.driver, this.#chosen.codec)
     this.#known = createCache(options.cacheBytes ?? defaultCacheBytes)
+    const { driver } = this.#chosen
+    if (driver.claim !== undefined) this.claim = (...claim) => this.#claim(...claim)
+    if (driver.lease !== undefined) this.lease = (...lease) => this.#lease(...lease)
   }
 
   async load(sessionId: string): Promise<SessionDocument | undefined> {
@@ -124,13 +131,13 @@ export class KeyvSessionStore implements SessionStore {
   }
 
   /**
-   * Removes every expired session for good. SQLite and Postgres keep expired sessions, which nobody can load, until then:
+   * Removes every expired session and claim for good. SQLite and Postgres keep what expired, which nobody can load, until then:
    * call it from a scheduled job, for example once a day. Redis and a Map do not need it.
    *
-   * @returns How many were removed; 0 where the backend removes them by itself.
+   * @returns How many sessions were removed; 0 where the backend removes them by itself.
    */
   async purgeExpired(): Promise<number> {
-    if (this.#closed !== undefined) throw new Error('The Keyv session store is closed.')
+    this.#checkOpen()
     return (await this.#chosen.driver.purgeExpired?.()) ?? 0
   }
 
@@ -187,12 +194,29 @@ export class KeyvSessionStore implements SessionStore {
     this.#remember(key, { revision, document: copy, headBytes: head.length, lists: plan.lists, isShared })
   }
 
+  async #claim(key: string, sessionId: string, ttlMs: number): Promise<string> {
+    this.#checkOpen()
+    const { driver, keyOf } = this.#chosen
+    // The driver had it when this store was made.
+    return (driver as Required<SessionDriver>).claim(keyOf(await claimKey(key)), sessionId, ttlMs)
+  }
+
+  async #lease(sessionId: string, ttlMs: number, signal: AbortSignal): Promise<() => Promise<void>> {
+    this.#checkOpen()
+    const { driver, keyOf } = this.#chosen
+    return (driver as Required<SessionDriver>).lease(keyOf(await leaseKey(sessionId)), ttlMs, signal)
+  }
+
   #report(report: UnderReplicatedReport): void {
     for (const listener of this.#underReplicatedListeners) listener(report)
   }
 
-  async #open(sessionId: string): Promise<string> {
+  #checkOpen(): void {
     if (this.#closed !== undefined) throw new Error('The Keyv session store is closed.')
+  }
+
+  async #open(sessionId: string): Promise<string> {
+    this.#checkOpen()
     return this.#chosen.keyOf(await sessionKey(sessionId))
   }
 

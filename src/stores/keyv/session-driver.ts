@@ -74,10 +74,25 @@ export interface SessionDriver {
    */
   remove(key: string, expectedRevision?: string): Promise<SwapOutcome>
   /**
-   * Removes every expired session, by the backend's clock, and resolves to their number. Absent where the backend removes
-   * them by itself.
+   * Removes every expired session and claim, by the backend's clock, and resolves to the number of sessions. Absent where the
+   * backend removes them by itself.
    */
   purgeExpired?(): Promise<number>
+  /**
+   * Optional: keeps `sessionId` under `key`, unless another session ID is kept under it, and returns the one that is kept. Both in
+   * one step of the backend. Keys of claims differ from those of sessions. Without it the store has no `claim`.
+   *
+   * @param ttlMs - Milliseconds for which it is kept, by the backend's clock.
+   */
+  claim?(key: string, sessionId: string, ttlMs: number): Promise<string>
+  /**
+   * Optional: waits until the lease of `key` is free, and takes it. Returns a function that gives it back. Keys of leases differ from
+   * all others. Without it the store has no `lease`.
+   *
+   * @param ttlMs - Milliseconds after which the lease of a holder that died is free. A driver that has a setting of its own uses that.
+   * @param signal - Ends the wait: it then rejects.
+   */
+  lease?(key: string, ttlMs: number, signal: AbortSignal): Promise<() => Promise<void>>
   /** Ends connections and timers. Calls after it reject; nothing reconnects. */
   close(): Promise<void>
 }

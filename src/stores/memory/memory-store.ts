@@ -2,12 +2,13 @@
  * Sessions in this process: the default store, and the reference for what a store does. A document is copied once, on its
  * way in, and frozen; every load returns that copy. What is stored is lost with the process.
  */
-import { type Clock, systemClock } from '../../config/clock.js'
+import { type Clock, monotonicTime, systemClock } from '../../config/clock.js'
 import { SessionConflictError } from '../../errors/session-errors.js'
 import { frozenCopy } from '../../session/lists/copy-document.js'
 import type { SessionDocument } from '../../session/session-document.js'
 import type { SessionSaveHint, SessionStore, SessionStoreGuarantees } from '../../session/session-store.js'
 import { checkOptionNames, numbersWithDefaults, type OptionNames } from '../../util/options.js'
+import { MemoryClaims } from '../claims.js'
 import { SessionCache } from './session-cache.js'
 
 /** Where a {@link MemorySessionStore} keeps its documents: a bounded cache of its own, or whatever behaves like a Map. */
@@ -28,7 +29,10 @@ export interface MemorySessionBacking {
  * @inline
  */
 export interface MemorySessionStoreOptions {
-  /** Sessions kept; beyond it the one used longest ago is evicted. `Infinity` keeps all. Default 10 000. */
+  /**
+   * Sessions kept; beyond it the one used longest ago is evicted. `Infinity` keeps all. As many claims are kept, too: beyond it
+   * the oldest is dropped. Default 10 000.
+   */
   readonly maxSessions?: number
   /**
    * About how many bytes of memory the sessions take together; beyond it those used longest ago are evicted. A single session
@@ -40,7 +44,7 @@ export interface MemorySessionStoreOptions {
    * whatever session. Default: for ever.
    */
   readonly ttlMs?: number
-  /** The clock that `ttlMs` goes by. Default: the machine's. */
+  /** The clock that `ttlMs` and claims go by. Default: the machine's. */
   readonly clock?: Clock
   /** Data to share with another store, for tests; `store.backing`, or a Map. A Map is not bounded. Default: its own. */
   readonly backing?: MemorySessionBacking
@@ -67,12 +71,16 @@ const defaults = { maxSessions: 10_000, maxBytes: 128 * 1024 * 1024, ttlMs: Numb
 export class MemorySessionStore implements SessionStore {
   readonly guarantees: SessionStoreGuarantees = { compareAndSwap: 'process', durable: false }
   readonly #evictedListeners = new Set<(sessionId: string) => void>()
+  readonly #clock: Clock
+  readonly #maxClaims: number
   #backing: MemorySessionBacking | undefined
 
   /** @throws `InvalidInputError` for an unknown option, and for a `maxSessions`, `maxBytes` or `ttlMs` that is not a number above 0. */
   constructor(options: MemorySessionStoreOptions = {}) {
     checkOptionNames('MemorySessionStore', options, optionNames)
     const { maxSessions, maxBytes, ttlMs, clock = systemClock, backing } = options
+    this.#clock = clock
+    this.#maxClaims = (backing === undefined ? maxSessions : undefined) ?? defaults.maxSessions
     this.#backing =
       backing ??
       new SessionCache({
@@ -121,6 +129,11 @@ export class MemorySessionStore implements SessionStore {
       throw new SessionConflictError({ sessionId })
     }
     this.backing.delete(sessionId)
+  }
+
+  async claim(key: string, sessionId: string, ttlMs: number): Promise<string> {
+    const claims = MemoryClaims.of(this.backing, this.#maxClaims)
+    return claims.claim(key, sessionId, ttlMs, monotonicTime(this.#clock))
   }
 
   /** Drops this store's handle on its data; calls after it reject. */

@@ -1,6 +1,7 @@
 /**
  * Sessions in the Map that a Keyv without an adapter uses: swaps work within this process, and sessions are lost with it.
  */
+import { MemoryClaims } from '../../claims.js'
 import type { SessionDriver, SessionSwap, StoredHead, StoredSession, SwapOutcome } from '../session-driver.js'
 import { changeChunks } from './changed-chunks.js'
 
@@ -16,7 +17,7 @@ interface MapRecord {
 export function createMapDriver(map: Map<unknown, unknown>): SessionDriver {
   let closed = false
   const find = (key: string): MapRecord | undefined => {
-    if (closed) throw new Error('The Map driver is closed.')
+    if (closed) throw closedError()
     const record = map.get(key) as MapRecord | undefined
     if (record === undefined || record.expiresAt > performance.now()) return record
     map.delete(key)
@@ -48,10 +49,18 @@ export function createMapDriver(map: Map<unknown, unknown>): SessionDriver {
       map.delete(key)
       return 'done'
     },
+    async claim(key, sessionId, ttlMs): Promise<string> {
+      if (closed) throw closedError()
+      return MemoryClaims.of(map).claim(key, sessionId, ttlMs, performance.now())
+    },
     async close() {
       closed = true
     },
   }
+}
+
+function closedError(): Error {
+  return new Error('The Map driver is closed.')
 }
 
 function recordOf(swap: SessionSwap, stored: MapRecord | undefined): MapRecord {

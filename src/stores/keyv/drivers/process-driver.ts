@@ -13,6 +13,11 @@ interface ProcessRecord {
   readonly chunks: Readonly<Record<string, string>>
 }
 
+/** One claim as one value. */
+interface ClaimRecord {
+  readonly sessionId: string
+}
+
 /** The last operation of each key, by adapter: the stores of this process that share an adapter share its queues. */
 const queuesByAdapter = new WeakMap<object, Map<string, Promise<unknown>>>()
 
@@ -68,7 +73,7 @@ export function createProcessDriver(keyv: Keyv): SessionDriver {
         if (stored?.revision === revision) return 'done'
         if (stored?.revision !== expectedRevision) return 'conflict'
         await keyv.set(key, { revision, head, chunks: chunksAfter(swap, stored?.chunks) }, ttlMs)
-        if ((await get(key))?.revision !== revision) throw new Error('Keyv did not store what it was given.')
+        if ((await get(key))?.revision !== revision) throw notStored()
         return 'done'
       }),
     remove: (key, expectedRevision) =>
@@ -80,11 +85,23 @@ export function createProcessDriver(keyv: Keyv): SessionDriver {
         await keyv.delete(key)
         return 'done'
       }),
+    claim: (key, sessionId, ttlMs) =>
+      inTurn(key, async () => {
+        const kept = await keyv.get<ClaimRecord>(key)
+        if (kept !== undefined) return kept.sessionId
+        await keyv.set(key, { sessionId } satisfies ClaimRecord, ttlMs)
+        if ((await keyv.get<ClaimRecord>(key))?.sessionId !== sessionId) throw notStored()
+        return sessionId
+      }),
     async close() {
       closed = true
       await keyv.disconnect()
     },
   }
+}
+
+function notStored(): Error {
+  return new Error('Keyv did not store what it was given.')
 }
 
 /** The chunks that are stored after a swap. */

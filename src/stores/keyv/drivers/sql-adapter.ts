@@ -27,8 +27,8 @@ export function isSqlAdapter(adapter: unknown, dialect: 'sqlite' | 'postgres'): 
   return typeof query === 'function' && opts?.dialect === dialect
 }
 
-/** A driver for a SQL database, which removes expired sessions only on request. */
-export type SqlSessionDriver = SessionDriver & Required<Pick<SessionDriver, 'purgeExpired'>>
+/** A driver for a SQL database, which removes what expired only on request. */
+export type SqlSessionDriver = SessionDriver & Required<Pick<SessionDriver, 'purgeExpired' | 'claim'>>
 
 /** Rows that one statement removes. Other statements wait no longer than that. */
 const purgedAtOnce = 500
@@ -83,6 +83,13 @@ export function toStoredSession(row: SessionRow): StoredSession {
     head: decodeText(row.head),
     chunks: decodeChunks(row.chunks ?? null),
   }
+}
+
+/** The session ID in the row that a statement of a claim returned. */
+export function claimedId(rows: readonly unknown[]): string {
+  const [row] = rows as { session_id: string }[]
+  if (row === undefined) throw new Error('The database answered a claim with no row.')
+  return decodeText(row.session_id)
 }
 
 /** Runs `work` once for all callers, and again after a failure. */

@@ -5,6 +5,7 @@
 import { invalidInput } from '../../../../errors/engine-errors.js'
 import type { SessionSwap, StoredHead, SwapOutcome } from '../../session-driver.js'
 import {
+  claimedId,
   onceUntilFailure,
   purgeAll,
   readUnlessKnown,
@@ -50,7 +51,7 @@ export function createPostgresDriver(adapter: SqlAdapter): SqlSessionDriver {
     throw invalidInput(`The Postgres table name '${table}' is longer than ${maxTableBytes} bytes.`)
   }
   const statements = postgresStatements(schema, table)
-  const { perform, close } = openDatabase(adapter, statements)
+  const { perform, hasClaims, setUpClaims, close } = openDatabase(adapter, statements)
 
   /**
    * Writes until both results of the statement agree: where `isPassing` returns that the row must have been written as it was
@@ -66,6 +67,13 @@ export function createPostgresDriver(adapter: SqlAdapter): SqlSessionDriver {
       if (row !== undefined && (row.written > 0 || !isPassing(row.found))) return row
     }
     throw new Error(`A session in Postgres was changed by others during each of ${maxAttempts} attempts.`)
+  }
+
+  function purge(statement: string): Promise<number> {
+    return purgeAll(async (most) => {
+      const [row] = (await perform(statement, [most])) as WriteRow[]
+      return row?.written ?? 0
+    })
   }
 
   async function storedRevision(key: string): Promise<string | undefined> {
@@ -108,11 +116,14 @@ export function createPostgresDriver(adapter: SqlAdapter): SqlSessionDriver {
       const { written, found } = await write(statements.remove, [encodeText(key), expected], isPassing)
       return written > 0 || found === null ? 'done' : 'conflict'
     },
-    purgeExpired: () =>
-      purgeAll(async (most) => {
-        const [row] = (await perform(statements.purge, [most])) as WriteRow[]
-        return row?.written ?? 0
-      }),
+    async purgeExpired() {
+      if (await hasClaims()) await purge(statements.purgeClaims)
+      return purge(statements.purge)
+    },
+    async claim(key, sessionId, ttlMs): Promise<string> {
+      await setUpClaims()
+      return claimedId(await perform(statements.claim, [encodeText(key), encodeText(sessionId), ttlMs]))
+    },
     close,
   }
 }
@@ -122,7 +133,11 @@ function openDatabase(
   adapter: SqlAdapter,
   statements: PostgresStatements,
 ): {
-  perform(statement: string, values: readonly unknown[]): Promise<unknown[]>
+  perform(statement: string, values?: readonly unknown[]): Promise<unknown[]>
+  /** Whether the table of claims exists. */
+  hasClaims(): Promise<boolean>
+  /** Makes it, where it does not: apart from the others, because a role that has those need not be allowed to make tables. */
+  setUpClaims(): Promise<void>
   close(): Promise<void>
 } {
   let closing: Promise<void> | undefined
@@ -150,11 +165,26 @@ function openDatabase(
 
   const setUp = onceUntilFailure(() => repeatOn(createdByAnother, createMissing))
 
+  async function perform(statement: string, values?: readonly unknown[]): Promise<unknown[]> {
+    await setUp()
+    return run(statement, values)
+  }
+
+  async function hasClaims(): Promise<boolean> {
+    const [row] = (await perform(statements.inspectClaims)) as { has_claims: boolean }[]
+    return row?.has_claims === true
+  }
+
+  const setUpClaims = onceUntilFailure(() =>
+    repeatOn(createdByAnother, async () => {
+      if (!(await hasClaims())) await run(statements.createClaims)
+    }),
+  )
+
   return {
-    async perform(statement, values) {
-      await setUp()
-      return run(statement, values)
-    },
+    perform,
+    hasClaims,
+    setUpClaims,
     close() {
       closing ??= (async () => {
         await adapter.disconnect?.()

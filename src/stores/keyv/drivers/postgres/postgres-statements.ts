@@ -4,7 +4,7 @@
  * `found` may be older than the row that the swap met. postgres-driver.ts takes that into account.
  */
 
-/** The statements over one pair of tables. */
+/** The statements over one set of tables. */
 export interface PostgresStatements {
   readonly inspect: string
   readonly createSchema: string
@@ -21,6 +21,13 @@ export interface PostgresStatements {
   readonly replace: string
   readonly remove: string
   readonly purge: string
+  /** Whether the table of claims exists. It is made apart from the others, at the first claim. */
+  readonly inspectClaims: string
+  /** As {@link PostgresStatements.createTables}. */
+  readonly createClaims: string
+  /** Keeps a session ID under a key, unless there is one, and returns the one that is kept. */
+  readonly claim: string
+  readonly purgeClaims: string
 }
 
 const isLive = '(expires_at IS NULL OR expires_at > now())'
@@ -37,6 +44,7 @@ export function postgresStatements(schema: string, table: string): PostgresState
   const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
   const session = named('_session')
   const chunk = named('_chunk')
+  const claim = named('_claim')
   const found = `(SELECT revision FROM ${session} WHERE key = $1 AND ${isLive}) AS found`
   const writeChunks = (names: string, bodies: string): string => `written AS (
       INSERT INTO ${chunk} (session_id, name, body)
@@ -103,6 +111,26 @@ export function postgresStatements(schema: string, table: string): PostgresState
       SELECT id FROM ${session} WHERE expires_at <= now() ORDER BY expires_at LIMIT $1::int FOR UPDATE SKIP LOCKED
     ), removed AS (
       DELETE FROM ${session} AS session USING expired WHERE session.id = expired.id RETURNING session.id
+    )
+    SELECT count(*)::int AS written FROM removed`,
+    inspectClaims: `SELECT to_regclass(${literal(claim)}) IS NOT NULL AS has_claims`,
+    createClaims: `
+      CREATE TABLE IF NOT EXISTS ${claim} (
+        key text COLLATE "C" NOT NULL PRIMARY KEY,
+        session_id text NOT NULL,
+        expires_at timestamptz NOT NULL
+      );
+      CREATE INDEX IF NOT EXISTS ${quote(`${fold(table)}_claim_expiry`)} ON ${claim} (expires_at);`,
+    // A row that is live is written as it was, so that the statement returns it, also one of which it had not known at its beginning.
+    claim: `INSERT INTO ${claim} AS kept (key, session_id, expires_at) VALUES ($1, $2, ${expiry('$3')})
+      ON CONFLICT (key) DO UPDATE SET
+        session_id = CASE WHEN kept.expires_at > now() THEN kept.session_id ELSE excluded.session_id END,
+        expires_at = CASE WHEN kept.expires_at > now() THEN kept.expires_at ELSE excluded.expires_at END
+      RETURNING session_id`,
+    purgeClaims: `WITH expired AS MATERIALIZED (
+      SELECT key FROM ${claim} WHERE expires_at <= now() ORDER BY expires_at LIMIT $1::int FOR UPDATE SKIP LOCKED
+    ), removed AS (
+      DELETE FROM ${claim} AS claim USING expired WHERE claim.key = expired.key RETURNING claim.key
     )
     SELECT count(*)::int AS written FROM removed`,
   }

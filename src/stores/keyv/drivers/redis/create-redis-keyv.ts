@@ -4,7 +4,7 @@
  */
 import type { Keyv } from 'keyv'
 import { invalidInput } from '../../../../errors/engine-errors.js'
-import { checkNumber } from '../../../../util/options.js'
+import { checkNumber, checkOptionNames, type OptionNames } from '../../../../util/options.js'
 import type { RedisClientLike } from './redis-client.js'
 import { attachRedisSettings, type RedisWaitOptions } from './redis-settings.js'
 
@@ -20,6 +20,12 @@ export interface RedisKeyvOptions {
    * rejects. Deletes do not wait. Default: no wait.
    */
   readonly wait?: RedisWaitOptions
+  /**
+   * Leases: a turn waits until no other process runs a turn of its session, at most until its own deadline. Without them both run,
+   * and one of them fails with `SESSION_CONFLICT`. A turn sends two commands more. Take a `ttlMs` that is well above the longest
+   * pause of a process, for example 10 000: a lease that expires too early does no harm but that both run. Default: no leases.
+   */
+  readonly lease?: { readonly ttlMs: number }
   /** Milliseconds to wait for a connection. Default 2 000. */
   readonly connectTimeoutMs?: number
   /**
@@ -39,6 +45,8 @@ export interface RedisKeyvOptions {
 /** No wait and no count is without end. */
 const finite = { finite: true }
 
+const leaseOptionNames: OptionNames<NonNullable<RedisKeyvOptions['lease']>> = { ttlMs: true }
+
 const defaultWaitMs = 500
 
 /**
@@ -55,11 +63,23 @@ const defaultWaitMs = 500
  * ```
  */
 export async function createRedisKeyv(url = 'redis://127.0.0.1:6379', options: RedisKeyvOptions = {}): Promise<Keyv> {
-  const { ttlMs, wait, client, namespace = 'turnkeeper', connectTimeoutMs = 2_000, replyTimeoutMs = 3_000 } = options
+  const {
+    ttlMs,
+    wait,
+    lease,
+    client,
+    namespace = 'turnkeeper',
+    connectTimeoutMs = 2_000,
+    replyTimeoutMs = 3_000,
+  } = options
   const waitMs = wait?.timeoutMs ?? Math.min(defaultWaitMs, replyTimeoutMs / 2)
   checkNumber('createRedisKeyv', 'connectTimeoutMs', connectTimeoutMs, finite)
   checkNumber('createRedisKeyv', 'replyTimeoutMs', replyTimeoutMs, finite)
   if (ttlMs !== undefined) checkNumber('createRedisKeyv', 'ttlMs', ttlMs, finite)
+  if (lease !== undefined) {
+    checkOptionNames('createRedisKeyv', lease, leaseOptionNames, 'lease')
+    checkNumber('createRedisKeyv', 'lease.ttlMs', lease.ttlMs, finite)
+  }
   if (wait !== undefined) checkNumber('createRedisKeyv', 'wait.replicas', wait.replicas, finite)
   checkNumber('createRedisKeyv', 'wait.timeoutMs', waitMs, finite)
   if (wait !== undefined && waitMs >= replyTimeoutMs) {
@@ -90,6 +110,7 @@ export async function createRedisKeyv(url = 'redis://127.0.0.1:6379', options: R
   attachRedisSettings(keyv, {
     wait: wait === undefined ? undefined : { replicas: wait.replicas, timeoutMs: waitMs },
     replyWithinMs: client === undefined ? replyTimeoutMs : undefined,
+    lease: lease === undefined ? undefined : { ttlMs: lease.ttlMs },
   })
   return keyv
 }

@@ -1,63 +1,44 @@
 /**
  * Sessions in Redis: each is one hash, hence one key, also in a Cluster. A turn sends two commands: one that reads, and one
- * script that swaps. redis-connection.ts decides how the server is reached.
+ * script that swaps. Claims and leases are in redis-claims.ts and redis-lease.ts.
  */
 import type { Keyv } from 'keyv'
 import type { SessionDriver, SessionSwap, StoredHead, StoredSession, SwapOutcome } from '../../session-driver.js'
-import { decodeText, encodeText } from '../text-escapes.js'
+import { decodeText } from '../text-escapes.js'
+import { RedisClaims } from './redis-claims.js'
 import type { RedisAdapter } from './redis-client.js'
+import { RedisCommands } from './redis-commands.js'
 import { type MasterConnection, RedisConnection } from './redis-connection.js'
+import { RedisLeases } from './redis-lease.js'
 import { RedisReplication } from './redis-replication.js'
-import { type RedisScript, removeScript, swapScript } from './redis-scripts.js'
+import { removeScript, swapScript } from './redis-scripts.js'
 import { redisSettingsOf } from './redis-settings.js'
 
 /** The driver for the adapter of `@keyv/redis`, over any client that it takes. Connects at its first use. */
 export function createRedisDriver(keyv: Keyv): SessionDriver {
-  const { wait, replyWithinMs } = redisSettingsOf(keyv)
+  const { wait, replyWithinMs, lease } = redisSettingsOf(keyv)
   const connection = new RedisConnection(keyv.store as RedisAdapter, replyWithinMs)
+  const commands = new RedisCommands(connection)
+  const claims = new RedisClaims(commands)
   const replication = wait === undefined ? undefined : new RedisReplication(connection, wait, swapOnce)
-
-  /** Encoded, because half a surrogate pair would not reach the server as it is. */
-  function send(key: string, words: readonly string[], target?: MasterConnection): Promise<unknown> {
-    const encoded = words.map(encodeText)
-    return target === undefined ? connection.send(encodeText(key), encoded) : connection.sendOn(target, encoded)
-  }
-
-  /** @param target - Where to send it. Default: wherever the client's own routing leads. */
-  async function run(
-    script: RedisScript,
-    key: string,
-    values: readonly string[],
-    target?: MasterConnection,
-  ): Promise<SwapOutcome> {
-    let reply: unknown
-    try {
-      reply = await send(key, ['EVALSHA', await script.digest(), '1', key, ...values], target)
-    } catch (error) {
-      // A server that was restarted, or took over, does not know the script yet.
-      if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error
-      reply = await send(key, ['EVAL', script.source, '1', key, ...values], target)
-    }
-    if (reply !== 0 && reply !== 1) throw new Error('Redis answered a script with something other than 0 or 1.')
-    return reply === 1 ? 'done' : 'conflict'
-  }
+  const leases = lease === undefined ? undefined : new RedisLeases(commands, lease.ttlMs)
 
   function swap(change: SessionSwap): Promise<SwapOutcome> {
     return replication === undefined ? swapOnce(change) : replication.swap(change)
   }
 
   function swapOnce(change: SessionSwap, target?: MasterConnection): Promise<SwapOutcome> {
-    return run(swapScript, change.key, swapValues(change), target)
+    return commands.run(swapScript, change.key, swapValues(change), target)
   }
 
   async function remove(key: string, expectedRevision?: string): Promise<SwapOutcome> {
-    if (expectedRevision !== undefined) return run(removeScript, key, [expectedRevision])
-    await send(key, ['UNLINK', key])
+    if (expectedRevision !== undefined) return commands.run(removeScript, key, [expectedRevision])
+    await commands.send(key, ['UNLINK', key])
     return 'done'
   }
 
   async function hasRevision(key: string, revision: string): Promise<boolean> {
-    const reply = (await send(key, ['HGET', key, 'revision'])) as string | null
+    const reply = (await commands.send(key, ['HGET', key, 'revision'])) as string | null
     return decodeField(reply) === revision
   }
 
@@ -70,7 +51,7 @@ export function createRedisDriver(keyv: Keyv): SessionDriver {
   }
 
   async function readHead(key: string, chunks: readonly string[]): Promise<StoredHead | undefined> {
-    const reply = (await send(key, ['HMGET', key, 'revision', 'head', ...chunks])) as (string | null)[]
+    const reply = (await commands.send(key, ['HMGET', key, 'revision', 'head', ...chunks])) as (string | null)[]
     const [revision, head, ...texts] = reply.map(decodeField)
     if (revision === undefined && head === undefined) return undefined
     if (replication !== undefined) await replication.makeSure(key, revision)
@@ -78,7 +59,7 @@ export function createRedisDriver(keyv: Keyv): SessionDriver {
   }
 
   async function readAll(key: string): Promise<StoredSession | undefined> {
-    const chunks = fieldsOf(await send(key, ['HGETALL', key]))
+    const chunks = fieldsOf(await commands.send(key, ['HGETALL', key]))
     if (chunks.size === 0) return undefined
     const [revision = '', head = ''] = [chunks.get('revision'), chunks.get('head')]
     if (replication !== undefined) await replication.makeSure(key, revision)
@@ -93,7 +74,12 @@ export function createRedisDriver(keyv: Keyv): SessionDriver {
     readAll,
     swap,
     remove,
-    close: () => connection.close(),
+    claim: (key, sessionId, ttlMs) => claims.claim(key, sessionId, ttlMs),
+    ...(leases === undefined ? {} : { lease: (key, _ttlMs, signal) => leases.take(key, signal) }),
+    close() {
+      leases?.close()
+      return connection.close()
+    },
   }
 }
 

@@ -1,6 +1,7 @@
 /**
  * The scripts that run inside Redis, each as one step. A session is one hash with the fields `revision` and `head`, and one
- * field for each chunk. Both scripts return 1 for done and 0 for a conflict.
+ * field for each chunk. A lease is one text, the token of its holder. A
+ * script returns 1 for done and 0 for a conflict, where it says nothing else.
  */
 
 /** A script and its digest, by which Redis knows it. */
@@ -60,6 +61,24 @@ if not stored and redis.call('EXISTS', KEYS[1]) == 0 then return 1 end
 if stored ~= ARGV[1] then return 0 end
 redis.call('UNLINK', KEYS[1])
 return 1
+`)
+
+/** For servers before 7.0. Arguments: the session ID, the time to live in milliseconds. Returns the ID that is kept. */
+export const claimScript: RedisScript = script(`
+redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])
+return redis.call('GET', KEYS[1])
+`)
+
+/** Arguments: the token of the holder, the time to live in milliseconds. */
+export const renewLeaseScript: RedisScript = script(`
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+return redis.call('PEXPIRE', KEYS[1], ARGV[2])
+`)
+
+/** Arguments: the token of the holder. */
+export const releaseLeaseScript: RedisScript = script(`
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+return redis.call('DEL', KEYS[1])
 `)
 
 function script(text: string): RedisScript {

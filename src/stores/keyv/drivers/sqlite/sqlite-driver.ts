@@ -5,6 +5,7 @@
  */
 import type { SessionSwap, StoredHead, SwapOutcome } from '../../session-driver.js'
 import {
+  claimedId,
   onceUntilFailure,
   purgeAll,
   readUnlessKnown,
@@ -68,7 +69,14 @@ export function createSqliteDriver(adapter: SqlAdapter): SqlSessionDriver {
       if (removed.length > 0 || expected === null) return 'done'
       return (await storedRevision(kept)) === undefined ? 'done' : 'conflict'
     },
-    purgeExpired: () => purgeAll(async (most) => (await perform(statements.purge, most)).length),
+    async purgeExpired() {
+      await purgeAll(async (most) => (await perform(statements.purgeClaims, most)).length)
+      return purgeAll(async (most) => (await perform(statements.purge, most)).length)
+    },
+    async claim(key, sessionId, ttlMs): Promise<string> {
+      const stored = await perform(statements.claim, encodeText(key), encodeText(sessionId), Math.ceil(ttlMs))
+      return claimedId(stored)
+    },
     close,
   }
 }

@@ -3,7 +3,7 @@
  * session's row, and triggers move them to the table of chunks before the statement ends.
  */
 
-/** The statements over one pair of tables. */
+/** The statements over one set of tables. */
 export interface SqliteStatements {
   /** Counts the tables, indexes and triggers of {@link SqliteStatements.create} that exist, less those that it replaces. */
   readonly countObjects: string
@@ -19,6 +19,9 @@ export interface SqliteStatements {
   readonly update: string
   readonly remove: string
   readonly purge: string
+  /** Keeps a session ID under a key, unless there is one, and returns the one that is kept. */
+  readonly claim: string
+  readonly purgeClaims: string
 }
 
 /** The database's clock, in milliseconds since 1970. It is constant within a statement. */
@@ -31,7 +34,9 @@ export function sqliteStatements(table: string): SqliteStatements {
   const quote = (suffix: string): string => `"${`${table}${suffix}`.replaceAll('"', '""')}"`
   const session = quote('_session')
   const chunk = quote('_chunk')
+  const claim = quote('_claim')
   const names = ['_session', '_chunk', '_session_expiry', '_session_inserted', '_session_updated', '_session_delete']
+  names.push('_claim', '_claim_expiry')
   const replaced = ['_session_insert', '_session_update']
   const literals = (suffixes: readonly string[]): string =>
     suffixes.map((suffix) => `'${`${table}${suffix}`.replaceAll("'", "''")}'`).join(', ')
@@ -65,6 +70,12 @@ export function sqliteStatements(table: string): SqliteStatements {
         body TEXT NOT NULL,
         PRIMARY KEY (session_id, name)
       )`,
+      `CREATE TABLE IF NOT EXISTS ${claim} (
+        key TEXT COLLATE BINARY NOT NULL PRIMARY KEY,
+        session_id TEXT NOT NULL,
+        expires_at INTEGER NOT NULL
+      )`,
+      `CREATE INDEX IF NOT EXISTS ${quote('_claim_expiry')} ON ${claim} (expires_at)`,
       `CREATE INDEX IF NOT EXISTS ${quote('_session_expiry')} ON ${session} (expires_at) WHERE expires_at IS NOT NULL`,
       `CREATE TRIGGER IF NOT EXISTS ${quote('_session_inserted')} AFTER INSERT ON ${session}
         WHEN NEW.added IS NOT NULL BEGIN ${addChunks} END`,
@@ -96,5 +107,13 @@ export function sqliteStatements(table: string): SqliteStatements {
     remove: `DELETE FROM ${session} WHERE key = ?1 AND (?2 IS NULL OR revision = ?2 OR NOT ${isLive}) RETURNING 1`,
     purge: `DELETE FROM ${session} WHERE id IN (
         SELECT id FROM ${session} WHERE expires_at <= ${now} ORDER BY expires_at LIMIT ?1) RETURNING 1`,
+    // A row that is live is written as it was, so that the statement returns it.
+    claim: `INSERT INTO ${claim} (key, session_id, expires_at) VALUES (?1, ?2, ${now} + ?3)
+      ON CONFLICT (key) DO UPDATE SET
+        session_id = CASE WHEN ${isLive} THEN session_id ELSE excluded.session_id END,
+        expires_at = CASE WHEN ${isLive} THEN expires_at ELSE excluded.expires_at END
+      RETURNING session_id`,
+    purgeClaims: `DELETE FROM ${claim} WHERE key IN (
+        SELECT key FROM ${claim} WHERE expires_at <= ${now} ORDER BY expires_at LIMIT ?1) RETURNING 1`,
   }
 }
