@@ -34,7 +34,7 @@ function textOf(map: ReadonlyMap<string, unknown>): string {
 describe('with the encryption of the page', () => {
   const map = new Map<string, unknown>()
   const secret = crypto.getRandomValues(new Uint8Array(32))
-  sessionStoreSuite(test, () => openStore(map, secret))
+  sessionStoreSuite(test, () => openStore(map, secret), { claims: true })
 })
 
 test('no text of the conversation is stored readable', async () => {

@@ -8,6 +8,7 @@ import {
   type SessionSaveHint,
   type SessionStore,
 } from '../../src/index.js'
+import { MemoryClaims } from '../../src/stores/claims.js'
 import { type SessionStoreSuiteOptions, sessionStoreSuite } from '../suites/stores/session-store-suite.js'
 
 /** What is stored under a key. */
@@ -19,11 +20,23 @@ export interface TextEntry {
 /** What several handles share. */
 export type TextData = Map<string, TextEntry>
 
+/** Who has a lease. */
+export interface TextLease {
+  readonly store: TextStore
+  readonly ttlMs: number
+}
+
+const leasesByData = new WeakMap<TextData, Map<string, TextLease>>()
+
+/** Milliseconds after which the lease of a holder that is gone is free. */
+const leaseTtlMs = 30
+
 /** A store that is right: JSON texts in a Map; a broken store replaces one of its methods. */
 export class TextStore implements SessionStore {
   readonly guarantees: SessionStore['guarantees'] = { compareAndSwap: 'process', durable: false }
   readonly data: TextData
   closed = false
+  closedAt = 0
 
   constructor(data: TextData) {
     this.data = data
@@ -74,8 +87,38 @@ export class TextStore implements SessionStore {
     if (expected !== undefined && !this.isSame(entry.revision, expected)) throw this.conflict(sessionId)
     this.data.delete(this.keyOf(sessionId))
   }
+  keep(key: string, sessionId: string, ttlMs: number): string {
+    return MemoryClaims.of(this.data).claim(key, sessionId, ttlMs, performance.now())
+  }
+  async claim(key: string, sessionId: string, ttlMs: number): Promise<string> {
+    this.find('')
+    return this.keep(key, sessionId, ttlMs)
+  }
+  get leases(): Map<string, TextLease> {
+    const leases = leasesByData.get(this.data) ?? new Map<string, TextLease>()
+    leasesByData.set(this.data, leases)
+    return leases
+  }
+  isFree(lease: TextLease | undefined): boolean {
+    return lease === undefined || (lease.store.closed && lease.store.closedAt + lease.ttlMs <= performance.now())
+  }
+  async lease(sessionId: string, ttlMs: number, signal: AbortSignal): Promise<() => Promise<void>> {
+    this.find('')
+    for (;;) {
+      signal.throwIfAborted()
+      if (this.isFree(this.leases.get(sessionId))) break
+      await new Promise((resolve) => setTimeout(resolve, 2))
+    }
+    const lease = { store: this, ttlMs }
+    this.leases.set(sessionId, lease)
+    return async () => this.giveBack(sessionId, lease)
+  }
+  giveBack(sessionId: string, lease: TextLease): void {
+    if (this.leases.get(sessionId) === lease) this.leases.delete(sessionId)
+  }
   async close(): Promise<void> {
     this.closed = true
+    this.closedAt = performance.now()
   }
 }
 
@@ -98,6 +141,8 @@ export function optionsFor(Store: StoreClass, Down: StoreClass = DownStore): Ses
       data.set(sessionId, { revision: data.get(sessionId)?.revision ?? '', text: '{"id":' })
     },
     createUnreachable: () => new Down(new Map()),
+    claims: true,
+    leases: { ttlMs: leaseTtlMs },
     deadlineMs: 2_000,
   }
 }

@@ -6,12 +6,17 @@ describe('FakeSessionStore', () => {
   const store = new FakeSessionStore()
 
   test('is a whole store, with what a store may leave out', () => {
-    expectTypeOf(store).toExtend<Required<SessionStore>>()
+    expectTypeOf(store).toExtend<SessionStore>()
+    // It has claims and leases where the store underneath has them, as an engine must be able to see.
+    expectTypeOf(store).toExtend<Required<Omit<SessionStore, 'claim' | 'lease'>>>()
+    expectTypeOf<Required<FakeSessionStore>>().toExtend<Required<SessionStore>>()
     expectTypeOf(store.journal).toEqualTypeOf<readonly FakeStoreCall[]>()
   })
 
   test('knows its operations', () => {
     store.failNext('save', { after: true, times: 2 })
+    store.failNext('claim')
+    store.hangNext('lease')
     // @ts-expect-error no such operation
     store.failNext('svae')
     // @ts-expect-error a rival is quicker than a write

@@ -20,6 +20,7 @@ import {
   faultsProblem,
   journalProblem,
 } from './journal.js'
+import { FakeLeases } from './leases.js'
 import type {
   FailOptions,
   FakeSessionStoreOptions,
@@ -47,6 +48,10 @@ export type { FakeStoreFault } from './faults.js'
  */
 export class FakeSessionStore implements SessionStore {
   readonly guarantees: SessionStore['guarantees']
+  /** Absent where the store underneath has none. */
+  readonly claim?: NonNullable<SessionStore['claim']>
+  /** Absent unless the option `leases` is set, or the store underneath has leases. */
+  readonly lease?: NonNullable<SessionStore['lease']>
   readonly #inner: SessionStore
   readonly #clock: Clock
   readonly #past = new PastDocuments()
@@ -57,6 +62,8 @@ export class FakeSessionStore implements SessionStore {
     this.#inner = options.inner ?? new MemorySessionStore()
     this.#clock = options.clock ?? systemClock
     this.guarantees = this.#inner.guarantees
+    if (this.#inner.claim !== undefined) this.claim = (...claim) => this.#claim(...claim)
+    if (options.leases === true || this.#inner.lease !== undefined) this.lease = (...lease) => this.#lease(...lease)
   }
 
   /** Every call so far, in order. */
@@ -113,7 +120,7 @@ export class FakeSessionStore implements SessionStore {
     this.inject({ operation: 'load', effect: 'answer', answer, ...match })
   }
 
-  /** Every `load`, `create`, `save` and `delete` fails until {@link heal}. */
+  /** Every call but `close` fails until {@link heal}. */
   outage(options: OutageOptions = {}): void {
     const { hang = false, ...more } = options
     this.inject({ effect: hang ? 'hang-before' : 'fail-before', times: Number.POSITIVE_INFINITY, ...more })
@@ -197,6 +204,22 @@ export class FakeSessionStore implements SessionStore {
 
   onUnderReplicated(listener: (report: UnderReplicatedReport) => void): () => void {
     return this.#inner.onUnderReplicated?.(listener) ?? (() => undefined)
+  }
+
+  #claim(key: string, sessionId: string, ttlMs: number): Promise<string> {
+    const inner = this.#inner as Required<SessionStore>
+    return this.#call({ operation: 'claim', sessionId, key, outcome: 'pending' }, () =>
+      inner.claim(key, sessionId, ttlMs),
+    )
+  }
+
+  #lease(sessionId: string, ttlMs: number, signal: AbortSignal): Promise<() => Promise<void>> {
+    const inner = this.#inner
+    return this.#call({ operation: 'lease', sessionId, outcome: 'pending' }, () => {
+      if (inner.lease !== undefined) return inner.lease(sessionId, ttlMs, signal)
+      const data = inner instanceof MemorySessionStore ? inner.backing : inner
+      return FakeLeases.of(data, this.#clock).take(sessionId, ttlMs, signal)
+    })
   }
 
   #call<T>(call: FakeStoreCall, run: () => Promise<T>, runStale?: () => T): Promise<T> {

@@ -5,7 +5,7 @@ import type { SessionSaveHint } from '../../src/index.js'
 import { differences } from '../expectations/expectation-error.js'
 
 /** An operation of a store. */
-export type FakeStoreOperation = 'load' | 'create' | 'save' | 'delete' | 'close'
+export type FakeStoreOperation = 'load' | 'create' | 'save' | 'delete' | 'claim' | 'lease' | 'close'
 
 /** What a fault does: see the method of `FakeSessionStore` that prepares it. */
 export type FakeStoreEffect =
@@ -25,6 +25,8 @@ export interface FakeStoreCall {
   readonly operation: FakeStoreOperation
   /** Empty for `close`. */
   readonly sessionId: string
+  /** Of a `claim`. */
+  readonly key?: string
   /** Of the document that was to be stored. */
   readonly revision?: string
   readonly expectedRevision?: string

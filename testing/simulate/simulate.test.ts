@@ -350,6 +350,7 @@ function changing(change: {
     save: (document, expected, hint?: SessionSaveHint) => save(() => store.save(changed(document), expected, hint)),
     delete: (id, expected) => store.delete(id, expected),
     close: () => store.close(),
+    ...(store.claim && { claim: store.claim.bind(store) }),
   })
 }
 

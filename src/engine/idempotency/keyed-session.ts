@@ -6,6 +6,7 @@ import type { FlowConstructor } from '../../flow/flow-registry.js'
 import type { SessionDocument } from '../../session/session-document.js'
 import type { RequestKey, TurnInput } from '../input/check-input.js'
 import { findSession, noteRestart } from '../turn/find-session.js'
+import { giveBackLeases, takeLease } from '../turn/session-lease.js'
 import type { TurnControl } from '../turn/turn-control.js'
 import { type Replay, replayOf } from './receipts.js'
 
@@ -51,6 +52,12 @@ export async function claimSession(
   if (lockHolder !== undefined) await engine.session.moveToStored(lockHolder, sessionId)
   control.check()
   control.sessionId = sessionId
+  giveBackLeases(control, sessionId)
+  const waiting = takeLease(control, sessionId)
+  if (waiting !== undefined) {
+    await waiting
+    control.check()
+  }
   engine.keyedTurns.addSession(control, input, sessionId)
   // Nobody else has ever seen an ID that was made just now.
   if (sessionId === ownId) return { newId: sessionId }

@@ -15,6 +15,7 @@ import { BudgetCheck } from '../model-call/budget-check.js'
 import type { FlowSteps } from './collect-steps.js'
 import { findSession, noteRestart } from './find-session.js'
 import { restoreSession } from './restore-session.js'
+import { giveBackLeases } from './session-lease.js'
 import type { TurnControl } from './turn-control.js'
 import { storableContext, TurnDraft } from './turn-draft.js'
 
@@ -117,6 +118,8 @@ function newSession(
   const context = storableContext(flow.context, engine.limits)
   Flow.setContext(flow, context)
   control.sessionId = claimedId ?? engine.generateId('session')
+  // The turn has nothing more to do with the session that the input names.
+  giveBackLeases(control, control.sessionId)
   // Whoever learns this ID waits for the turn.
   if (lockHolder !== undefined) engine.session.moveTo(lockHolder, control.sessionId, input.owner)
   return {

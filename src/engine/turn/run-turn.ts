@@ -25,6 +25,7 @@ import { recoverTurn } from './recover-turn.js'
 import { resolveModels } from './resolve-models.js'
 import { successEnvelope, type TurnOutcome } from './run-envelope.js'
 import { runSteps } from './run-steps.js'
+import { giveBackLeases, takeLease } from './session-lease.js'
 import { settleTurnError } from './settle-turn-error.js'
 import type { TurnControl } from './turn-control.js'
 import type { TurnDraft } from './turn-draft.js'
@@ -51,6 +52,7 @@ export async function runTurn(control: TurnControl, input: TurnInput, lockHolder
     control.reportStart()
     result = await settleTurnError(control, error, input.sessionId ?? '')
   } finally {
+    giveBackLeases(control)
     control.end()
   }
   const { engine, startedAt, hasStarted } = control
@@ -80,6 +82,11 @@ async function runFlow(control: TurnControl, input: TurnInput): Promise<Prepared
   const { engine, flowName } = control
   const flowClass = engine.flows.get(flowName)
   if (flowClass === undefined) throw new FlowNotFoundError({ flowName })
+  const waiting = input.sessionId === undefined ? undefined : takeLease(control, input.sessionId)
+  if (waiting !== undefined) {
+    await waiting
+    control.check()
+  }
   // A repeat runs nothing of the flow, so that its session comes first.
   const keyed = input.idempotency === undefined ? undefined : await openKeyedSession(control, input, flowClass)
   if (keyed?.replay !== undefined) return keyed.replay

@@ -45,6 +45,8 @@ export class TurnControl implements RunningTurn {
   #pending: Set<(reason: FlowError) => void> | undefined
   /** The keys whose repeats this turn answers: its own, and those of turns that it took the place of. */
   requestKeys: readonly RequestKey[] = []
+  /** By session ID: what gives back the leases that the turn has. See session-lease.ts. */
+  leases: Map<string, () => Promise<void>> | undefined
   /** What the turn leaves behind: it goes on after the reply, without the session's lock. */
   afterTurnTask: (() => Promise<void>) | undefined
   onSettled: (() => void) | undefined

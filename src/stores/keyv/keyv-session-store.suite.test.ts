@@ -10,6 +10,7 @@ describe("over Keyv's Map", () => {
   const map = new Map()
   sessionStoreSuite(test, () => new KeyvSessionStore({ keyv: new Keyv({ store: map, namespace: 'talks' }) }), {
     corrupt: (sessionId) => void Object.assign(map.get(`talks:${sessionId}`), { head: '{"cut":' }),
+    claims: true,
   })
 })
 
@@ -19,10 +20,13 @@ describe('over a driver of the application, with texts that are encrypted', () =
   sessionStoreSuite(test, () => new KeyvSessionStore({ keyv: new Keyv(hooks), driver }), {
     corrupt: (sessionId) =>
       void Object.assign(driver.records.get(`keyv:${sessionId}`) as object, { head: 'no base64' }),
+    claims: true,
   })
 })
 
 describe('over an adapter without a compare-and-swap, in one process', () => {
   const adapter = new PlainAdapter()
-  sessionStoreSuite(test, () => new KeyvSessionStore({ keyv: new Keyv(adapter), consistency: 'process' }))
+  sessionStoreSuite(test, () => new KeyvSessionStore({ keyv: new Keyv(adapter), consistency: 'process' }), {
+    claims: true,
+  })
 })

@@ -27,6 +27,7 @@ describe.skipIf(isRedisMissing)('over a Redis Cluster, with the recommended clie
       return new KeyvSessionStore({ keyv: await createRedisKeyv(undefined, { client, wait }) })
     }
     sessionStoreSuite(test, () => open(cluster.rootNodes), {
+      claims: true,
       async corrupt(sessionId) {
         const key = `turnkeeper::${sessionId}`
         const { master } = await cluster.shardOf(key)

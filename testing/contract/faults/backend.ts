@@ -11,6 +11,7 @@ import {
 } from '../../../src/index.js'
 import { KeyvSessionStore } from '../../../src/stores/keyv/index.js'
 import type { SessionDriver } from '../../../src/stores/keyv/session-driver.js'
+import { claimAndLeaseOf } from '../optional-operations.js'
 import type { SeededRandom } from '../seeded-random.js'
 import { viewOf } from '../simulation/model-session.js'
 import { type Effect, type Stored, Timeline } from '../simulation/timeline.js'
@@ -153,6 +154,7 @@ export function memoryBackend(stage: Stage): Backend {
           run: () => recorder.change(life, document.id, expected, document.revision, run),
         })
       return expecting(life, recorder, {
+        ...claimAndLeaseOf(store),
         guarantees: store.guarantees,
         load: (sessionId) =>
           stage.pass({
@@ -236,6 +238,7 @@ export function keyvBackend(stage: Stage, cacheBytes: number | undefined): Backe
             const run = () => recorder.change(life, key, expected, undefined, () => backend.remove(key, expected))
             return stage.pass(step('write', `remove ${key}`, run))
           },
+          claim: (key, sessionId, ttlMs) => backend.claim(key, sessionId, ttlMs),
           close: () => backend.close(),
         }),
       )
@@ -249,6 +252,7 @@ function expecting(life: Life, recorder: Recorder<StoredRecord>, store: SessionS
     if (!life.isGone) recorder.touches.push({ life, sessionId, tick: recorder.timeline.tick() })
   }
   return {
+    ...claimAndLeaseOf(store),
     guarantees: store.guarantees,
     load(sessionId) {
       touch(sessionId)

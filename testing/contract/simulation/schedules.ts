@@ -270,7 +270,10 @@ class Player implements PlayedPlan {
         await this.#moment(`${name} is answered on ${operation} ${sessionId}`)
       }
     }
+    const { claim, lease } = store
     return {
+      ...(claim && { claim: (key, id, ttlMs) => call('claim', id, () => claim.call(store, key, id, ttlMs)) }),
+      ...(lease && { lease: (id, ttlMs, signal) => lease.call(store, id, ttlMs, signal) }),
       guarantees: store.guarantees,
       load: (sessionId) => call('load', sessionId, () => store.load(sessionId)),
       create: (document) => call('create', document.id, () => store.create(document)),

@@ -1,5 +1,6 @@
 // A session driver in memory for tests of the store that uses it: it keeps a journal, fails on request before or after an
 // operation took effect, and exposes what is stored, so that a test can replace it.
+import { MemoryClaims } from '../../../src/stores/claims.js'
 import type {
   SessionDriver,
   SessionSwap,
@@ -8,7 +9,7 @@ import type {
   SwapOutcome,
 } from '../../../src/stores/keyv/session-driver.js'
 
-/** One call of the driver, as words: `read history#1`, `readAll`, `append history#1 -history#0`, `replace history#0`, `remove`. */
+/** One call of the driver, as words: `read history#1`, `readAll`, `append history#1 -history#0`, `replace history#0`, `remove`, `claim`. */
 export type FakeDriverCall = string
 
 /** What is stored under a key. A test may change it. */
@@ -96,6 +97,10 @@ export class FakeDriver implements SessionDriver {
       this.records.delete(key)
       return 'done'
     })
+  }
+
+  claim(key: string, sessionId: string, ttlMs: number): Promise<string> {
+    return this.#call('claim', () => MemoryClaims.of(this.records).claim(key, sessionId, ttlMs, performance.now()))
   }
 
   async close(): Promise<void> {

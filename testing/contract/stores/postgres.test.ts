@@ -68,6 +68,7 @@ describe.skipIf(isPostgresMissing)('Postgres', () => {
     const open = async (url: string): Promise<KeyvSessionStore> =>
       new KeyvSessionStore({ keyv: await createPostgresKeyv(url, { maxConnections: 3, connectTimeoutMs: 300 }) })
     sessionStoreSuite(test, () => open(server.url), {
+      claims: true,
       corrupt: async (sessionId) => {
         const statement = `UPDATE turnkeeper_session SET head = '{"cut":' WHERE key = 'turnkeeper:${sessionId}'`
         await past(statement)

@@ -12,9 +12,13 @@ import { checkRandomCuts } from './random-cuts.js'
 
 let server: RedisServer
 
+/** Short, because the suite waits for some to expire, and long enough for a busy machine. */
+const leases = { ttlMs: 300 }
+
 /** What the suite needs to make trouble, for keys with `prefix` before them. */
 function troubleWith(prefix: string): SessionStoreSuiteOptions {
   return {
+    claims: true,
     corrupt: async (sessionId) => void (await server.command('HSET', `${prefix}${sessionId}`, 'head', '{"cut":')),
     createUnreachable: async () => {
       const url = `redis://127.0.0.1:${await freePort()}`
@@ -45,8 +49,8 @@ describe.skipIf(isRedisMissing)('over Redis', () => {
 
   describe('as createRedisKeyv makes it', () => {
     const open = async (): Promise<KeyvSessionStore> =>
-      new KeyvSessionStore({ keyv: await createRedisKeyv(server.url) })
-    sessionStoreSuite(test, open, troubleWith('turnkeeper::'))
+      new KeyvSessionStore({ keyv: await createRedisKeyv(server.url, { lease: leases }) })
+    sessionStoreSuite(test, open, { ...troubleWith('turnkeeper::'), leases })
 
     test('gives two processes the right entries, whatever they cut and append in turn', async () => {
       const stores = [await open(), await open()]
@@ -89,9 +93,9 @@ describe.skipIf(isRedisMissing)('over Redis', () => {
     afterAll(() => node?.close())
     const open = async (): Promise<KeyvSessionStore> => {
       const client = createCluster({ rootNodes: [{ url: node.url }] })
-      return new KeyvSessionStore({ keyv: await createRedisKeyv(undefined, { client }) })
+      return new KeyvSessionStore({ keyv: await createRedisKeyv(undefined, { client, lease: leases }) })
     }
-    sessionStoreSuite(test, open)
+    sessionStoreSuite(test, open, { claims: true, leases })
   })
 
   describe('with texts that are compressed', () => {

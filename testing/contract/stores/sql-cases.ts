@@ -84,6 +84,48 @@ export function sqlCases(backend: SqlBackend): void {
     })
   })
 
+  test('ten drivers make the table of claims at the same moment, and only at the first claim', async () => {
+    for (let round = 0; round < 3; round++) {
+      await withDrivers(10, async (drivers, table) => {
+        for (const driver of drivers) await driver.swap(swapOf('a', {}))
+        await expect(backend.countRows(`${table}_claim`)).rejects.toThrow()
+        expect(await drivers[0]?.purgeExpired()).toBe(0)
+        const kept = await Promise.all(drivers.map((driver, index) => driver.claim('key', `${index}`, 60_000)))
+        expect(new Set(kept).size).toBe(1)
+        expect(await backend.countRows(`${table}_claim`)).toBe(1)
+      })
+    }
+  })
+
+  test('purgeExpired removes the claims that have expired, and counts none of them', async () => {
+    await withDrivers(2, async ([one, two], table) => {
+      for (let index = 0; index < 600; index++) await one?.claim(`short-${index}`, 'a', 1)
+      await one?.claim('long', 'a', 3_600_000)
+      await one?.swap(swapOf('session', { ttlMs: 1 }))
+      await sleep(5)
+      expect(await backend.countRows(`${table}_claim`)).toBe(601)
+      expect(await two?.purgeExpired()).toBe(1)
+      expect(await backend.countRows(`${table}_claim`)).toBe(1)
+      expect(await two?.claim('long', 'b', 1)).toBe('a')
+      expect(await two?.claim('short-0', 'b', 3_600_000)).toBe('b')
+    })
+  })
+
+  test('of twenty claims in place of one that expired exactly one wins', async () => {
+    await withDrivers(2, async (drivers) => {
+      for (let round = 0; round < 5; round++) {
+        const key = randomUUID()
+        await drivers[0]?.claim(key, 'expired', 1)
+        await sleep(5)
+        const kept = await Promise.all(
+          Array.from({ length: 20 }, (_, index) => drivers[index % 2]?.claim(key, `${index}`, 60_000)),
+        )
+        expect(new Set(kept).size).toBe(1)
+        expect(kept[0]).not.toBe('expired')
+      }
+    })
+  })
+
   test('no chunk stays behind: not of removed sessions, nor of expired, replaced or refused ones', async () => {
     await withDrivers(2, async ([one, two], table) => {
       const chunks = [
@@ -126,6 +168,7 @@ export function sqlCases(backend: SqlBackend): void {
         () => driver.swap(swapOf('key', {})),
         () => driver.remove('key'),
         () => driver.purgeExpired(),
+        () => driver.claim('key', 'a', 1),
       ]
       for (const call of calls) await expect(call()).rejects.toThrow('driver is closed')
     })

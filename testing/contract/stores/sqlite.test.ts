@@ -70,6 +70,7 @@ describe.skipIf(isSqliteMissing)('SQLite (needs npm ci --prefix testing/contract
     const open = async (path: string): Promise<KeyvSessionStore> =>
       new KeyvSessionStore({ keyv: await createSqliteKeyv(path, { busyTimeoutMs: 200 }) })
     sessionStoreSuite(test, () => open(join(folder, 'suite.sqlite')), {
+      claims: true,
       corrupt: async (sessionId) => {
         const statement = `UPDATE turnkeeper_session SET head = '{"cut":' WHERE key = 'turnkeeper:${sessionId}'`
         await past(join(folder, 'suite.sqlite'), statement)

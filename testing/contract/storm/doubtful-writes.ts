@@ -3,10 +3,13 @@
  * took effect. It changes nothing. What it notices shows that a storm strikes between request and reply.
  */
 import { FlowError, type SessionDocument, type SessionSaveHint, type SessionStore } from '../../../src/index.js'
+import { claimAndLeaseOf } from '../optional-operations.js'
 
 /** See above. */
 export class DoubtfulWrites implements SessionStore {
   readonly guarantees: SessionStore['guarantees']
+  readonly claim?: NonNullable<SessionStore['claim']>
+  readonly lease?: NonNullable<SessionStore['lease']>
   readonly #inner: SessionStore
   readonly #onLostReply: () => void
   readonly #failed = new Set<string>()
@@ -15,6 +18,7 @@ export class DoubtfulWrites implements SessionStore {
   constructor(inner: SessionStore, onLostReply: () => void) {
     this.guarantees = inner.guarantees
     this.#inner = inner
+    Object.assign(this, claimAndLeaseOf(inner))
     this.#onLostReply = onLostReply
   }
 

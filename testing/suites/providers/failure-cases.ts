@@ -112,7 +112,7 @@ export const failureCases: readonly ModelSuiteCase[] = [
   {
     name: 'secrets: the credential is seen nowhere',
     rule: 'A credential is in no error, event, document or piece of a stream.',
-    needs: 'secret',
+    needs: ['secret'],
     async run(bench) {
       const answers: readonly ModelSuiteAnswer[] = [
         { text: 'Hello.' },

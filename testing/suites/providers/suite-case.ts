@@ -7,8 +7,8 @@ export interface ModelSuiteCase {
   readonly name: string
   /** The promise to the engine, for the message of a failure. */
   readonly rule: string
-  /** The option that the case needs. */
-  readonly needs?: 'secret'
+  /** The options that the case needs. */
+  readonly needs?: readonly 'secret'[]
   /** Rejects if the provider breaks the rule. */
   readonly run: (bench: ModelSuiteBench) => Promise<void>
 }

@@ -1,4 +1,5 @@
 /** Every case of the suite, in the order in which they are registered. */
+import { claimCases } from './claim-cases.js'
 import { closeCases } from './close-cases.js'
 import { copyCases } from './copy-cases.js'
 import { createCases } from './create-cases.js'
@@ -8,6 +9,7 @@ import { engineCases } from './engine-cases.js'
 import { handleCases } from './handle-cases.js'
 import { hintCases } from './hint-cases.js'
 import { idCases } from './id-cases.js'
+import { leaseCases } from './lease-cases.js'
 import { listCases } from './list-cases.js'
 import { memoryCases } from './memory-cases.js'
 import { raceCases } from './race-cases.js'
@@ -36,5 +38,7 @@ export const allCases: readonly SuiteCase[] = [
   ...idCases,
   ...closeCases,
   ...troubleCases,
+  ...claimCases,
+  ...leaseCases,
   ...engineCases,
 ]

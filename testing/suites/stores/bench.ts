@@ -32,6 +32,7 @@ export function createBench(
 
   return {
     pending,
+    leaseTtlMs: options.leases?.ttlMs ?? 0,
     newId: () => randomToken(16),
 
     open: () => keep(createStore()),

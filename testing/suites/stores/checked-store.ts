@@ -46,6 +46,20 @@ export class CheckedStore {
   }
 
   /** Expects nothing. */
+  tryClaim(key: string, sessionId: string, ttlMs: number): Promise<Outcome> {
+    return this.#attempt(describeClaim(key, sessionId), () =>
+      (this.store as Required<SessionStore>).claim(key, sessionId, ttlMs),
+    )
+  }
+
+  /** Expects nothing. */
+  tryLease(sessionId: string, ttlMs: number, signal: AbortSignal): Promise<Outcome> {
+    return this.#attempt(describeLease(sessionId), () =>
+      (this.store as Required<SessionStore>).lease(sessionId, ttlMs, signal),
+    )
+  }
+
+  /** Expects nothing. */
   tryClose(): Promise<Outcome> {
     return this.#attempt('close()', () => this.store.close())
   }
@@ -64,6 +78,24 @@ export class CheckedStore {
   /** Expects success. */
   async delete(sessionId: string, expectedRevision?: string): Promise<void> {
     expectDone(describeDelete(sessionId, expectedRevision), await this.tryDelete(sessionId, expectedRevision))
+  }
+
+  /** Expects that `kept` is the ID under the key. */
+  async claims(key: string, sessionId: string, ttlMs: number, kept: string): Promise<void> {
+    const call = describeClaim(key, sessionId)
+    const outcome = await this.tryClaim(key, sessionId, ttlMs)
+    expectDone(call, outcome)
+    if (outcome.value !== kept) fail(`${call} to give ${inShort(kept)}`, inShort(outcome.value))
+  }
+
+  /** Expects a lease. */
+  async takesLease(sessionId: string, ttlMs: number, signal: AbortSignal): Promise<() => Promise<void>> {
+    const call = describeLease(sessionId)
+    const outcome = await this.tryLease(sessionId, ttlMs, signal)
+    expectDone(call, outcome)
+    const { value } = outcome
+    if (typeof value !== 'function') fail(`${call} to give a function`, inShort(value))
+    return value as () => Promise<void>
   }
 
   /** Expects success. */
@@ -142,6 +174,14 @@ function describeCreate({ id, revision }: SessionDocument): string {
 function describeSave({ id, revision }: SessionDocument, expectedRevision: string, hint?: SessionSaveHint): string {
   const hinted = hint === undefined ? '' : `, hint ${inShort(hint)}`
   return `save(${inShort(id)} at ${inShort(revision)}, expecting ${inShort(expectedRevision)}${hinted})`
+}
+
+function describeClaim(key: string, sessionId: string): string {
+  return `claim(${inShort(key)}, ${inShort(sessionId)})`
+}
+
+function describeLease(sessionId: string): string {
+  return `lease(${inShort(sessionId)})`
 }
 
 function describeDelete(sessionId: string, expectedRevision: string | undefined): string {

@@ -8,8 +8,8 @@ import type { SuiteTest } from './suite-options.js'
 /** The fields of a case that this file reads. */
 interface NamedCase {
   readonly name: string
-  /** The option that the case needs. */
-  readonly needs?: string
+  /** The options that the case needs. */
+  readonly needs?: readonly string[]
 }
 
 interface LeaveOutOptions {
@@ -67,8 +67,8 @@ function findLeftOut(
 function missingOptions(cases: readonly NamedCase[], options: LeaveOutOptions): Map<string, string> {
   const reasons = new Map<string, string>()
   for (const { name, needs } of cases) {
-    if (needs !== undefined && !Object.entries(options).some(given(needs)))
-      reasons.set(name, `options.${needs} was not given`)
+    const missing = needs?.find((option) => !Object.entries(options).some(given(option)))
+    if (missing !== undefined) reasons.set(name, `options.${missing} was not given`)
   }
   return reasons
 }
@@ -76,7 +76,7 @@ function missingOptions(cases: readonly NamedCase[], options: LeaveOutOptions): 
 const given =
   (option: string) =>
   ([key, value]: readonly [string, unknown]): boolean =>
-    key === option && value !== undefined
+    key === option && value !== undefined && value !== false
 
 function list(names: Iterable<string>): string {
   return Array.from(names, (name) => `'${name}'`).join(', ')

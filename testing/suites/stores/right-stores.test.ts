@@ -8,13 +8,14 @@ import { sessionStoreSuite } from './session-store-suite.js'
 describe('MemorySessionStore', () => {
   sessionStoreSuite(test, () => new MemorySessionStore(), {
     reopen: (store) => new MemorySessionStore({ backing: (store as MemorySessionStore).backing }),
+    claims: true,
   })
 })
 
 describe('FakeSessionStore', () => {
   const inner = new WeakMap<SessionStore, MemorySessionStore>()
   const fakeOver = (memory: MemorySessionStore): FakeSessionStore => {
-    const store = new FakeSessionStore({ inner: memory })
+    const store = new FakeSessionStore({ inner: memory, leases: true })
     inner.set(store, memory)
     return store
   }
@@ -22,11 +23,14 @@ describe('FakeSessionStore', () => {
     reopen: (store) => fakeOver(new MemorySessionStore({ backing: (inner.get(store) as MemorySessionStore).backing })),
     createUnreachable() {
       const store = new FakeSessionStore()
-      for (const operation of ['load', 'create', 'save', 'delete'] as const) {
+      for (const operation of ['load', 'create', 'save', 'delete', 'claim'] as const) {
         store.inject({ operation, effect: 'fail-before', times: Number.POSITIVE_INFINITY })
       }
       return store
     },
+    claims: true,
+    leases: { ttlMs: 100 },
+    leaveOut: { 'lease: that of a holder that lives is renewed': 'A test renews nothing: it moves the clock.' },
   })
 })
 

@@ -19,6 +19,10 @@ export const rules = {
   outage: 'A backend that is down rejects: an outage is never a missing session, and never a conflict.',
   unreadable:
     'Something stored that cannot be read as a document is a SessionFlowInvariantError, and can be deleted without a revision.',
+  claim:
+    'claim keeps an ID under a key unless there is one, and gives the one that is kept, to every handle, until its time is over.',
+  lease:
+    'lease waits until no other handle has the lease of the session, or until the signal fires. A holder that is gone leaves it to expire.',
   optional: 'hold keeps a session until it is released; onEvicted reports dropped sessions only.',
   guarantees: "guarantees says compareAndSwap ('backend' or 'process') and durable (true or false).",
   engine: 'A conversation works over the store as over memory: every acknowledged turn is there once, in order.',

@@ -126,8 +126,13 @@ describe('what is left out', () => {
     const { reopen } = withEverything
     const skipped = register(makeStore, reopen === undefined ? {} : { reopen }).filter((one) => one.skipped)
     const reasons = new Set(skipped.map((one) => / \(left out: (.*)\)$/.exec(one.name)?.[1]))
-    expect([...reasons]).toEqual(['options.createUnreachable was not given', 'options.corrupt was not given'])
-    expect(skipped.length).toBe(12)
+    expect([...reasons]).toEqual([
+      'options.createUnreachable was not given',
+      'options.corrupt was not given',
+      'options.claims was not given',
+      'options.leases was not given',
+    ])
+    expect(skipped.length).toBe(30)
   })
 })
 

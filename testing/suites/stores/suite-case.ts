@@ -6,14 +6,16 @@ export interface SuiteCase {
   readonly name: string
   /** What the interface `SessionStore` promises, for the message of a failure. */
   readonly rule: string
-  /** The option without which the case cannot be run. */
-  readonly needs?: 'corrupt' | 'createUnreachable'
+  /** The options without which the case cannot be run. */
+  readonly needs?: readonly ('corrupt' | 'createUnreachable' | 'claims' | 'leases')[]
   /** Rejects if the store breaks the rule. */
   readonly run: (bench: SuiteBench) => Promise<void>
 }
 
 /** The stores of one case. Every handle is closed when the case is over. */
 export interface SuiteBench {
+  /** Milliseconds: see the option `leases`. */
+  readonly leaseTtlMs: number
   /** A session ID that nothing is stored under. */
   newId(): string
   /** A fresh store. */

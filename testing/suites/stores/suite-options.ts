@@ -28,6 +28,14 @@ export interface SessionStoreSuiteOptions {
   readonly corrupt?: (sessionId: string, store: SessionStore) => void | Promise<void>
   /** A store whose backend is down, with timeouts below `deadlineMs`. Default: the cases that need it are left out. */
   readonly createUnreachable?: () => SessionStore | Promise<SessionStore>
+  /** Whether the store has `claim`. Default `false`: its cases are left out. */
+  readonly claims?: boolean
+  /**
+   * Given where the store has `lease`: the milliseconds after which the lease of a holder that is gone is free. They are passed to
+   * `lease`; a store that has a setting of its own is made with the same number. The suite waits as long a few times, so take some
+   * hundred. Default: the cases of leases are left out.
+   */
+  readonly leases?: { readonly ttlMs: number }
   /**
    * Cases that this store does not pass, by name, each with the reason; the beginning of their names, before the colon,
    * leaves out a whole group. They are registered nevertheless: by `test.skip` if there is one. Default: none.

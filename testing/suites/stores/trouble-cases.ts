@@ -18,7 +18,7 @@ function outageCase(what: string, call: Call): SuiteCase {
   return {
     name: `outage: ${what} rejects in time, and neither as missing nor as a conflict`,
     rule: rules.outage,
-    needs: 'createUnreachable',
+    needs: ['createUnreachable'],
     async run(bench) {
       const store = await bench.openUnreachable()
       for (let count = 0; count < 2; count++) expectTrouble(what, await call(store, bench.newId()))
@@ -57,7 +57,7 @@ export const troubleCases: readonly SuiteCase[] = [
   {
     name: 'outage: many calls at once all reject in time',
     rule: rules.outage,
-    needs: 'createUnreachable',
+    needs: ['createUnreachable'],
     async run(bench) {
       const store = await bench.openUnreachable()
       const outcomes = await Promise.all(Array.from({ length: 10 }, () => store.tryLoad(bench.newId())))
@@ -67,7 +67,7 @@ export const troubleCases: readonly SuiteCase[] = [
   {
     name: 'outage: close settles in time, and calls after it reject',
     rule: rules.outage,
-    needs: 'createUnreachable',
+    needs: ['createUnreachable'],
     async run(bench) {
       const store = await bench.openUnreachable()
       expectTrouble('load', await store.tryLoad(bench.newId()))
@@ -78,7 +78,7 @@ export const troubleCases: readonly SuiteCase[] = [
   {
     name: 'unreadable: load rejects with the code SESSION_FLOW_INVARIANT, each time',
     rule: rules.unreadable,
-    needs: 'corrupt',
+    needs: ['corrupt'],
     async run(bench) {
       const { store, document } = await openUnreadable(bench)
       for (let count = 0; count < 2; count++) await expectUnreadable(store, document.id)
@@ -87,7 +87,7 @@ export const troubleCases: readonly SuiteCase[] = [
   {
     name: 'unreadable: a create does not overwrite it',
     rule: rules.unreadable,
-    needs: 'corrupt',
+    needs: ['corrupt'],
     async run(bench) {
       const { store, document } = await openUnreadable(bench)
       const outcome = await store.tryCreate(newSession(document.id))
@@ -98,7 +98,7 @@ export const troubleCases: readonly SuiteCase[] = [
   {
     name: 'unreadable: a save under a revision that never was does not overwrite it',
     rule: rules.unreadable,
-    needs: 'corrupt',
+    needs: ['corrupt'],
     async run(bench) {
       const { store, document } = await openUnreadable(bench)
       const { document: late, hint } = nextTurn(document)
@@ -110,7 +110,7 @@ export const troubleCases: readonly SuiteCase[] = [
   {
     name: 'unreadable: a delete without a revision removes it, and a create works again',
     rule: rules.unreadable,
-    needs: 'corrupt',
+    needs: ['corrupt'],
     async run(bench) {
       const { store, document } = await openUnreadable(bench)
       await store.delete(document.id)
@@ -125,7 +125,7 @@ export const troubleCases: readonly SuiteCase[] = [
   {
     name: 'unreadable: other sessions are not affected',
     rule: rules.unreadable,
-    needs: 'corrupt',
+    needs: ['corrupt'],
     async run(bench) {
       const { store, document, neighbour } = await openUnreadable(bench)
       await expectUnreadable(store, document.id)

@@ -30,6 +30,8 @@ export class RedisLeases {
    */
   async take(key: string, signal: AbortSignal): Promise<() => Promise<void>> {
     signal.throwIfAborted()
+    // Known by now, so that giving back sends its command at once, also just before the connection is closed.
+    await releaseLeaseScript.digest()
     const token = newToken()
     const taking = this.#take(key, token, signal)
     let stop = (): void => undefined

@@ -28,7 +28,11 @@ const pauseMs = 10
 /** The driver over an adapter of `@keyv/sqlite`. Its tables are named after the adapter's, and made on first use. */
 export function createSqliteDriver(adapter: SqlAdapter): SqlSessionDriver {
   const statements = sqliteStatements(adapter.opts.table ?? 'keyv')
-  const { perform, close } = openDatabase(adapter, statements)
+  const { perform, hasClaims, setUpClaims, close } = openDatabase(adapter, statements)
+
+  function purge(statement: string): Promise<number> {
+    return purgeAll(async (most) => (await perform(statement, most)).length)
+  }
 
   async function storedRevision(key: string): Promise<string | undefined> {
     const [row] = (await perform(statements.readRevision, key)) as { revision: string }[]
@@ -70,10 +74,11 @@ export function createSqliteDriver(adapter: SqlAdapter): SqlSessionDriver {
       return (await storedRevision(kept)) === undefined ? 'done' : 'conflict'
     },
     async purgeExpired() {
-      await purgeAll(async (most) => (await perform(statements.purgeClaims, most)).length)
-      return purgeAll(async (most) => (await perform(statements.purge, most)).length)
+      if (await hasClaims()) await purge(statements.purgeClaims)
+      return purge(statements.purge)
     },
     async claim(key, sessionId, ttlMs): Promise<string> {
+      await setUpClaims()
       const stored = await perform(statements.claim, encodeText(key), encodeText(sessionId), Math.ceil(ttlMs))
       return claimedId(stored)
     },
@@ -87,6 +92,10 @@ function openDatabase(
   statements: SqliteStatements,
 ): {
   perform(statement: string, ...values: unknown[]): Promise<unknown[]>
+  /** Whether the table of claims exists. */
+  hasClaims(): Promise<boolean>
+  /** Makes it, where it does not. */
+  setUpClaims(): Promise<void>
   close(): Promise<void>
 } {
   const patienceMs = adapter.opts.busyTimeout || defaultBusyTimeoutMs
@@ -122,12 +131,26 @@ function openDatabase(
     for (const statement of statements.create) await run(statement)
   })
 
+  async function perform(statement: string, ...values: unknown[]): Promise<unknown[]> {
+    if (closing !== undefined) throw closedError()
+    await setUp()
+    return run(statement, ...values)
+  }
+
+  async function hasClaims(): Promise<boolean> {
+    const [found] = (await perform(statements.countClaims)) as { objects: number }[]
+    return found?.objects === statements.claimObjects
+  }
+
+  const setUpClaims = onceUntilFailure(async () => {
+    if (await hasClaims()) return
+    for (const statement of statements.createClaims) await run(statement)
+  })
+
   return {
-    async perform(statement, ...values) {
-      if (closing !== undefined) throw closedError()
-      await setUp()
-      return run(statement, ...values)
-    },
+    perform,
+    hasClaims,
+    setUpClaims,
     close() {
       closing ??= last.then(async () => {
         await adapter.disconnect?.()

@@ -19,6 +19,10 @@ export interface SqliteStatements {
   readonly update: string
   readonly remove: string
   readonly purge: string
+  /** The same for the table of claims and its index, which are made apart from the others, at the first claim. */
+  readonly countClaims: string
+  readonly claimObjects: number
+  readonly createClaims: readonly string[]
   /** Keeps a session ID under a key, unless there is one, and returns the one that is kept. */
   readonly claim: string
   readonly purgeClaims: string
@@ -36,7 +40,6 @@ export function sqliteStatements(table: string): SqliteStatements {
   const chunk = quote('_chunk')
   const claim = quote('_claim')
   const names = ['_session', '_chunk', '_session_expiry', '_session_inserted', '_session_updated', '_session_delete']
-  names.push('_claim', '_claim_expiry')
   const replaced = ['_session_insert', '_session_update']
   const literals = (suffixes: readonly string[]): string =>
     suffixes.map((suffix) => `'${`${table}${suffix}`.replaceAll("'", "''")}'`).join(', ')
@@ -70,12 +73,6 @@ export function sqliteStatements(table: string): SqliteStatements {
         body TEXT NOT NULL,
         PRIMARY KEY (session_id, name)
       )`,
-      `CREATE TABLE IF NOT EXISTS ${claim} (
-        key TEXT COLLATE BINARY NOT NULL PRIMARY KEY,
-        session_id TEXT NOT NULL,
-        expires_at INTEGER NOT NULL
-      )`,
-      `CREATE INDEX IF NOT EXISTS ${quote('_claim_expiry')} ON ${claim} (expires_at)`,
       `CREATE INDEX IF NOT EXISTS ${quote('_session_expiry')} ON ${session} (expires_at) WHERE expires_at IS NOT NULL`,
       `CREATE TRIGGER IF NOT EXISTS ${quote('_session_inserted')} AFTER INSERT ON ${session}
         WHEN NEW.added IS NOT NULL BEGIN ${addChunks} END`,
@@ -107,6 +104,16 @@ export function sqliteStatements(table: string): SqliteStatements {
     remove: `DELETE FROM ${session} WHERE key = ?1 AND (?2 IS NULL OR revision = ?2 OR NOT ${isLive}) RETURNING 1`,
     purge: `DELETE FROM ${session} WHERE id IN (
         SELECT id FROM ${session} WHERE expires_at <= ${now} ORDER BY expires_at LIMIT ?1) RETURNING 1`,
+    countClaims: `SELECT count(*) AS objects FROM sqlite_master WHERE name IN (${literals(['_claim', '_claim_expiry'])})`,
+    claimObjects: 2,
+    createClaims: [
+      `CREATE TABLE IF NOT EXISTS ${claim} (
+        key TEXT COLLATE BINARY NOT NULL PRIMARY KEY,
+        session_id TEXT NOT NULL,
+        expires_at INTEGER NOT NULL
+      )`,
+      `CREATE INDEX IF NOT EXISTS ${quote('_claim_expiry')} ON ${claim} (expires_at)`,
+    ],
     // A row that is live is written as it was, so that the statement returns it.
     claim: `INSERT INTO ${claim} (key, session_id, expires_at) VALUES (?1, ?2, ${now} + ?3)
       ON CONFLICT (key) DO UPDATE SET

@@ -1,0 +1,59 @@
+/**
+ * Leases of sessions between processes, where the store has them: a turn has the lease of its session while it runs, so that
+ * another process waits and does not run a turn that would lose the swap. Nothing depends on it. Where the store fails the
+ * turn goes on without a lease, and the swap decides as ever.
+ */
+import type { SessionStore } from '../../session/session-store.js'
+import type { TurnControl } from './turn-control.js'
+
+/** For stores without a setting of their own. A living process renews its leases. */
+const leaseTtlMs = 30_000
+
+/**
+ * Waits for the lease of a session until the turn is aborted, at the latest by its deadline, and takes it. {@link giveBackLeases} must
+ * follow. Call `control.check()` after it.
+ *
+ * @returns `undefined` where there is nothing to wait for: the store has no leases, or the turn has this one.
+ */
+export function takeLease(control: TurnControl, sessionId: string): Promise<void> | undefined {
+  const { store } = control.engine.session.access
+  if (store.lease === undefined || control.leases?.has(sessionId) === true) return undefined
+  return waitForLease(control, store as Required<SessionStore>, sessionId)
+}
+
+async function waitForLease(control: TurnControl, store: Required<SessionStore>, sessionId: string): Promise<void> {
+  const { signal } = control
+  let giveBack: unknown
+  try {
+    giveBack = await store.lease(sessionId, leaseTtlMs, signal)
+  } catch {
+    return
+  }
+  if (typeof giveBack !== 'function') return
+  control.leases ??= new Map()
+  control.leases.set(sessionId, giveBack as () => Promise<void>)
+  // It came too late: the turn was settled when it was aborted.
+  if (signal.aborted) giveBackLeases(control)
+}
+
+/**
+ * Gives the leases of a turn back. Does not throw, and nobody waits for it: the reply is settled, and a lease that is not given
+ * back expires.
+ *
+ * @param kept - The session whose lease the turn keeps. Default: none.
+ */
+export function giveBackLeases(control: TurnControl, kept?: string): void {
+  for (const [sessionId, giveBack] of control.leases ?? []) {
+    if (sessionId === kept) continue
+    control.leases?.delete(sessionId)
+    void quietly(giveBack)
+  }
+}
+
+async function quietly(work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch {
+    // It expires.
+  }
+}
