@@ -19,7 +19,17 @@ async function bench(): Promise<Bench> {
   const clock = new VirtualClock()
   const inner = new MemorySessionStore()
   await inner.create(documentOf('a', '1-a'))
-  return { store: new FakeSessionStore({ inner, clock }), inner, clock }
+  return { store: new FakeSessionStore({ inner, clock, leases: true }), inner, clock }
+}
+
+/** The `claim` of a store that has it. */
+function claimOf(store: SessionStore): NonNullable<SessionStore['claim']> {
+  return (store as Required<SessionStore>).claim.bind(store)
+}
+
+/** The `lease` of a store that has it. */
+function leaseOf(store: SessionStore): NonNullable<SessionStore['lease']> {
+  return (store as Required<SessionStore>).lease.bind(store)
 }
 
 /** Each operation, with the call that makes it, and whether it took effect on the data. */
@@ -43,6 +53,27 @@ const operations = [
     operation: 'delete',
     call: (store: SessionStore) => store.delete('a', '1-a'),
     tookEffect: async (inner: SessionStore) => (await inner.load('a')) === undefined,
+  },
+  {
+    operation: 'claim',
+    call: (store: SessionStore) => claimOf(store)('k', 'first', 1_000),
+    tookEffect: async (inner: SessionStore) => (await claimOf(inner)('k', 'second', 0)) === 'first',
+  },
+  {
+    operation: 'lease',
+    call: (store: SessionStore) => leaseOf(store)('a', 1_000, new AbortController().signal),
+    async tookEffect(inner: SessionStore) {
+      const controller = new AbortController()
+      const store = new FakeSessionStore({ inner, clock: new VirtualClock(), leases: true })
+      const probe = leaseOf(store)('a', 1, controller.signal)
+      const state = await stateOf(probe)
+      controller.abort()
+      await probe.then(
+        (giveBack) => giveBack(),
+        () => undefined,
+      )
+      return state === 'pending'
+    },
   },
   {
     operation: 'close',

@@ -37,13 +37,13 @@ export class FakeLeases {
         return
       }
       const leave = (): void => this.#leave(sessionId, applicant)
-      const giveUp = (): void => {
+      const abort = (): void => {
         leave()
         reject(signal.reason)
       }
       const applicant: Applicant = {
         take: () => {
-          signal.removeEventListener('abort', giveUp)
+          signal.removeEventListener('abort', abort)
           const stopExpiry = this.#clock.setTimer(leave, ttlMs)
           resolve(async () => {
             stopExpiry()
@@ -51,7 +51,7 @@ export class FakeLeases {
           })
         },
       }
-      signal.addEventListener('abort', giveUp)
+      signal.addEventListener('abort', abort)
       const queue = this.#queues.get(sessionId) ?? []
       this.#queues.set(sessionId, queue)
       if (queue.push(applicant) === 1) applicant.take()

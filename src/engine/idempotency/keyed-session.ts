@@ -54,10 +54,7 @@ export async function claimSession(
   control.sessionId = sessionId
   giveBackLeases(control, sessionId)
   const waiting = takeLease(control, sessionId)
-  if (waiting !== undefined) {
-    await waiting
-    control.check()
-  }
+  if (waiting !== undefined) await waiting
   engine.keyedTurns.addSession(control, input, sessionId)
   // Nobody else has ever seen an ID that was made just now.
   if (sessionId === ownId) return { newId: sessionId }

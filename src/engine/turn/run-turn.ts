@@ -82,11 +82,8 @@ async function runFlow(control: TurnControl, input: TurnInput): Promise<Prepared
   const { engine, flowName } = control
   const flowClass = engine.flows.get(flowName)
   if (flowClass === undefined) throw new FlowNotFoundError({ flowName })
-  const waiting = input.sessionId === undefined ? undefined : takeLease(control, input.sessionId)
-  if (waiting !== undefined) {
-    await waiting
-    control.check()
-  }
+  const waiting = takeLease(control, input.sessionId)
+  if (waiting !== undefined) await waiting
   // A repeat runs nothing of the flow, so that its session comes first.
   const keyed = input.idempotency === undefined ? undefined : await openKeyedSession(control, input, flowClass)
   if (keyed?.replay !== undefined) return keyed.replay

@@ -11,13 +11,15 @@ const leaseTtlMs = 30_000
 
 /**
  * Waits for the lease of a session until the turn is aborted, at the latest by its deadline, and takes it. {@link giveBackLeases} must
- * follow. Call `control.check()` after it.
+ * follow.
  *
- * @returns `undefined` where there is nothing to wait for: the store has no leases, or the turn has this one.
+ * @param sessionId - `undefined`: none.
+ * @returns `undefined` where there is nothing to wait for. Rejects where the turn was aborted meanwhile.
  */
-export function takeLease(control: TurnControl, sessionId: string): Promise<void> | undefined {
+export function takeLease(control: TurnControl, sessionId: string | undefined): Promise<void> | undefined {
   const { store } = control.engine.session.access
-  if (store.lease === undefined || control.leases?.has(sessionId) === true) return undefined
+  if (sessionId === undefined || store.lease === undefined) return undefined
+  if (control.leases?.has(sessionId) === true) return undefined
   return waitForLease(control, store as Required<SessionStore>, sessionId)
 }
 
@@ -27,13 +29,17 @@ async function waitForLease(control: TurnControl, store: Required<SessionStore>,
   try {
     giveBack = await store.lease(sessionId, leaseTtlMs, signal)
   } catch {
-    return
+    // Without a lease.
   }
-  if (typeof giveBack !== 'function') return
+  if (typeof giveBack === 'function') keep(control, sessionId, giveBack as () => Promise<void>)
+  control.check()
+}
+
+function keep(control: TurnControl, sessionId: string, giveBack: () => Promise<void>): void {
   control.leases ??= new Map()
-  control.leases.set(sessionId, giveBack as () => Promise<void>)
+  control.leases.set(sessionId, giveBack)
   // It came too late: the turn was settled when it was aborted.
-  if (signal.aborted) giveBackLeases(control)
+  if (control.signal.aborted) giveBackLeases(control)
 }
 
 /**

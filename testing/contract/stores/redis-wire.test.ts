@@ -30,6 +30,10 @@ async function connections(): Promise<number> {
   return list.split('\n').filter((line) => line.includes('addr=')).length - 1
 }
 
+async function isLeased(sessionId: string): Promise<boolean> {
+  return (await server.command('EXISTS', `turnkeeper::~lease-${sessionId}`)).startsWith(':1')
+}
+
 class Echo extends LogicStep {
   override run() {
     return reply('x'.repeat(200))
@@ -68,6 +72,61 @@ describe.skipIf(isRedisMissing)('over Redis', () => {
     const [early, late] = [turns[9]?.bytes ?? 0, turns[299]?.bytes ?? 0]
     console.log(`bytes of a warm turn: ${early} at 10 turns, ${late} at 300`)
     expect(late).toBeLessThan(early * 1.3)
+  })
+
+  test('with leases a turn is four commands, and giving back is the last', async () => {
+    const proxy = await startTcpProxy(server.port)
+    const url = `redis://127.0.0.1:${proxy.port}`
+    const keyv = await createRedisKeyv(url, { replyTimeoutMs: 60_000, lease: { ttlMs: 60_000 } })
+    const engine = new FlowEngine({ flows: [Talk], sessionStore: new KeyvSessionStore({ keyv }) })
+    const commands: string[] = []
+    let sessionId = ''
+    for (let count = 0; count < 6; count++) {
+      proxy.takeTraffic()
+      const { response, error } = await engine.execute({ flowName: 'Talk', userMessage: 'hello', sessionId })
+      if (error !== undefined) throw error
+      sessionId = response.session
+      // Nobody waits until it is given back.
+      for (let look = 0; look < 1_000 && (await isLeased(sessionId)); look++);
+      commands.push(proxy.takeTraffic().commands.join(' '))
+    }
+    await engine.close()
+    await proxy.close()
+    expect(new Set(commands.slice(2))).toEqual(new Set(['SET HGET EVALSHA EVALSHA']))
+  })
+
+  test('with leases the turns of two processes in one session wait for each other, and none is a conflict', async () => {
+    const engines: FlowEngine[] = []
+    for (let count = 0; count < 2; count++) {
+      engines.push(new FlowEngine({ flows: [Talk], sessionStore: await open({ lease: { ttlMs: 10_000 } }) }))
+    }
+    const { session: sessionId } = await (engines[0] as FlowEngine).run({ flowName: 'Talk', userMessage: 'hello' })
+    const turns = Array.from({ length: 20 }, (_, index) =>
+      (engines[index % 2] as FlowEngine).execute({ flowName: 'Talk', userMessage: `${index}`, sessionId }),
+    )
+    const codes = (await Promise.all(turns)).map(({ error }) => error?.code)
+    for (const engine of engines) await engine.close()
+    expect(codes.filter((code) => code !== undefined)).toEqual([])
+    expect(await isLeased(sessionId)).toBe(false)
+    const store = await open()
+    expect((await store.load(sessionId))?.history).toHaveLength(21)
+    await store.close()
+  })
+
+  test('a claim is one command, and its key goes by itself', async () => {
+    const proxy = await startTcpProxy(server.port)
+    const keyv = await createRedisKeyv(`redis://127.0.0.1:${proxy.port}`, { replyTimeoutMs: 60_000 })
+    const store = new KeyvSessionStore({ keyv })
+    await store.load('nothing')
+    proxy.takeTraffic()
+    expect(await store.claim?.('digest', 'first', 60_000)).toBe('first')
+    expect(await store.claim?.('digest', 'second', 60_000)).toBe('first')
+    expect(proxy.takeTraffic().commands).toEqual(['SET', 'SET'])
+    const left = Number((await server.command('PTTL', 'turnkeeper::~claim-digest')).slice(1))
+    expect(left).toBeGreaterThan(30_000)
+    expect(left).toBeLessThanOrEqual(60_000)
+    await store.close()
+    await proxy.close()
   })
 
   test('a turn that clears a memory is two commands, too', async () => {

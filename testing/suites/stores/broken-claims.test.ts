@@ -68,7 +68,7 @@ const broken: readonly BrokenStore[] = [
         return JSON.parse(kept)
       }
     },
-    caughtBy: ['claim: it is no session, and is not in the way of one'],
+    caughtBy: ['claim: it is not a session, and not in the way of one'],
   },
   {
     what: 'an ID is trimmed',

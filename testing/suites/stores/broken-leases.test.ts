@@ -81,7 +81,7 @@ const broken: readonly BrokenStore[] = [
         super.write(...write)
       }
     },
-    caughtBy: ['lease: it is no session, and does not keep anybody from writing'],
+    caughtBy: ['lease: it is not a session, and keeps nobody from writing'],
   },
 ]
 

@@ -70,7 +70,7 @@ export const claimCases: readonly SuiteCase[] = [
     },
   },
   {
-    name: 'claim: it is no session, and is not in the way of one',
+    name: 'claim: it is not a session, and not in the way of one',
     rule: rules.claim,
     needs: ['claims'],
     async run(bench) {

@@ -134,7 +134,7 @@ export const leaseCases: readonly SuiteCase[] = [
     },
   },
   {
-    name: 'lease: it is no session, and does not keep anybody from writing',
+    name: 'lease: it is not a session, and keeps nobody from writing',
     rule: rules.lease,
     needs: ['leases'],
     async run(bench) {

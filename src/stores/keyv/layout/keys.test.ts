@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { sessionKey } from './keys.js'
+import { claimKey, leaseKey, sessionKey } from './keys.js'
 
 test('a plain ID is its own key', () => {
   expect(sessionKey('Ab9_-')).toBe('Ab9_-')
@@ -33,4 +33,14 @@ test('no two have the same key', async () => {
     expect(key).toMatch(/^~[0-9a-f]{64}$/)
     expect(await sessionKey(key)).not.toBe(key)
   }
+})
+
+test('claims and leases have keys of their own, whatever a session or a namespace is called', async () => {
+  const names = ['a', '~claim-a', '~lease-a', 'claim-a', 'a b', '~', '', ':claim:a']
+  const keys = await Promise.all(names.flatMap((name) => [sessionKey(name), claimKey(name), leaseKey(name)]))
+  expect(new Set(keys).size).toBe(3 * names.length)
+  expect(await claimKey('a_B-9')).toBe('~claim-a_B-9')
+  expect(await leaseKey('a b')).toMatch(/^~lease-~[0-9a-f]{64}$/)
+  // Without a colon, which ends a namespace.
+  expect(keys.filter((key) => key.includes(':'))).toEqual([])
 })

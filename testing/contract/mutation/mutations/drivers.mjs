@@ -59,6 +59,11 @@ export const driverMutations = [
       ],
       ['Postgres: stale delete wins', 'remove', { piece: 'revision = $2 OR', becomes: 'true OR' }],
       ['Postgres: another session read', 'readHead', { piece: 'WHERE key = $1 AND', becomes: 'WHERE key = $1 OR' }],
+      [
+        'Postgres: an earlier claim overwritten',
+        'claim',
+        { piece: 'WHEN kept.expires_at > now() THEN kept.session_id', becomes: 'WHEN false THEN kept.session_id' },
+      ],
     ],
   },
   {
@@ -104,6 +109,99 @@ export const driverMutations = [
         'Redis: a known revision in doubt believed',
         'read',
         { statement: 'await replication.makeSure(key, knownRevision)', becomes: '' },
+      ],
+    ],
+  },
+  {
+    file: 'src/stores/keyv/drivers/redis/redis-claims.ts',
+    tests: ['src/stores/keyv/drivers/redis/redis-claims.'],
+    rows: [
+      ['Redis: an earlier claim overwritten', '#set', { piece: "'NX', 'GET',", becomes: "'GET'," }],
+      [
+        'Redis: claims refused by a server before 7.0',
+        '#set',
+        { condition: '/syntax error/i.test(@text)', becomes: 'false' },
+      ],
+    ],
+  },
+  {
+    file: 'src/stores/keyv/drivers/redis/redis-lease.ts',
+    tests: ['src/stores/keyv/drivers/redis/redis-lease.'],
+    rows: [
+      ['Redis: a lease never renewed', 'take', { piece: 'this.#renew(key, token)', becomes: '(() => undefined)' }],
+      [
+        'Redis: a lease renewed after it was given back',
+        '#renew',
+        { piece: 'if (this.#renewals.delete(own)) start()', becomes: 'start()' },
+      ],
+      [
+        'Redis: a lease whose reply was lost kept',
+        'take',
+        { piece: 'this.#giveBack(key, token).catch(() => undefined)', becomes: 'undefined' },
+      ],
+    ],
+  },
+  {
+    file: 'src/stores/claims.ts',
+    tests: ['src/stores/claims.', 'src/stores/memory/memory-store.claim.'],
+    rows: [
+      ['memory: a claim that expired kept', 'claim', { piece: '&& kept.expiresAt > now', becomes: '' }],
+      ['memory: claims without a bound', 'claim', { piece: '&& this.#claims.size <= this.#maxClaims', becomes: '' }],
+    ],
+  },
+  {
+    file: 'src/stores/keyv/layout/keys.ts',
+    tests: ['src/stores/keyv/layout/keys.'],
+    rows: [
+      ['a claim under the key of a session', 'claimKey', { piece: '~claim-', becomes: '' }],
+      ['a lease under the key of a claim', 'leaseKey', { piece: '~lease-', becomes: '~claim-' }],
+    ],
+  },
+  {
+    file: 'src/session/store-access.ts',
+    tests: ['src/session/store-access.claim.'],
+    rows: [
+      [
+        'whatever a store answers to a claim believed',
+        'claim',
+        { condition: "typeof kept === 'string' && isSessionId(kept)", becomes: 'true' },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/turn/session-lease.ts',
+    tests: ['src/engine/turn/session-lease.'],
+    rows: [
+      [
+        'a lease that came after the turn kept',
+        'keep',
+        { statement: 'if (control.signal.aborted) giveBackLeases(control)', becomes: '' },
+      ],
+      [
+        'a failure to give a lease back not caught',
+        'giveBackLeases',
+        { piece: 'quietly(giveBack)', becomes: 'giveBack()' },
+      ],
+      [
+        'a second lease of one session asked for',
+        'takeLease',
+        { piece: 'if (control.leases?.has(sessionId) === true) return undefined', becomes: '' },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/turn/run-turn.ts',
+    tests: ['src/engine/turn/session-lease.'],
+    rows: [['leases kept after the turn', 'runTurn', { statement: 'giveBackLeases(control)', becomes: '' }]],
+  },
+  {
+    file: 'src/engine/turn/load-session.ts',
+    tests: ['src/engine/turn/session-lease.'],
+    rows: [
+      [
+        "the lease of another's session kept",
+        'newSession',
+        { statement: 'giveBackLeases(control, control.sessionId)', becomes: '' },
       ],
     ],
   },

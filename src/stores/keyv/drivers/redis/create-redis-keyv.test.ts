@@ -50,6 +50,24 @@ describe('createRedisKeyv', () => {
     expect(new Set(delays(3)).size).toBeGreaterThan(10)
   })
 
+  test('takes leases, and has none without', async () => {
+    const lease = { ttlMs: 10_000 }
+    expect(redisSettingsOf(await createRedisKeyv(undefined, { lease })).lease).toEqual(lease)
+    expect(new KeyvSessionStore({ keyv: await createRedisKeyv(undefined, { lease }) }).lease).toBeTypeOf('function')
+    expect(new KeyvSessionStore({ keyv: await createRedisKeyv() }).lease).toBeUndefined()
+  })
+
+  test.each([
+    [{ ttlMs: 0 }, 'createRedisKeyv: lease.ttlMs must be a number above 0; got 0.'],
+    [{ ttlMs: Number.POSITIVE_INFINITY }, 'createRedisKeyv: lease.ttlMs must be a number above 0; got Infinity.'],
+    [{ ttlMs: '10' }, 'createRedisKeyv: lease.ttlMs must be a number above 0; got 10.'],
+    [{}, 'createRedisKeyv: lease.ttlMs must be a number above 0; got undefined.'],
+    [true, 'createRedisKeyv: lease must be an object.'],
+    [{ ttlMs: 10, ttl: 10 }, "createRedisKeyv: there is no option 'lease.ttl'. The options of lease are ttlMs."],
+  ])('refuses the lease %j', async (lease, message) => {
+    await expect(createRedisKeyv(undefined, { lease } as RedisKeyvOptions)).rejects.toThrow(message)
+  })
+
   test('takes timeouts, a namespace, a time to live and what to wait for', async () => {
     const keyv = await createRedisKeyv(undefined, {
       namespace: 'talks',
