@@ -61,7 +61,7 @@ export const driverMutations = [
       ['Postgres: another session read', 'readHead', { piece: 'WHERE key = $1 AND', becomes: 'WHERE key = $1 OR' }],
       [
         'Postgres: an earlier claim overwritten',
-        'claim',
+        'postgresStatements',
         { piece: 'WHEN kept.expires_at > now() THEN kept.session_id', becomes: 'WHEN false THEN kept.session_id' },
       ],
     ],
@@ -120,7 +120,7 @@ export const driverMutations = [
       [
         'Redis: claims refused by a server before 7.0',
         '#set',
-        { condition: '/syntax error/i.test(@text)', becomes: 'false' },
+        { piece: '/syntax error/i.test(error.message)', becomes: 'false' },
       ],
     ],
   },

@@ -57,10 +57,10 @@ export const storeMutations = [
       ],
       [
         'a closed store used',
-        '#open',
+        '#checkOpen',
         {
-          piece: "if (this.#closed !== undefined) throw new Error('The Keyv session store is closed.') return this",
-          becomes: 'return this',
+          piece: "if (this.#closed !== undefined) throw new Error('The Keyv session store is closed.')",
+          becomes: '',
         },
       ],
     ],

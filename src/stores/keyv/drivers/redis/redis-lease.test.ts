@@ -16,7 +16,10 @@ const patient = (): AbortSignal => new AbortController().signal
 async function scene() {
   const held = new Map<string, string>()
   const sent: string[] = []
-  const state: { fault: 'lost' | 'failed' | undefined } = { fault: undefined }
+  const state: { fault: 'lost' | 'failed' | undefined; delay: Promise<void> | undefined } = {
+    fault: undefined,
+    delay: undefined,
+  }
   const perform = ([name, ...words]: readonly string[]): unknown => {
     if (name === 'SET') {
       const [key = '', token = ''] = words
@@ -31,6 +34,7 @@ async function scene() {
   }
   const send = async (_key: string, words: readonly string[]): Promise<unknown> => {
     sent.push(words[0] === 'SET' ? 'SET' : words.length === 6 ? 'renew' : 'give back')
+    await state.delay
     const reply = state.fault === 'failed' ? undefined : perform(words)
     if (state.fault !== undefined) throw new Error('The connection was lost.')
     return reply
@@ -59,6 +63,22 @@ describe('a lease', () => {
     await vi.advanceTimersByTimeAsync(10 * ttlMs)
     expect(sent).toEqual(['SET', 'renew', 'renew', 'give back'])
     expect(held.size).toBe(0)
+  })
+
+  test('that is given back while it is renewed is renewed no more', async () => {
+    const { leases, sent, state } = await scene()
+    const giveBack = await leases.take('k', patient())
+    let answer = (): void => undefined
+    state.delay = new Promise((resolve) => {
+      answer = resolve
+    })
+    await vi.advanceTimersByTimeAsync(ttlMs / 3)
+    const givenBack = giveBack()
+    answer()
+    await givenBack
+    await vi.advanceTimersByTimeAsync(10 * ttlMs)
+    expect(sent).toEqual(['SET', 'renew', 'give back'])
+    expect(vi.getTimerCount()).toBe(0)
   })
 
   test('is renewed on although the server fails, and no more once another has it', async () => {
