@@ -32,7 +32,7 @@ class ClaimingStore extends MemorySessionStore {
     super({ backing })
     this.claims = claims
   }
-  async claim(key: string, sessionId: string): Promise<string> {
+  override async claim(key: string, sessionId: string): Promise<string> {
     const claimed = this.claims.get(key) ?? sessionId
     this.claims.set(key, claimed)
     return claimed

@@ -137,6 +137,22 @@ describe('between two processes', () => {
     expect((await foreign).restarted).toBe('unknown')
   })
 
+  test('a first message with one key, sent to both, runs once: the claimed ID has a lease', async () => {
+    const { one, two, clock, journal, open } = await twoProcesses()
+    const input = { flowName: 'Talk', userMessage: 'a', idempotencyKey: 'one-key-for-both-of-them' }
+    const original = one.engine.execute(input)
+    await clock.settle()
+    const repeat = two.engine.execute(input)
+    await clock.settle()
+    expect(journal).toEqual(['a begins'])
+    open('a')
+    const [first, second] = [await original, await repeat]
+    expect(journal).toEqual(['a begins', 'a ends'])
+    expect(second.response).toEqual(first.response)
+    expect(second.replayed).toBe(true)
+    two.store.expectJournal(['claim', 'lease', 'load'])
+  })
+
   test('a first turn takes none, and neither does a delete', async () => {
     const { one, sessionId } = await twoProcesses()
     await one.engine.run({ flowName: 'Talk', userMessage: 'start' })
