@@ -93,9 +93,26 @@ const echo: ModelProviderAdapter = {
   }),
 }
 
-/** An engine over a store. */
+/** An engine over a store, without its leases: with them no two engines would race, and a swap that is broken would not show. */
 export function engineOver(store: SessionStore, flow: FlowConstructor = TalkingFlow): FlowEngine {
-  return new FlowEngine({ flows: [flow], providers: [echo], sessionStore: store })
+  return new FlowEngine({ flows: [flow], providers: [echo], sessionStore: withoutLease(store) })
+}
+
+function withoutLease(store: SessionStore): SessionStore {
+  if (store.lease === undefined) return store
+  const { claim, hold, onEvicted, onUnderReplicated } = store
+  return {
+    guarantees: store.guarantees,
+    load: (sessionId) => store.load(sessionId),
+    create: (...create) => store.create(...create),
+    save: (...save) => store.save(...save),
+    delete: (...remove) => store.delete(...remove),
+    close: () => store.close(),
+    ...(claim && { claim: claim.bind(store) }),
+    ...(hold && { hold: hold.bind(store) }),
+    ...(onEvicted && { onEvicted: onEvicted.bind(store) }),
+    ...(onUnderReplicated && { onUnderReplicated: onUnderReplicated.bind(store) }),
+  }
 }
 
 /** One turn, whatever its result. */
