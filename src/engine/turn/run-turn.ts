@@ -25,7 +25,7 @@ import { recoverTurn } from './recover-turn.js'
 import { resolveModels } from './resolve-models.js'
 import { successEnvelope, type TurnOutcome } from './run-envelope.js'
 import { runSteps } from './run-steps.js'
-import { giveBackLeases, takeLease } from './session-lease.js'
+import { giveBackLeases, withLease } from './session-lease.js'
 import { settleTurnError } from './settle-turn-error.js'
 import type { TurnControl } from './turn-control.js'
 import type { TurnDraft } from './turn-draft.js'
@@ -45,7 +45,7 @@ export async function runTurn(control: TurnControl, input: TurnInput, lockHolder
   try {
     control.followSignal(input.signal)
     if (input.sessionId !== undefined) control.hold(input.sessionId)
-    const prepared = await control.race(() => runFlow(control, input))
+    const prepared = await control.race(() => withLease(control, input.sessionId, () => runFlow(control, input)))
     result = 'result' in prepared ? answerRepeat(control, prepared) : await commit(control, prepared)
   } catch (error) {
     control.finishWork()
@@ -82,8 +82,6 @@ async function runFlow(control: TurnControl, input: TurnInput): Promise<Prepared
   const { engine, flowName } = control
   const flowClass = engine.flows.get(flowName)
   if (flowClass === undefined) throw new FlowNotFoundError({ flowName })
-  const waiting = takeLease(control, input.sessionId)
-  if (waiting !== undefined) await waiting
   // A repeat runs nothing of the flow, so that its session comes first.
   const keyed = input.idempotency === undefined ? undefined : await openKeyedSession(control, input, flowClass)
   if (keyed?.replay !== undefined) return keyed.replay

@@ -9,16 +9,21 @@ import type { TurnControl } from './turn-control.js'
 /** For stores without a setting of their own. A living process renews its leases. */
 const leaseTtlMs = 30_000
 
+/** Takes the lease of a session, where there are leases and a session, and then runs `work`. {@link giveBackLeases} must follow. */
+export function withLease<T>(control: TurnControl, sessionId: string | undefined, work: () => Promise<T>): Promise<T> {
+  const waiting = sessionId === undefined ? undefined : takeLease(control, sessionId)
+  return waiting === undefined ? work() : waiting.then(work)
+}
+
 /**
  * Waits for the lease of a session until the turn is aborted, at the latest by its deadline, and takes it. {@link giveBackLeases} must
  * follow.
  *
- * @param sessionId - `undefined`: none.
  * @returns `undefined` where there is nothing to wait for. Rejects where the turn was aborted meanwhile.
  */
-export function takeLease(control: TurnControl, sessionId: string | undefined): Promise<void> | undefined {
+export function takeLease(control: TurnControl, sessionId: string): Promise<void> | undefined {
   const { store } = control.engine.session.access
-  if (sessionId === undefined || store.lease === undefined) return undefined
+  if (store.lease === undefined) return undefined
   if (control.leases?.has(sessionId) === true) return undefined
   return waitForLease(control, store as Required<SessionStore>, sessionId)
 }
