@@ -37,7 +37,7 @@ export interface FlowRoutesOptions {
   readonly cors?: CorsOptions
 
   /**
-   * Says who calls, before a body is read and before anything is run. It is called on each of the three routes, but not
+   * Says who calls, before a body is read and before anything is run. It is called on each of the four routes, but not
    * on a preflight. Without it everyone may call, and a session ID alone continues its session. **If it returns nothing,
    * or an object without `principal`, the caller is let in without an owner**: see `requirePrincipal`.
    *
@@ -70,7 +70,7 @@ export interface FlowRoutesOptions {
   readonly requirePrincipal?: boolean
 
   /**
-   * Which status a failure has. `'contract'`: every failure of run and end is 400. `'precise'`: by error code
+   * Which status a failure has. `'contract'`: every failure of run, end and cancel is 400. `'precise'`: by error code
    * 404, 409, 413, 415, 422, 429, 499, 500, 502, 503 or 504, and 400 for the rest of the bad requests. The body is the
    * same envelope either way. An unknown path is 404 and a wrong method 405 in both.
    *
@@ -157,8 +157,8 @@ export interface FlowRoutesOptions {
 /** The options of `createFetchHandler`. */
 export interface FetchHandlerOptions extends FlowRoutesOptions {
   /**
-   * The path that the three routes stand below: they are `<basePath>/run`, `<basePath>/flows` and `<basePath>/end`.
-   * Starts with a slash and does not end with one; `'/'` puts them at the root. Any other path is 404.
+   * The path that the four routes stand below: they are `<basePath>/run`, `<basePath>/flows`, `<basePath>/end` and
+   * `<basePath>/cancel`. Starts with a slash and does not end with one; `'/'` puts them at the root. Any other path is 404.
    *
    * @defaultValue `'/ai'`
    *

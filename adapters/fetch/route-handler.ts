@@ -12,6 +12,7 @@ import { createRefusalReply, Refusal } from './reply/refusal.js'
 import { askAuthorize, isResponse } from './request/authorize.js'
 import { createBodyReader } from './request/body.js'
 import { stateOfRequest } from './request/headers.js'
+import { cancelTurn } from './routes/cancel.js'
 import { endSession } from './routes/end.js'
 import { listFlows } from './routes/flows.js'
 import type { RouteContext, RoutedRequest } from './routes/route.js'
@@ -19,7 +20,7 @@ import { runTurn } from './routes/run.js'
 import type { ServedEngine } from './served-engine.js'
 
 /** The last segment of a path that is served. */
-export type Route = 'run' | 'flows' | 'end'
+export type Route = 'run' | 'flows' | 'end' | 'cancel'
 
 /**
  * Answers a request for one of the routes; `undefined` is any other path. Never rejects.
@@ -37,6 +38,7 @@ const routes: Readonly<Record<Route, RouteDefinition>> = {
   run: { methods: ['POST'], answer: runTurn },
   flows: { methods: ['GET', 'HEAD'], answer: listFlows },
   end: { methods: ['POST'], answer: endSession },
+  cancel: { methods: ['POST'], answer: cancelTurn },
 }
 
 /** @throws `InvalidInputError` for what is not an engine, and for a wrong option. `caller` is the function the user called. */
@@ -87,7 +89,10 @@ export function createRouteHandler(
       const corsHeaders = cors?.headersFor(request)
       extraHeaders = corsHeaders
       if (route === undefined) {
-        throw new Refusal('Not found. The routes are POST run, GET flows and POST end, below the base path.', 404)
+        throw new Refusal(
+          'Not found. The routes are POST run, GET flows, POST end and POST cancel, below the base path.',
+          404,
+        )
       }
       const { methods, answer } = routes[route]
       if (request.method === 'OPTIONS' && cors !== undefined) return cors.preflight(request, methods)

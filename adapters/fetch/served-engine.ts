@@ -6,7 +6,7 @@ import type { FlowEngine } from '../../src/index.js'
 
 /**
  * The part of a `FlowEngine` that the routes use. None of these may reject or throw. Without `stream` every reply is sent
- * whole, whatever the client asks for.
+ * whole, whatever the client asks for; without `cancel` no turn is cancelled.
  */
 export type ServedEngine = Pick<FlowEngine, 'execute' | 'executeDelete' | 'getFlowNames' | 'limits'> &
-  Partial<Pick<FlowEngine, 'stream'>>
+  Partial<Pick<FlowEngine, 'stream' | 'cancel'>>

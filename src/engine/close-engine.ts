@@ -16,7 +16,8 @@ export async function closeEngine(engine: EngineContext): Promise<void> {
   await session.access.close()
 }
 
-async function atMost({ deadlines }: EngineContext, ms: number, work: Promise<unknown>): Promise<void> {
+/** Waits until `work` is settled, but at most so long. */
+export async function atMost({ deadlines }: EngineContext, ms: number, work: Promise<unknown>): Promise<void> {
   await new Promise<void>((resolve) => {
     const deadline = deadlines.set(ms, () => resolve())
     const finish = (): void => {

@@ -1,6 +1,7 @@
 /**
  * The engine: the object through which an application runs flows. It only delegates: `engine-context.ts` makes what it is
- * made of, `execute-turn.ts` runs a turn, `remove-session.ts` removes a session, `close-engine.ts` closes it.
+ * made of, `execute-turn.ts` runs a turn, `cancel-turn.ts` gives one up, `remove-session.ts` removes a session, `close-engine.ts`
+ * closes it.
  */
 import { ConfigManager } from '../config/config-manager.js'
 import type { FlowConstructor, FlowRegistration } from '../flow/flow-registry.js'
@@ -11,6 +12,7 @@ import type { SessionStore } from '../session/session-store.js'
 import { prepareStore } from '../stores/create-store.js'
 import { deepFreeze } from '../util/json.js'
 import { isSessionId } from '../util/patterns.js'
+import { cancelTurn } from './cancel-turn.js'
 import { checkEngineOptions } from './check-engine-options.js'
 import { closeEngine } from './close-engine.js'
 import { createEngineContext, type EngineContext } from './engine-context.js'
@@ -229,6 +231,17 @@ export class FlowEngine {
   /** Removes a stored session like {@link FlowEngine.deleteSession}, and returns the error too. Never rejects. */
   executeDelete(sessionId: string, options?: DeleteOptions): Promise<ExecuteDeleteResult> {
     return executeDelete(this.#context, sessionId, options)
+  }
+
+  /**
+   * Gives up the turn of a session that is under way in this process: it fails with `TURN_ABORTED`, and leaves the session as it was.
+   * Resolves when that turn is settled: `true` if it was given up; `false` if there is none, or its commit has begun. Turns that wait
+   * are not touched. Never rejects.
+   *
+   * @param options - Where given, only a turn of this owner is given up; without an `owner`, only one that has none.
+   */
+  cancel(sessionId: string, options?: { readonly owner?: string }): Promise<boolean> {
+    return cancelTurn(this.#context, sessionId, options)
   }
 
   /** @deprecated Use {@link FlowEngine.deleteSession}. */

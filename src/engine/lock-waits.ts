@@ -1,16 +1,16 @@
 /** How turns, deletes and summaries wait for the lock of their session. */
 import { TurnAbortedError, TurnTimeoutError } from '../errors/engine-errors.js'
 import type { LockWait, SharedDelete } from '../session/lock-request.js'
+import { checkMayWait, takePlace } from './busy.js'
 import type { EngineContext } from './engine-context.js'
-import { limitExceeded } from './engine-limits.js'
 import type { DeleteOptions } from './engine-options.js'
 import type { TurnInput } from './input/check-input.js'
-import type { TurnControl } from './turn/turn-control.js'
+import type { RequestedTurn, TurnControl } from './turn/turn-control.js'
 
 /** A turn is counted, and ends its wait when its caller cancels it. */
 export function turnWait(control: TurnControl, input: TurnInput): LockWait {
-  const { limits } = control.engine
   const { signal } = input
+  const turn: RequestedTurn = { control, input }
   return {
     ...waitTime(control.engine),
     holder: 'turn',
@@ -19,10 +19,9 @@ export function turnWait(control: TurnControl, input: TurnInput): LockWait {
     caller: input,
     signal,
     onAbort: () => new TurnAbortedError({ cause: signal?.reason }),
-    onBlocked: (queued) => {
-      if (queued < limits.maxQueuedTurnsPerSession) return control.report('turn:queued', { queued })
-      throw limitExceeded(limits, 'maxQueuedTurnsPerSession', 'The number of turns that wait for this session')
-    },
+    turn,
+    onBlocked: (queued, lock) => checkMayWait(turn, queued, lock),
+    onQueued: (lock) => takePlace(turn, lock),
     onTaken: () => control.loseLock(),
   }
 }

@@ -35,7 +35,8 @@ const notAsked: readonly FlowErrorCode[] = [
 
 /** The state of a session that a failed turn never saw; `undefined` where the store has to be asked. */
 export function stateUnseen(error: FlowError): SessionState | undefined {
-  // Only a session that is in use has a queue.
+  // Only a session that is in use has a queue, or is busy.
+  if (error.code === 'SESSION_BUSY' || error.code === 'TURN_SUPERSEDED') return 'running'
   if ((error as Partial<LimitExceededError>).limit === 'maxQueuedTurnsPerSession') return 'running'
   return notAsked.includes(error.code) ? 'unknown' : undefined
 }

@@ -4,8 +4,11 @@
  */
 import { type FlowRegistrationError, registrationError } from '../errors/engine-errors.js'
 
+const policies: readonly unknown[] = ['queue', 'reject', 'interrupt', 'latest']
+
 /**
- * Checks what decides which stored sessions a flow continues, and what becomes of one whose turn failed.
+ * Checks what decides which stored sessions a flow continues, what becomes of one whose turn failed, and of messages for one that is
+ * busy.
  *
  * @param owner - The class, as error messages begin with it: `Flow 'Desk'`.
  * @throws {@link FlowRegistrationError}
@@ -18,7 +21,8 @@ export function checkFlowStatics(
     outdated,
     migrate,
     onTurnError,
-  }: { readonly [Name in 'aliases' | 'version' | 'outdated' | 'migrate' | 'onTurnError']?: unknown },
+    busy,
+  }: { readonly [Name in 'aliases' | 'version' | 'outdated' | 'migrate' | 'onTurnError' | 'busy']?: unknown },
 ): void {
   checkAliases(owner, aliases)
   if (!Number.isSafeInteger(version) || (version as number) < 1) {
@@ -29,6 +33,9 @@ export function checkFlowStatics(
   }
   if (onTurnError !== undefined && onTurnError !== 'abort' && onTurnError !== 'rollback') {
     throw wrongStatic(owner, 'onTurnError', "'abort' or 'rollback'", onTurnError)
+  }
+  if (busy !== undefined && !policies.includes(busy)) {
+    throw wrongStatic(owner, 'busy', "'queue', 'reject', 'interrupt' or 'latest'", busy)
   }
   if (migrate !== undefined && typeof migrate !== 'function') throw wrongStatic(owner, 'migrate', 'a function', migrate)
 }

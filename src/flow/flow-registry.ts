@@ -18,6 +18,8 @@ export interface FlowConstructor {
   readonly version: number
   /** What becomes of a session whose turn failed. Default: what the engine says. */
   readonly onTurnError: 'abort' | 'rollback' | undefined
+  /** What becomes of a message for a session that has a turn of this flow under way. Default: what the engine says. */
+  readonly busy: 'queue' | 'reject' | 'interrupt' | 'latest' | undefined
   /** What happens to sessions of an older version that nothing has migrated. */
   readonly outdated: 'refuse' | 'restart' | undefined
   /** Changes a session of an older version into one of this version. */

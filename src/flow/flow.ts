@@ -82,6 +82,18 @@ export abstract class Flow {
   }
 
   /**
+   * What becomes of a message for a session that has a turn of this flow under way: `'queue'`, `'reject'`, `'interrupt'` or
+   * `'latest'`, as the engine option of the same name. Default: what the engine says.
+   */
+  static get busy(): 'queue' | 'reject' | 'interrupt' | 'latest' | undefined {
+    return undefined
+  }
+
+  static set busy(busy: 'queue' | 'reject' | 'interrupt' | 'latest' | undefined) {
+    defineOwn(this, 'busy', busy)
+  }
+
+  /**
    * What happens to a session of an older version that neither {@link Flow.migrate} nor `onRestore` has brought to this one:
    * `refuse` fails the turn and leaves the session as it is, `restart` starts a new session. Default: the engine option `outdated`.
    */
@@ -217,6 +229,22 @@ export abstract class Flow {
    * ```
    */
   onError(_error: FlowError, _turn: Turn): Awaitable<Transition | void> {}
+
+  /**
+   * Called under `busy: 'interrupt'` in a turn for which others were given up, after the session was loaded and before any step.
+   * `messages` are what those turns were asked, oldest first, and this turn's own message, the last one; at most as many were
+   * given up as `maxQueuedTurnsPerSession` says, and older ones are left out. If it returns a text, that is the message of
+   * the turn, as `turn.message` and the history have it, and the attachments of all come along, the oldest left out where they exceed
+   * `maxAttachmentBytes`. Default: the turn runs with its own message, and what was given up is lost.
+   *
+   * @example
+   * ```ts
+   * override merge(messages: readonly string[]) {
+   *   return messages.join('\n')
+   * }
+   * ```
+   */
+  merge(_messages: readonly string[]): Awaitable<string | undefined | void> {}
 
   /**
    * The session's context: `{ config }` if the first turn had a config, and what `addContext` added. Frozen once the session is

@@ -92,6 +92,11 @@ export class FlowSession {
     return this.#lock.holderOf(sessionId) !== undefined
   }
 
+  /** Who has the lock of a session. @internal */
+  holderOf(sessionId: string): LockHolder | undefined {
+    return this.#lock.holderOf(sessionId)
+  }
+
   /** How many sessions are locked now. @internal */
   get locked(): number {
     return this.#lock.size
@@ -200,7 +205,7 @@ export class FlowSession {
     // One whose lock was taken is counted no longer.
     if (holder.isTaken) return
     this.#release(holder)
-    holder.hasEnded = true
+    holder.end()
     this.#active--
     if (this.#onIdle !== undefined && this.#idle) this.#onIdle()
   }
@@ -254,7 +259,8 @@ export class FlowSession {
   }
 
   async #queue(sessionId: string, holder: LockHolder, wait: LockWait): Promise<void> {
-    wait.onBlocked?.(this.#lock.queued(sessionId, wait.caller?.owner))
+    const lock = this.#lock.heldLock(sessionId)
+    wait.onBlocked?.(this.#lock.queued(sessionId, wait.caller?.owner), lock)
     // A listener of `turn:queued` may have closed the engine just now, after it refused those who were waiting.
     if (this.#closing) throw new EngineClosedError()
     if (wait.signal?.aborted === true) throw wait.onAbort?.()
@@ -270,6 +276,7 @@ export class FlowSession {
         takeableAt: (current) => this.#takeableAt(current),
         take: (current) => this.#take(sessionId, current),
       })
+      wait.onQueued?.(lock)
       await waiter.settled
     } finally {
       waiter.leave()

@@ -37,8 +37,14 @@ export interface LockWait {
    */
   readonly caller?: { readonly owner?: string | undefined } | undefined
   readonly delete?: SharedDelete
-  /** Called before the caller has to wait; throws where it may not. */
-  readonly onBlocked?: (queued: number) => void
+  /** The turn that makes the request: for `src/engine/busy.ts`, which knows its type. This folder may not import that. */
+  readonly turn?: unknown
+  /**
+   * Called before the caller has to wait; throws where it may not. `queued`: how many counted requests of its owner wait already.
+   */
+  readonly onBlocked?: (queued: number, lock: HeldLock) => void
+  /** Called when the caller has its place in the queue, the last one. */
+  readonly onQueued?: (lock: HeldLock) => void
   /** How long it waits, in milliseconds. Default: until it has the lock. */
   readonly timeoutMs?: number
   /** The error of a wait that took too long. */
@@ -48,6 +54,21 @@ export interface LockWait {
   readonly onAbort?: () => unknown
   /** Called when another request takes the lock. */
   readonly onTaken?: () => void
+}
+
+/** A lock that another request has, as the caller that has to wait for it sees it. */
+export interface HeldLock {
+  /** How its holder requested it. */
+  readonly holder: LockWait
+  /** The requests that wait for it now, in their order. */
+  readonly waiting: () => Iterable<WaitingRequest>
+}
+
+/** A request that waits. */
+export interface WaitingRequest {
+  readonly wait: LockWait
+  /** Ends its wait with an error. */
+  cancel(reason: unknown): void
 }
 
 /** Reports the events of one request to those who watch. */

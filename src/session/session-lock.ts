@@ -4,7 +4,7 @@
  */
 import { SessionConflictError } from '../errors/session-errors.js'
 import { type Linked, LinkedList } from '../util/linked-list.js'
-import type { LockReport, LockWait } from './lock-request.js'
+import type { HeldLock, LockReport, LockWait, WaitingRequest } from './lock-request.js'
 import { ownerOf } from './session-codec.js'
 
 /** In place of an owner: the holder has not loaded the document yet. */
@@ -32,9 +32,37 @@ export class LockHolder {
   queue: Queue | undefined
   report: LockReport | undefined
   readonly waitOf: () => LockWait
+  #ended: Promise<void> | undefined
+  #reportEnd: (() => void) | undefined
 
   constructor(waitOf: () => LockWait) {
     this.waitOf = waitOf
+  }
+
+  /** Whether it knows that the session is not the caller's. */
+  isForeignTo(caller: LockWait['caller']): boolean {
+    return caller !== undefined && this.owner !== notLoaded && this.owner !== caller.owner
+  }
+
+  /** Resolves when its work is over, or another request has taken its lock. */
+  ended(): Promise<void> {
+    if (this.hasEnded || this.isTaken) return Promise.resolve()
+    this.#ended ??= new Promise((resolve) => {
+      this.#reportEnd = resolve
+    })
+    return this.#ended
+  }
+
+  /** Its work is over. */
+  end(): void {
+    this.hasEnded = true
+    this.#reportEnd?.()
+  }
+
+  /** Its lock was taken. */
+  lose(): void {
+    this.isTaken = true
+    this.#reportEnd?.()
   }
 
   /** Whether other requests wait for the lock that it has. */
@@ -53,7 +81,7 @@ export class LockHolder {
 }
 
 /** A request in the queue. */
-export class Waiter implements Linked<Waiter> {
+export class Waiter implements Linked<Waiter>, WaitingRequest {
   previous: Waiter | undefined
   next: Waiter | undefined
   readonly holder: LockHolder
@@ -172,10 +200,25 @@ export class SessionLock {
     return this.#holders.get(sessionId)?.queue?.last?.wait
   }
 
+  /** The lock of a session that somebody has. */
+  heldLock(sessionId: string): HeldLock {
+    const holder = this.#holders.get(sessionId) as LockHolder
+    return {
+      holder: holder.waitOf(),
+      *waiting() {
+        // One that leaves the queue has no link to the next any more.
+        let next: Waiter | undefined
+        for (let waiter = holder.queue?.first; waiter !== undefined; waiter = next) {
+          next = waiter.next
+          yield waiter
+        }
+      },
+    }
+  }
+
   /** Whether the holder knows that the session is not the caller's. */
   isForeign(sessionId: string, caller: LockWait['caller']): boolean {
-    const holder = this.#holders.get(sessionId)
-    return holder !== undefined && isForeignTo(holder, caller)
+    return this.#holders.get(sessionId)?.isForeignTo(caller) === true
   }
 
   /** Acquires the lock if nobody holds it. */
@@ -203,7 +246,7 @@ export class SessionLock {
     let next: Waiter | undefined
     for (let waiter = holder.queue?.first; waiter !== undefined; waiter = next) {
       next = waiter.next
-      if (!isForeignTo(holder, waiter.wait.caller)) continue
+      if (!holder.isForeignTo(waiter.wait.caller)) continue
       waiter.holder.isStranger = true
       waiter.resolve()
     }
@@ -221,7 +264,7 @@ export class SessionLock {
 
   /** Takes the lock from its holder, and passes it to the next request in the queue. */
   take(holder: LockHolder): void {
-    holder.isTaken = true
+    holder.lose()
     this.#pass(holder.sessionId as string, holder.queue)
     holder.queue = undefined
   }
@@ -254,8 +297,4 @@ export class SessionLock {
     waiter.resolve()
     queue.reportNextHolder()
   }
-}
-
-function isForeignTo({ owner }: LockHolder, caller: LockWait['caller']): boolean {
-  return caller !== undefined && owner !== notLoaded && owner !== caller.owner
 }

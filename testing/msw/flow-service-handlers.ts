@@ -63,8 +63,8 @@ export interface FlowServiceHandlers extends ReadonlyArray<HttpHandler> {
 const caller = 'flowServiceHandlers'
 
 /**
- * Makes MSW answer as a flow service does: `POST /ai/run`, `GET /ai/flows` and `POST /ai/end`, with the statuses, the
- * headers, the raw replies and the streams of the real HTTP adapter. In Node with `setupServer`, in a browser with `setupWorker`.
+ * Makes MSW answer as a flow service does: `POST /ai/run`, `GET /ai/flows`, `POST /ai/end` and `POST /ai/cancel` (over a script
+ * there is never a turn to cancel), with the statuses, the headers, the raw replies and the streams of the real HTTP adapter. In Node with `setupServer`, in a browser with `setupWorker`.
  *
  * @param script - turns used in order, or a function of the request
  * @param options - see {@link ScriptedFlowServiceOptions}
@@ -137,6 +137,7 @@ export function flowServiceHandlers(
         ended.push(sessionId)
         return served.executeDelete(sessionId, deleteOptions)
       },
+      ...(served.cancel === undefined ? {} : { cancel: served.cancel }),
     }
   }
 
@@ -147,7 +148,7 @@ export function flowServiceHandlers(
   }
 
   const prefix = basePath === '/' ? '' : basePath
-  const routes: readonly Route[] = ['run', 'flows', 'end']
+  const routes: readonly Route[] = ['run', 'flows', 'end', 'cancel']
   const handlers = routes.map((route) =>
     http.all(pathOf(origin, `${prefix}/${route}`), ({ request }) => answer(request, route)),
   )
@@ -173,6 +174,7 @@ function engineService(engine: ServedEngine): Service {
       ? {}
       : { stream: (input, _run, _delivery, options) => (engine as Required<ServedEngine>).stream(input, options) }),
     executeDelete: (sessionId, options) => engine.executeDelete(sessionId, options),
+    cancel: async (sessionId, options) => (await engine.cancel?.(sessionId, options)) === true,
     assertDone: () => undefined,
   }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { Refusal } from '../reply/refusal.js'
-import { checkEndBody, createBodyReader, readRunBody } from './body.js'
+import { checkEmptyBody, createBodyReader, readRunBody } from './body.js'
 
 const bytesOf = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text)
 
@@ -194,9 +194,9 @@ describe('readRunBody', () => {
   })
 })
 
-describe('checkEndBody', () => {
+describe('checkEmptyBody', () => {
   test.each([[''], ['{}'], [' { } ']])('takes %j', (text) => {
-    expect(() => checkEndBody(text, 64)).not.toThrow()
+    expect(() => checkEmptyBody(text, 64)).not.toThrow()
   })
 
   test.each([
@@ -205,6 +205,6 @@ describe('checkEndBody', () => {
     ['null', 'The request body must be a JSON object.'],
     ['x', 'The request body is not valid JSON.'],
   ])('refuses %j', (text, message) => {
-    expect(() => checkEndBody(text, 64)).toThrow(new Refusal(message))
+    expect(() => checkEmptyBody(text, 64)).toThrow(new Refusal(message))
   })
 })

@@ -99,7 +99,7 @@ export function readRunBody(text: string, maxJsonDepth: number): RunBody {
 }
 
 /** @throws Refusal unless the body is empty or an empty object: `POST /end` takes nothing else. */
-export function checkEndBody(text: string, maxJsonDepth: number): void {
+export function checkEmptyBody(text: string, maxJsonDepth: number): void {
   if (text === '') return
   if (Object.keys(parseObject(text, maxJsonDepth)).length > 0) {
     throw new Refusal('This route takes no request body. The session ID travels in the CHAT_SESSION_ID header.')

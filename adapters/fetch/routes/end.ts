@@ -4,8 +4,7 @@ import { replyJson } from '../reply/envelope.js'
 import { codeOf } from '../reply/outcome.js'
 import { addRetryAfter, statusOf } from '../reply/statuses.js'
 import type { AuthorizedCaller } from '../request/authorize.js'
-import { checkEndBody } from '../request/body.js'
-import { checkContentType, readSessionHeader } from '../request/headers.js'
+import { readNamedSession } from '../request/named-session.js'
 import type { ServedEngine } from '../served-engine.js'
 import type { RouteContext, RoutedRequest } from './route.js'
 
@@ -14,11 +13,8 @@ export async function endSession(
   context: RouteContext,
   { request, caller, corsHeaders }: RoutedRequest,
 ): Promise<Response> {
-  const { engine, readBody, statuses } = context
-  const { sessionId } = readSessionHeader(request.headers)
-  const body = await readBody(request)
-  if (body !== '') checkContentType(request)
-  checkEndBody(body, engine.limits.maxJsonDepth)
+  const { engine, statuses } = context
+  const sessionId = await readNamedSession(context, request)
   const { result, error } = await engine.executeDelete(sessionId, ownerOf(caller))
   if (result.success) return replyJson(result, 200, corsHeaders)
   const status = statusOf(error, statuses)

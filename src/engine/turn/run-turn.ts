@@ -20,6 +20,7 @@ import type { TurnInput } from '../input/check-input.js'
 import { attachSteps, collectSteps } from './collect-steps.js'
 import { ofFlowCode } from './flow-code-failure.js'
 import { loadSession } from './load-session.js'
+import { mergeMessages } from './merge-messages.js'
 import { checkStates } from './parse-states.js'
 import { recoverTurn } from './recover-turn.js'
 import { resolveModels } from './resolve-models.js'
@@ -109,19 +110,21 @@ async function runFlow(control: TurnControl, input: TurnInput): Promise<Prepared
   control.sessionId = draft.base.id
   const { restarted } = control
   control.stream?.send({ type: 'session', session: draft.base.id, ...(restarted === undefined ? {} : { restarted }) })
+  let merged = input
   try {
-    await runSteps(control, input, draft)
+    if (control.givenUp.length > 0) merged = await mergeMessages(control, input, flow)
+    await runSteps(control, merged, draft)
   } catch (thrown) {
-    return recover(control, input, draft, ofFlowCode(control, thrown))
+    return recover(control, merged, draft, ofFlowCode(control, thrown))
   }
   try {
     if (control.effects !== undefined) await finishEffects(control, draft)
-    const prepared = prepareCommit(control, input, draft)
+    const prepared = prepareCommit(control, merged, draft)
     // Without a schema there is nothing to wait for.
     if (steps.stateSchemas !== undefined) await checkStates(control, prepared, steps.stateSchemas)
     return prepared
   } catch (thrown) {
-    return recover(control, input, draft, thrown)
+    return recover(control, merged, draft, thrown)
   }
 }
 

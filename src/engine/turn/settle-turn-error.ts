@@ -30,6 +30,7 @@ export async function settleTurnError(
 ): Promise<TurnOutcome> {
   const { engine, turnId, sessionId, flowName, effects } = control
   const error = asFlowError(thrown)
+  control.failure = error.code
   // A write of an effect that is under way decides what is stored.
   await effects?.abandon()
   if (error.code === 'SESSION_CONFLICT') {
@@ -37,6 +38,7 @@ export async function settleTurnError(
     const replay = await replayAfterConflict(control)
     if (replay !== undefined) return answerRepeat(control, replay)
   }
+  if (error.code === 'TURN_SUPERSEDED') control.report('turn:superseded', { byTurnId: control.supersededBy ?? '' })
   control.report('turn:error', { code: error.code, error })
   const text = userText(engine, error, { turnId, sessionId, flowName })
   const draft = draftToStore(control, error)

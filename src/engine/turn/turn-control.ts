@@ -5,20 +5,26 @@
 import { monotonicTime } from '../../config/clock.js'
 import type { Deadline } from '../../config/deadlines.js'
 import { TurnAbortedError, TurnTimeoutError } from '../../errors/engine-errors.js'
-import type { FlowError } from '../../errors/flow-error.js'
+import type { FlowError, FlowErrorCode } from '../../errors/flow-error.js'
 import { SessionConflictError, SessionStoreError } from '../../errors/session-errors.js'
 import type { LockHolder } from '../../session/session-lock.js'
 import { onAbort } from '../../util/on-abort.js'
 import type { EngineContext, RunningTurn } from '../engine-context.js'
 import type { EngineEventMap, EngineEventName } from '../engine-events.js'
 import type { ExecuteResult, SessionState } from '../engine-options.js'
-import type { RequestKey } from '../input/check-input.js'
+import type { RequestKey, TurnInput } from '../input/check-input.js'
 import type { TurnDraft } from './turn-draft.js'
 import type { TurnEffects } from './turn-effects.js'
 import type { TurnStream } from './turn-stream.js'
 
 /** What a turn adds to the payload of an event, besides what every event of a turn carries. */
 type Extra<Name extends EngineEventName> = Omit<EngineEventMap[Name], 'sessionId' | 'flowName' | 'turnId' | 'at'>
+
+/** A turn and what was asked of it. */
+export interface RequestedTurn {
+  readonly control: TurnControl
+  readonly input: TurnInput
+}
 
 /** The control of one turn. */
 export class TurnControl implements RunningTurn {
@@ -47,6 +53,14 @@ export class TurnControl implements RunningTurn {
   requestKeys: readonly RequestKey[] = []
   /** By session ID: what gives back the leases that the turn has. See session-lease.ts. */
   leases: Map<string, () => Promise<void>> | undefined
+  /** The turns that were given up for this one under `busy: 'interrupt'`, oldest first, with those given up for them. */
+  givenUp: readonly RequestedTurn[] = []
+  /** The turn that this one was given up for; `undefined` where it was not. */
+  supersededBy: string | undefined
+  /** Whether `engine.cancel` aborted the turn. */
+  isCancelled = false
+  /** The code with which the turn failed; `undefined` before it is settled, and where it succeeded. */
+  failure: FlowErrorCode | undefined
   /** What the turn leaves behind: it goes on after the reply, without the session's lock. */
   afterTurnTask: (() => Promise<void>) | undefined
   onSettled: (() => void) | undefined
@@ -122,9 +136,14 @@ export class TurnControl implements RunningTurn {
     if (signal.aborted) abort()
   }
 
-  /** Aborts the turn. Only the first call counts. */
+  /** Whether {@link abort} would abort the turn: it is not aborted yet, and its commit has not begun. */
+  get isAbortable(): boolean {
+    return this.#aborted === undefined && !this.#isWorkFinished
+  }
+
+  /** Aborts the turn, if it is {@link isAbortable}: only the first call counts. */
   abort(error: FlowError): void {
-    if (this.#aborted !== undefined || this.#isWorkFinished) return
+    if (!this.isAbortable) return
     this.#aborted = error
     this.#controller?.abort(error)
     for (const end of this.#pending ?? []) end(error)

@@ -95,7 +95,7 @@ export function endAndFlowsCases(test: TestFunction, serve: Serve): void {
       const reply = await send(path, { method: 'POST', body: '{"flowName":"Greeting"}' })
       expect([path, reply.status, reply.headers.get('Chat-Reply')]).toEqual([path, 404, 'envelope'])
       expect(await reply.json()).toEqual(
-        failure('Not found. The routes are POST run, GET flows and POST end, below the base path.'),
+        failure('Not found. The routes are POST run, GET flows, POST end and POST cancel, below the base path.'),
       )
     }
   })

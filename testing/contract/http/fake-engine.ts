@@ -15,6 +15,7 @@ export interface FakeEngine extends Required<ServedEngine> {
   /** What was passed along with the inputs of streams. */
   readonly streamOptions: StreamOptions[]
   readonly deletions: (readonly [sessionId: string, options: { readonly owner?: string } | undefined])[]
+  readonly cancellations: FakeEngine['deletions']
 }
 
 /** Answers of the fake engine; those that are left out are plain successes. */
@@ -49,10 +50,12 @@ export function createFakeEngine(answers: FakeAnswers = {}): FakeEngine {
   const inputs: Input[] = []
   const streamOptions: StreamOptions[] = []
   const deletions: FakeEngine['deletions'] = []
+  const cancellations: FakeEngine['deletions'] = []
   return {
     inputs,
     streamOptions,
     deletions,
+    cancellations,
     limits: { maxJsonDepth: answers.maxJsonDepth ?? 64 } as ServedEngine['limits'],
     getFlowNames: () => ['Booking', 'Support'],
     async execute(input) {
@@ -67,6 +70,10 @@ export function createFakeEngine(answers: FakeAnswers = {}): FakeEngine {
     async executeDelete(sessionId, options) {
       deletions.push([sessionId, options])
       return answers.executeDelete?.(sessionId) ?? { result: { success: true, session: sessionId } }
+    },
+    async cancel(sessionId, options) {
+      cancellations.push([sessionId, options])
+      return true
     },
   }
 }

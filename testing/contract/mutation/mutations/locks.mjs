@@ -22,7 +22,7 @@ export const lockMutations = [
         'counted',
         { piece: 'this.#counted.get(owner)', becomes: '[...this.#counted.values()][0]' },
       ],
-      ['holder not told that its lock was taken', 'take', { piece: 'holder.isTaken = true', becomes: '' }],
+      ['holder not told that its lock was taken', 'take', { piece: 'holder.lose()', becomes: '' }],
     ],
   },
   {
@@ -35,7 +35,11 @@ export const lockMutations = [
         'setOwner',
         { piece: 'stored === undefined ? nothingStored', becomes: 'stored === undefined ? notLoaded' },
       ],
-      ['stranger waits for a turn under way', 'isForeign', { piece: 'isForeignTo(holder, caller)', becomes: 'false' }],
+      [
+        'stranger waits for a turn under way',
+        'isForeign',
+        { piece: 'this.#holders.get(sessionId)?.isForeignTo(caller) === true', becomes: 'false' },
+      ],
     ],
   },
   {

@@ -1,0 +1,95 @@
+/**
+ * What becomes of a message for a session that has a turn under way: the policies of `busy`. The lock decides who runs next; the
+ * functions here refuse a message before it waits, and give up other turns when it has its place in the queue. The policy is that of
+ * the flow whose turn has the lock. A message that is not of the same conversation, another owner's or another flow's, gives up
+ * nothing.
+ */
+import { SessionBusyError, TurnSupersededError } from '../errors/engine-errors.js'
+import type { HeldLock, WaitingRequest } from '../session/lock-request.js'
+import type { EngineContext } from './engine-context.js'
+import { limitExceeded } from './engine-limits.js'
+import type { RequestedTurn } from './turn/turn-control.js'
+
+type Policy = EngineContext['busy']
+
+/**
+ * Checks whether a turn may wait for the lock, and reports it.
+ *
+ * @param queued - How many turns of its owner wait already.
+ * @throws `SessionBusyError`, or `LimitExceededError` for a full queue.
+ */
+export function checkMayWait(turn: RequestedTurn, queued: number, lock: HeldLock): void {
+  const { control } = turn
+  const { limits } = control.engine
+  const policy = policyFor(turn, lock)
+  if (policy === 'reject') {
+    control.report('turn:rejected', {})
+    throw new SessionBusyError()
+  }
+  const stay = queued - waitersToSupersede(turn, policy, lock).length
+  if (stay >= limits.maxQueuedTurnsPerSession) {
+    throw limitExceeded(limits, 'maxQueuedTurnsPerSession', 'The number of turns that wait for this session')
+  }
+  control.report('turn:queued', { queued: stay })
+}
+
+/** A turn has its place in the queue: gives up those whose place it takes, and the turn under way if it interrupts that. */
+export function takePlace(turn: RequestedTurn, lock: HeldLock): void {
+  const policy = policyFor(turn, lock)
+  const waiters = waitersToSupersede(turn, policy, lock)
+  const underWay = policy === 'interrupt' ? turnOf(lock.holder) : undefined
+  const interrupted = underWay?.control.isAbortable === true ? underWay : undefined
+  if (policy === 'interrupt') takeMessages(turn, interrupted, waiters)
+  for (const waiter of waiters) supersedeWaiter(turn, waiter)
+  if (interrupted !== undefined) {
+    interrupted.control.supersededBy = turn.control.turnId
+    interrupted.control.abort(new TurnSupersededError())
+  }
+  // Listeners may start turns. By now everything is in its place.
+  for (const waiter of waiters) {
+    turnOf(waiter.wait)?.control.report('turn:superseded', { byTurnId: turn.control.turnId })
+  }
+}
+
+/** What a turn does that has to wait. */
+function policyFor({ control, input }: RequestedTurn, lock: HeldLock): Policy {
+  const underWay = turnOf(lock.holder)
+  // Of two owners one is a stranger to the session. Which one it is shows when the document is loaded; until then both only wait.
+  if (underWay === undefined || underWay.input.owner !== input.owner) return 'queue'
+  const { engine, flowName } = underWay.control
+  const policy = engine.flows.get(flowName)?.busy ?? engine.busy
+  return policy === 'reject' || flowName === control.flowName ? policy : 'queue'
+}
+
+/** The turns that wait and that a newer one takes the place of. */
+function waitersToSupersede({ control, input }: RequestedTurn, policy: Policy, lock: HeldLock): WaitingRequest[] {
+  if (policy !== 'interrupt' && policy !== 'latest') return []
+  return Array.from(lock.waiting()).filter(({ wait }) => {
+    const other = turnOf(wait)
+    if (other === undefined || other.control === control) return false
+    return other.input.owner === input.owner && other.control.flowName === control.flowName
+  })
+}
+
+function supersedeWaiter({ control }: RequestedTurn, waiter: WaitingRequest): void {
+  const other = (turnOf(waiter.wait) as RequestedTurn).control
+  const error = new TurnSupersededError()
+  other.supersededBy = control.turnId
+  other.failure = error.code
+  waiter.cancel(error)
+}
+
+/** Notes what was given up for a turn. There are at most as many as could have waited, so that they take no more memory than those. */
+function takeMessages(
+  turn: RequestedTurn,
+  interrupted: RequestedTurn | undefined,
+  waiters: readonly WaitingRequest[],
+): void {
+  const others = [interrupted, ...waiters.map(({ wait }) => turnOf(wait))].filter((other) => other !== undefined)
+  const all = others.flatMap((other) => [...other.control.givenUp, other])
+  turn.control.givenUp = all.slice(-turn.control.engine.limits.maxQueuedTurnsPerSession)
+}
+
+function turnOf({ turn }: HeldLock['holder']): RequestedTurn | undefined {
+  return turn as RequestedTurn | undefined
+}

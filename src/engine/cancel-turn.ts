@@ -1,0 +1,49 @@
+/** Gives up the turn of a session that is under way in this process. The session stays as it was. */
+import { TurnAbortedError } from '../errors/engine-errors.js'
+import type { LockHolder } from '../session/session-lock.js'
+import { writeAttempts } from '../session/store-access.js'
+import { atMost } from './close-engine.js'
+import type { EngineContext } from './engine-context.js'
+import type { RequestedTurn, TurnControl } from './turn/turn-control.js'
+
+/**
+ * Never rejects.
+ *
+ * @param options - Where given, only a turn of this owner is given up; without an `owner`, only one that has none.
+ * @returns Whether a turn was given up, when it is settled.
+ */
+export async function cancelTurn(
+  engine: EngineContext,
+  sessionId: string,
+  options: { readonly owner?: string } | undefined,
+): Promise<boolean> {
+  try {
+    const holder = engine.session.holderOf(sessionId)
+    const control = holder && cancellableTurn(holder, options)
+    if (holder === undefined || control === undefined) return false
+    if (control.isAbortable) {
+      control.isCancelled = true
+      control.abort(new TurnAbortedError())
+    }
+    // A second call shares the outcome of the first one.
+    if (!control.isCancelled) return false
+    // Aborted turns are settled at once, but for a write under way. One that a runtime has dropped never is.
+    await atMost(engine, engine.limits.storeTimeoutMs * writeAttempts, holder.ended())
+    return control.failure === 'TURN_ABORTED'
+  } catch {
+    // The options may be any object of the caller's.
+    return false
+  }
+}
+
+/** The turn that has a lock, if it is one that the caller may cancel. */
+function cancellableTurn(
+  holder: LockHolder,
+  options: { readonly owner?: string } | undefined,
+): TurnControl | undefined {
+  const turn = holder.waitOf().turn as RequestedTurn | undefined
+  if (turn === undefined || options === undefined) return turn?.control
+  const caller = { owner: options.owner }
+  const isForeign = holder.isForeignTo(caller) || turn.input.owner !== caller.owner
+  return isForeign ? undefined : turn.control
+}

@@ -1,0 +1,51 @@
+/**
+ * The messages of turns that were given up for a newer one, made one message with its own by `merge` of the flow (design 8.10). A turn
+ * that was to be given up and ended in another way has had its effect: its message, and those before it, are not merged.
+ */
+import { flowCodeError } from '../../errors/engine-errors.js'
+import { Flow } from '../../flow/flow.js'
+import { jsonSize, utf8Length } from '../../util/json.js'
+import { limitExceeded } from '../engine-limits.js'
+import type { TurnInput } from '../input/check-input.js'
+import type { RequestedTurn, TurnControl } from './turn-control.js'
+
+/**
+ * The input of the turn from now on. Where messages are merged, the turn answers for the keys of all of them.
+ *
+ * @throws `FlowCodeError` for what `merge` must not return, `LimitExceededError` for a text that is too long, and what `merge` throws.
+ */
+export async function mergeMessages(control: TurnControl, input: TurnInput, flow: Flow): Promise<TurnInput> {
+  const givenUp = messagesGivenUp(control)
+  if (givenUp.length === 0 || flow.merge === Flow.prototype.merge) return input
+  const messages = Object.freeze([...givenUp.map((turn) => turn.input.userMessage), input.userMessage])
+  const userMessage: unknown = await flow.merge(messages)
+  control.check()
+  if (userMessage === undefined) return input
+  checkMerged(control, userMessage)
+  const inputs = [...givenUp.map((turn) => turn.input), input]
+  control.requestKeys = [...keysOf(givenUp), ...control.requestKeys]
+  return { ...input, userMessage, attachments: mergeAttachments(inputs, control.engine.limits.maxAttachmentBytes) }
+}
+
+function messagesGivenUp({ givenUp }: TurnControl): readonly RequestedTurn[] {
+  const ended = givenUp.findLastIndex(({ control }) => control.failure !== 'TURN_SUPERSEDED')
+  return givenUp.slice(ended + 1)
+}
+
+function checkMerged({ engine: { limits }, flowName }: TurnControl, merged: unknown): asserts merged is string {
+  if (typeof merged !== 'string') throw flowCodeError(`merge of flow '${flowName}' must return a text or nothing.`)
+  if (utf8Length(merged) <= limits.maxMessageBytes) return
+  throw limitExceeded(limits, 'maxMessageBytes', `The message that merge of flow '${flowName}' returned`)
+}
+
+function keysOf(turns: readonly RequestedTurn[]): TurnControl['requestKeys'] {
+  return turns.map(({ input }) => input.idempotency).filter((key) => key !== undefined)
+}
+
+/** The newest attachments that may come with one message, in their order. */
+function mergeAttachments(inputs: readonly TurnInput[], mostBytes: number): TurnInput['attachments'] {
+  const all = inputs.flatMap(({ attachments }) => attachments)
+  let first = all.length
+  while (first > 0 && jsonSize(all.slice(first - 1)) <= mostBytes) first--
+  return Object.freeze(all.slice(first))
+}
