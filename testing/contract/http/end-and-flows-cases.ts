@@ -89,6 +89,23 @@ export function endAndFlowsCases(test: TestFunction, serve: Serve): void {
     )
   })
 
+  test('cancel gives up the turn under way, and says whether there was one', async () => {
+    const engine = createEngine()
+    const send = await serve(engine)
+    const cancel = async (headers: Record<string, string>, body?: string): Promise<unknown> => {
+      const reply = await send('/cancel', { method: 'POST', headers, ...(body === undefined ? {} : { body }) })
+      return [reply.status, reply.headers.get('content-type'), await reply.json()]
+    }
+    const json = 'application/json'
+    expect(await cancel({})).toEqual([200, json, { success: true, session: '', cancelled: false }])
+    const nothing = { success: true, session: 'gone', cancelled: false }
+    expect(await cancel({ CHAT_SESSION_ID: 'gone' })).toEqual([200, json, nothing])
+    expect(await cancel({ 'Chat-Session-Id': 'gone' }, '{}')).toEqual([200, json, nothing])
+    expect(await cancel({ CHAT_SESSION_ID: 'a,b' })).toMatchObject([400, json, { success: false, session: '' }])
+    const refused = failure('This route takes no request body. The session ID travels in the CHAT_SESSION_ID header.')
+    expect(await cancel({ CHAT_SESSION_ID: 'gone' }, '{"session":"gone"}')).toEqual([400, json, refused])
+  })
+
   test('an unknown path is 404 with an envelope', async () => {
     const send = await serve(createEngine())
     for (const path of ['/nothing', '/run/', '/run/x', '/flows/Greeting', '/RUN', '/%72un/x']) {
@@ -111,6 +128,7 @@ export function endAndFlowsCases(test: TestFunction, serve: Serve): void {
       await check('/run', method, 'POST', 'Method not allowed. Use POST.')
       if (method !== 'GET') await check('/flows', method, 'GET, HEAD', 'Method not allowed. Use GET or HEAD.')
       await check('/end', method, 'POST', 'Method not allowed. Use POST.')
+      await check('/cancel', method, 'POST', 'Method not allowed. Use POST.')
     }
     await check('/flows', 'POST', 'GET, HEAD', 'Method not allowed. Use GET or HEAD.')
     const head = await send('/run', { method: 'HEAD' })

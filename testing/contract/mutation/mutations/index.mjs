@@ -1,6 +1,7 @@
 // All mutations. To add one, add a row to the group of its file; `npm run mutate -- <a word of its name>` tries it alone.
 import { aiSdkMutations } from './ai-sdk.mjs'
 import { boundMutations } from './bounds.mjs'
+import { busyMutations } from './busy.mjs'
 import { driverMutations } from './drivers.mjs'
 import { effectMutations } from './effects.mjs'
 import { engineMutations } from './engine.mjs'
@@ -22,6 +23,7 @@ import { versionMutations } from './versions.mjs'
 export const mutations = [
   ...sessionMutations,
   ...lockMutations,
+  ...busyMutations,
   ...listMutations,
   ...boundMutations,
   ...flowMutations,

@@ -1,0 +1,67 @@
+/** What happens in a schedule: messages, other work and cancellations for one session of Ada's, and how far its turns get. */
+import fc from 'fast-check'
+import type { Policy } from '../busy-talk.js'
+
+/** The flow of the session, and one that it does not belong to. */
+export type FlowName = 'Talk' | 'Other'
+
+/** Bob is a stranger to the session. */
+export type Owner = 'ada' | 'bob'
+
+/** One thing that happens. */
+export type Happening =
+  /** A message: a turn begins, waits or is refused. */
+  | { readonly kind: 'message'; readonly flow: FlowName; readonly owner: Owner }
+  /** The application asks for the lock. */
+  | { readonly kind: 'work' }
+  /** `engine.cancel`, with this owner or as the application. */
+  | { readonly kind: 'cancel'; readonly owner: Owner | undefined }
+  /** Loads under way end; the step under way ends, or throws; a save under way ends; the work of the application ends. */
+  | { readonly kind: 'loaded' | 'replied' | 'failed' | 'saved' | 'worked' }
+
+/** A list of happenings. Those of one group happen at once: nothing that they start goes on before the last of them. */
+export interface Schedule {
+  /** The engine's policy, which is that of `Talk`. */
+  readonly busy: Policy
+  /** The policy of `Other`. */
+  readonly busyOfOther: Policy
+  readonly groups: readonly (readonly Happening[])[]
+}
+
+const policies = ['queue', 'reject', 'interrupt', 'latest'] as const
+
+const message = fc.record({
+  kind: fc.constant('message' as const),
+  flow: fc.constantFrom<FlowName>('Talk', 'Talk', 'Talk', 'Talk', 'Other'),
+  owner: fc.constantFrom<Owner>('ada', 'ada', 'ada', 'bob'),
+})
+const cancel = fc.record({
+  kind: fc.constant('cancel' as const),
+  owner: fc.constantFrom<Owner | undefined>('ada', 'ada', 'bob', undefined),
+})
+const work = fc.record({ kind: fc.constant('work' as const) })
+const atOnce = fc.array(
+  fc.oneof({ arbitrary: message, weight: 6 }, { arbitrary: cancel, weight: 1 }, { arbitrary: work, weight: 1 }),
+  { minLength: 1, maxLength: 4 },
+)
+const progress = fc
+  .constantFrom('loaded', 'loaded', 'replied', 'failed', 'saved', 'saved', 'worked')
+  .map((kind) => [{ kind } as Happening])
+
+/** Every schedule. */
+export const schedules: fc.Arbitrary<Schedule> = fc.record({
+  busy: fc.constantFrom<Policy>(...policies, 'interrupt', 'latest'),
+  busyOfOther: fc.constantFrom<Policy>(...policies),
+  groups: fc.array(fc.oneof({ arbitrary: atOnce, weight: 2 }, { arbitrary: progress, weight: 3 }), {
+    minLength: 1,
+    maxLength: 20,
+  }),
+})
+
+/** Ends all that is left, however much that is. */
+export const untilTheEnd: readonly Happening[] = Array.from({ length: 60 }, () => [
+  { kind: 'loaded' } as const,
+  { kind: 'replied' } as const,
+  { kind: 'saved' } as const,
+  { kind: 'worked' } as const,
+]).flat()
