@@ -5,7 +5,7 @@ import type { ServedEngine } from './served-engine.js'
 
 /**
  * Serves an engine's flows over HTTP, on any runtime that speaks `Request` and `Response`: `POST /ai/run` runs a turn,
- * `GET /ai/flows` lists the flows, `POST /ai/end` deletes a session and `POST /ai/cancel` gives up the turn under way.
+ * `GET /ai/flows` lists the flows, `POST /ai/end` deletes a session and `POST /ai/cancel` cancels the turn under way.
  *
  * The handler never rejects: whatever goes wrong becomes a JSON envelope with `success: false`.
  *

@@ -1,7 +1,7 @@
 /**
  * What becomes of a message for a session that has a turn under way: the policies of `busy`. The lock decides who runs next; the
- * functions here refuse a message before it waits, and give up other turns when it has its place in the queue. The policy is that of
- * the flow whose turn has the lock. A message that is not of the same conversation, another owner's or another flow's, gives up
+ * functions here refuse a message before it waits, and supersede other turns when it has its place in the queue. The policy is that of
+ * the flow whose turn has the lock. A message that is not of the same conversation, another owner's or another flow's, supersedes
  * nothing.
  */
 import { SessionBusyError, TurnSupersededError } from '../errors/engine-errors.js'
@@ -33,7 +33,7 @@ export function checkMayWait(turn: RequestedTurn, queued: number, lock: HeldLock
   control.report('turn:queued', { queued: stay })
 }
 
-/** A turn has its place in the queue: gives up those whose place it takes, and the turn under way if it interrupts that. */
+/** A turn has its place in the queue: supersedes those whose place it takes, and the turn under way if it interrupts that. */
 export function takePlace(turn: RequestedTurn, lock: HeldLock): void {
   const policy = policyFor(turn, lock)
   const waiters = waitersToSupersede(turn, policy, lock)
@@ -79,15 +79,15 @@ function supersedeWaiter({ control }: RequestedTurn, waiter: WaitingRequest): vo
   waiter.cancel(error)
 }
 
-/** Notes what was given up for a turn. There are at most as many as could have waited, so that they take no more memory than those. */
+/** Notes which turns a newer one has superseded. There are at most as many as could have waited, so that they take no more memory than those. */
 function takeMessages(
   turn: RequestedTurn,
   interrupted: RequestedTurn | undefined,
   waiters: readonly WaitingRequest[],
 ): void {
   const others = [interrupted, ...waiters.map(({ wait }) => turnOf(wait))].filter((other) => other !== undefined)
-  const all = others.flatMap((other) => [...other.control.givenUp, other])
-  turn.control.givenUp = all.slice(-turn.control.engine.limits.maxQueuedTurnsPerSession)
+  const all = others.flatMap((other) => [...other.control.replaced, other])
+  turn.control.replaced = all.slice(-turn.control.engine.limits.maxQueuedTurnsPerSession)
 }
 
 function turnOf({ turn }: HeldLock['holder']): RequestedTurn | undefined {

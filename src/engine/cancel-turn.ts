@@ -1,4 +1,4 @@
-/** Gives up the turn of a session that is under way in this process. The session stays as it was. */
+/** Cancels the turn of a session that is under way in this process. The session stays as it was. */
 import { TurnAbortedError } from '../errors/engine-errors.js'
 import type { LockHolder } from '../session/session-lock.js'
 import { writeAttempts } from '../session/store-access.js'
@@ -9,8 +9,8 @@ import type { RequestedTurn, TurnControl } from './turn/turn-control.js'
 /**
  * Never rejects.
  *
- * @param options - Where given, only a turn of this owner is given up; without an `owner`, only one that has none.
- * @returns Whether a turn was given up, when it is settled.
+ * @param options - Where given, only a turn of this owner is cancelled; without an `owner`, only one that has none.
+ * @returns Whether a turn was cancelled, when it is settled.
  */
 export async function cancelTurn(
   engine: EngineContext,

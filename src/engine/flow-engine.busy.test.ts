@@ -146,7 +146,7 @@ describe('the policy', () => {
   )
 
   test.each<Policy>(['latest', 'interrupt'])(
-    '%s: a message that names another flow gives up nothing, and nothing is given up for it',
+    '%s: a message that names another flow supersedes nothing, and nothing supersedes it',
     async (policy) => {
       const { say, open, clock, journal } = await busyTalk({ busy: policy, flows: [flowOf('Other')] })
       const turns = [say('a')]
@@ -197,7 +197,7 @@ function harnessOf(policy: Policy) {
 
 describe('owners', () => {
   test.each<Policy>(['reject', 'latest', 'interrupt'])(
-    '%s: a stranger gives up nothing and learns nothing, before and after the document is loaded',
+    '%s: a stranger supersedes nothing and learns nothing, before and after the document is loaded',
     async (policy) => {
       const { say, open, clock, store, session, events, messages } = await busyTalk({ busy: policy }, 'ada')
       store.delayNext('load', 10, { times: Number.POSITIVE_INFINITY })

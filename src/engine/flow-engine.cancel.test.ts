@@ -1,4 +1,4 @@
-// `engine.cancel`: gives up the turn under way.
+// `engine.cancel`: cancels the turn under way.
 import { afterEach, describe, expect, test } from 'vitest'
 import { busyTalk, outcomeOf } from '../../testing/contract/busy-talk.js'
 import { expectNothingLeft, flowOf, gate, harness, never } from '../../testing/contract/engine-harness.js'
@@ -31,7 +31,7 @@ test('the turn under way ends with TURN_ABORTED, and the session stays as it was
   expect(await stored(session)).toBe(before)
 })
 
-describe('gives up nothing', () => {
+describe('cancels nothing', () => {
   test.each(['', 'no-such-session', 'a b', 7, null, undefined, {}])('for the ID %o', async (id) => {
     const { engine, store } = await busyTalk()
     store.clearJournal()
@@ -143,7 +143,7 @@ describe('owners', () => {
     await clock.advance(10)
   })
 
-  test('options whose getter throws: nothing is given up', async () => {
+  test('options whose getter throws: nothing is cancelled', async () => {
     const { engine, say, open, session, clock } = await busyTalk()
     const first = say('a')
     await clock.settle()
@@ -215,7 +215,7 @@ test('a tool that ignores the signal neither keeps the lock nor commits, and wha
   expect(document.history.map(({ message }: { message: string }) => message)).toEqual(['start', 'b'])
 })
 
-test('a turn that waits for the store, for a model and in a hook is given up at once', async () => {
+test('a turn that waits for the store, for a model and in a hook is cancelled at once', async () => {
   const flow = flowOf('Talk', (turn) => (turn.message === 'hang' ? never() : reply(turn.message)))
   const { engine, start, store, clock, document } = harness({ flows: [flow] })
   const session = await start('Talk')

@@ -64,7 +64,7 @@ test('of those that come meanwhile only the newest waits', async () => {
   expect(await messages()).toEqual(['start', 'a', 'd'])
 })
 
-test('two at once: each gives up the one before it', async () => {
+test('two at once: each supersedes the one before it', async () => {
   const { say, open, messages } = await busyTalk({ busy })
   const turns = [say('a'), say('b'), say('c')]
   for (const message of ['a', 'b', 'c']) open(message)
@@ -112,12 +112,12 @@ describe('the turn under way', () => {
     return result
   }
 
-  test.each(['init', 'onRestore', 'step', 'run'])('is given up in %s', async (at) => {
+  test.each(['init', 'onRestore', 'step', 'run'])('is superseded in %s', async (at) => {
     const { flow, reached } = stopping(at)
     expect((await interrupted(harness({ flows: [flow], busy }), reached)).sessionState).toBe('running')
   })
 
-  test('is given up while it waits for the load, and what it would have loaded is dropped', async () => {
+  test('is superseded while it waits for the load, and what it would have loaded is dropped', async () => {
     const { say, open, clock, store, session, messages } = await busyTalk({ busy })
     store.delayNext('load', 50)
     const first = say('a')
@@ -131,7 +131,7 @@ describe('the turn under way', () => {
     expect(await messages()).toEqual(['start', 'b'])
   })
 
-  test('is given up in a tool and in a model call, whose signals fire', async () => {
+  test('is superseded in a tool and in a model call, whose signals fire', async () => {
     const signals: AbortSignal[] = []
     const reached = [gate(), gate()]
     const hang = tool({
@@ -180,7 +180,7 @@ describe('the turn under way', () => {
     expect((await document(session)).history.map(({ message }) => message)).toEqual(['start', 'c'])
   })
 
-  test('is not given up once its commit has begun', async () => {
+  test('is not superseded once its commit has begun', async () => {
     const { say, open, clock, store, messages, events } = await busyTalk({ busy })
     store.delayNext('save', 20)
     const first = say('a')
@@ -193,7 +193,7 @@ describe('the turn under way', () => {
     expect(events.map(([name]) => name)).not.toContain('turn:superseded')
   })
 
-  test('is given up before it has begun: the lock was passed to it a moment ago', async () => {
+  test('is superseded before it has begun: the lock was passed to it a moment ago', async () => {
     const { engine, say, open, session, clock, messages } = await busyTalk({ busy })
     const held = gate()
     let second: Promise<ExecuteResult> | undefined
@@ -213,7 +213,7 @@ describe('the turn under way', () => {
     stop()
   })
 
-  test('of a batch flow, during its checkpoint: the checkpoint is stored, and then the turn is given up', async () => {
+  test('of a batch flow, during its checkpoint: the checkpoint is stored, and then the turn is superseded', async () => {
     const flow = flowOf('Talk', (turn) => reply(turn.message), { isBatch: () => true })
     const { engine, start, clock, store, document } = harness({ flows: [flow], busy })
     const session = await start('Talk')
@@ -227,7 +227,7 @@ describe('the turn under way', () => {
     expect([history.map(({ message }) => message), turns]).toEqual([['start', 'b'], 2])
   })
 
-  test('that runs a turn of its own session is given up for that', async () => {
+  test('that runs a turn of its own session is superseded by that', async () => {
     const made = harness({
       busy,
       flows: [
@@ -246,7 +246,7 @@ describe('the turn under way', () => {
   })
 })
 
-test('a streamed turn that is given up ends with the error, and what follows it is streamed', async () => {
+test('a streamed turn that is superseded ends with the error, and what follows it is streamed', async () => {
   const { engine, say, open, session, clock } = await busyTalk({ busy })
   const events: FlowStreamEvent[] = []
   const reading = (async () => {
@@ -289,7 +289,7 @@ function hangingOnce(): { flow: FlowConstructor; begun: Promise<void> } {
   return { flow, begun }
 }
 
-test('a listener that sends a message while one is given up does not upset the order', async () => {
+test('a listener that sends a message while one is superseded does not upset the order', async () => {
   const { engine, say, open, clock, messages, journal } = await busyTalk({ busy })
   const extra: Promise<ExecuteResult>[] = []
   engine.once('turn:queued', () => extra.push(say('from queued')))
@@ -305,7 +305,7 @@ test('a listener that sends a message while one is given up does not upset the o
   expect(await messages()).toHaveLength(2)
 })
 
-test('an engine that closes refuses the message that waits, and what it gave up stays given up', async () => {
+test('an engine that closes refuses the message that waits, and what it superseded stays superseded', async () => {
   const flow = flowOf('Talk', (turn) => (turn.message === 'a' ? never() : reply(turn.message)), { isBatch: () => true })
   const { engine, start, clock, store } = harness({ flows: [flow], busy })
   const session = await start('Talk')
@@ -323,7 +323,7 @@ test('an engine that closes refuses the message that waits, and what it gave up 
   expect(events).toEqual([])
 })
 
-test('a full queue refuses the message before anything is given up for it', async () => {
+test('a full queue refuses the message before anything is superseded', async () => {
   const limits = { maxQueuedTurnsPerSession: 1 }
   const { say, open, clock, messages } = await busyTalk({ busy, limits, flows: [flowOf('Other')] })
   const first = say('a')
@@ -335,7 +335,7 @@ test('a full queue refuses the message before anything is given up for it', asyn
   expect(await messages()).toEqual(['start', 'a'])
 })
 
-test('a turn that fails in the moment in which it is interrupted has failed, or was given up: never both', async () => {
+test('a turn that fails in the moment in which it is interrupted has failed, or was superseded: never both', async () => {
   const outcomes = new Set<string>()
   for (let moments = 0; moments < 30; moments++) {
     const { opened, open } = gate()

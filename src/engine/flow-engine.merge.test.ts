@@ -1,4 +1,4 @@
-// `merge` of a flow: the messages of turns that were given up, and the new one, as one.
+// `merge` of a flow: the messages of turns that were superseded, and the new one, as one.
 import { afterEach, describe, expect, test } from 'vitest'
 import { busyTalk, outcomeOf } from '../../testing/contract/busy-talk.js'
 import { expectNothingLeft, flowOf, gate, harness, never } from '../../testing/contract/engine-harness.js'
@@ -74,7 +74,7 @@ test.each([undefined, Promise.resolve(undefined)])(
   },
 )
 
-test('is not asked where nothing was given up', async () => {
+test('is not asked where nothing was superseded', async () => {
   let asked = 0
   const { say, messages } = await merged(() => {
     asked++
@@ -85,7 +85,7 @@ test('is not asked where nothing was given up', async () => {
   expect([asked, await messages()]).toEqual([0, ['start', 'a', 'b']])
 })
 
-test('a turn that merged and is given up itself passes on what the messages were', async () => {
+test('a turn that merged and is superseded itself passes on what the messages were', async () => {
   const asked: unknown[] = []
   const { say, messages } = await merged((given) => {
     asked.push(given)
@@ -119,7 +119,7 @@ test("under 'latest' nothing is merged", async () => {
   expect(await messages()).toEqual(['start', 'a', 'c'])
 })
 
-test('a turn that ended otherwise is not merged, nor what was given up for it', async () => {
+test('a turn that ended otherwise is not merged, nor what it had superseded', async () => {
   const asked: unknown[] = []
   const flow = merging((messages) => asked.push(messages))
   flow.prototype.isBatch = () => true
@@ -140,7 +140,7 @@ test('a turn that ended otherwise is not merged, nor what was given up for it', 
   expect((await document(sessionId)).history.map(({ message }) => message)).toEqual(['start', 'c'])
 })
 
-test('the first turn of a session: what was given up is merged into the new one', async () => {
+test('the first turn of a session: what was superseded is merged into the new one', async () => {
   const { opened: begun, open } = gate()
   let turns = 0
   const flow = flowOf('Talk', (turn) => {

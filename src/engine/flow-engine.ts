@@ -1,6 +1,6 @@
 /**
  * The engine: the object through which an application runs flows. It only delegates: `engine-context.ts` makes what it is
- * made of, `execute-turn.ts` runs a turn, `cancel-turn.ts` gives one up, `remove-session.ts` removes a session, `close-engine.ts`
+ * made of, `execute-turn.ts` runs a turn, `cancel-turn.ts` cancels one, `remove-session.ts` removes a session, `close-engine.ts`
  * closes it.
  */
 import { ConfigManager } from '../config/config-manager.js'
@@ -234,11 +234,11 @@ export class FlowEngine {
   }
 
   /**
-   * Gives up the turn of a session that is under way in this process: it fails with `TURN_ABORTED`, and leaves the session as it was.
-   * Resolves when that turn is settled: `true` if it was given up; `false` if there is none, or its commit has begun. Turns that wait
+   * Cancels the turn of a session that is under way in this process: it fails with `TURN_ABORTED`, and leaves the session as it was.
+   * Resolves when that turn is settled: `true` if it was cancelled; `false` if there is none, or its commit has begun. Turns that wait
    * are not touched. Never rejects.
    *
-   * @param options - Where given, only a turn of this owner is given up; without an `owner`, only one that has none.
+   * @param options - Where given, only a turn of this owner is cancelled; without an `owner`, only one that has none.
    */
   cancel(sessionId: string, options?: { readonly owner?: string }): Promise<boolean> {
     return cancelTurn(this.#context, sessionId, options)

@@ -231,11 +231,11 @@ export abstract class Flow {
   onError(_error: FlowError, _turn: Turn): Awaitable<Transition | void> {}
 
   /**
-   * Called under `busy: 'interrupt'` in a turn for which others were given up, after the session was loaded and before any step.
+   * Called under `busy: 'interrupt'` in a turn that superseded others, after the session was loaded and before any step.
    * `messages` are what those turns were asked, oldest first, and this turn's own message, the last one; at most as many were
-   * given up as `maxQueuedTurnsPerSession` says, and older ones are left out. If it returns a text, that is the message of
+   * superseded as `maxQueuedTurnsPerSession` says, and older ones are left out. If it returns a text, that is the message of
    * the turn, as `turn.message` and the history have it, and the attachments of all come along, the oldest left out where they exceed
-   * `maxAttachmentBytes`. Default: the turn runs with its own message, and what was given up is lost.
+   * `maxAttachmentBytes`. Default: the turn runs with its own message, and the messages that it superseded are lost.
    *
    * @example
    * ```ts

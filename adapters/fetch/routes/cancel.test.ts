@@ -21,7 +21,7 @@ const callers: readonly (readonly [string, FetchHandlerOptions, string | undefin
 ]
 
 describe.each(callers)('cancel %s', (_name, options, owner, cancelled) => {
-  test(cancelled ? 'gives up the turn under way' : 'gives up nothing', async () => {
+  test(cancelled ? 'cancels the turn under way' : 'cancels nothing', async () => {
     const { engine, say, open, session, clock } = await busyTalk({}, owner)
     const first = say('a')
     await clock.settle()

@@ -1,4 +1,4 @@
-/** `POST cancel`: gives up the turn under way of the session that a request names. */
+/** `POST cancel`: cancels the turn under way of the session that a request names. */
 import { replyJson } from '../reply/envelope.js'
 import { readNamedSession } from '../request/named-session.js'
 import type { RouteContext, RoutedRequest } from './route.js'

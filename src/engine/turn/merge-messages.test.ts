@@ -7,11 +7,12 @@ import { mergeMessages } from './merge-messages.js'
 import type { RequestedTurn, TurnControl } from './turn-control.js'
 
 function turnOf(message: string, key?: string, failure = 'TURN_SUPERSEDED'): RequestedTurn {
-  const idempotency: RequestKey | undefined = key === undefined ? undefined : { key, request: `${key} of ${message}` }
+  const idempotency: RequestKey | undefined =
+    key === undefined ? undefined : { key, request: `${key} of ${message}`, claim: key }
   const input = { userMessage: message, attachments: [], idempotency } as unknown as TurnInput
   const requestKeys = idempotency === undefined ? [] : [idempotency]
   const engine = { limits: resolveLimits(undefined) }
-  const control = { engine, flowName: 'Talk', failure, requestKeys, givenUp: [], check: () => undefined }
+  const control = { engine, flowName: 'Talk', failure, requestKeys, replaced: [], check: () => undefined }
   return { input, control: control as unknown as TurnControl }
 }
 
@@ -24,9 +25,9 @@ class Merging extends Flow {
   }
 }
 
-async function keysAfter(newest: string, ...givenUp: readonly RequestedTurn[]): Promise<string> {
+async function keysAfter(newest: string, ...replaced: readonly RequestedTurn[]): Promise<string> {
   const { control, input } = turnOf(newest, 'own')
-  control.givenUp = givenUp
+  control.replaced = replaced
   const { userMessage } = await mergeMessages(control, input, new Merging())
   return `${userMessage}: ${control.requestKeys.map(({ key }) => key).join(' ')}`
 }

@@ -1,6 +1,6 @@
 /**
- * The messages of turns that were given up for a newer one, made one message with its own by `merge` of the flow (design 8.10). A turn
- * that was to be given up and ended in another way has had its effect: its message, and those before it, are not merged.
+ * The messages of turns that a newer one superseded, made one message with its own by `merge` of the flow (design 8.10). A turn
+ * that was to be superseded and ended in another way has had its effect: its message, and those before it, are not merged.
  */
 import { flowCodeError } from '../../errors/engine-errors.js'
 import { Flow } from '../../flow/flow.js'
@@ -15,21 +15,21 @@ import type { RequestedTurn, TurnControl } from './turn-control.js'
  * @throws `FlowCodeError` for what `merge` must not return, `LimitExceededError` for a text that is too long, and what `merge` throws.
  */
 export async function mergeMessages(control: TurnControl, input: TurnInput, flow: Flow): Promise<TurnInput> {
-  const givenUp = messagesGivenUp(control)
-  if (givenUp.length === 0 || flow.merge === Flow.prototype.merge) return input
-  const messages = Object.freeze([...givenUp.map((turn) => turn.input.userMessage), input.userMessage])
+  const replaced = replacedTurns(control)
+  if (replaced.length === 0 || flow.merge === Flow.prototype.merge) return input
+  const messages = Object.freeze([...replaced.map((turn) => turn.input.userMessage), input.userMessage])
   const userMessage: unknown = await flow.merge(messages)
   control.check()
   if (userMessage === undefined) return input
   checkMerged(control, userMessage)
-  const inputs = [...givenUp.map((turn) => turn.input), input]
-  control.requestKeys = [...keysOf(givenUp), ...control.requestKeys]
+  const inputs = [...replaced.map((turn) => turn.input), input]
+  control.requestKeys = [...keysOf(replaced), ...control.requestKeys]
   return { ...input, userMessage, attachments: mergeAttachments(inputs, control.engine.limits.maxAttachmentBytes) }
 }
 
-function messagesGivenUp({ givenUp }: TurnControl): readonly RequestedTurn[] {
-  const ended = givenUp.findLastIndex(({ control }) => control.failure !== 'TURN_SUPERSEDED')
-  return givenUp.slice(ended + 1)
+function replacedTurns({ replaced }: TurnControl): readonly RequestedTurn[] {
+  const ended = replaced.findLastIndex(({ control }) => control.failure !== 'TURN_SUPERSEDED')
+  return replaced.slice(ended + 1)
 }
 
 function checkMerged({ engine: { limits }, flowName }: TurnControl, merged: unknown): asserts merged is string {

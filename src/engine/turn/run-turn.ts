@@ -112,7 +112,7 @@ async function runFlow(control: TurnControl, input: TurnInput): Promise<Prepared
   control.stream?.send({ type: 'session', session: draft.base.id, ...(restarted === undefined ? {} : { restarted }) })
   let merged = input
   try {
-    if (control.givenUp.length > 0) merged = await mergeMessages(control, input, flow)
+    if (control.replaced.length > 0) merged = await mergeMessages(control, input, flow)
     await runSteps(control, merged, draft)
   } catch (thrown) {
     return recover(control, merged, draft, ofFlowCode(control, thrown))

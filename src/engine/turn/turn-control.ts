@@ -56,9 +56,10 @@ export class TurnControl implements RunningTurn {
   /** The turns that were given up for this one under `busy: 'interrupt'`, oldest first, with those given up for them. */
   givenUp: readonly RequestedTurn[] = []
   /** The turn that this one was given up for; `undefined` where it was not. */
+  /** The turns that this one superseded under `busy: 'interrupt'`, oldest first, each after those that it had superseded. */
+  replaced: readonly RequestedTurn[] = []
+  /** The ID of the turn that superseded this one; `undefined` where none did. */
   supersededBy: string | undefined
-  /** Whether `engine.cancel` aborted the turn. */
-  isCancelled = false
   /** The code with which the turn failed; `undefined` before it is settled, and where it succeeded. */
   failure: FlowErrorCode | undefined
   /** What the turn leaves behind: it goes on after the reply, without the session's lock. */

@@ -79,7 +79,7 @@ function talk(working: Set<Working>): FlowConstructor {
         reply: () => resolve(reply(turn.message)),
         fail: () => reject(new Error('broken')),
       }
-      // One that was given up stays where it is.
+      // One that was superseded stays where it is.
       turn.signal.addEventListener('abort', () => working.delete(one))
       working.add(one)
     })

@@ -23,9 +23,9 @@ interface Turn {
   readonly number: number
   readonly flow: FlowName
   readonly owner: Owner
-  /** The messages of turns that were given up for it. */
-  givenUp: readonly number[]
-  phase: 'loading' | 'working' | 'saving' | 'given up' | 'cancelled'
+  /** The messages of turns that it superseded. */
+  replaced: readonly number[]
+  phase: 'loading' | 'working' | 'saving' | 'interrupted' | 'cancelled'
   fails: boolean
   hasLoaded: boolean
 }
@@ -76,7 +76,7 @@ class BusyModel {
   /** All that a group started goes on. */
   passOn(): void {
     const turn = this.#turn
-    if (turn?.phase === 'given up') this.#end(turn, 'TURN_SUPERSEDED')
+    if (turn?.phase === 'interrupted') this.#end(turn, 'TURN_SUPERSEDED')
     if (turn?.phase === 'cancelled') this.#end(turn, 'TURN_ABORTED')
   }
 
@@ -87,7 +87,7 @@ class BusyModel {
 
   #arrive({ flow, owner }: { readonly flow: FlowName; readonly owner: Owner }): void {
     const number = this.turns.push(undefined) - 1
-    const turn: Turn = { number, flow, owner, givenUp: [], phase: 'loading', fails: false, hasLoaded: false }
+    const turn: Turn = { number, flow, owner, replaced: [], phase: 'loading', fails: false, hasLoaded: false }
     if (this.#holder === undefined) this.#holder = turn
     else if (owner === 'bob' && this.#turn?.hasLoaded === true) this.#strangers.push(turn)
     else this.#wait(turn, this.#policyFor(turn))
@@ -109,17 +109,17 @@ class BusyModel {
     else {
       const holder = this.#turn
       const interrupted = policy === 'interrupt' && holder !== undefined && isAbortable(holder) ? [holder] : []
-      this.#giveUp(turn, [...interrupted, ...replaced], policy)
+      this.#supersede(turn, [...interrupted, ...replaced], policy)
       this.#waiting = [...this.#waiting.filter((other) => !replaced.includes(other as Turn)), turn]
     }
   }
 
-  #giveUp(newer: Turn, turns: readonly Turn[], policy: Policy): void {
+  #supersede(newer: Turn, turns: readonly Turn[], policy: Policy): void {
     for (const turn of turns) {
       this.superseded.push(`m${turn.number} by m${newer.number}`)
-      if (turn === this.#holder) turn.phase = 'given up'
+      if (turn === this.#holder) turn.phase = 'interrupted'
       else this.turns[turn.number] = 'TURN_SUPERSEDED'
-      if (policy === 'interrupt') newer.givenUp = [...newer.givenUp, ...turn.givenUp, turn.number].slice(-maxQueued)
+      if (policy === 'interrupt') newer.replaced = [...newer.replaced, ...turn.replaced, turn.number].slice(-maxQueued)
     }
   }
 
@@ -171,7 +171,7 @@ function isAbortable({ phase }: Turn): boolean {
   return phase === 'loading' || phase === 'working'
 }
 
-/** The message as it runs: merged with those that were given up. */
-function textOf({ givenUp, number }: Turn): string {
-  return [...givenUp, number].map((one) => `m${one}`).join('+')
+/** The message as it runs: merged with those that were superseded. */
+function textOf({ replaced, number }: Turn): string {
+  return [...replaced, number].map((one) => `m${one}`).join('+')
 }

@@ -89,7 +89,7 @@ export function endAndFlowsCases(test: TestFunction, serve: Serve): void {
     )
   })
 
-  test('cancel gives up the turn under way, and says whether there was one', async () => {
+  test('cancel ends the turn under way, and says whether there was one', async () => {
     const engine = createEngine()
     const send = await serve(engine)
     const cancel = async (headers: Record<string, string>, body?: string): Promise<unknown> => {

@@ -57,9 +57,9 @@ export const busyMutations = [
     tests: ['testing/contract/busy/busy.'],
     rows: [
       [
-        'busy model: messages given up merged in another order',
+        'busy model: messages superseded merged in another order',
         'takeMessages',
-        { piece: '[...other.control.givenUp, other]', becomes: '[other, ...other.control.givenUp]' },
+        { piece: '[...other.control.replaced, other]', becomes: '[other, ...other.control.replaced]' },
       ],
       [
         'busy model: place taken of another owner',
@@ -77,7 +77,7 @@ export const busyMutations = [
         { piece: "if (policy === 'interrupt') takeMessages", becomes: 'takeMessages' },
       ],
       [
-        'busy model: all messages given up are kept',
+        'busy model: all messages superseded are kept',
         'takeMessages',
         { piece: 'all.slice(-turn.control.engine.limits.maxQueuedTurnsPerSession)', becomes: 'all' },
       ],
@@ -89,13 +89,13 @@ export const busyMutations = [
     rows: [
       [
         'turn merged that ended otherwise',
-        'messagesGivenUp',
-        { piece: 'givenUp.slice(ended + 1)', becomes: 'givenUp' },
+        'replacedTurns',
+        { piece: 'replaced.slice(ended + 1)', becomes: 'replaced' },
       ],
       [
         'keys of merged messages forgotten',
         'mergeMessages',
-        { piece: '[...keysOf(givenUp), ...control.requestKeys]', becomes: 'control.requestKeys' },
+        { piece: '[...keysOf(replaced), ...control.requestKeys]', becomes: 'control.requestKeys' },
       ],
       [
         'merged text of any length',
@@ -114,7 +114,7 @@ export const busyMutations = [
     tests: ['src/engine/flow-engine.cancel.'],
     rows: [
       [
-        'cancel gives up the turn of another owner',
+        'cancel ends the turn of another owner',
         'cancellableTurn',
         { piece: 'isForeign ? undefined', becomes: 'isForeign ? turn.control' },
       ],

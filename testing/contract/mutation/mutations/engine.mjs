@@ -304,7 +304,7 @@ export const engineMutations = [
         'late result of a turn that timed out committed',
         'TurnControl.abort',
         {
-          piece: 'if (this.#aborted !== undefined || this.#isWorkFinished) return',
+          piece: 'if (!this.isAbortable) return',
           becomes: 'return',
         },
       ],
@@ -644,17 +644,10 @@ export const engineMutations = [
     ],
   },
   {
-    file: 'src/engine/lock-waits.ts',
+    file: 'src/engine/busy.ts',
     tests: ['src/engine/flow-engine.waiting.', 'src/engine/flow-engine.limits.'],
     rows: [
-      [
-        'queue limit off',
-        'turnWait',
-        {
-          piece: 'if (queued < limits.maxQueuedTurnsPerSession) return',
-          becomes: 'return',
-        },
-      ],
+      ['queue limit off', 'checkMayWait', { condition: 'stay >= limits.maxQueuedTurnsPerSession', becomes: 'false' }],
     ],
   },
   {
