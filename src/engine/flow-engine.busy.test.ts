@@ -33,15 +33,17 @@ describe("busy: 'queue'", () => {
 
 describe("busy: 'reject'", () => {
   test('refuses a message at once, and it takes no place; the next one is free to come', async () => {
-    const { say, open, session, events, clock, messages } = await busyTalk({ busy: 'reject' })
+    const { say, open, session, events, clock, messages, store } = await busyTalk({ busy: 'reject' })
     const first = say('a')
     await clock.settle()
+    store.clearJournal()
     const { response, error, sessionState } = await say('b')
     expect(response).toEqual({ ...busy, session })
     expect([error, sessionState]).toEqual([
       expect.objectContaining({ code: 'SESSION_BUSY', statusCode: 409 }),
       'running',
     ])
+    expect(store.journal).toEqual([])
     const names = events.filter(([name]) => name.startsWith('turn:')).map(([name]) => name)
     expect(names).toEqual(['turn:start', 'turn:rejected'])
     const rejected = events.find(([name]) => name === 'turn:rejected')?.[1]

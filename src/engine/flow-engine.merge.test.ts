@@ -140,6 +140,22 @@ test('a turn that ended otherwise is not merged, nor what it had superseded', as
   expect((await document(sessionId)).history.map(({ message }) => message)).toEqual(['start', 'c'])
 })
 
+test('a repeat of a message that was merged is answered with the reply to all of them', async () => {
+  const { say, messages } = await merged(join)
+  const [one, other] = ['first-message-0001', 'second-message-002']
+  const first = await say('a!', { idempotencyKey: one })
+  const second = await say('b', { idempotencyKey: other })
+  expect([outcomeOf(await first.turn), outcomeOf(await second.turn)]).toEqual(['TURN_SUPERSEDED', 'ok'])
+  for (const [message, idempotencyKey] of [
+    ['a!', one],
+    ['b', other],
+  ] as const) {
+    const repeat = await (await say(message, { idempotencyKey })).turn
+    expect([repeat.response.message, repeat.replayed]).toEqual(['a!+b', true])
+  }
+  expect(await messages()).toEqual(['start', 'a!+b'])
+})
+
 test('the first turn of a session: what was superseded is merged into the new one', async () => {
   const { opened: begun, open } = gate()
   let turns = 0

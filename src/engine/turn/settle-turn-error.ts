@@ -38,7 +38,7 @@ export async function settleTurnError(
     const replay = await replayAfterConflict(control)
     if (replay !== undefined) return answerRepeat(control, replay)
   }
-  if (error.code === 'TURN_SUPERSEDED') control.report('turn:superseded', { byTurnId: control.supersededBy ?? '' })
+  reportSuperseded(control, error)
   control.report('turn:error', { code: error.code, error })
   const text = userText(engine, error, { turnId, sessionId, flowName })
   const draft = draftToStore(control, error)

@@ -38,7 +38,7 @@ export const busyMutations = [
       [
         'busy: turn in the queue not told whose message took its place',
         'takePlace',
-        { piece: "control.report('turn:superseded', { byTurnId: turn.control.turnId })", becomes: '' },
+        { statement: "control.report('turn:superseded', { byTurnId: turn.control.turnId })", becomes: '' },
       ],
       [
         'busy: latest interrupts',
@@ -146,7 +146,7 @@ export const busyMutations = [
     tests: ['src/engine/flow-engine.busy.', 'src/engine/flow-engine.interrupt.'],
     rows: [
       [
-        'state of a busy session unknown',
+        'state of a busy session looked up',
         'stateUnseen',
         { condition: "error.code === 'SESSION_BUSY'", becomes: 'false' },
       ],
