@@ -32,6 +32,7 @@ function useLock({ keyOf = (id) => id, next = (line) => line.shift(), isOpen, is
     return true
   })
   vi.spyOn(lock, 'holderOf').mockImplementation(() => ({ since: Number.POSITIVE_INFINITY }) as LockHolder)
+  vi.spyOn(lock, 'heldLock').mockImplementation(() => ({ holder: { counted: false }, waiting: () => [] }))
   vi.spyOn(lock, 'enqueue').mockImplementation((sessionId, holder) => {
     const settled = new Promise<void>((resolve) => {
       lines.get(keyOf(sessionId))?.push(() => {
