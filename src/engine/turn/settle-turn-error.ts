@@ -106,6 +106,11 @@ function goesOnAfter({ engine, flowName }: TurnControl, error: FlowError): boole
   return (engine.flows.get(flowName)?.onTurnError ?? engine.onTurnError) === 'rollback'
 }
 
+/** Reports which turn took the place of this one. */
+function reportSuperseded(control: TurnControl, error: FlowError): void {
+  if (error.code === 'TURN_SUPERSEDED') control.report('turn:superseded', { byTurnId: control.supersededBy ?? '' })
+}
+
 /** The ID of a new session where its checkpoint was stored, or the ID that the caller asked for. */
 function storedId(draft: TurnDraft | undefined, givenSessionId: string): string {
   if (draft === undefined) return givenSessionId

@@ -53,9 +53,6 @@ export class TurnControl implements RunningTurn {
   requestKeys: readonly RequestKey[] = []
   /** By session ID: what gives back the leases that the turn has. See session-lease.ts. */
   leases: Map<string, () => Promise<void>> | undefined
-  /** The turns that were given up for this one under `busy: 'interrupt'`, oldest first, with those given up for them. */
-  givenUp: readonly RequestedTurn[] = []
-  /** The turn that this one was given up for; `undefined` where it was not. */
   /** The turns that this one superseded under `busy: 'interrupt'`, oldest first, each after those that it had superseded. */
   replaced: readonly RequestedTurn[] = []
   /** The ID of the turn that superseded this one; `undefined` where none did. */
