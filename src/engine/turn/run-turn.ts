@@ -104,7 +104,12 @@ async function runFlow(control: TurnControl, input: TurnInput): Promise<Prepared
   resolveModels(engine.models, flow, flowName, steps, budgets)
   const draft = await loadSession(control, input, { flow, flowClass, steps, budgets }, keyed)
   control.check()
-  if ('result' in draft) return draft
+  return 'result' in draft ? draft : runSession(control, input, draft)
+}
+
+/** The part of the turn that works on its session. */
+async function runSession(control: TurnControl, input: TurnInput, draft: TurnDraft): Promise<PreparedCommit> {
+  const { flow, steps } = draft
   if (flow.isBatch()) await control.uninterrupted(() => saveCheckpoint(control, draft))
   attachSteps(draft)
   control.sessionId = draft.base.id

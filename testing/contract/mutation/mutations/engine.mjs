@@ -412,7 +412,7 @@ export const engineMutations = [
       ],
       [
         'no checkpoint for batch flows',
-        'runFlow',
+        'runSession',
         {
           piece: 'if (flow.isBatch())',
           becomes: 'if (false)',

@@ -24,7 +24,7 @@ export const turnMutations = [
     rows: [
       [
         'error of another session thrown by a step',
-        'runFlow',
+        'runSession',
         { piece: 'draft, ofFlowCode(control, thrown)', becomes: 'draft, thrown' },
       ],
       [
