@@ -4,6 +4,9 @@ import { sha256 } from '@noble/hashes/sha2.js'
 /** Bytes of SHA-256 that are kept: a digest is compared, not signed, and nobody who could choose both texts gains by it. */
 const digestBytes = 16
 
+/** Characters that 16 bytes take in base64, six bits each. */
+const digestLength = 22
+
 /**
  * The first 16 bytes of SHA-256 (FIPS 180-4) of a text, as base64url (RFC 4648, section 5) without padding: 22 characters. It is
  * synchronous, so that a request keeps its place among those that came with it.
@@ -11,9 +14,9 @@ const digestBytes = 16
 export function digestOf(text: string): string {
   const bytes = sha256(new TextEncoder().encode(text)).subarray(0, digestBytes)
   return btoa(String.fromCharCode(...bytes))
+    .slice(0, digestLength)
     .replaceAll('+', '-')
     .replaceAll('/', '_')
-    .replace(/=+$/, '')
 }
 
 /** JSON in which the keys of each object are sorted: equal values have equal texts. `value` must be plain JSON. */

@@ -17,15 +17,22 @@ export function requestKeyOf(idempotencyKey: unknown, request: Request, flowName
   if (typeof idempotencyKey !== 'string' || !isIdempotencyKey(idempotencyKey)) {
     throw invalidInput('idempotencyKey must be 16 to 255 visible ASCII characters without a comma, best a UUID.')
   }
-  const { userMessage, attachments, context = null, owner = null } = request
+  const { owner = null } = request
   let claim: string | undefined
   return {
     key: digestOf(idempotencyKey),
-    request: digestOf(canonicalJson([idempotencyKey, flowName, userMessage, attachments, context])),
+    request: digestOf(textOf(idempotencyKey, request, flowName)),
     // Most turns continue a session, and claim nothing.
     get claim() {
-      claim ??= digestOf(canonicalJson([idempotencyKey, flowName, owner]))
+      claim ??= digestOf(JSON.stringify([idempotencyKey, flowName, owner]))
       return claim
     },
   }
+}
+
+/** The key and the request as JSON texts, one after the other: a list, then a list and an object where there are any. */
+function textOf(idempotencyKey: string, { userMessage, attachments, context }: Request, flowName: string): string {
+  const texts = JSON.stringify([idempotencyKey, flowName, userMessage])
+  const ofAttachments = attachments.length === 0 ? '' : canonicalJson(attachments)
+  return texts + ofAttachments + (context === undefined ? '' : canonicalJson(context))
 }
