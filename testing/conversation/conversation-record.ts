@@ -10,7 +10,7 @@ import { transcriptOf } from './transcript.js'
 
 /** The turn under way, and how it was started. */
 export interface Saying {
-  readonly by: 'say' | 'stream'
+  readonly by: 'say' | 'stream' | 'atOnce'
   readonly text: string
   /** What happened so far, if the turn is read event by event. */
   readonly soFar?: () => RunningTurn
@@ -19,10 +19,12 @@ export interface Saying {
 /** The turns of one conversation. */
 export class ConversationRecord {
   readonly turns: ConversationTurn[] = []
+  /** What the messages of the last `atOnce` became, in their order; `undefined` after another message. */
+  atOnce: readonly ConversationTurn[] | undefined
   /** The turn under way, if there is one. */
   saying: Saying | undefined
-  /** Whether the last turn failed and `expectError` was not called yet. */
-  unexpected = false
+  /** The last failure that no expectation has named yet; `undefined` if there is none. */
+  unexpected: ConversationTurn | undefined
   closed = false
   /** Whether a failure was reported already: a second one would only hide it. */
   told = false
@@ -39,7 +41,9 @@ export class ConversationRecord {
   /** The last turn. */
   last(operation: string): ConversationTurn {
     this.requireIdle(operation)
-    const turn = this.turns.at(-1)
+    // Of messages that were sent at once, some did not become a turn.
+    const turn =
+      this.turns.findLast((one) => this.atOnce?.includes(one) !== true || one.isNoTurn !== true) ?? this.turns.at(-1)
     if (turn === undefined) throw new ExpectationError(`${operation} needs a turn: await conversation.say(...) first.`)
     return turn
   }
@@ -52,8 +56,8 @@ export class ConversationRecord {
   /** The message for calling `operation` while a turn is under way. */
   busyText(operation: string, { by, text }: Saying): string {
     const advice =
-      by === 'say'
-        ? 'await that first. For turns at the same time use conversation.engine.'
+      by !== 'stream'
+        ? 'await that first. For messages at the same time use conversation.atOnce([...]).'
         : 'read it to its end with reply(), or stop() it.'
     return `${operation}() was called while ${by}(${show(text, 60)}) is under way: ${advice}`
   }
@@ -69,20 +73,21 @@ export class ConversationRecord {
 
   /** Fails if the last turn failed and was not expected to. */
   requireExpected({ notOffered, offered }: ToolDoubles): void {
-    if (!this.unexpected) return
-    this.unexpected = false
-    const turn = this.turns.at(-1) as ConversationTurn
+    const turn = this.unexpected
+    if (turn === undefined) return
+    this.unexpected = undefined
     const missing = `\n  doubles that no step offered so far: ${list(notOffered)} (offered: ${list(offered)})`
     const text = `${failureOf(turn)?.text}${notOffered.length === 0 ? '' : missing}`
-    this.fail({
-      text: `${text}\nIf it should fail, say so after it: conversation.expectError('${turn.reply.error?.code}').`,
-    })
+    const code = turn.reply.error?.code
+    const expectation =
+      this.atOnce === undefined ? `expectError('${code}')` : `expectReplies([..., { code: '${code}' }])`
+    this.fail({ text: `${text}\nIf it should fail, say so after it: conversation.${expectation}.` })
   }
 
   /** Fails with what went wrong outside of the engine's envelope, if anything did. */
   requireNo(complaint: unknown): void {
     if (complaint === undefined) return
-    this.unexpected = false
+    this.unexpected = undefined
     if (ExpectationError.isInstance(complaint)) this.fail({ text: complaint.message })
     // What a test's own function threw is thrown unchanged, for the test runner to show.
     this.told = true

@@ -18,6 +18,8 @@ export interface ConversationReply extends RunResponseType {
   readonly error?: FlowError
   /** Set if `message` is bytes in base64. */
   readonly encoding?: 'base64'
+  /** Set if the message was a repeat, by its key, and got the reply of an earlier turn: nothing was run for it. */
+  readonly replayed?: true
 }
 
 /** A tool call that a model made. */
@@ -31,11 +33,12 @@ export interface ConversationToolCall {
 }
 
 /** What happened in a turn, in order. */
-export type TurnEvent =
-  | { readonly kind: 'enter'; readonly sessionId: string; readonly step: string }
-  | { readonly kind: 'asked'; readonly sessionId: string; readonly call: LoggedCall }
-  | { readonly kind: 'tool-call'; readonly sessionId: string; readonly part: ToolCallPart }
-  | { readonly kind: 'end'; readonly sessionId: string; readonly success: boolean }
+export type TurnEvent = { readonly sessionId: string; readonly turnId: string } & (
+  | { readonly kind: 'enter'; readonly step: string }
+  | { readonly kind: 'asked'; readonly call: LoggedCall }
+  | { readonly kind: 'tool-call'; readonly part: ToolCallPart }
+  | { readonly kind: 'end'; readonly success: boolean }
+)
 
 /** One turn. */
 export interface ConversationTurn {
@@ -49,13 +52,21 @@ export interface ConversationTurn {
   readonly afterRestart: boolean
   /** The text that was streamed before the turn was stopped; absent if it was not stopped. */
   readonly stoppedAfter?: string
+  /** The effect after which the process died; absent if it did not. */
+  readonly diedAfter?: string
+  /** The idempotency key of the message; absent if it had none. */
+  readonly key?: string
+  /** What happened to the message on its way, or why it was sent again. */
+  readonly note?: string
+  /** Set if the message did not become a turn of the session. */
+  readonly isNoTurn?: true
 }
 
 /** How a turn ended. */
 export type TurnEnd =
   | { readonly reply: ConversationReply }
   /** The session of the turn, if the stream named it, and the text so far. */
-  | { readonly reply?: never; readonly session: string; readonly stoppedAfter: string }
+  | { readonly reply?: never; readonly session: string; readonly stoppedAfter: string; readonly diedAfter?: string }
 
 /** The turn under way, as far as it is known. */
 export interface RunningTurn extends Pick<ConversationTurn, 'said' | 'events' | 'afterRestart'> {
@@ -81,9 +92,10 @@ export function toolCallsOf({ events, results }: Pick<ConversationTurn, 'events'
   })
 }
 
-/** The reply of a document's last turn. */
-export function replyIn({ id, history, runStatus }: SessionDocument): ConversationReply {
-  const { reply: message = '', contentType = 'text/plain', encoding } = history.at(-1) ?? {}
+/** The reply of a turn of a document. Default: the last one. */
+export function replyIn({ id, history, runStatus }: SessionDocument, turnId?: string): ConversationReply {
+  const entry = history.find((one) => one.id === turnId) ?? history.at(-1)
+  const { reply: message = '', contentType = 'text/plain', encoding } = entry ?? {}
   const completed = runStatus === 'completed'
   const reply = { success: true, completed, message, session: id, contentType, sessionState: runStatus }
   return encoding === undefined ? reply : { ...reply, encoding }
@@ -104,12 +116,16 @@ export function stoppedReply(session: string): ConversationReply {
   }
 }
 
-/** The results of a document's last turn, in the order of each memory. */
-export function resultsIn(document: SessionDocument): ConversationTurn['results'] {
-  const turn = document.history.length
+/** The results of a turn of a document, in the order of each memory. Default: the last turn. */
+export function resultsIn(document: SessionDocument, turnId?: string): ConversationTurn['results'] {
+  const turn = numberIn(document, turnId) ?? document.turns
   return Object.values(document.flow.memory).flatMap(({ messages }) => {
-    const first = messages.findLastIndex((message) => message.turn !== turn) + 1
-    const parts = messages.slice(first).flatMap((message) => message.parts)
+    const parts = messages.filter((message) => message.turn === turn).flatMap((message) => message.parts)
     return parts.filter((part) => part.type === 'tool-result')
   })
+}
+
+/** The number that a session gave to a turn; `undefined` where the session has not kept the turn. */
+export function numberIn(document: SessionDocument, turnId: string | undefined): number | undefined {
+  return turnId === undefined ? undefined : document.history.find((one) => one.id === turnId)?.turn
 }

@@ -3,9 +3,11 @@
  * makes new ones at a restart, and advances the clock while only a test's own delay is waited for.
  */
 import {
+  type ExecuteResult,
   type FlowConstructor,
   FlowEngine,
   type FlowEngineOptions,
+  type FlowRunInput,
   MemorySessionStore,
   type ModelProviderAdapter,
   type ModelSelection,
@@ -20,7 +22,8 @@ import { type ToolDouble, ToolDoubles } from '../tool-doubles/tool-doubles.js'
 import { VirtualClock } from '../virtual-clock/virtual-clock.js'
 import type { TurnEnd } from './conversation-turn.js'
 import { type ConversationTurn, replyIn, resultsIn, stoppedReply, type TurnEvent } from './conversation-turn.js'
-import { watchProvider } from './model-log.js'
+import { type DeathBefore, EffectLog } from './effect-log.js'
+import { type LoggedCall, watchProvider } from './model-log.js'
 import { ReadingGate } from './reading-gate.js'
 import { WaitingClock } from './waiting-clock.js'
 
@@ -37,7 +40,8 @@ export interface ConversationWorldOptions extends Omit<FlowEngineOptions, 'flows
   readonly tools?: Readonly<Record<string, ToolDouble>>
   /**
    * Makes a store over the data of this test. It is called for each engine: at the beginning, at each `restart` and for
-   * each `fork`. Default: a memory store over data that the conversation shares with its forks.
+   * each `fork`. Default: a memory store over data that the conversation shares with its forks, and that counts as durable, because
+   * the data outlive every engine.
    */
   readonly createStore?: () => SessionStore | Promise<SessionStore>
   /** The clock of everything. Default: a new one. */
@@ -57,6 +61,13 @@ interface Running {
   readonly inner: SessionStore
 }
 
+/** How a request ended. */
+export interface RequestEnd {
+  /** The turn that was to run it; `undefined` if the engine refused it before. */
+  readonly turnId: string | undefined
+  readonly end: TurnEnd
+}
+
 /** The surroundings of one conversation. */
 export class ConversationWorld {
   readonly clock: VirtualClock
@@ -66,6 +77,7 @@ export class ConversationWorld {
   steps: readonly string[] = []
   /** What happened, in order; emptied at the beginning of each turn. */
   events: TurnEvent[] = []
+  readonly effects: EffectLog
   readonly #flow: FlowConstructor
   readonly #options: ConversationWorldOptions
   readonly #waiting: WaitingClock
@@ -78,6 +90,14 @@ export class ConversationWorld {
   #running: Promise<Running> | undefined
   #current: Running | undefined
   #movedByHand = false
+  /** The last turn that an engine made an ID for. */
+  #turnId: string | undefined
+  /** The turns that asked a model last, by session. */
+  readonly #asking = new Map<string, string>()
+  /** Fires when the process dies; `undefined` if it is not to die. */
+  #mortal: AbortController | undefined
+  /** The effect after which the process died; `undefined` while it lives. */
+  #diedAfter: string | undefined
   /** The providers that the script answers for in the current engine. */
   readonly #scripted = new Set<string>()
 
@@ -88,22 +108,26 @@ export class ConversationWorld {
     const clock = this.#waiting
     this.model = from?.model.fork(options.script, { clock }) ?? new ScriptedModel(options.script ?? [], { clock })
     this.tools = options.tools === undefined && from ? from.tools.fork() : new ToolDoubles(options.tools ?? {})
+    this.effects = new EffectLog(from?.effects)
     const data = new Map<string, SessionDocument>()
     const inherited = from === undefined ? undefined : { createStore: from.#createStore, ids: from.#ids }
     this.#createStore =
       options.createStore ??
       inherited?.createStore ??
-      (() => new MemorySessionStore({ backing: data, clock: this.clock }))
+      (() => {
+        const store = new MemorySessionStore({ backing: data, clock: this.clock })
+        return Object.assign(store, { guarantees: { ...store.guarantees, durable: true } })
+      })
     // IDs can be counted if the data belongs to this test alone.
     this.#ids = options.createStore === undefined ? (inherited?.ids ?? new Map()) : undefined
+    const hasDoubles = options.tools !== undefined || from !== undefined
     this.#flow = instrumentFlow(flow, {
       onModel: (selection) => this.#scriptProviderOf(selection),
       onSteps: (ids) => {
         this.steps = ids
       },
-      ...(options.tools === undefined && from === undefined
-        ? {}
-        : { replaceTools: (offered) => this.tools.replace(offered) }),
+      replaceTools: (offered) => this.effects.watchTools(hasDoubles ? this.tools.replace(offered) : offered),
+      onTurn: (turn) => this.effects.watch(turn),
     })
   }
 
@@ -129,23 +153,126 @@ export class ConversationWorld {
    * What the conversation keeps of a turn that has ended.
    *
    * @param sessionId - The session that the message was sent to; empty for a new one.
+   * @param turnId - Where others ran at the same time. Default: what happened in the session is of this turn.
    */
-  async turnOf(said: string, end: TurnEnd, sessionId: string): Promise<Omit<ConversationTurn, 'afterRestart'>> {
+  async turnOf(
+    said: string,
+    end: TurnEnd,
+    sessionId: string,
+    turnId?: string,
+  ): Promise<Omit<ConversationTurn, 'afterRestart'>> {
     const session = end.reply === undefined ? end.session : end.reply.session
-    const events = session === '' ? this.events : this.events.filter((event) => event.sessionId === session)
+    const isOfTurn = (event: TurnEvent): boolean =>
+      turnId === undefined ? session === '' || event.sessionId === session : event.turnId === turnId
+    const events = this.events.filter(isOfTurn)
     // A store that is down is reported when the document is read.
     const document = await this.load(session === '' ? sessionId : session).catch(() => undefined)
     const turn = { said, events, document }
     if (end.reply !== undefined) {
       const { reply } = end
-      return { ...turn, reply, results: reply.success && document !== undefined ? resultsIn(document) : [] }
+      const hasResults = reply.success && reply.replayed !== true && document !== undefined
+      return { ...turn, reply, results: hasResults ? resultsIn(document, turnId) : [] }
     }
     const isCommitted = events.some((event) => event.kind === 'end' && event.success)
     if (isCommitted && document !== undefined) {
-      return { ...turn, reply: replyIn(document), results: resultsIn(document) }
+      return { ...turn, reply: replyIn(document, turnId), results: resultsIn(document, turnId) }
     }
-    const { stoppedAfter } = end
-    return { ...turn, reply: stoppedReply(document?.id ?? ''), stoppedAfter, results: [] }
+    const { stoppedAfter, diedAfter } = end
+    const stopped = { ...turn, reply: stoppedReply(document?.id ?? ''), stoppedAfter, results: [] }
+    return diedAfter === undefined ? stopped : { ...stopped, diedAfter, isNoTurn: true }
+  }
+
+  /**
+   * Sends requests at the same time, in this order, and waits for all of them. {@link begin} comes first, and {@link bury} after it.
+   * The client of a process that dies gets no reply.
+   */
+  async request(inputs: readonly FlowRunInput[]): Promise<readonly RequestEnd[]> {
+    const { engine } = await this.open()
+    const ends: Promise<RequestEnd>[] = []
+    const keys = new Set<string>()
+    for (const input of inputs) {
+      const { idempotencyKey: key, sessionId } = input
+      const isRepeat = key !== undefined && keys.has(key)
+      if (key !== undefined) keys.add(key)
+      const isLast = ends.length === inputs.length - 1
+      // The engine looks for the receipt of a key first: a message without one would overtake it.
+      const queued =
+        isLast || isRepeat || key === undefined || sessionId === undefined ? undefined : this.#queued(engine)
+      const [turnId, result] = this.begun(() => engine.execute(this.mortal(input)))
+      ends.push(result.then((ended) => ({ turnId, end: this.endOf(ended) })))
+      await queued?.(result)
+    }
+    return this.drive(Promise.all(ends))
+  }
+
+  /** Waits until the next request has its place at the lock of its session, if it gets that without waiting for a timer. */
+  #queued(engine: FlowEngine): (result: Promise<unknown>) => Promise<void> {
+    let stop: (() => void) | undefined
+    const requested = new Promise<void>((resolve) => {
+      stop = engine.getFlowSession().watchLocks(({ kind }) => {
+        if (kind === 'requested') resolve()
+      })
+    })
+    return async (result) => {
+      await nextTask(Promise.race([requested, result]))
+      stop?.()
+    }
+  }
+
+  /** How a turn ended for its client, who gets no reply of a process that has died. */
+  endOf({ response, ...more }: ExecuteResult): TurnEnd {
+    const diedAfter = this.#diedAfter
+    if (diedAfter !== undefined) return { session: '', stoppedAfter: '', diedAfter }
+    return { reply: { ...response, ...more } }
+  }
+
+  /** The effect after which the process died; `undefined` while it lives. */
+  get diedAfter(): string | undefined {
+    return this.#diedAfter
+  }
+
+  /** Begins a turn: the ID that the engine makes for it, and what `begin` returns. */
+  begun<T>(begin: () => T): readonly [turnId: string | undefined, result: T] {
+    this.#turnId = undefined
+    const result = begin()
+    return [this.#turnId, result]
+  }
+
+  /** An input whose turn ends with the process, if it is to die. */
+  mortal(input: FlowRunInput): FlowRunInput {
+    if (this.effects.awaited === undefined) return input
+    this.#mortal ??= new AbortController()
+    const { signal } = this.#mortal
+    return { ...input, signal: input.signal === undefined ? signal : AbortSignal.any([input.signal, signal]) }
+  }
+
+  /** Has the process die after the next run of an effect: what it would store from then on is lost. */
+  dieAfter(name: string, before: DeathBefore): void {
+    const die = (): void => {
+      this.#diedAfter = name
+      const store = this.#current?.store
+      // A fault that was prepared earlier could let a write pass.
+      store?.heal()
+      store?.outage()
+      this.#mortal?.abort()
+    }
+    this.effects.dieAfter({ name, before, die })
+  }
+
+  /**
+   * If the process has died, makes a new one over the same data.
+   *
+   * @returns The effect after which it died; `undefined` if it lives.
+   */
+  async bury(): Promise<string | undefined> {
+    const name = this.#diedAfter
+    if (name === undefined) return undefined
+    this.#diedAfter = undefined
+    this.#mortal = undefined
+    // Nobody waits for what a dead process leaves behind.
+    void this.stop().catch(() => undefined)
+    await this.open()
+    return name
   }
 
   /** Closes the engine; the next use makes another one over the same data. */
@@ -238,12 +365,18 @@ export class ConversationWorld {
   async #start(): Promise<Running> {
     const { script: _script, tools: _tools, createStore: _createStore, clock: _clock, ...rest } = this.#options
     const { onEngine, providers = [], models = [], ...options } = rest
+    const counted = this.#ids === undefined ? randomId : (kind: IdKind): string => this.#countedId(kind)
+    const { generateId = counted } = options
     const inner = await this.#createStore()
     const store = new FakeSessionStore({ inner, clock: this.#waiting })
     const engine = new FlowEngine({
-      ...(this.#ids === undefined ? {} : { generateId: (kind) => this.#countedId(kind) }),
       random: noLuck,
       ...options,
+      generateId: (kind) => {
+        const id = generateId(kind)
+        if (kind === 'turn') this.#turnId = id
+        return id
+      },
       flows: [this.#flow],
       providers: providers.map((provider) => this.#watched(provider)),
       // The parameters are checked, and the script answers.
@@ -254,8 +387,13 @@ export class ConversationWorld {
       sessionStore: store,
     })
     this.watch(engine)
-    engine.on('step:enter', ({ sessionId, step }) => this.events.push({ kind: 'enter', sessionId, step }))
-    engine.on('turn:end', ({ sessionId, success }) => this.events.push({ kind: 'end', sessionId, success }))
+    engine.on('step:enter', ({ sessionId, turnId, step }) =>
+      this.events.push({ kind: 'enter', sessionId, turnId, step }),
+    )
+    engine.on('turn:end', ({ sessionId, turnId, success }) =>
+      this.events.push({ kind: 'end', sessionId, turnId, success }),
+    )
+    engine.on('model:start', ({ sessionId, turnId }) => this.#asking.set(sessionId, turnId))
     const running = { engine, store, inner }
     this.#current = running
     for (const selection of modelsOfPolicies(this.#flow)) this.#scriptProviderOf(selection)
@@ -281,16 +419,19 @@ export class ConversationWorld {
   }
 
   #watched(provider: ModelProviderAdapter): ModelProviderAdapter {
+    const turns = new WeakMap<LoggedCall, string>()
     return watchProvider(provider, this.#gate, (call, event) => {
       const { sessionId } = call.request.origin
-      if (event === 'asked') this.events.push({ kind: 'asked', sessionId, call })
+      const turnId = turns.get(call) ?? this.#asking.get(sessionId) ?? ''
+      turns.set(call, turnId)
+      if (event === 'asked') this.events.push({ kind: 'asked', sessionId, turnId, call })
       else {
         // What it answered may be anything: the engine has not checked it yet.
         const parts: unknown = call.response?.parts
         const calls = (Array.isArray(parts) ? parts : []).filter(
           (part): part is ToolCallPart => part?.type === 'tool-call',
         )
-        for (const part of calls) this.events.push({ kind: 'tool-call', sessionId, part })
+        for (const part of calls) this.events.push({ kind: 'tool-call', sessionId, turnId, part })
       }
     })
   }
@@ -299,6 +440,11 @@ export class ConversationWorld {
 /** The models that summarize the memories of a flow: no step names them. */
 function modelsOfPolicies({ compaction = {} }: FlowConstructor): readonly ModelSelection[] {
   return Object.values(compaction).flatMap((policy) => ('model' in policy ? policy.model : []))
+}
+
+/** An ID for data that other tests may share. */
+function randomId(): string {
+  return crypto.randomUUID()
 }
 
 function isHanging(store: FakeSessionStore): boolean {

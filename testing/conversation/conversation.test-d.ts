@@ -2,7 +2,7 @@ import { expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
 import type { FlowError, JsonValue, RunResponseType } from '../../src/index.js'
 import { AskName, Confirm, Onboarding } from '../contract/onboarding.js'
-import { Conversation, type ConversationReply, type ConversationToolCall, type ToolDouble } from '../index.js'
+import { Conversation, type ConversationReply, type ConversationToolCall, retryAs, type ToolDouble } from '../index.js'
 
 const conversation = new Conversation(Onboarding)
 
@@ -61,4 +61,34 @@ test('a double is a value, an error, a list or a function of narrower arguments'
   )
   // @ts-expect-error not JSON
   doubles.push(new Date())
+})
+
+test('a message may have a key and a fault, and a stream no fault', () => {
+  expectTypeOf(conversation.say('Pay', { key: 'k', fault: retryAs('resume', { cutAfter: 1 }) })).toEqualTypeOf<
+    Promise<ConversationReply>
+  >()
+  conversation.stream('Pay', { key: 'k' })
+  // @ts-expect-error a stream is cut by stop()
+  conversation.stream('Pay', { fault: retryAs('no-key') })
+  // @ts-expect-error no such client
+  retryAs('same')
+  // @ts-expect-error the key has one name here
+  void conversation.say('Pay', { idempotencyKey: 'k' })
+})
+
+test('messages at once are texts or more, and their outcomes replies or codes', () => {
+  expectTypeOf(conversation.atOnce(['a', { text: 'b', key: 'k' }])).toEqualTypeOf<
+    Promise<readonly ConversationReply[]>
+  >()
+  conversation
+    .expectReplies(['A', /B/, z.object({}), { reply: 'A', replayed: true }, { code: 'SESSION_BUSY', reply: /busy/ }])
+    .expectReplayed()
+    .expectRanOnce('payment')
+  // @ts-expect-error no code
+  conversation.expectReplies([{ code: 'BUSY' }])
+  // @ts-expect-error a fault is for one message
+  void conversation.atOnce([{ text: 'a', fault: retryAs('no-key') }])
+  conversation.dieAfterEffect('refund', { before: 'result' })
+  // @ts-expect-error no such moment
+  conversation.dieAfterEffect('refund', { before: 'reply' })
 })

@@ -20,6 +20,7 @@ import { checkAsked, type ExpectedRequest } from '../scripted-model/expected-req
 import type { RecordedRequest, ScriptedModel } from '../scripted-model/scripted-model.js'
 import type { ToolDoubles } from '../tool-doubles/tool-doubles.js'
 import type { VirtualClock } from '../virtual-clock/virtual-clock.js'
+import { type ClientFault, keyOf, type SentMessage, send, sendAtOnce, sendTwice } from './client.js'
 import { ConversationRecord, type Saying } from './conversation-record.js'
 import { ConversationStream } from './conversation-stream.js'
 import {
@@ -31,13 +32,17 @@ import {
   toolCallsOf,
 } from './conversation-turn.js'
 import { ConversationWorld, type ConversationWorldOptions } from './conversation-world.js'
+import type { DeathBefore } from './effect-log.js'
 import {
   completedProblem,
+  type ExpectedOutcome,
   type ExpectedToolCall,
   errorProblem,
+  outcomesProblem,
   type PartOf,
   type Problem,
   type ReplySchema,
+  replayedProblem,
   replyProblem,
   stateProblem,
   stepProblem,
@@ -53,7 +58,18 @@ export interface ConversationOptions extends ConversationWorldOptions {
 }
 
 /** What `say` takes with the text, for this turn only. */
-export type SayInput = Partial<Omit<FlowRunInput, 'flowName' | 'userMessage'>>
+export interface SayInput extends Partial<Omit<FlowRunInput, 'flowName' | 'userMessage' | 'idempotencyKey'>> {
+  /**
+   * The idempotency key of the message. Any short name will do: one that has not the shape of a key stands for the same key each
+   * time. Default: none.
+   */
+  readonly key?: string
+  /** What happens to the message on its way: see {@link retryAs}. Of `say` alone. Default: nothing. */
+  readonly fault?: ClientFault
+}
+
+/** A message of `atOnce`: its text, or more of it. */
+export type MessageAtOnce = string | ({ readonly text: string } & Omit<SayInput, 'fault'>)
 
 /**
  * A conversation with one flow, over a model that follows a script, a clock that a test moves, and a store that fails on
@@ -140,14 +156,47 @@ export class Conversation implements AsyncDisposable {
    *
    * @throws `ExpectationError` (rejects) if the script or a double does not fit, or an earlier turn failed unexpectedly.
    */
-  async say(text: string, input: SayInput = {}): Promise<ConversationReply> {
+  async say(text: string, { fault, ...input }: SayInput = {}): Promise<ConversationReply> {
     this.#begin({ by: 'say', text })
     try {
-      const { engine } = await this.#world.begin()
-      const { response, ...more } = await this.#world.drive(engine.execute(this.#inputOf(text, input)))
-      const reply = { ...response, ...more }
-      await this.#settle(text, { reply })
-      return reply
+      const request = this.#inputOf(text, input)
+      const sent = await (fault === undefined ? send(this.#world, request) : sendTwice(this.#world, request, fault))
+      for (const one of sent) this.#add(one)
+      this.#requireFit()
+      return (sent.at(-1) as SentMessage).reply
+    } catch (error) {
+      // A script that does not fit is more likely the reason.
+      if (!this.#record.told) this.#requireFit()
+      throw error
+    } finally {
+      this.#forget()
+    }
+  }
+
+  /**
+   * Sends messages at the same time, in this order, and waits for all replies. What becomes of them is up to `busy` of the flow or the
+   * engine, and to their keys; without a session yet each begins one of its own. Expect the outcomes with {@link expectReplies}; other
+   * expectations check the last one that became a turn.
+   *
+   * @returns The replies, in the order of the messages.
+   * @example
+   * ```ts
+   * await conversation.atOnce(['Pay', 'No, wait', { text: 'Pay', key: 'pay' }])
+   * conversation.expectReplies([{ code: 'TURN_SUPERSEDED' }, { code: 'TURN_SUPERSEDED' }, 'Paid.'])
+   * ```
+   */
+  async atOnce(messages: readonly MessageAtOnce[]): Promise<readonly ConversationReply[]> {
+    const inputs = messages.map((message) => {
+      const { text, ...input } = typeof message === 'string' ? { text: message } : message
+      return this.#inputOf(text, input)
+    })
+    if (inputs.length === 0) throw new ExpectationError('atOnce() needs one message or more.')
+    this.#begin({ by: 'atOnce', text: inputs.map(({ userMessage }) => userMessage).join(', ') })
+    try {
+      const sent = await sendAtOnce(this.#world, inputs)
+      this.#record.atOnce = this.#addInOrder(sent)
+      this.#requireFit()
+      return sent.map(({ sent: { reply } }) => reply)
     } finally {
       this.#forget()
     }
@@ -167,7 +216,7 @@ export class Conversation implements AsyncDisposable {
    * conversation.expectReply('What is your name?')
    * ```
    */
-  stream(text: string, input: SayInput = {}): ConversationStream {
+  stream(text: string, input: Omit<SayInput, 'fault'> = {}): ConversationStream {
     const world = this.#world
     const afterRestart = this.#restarted
     const soFar = (): RunningTurn => ({ said: text, events: world.events, text: stream.text, afterRestart })
@@ -177,11 +226,12 @@ export class Conversation implements AsyncDisposable {
       open: async () => {
         const { engine } = await world.begin()
         world.answerWhileRead()
-        return engine.stream(this.#inputOf(text, input))
+        // Stopping a stream cancels its turn, also where the message has a key.
+        return engine.stream(world.mortal(this.#inputOf(text, input)), { onDisconnect: 'cancel' })
       },
       drive: (something) => world.drive(something),
       read: (piece) => world.read(piece),
-      settle: (end) => this.#settle(text, end),
+      settle: (end) => this.#settle(text, end, input.key),
       forget: () => this.#forget(),
       fail: (problem) => {
         try {
@@ -198,6 +248,37 @@ export class Conversation implements AsyncDisposable {
   /** Expects the reply: its whole text, a RegExp for a part, or a Standard Schema for the JSON in it. */
   expectReply(expected: string | RegExp | ReplySchema): this {
     return this.#expect(replyProblem(this.#record.last('expectReply'), expected))
+  }
+
+  /** Expects that the message was a repeat, by its key: it got the reply of an earlier turn, and nothing was run for it. */
+  expectReplayed(): this {
+    return this.#expect(replayedProblem(this.#record.last('expectReplayed')))
+  }
+
+  /**
+   * Expects what became of each message of the last {@link atOnce}, in their order: a reply as in {@link expectReply}, or a failure by
+   * its code.
+   */
+  expectReplies(outcomes: readonly ExpectedOutcome[]): this {
+    this.#record.requireIdle('expectReplies')
+    const { atOnce } = this.#record
+    if (atOnce === undefined) {
+      throw new ExpectationError(
+        'expectReplies needs messages that were sent at once: await conversation.atOnce([...]) first.',
+      )
+    }
+    this.#record.check(outcomesProblem(atOnce, outcomes))
+    this.#record.unexpected = undefined
+    return this
+  }
+
+  /**
+   * Expects that an effect ran exactly once in the whole conversation, over retries and restarts: the work of `turn.once` of this name,
+   * or the tool of this name. What threw does not count.
+   */
+  expectRanOnce(name: string): this {
+    this.#record.requireIdle('expectRanOnce')
+    return this.#expect(this.#world.effects.onceProblem(name))
   }
 
   /** Expects the current step: a class or its ID. */
@@ -237,13 +318,32 @@ export class Conversation implements AsyncDisposable {
   /** Expects that the turn failed with this code, and with this text: the whole text, or a RegExp for a part. */
   expectError(code: FlowErrorCode, message?: string | RegExp): this {
     this.#record.check(errorProblem(this.#record.last('expectError'), code, message))
-    this.#record.unexpected = false
+    this.#record.unexpected = undefined
     return this
   }
 
   /** Advances the clock by `ms` milliseconds. A `say` that only waits for a delay of the script does not need it. */
   advance(ms: number): Promise<void> {
     return this.#world.advance(ms)
+  }
+
+  /**
+   * Has the process die, as with `kill -9`, after the next run of an effect: the work of `turn.once` of this name, or the tool of this
+   * name. The client gets no reply; a new process goes on over the same data, as after a {@link restart}.
+   *
+   * @param options - `before`: what is not stored any more. `'commit'`: the turn; `'result'`: the result of the effect either, so that
+   * the repeat of its work gets `uncertain`. Default `'commit'`.
+   * @example
+   * ```ts
+   * conversation.dieAfterEffect('refund')
+   * await conversation.say('Refund it', { key: 'refund', fault: retryAs('same-key') })
+   * conversation.expectReply('Refunded.').expectRanOnce('refund')
+   * ```
+   */
+  dieAfterEffect(name: string, options: { readonly before?: DeathBefore } = {}): this {
+    this.#record.requireOpen('dieAfterEffect')
+    this.#world.dieAfter(name, options.before ?? 'commit')
+    return this
   }
 
   /** Closes the engine and its connections, and makes new ones over the same data, as a new process would. */
@@ -327,7 +427,8 @@ export class Conversation implements AsyncDisposable {
     } finally {
       const closing = this.#world.stop()
       // A turn that is still under way would be waited for; the time it is given has to pass.
-      if (saying?.by === 'say') await this.#world.advance(current?.engine.limits.closeTimeoutMs ?? 0)
+      if (saying !== undefined && saying.by !== 'stream')
+        await this.#world.advance(current?.engine.limits.closeTimeoutMs ?? 0)
       await closing
     }
     if (this.#record.told) return
@@ -335,15 +436,22 @@ export class Conversation implements AsyncDisposable {
     this.#record.requireExpected(this.tools)
     for (const part of [this.model, this.tools]) this.#record.checked(() => part.assertDone())
     this.#record.checked(() => current?.store.assertFaultsUsed())
+    const { awaited } = this.#world.effects
+    if (awaited !== undefined) {
+      this.#record.fail({
+        text: `The process was to die after '${awaited}', which did not run: let the conversation come that far, or take dieAfterEffect() out of the test.`,
+      })
+    }
   }
 
   #begin(saying: Saying): void {
     this.#record.requireOpen(saying.by)
     this.#record.requireExpected(this.tools)
     this.#record.saying = saying
+    this.#record.atOnce = undefined
   }
 
-  #inputOf(text: string, input: SayInput): FlowRunInput {
+  #inputOf(text: string, { key, ...input }: Omit<SayInput, 'fault'>): FlowRunInput {
     const { config, owner } = this.#options
     return {
       flowName: this.#flow.id,
@@ -351,6 +459,7 @@ export class Conversation implements AsyncDisposable {
       ...(this.sessionId === '' ? {} : { sessionId: this.sessionId }),
       ...(config === undefined ? {} : { config }),
       ...(owner === undefined ? {} : { owner }),
+      ...(key === undefined ? {} : { idempotencyKey: keyOf(key) }),
       ...input,
     }
   }
@@ -362,17 +471,48 @@ export class Conversation implements AsyncDisposable {
     this.#world.answerFreely()
   }
 
-  /** A turn is over: remembers it, and fails if the script or a double did not fit. */
-  async #settle(said: string, end: TurnEnd): Promise<void> {
+  /** A streamed turn is over: remembers it, and fails if the script or a double did not fit. */
+  async #settle(said: string, end: TurnEnd, key: string | undefined): Promise<void> {
     try {
-      const turn = await this.#world.turnOf(said, end, this.sessionId)
-      if (turn.reply.session !== '') this.sessionId = turn.reply.session
-      this.#record.turns.push({ ...turn, afterRestart: this.#restarted })
-      this.#restarted = false
-      this.#record.unexpected = !turn.reply.success && turn.stoppedAfter === undefined
+      const diedAfter = await this.#world.bury()
+      const died = diedAfter === undefined ? end : { session: '', stoppedAfter: '', diedAfter }
+      const turn = await this.#world.turnOf(said, died, this.sessionId)
+      this.#add(key === undefined ? turn : { ...turn, key: keyOf(key) })
     } finally {
       this.#forget()
     }
+    this.#requireFit()
+  }
+
+  /** Remembers what became of a message. */
+  #add(sent: SentMessage): ConversationTurn {
+    const { reply, stoppedAfter, diedAfter } = sent
+    if (reply.session !== '') this.sessionId = reply.session
+    const turn = { ...sent, afterRestart: this.#restarted && diedAfter === undefined }
+    this.#record.turns.push(turn)
+    this.#restarted = diedAfter !== undefined
+    this.#record.unexpected = reply.success || stoppedAfter !== undefined ? undefined : turn
+    return turn
+  }
+
+  /**
+   * Remembers what became of messages that were sent at once, in the order of their turns; those that became none keep their places.
+   *
+   * @returns The same in the order of the messages.
+   */
+  #addInOrder(sent: Awaited<ReturnType<typeof sendAtOnce>>): readonly ConversationTurn[] {
+    const numbered = sent.filter(({ number }) => number !== undefined)
+    const isOneSession = new Set(numbered.map((one) => one.sent.reply.session)).size === 1
+    if (isOneSession) numbered.sort((one, other) => (one.number as number) - (other.number as number))
+    const inOrder = sent.map((one) => (one.number === undefined ? one : (numbered.shift() as typeof one)))
+    const turns = new Map(inOrder.map((one) => [one, this.#add(one.sent)] as const))
+    const outcomes = sent.map((one) => turns.get(one) as ConversationTurn)
+    this.#record.unexpected = outcomes.find(({ reply, stoppedAfter }) => !reply.success && stoppedAfter === undefined)
+    return outcomes
+  }
+
+  /** Fails if the script or a double does not fit. */
+  #requireFit(): void {
     this.#record.requireNo(this.model.complaint ?? this.tools.complaint)
   }
 

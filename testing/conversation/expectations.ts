@@ -40,6 +40,25 @@ export type ExpectedToolCall =
       readonly isError?: boolean
     }
 
+type ExpectedReply = string | RegExp | ReplySchema
+
+/** An outcome that is expected of a message of `atOnce`: its reply, or more of it. */
+export type ExpectedOutcome =
+  | ExpectedReply
+  | {
+      readonly reply?: ExpectedReply
+      readonly code?: never
+      /** Whether it got the reply of another message with the same key. Default: either. */
+      readonly replayed?: boolean
+    }
+  | {
+      /** The code of the failure. */
+      readonly code: FlowErrorCode
+      /** Its text. */
+      readonly reply?: string | RegExp
+      readonly replayed?: boolean
+    }
+
 /** What is wrong, and the two values that differ, where there are two. */
 export interface Problem {
   readonly text: string
@@ -59,7 +78,7 @@ export function failureOf({ said, reply }: ConversationTurn): Problem | undefine
 }
 
 /** The reply: its whole text, a part of it, or a schema of its JSON. */
-export function replyProblem(turn: ConversationTurn, expected: string | RegExp | ReplySchema): Problem | undefined {
+export function replyProblem(turn: ConversationTurn, expected: ExpectedReply): Problem | undefined {
   const failure = failureOf(turn)
   if (failure !== undefined) return failure
   const { message } = turn.reply
@@ -203,4 +222,48 @@ export function errorProblem(
     expected: message,
     actual: reply.message,
   }
+}
+
+/** Whether the message got the reply of an earlier turn. */
+export function replayedProblem({ reply, said, key }: ConversationTurn): Problem | undefined {
+  if (reply.replayed === true) return undefined
+  const why = key === undefined ? ' It had no key: say(text, { key }).' : ''
+  return { text: `Expected ${show(said, 60)} to get the reply of an earlier turn, but it was run.${why}` }
+}
+
+/** What became of the messages of `atOnce`. */
+export function outcomesProblem(
+  turns: readonly ConversationTurn[],
+  expected: readonly ExpectedOutcome[],
+): Problem | undefined {
+  if (turns.length !== expected.length) {
+    return { text: `Expected ${count(expected.length, 'outcome')}, but ${count(turns.length, 'message')} were sent.` }
+  }
+  for (const [index, turn] of turns.entries()) {
+    const problem = outcomeProblem(turn, expected[index] as ExpectedOutcome)
+    if (problem !== undefined) {
+      return { ...problem, text: `Message ${index + 1}, ${show(turn.said, 60)}: ${problem.text}` }
+    }
+  }
+  return undefined
+}
+
+function outcomeProblem(turn: ConversationTurn, expected: ExpectedOutcome): Problem | undefined {
+  if (typeof expected === 'string' || expected instanceof RegExp || '~standard' in expected) {
+    return replyProblem(turn, expected)
+  }
+  const { replayed = turn.reply.replayed === true } = expected
+  const problem =
+    expected.code === undefined
+      ? successProblem(turn, expected.reply)
+      : errorProblem(turn, expected.code, expected.reply)
+  if (problem !== undefined || replayed === (turn.reply.replayed === true)) return problem
+  const but = replayed
+    ? 'the reply of an earlier turn, but it was run'
+    : 'a turn of its own, but it got the reply of another message'
+  return { text: `Expected ${but}.` }
+}
+
+function successProblem(turn: ConversationTurn, reply: ExpectedReply | undefined): Problem | undefined {
+  return reply === undefined ? failureOf(turn) : replyProblem(turn, reply)
 }

@@ -14,29 +14,49 @@ export function transcriptOf(
   turns: readonly ConversationTurn[],
   running: RunningTurn | undefined,
 ): string {
-  const sections = turns.map((turn, index) => sectionOf(turn, index + 1, turns[index - 1]))
+  const names = namesOf(turns)
+  const sections = turns.map((turn, index) => sectionOf(turn, names[index] as string, turns[index - 1]))
   if (running !== undefined) {
-    const lines = [headingOf(turns.length + 1, notesOf(running)), ...beginningOf({ ...running, results: [] })]
+    const next = turns.filter(isNumbered).length + 1
+    const lines = [headingOf(`Turn ${next}`, notesOf(running)), ...beginningOf({ ...running, results: [] })]
     const end = running.text === '' ? 'Nothing was streamed so far.' : `Streamed so far: ${indented(running.text)}`
     sections.push([...lines, end].map((line) => stable(line, [])).join('\n\n'))
   }
   return [`# ${flowName}`, ...sections].join('\n\n').concat('\n')
 }
 
-function sectionOf(turn: ConversationTurn, number: number, before: ConversationTurn | undefined): string {
+function isNumbered({ reply, isNoTurn }: ConversationTurn): boolean {
+  return isNoTurn !== true && reply.replayed !== true
+}
+
+/** `Turn 2`; `Turn 2 again` for a repeat of its message that got the recorded reply; `No turn` for a message that became none. */
+function namesOf(turns: readonly ConversationTurn[]): string[] {
+  const byKey = new Map<string, string>()
+  let number = 0
+  return turns.map((turn) => {
+    const { key = '', isNoTurn, reply } = turn
+    if (isNoTurn === true) return 'No turn'
+    if (reply.replayed === true) return `${byKey.get(key) ?? 'A turn'} again`
+    const name = `Turn ${++number}`
+    byKey.set(key, name)
+    return name
+  })
+}
+
+function sectionOf(turn: ConversationTurn, name: string, before: ConversationTurn | undefined): string {
   const { reply } = turn
   const isNew = before !== undefined && before.reply.session !== reply.session && before.reply.session !== ''
-  const heading = headingOf(number, [...notesOf(turn), ...(isNew ? ['in a new session'] : [])])
+  const heading = headingOf(name, [...notesOf(turn), ...(isNew ? ['in a new session'] : [])])
   const ids = [reply.session, before?.reply.session ?? '']
   return [heading, ...[...beginningOf(turn), endOf(turn)].map((line) => stable(line, ids))].join('\n\n')
 }
 
-function headingOf(number: number, notes: readonly string[]): string {
-  return `## Turn ${number}${notes.length === 0 ? '' : ` (${notes.join(', ')})`}`
+function headingOf(name: string, notes: readonly string[]): string {
+  return `## ${name}${notes.length === 0 ? '' : ` (${notes.join(', ')})`}`
 }
 
-function notesOf({ afterRestart }: Pick<ConversationTurn, 'afterRestart'>): string[] {
-  return afterRestart ? ['after a restart'] : []
+function notesOf({ afterRestart, note }: Pick<ConversationTurn, 'afterRestart' | 'note'>): string[] {
+  return [...(afterRestart ? ['after a restart'] : []), ...(note === undefined ? [] : [note])]
 }
 
 /** The message, and what happened. */
@@ -54,7 +74,8 @@ function beginningOf(turn: Pick<ConversationTurn, 'said' | 'events' | 'results'>
   return [`User: ${indented(turn.said)}`, ...(lines.length === 0 ? [] : [lines.join('\n')])]
 }
 
-function endOf({ reply, document, stoppedAfter }: ConversationTurn): string {
+function endOf({ reply, document, stoppedAfter, diedAfter }: ConversationTurn): string {
+  if (diedAfter !== undefined) return `The process died after ${diedAfter}: there was no reply.`
   if (stoppedAfter === '') return 'Stopped before any text.'
   if (stoppedAfter !== undefined) return `Stopped after: ${indented(stoppedAfter)}`
   if (!reply.success) return `Failed with ${reply.error?.code ?? 'no code'}: ${indented(reply.message)}`

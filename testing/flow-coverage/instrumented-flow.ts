@@ -4,12 +4,17 @@
  * the flow's own classes. Conversations and tool doubles use it.
  */
 import {
-  type Flow,
+  type BaseStep,
+  End,
+  EndStep,
+  Flow,
   type FlowConstructor,
+  LogicStep,
   type ModelSelection,
   Step,
   type StepConstructor,
   type Tool,
+  type Turn,
 } from '../../src/index.js'
 
 /** What is reported, and what may be changed. */
@@ -20,21 +25,32 @@ export interface FlowInstruments {
   onSteps?(ids: readonly string[]): void
   /** Called with the tools of the flow or a step; returns those that are offered in their place. */
   replaceTools?(offered: readonly Tool[]): readonly Tool[]
+  /** Called with the turn, before code of the flow or of a step gets it; often more than once. */
+  onTurn?(turn: Turn): void
 }
 
 /** The same flow, instrumented. */
 export function instrumentFlow(flowClass: FlowConstructor, instruments: FlowInstruments): FlowConstructor {
   const steps = new WeakMap<StepConstructor, StepConstructor>()
   const stepClass = (original: StepConstructor): StepConstructor => {
-    if (!(original?.prototype instanceof Step)) return original
+    const isOfFlow = [Step, LogicStep, EndStep].some((kind) => original?.prototype instanceof kind)
+    // The engine knows its own end step by the class.
+    if (!isOfFlow || original === End) return original
     const known = steps.get(original)
     if (known !== undefined) return known
-    const made = whenMade(original, (step) => instrument(step as Step, instruments))
+    const made = whenMade(original, (step) => {
+      // The engine calls one of these before everything else that gets the turn.
+      watchTurn(step, ['onEnter', 'onRestore'], instruments)
+      if (step instanceof Step) instrument(step, instruments)
+    })
     steps.set(original, made)
     return made
   }
   return whenMade(flowClass, (flow) => {
     instrument(flow, instruments)
+    // The engine does more for a flow that has these hooks.
+    const hooks = (['onMessage', 'onError'] as const).filter((hook) => flow[hook] !== Flow.prototype[hook])
+    watchTurn(flow, hooks, instruments)
     const original = flow.steps
     flow.steps = () => {
       const listed = original.call(flow)
@@ -58,6 +74,19 @@ function whenMade<Class extends new () => object>(original: Class, change: (made
   })
 }
 
+/** Reports the turn to `onTurn` when one of these hooks gets it, as its last argument. */
+function watchTurn(part: Flow | BaseStep, hooks: readonly string[], { onTurn }: FlowInstruments): void {
+  if (onTurn === undefined) return
+  const methods = part as unknown as Record<string, (...args: readonly unknown[]) => unknown>
+  for (const hook of hooks) {
+    const original = methods[hook]
+    methods[hook] = (...args) => {
+      onTurn(args.at(-1) as Turn)
+      return original?.apply(part, args as unknown[])
+    }
+  }
+}
+
 function instrument(part: Flow | Step, { onModel, replaceTools }: FlowInstruments): void {
   const { model, tools } = part
   if (onModel !== undefined) {
@@ -69,8 +98,11 @@ function instrument(part: Flow | Step, { onModel, replaceTools }: FlowInstrument
   }
   if (replaceTools !== undefined) {
     part.tools = (turn) => {
-      const offered = tools.call(part, turn)
-      return Array.isArray(offered) ? replaceTools(offered) : (offered as Promise<readonly Tool[]>).then(replaceTools)
+      const offered: unknown = tools.call(part, turn)
+      // The engine refuses what is not a list.
+      const replaced = (list: unknown): readonly Tool[] =>
+        Array.isArray(list) ? replaceTools(list) : (list as readonly Tool[])
+      return Array.isArray(offered) ? replaceTools(offered) : Promise.resolve(offered).then(replaced)
     }
   }
 }

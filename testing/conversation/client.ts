@@ -1,0 +1,215 @@
+/**
+ * What the client of a conversation does with a message, beyond sending it and reading its reply: it loses the reply and sends the
+ * message again, or sends several at the same time. It returns what became of each message, for the record of the conversation.
+ */
+import type { FlowRunInput, FlowStream, FlowStreamEvent } from '../../src/index.js'
+import { isIdempotencyKey } from '../../src/util/patterns.js'
+import { count, ExpectationError } from '../expectations/expectation-error.js'
+import { type ConversationTurn, numberIn, type TurnEnd } from './conversation-turn.js'
+import type { ConversationWorld, RequestEnd } from './conversation-world.js'
+import { StreamCheck } from './stream-check.js'
+
+/** A message and what became of it. */
+export type SentMessage = Omit<ConversationTurn, 'afterRestart'>
+
+type LastEvent = Extract<FlowStreamEvent, { type: 'result' | 'error' }>
+
+/** What a client does whose message had no reply. */
+export type RetryingClient = 'same-key' | 'new-key' | 'no-key' | 'resume'
+
+/** What happens to a message on its way, and what its client does then. Made by {@link retryAs}. */
+export interface ClientFault {
+  readonly client: RetryingClient
+  readonly cutAfter?: number
+}
+
+/**
+ * For `say`: the reply of a message is lost, and its client sends the message again. The turn was run; its client does not know.
+ *
+ * - `'same-key'`: with the same key.
+ * - `'new-key'`: with another key, as a client does that makes a key for each request.
+ * - `'no-key'`: without a key, as a client does that knows nothing of keys.
+ * - `'resume'`: with the same key, as a stream, from the last event that it has read.
+ *
+ * @param options - `cutAfter`: the client streams, and the connection is cut after so many events. Then a turn with a key goes on
+ * without its client, and one without a key is cancelled. Default: the turn ends, and its reply is lost.
+ * @example
+ * ```ts
+ * await conversation.say('Pay', { key: 'pay', fault: retryAs('same-key') })
+ * conversation.expectReply('Paid.').expectReplayed().expectRanOnce('payment')
+ * ```
+ */
+export function retryAs(client: RetryingClient, options: { readonly cutAfter?: number } = {}): ClientFault {
+  const { cutAfter } = options
+  if (cutAfter !== undefined && !(Number.isInteger(cutAfter) && cutAfter > 0)) {
+    throw new ExpectationError(`cutAfter of retryAs() must be a whole number above 0; got ${String(cutAfter)}.`)
+  }
+  return { client, ...options }
+}
+
+const deeds: Readonly<Record<RetryingClient, string>> = {
+  'same-key': 'sent again with the same key',
+  'new-key': 'sent again with a new key',
+  'no-key': 'sent again without a key',
+  resume: 'read on with the same key',
+}
+
+/** The idempotency key that a short name stands for: the name itself, if it has the shape of a key. */
+export function keyOf(name: string): string {
+  return isIdempotencyKey(name) ? name : `conversation-key-${encodeURIComponent(name)}`
+}
+
+/** Sends one message. */
+export async function send(world: ConversationWorld, input: FlowRunInput): Promise<readonly SentMessage[]> {
+  await world.begin()
+  return [await finished(world, input, await world.request([input]))]
+}
+
+/** Sends one message whose reply is lost, and does what the client of the fault does then. */
+export async function sendTwice(
+  world: ConversationWorld,
+  input: FlowRunInput,
+  { client, cutAfter }: ClientFault,
+): Promise<readonly SentMessage[]> {
+  const { idempotencyKey: key } = input
+  if (key === undefined && (client === 'same-key' || client === 'resume')) {
+    throw new ExpectationError(`retryAs('${client}') needs a key: say(text, { key, fault }).`)
+  }
+  await world.begin()
+  const first = cutAfter === undefined ? await lose(world, input) : await cut(world, input, cutAfter)
+  const { sessionId, lastEventId, text } = first
+  const { idempotencyKey: _key, ...keyless } = { ...input, ...(sessionId === undefined ? {} : { sessionId }) }
+  const again: FlowRunInput =
+    client === 'no-key'
+      ? keyless
+      : { ...keyless, idempotencyKey: client === 'new-key' ? keyOf(`${key ?? ''} again`) : (key as string) }
+  if (client !== 'resume') world.answerFreely()
+  const ends = client === 'resume' ? [await readOn(world, again, lastEventId, text)] : await world.request([again])
+  const second = await finished(world, again, ends, true)
+  return [await first.settled(), { ...second, note: deeds[client] }]
+}
+
+/** Sends messages at the same time. Returns what became of each, and the number that the session gave to its turn. */
+export async function sendAtOnce(
+  world: ConversationWorld,
+  inputs: readonly FlowRunInput[],
+): Promise<readonly { readonly sent: SentMessage; readonly number: number | undefined }[]> {
+  await world.begin()
+  const ends = await world.request(inputs)
+  await world.bury()
+  return Promise.all(
+    ends.map(async ({ end, turnId = '' }, index) => {
+      const input = inputs[index] as FlowRunInput
+      const sent = withKey(input, await world.turnOf(input.userMessage, end, input.sessionId ?? '', turnId))
+      const { reply, document } = sent
+      const number = document && numberIn(document, turnId)
+      if (!reply.success && reply.replayed !== true && reply.sessionState !== 'aborted') {
+        return { sent: { ...sent, isNoTurn: true as const }, number }
+      }
+      // What is stored is the session after all of them: that of the last turn.
+      const isEarlier = number !== undefined && number !== document?.turns
+      return { sent: isEarlier ? { ...sent, document: undefined } : sent, number }
+    }),
+  )
+}
+
+/** The first attempt at a message whose client has no reply. */
+interface Attempt {
+  /** As far as the client knows it. */
+  readonly sessionId: string | undefined
+  readonly lastEventId: string
+  /** The text that the client has. */
+  readonly text: string
+  /** Resolves to what became of it, when it has ended. */
+  settled(): Promise<SentMessage>
+}
+
+async function lose(world: ConversationWorld, input: FlowRunInput): Promise<Attempt> {
+  const sent = await finished(world, input, await world.request([input]))
+  const lost = sent.diedAfter === undefined ? { ...sent, note: 'the reply was lost' } : sent
+  return { sessionId: input.sessionId, lastEventId: '', text: '', settled: async () => lost }
+}
+
+/** Reads some events of the turn, and leaves. */
+async function cut(world: ConversationWorld, input: FlowRunInput, cutAfter: number): Promise<Attempt> {
+  const { engine } = await world.open()
+  const works: Promise<unknown>[] = []
+  const waitUntil = (work: Promise<unknown>): void => {
+    works.push(work)
+    input.waitUntil?.(work)
+  }
+  const check = new StreamCheck()
+  const stream = engine.stream(world.mortal({ ...input, waitUntil }))
+  world.answerWhileRead()
+  const [turnId = '', begun] = world.begun(() => stream.next())
+  for (let reading = begun; check.events.length < cutAfter; reading = stream.next()) {
+    const last = await readNext(world, reading, check)
+    if (last === undefined) continue
+    if (world.diedAfter !== undefined) break
+    throw new ExpectationError(
+      `The connection was to be cut after ${count(cutAfter, 'event')}, but the turn had ended by then. Its events: ${check.pieces}.`,
+    )
+  }
+  const { lastEventId } = stream
+  const { session, text } = check
+  await world.drive(stream.return())
+  const diedAfter = await world.bury()
+  const settled = async (): Promise<SentMessage> => {
+    await world.drive(Promise.all(works))
+    const end: TurnEnd = { session, stoppedAfter: text, ...(diedAfter === undefined ? {} : { diedAfter }) }
+    const sent = withKey(input, await world.turnOf(input.userMessage, end, session, turnId))
+    if (diedAfter !== undefined) return sent
+    const note = `the connection was cut after ${count(cutAfter, 'event')}`
+    return { ...sent, note, ...(sent.stoppedAfter === undefined ? {} : { isNoTurn: true }) }
+  }
+  return { sessionId: session === '' ? input.sessionId : session, lastEventId, text, settled }
+}
+
+/** Reads the turn to its end, as a client does that comes back. */
+async function readOn(
+  world: ConversationWorld,
+  input: FlowRunInput,
+  lastEventId: string,
+  text: string,
+): Promise<RequestEnd> {
+  const { engine } = await world.open()
+  const check = new StreamCheck()
+  check.text = text
+  const stream = engine.stream(world.mortal(input), { lastEventId })
+  const [turnId, begun] = world.begun(() => stream.next())
+  for (let reading = begun; ; reading = stream.next()) {
+    const last = await readNext(world, reading, check)
+    if (last === undefined) continue
+    const { type: _type, ...result } = last
+    return { turnId, end: world.endOf(result) }
+  }
+}
+
+/** Reads one event. Returns it if it is the last one. */
+async function readNext(
+  world: ConversationWorld,
+  reading: ReturnType<FlowStream['next']>,
+  check: StreamCheck,
+): Promise<LastEvent | undefined> {
+  const { value } = await world.read(reading)
+  const problem = value === undefined ? 'The stream ended without result and error.' : check.see(value)
+  if (problem !== undefined) throw new ExpectationError(problem)
+  return value?.type === 'result' || value?.type === 'error' ? value : undefined
+}
+
+/** What the conversation keeps of a request that has ended. @param isRepeat - Whether an earlier one ran in the same session. */
+async function finished(
+  world: ConversationWorld,
+  input: FlowRunInput,
+  [request]: readonly RequestEnd[],
+  isRepeat = false,
+): Promise<SentMessage> {
+  await world.bury()
+  const { end, turnId = '' } = request as RequestEnd
+  const { userMessage, sessionId = '' } = input
+  return withKey(input, await world.turnOf(userMessage, end, sessionId, isRepeat ? turnId : undefined))
+}
+
+function withKey({ idempotencyKey: key }: FlowRunInput, sent: SentMessage): SentMessage {
+  return key === undefined ? sent : { ...sent, key }
+}
