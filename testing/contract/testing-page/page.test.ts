@@ -18,6 +18,10 @@ test('the first program of the page on models is models.test.ts', () => {
   expect(firstProgramOf('testing-models.md')).toBe(read('./models.test.ts'))
 })
 
+test('the first program of the page on retries is retries.test.ts', () => {
+  expect(firstProgramOf('testing-retries.md')).toBe(read('./retries.test.ts'))
+})
+
 test('its test takes fewer than 60 lines, and ten turns', () => {
   const [, testCode = ''] = block.split('// The test.\n')
   expect(testCode.trim().split('\n').length).toBeLessThan(60)
