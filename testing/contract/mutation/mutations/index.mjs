@@ -7,6 +7,7 @@ import { effectMutations } from './effects.mjs'
 import { engineMutations } from './engine.mjs'
 import { failureMutations } from './failures.mjs'
 import { flowMutations } from './flows.mjs'
+import { harnessMutations } from './harness.mjs'
 import { httpMutations } from './http.mjs'
 import { keyMutations } from './keys.mjs'
 import { listMutations } from './lists.mjs'
@@ -40,4 +41,5 @@ export const mutations = [
   ...failureMutations,
   ...httpMutations,
   ...streamOfKeyMutations,
+  ...harnessMutations,
 ].flatMap(({ file, tests, rows }) => rows.map(([name, symbol, edit]) => ({ name, file, symbol, edit, tests })))
