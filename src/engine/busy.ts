@@ -22,10 +22,7 @@ export function checkMayWait(turn: RequestedTurn, queued: number, lock: HeldLock
   const { control } = turn
   const { limits } = control.engine
   const policy = policyFor(turn, lock)
-  if (policy === 'reject') {
-    control.report('turn:rejected', {})
-    throw new SessionBusyError()
-  }
+  if (policy === 'reject') throw reject(turn)
   const stay = queued - waitersToSupersede(turn, policy, lock).length
   if (stay >= limits.maxQueuedTurnsPerSession) {
     throw limitExceeded(limits, 'maxQueuedTurnsPerSession', 'The number of turns that wait for this session')
@@ -40,7 +37,7 @@ export function takePlace(turn: RequestedTurn, lock: HeldLock): void {
   const underWay = policy === 'interrupt' ? turnOf(lock.holder) : undefined
   const interrupted = underWay?.control.isAbortable === true ? underWay : undefined
   if (policy === 'interrupt') takeMessages(turn, interrupted, waiters)
-  for (const waiter of waiters) supersedeWaiter(turn, waiter)
+  for (const waiter of waiters) supersedeWaiter(waiter)
   if (interrupted !== undefined) {
     interrupted.control.supersededBy = turn.control.turnId
     interrupted.control.abort(new TurnSupersededError())
@@ -51,11 +48,35 @@ export function takePlace(turn: RequestedTurn, lock: HeldLock): void {
   }
 }
 
+/**
+ * A turn with an idempotency key turns out to be no repeat of an answered message. What came meanwhile has only waited, and now
+ * gets what the policy says.
+ */
+export function applyPolicy({ engine, lockHolder }: RequestedTurn['control']): void {
+  const lock = lockHolder && engine.session.awaitedLock(lockHolder)
+  if (lock === undefined) return
+  let newest: RequestedTurn | undefined
+  for (const waiter of Array.from(lock.waiting())) {
+    const turn = turnOf(waiter.wait)
+    const policy = turn === undefined ? 'queue' : policyFor(turn, lock)
+    if (turn !== undefined && policy === 'reject') waiter.cancel(reject(turn))
+    else if (policy !== 'queue') newest = turn
+  }
+  if (newest !== undefined) takePlace(newest, lock)
+}
+
+function reject({ control }: RequestedTurn): SessionBusyError {
+  control.report('turn:rejected', {})
+  return new SessionBusyError()
+}
+
 /** What a turn does that has to wait. */
 function policyFor({ control, input }: RequestedTurn, lock: HeldLock): Policy {
   const underWay = turnOf(lock.holder)
   // Of two owners one is a stranger to the session. Which one it is shows when the document is loaded; until then both only wait.
   if (underWay === undefined || underWay.input.owner !== input.owner) return 'queue'
+  // A repeat of an answered message is not a turn. Whether this is one shows when the session is loaded.
+  if (mayBeRepeat(underWay)) return 'queue'
   const { engine, flowName } = underWay.control
   const policy = engine.flows.get(flowName)?.busy ?? engine.busy
   return policy === 'reject' || flowName === control.flowName ? policy : 'queue'
@@ -71,10 +92,9 @@ function waitersToSupersede({ control, input }: RequestedTurn, policy: Policy, l
   })
 }
 
-function supersedeWaiter({ control }: RequestedTurn, waiter: WaitingRequest): void {
+function supersedeWaiter(waiter: WaitingRequest): void {
   const other = (turnOf(waiter.wait) as RequestedTurn).control
   const error = new TurnSupersededError()
-  other.supersededBy = control.turnId
   other.failure = error.code
   waiter.cancel(error)
 }
@@ -87,7 +107,14 @@ function takeMessages(
 ): void {
   const others = [interrupted, ...waiters.map(({ wait }) => turnOf(wait))].filter((other) => other !== undefined)
   const all = others.flatMap((other) => [...other.control.replaced, other])
-  turn.control.replaced = all.slice(-turn.control.engine.limits.maxQueuedTurnsPerSession)
+  const { engine } = turn.control
+  turn.control.replaced = all.slice(-engine.limits.maxQueuedTurnsPerSession)
+  engine.keyedTurns.follow(turn.control.replaced, turn)
+}
+
+/** Whether a turn under way may turn out to be a repeat of an answered message, which runs nothing. */
+export function mayBeRepeat({ control, input }: RequestedTurn): boolean {
+  return input.idempotency !== undefined && !control.hasStarted
 }
 
 function turnOf({ turn }: HeldLock['holder']): RequestedTurn | undefined {

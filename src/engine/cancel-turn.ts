@@ -2,9 +2,10 @@
 import { TurnAbortedError } from '../errors/engine-errors.js'
 import type { LockHolder } from '../session/session-lock.js'
 import { writeAttempts } from '../session/store-access.js'
+import { mayBeRepeat } from './busy.js'
 import { atMost } from './close-engine.js'
 import type { EngineContext } from './engine-context.js'
-import type { RequestedTurn, TurnControl } from './turn/turn-control.js'
+import type { RequestedTurn } from './turn/turn-control.js'
 
 /**
  * Never rejects.
@@ -19,11 +20,13 @@ export async function cancelTurn(
 ): Promise<boolean> {
   try {
     const holder = engine.session.holderOf(sessionId)
-    const control = holder && cancellableTurn(holder, options)
-    if (holder === undefined || control === undefined) return false
+    const turn = holder && cancellableTurn(holder, options)
+    if (holder === undefined || turn === undefined) return false
+    const { control } = turn
     if (control.isAbortable) {
       control.isCancelled = true
-      control.abort(new TurnAbortedError())
+      // A repeat of an answered message runs nothing that could be cancelled: see run-turn.ts.
+      if (!mayBeRepeat(turn)) control.abort(new TurnAbortedError())
     }
     // A second call shares the outcome of the first one.
     if (!control.isCancelled) return false
@@ -40,10 +43,10 @@ export async function cancelTurn(
 function cancellableTurn(
   holder: LockHolder,
   options: { readonly owner?: string } | undefined,
-): TurnControl | undefined {
+): RequestedTurn | undefined {
   const turn = holder.waitOf().turn as RequestedTurn | undefined
-  if (turn === undefined || options === undefined) return turn?.control
+  if (turn === undefined || options === undefined) return turn
   const caller = { owner: options.owner }
   const isForeign = holder.isForeignTo(caller) || turn.input.owner !== caller.owner
-  return isForeign ? undefined : turn.control
+  return isForeign ? undefined : turn
 }

@@ -13,6 +13,7 @@ import { AfterTurnTasks } from './after-turn-tasks.js'
 import { EngineEvents } from './engine-events.js'
 import { type EngineLimits, resolveLimits } from './engine-limits.js'
 import type { FlowEngineOptions, IdKind } from './engine-options.js'
+import { Arrivals } from './idempotency/arrivals.js'
 import { Claims } from './idempotency/claims.js'
 import { KeyedTurns } from './idempotency/keyed-turns.js'
 import { createGenerateId } from './ids.js'
@@ -48,6 +49,9 @@ export interface EngineContext extends ModelSettings {
   readonly afterTurnTasks: AfterTurnTasks
   readonly keyedTurns: KeyedTurns
   readonly claims: Claims
+  readonly arrivals: Arrivals
+  /** Work of `turn.once` that is under way, by its idempotency key: it may outlive its turn. */
+  readonly workUnderWay: Map<string, Promise<unknown>>
   readonly loopMonitor: LoopMonitor
 }
 
@@ -95,6 +99,8 @@ export function createEngineContext(options: FlowEngineOptions): EngineContext {
     afterTurnTasks: new AfterTurnTasks(),
     keyedTurns: new KeyedTurns({ clock, limits, events }),
     claims: new Claims(),
+    arrivals: new Arrivals(),
+    workUnderWay: new Map(),
     loopMonitor: new LoopMonitor(clock, events, turns),
   }
 }

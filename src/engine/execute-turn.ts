@@ -1,9 +1,9 @@
 /** One turn as the engine's callers see it: its input is checked, it waits for the session's lock, and it runs. */
-import { TurnAbortedError } from '../errors/engine-errors.js'
+import { EngineClosedError, TurnAbortedError } from '../errors/engine-errors.js'
 import type { EngineContext } from './engine-context.js'
 import type { ExecuteResult, FlowRunInput } from './engine-options.js'
 import { asFlowError, userText } from './error-text.js'
-import { answerRepeat, replayBesideLock } from './idempotency/answer-repeat.js'
+import { answerRepeat, replayBeforeLock } from './idempotency/answer-repeat.js'
 import { requestKeyOf } from './idempotency/request-key.js'
 import { checkConfig, checkInputNames, checkSessionId, checkTurnInput, type TurnInput } from './input/check-input.js'
 import { turnWait } from './lock-waits.js'
@@ -26,6 +26,7 @@ export async function executeTurn(
   stream?: TurnStream,
 ): Promise<ExecuteResult> {
   let givenId = ''
+  let control: TurnControl | undefined
   let outcome: TurnOutcome
   try {
     // The caller's object is read inside the `try`: it may be anything, and its getters may throw.
@@ -33,16 +34,15 @@ export async function executeTurn(
     givenId = sessionId ?? ''
     const input = checkInput(engine, unchecked, sessionId, context, stream)
     if (input.signal?.aborted === true) throw new TurnAbortedError({ cause: input.signal.reason })
-    const control = new TurnControl(engine, engine.flows.currentName(input.flowName), givenId, stream)
-    outcome =
-      input.idempotency === undefined
-        ? await runWithLock(control, input)
-        : await engine.keyedTurns.run(control, input, stream, () =>
-            runKeyed(control, input).catch((thrown: unknown) => refusal(engine, unchecked, givenId, thrown)),
-          )
+    const turn = new TurnControl(engine, engine.flows.currentName(input.flowName), givenId, stream)
+    control = turn
+    const run = (): Promise<TurnOutcome> =>
+      runInOrder(turn, input).catch((thrown: unknown) => refusal(engine, unchecked, givenId, thrown))
+    outcome = await (input.idempotency === undefined ? run() : engine.keyedTurns.run(turn, input, stream, run))
   } catch (thrown) {
     outcome = refusal(engine, unchecked, givenId, thrown)
   }
+  control?.reportOutcome(outcome)
   const { sessionState } = outcome
   if (sessionState !== undefined) return outcome as ExecuteResult
   const id = outcome.response.session === '' ? givenId : outcome.response.session
@@ -58,18 +58,24 @@ function refusal(engine: EngineContext, unchecked: FlowRunInput, givenId: string
   return failureEnvelope(givenId, text, error, givenId === '' ? 'none' : stateUnseen(error))
 }
 
+/** Runs a turn after those that came before it, unless it is a repeat whose answer is found before it asks for the lock. */
+function runInOrder(control: TurnControl, input: TurnInput): Promise<TurnOutcome> {
+  const { arrivals, session } = control.engine
+  if (session.closing) return Promise.reject(new EngineClosedError())
+  const replay = input.idempotency === undefined ? undefined : replayBeforeLock(control, input)
+  if (replay !== undefined) {
+    return replay.then((found) => (found === undefined ? runWithLock(control, input) : answerRepeat(control, found)))
+  }
+  const before = arrivals.before(input.sessionId)
+  return before === undefined ? runWithLock(control, input) : before.then(() => runWithLock(control, input))
+}
+
 function runWithLock(control: TurnControl, input: TurnInput): Promise<TurnOutcome> {
   return control.engine.session.hold(
-    input.sessionId,
+    input.sessionId ?? control.claimed?.id,
     (holder) => runTurn(control, input, holder),
     () => turnWait(control, input),
   )
-}
-
-/** Runs a turn with an idempotency key. A repeat of a turn that was stored does not wait for the session's lock. */
-async function runKeyed(control: TurnControl, input: TurnInput): Promise<TurnOutcome> {
-  const replay = await replayBesideLock(control, input)
-  return replay === undefined ? runWithLock(control, input) : answerRepeat(control, replay)
 }
 
 /** A field of the caller's object, which may be anything; its getters may throw. */
@@ -82,7 +88,7 @@ function fieldOf(input: FlowRunInput, name: 'owner' | 'flowName'): unknown {
 }
 
 function checkInput(
-  { limits, flows, events }: EngineContext,
+  { limits, events }: EngineContext,
   unchecked: FlowRunInput,
   sessionId: string | undefined,
   givenContext: unknown,
@@ -100,7 +106,7 @@ function checkInput(
   const input =
     idempotencyKey === undefined
       ? checked
-      : { ...checked, idempotency: requestKeyOf(idempotencyKey, checked, flows.currentName(checked.flowName)) }
+      : { ...checked, idempotency: requestKeyOf(idempotencyKey, checked, checked.flowName) }
   if (stream === undefined) return input
   stream.readOptions(idempotencyKey !== undefined)
   stream.followSignal(input.signal)

@@ -7,6 +7,11 @@ import { never } from '../../testing/contract/engine-harness.js'
 import { reply } from '../index.js'
 import { bytesOfLists } from '../session/document-bytes.js'
 
+/** Work that fails when its turn is aborted: nobody knows what it has done by then. */
+function untilAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+}
+
 /** What a turn does, one after the other. Work that hangs is the last that a turn does. */
 interface Action {
   readonly does: 'once' | 'throw' | 'forget' | 'hang' | 'too large'
@@ -100,7 +105,7 @@ test('effects are what a model of a few lines says', { timeout: 120_000 }, async
               const work = () => {
                 runs++
                 if (does === 'throw') throw new Error('No money.')
-                return does === 'hang' ? never<number>() : does === 'too large' ? 'x'.repeat(5_000) : runs
+                return does === 'hang' ? untilAborted(turn.signal) : does === 'too large' ? 'x'.repeat(5_000) : runs
               }
               await turn.once(name, work, { durable }).catch((error: unknown) => {
                 if (!(error instanceof Error && error.message === 'No money.')) throw error

@@ -24,6 +24,7 @@ afterEach(expectNothingLeft)
 
 const keyA = '11111111-aaaa-4aaa-8aaa-000000000001'
 const keyB = '22222222-bbbb-4bbb-8bbb-000000000002'
+const keyC = '33333333-cccc-4ccc-8ccc-000000000003'
 
 /** Two processes over one store have the same claims. */
 class ClaimingStore extends MemorySessionStore {
@@ -340,6 +341,88 @@ describe('the first turn', () => {
   })
 })
 
+describe('a repeat that looks for its answer', () => {
+  test('is not cancelled; a new message is, as soon as it turns out to be one', async () => {
+    const { say, start, engine, store, clock } = counting()
+    const sessionId = await start('Talk')
+    const first = await say('pay', { sessionId, idempotencyKey: keyA })
+    store.delayNext('load', 100)
+    const repeat = say('pay', { sessionId, idempotencyKey: keyA })
+    await clock.settle()
+    const cancelled = engine.cancel(sessionId)
+    await clock.advance(100)
+    expect(await repeat).toEqual({ ...first, replayed: true })
+    expect(await cancelled).toBe(false)
+    store.delayNext('load', 100)
+    const fresh = say('pay', { sessionId, idempotencyKey: keyB })
+    await clock.settle()
+    const cancelledToo = engine.cancel(sessionId)
+    await clock.advance(100)
+    expect((await fresh).error?.code).toBe('TURN_ABORTED')
+    expect(await cancelledToo).toBe(true)
+  })
+
+  test.each([
+    ['an answered one', keyA, true],
+    ['a new one', keyB, false],
+  ])('refuses nobody while it looks (reject, %s)', async (_which, idempotencyKey, isAnswered) => {
+    const { say, start, store, clock } = counting({ busy: 'reject' }, (turn) => reply(turn.message))
+    const sessionId = await start('Talk')
+    await say('slow', { sessionId, idempotencyKey: keyA })
+    store.delayNext('load', 100)
+    const looking = say('slow', { sessionId, idempotencyKey })
+    await clock.settle()
+    const other = say('other', { sessionId })
+    await clock.advance(100)
+    expect((await looking).response.success).toBe(true)
+    expect((await other).error?.code).toBe(isAnswered ? undefined : 'SESSION_BUSY')
+  })
+
+  test('keeps its place: messages run in the order in which they came', async () => {
+    const opened = gate()
+    const { say, start, document, store, clock, count } = counting({ busy: 'latest' }, async (turn) => {
+      if (turn.message === 'hold') await opened.opened
+      return reply(turn.message)
+    })
+    const sessionId = await start('Talk')
+    const runs = count.runs
+    const hold = say('hold', { sessionId })
+    await clock.settle()
+    store.delayNext('load', 100)
+    const older = say('older', { sessionId, idempotencyKey: keyA })
+    const newer = say('newer', { sessionId })
+    await clock.advance(100)
+    opened.open()
+    await hold
+    expect((await older).error?.code).toBe('TURN_SUPERSEDED')
+    expect((await newer).response.message).toBe('newer')
+    expect((await document(sessionId)).history.map(({ message }) => message)).toEqual(['start', 'hold', 'newer'])
+    expect(count.runs - runs).toBe(2)
+  })
+})
+
+describe('a first message whose session ended without an answer to it', () => {
+  test.each(['completed', 'outdated'] as const)('is answered once all the same (%s)', async (how) => {
+    let fails = true
+    const { say, engine, backing, rewrite } = counting({ onTurnError: 'rollback', outdated: 'restart' }, (turn) => {
+      if (turn.message === 'bye') return finish('Good bye.')
+      if (fails) throw new Error('The service is down.')
+      return reply(turn.message)
+    })
+    const failed = await say('hello', { idempotencyKey: keyA })
+    const { session } = failed.response
+    if (how === 'completed') await say('bye', { sessionId: session })
+    else await rewrite(session, (stored) => Object.assign(stored.flow, { version: 0 }))
+    fails = false
+    const first = await say('hello', { idempotencyKey: keyA })
+    expect(first.response).toMatchObject({ success: true, message: 'hello' })
+    const repeats = [await say('hello', { idempotencyKey: keyA }), await say('hello', { idempotencyKey: keyA })]
+    for (const repeat of repeats) expect(repeat).toMatchObject({ response: first.response, replayed: true })
+    expect(backing.size).toBe(2)
+    await engine.close()
+  })
+})
+
 describe('a request that restarts an ended session', () => {
   test('is recognised, whichever ID the repeat names', async () => {
     const { say, start, engine, backing } = counting({}, (turn) =>
@@ -526,17 +609,36 @@ describe('a repeat while the turn runs', () => {
     expect(await joined).toMatchObject({ error: { code: 'ENGINE_CLOSED' } })
   })
 
-  test('a repeat of an earlier turn does not wait for the one that runs', async () => {
-    const { say, start, entered, opened, events } = held()
+  test.each(['interrupt', 'latest', 'reject'] as const)(
+    'a repeat of an earlier turn has its answer at once, and does nothing to the one that runs (%s)',
+    async (busy) => {
+      const { say, entered, opened, events } = held({ busy })
+      const first = await say('first', { idempotencyKey: keyC })
+      const sessionId = first.response.session
+      const earlier = await say('hello', { sessionId, idempotencyKey: keyB })
+      const running = say('pay', { sessionId, idempotencyKey: keyA })
+      await entered.opened
+      events.length = 0
+      expect(await say('hello', { sessionId, idempotencyKey: keyB })).toEqual({ ...earlier, replayed: true })
+      expect(await say('first', { idempotencyKey: keyC })).toEqual({ ...first, replayed: true })
+      expect(events.map(([name]) => name)).toEqual(['turn:replayed', 'turn:replayed'])
+      opened.open()
+      expect((await running).response.success).toBe(true)
+    },
+  )
+
+  test('a repeat of an earlier turn waits in the queue, and reads the session once', async () => {
+    const { say, start, entered, opened, store } = held()
     const sessionId = await start('Talk')
     const earlier = await say('hello', { sessionId, idempotencyKey: keyB })
     const running = say('pay', { sessionId, idempotencyKey: keyA })
     await entered.opened
-    events.length = 0
-    expect(await say('hello', { sessionId, idempotencyKey: keyB })).toEqual({ ...earlier, replayed: true })
-    expect(events.map(([name]) => name)).toEqual(['turn:replayed'])
+    store.clearJournal()
+    const repeat = say('hello', { sessionId, idempotencyKey: keyB })
     opened.open()
     await running
+    expect(await repeat).toEqual({ ...earlier, replayed: true })
+    store.expectJournal(['save', 'load'])
   })
 })
 

@@ -262,7 +262,7 @@ test('a streamed turn that is superseded ends with the error, and what follows i
   expect(events[1]).toMatchObject({ error: { code: 'TURN_SUPERSEDED' }, sessionState: 'running' })
 })
 
-test('the first turn of a session, by one who read the ID in its stream: nothing is stored, and a new session starts', async () => {
+test('the first turn of a session, by one who read the ID in its stream: the session is created under that ID', async () => {
   const { flow, begun } = hangingOnce()
   const { engine, backing } = harness({ flows: [flow], busy })
   const stream = engine.stream({ flowName: 'Talk', userMessage: 'a' })
@@ -273,8 +273,8 @@ test('the first turn of a session, by one who read the ID in its stream: nothing
   const rest: FlowStreamEvent[] = []
   for await (const event of stream) rest.push(event)
   expect(rest.at(-1)).toMatchObject({ type: 'error', sessionState: 'none', response: { session: '' } })
-  expect([outcomeOf(second), second.restarted]).toEqual(['ok', 'unknown'])
-  expect([...backing.keys()]).toEqual([second.response.session])
+  expect([outcomeOf(second), second.restarted]).toEqual(['ok', undefined])
+  expect([...backing.keys()]).toEqual([session])
 })
 
 /** A flow whose first turn never ends. */

@@ -156,7 +156,7 @@ test('a repeat of a message that was merged is answered with the reply to all of
   expect(await messages()).toEqual(['start', 'a!+b'])
 })
 
-test('the first turn of a session: what was superseded is merged into the new one', async () => {
+test('the first turn of a session: what was superseded is merged, and the session is created under the ID that its client knows', async () => {
   const { opened: begun, open } = gate()
   let turns = 0
   const flow = flowOf('Talk', (turn) => {
@@ -171,7 +171,8 @@ test('the first turn of a session: what was superseded is merged into the new on
   await begun
   const sessionId = (value as { session: string }).session
   const second = await engine.execute({ flowName: 'Talk', userMessage: 'b', sessionId })
-  expect([second.response.message, second.restarted]).toEqual(['a+b', 'unknown'])
+  expect([second.response.message, second.restarted]).toEqual(['a+b', undefined])
+  expect(second.response.session).toBe(sessionId)
   await stream.return()
 })
 
@@ -280,4 +281,82 @@ test('messages of another owner are never merged', async () => {
   open('b')
   await clock.runUntil(Promise.all(turns))
   for (const messages of asked) expect(messages).toEqual(expect.not.arrayContaining(['a', 'start']))
+})
+
+describe('a message with a key', () => {
+  const keyOf = (text: string): string => `key-of-the-message-${text}`
+  const keyed = (text: string) => ({ idempotencyKey: keyOf(text) })
+
+  test('that was merged joins the turn that answers it, and is not merged again', async () => {
+    const { say, messages, seen } = await merged(join)
+    const first = await say('a!', keyed('a'))
+    const second = await say('b!', keyed('b'))
+    expect(outcomeOf(await first.turn)).toBe('TURN_SUPERSEDED')
+    const repeat = await say('a!', keyed('a'))
+    const third = await say('c', keyed('c'))
+    expect(outcomeOf(await second.turn)).toBe('TURN_SUPERSEDED')
+    const answer = await third.turn
+    expect(answer.response.message).toBe('a!+b!+c')
+    expect(await repeat.turn).toEqual({ ...answer, replayed: true })
+    expect(await messages()).toEqual(['start', 'a!+b!+c'])
+    expect(seen.map(({ message }) => message)).toEqual(['a!', 'a!+b!', 'a!+b!+c'])
+  })
+
+  test('that was superseded and not merged runs when the newer turn has ended', async () => {
+    const { say, messages } = await merged(() => undefined)
+    const first = await say('a!', keyed('a'))
+    const second = await say('b!')
+    expect(outcomeOf(await first.turn)).toBe('TURN_SUPERSEDED')
+    const repeat = await say('a!', keyed('a'))
+    const third = await say('c')
+    expect(outcomeOf(await second.turn)).toBe('TURN_SUPERSEDED')
+    expect(outcomeOf(await third.turn)).toBe('ok')
+    const fourth = await say('d')
+    expect(outcomeOf(await repeat.turn)).toBe('TURN_SUPERSEDED')
+    expect(outcomeOf(await fourth.turn)).toBe('ok')
+    expect(await messages()).toEqual(['start', 'c', 'd'])
+  })
+
+  test('that was answered is neither merged nor interrupted, and interrupts nothing, when it comes with a new one', async () => {
+    const { say, messages } = await merged(join)
+    const first = await say('a', keyed('a'))
+    const answer = await first.turn
+    const [repeat, next] = await Promise.all([say('a', keyed('a')), say('b', keyed('b'))])
+    expect(await repeat.turn).toEqual({ ...answer, replayed: true })
+    expect((await next.turn).response.message).toBe('b')
+    expect(await messages()).toEqual(['start', 'a', 'b'])
+  })
+
+  test('that is new is interrupted although its session was not loaded when the newer one came', async () => {
+    const { say, messages, store, clock } = await merged(join)
+    store.delayNext('load', 100)
+    const first = await say('a', keyed('a'))
+    const second = await say('b', keyed('b'))
+    await clock.advance(100)
+    expect(outcomeOf(await first.turn)).toBe('TURN_SUPERSEDED')
+    expect((await second.turn).response.message).toBe('a+b')
+    expect(await messages()).toEqual(['start', 'a+b'])
+  })
+
+  test('that begins a session, is merged into one that names it, and comes again is answered', async () => {
+    const { opened: begun, open } = gate()
+    let turns = 0
+    const flow = flowOf('Talk', (turn) => {
+      if (++turns > 1) return reply(turn.message)
+      open()
+      return never()
+    })
+    flow.prototype.merge = (messages: readonly string[]) => messages.join('+')
+    const { engine, backing } = harness({ flows: [flow], busy: 'interrupt' })
+    const first = { flowName: 'Talk', userMessage: 'a', ...keyed('a') }
+    const stream = engine.stream(first)
+    const { value } = await stream.next()
+    await begun
+    const sessionId = (value as { session: string }).session
+    const second = await engine.execute({ flowName: 'Talk', userMessage: 'b', sessionId, ...keyed('b') })
+    expect(second.response).toMatchObject({ message: 'a+b', session: sessionId })
+    expect(await engine.execute(first)).toEqual({ ...second, replayed: true })
+    expect(backing.size).toBe(1)
+    await stream.return()
+  })
 })

@@ -6,11 +6,16 @@ import { reply, type Turn } from '../index.js'
 
 afterEach(expectNothingLeft)
 
+/** Work that fails when its turn is cancelled: nobody knows what it has done by then. */
+function untilAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+}
+
 describe('work whose outcome is unknown', () => {
   /** A turn that is cancelled while it pays. */
   async function leftInside(durable: boolean) {
-    const { attempts, work } = payments(({ uncertain }) => (uncertain ? 'found it' : never()))
     const cancel = new AbortController()
+    const { attempts, work } = payments(({ uncertain }) => (uncertain ? 'found it' : untilAborted(cancel.signal)))
     const talk = talking(async (turn) => reply(String(await turn.once('pay', work, { durable }))))
     const saying = talk.say('pay', undefined, { signal: cancel.signal })
     await talk.clock.settle()
@@ -43,12 +48,12 @@ describe('work whose outcome is unknown', () => {
 
   test.each(either)('stays unknown where the repeat cannot find out (%s)', async (_title, durable) => {
     let isDown = true
+    const cancel = new AbortController()
     const { attempts, work } = payments(({ uncertain }) => {
-      if (!uncertain) return never()
+      if (!uncertain) return untilAborted(cancel.signal)
       if (isDown) throw new Error('Nobody knows.')
       return 'found it'
     })
-    const cancel = new AbortController()
     const { say, clock, document } = talking(async (turn) => reply(String(await turn.once('pay', work, { durable }))))
     const saying = say('pay', undefined, { signal: cancel.signal })
     await clock.settle()
@@ -64,6 +69,62 @@ describe('work whose outcome is unknown', () => {
       [3, true],
     ])
     expect(new Set(attempts.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1)
+  })
+
+  test.each(either)('is known to the repeat while this process still does the work (%s)', async (_title, durable) => {
+    const late = gate()
+    const { attempts, work } = payments(() => late.opened.then(() => 'paid'))
+    const cancel = new AbortController()
+    const { say, clock, document, events } = talking(async (turn) =>
+      reply(String(await turn.once('pay', work, { durable }))),
+    )
+    const saying = say('pay', undefined, { signal: cancel.signal })
+    await clock.settle()
+    cancel.abort()
+    const { session } = (await saying).response
+    const repeat = say('pay', session)
+    await clock.settle()
+    late.open()
+    expect((await repeat).response.message).toBe('paid')
+    expect(attempts).toHaveLength(1)
+    expect((await document(session)).effects?.pay).toMatchObject({ attempts: 1, result: 'paid' })
+    expect(events.map(([name]) => name)).not.toContain('effect:uncertain')
+  })
+
+  test.each(either)(
+    'is reported to the repeat where the work hangs, after the time of a tool (%s)',
+    async (_title, durable) => {
+      const { attempts, work } = payments(({ uncertain }) => (uncertain ? 'found it' : never()))
+      const cancel = new AbortController()
+      const { say, clock } = talking(async (turn) => reply(String(await turn.once('pay', work, { durable }))))
+      const saying = say('pay', undefined, { signal: cancel.signal })
+      await clock.settle()
+      cancel.abort()
+      const { session } = (await saying).response
+      const repeat = say('pay', session)
+      await clock.settle()
+      await clock.advance(29_999)
+      expect(attempts).toHaveLength(1)
+      await clock.advance(1)
+      expect((await repeat).response.message).toBe('found it')
+      expect(attempts.map(({ uncertain }) => uncertain)).toEqual([false, true])
+    },
+  )
+
+  test.each(either)('is not asked for by a call of its own name inside the work (%s)', async (_title, durable) => {
+    let runs = 0
+    const { say, clock } = talking(async (turn) => {
+      const pay = async (): Promise<string> => {
+        runs++
+        return turn.once('pay', async () => 'again', { durable })
+      }
+      return reply(await turn.once('pay', pay, { durable }))
+    })
+    const saying = say('pay')
+    await clock.settle()
+    await clock.advance(120_000)
+    expect((await saying).error?.code).toBe('TURN_TIMEOUT')
+    expect(runs).toBe(1)
   })
 
   test.each(either)('and whose result comes after its turn is not written (%s)', async (_title, durable) => {

@@ -5,7 +5,7 @@
 import { type Clock, monotonicTime } from '../config/clock.js'
 import { EngineClosedError } from '../errors/engine-errors.js'
 import { onAbort } from '../util/on-abort.js'
-import type { LockEvent, LockReport, LockWait, SharedDelete } from './lock-request.js'
+import type { HeldLock, LockEvent, LockReport, LockWait, SharedDelete } from './lock-request.js'
 import { LockHolder, SessionLock } from './session-lock.js'
 import type { StoreAccess } from './store-access.js'
 import { startWaitTimer } from './wait-timer.js'
@@ -162,15 +162,16 @@ export class FlowSession {
   /**
    * Releases the lock that a holder has, and waits for that of a session that others may know. @internal
    *
+   * @param signal - Of the turn: one that is aborted leaves the queue.
    * @throws What the wait for the lock of a session fails with.
    */
-  async moveToStored(holder: LockHolder, sessionId: string): Promise<void> {
+  async moveToStored(holder: LockHolder, sessionId: string, signal: AbortSignal): Promise<void> {
     if (holder.isTaken || holder.hasEnded || holder.sessionId === sessionId) return
     this.#release(holder)
     holder.isStranger = false
     holder.report = this.#reportOf(sessionId, holder.waitOf)
     holder.report?.('requested')
-    if (!this.#lock.tryAcquire(sessionId, holder)) await this.#wait(sessionId, holder)
+    if (!this.#lock.tryAcquire(sessionId, holder)) await this.#wait(sessionId, holder, signal)
     // The turn may have been aborted while it waited: then nobody else would release the lock.
     if (holder.hasEnded) this.#release(holder)
     else if (!holder.isStranger) holder.report?.('acquired')
@@ -183,6 +184,12 @@ export class FlowSession {
    */
   setOwner(holder: LockHolder, stored: unknown): void {
     this.#lock.setOwner(holder, stored)
+  }
+
+  /** The lock that a holder has, as those see it that wait for it; `undefined` where it has none, or nobody waits. @internal */
+  awaitedLock(holder: LockHolder): HeldLock | undefined {
+    const { sessionId } = holder
+    return sessionId === undefined || holder.isTaken || !holder.isAwaited ? undefined : this.#lock.heldLock(sessionId)
   }
 
   /** The delete that waits last in the queue of a session; `undefined` where there is none. @internal */
@@ -239,11 +246,11 @@ export class FlowSession {
   }
 
   /** Waits until a holder has the lock, or is known to be a stranger. */
-  async #wait(sessionId: string, holder: LockHolder): Promise<void> {
+  async #wait(sessionId: string, holder: LockHolder, signal?: AbortSignal): Promise<void> {
     try {
       const wait = holder.waitOf()
       if (this.#lock.isForeign(sessionId, wait.caller)) holder.isStranger = true
-      else await this.#queue(sessionId, holder, wait)
+      else await this.#queue(sessionId, holder, wait, signal)
       holder.check()
     } catch (error) {
       this.#refuse(holder)
@@ -258,7 +265,7 @@ export class FlowSession {
     this.#lock.release(holder)
   }
 
-  async #queue(sessionId: string, holder: LockHolder, wait: LockWait): Promise<void> {
+  async #queue(sessionId: string, holder: LockHolder, wait: LockWait, signal?: AbortSignal): Promise<void> {
     const lock = this.#lock.heldLock(sessionId)
     wait.onBlocked?.(this.#lock.queued(sessionId, wait.caller?.owner), lock)
     // A listener of `turn:queued` may have closed the engine just now, after it refused those who were waiting.
@@ -267,6 +274,7 @@ export class FlowSession {
     const waiter = this.#lock.enqueue(sessionId, holder, wait)
     let stopListening: (() => void) | undefined
     let stopTimer: (() => void) | undefined
+    const stopFollowing = onAbort(signal, () => waiter.cancel(signal?.reason))
     try {
       // A signal that is not the platform's may throw here, and so may the clock.
       stopListening = onAbort(wait.signal, () => waiter.cancel(wait.onAbort?.()))
@@ -282,6 +290,7 @@ export class FlowSession {
       waiter.leave()
       stopTimer?.()
       stopListening?.()
+      stopFollowing()
     }
   }
 

@@ -86,6 +86,7 @@ export interface SessionStore {
    * Optional: waits until no other process has the lease of a session, and takes it. A lease keeps processes from running turns
    * that would lose the swap; no promise of the engine depends on it.
    *
+   * @param sessionId - The ID; for a session with an owner, a digest of both: 22 letters, digits, `_` and `-`.
    * @param ttlMs - Milliseconds after which the lease of a holder that died is free. A living holder's is renewed. A store that has
    * a setting of its own uses that.
    * @param signal - Ends the wait: it then rejects.

@@ -1,12 +1,11 @@
 /** A repeat is answered with the recorded outcome: nothing is run, and nothing is written. */
 import { FlowError } from '../../errors/flow-error.js'
-import { decodeSession, ownerOf } from '../../session/session-codec.js'
-import type { SessionDocument } from '../../session/session-document.js'
 import type { TurnInput } from '../input/check-input.js'
-import { checkFlowName } from '../turn/find-session.js'
 import type { TurnOutcome } from '../turn/run-envelope.js'
 import type { TurnControl } from '../turn/turn-control.js'
+import { claimId } from './claim-session.js'
 import { type Replay, replayOf, reportReplay } from './receipts.js'
+import { readStored } from './stored-session.js'
 
 /** Ends the turn of a repeat with the recorded outcome. */
 export function answerRepeat(control: TurnControl, { result, turnId }: Replay): TurnOutcome {
@@ -18,17 +17,23 @@ export function answerRepeat(control: TurnControl, { result, turnId }: Replay): 
 }
 
 /**
- * The recorded outcome in a session whose lock another turn has: a repeat need not wait for it. `undefined` where there is none.
+ * The recorded outcome of a request, where that has to be known before it asks for the lock. A request without a session claims
+ * the ID of its own, and a session that an earlier request has claimed may have the answer. Where a session is locked and its flow
+ * refuses, supersedes or interrupts messages, only one that was not answered before may have that done.
  *
- * @throws `IdempotencyMismatchError`, as `replayOf` does.
+ * @returns `undefined` where there is none, or where it is to be found under the lock.
+ * @throws `IdempotencyMismatchError`, as `replayOf` does, and `SessionStoreError` where a claim failed.
  */
-export async function replayBesideLock(
-  control: TurnControl,
-  { sessionId, owner, idempotency }: TurnInput,
-): Promise<Replay | undefined> {
-  if (sessionId === undefined || !control.engine.session.isLocked(sessionId)) return undefined
-  const stored = await storedSession(control, sessionId, owner)
-  return stored && replayOf(stored, idempotency)
+export function replayBeforeLock(control: TurnControl, input: TurnInput): Promise<Replay | undefined> | undefined {
+  const { engine, flowName } = control
+  const { sessionId, owner, idempotency } = input
+  if (sessionId === undefined) return claimId(control, input)
+  const busy = engine.flows.get(flowName)?.busy ?? engine.busy
+  if (busy === 'queue' || !engine.session.isLocked(sessionId)) return undefined
+  return engine.arrivals.look(sessionId, async () => {
+    const stored = await readStored(control, sessionId, owner)
+    return stored && replayOf(stored, idempotency)
+  })
 }
 
 /**
@@ -39,31 +44,12 @@ export async function replayAfterConflict(control: TurnControl): Promise<Replay 
   const own = control.requestKeys.at(-1)
   const { draft } = control
   if (own === undefined || draft === undefined) return undefined
-  const stored = await storedSession(control, draft.base.id, draft.base.owner)
+  const stored = await readStored(control, draft.base.id, draft.base.owner)
   try {
     return stored && replayOf(stored, own)
   } catch (error) {
     // The conflict says more than the mismatch: the client loads the session and asks again.
     if (FlowError.isInstance(error)) return undefined
     throw error
-  }
-}
-
-/** A session as it is stored now; `undefined` where it is not the owner's and flow's, or cannot be read. */
-async function storedSession(
-  { engine, flowName }: TurnControl,
-  sessionId: string,
-  owner: string | undefined,
-): Promise<SessionDocument | undefined> {
-  const flowClass = engine.flows.get(flowName)
-  if (flowClass === undefined) return undefined
-  try {
-    const stored = await engine.session.access.loadUnchecked(sessionId)
-    if (stored === undefined || ownerOf(stored) !== owner) return undefined
-    const document = decodeSession(stored, sessionId)
-    checkFlowName(document, flowClass)
-    return document
-  } catch {
-    return undefined
   }
 }

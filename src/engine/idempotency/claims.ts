@@ -4,6 +4,7 @@
  */
 import { LRUCache } from 'lru-cache'
 import type { StoreAccess } from '../../session/store-access.js'
+import { digestOf } from '../../util/digest.js'
 import type { RequestKey } from '../input/check-input.js'
 
 /** How long a claim is kept: 24 hours. */
@@ -20,14 +21,16 @@ export class Claims {
   /**
    * Claims an ID.
    *
+   * @param round - Where the sessions of earlier claims have ended without an answer: how many. From 0.
    * @returns `sessionId`, or the one that was claimed before.
    * @throws `SessionStoreError` where the store failed.
    */
-  async claim(access: StoreAccess, { claim }: RequestKey, sessionId: string): Promise<string> {
-    if (access.canClaim) return access.claim(claim, sessionId, claimMs)
+  async claim(access: StoreAccess, { claim }: RequestKey, round: number, sessionId: string): Promise<string> {
+    const key = round === 0 ? claim : digestOf(`${claim} ${round}`)
+    if (access.canClaim) return access.claim(key, sessionId, claimMs)
     this.#local ??= new LRUCache({ max: localClaims })
-    const claimed = this.#local.get(claim) ?? sessionId
-    this.#local.set(claim, claimed)
+    const claimed = this.#local.get(key) ?? sessionId
+    this.#local.set(key, claimed)
     return claimed
   }
 }

@@ -4,10 +4,11 @@
  */
 import type { FlowConstructor } from '../../flow/flow-registry.js'
 import type { SessionDocument } from '../../session/session-document.js'
-import type { RequestKey, TurnInput } from '../input/check-input.js'
-import { findSession, noteRestart } from '../turn/find-session.js'
+import type { TurnInput } from '../input/check-input.js'
+import { continuesUnstored, findSession, noteRestart } from '../turn/find-session.js'
 import { giveBackLeases, takeLease } from '../turn/session-lease.js'
 import type { TurnControl } from '../turn/turn-control.js'
+import { claimId } from './claim-session.js'
 import { type Replay, replayOf } from './receipts.js'
 
 /** What a turn with a key starts from. */
@@ -19,52 +20,57 @@ export type KeyedSession =
   /** A new session. */
   | { readonly replay?: undefined; readonly loaded?: undefined; readonly newId: string }
 
-/** Finds the session, and whether the request was answered before. */
+/** Finds the session, and whether the request was answered before. The turn has the lock of the session that it named, or claimed. */
 export async function openKeyedSession(
   control: TurnControl,
   input: TurnInput,
   flowClass: FlowConstructor,
 ): Promise<KeyedSession> {
-  const { sessionId, owner, idempotency } = input
-  if (sessionId === undefined) return claimSession(control, input, flowClass)
-  const loaded = await findSession(control, sessionId, owner, flowClass)
-  const replay = loaded && replayOf(loaded, idempotency)
+  const { sessionId } = input
+  if (sessionId === undefined) return openClaimed(control, input, flowClass)
+  const loaded = await findSession(control, sessionId, input.owner, flowClass)
+  const replay = loaded && replayOf(loaded, input.idempotency)
   if (replay !== undefined) return { replay }
   if (loaded?.runStatus === 'running') return { loaded }
+  if (loaded === undefined && continuesUnstored(control, sessionId)) return { newId: sessionId }
   noteRestart(control, sessionId, loaded?.runStatus ?? 'unknown')
-  return claimSession(control, input, flowClass)
+  return claimNext(control, input, flowClass)
 }
 
-/**
- * Claims the ID of a new session. Where a repeat of the request claimed one before, that session is looked at: it may have the
- * answer, or go on because the turn that made it was rolled back.
- */
-export async function claimSession(
+/** Claims an ID, the next one where the turn has claimed one already, and moves the turn's lock and lease to that session. */
+export async function claimNext(
   control: TurnControl,
   input: TurnInput,
   flowClass: FlowConstructor,
 ): Promise<KeyedSession> {
-  const { engine, lockHolder } = control
-  control.hasClaimed = true
-  const ownId = engine.generateId('session')
-  const sessionId = await engine.claims.claim(engine.session.access, input.idempotency as RequestKey, ownId)
+  const replay = await claimId(control, input)
   control.check()
-  if (lockHolder !== undefined) await engine.session.moveToStored(lockHolder, sessionId)
+  if (replay !== undefined) return { replay }
+  const { id } = control.claimed as NonNullable<TurnControl['claimed']>
+  const { engine, lockHolder, signal } = control
+  if (lockHolder !== undefined) await engine.session.moveToStored(lockHolder, id, signal)
   control.check()
-  control.sessionId = sessionId
-  giveBackLeases(control, sessionId)
-  const waiting = takeLease(control, sessionId)
-  if (waiting !== undefined) await waiting
-  engine.keyedTurns.addSession(control, input, sessionId)
-  // Nobody else has ever seen an ID that was made just now.
-  if (sessionId === ownId) return { newId: sessionId }
-  control.hold(sessionId)
+  giveBackLeases(control, id)
+  await takeLease(control, id, input.owner)
+  return openClaimed(control, input, flowClass)
+}
+
+/** Opens the session whose ID was claimed. The turn has its lock. */
+async function openClaimed(control: TurnControl, input: TurnInput, flowClass: FlowConstructor): Promise<KeyedSession> {
+  const { id, isNew } = control.claimed as NonNullable<TurnControl['claimed']>
+  control.sessionId = id
+  if (isNew) return { newId: id }
+  control.hold(id)
   const { stateOfGivenId } = control
-  const loaded = await findSession(control, sessionId, input.owner, flowClass)
-  if (input.sessionId !== undefined) control.stateOfGivenId = stateOfGivenId
+  let loaded: SessionDocument | undefined
+  try {
+    loaded = await findSession(control, id, input.owner, flowClass)
+  } finally {
+    // What the client has named is another session.
+    if (input.sessionId !== undefined) control.stateOfGivenId = stateOfGivenId
+  }
   const replay = loaded && replayOf(loaded, input.idempotency)
   if (replay !== undefined) return { replay }
   if (loaded?.runStatus === 'running') return { loaded }
-  // It ended without a receipt for this request, which only another engine can have brought about.
-  return { newId: loaded === undefined ? sessionId : engine.generateId('session') }
+  return loaded === undefined ? { newId: id } : claimNext(control, input, flowClass)
 }

@@ -11,7 +11,14 @@ const limits = resolveLimits({ turnTimeoutMs: 1_000, storeTimeoutMs: 100 })
 const events = new EngineEvents(() => undefined)
 const reply = { text: 'Hello.', contentType: 'text/plain', encoding: undefined }
 const outcome = successEnvelope('session-1', reply, false)
-const control = { turnId: 'turn-1', flowName: 'Talk', isCancelled: false }
+const control = {
+  turnId: 'turn-1',
+  flowName: 'Talk',
+  stream: undefined,
+  isCancelled: false,
+  requestKeys: [],
+  outcome: new Promise<never>(() => undefined),
+}
 
 function inputOf(sessionId: string | undefined) {
   const input = checkTurnInput({ flowName: 'Talk', userMessage: 'Hello', sessionId }, limits)

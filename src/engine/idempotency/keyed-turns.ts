@@ -1,6 +1,6 @@
 /**
- * The turns with an idempotency key that run or wait in this engine. A repeat of one of them is not a new message: it joins that
- * turn and gets its outcome.
+ * The turns with an idempotency key that run or wait in this engine, and those that a newer turn has superseded and perhaps merges.
+ * A repeat of one of them is not a new message: it joins that turn and gets its outcome.
  */
 import { type Clock, setDeadline } from '../../config/clock.js'
 import { IdempotencyMismatchError, TurnAbortedError } from '../../errors/engine-errors.js'
@@ -12,22 +12,41 @@ import type { TurnOutcome } from '../turn/run-envelope.js'
 import type { TurnStream } from '../turn/turn-stream.js'
 import { reportReplay } from './receipts.js'
 
+/** What has to be known of the engine. */
+interface Engine {
+  readonly clock: Clock
+  readonly limits: EngineLimits
+  readonly events: EngineEvents
+}
+
 /** What has to be known of a turn. */
 interface JoinableTurn {
   readonly turnId: string
   readonly flowName: string
+  readonly stream: TurnStream | undefined
   /** Whether `engine.cancel` ended it. */
   readonly isCancelled: boolean
+  /** The keys of the messages that it answers: more than its own after a merge. */
+  readonly requestKeys: readonly RequestKey[]
+  /** Resolves when the turn is settled. */
+  readonly outcome: Promise<TurnOutcome>
 }
 
-/** A turn under way. */
-interface KeyedTurn {
+/** A turn, and the input that was given for it. */
+interface RequestedTurn {
   readonly control: JoinableTurn
   readonly input: TurnInput
-  readonly stream: TurnStream | undefined
-  /** Resolves when the turn is settled. Does not reject. */
-  readonly outcome: Promise<TurnOutcome>
-  readonly names: Set<string>
+}
+
+/** What a repeat of one request waits for. */
+interface Entry {
+  readonly control: JoinableTurn
+  /** The signal of the turn's own caller. */
+  readonly signal: AbortSignal | undefined
+  /** The digest of the request. */
+  readonly request: string
+  /** `undefined` where the turn settled without an answer to the request. Does not reject. */
+  readonly outcome: Promise<TurnOutcome | undefined>
 }
 
 /** How long a repeat waits for the turn that it joined, as multiples of the limits: its wait for the lock, and the turn itself. */
@@ -36,10 +55,12 @@ const mostStoreTimes = 14
 
 /** The keyed turns of one engine. */
 export class KeyedTurns {
-  readonly #turns = new Map<string, KeyedTurn>()
-  readonly #engine: { readonly clock: Clock; readonly limits: EngineLimits; readonly events: EngineEvents }
+  readonly #entries = new Map<string, Entry>()
+  /** Under which names a turn is found. */
+  readonly #names = new WeakMap<JoinableTurn, Set<string>>()
+  readonly #engine: Engine
 
-  constructor(engine: { readonly clock: Clock; readonly limits: EngineLimits; readonly events: EngineEvents }) {
+  constructor(engine: Engine) {
     this.#engine = engine
   }
 
@@ -57,78 +78,110 @@ export class KeyedTurns {
   ): Promise<TurnOutcome> {
     const { request } = input.idempotency as RequestKey
     const name = nameOf(input, input.sessionId)
-    for (let current = this.#turns.get(name); current !== undefined; current = this.#turns.get(name)) {
-      if (current.input.idempotency?.request !== request) throw new IdempotencyMismatchError()
-      stream?.follow(current.stream)
-      const outcome = await this.#join(input, current)
+    for (let current = this.#entries.get(name); current !== undefined; current = this.#entries.get(name)) {
+      if (current.request !== request) throw new IdempotencyMismatchError()
+      stream?.follow(current.control.stream)
+      const outcome = await this.#join(input, name, current)
       if (outcome !== undefined) return outcome
     }
-    return this.#begin(control, input, stream, name, run)
+    return this.#begin(control, input, name, run)
   }
 
   /** Notes the session in which a turn goes on, so that a repeat joins it that names this one, or none. */
   addSession(control: JoinableTurn, input: TurnInput, sessionId: string): void {
-    const turn = this.#turns.get(nameOf(input, input.sessionId))
-    if (turn?.control !== control) return
+    const entry = this.#entries.get(nameOf(input, input.sessionId))
+    if (entry?.control !== control) return
     for (const name of [nameOf(input, sessionId), nameOf(input, undefined)]) {
-      if (this.#turns.has(name)) continue
-      turn.names.add(name)
-      this.#turns.set(name, turn)
+      if (!this.#entries.has(name)) this.#add(control, name, entry)
+    }
+  }
+
+  /**
+   * Lets the repeats of turns that a newer one superseded join that one. They get its outcome if it merges their messages;
+   * if it does not, they run when it has ended.
+   */
+  follow(superseded: readonly RequestedTurn[], { control, input }: RequestedTurn): void {
+    for (const { control: former, input: formerInput } of superseded) {
+      const { idempotency } = formerInput
+      if (idempotency === undefined) continue
+      const outcome = control.outcome.then((settled) => {
+        const hasAnswered = control.requestKeys.some(({ key }) => key === idempotency.key)
+        // One that was superseded itself is followed by the turn that did it.
+        return hasAnswered && settled.error?.code !== 'TURN_SUPERSEDED' ? settled : undefined
+      })
+      const entry: Entry = { control, signal: input.signal, request: idempotency.request, outcome }
+      const names = this.#names.get(former) ?? []
+      // The newer turn may be found under names of its own.
+      for (const name of names) if (this.#entries.get(name)?.control !== control) this.#add(former, name, entry)
+      void outcome.then(() => this.#remove(former, entry))
     }
   }
 
   async #begin(
     control: JoinableTurn,
     input: TurnInput,
-    stream: TurnStream | undefined,
     name: string,
     run: () => Promise<TurnOutcome>,
   ): Promise<TurnOutcome> {
-    const names = new Set([name])
+    const { request } = input.idempotency as RequestKey
     let settle!: (outcome: TurnOutcome) => void
     const outcome = new Promise<TurnOutcome>((resolve) => {
       settle = resolve
     })
-    const turn: KeyedTurn = { control, input, stream, outcome, names }
-    this.#turns.set(name, turn)
+    const entry: Entry = { control, signal: input.signal, request, outcome }
+    this.#add(control, name, entry)
     const result = await run()
-    this.#remove(turn)
+    this.#remove(control, entry)
     settle(result)
     return result
   }
 
-  #remove(turn: KeyedTurn): void {
-    for (const name of turn.names) if (this.#turns.get(name) === turn) this.#turns.delete(name)
+  #add(control: JoinableTurn, name: string, entry: Entry): void {
+    const names = this.#names.get(control) ?? new Set()
+    names.add(name)
+    this.#names.set(control, names)
+    this.#entries.set(name, entry)
+  }
+
+  #remove(control: JoinableTurn, entry: Entry): void {
+    for (const name of this.#names.get(control) ?? []) {
+      const found = this.#entries.get(name)
+      if (found === entry || found?.outcome === entry.outcome) this.#entries.delete(name)
+    }
   }
 
   /** The outcome of a turn; `undefined` where the caller has to run it: its own caller cancelled it, or the runtime dropped it. */
-  async #join(input: TurnInput, turn: KeyedTurn): Promise<TurnOutcome | undefined> {
-    const outcome = await this.#outcomeWithin(input, turn)
+  async #join(input: TurnInput, name: string, entry: Entry): Promise<TurnOutcome | undefined> {
+    const { control, signal } = entry
+    const outcome = await this.#outcomeWithin(input, entry)
     if (outcome === undefined) {
-      this.#remove(turn)
+      if (this.#entries.get(name) === entry) this.#entries.delete(name)
       return undefined
     }
-    const { isCancelled, turnId, flowName } = turn.control
-    const isLeft = turn.input.signal?.aborted === true && !isCancelled
-    if (outcome.error?.code === 'TURN_ABORTED' && isLeft) return undefined
+    const { isCancelled, turnId, flowName } = control
+    if (outcome.error?.code === 'TURN_ABORTED' && signal?.aborted === true && !isCancelled) return undefined
     reportReplay(this.#engine, { sessionId: outcome.response.session, flowName, turnId, joined: true })
     return { ...outcome, replayed: true }
   }
 
   /** @throws `TurnAbortedError` where the caller of the repeat cancels it. */
-  #outcomeWithin({ signal }: TurnInput, turn: KeyedTurn): Promise<TurnOutcome | undefined> {
+  #outcomeWithin({ signal }: TurnInput, entry: Entry): Promise<TurnOutcome | undefined> {
     const { clock, limits } = this.#engine
     const ms = mostTurnTimes * limits.turnTimeoutMs + mostStoreTimes * limits.storeTimeoutMs
     return new Promise((resolve, reject) => {
-      const abort = (): void => reject(new TurnAbortedError({ cause: signal?.reason }))
       // The wait has a timer of its own: a runtime may drop a turn together with the timers that its request set.
       const stopTimer = setDeadline(clock, ms, () => resolve(undefined))
-      const stopListening = onAbort(signal, abort)
-      if (signal?.aborted === true) abort()
-      void turn.outcome.then(resolve).finally(() => {
+      const end = (): void => {
         stopTimer()
         stopListening()
-      })
+      }
+      const abort = (): void => {
+        end()
+        reject(new TurnAbortedError({ cause: signal?.reason }))
+      }
+      const stopListening = onAbort(signal, abort)
+      if (signal?.aborted === true) abort()
+      void entry.outcome.then(resolve).finally(end)
     })
   }
 }

@@ -10,7 +10,7 @@ type Request = Pick<TurnInput, 'userMessage' | 'attachments' | 'context' | 'owne
 /**
  * The digests of a key.
  *
- * @param flowName - The current name of the flow.
+ * @param flowName - The name of the flow as the client sent it: engines of two releases may know the flow by two names.
  * @throws `InvalidInputError` for a key of another shape.
  */
 export function requestKeyOf(idempotencyKey: unknown, request: Request, flowName: string): RequestKey {

@@ -8,12 +8,12 @@ import type { FlowConstructor } from '../../flow/flow-registry.js'
 import type { ModelBudgets } from '../../model/model-budget.js'
 import { type SessionDocument, sessionLayoutVersion } from '../../session/session-document.js'
 import { isoTime } from '../../util/iso-time.js'
-import { claimSession, type KeyedSession } from '../idempotency/keyed-session.js'
+import { claimNext, type KeyedSession } from '../idempotency/keyed-session.js'
 import type { Replay } from '../idempotency/receipts.js'
 import type { TurnInput } from '../input/check-input.js'
 import { BudgetCheck } from '../model-call/budget-check.js'
 import type { FlowSteps } from './collect-steps.js'
-import { findSession, noteRestart } from './find-session.js'
+import { continuesUnstored, findSession, noteRestart } from './find-session.js'
 import { restoreSession } from './restore-session.js'
 import { giveBackLeases } from './session-lease.js'
 import type { TurnControl } from './turn-control.js'
@@ -49,6 +49,7 @@ export async function loadSession(
   if (sessionId === undefined) return startNew(control, input, parts, undefined)
   const loaded = await findSession(control, sessionId, input.owner, flowClass)
   if (loaded?.runStatus === 'running') return restore(control, input, parts, loaded)
+  if (loaded === undefined && continuesUnstored(control, sessionId)) return startNew(control, input, parts, sessionId)
   noteRestart(control, sessionId, loaded?.runStatus ?? 'unknown')
   return startNew(control, input, parts, undefined)
 }
@@ -70,8 +71,8 @@ async function restore(
     return draft
   }
   noteRestart(control, loaded.id, restored)
-  if (input.idempotency === undefined || control.hasClaimed) return startNew(control, input, parts, undefined)
-  const keyed = await claimSession(control, input, flowClass)
+  if (input.idempotency === undefined) return startNew(control, input, parts, undefined)
+  const keyed = await claimNext(control, input, flowClass)
   if (keyed.replay !== undefined) return keyed.replay
   return keyed.loaded === undefined
     ? startNew(control, input, parts, keyed.newId)

@@ -35,6 +35,7 @@ export async function recoverTurn(
   const draft = failed.startAgain()
   control.draft = draft
   control.effects?.startAgain()
+  control.mayBeginEffects = true
   Flow.setContext(flow, draft.base.flow.context)
   attachSteps(draft)
   control.stream?.reset('error')

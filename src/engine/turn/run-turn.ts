@@ -3,7 +3,7 @@
  * at any moment. The commit cannot, and no reply is returned before it.
  */
 import { elapsedMs } from '../../config/clock.js'
-import { FlowNotFoundError } from '../../errors/engine-errors.js'
+import { FlowNotFoundError, TurnAbortedError } from '../../errors/engine-errors.js'
 import { Flow } from '../../flow/flow.js'
 import type { FlowConstructor } from '../../flow/flow-registry.js'
 import { checkBudgets } from '../../model/model-budget.js'
@@ -12,6 +12,7 @@ import type { SessionDocument } from '../../session/session-document.js'
 import type { LockHolder } from '../../session/session-lock.js'
 import { isoTime } from '../../util/iso-time.js'
 import { deepFreeze } from '../../util/json.js'
+import { applyPolicy } from '../busy.js'
 import { type Compaction, compactorOf } from '../compactor.js'
 import { answerRepeat } from '../idempotency/answer-repeat.js'
 import { openKeyedSession } from '../idempotency/keyed-session.js'
@@ -45,8 +46,9 @@ export async function runTurn(control: TurnControl, input: TurnInput, lockHolder
   let result: TurnOutcome
   try {
     control.followSignal(input.signal)
+    const knownId = input.sessionId ?? control.claimed?.id
     if (input.sessionId !== undefined) control.hold(input.sessionId)
-    const prepared = await control.race(() => withLease(control, input.sessionId, () => runFlow(control, input)))
+    const prepared = await control.race(() => withLease(control, knownId, input.owner, () => runFlow(control, input)))
     result = 'result' in prepared ? answerRepeat(control, prepared) : await commit(control, prepared)
   } catch (error) {
     control.finishWork()
@@ -86,7 +88,7 @@ async function runFlow(control: TurnControl, input: TurnInput): Promise<Prepared
   // A repeat runs nothing of the flow, so that its session comes first.
   const keyed = input.idempotency === undefined ? undefined : await openKeyedSession(control, input, flowClass)
   if (keyed?.replay !== undefined) return keyed.replay
-  control.reportStart()
+  if (keyed !== undefined) startKeyed(control)
   let flow: Flow
   try {
     flow = createFlow(control, input, flowClass)
@@ -107,6 +109,14 @@ async function runFlow(control: TurnControl, input: TurnInput): Promise<Prepared
   return 'result' in draft ? draft : runSession(control, input, draft)
 }
 
+/** A turn with a key is not a repeat, and starts: what was asked of it meanwhile is done now. */
+function startKeyed(control: TurnControl): void {
+  control.reportStart()
+  applyPolicy(control)
+  if (control.isCancelled) control.abort(new TurnAbortedError())
+  control.check()
+}
+
 /** The part of the turn that works on its session. */
 async function runSession(control: TurnControl, input: TurnInput, draft: TurnDraft): Promise<PreparedCommit> {
   const { flow, steps } = draft
@@ -123,7 +133,7 @@ async function runSession(control: TurnControl, input: TurnInput, draft: TurnDra
     return recover(control, merged, draft, ofFlowCode(control, thrown))
   }
   try {
-    if (control.effects !== undefined) await finishEffects(control, draft)
+    await finishEffects(control, draft)
     const prepared = prepareCommit(control, merged, draft)
     // Without a schema there is nothing to wait for.
     if (steps.stateSchemas !== undefined) await checkStates(control, prepared, steps.stateSchemas)
@@ -141,10 +151,12 @@ interface PreparedCommit {
 }
 
 /** Waits for what `turn.once` writes, and hands the effects that the turn leaves to the draft. */
-async function finishEffects(control: TurnControl, draft: TurnDraft): Promise<void> {
-  await control.effects?.finish()
-  control.check()
-  draft.effects = control.effects?.afterCommit
+function finishEffects(control: TurnControl, draft: TurnDraft): Promise<void> | undefined {
+  control.mayBeginEffects = false
+  return control.effects?.finish().then(() => {
+    control.check()
+    draft.effects = control.effects?.afterCommit
+  })
 }
 
 /** @throws Where the session cannot be stored: a state that JSON cannot carry, a session that is too large. */
@@ -165,7 +177,7 @@ async function recover(
   thrown: unknown,
 ): Promise<PreparedCommit> {
   const draft = await recoverTurn(control, input, failed, thrown)
-  if (control.effects !== undefined) await finishEffects(control, draft)
+  await finishEffects(control, draft)
   const prepared = prepareCommit(control, input, draft)
   const { stateSchemas } = draft.steps
   if (stateSchemas !== undefined) await checkStates(control, prepared, stateSchemas)

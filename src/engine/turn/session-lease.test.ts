@@ -150,7 +150,7 @@ describe('between two processes', () => {
     expect(journal).toEqual(['a begins', 'a ends'])
     expect(second.response).toEqual(first.response)
     expect(second.replayed).toBe(true)
-    two.store.expectJournal(['claim', 'lease', 'load'])
+    two.store.expectJournal(['claim', 'load', 'lease', 'load'])
   })
 
   test('a first turn takes none, and neither does a delete', async () => {
@@ -165,13 +165,28 @@ test('a turn that has a lease does not ask for it again', async () => {
   const { clock, backing } = harness()
   const store = new FakeSessionStore({ inner: new MemorySessionStore({ backing }), clock, leases: true })
   const control = new TurnControl(createEngineContext({ clock, sessionStore: store }), 'Talk', 'a')
-  await takeLease(control, 'a')
-  expect(takeLease(control, 'a')).toBeUndefined()
-  await takeLease(control, 'b')
+  await takeLease(control, 'a', undefined)
+  expect(takeLease(control, 'a', undefined)).toBeUndefined()
+  await takeLease(control, 'b', undefined)
   giveBackLeases(control, 'b')
   giveBackLeases(control)
   giveBackLeases(control)
   store.expectJournal(['lease', 'lease'])
+})
+
+test('a lease is one of the session and its owner: whoever names another does not wait', async () => {
+  const { clock } = harness()
+  const store = new FakeSessionStore({ inner: new MemorySessionStore(), clock, leases: true })
+  const context = createEngineContext({ clock, sessionStore: store })
+  const [owner, stranger, nobody] = [1, 2, 3].map(() => new TurnControl(context, 'Talk', 'a')) as [
+    TurnControl,
+    TurnControl,
+    TurnControl,
+  ]
+  await takeLease(owner, 'a', 'alice')
+  await takeLease(stranger, 'a', 'bob')
+  await takeLease(nobody, 'a', undefined)
+  for (const control of [owner, stranger, nobody]) giveBackLeases(control)
 })
 
 describe('nothing depends on a lease', () => {

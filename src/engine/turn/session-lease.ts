@@ -4,14 +4,20 @@
  * turn goes on without a lease, and the swap decides as ever.
  */
 import type { SessionStore } from '../../session/session-store.js'
+import { digestOf } from '../../util/digest.js'
 import type { TurnControl } from './turn-control.js'
 
 /** For stores without a setting of their own. A living process renews its leases. */
 const leaseTtlMs = 30_000
 
 /** Takes the lease of a session, where there are leases and a session, and then runs `work`. {@link giveBackLeases} must follow. */
-export function withLease<T>(control: TurnControl, sessionId: string | undefined, work: () => Promise<T>): Promise<T> {
-  const waiting = sessionId === undefined ? undefined : takeLease(control, sessionId)
+export function withLease<T>(
+  control: TurnControl,
+  sessionId: string | undefined,
+  owner: string | undefined,
+  work: () => Promise<T>,
+): Promise<T> {
+  const waiting = sessionId === undefined ? undefined : takeLease(control, sessionId, owner)
   return waiting === undefined ? work() : waiting.then(work)
 }
 
@@ -21,23 +27,40 @@ export function withLease<T>(control: TurnControl, sessionId: string | undefined
  *
  * @returns `undefined` where there is nothing to wait for. Rejects where the turn was aborted meanwhile.
  */
-export function takeLease(control: TurnControl, sessionId: string): Promise<void> | undefined {
+export function takeLease(
+  control: TurnControl,
+  sessionId: string,
+  owner: string | undefined,
+): Promise<void> | undefined {
   const { store } = control.engine.session.access
   if (store.lease === undefined) return undefined
   if (control.leases?.has(sessionId) === true) return undefined
-  return waitForLease(control, store as Required<SessionStore>, sessionId)
+  return waitForLease(control, store as Required<SessionStore>, sessionId, owner)
 }
 
-async function waitForLease(control: TurnControl, store: Required<SessionStore>, sessionId: string): Promise<void> {
+async function waitForLease(
+  control: TurnControl,
+  store: Required<SessionStore>,
+  sessionId: string,
+  owner: string | undefined,
+): Promise<void> {
   const { signal } = control
   let giveBack: unknown
   try {
-    giveBack = await store.lease(sessionId, leaseTtlMs, signal)
+    giveBack = await store.lease(leaseName(sessionId, owner), leaseTtlMs, signal)
   } catch {
     // Without a lease.
   }
   if (typeof giveBack === 'function') keep(control, sessionId, giveBack as () => Promise<void>)
   control.check()
+}
+
+/**
+ * The leases of one session under two owners are two: whoever is not the owner does not wait for the owner's turn, and does not learn
+ * that there is one.
+ */
+function leaseName(sessionId: string, owner: string | undefined): string {
+  return owner === undefined ? sessionId : digestOf(JSON.stringify([sessionId, owner]))
 }
 
 function keep(control: TurnControl, sessionId: string, giveBack: () => Promise<void>): void {

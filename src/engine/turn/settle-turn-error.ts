@@ -31,6 +31,7 @@ export async function settleTurnError(
   const { engine, turnId, sessionId, flowName, effects } = control
   const error = asFlowError(thrown)
   control.failure = error.code
+  control.mayBeginEffects = false
   // A write of an effect that is under way decides what is stored.
   await effects?.abandon()
   if (error.code === 'SESSION_CONFLICT') {
@@ -106,9 +107,10 @@ function goesOnAfter({ engine, flowName }: TurnControl, error: FlowError): boole
   return (engine.flows.get(flowName)?.onTurnError ?? engine.onTurnError) === 'rollback'
 }
 
-/** Reports which turn took the place of this one. */
-function reportSuperseded(control: TurnControl, error: FlowError): void {
-  if (error.code === 'TURN_SUPERSEDED') control.report('turn:superseded', { byTurnId: control.supersededBy ?? '' })
+/** Reports which turn interrupted this one. One that waited was reported by the turn that took its place. */
+function reportSuperseded(control: TurnControl, { code }: FlowError): void {
+  const { supersededBy: byTurnId } = control
+  if (code === 'TURN_SUPERSEDED' && byTurnId !== undefined) control.report('turn:superseded', { byTurnId })
 }
 
 /** The ID of a new session where its checkpoint was stored, or the ID that the caller asked for. */

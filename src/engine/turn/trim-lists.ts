@@ -73,7 +73,7 @@ export function trimLists(
  * @returns Whether they take no more than that. What the turn itself added is never removed.
  */
 export function trimToBytes(
-  { turn, history, memory }: TurnLists,
+  { turn, history, memory, receipts }: TurnLists,
   bytesNow: () => number,
   mostBytes: number,
   removed: RemovedEntries,
@@ -82,6 +82,7 @@ export function trimToBytes(
   while (bytesNow() > mostBytes) {
     const before = bytesNow()
     trimHistory(history, Number.POSITIVE_INFINITY, history.bytes / 2, removed)
+    if (receipts !== undefined) trimReceipts(receipts, Number.POSITIVE_INFINITY, history.list[0]?.turn ?? 0)
     if (bytesNow() <= mostBytes) return true
     for (const namespace of memory.namespaces) {
       const { messages } = memory.open(namespace)

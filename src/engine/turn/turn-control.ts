@@ -13,6 +13,7 @@ import type { EngineContext, RunningTurn } from '../engine-context.js'
 import type { EngineEventMap, EngineEventName } from '../engine-events.js'
 import type { ExecuteResult, SessionState } from '../engine-options.js'
 import type { RequestKey, TurnInput } from '../input/check-input.js'
+import type { TurnOutcome } from './run-envelope.js'
 import type { TurnDraft } from './turn-draft.js'
 import type { TurnEffects } from './turn-effects.js'
 import type { TurnStream } from './turn-stream.js'
@@ -43,8 +44,11 @@ export class TurnControl implements RunningTurn {
   stateOfGivenId: SessionState | undefined
   /** Why the turn starts a new session and not the one that was asked for; `undefined` where it does not. */
   restarted: ExecuteResult['restarted'] | undefined
-  /** Whether the ID of a new session was claimed for the turn's idempotency key. */
-  hasClaimed = false
+  /**
+   * The ID that was claimed for the session which a turn with an idempotency key starts: whether it was made for this claim, and
+   * how many were claimed before. `undefined` where none was claimed.
+   */
+  claimed: { readonly id: string; readonly isNew: boolean; readonly round: number } | undefined
   /** What holds the session's lock for the turn; `undefined` before, and in tests that need none. */
   lockHolder: LockHolder | undefined
   /** Ends what the turn waits for just now, when it is aborted: a timer, an attempt at a call, tools that run together. */
@@ -55,10 +59,18 @@ export class TurnControl implements RunningTurn {
   leases: Map<string, () => Promise<void>> | undefined
   /** The turns that this one superseded under `busy: 'interrupt'`, oldest first, each after those that it had superseded. */
   replaced: readonly RequestedTurn[] = []
-  /** The ID of the turn that superseded this one; `undefined` where none did. */
+  /** The ID of the turn that interrupted this one; `undefined` where none did. */
   supersededBy: string | undefined
   /** The code with which the turn failed; `undefined` before it is settled, and where it succeeded. */
   failure: FlowErrorCode | undefined
+  /** Whether `engine.cancel` ended the turn, or will end it if it is not a repeat. */
+  isCancelled = false
+  /** Whether {@link reportStart} was called. Before that, a turn with an idempotency key may turn out to be a repeat. */
+  hasStarted = false
+  /** Whether `turn.once` may begin work: not before the turn has a draft, and not once it decides what it stores. */
+  mayBeginEffects = true
+  #outcome: Promise<TurnOutcome> | undefined
+  #reportOutcome: ((outcome: TurnOutcome) => void) | undefined
   /** What the turn leaves behind: it goes on after the reply, without the session's lock. */
   afterTurnTask: (() => Promise<void>) | undefined
   onSettled: (() => void) | undefined
@@ -114,16 +126,24 @@ export class TurnControl implements RunningTurn {
     turns.add(this)
   }
 
-  /** Whether `engine.cancel` ended the turn. */
-  isCancelled = false
-  /** Whether {@link reportStart} was called. */
-  hasStarted = false
-
   /** Reports that the turn starts: once, and not for a request that is answered with a recorded outcome. */
   reportStart(): void {
     if (this.hasStarted) return
     this.hasStarted = true
     this.report('turn:start', {})
+  }
+
+  /** Resolves when the turn is settled. Made when it is first asked for, which must be before that. */
+  get outcome(): Promise<TurnOutcome> {
+    this.#outcome ??= new Promise((resolve) => {
+      this.#reportOutcome = resolve
+    })
+    return this.#outcome
+  }
+
+  /** The turn is settled. */
+  reportOutcome(outcome: TurnOutcome): void {
+    this.#reportOutcome?.(outcome)
   }
 
   /** Aborts the turn with the signal of its caller. */

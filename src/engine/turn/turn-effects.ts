@@ -28,6 +28,7 @@ interface EffectsControl {
   readonly engine: EngineContext
   readonly draft: TurnDraft | undefined
   readonly lockHolder: LockHolder | undefined
+  readonly mayBeginEffects: boolean
   check(): void
   abort(error: FlowError): void
   hold(sessionId: string): void
@@ -64,10 +65,11 @@ export class TurnEffects {
   /** Why a write failed. */
   writeFailure: FlowError | undefined
   /** Whether work may begin and results count: until the turn decides what it stores. */
-  #isOpen = true
+  #isOpen: boolean
 
   constructor(control: EffectsControl) {
     this.#control = control
+    this.#isOpen = control.mayBeginEffects
     this.#kept = new Map(Object.entries(this.#draft.loaded?.effects ?? {}))
     this.#stored = new Map(this.#kept)
   }
@@ -178,9 +180,59 @@ export class TurnEffects {
       return deepFreeze(kept.result)
     }
     const begun = this.#begin(name, durable, kept, isForgotten)
-    const run = this.#run(begun, work).finally(() => this.#running.delete(name))
+    // In a later step: work that calls `once` again with its own name must find itself.
+    const run = Promise.resolve()
+      .then(async () => (await this.#resultUnderWay(begun, kept)) ?? this.#run(begun, work))
+      .finally(() => this.#running.delete(name))
     this.#running.set(name, run)
     return run
+  }
+
+  /**
+   * The result of work that an earlier turn has begun and that this process still does: cancelled turns leave such work. Waits for it
+   * as long as a tool may take.
+   *
+   * @returns `undefined` where there is none, and where it fails or takes longer: then its outcome is unknown.
+   */
+  async #resultUnderWay(
+    { uncertain, name, durable }: Begun,
+    kept: SessionEffect | undefined,
+  ): Promise<JsonValue | undefined> {
+    const { workUnderWay, deadlines, limits } = this.#control.engine
+    const working = kept && uncertain ? workUnderWay.get(this.#keyOf(name, kept)) : undefined
+    if (kept === undefined || working === undefined) return undefined
+    const isDone = await new Promise<boolean>((resolve) => {
+      const deadline = deadlines.set(limits.toolTimeoutMs, () => resolve(false))
+      const end = (done: boolean): void => {
+        deadline?.cancel()
+        resolve(done)
+      }
+      working.then(
+        () => end(true),
+        () => end(false),
+      )
+    })
+    return isDone ? this.#takeResult(name, kept, durable, working) : undefined
+  }
+
+  #keyOf(name: string, { turn }: SessionEffect): string {
+    return digestOf(JSON.stringify(['once', this.#draft.base.id, turn ?? 0, name]))
+  }
+
+  /** Waits for the work of an effect, and keeps its result. */
+  async #takeResult(
+    name: string,
+    effect: SessionEffect,
+    durable: boolean,
+    working: Promise<unknown>,
+  ): Promise<JsonValue> {
+    const returned = await working
+    // From here on the work is done, and what fails leaves it as begun: a repeat must not do it again.
+    this.#check(name)
+    const result = this.#copyResult(name, returned)
+    this.#keep(name, Object.freeze({ ...effect, result }))
+    if (durable) await this.#write()
+    return result
   }
 
   /** @throws `LimitExceededError` where the session has too many names. */
@@ -202,18 +254,19 @@ export class TurnEffects {
 
   async #run(begun: Begun, work: Work): Promise<JsonValue> {
     const { name, durable, effect, former, uncertain } = begun
+    this.#check(name)
     const partOfTurn = this.#draft
     const wasForgotten = this.#forgotten.has(name)
     if (durable) await this.#write(begun)
     else this.#keep(name, effect)
     this.#forgotten.delete(name)
     const control = this.#control
-    const { begunAt, attempts: attempt, turn } = effect
+    const { begunAt, attempts: attempt } = effect
     if (uncertain) control.emit('effect:uncertain', { effect: name, attempt, begunAt })
-    const idempotencyKey = digestOf(JSON.stringify(['once', this.#draft.base.id, turn ?? 0, name]))
-    let returned: unknown
+    const idempotencyKey = this.#keyOf(name, effect)
+    const working = this.#do(idempotencyKey, () => work(Object.freeze({ idempotencyKey, attempt, uncertain, begunAt })))
     try {
-      returned = await work(Object.freeze({ idempotencyKey, attempt, uncertain, begunAt }))
+      await working
     } catch (thrown) {
       this.#check(name)
       // Nothing was done; but of an earlier beginning that is still unknown.
@@ -221,12 +274,19 @@ export class TurnEffects {
       if (wasForgotten && partOfTurn === this.#draft) this.#forgotten.add(name)
       throw thrown
     }
-    // From here on the work is done, and what fails leaves it as begun: a repeat must not do it again.
-    this.#check(name)
-    const result = this.#copyResult(name, returned)
-    this.#keep(name, Object.freeze({ ...effect, result }))
-    if (durable) await this.#write()
-    return result
+    return this.#takeResult(name, effect, durable, working)
+  }
+
+  /** Does the work. A later turn may need its result, where this one ends before. */
+  #do(idempotencyKey: string, work: () => unknown): Promise<unknown> {
+    const { workUnderWay } = this.#control.engine
+    const working = (async () => work())()
+    workUnderWay.set(idempotencyKey, working)
+    const end = (): void => {
+      if (workUnderWay.get(idempotencyKey) === working) workUnderWay.delete(idempotencyKey)
+    }
+    working.then(end, end)
+    return working
   }
 
   /** Stores what is kept now, when the writes before it are done. @param begun - Work that begins with this write. */

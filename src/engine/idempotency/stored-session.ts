@@ -1,0 +1,25 @@
+/** Looks at a session without its lock, only to see whether it has the answer to a request. */
+import { decodeSession, ownerOf } from '../../session/session-codec.js'
+import type { SessionDocument } from '../../session/session-document.js'
+import { checkFlowName } from '../turn/find-session.js'
+import type { TurnControl } from '../turn/turn-control.js'
+
+/** A session as it is stored now; `undefined` where it is not the owner's and flow's, or cannot be read. */
+export async function readStored(
+  { engine, flowName }: TurnControl,
+  sessionId: string,
+  owner: string | undefined,
+): Promise<SessionDocument | undefined> {
+  const flowClass = engine.flows.get(flowName)
+  if (flowClass === undefined) return undefined
+  try {
+    const stored = await engine.session.access.loadUnchecked(sessionId)
+    if (stored === undefined || ownerOf(stored) !== owner) return undefined
+    const document = decodeSession(stored, sessionId)
+    checkFlowName(document, flowClass)
+    return document
+  } catch {
+    // A turn would fail with it, or find it mended.
+    return undefined
+  }
+}
