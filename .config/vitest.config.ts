@@ -27,7 +27,7 @@ const report: string | undefined = process.env.TEST_REPORT
 const packageTests = 'testing/contract/package/**/*.test.ts'
 const serverTests = 'testing/contract/{stores,long-sessions,effects}/**/*.test.ts'
 const clusterTests = 'testing/contract/cluster/**/*.test.ts'
-const outageTests = 'testing/contract/{storm,faults}/**/*.test.ts'
+const outageTests = 'testing/contract/{storm,retries,faults}/**/*.test.ts'
 /** These replace or reload modules, which would be replaced or loaded twice for every other file of the process. */
 const aloneTests = ['src/errors/flow-error.test.ts', 'src/stores/keyv/drivers/*/create-*-keyv*.test.ts']
 const treeTests = 'testing/contract/architecture.test.ts'

@@ -21,8 +21,8 @@ export interface TcpProxy {
   close(): Promise<void>
 }
 
-/** Starts a proxy before `targetPort`. */
-export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
+/** Starts a proxy before `targetPort`. @param countsCommands - Whether the server is a Redis whose commands are wanted. */
+export async function startTcpProxy(targetPort: number, countsCommands = true): Promise<TcpProxy> {
   const sockets = new Set<Socket>()
   let commands: string[] = []
   let bytes = 0
@@ -36,7 +36,7 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
       sockets.add(from)
       from.on('data', (data) => {
         bytes += data.length
-        if (from === client) read(data)
+        if (countsCommands && from === client) read(data)
         to.write(data)
       })
       from.on('error', () => undefined)

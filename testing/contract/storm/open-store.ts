@@ -6,8 +6,16 @@ import { createSqliteKeyv } from '../../../src/stores/keyv/drivers/sqlite/create
 import { KeyvSessionStore } from '../../../src/stores/keyv/keyv-session-store.js'
 import type { SessionDriver } from '../../../src/stores/keyv/session-driver.js'
 
-/** Which store. The last one is broken, on purpose: it shows that the loss is seen. */
-export type StoreKind = 'redis' | 'postgres' | 'sqlite' | 'redis-where-the-last-write-wins'
+/** Which store. */
+export type StoreKind =
+  | 'redis'
+  | 'redis-with-leases'
+  | 'postgres'
+  | 'sqlite'
+  /** Broken on purpose: two turns may have the lease of a session at once. */
+  | 'redis-with-leases-for-everybody'
+  /** Broken on purpose: it shows that the loss is seen. */
+  | 'redis-where-the-last-write-wins'
 
 /** Where a store is: an address, or the path of a file. */
 export interface StoreOrder {
@@ -20,6 +28,9 @@ const replyTimeoutMs = 1_500
 /** Longer than any statement takes while others hold the file. */
 const busyTimeoutMs = 10_000
 
+/** Until the lease of a process that was killed is free. */
+const leaseTtlMs = 500
+
 /** Opens a store of this process. */
 export async function openStore({ kind, place }: StoreOrder): Promise<KeyvSessionStore> {
   switch (kind) {
@@ -29,11 +40,24 @@ export async function openStore({ kind, place }: StoreOrder): Promise<KeyvSessio
       return new KeyvSessionStore({ keyv: await createSqliteKeyv(place, { busyTimeoutMs }) })
     case 'redis':
       return new KeyvSessionStore({ keyv: await createRedisKeyv(place, { replyTimeoutMs }) })
+    case 'redis-with-leases':
+      return new KeyvSessionStore({
+        keyv: await createRedisKeyv(place, { replyTimeoutMs, lease: { ttlMs: leaseTtlMs } }),
+      })
+    case 'redis-with-leases-for-everybody': {
+      const keyv = await createRedisKeyv(place, { replyTimeoutMs })
+      return new KeyvSessionStore({ keyv, driver: leasesForEverybody(createRedisDriver(keyv)) })
+    }
     case 'redis-where-the-last-write-wins': {
       const keyv = await createRedisKeyv(place, { replyTimeoutMs })
       return new KeyvSessionStore({ keyv, driver: lastWriteWins(createRedisDriver(keyv)) })
     }
   }
+}
+
+/** A driver whose leases are always free. */
+function leasesForEverybody(driver: SessionDriver): SessionDriver {
+  return { ...driver, lease: async () => async () => undefined }
 }
 
 /** A driver that expects whatever is stored. */

@@ -5,11 +5,11 @@ import { SeededRandom } from '../seeded-random.js'
 export type Fault =
   | { readonly kind: 'kill-worker'; readonly at: number; readonly worker: number }
   | { readonly kind: 'cut'; readonly at: number }
-  | { readonly kind: 'pause-redis'; readonly at: number; readonly forMs: number; readonly cutsInBetween: boolean }
-  | { readonly kind: 'kill-redis'; readonly at: number; readonly downMs: number }
+  | { readonly kind: 'pause-server'; readonly at: number; readonly forMs: number; readonly cutsInBetween: boolean }
+  | { readonly kind: 'kill-server'; readonly at: number; readonly downMs: number }
 
-/** How often, in a second. Pauses and kills of Redis take turns. */
-const rates = { workerKills: 1.2, cuts: 6, redisFaults: 0.5 } as const
+/** How often, in a second. Pauses and kills of the server take turns. */
+const rates = { workerKills: 1.2, cuts: 6, serverFaults: 0.5 } as const
 
 /** Longer than a store operation may take: some pauses end operations, most do not. */
 const longestPauseMs = 2_500
@@ -22,13 +22,13 @@ export function stormSchedule(seed: number, seconds: number, workers: number): r
   const workerKills = spread(random, seconds, rates.workerKills).map(
     (at): Fault => ({ kind: 'kill-worker', at, worker: random.below(workers) }),
   )
-  const redisFaults = spread(random, seconds, rates.redisFaults).map((at, index): Fault => {
-    if (index % 2 === 0) return { kind: 'kill-redis', at, downMs: random.between(0, longestDownMs) }
+  const serverFaults = spread(random, seconds, rates.serverFaults).map((at, index): Fault => {
+    if (index % 2 === 0) return { kind: 'kill-server', at, downMs: random.between(0, longestDownMs) }
     // Most pauses are short.
     const forMs = random.between(20, longestPauseMs) * random.next()
-    return { kind: 'pause-redis', at, forMs, cutsInBetween: random.chance(0.5) }
+    return { kind: 'pause-server', at, forMs, cutsInBetween: random.chance(0.5) }
   })
-  return [...cuts, ...workerKills, ...redisFaults].sort((one, other) => one.at - other.at)
+  return [...cuts, ...workerKills, ...serverFaults].sort((one, other) => one.at - other.at)
 }
 
 /** Random times, spread so that there are quiet and busy moments, but no long period with all of them or without any. */

@@ -22,7 +22,7 @@ function remainsOf(more: Partial<StormRemains>): StormRemains {
     unhandled: [],
     stored: new Map(),
     troubles: [],
-    faults: { 'kill-worker': 0, cut: 0, 'pause-redis': 0, 'kill-redis': 0 },
+    faults: { 'kill-worker': 0, cut: 0, 'pause-server': 0, 'kill-server': 0 },
     calmSince: 0,
     ...more,
   }
@@ -59,7 +59,7 @@ test('a schedule follows from its seed, in order, with each kind of fault', () =
   expect(faults).not.toEqual(stormSchedule(8, 20, 4))
   expect(faults.map(({ at }) => at)).toEqual(faults.map(({ at }) => at).toSorted((one, other) => one - other))
   expect(Math.max(...faults.map(({ at }) => at))).toBeLessThan(20_000)
-  const kinds: Fault['kind'][] = ['cut', 'kill-redis', 'kill-worker', 'pause-redis']
+  const kinds: Fault['kind'][] = ['cut', 'kill-server', 'kill-worker', 'pause-server']
   expect([...new Set(stormSchedule(7, 1, 4).map(({ kind }) => kind))].sort()).toEqual(kinds)
 })
 

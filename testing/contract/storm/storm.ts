@@ -2,20 +2,18 @@
  * A storm: worker processes over one real Redis, faults by a schedule, then calm. In the end Redis is killed once
  * more, and a new store reads what is stored. verdict.ts decides what is wrong with it.
  */
-import type { ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SessionDocument } from '../../../src/index.js'
 import { type RedisServer, startRedis } from '../servers/redis-server.js'
 import { startTcpProxy, type TcpProxy } from '../servers/tcp-proxy.js'
 import { until } from '../servers/until.js'
-import { createProcesses, endProcess, hasEnded, type WorkerProcesses } from '../worker-processes.js'
+import { createProcesses, type WorkerProcesses } from '../worker-processes.js'
+import { doFaults, type FaultCounts, type FaultTargets } from './do-faults.js'
 import { type JournalRecords, readJournals } from './journal.js'
 import { openStore, type StoreKind } from './open-store.js'
-import { type Fault, stormSchedule } from './schedule.js'
+import { stormSchedule } from './schedule.js'
 import type { StormMessage, StormOrder, StormReport } from './storm-worker.js'
+import { type StartedWorker, StormWorkers } from './storm-workers.js'
 import { longestTurnMs, talkEngine } from './talk.js'
 import { sharedNow } from './turn-record.js'
 
@@ -37,7 +35,7 @@ export interface StormRemains extends JournalRecords {
   /** What went wrong with processes and documents, in words; none is expected. */
   readonly troubles: readonly string[]
   /** How often each fault was done. */
-  readonly faults: Readonly<Record<Fault['kind'], number>>
+  readonly faults: FaultCounts
   /** When the last fault was over. */
   readonly calmSince: number
 }
@@ -69,52 +67,51 @@ class Storm {
   readonly #options: StormOptions
   readonly #redis: RedisServer
   readonly #proxy: TcpProxy
-  readonly #processes: WorkerProcesses
-  readonly #workers: ChildProcess[] = []
-  readonly #killed = new Set<ChildProcess>()
-  readonly #journals: string[] = []
+  readonly #workers: StormWorkers
   readonly #sessions: string[]
   readonly #troubles: string[] = []
-  readonly #faults: Record<Fault['kind'], number> = { 'kill-worker': 0, cut: 0, 'pause-redis': 0, 'kill-redis': 0 }
 
   constructor(options: StormOptions, redis: RedisServer, proxy: TcpProxy, processes: WorkerProcesses) {
     this.#options = options
     this.#sessions = Array.from({ length: options.slots ?? defaultSlots }, () => '')
     this.#redis = redis
     this.#proxy = proxy
-    this.#processes = processes
+    this.#workers = new StormWorkers(processes, (worker) => this.#order(worker))
   }
 
   async run(): Promise<StormRemains> {
-    for (let place = 0; place < workerCount; place++) this.#startWorker(place)
-    await until(() => this.#journals.every((journal, place) => hasServed(journal) || this.#isGone(place)))
-    await this.#doFaults()
+    const workers = this.#workers
+    for (let place = 0; place < workerCount; place++) workers.start(place)
+    await until(() => workers.haveServed())
+    const { seed, seconds } = this.#options
+    const faults = await doFaults(stormSchedule(seed, seconds, workerCount), this.#targets(), this.#troubles)
     const calmSince = sharedNow()
     await sleep(calmMs)
-    await this.#finish()
+    await workers.finish(finishWithinMs)
     // What was acknowledged must be there after this, too.
     await this.#redis.kill()
     await this.#redis.start()
-    const records = readJournals(this.#journals)
+    const records = readJournals(workers.journals)
     const stored = await this.#read(records.sessions)
-    return { ...records, stored, troubles: this.#troubles, faults: this.#faults, calmSince }
+    return { ...records, stored, troubles: [...workers.troubles, ...this.#troubles], faults, calmSince }
   }
 
-  #startWorker(place: number): void {
-    const child = this.#processes.start()
-    const number = this.#journals.length
-    const journal = join(this.#processes.folder, `worker-${number}.jsonl`)
-    // It may be killed before it opens it.
-    writeFileSync(journal, '')
-    this.#journals.push(journal)
-    this.#workers[place] = child
-    child.once('exit', (code, signal) => {
-      if (code !== 0 && !this.#killed.has(child)) this.#troubles.push(`worker ${number} ended with ${code ?? signal}`)
-    })
+  #targets(): FaultTargets {
+    return {
+      killWorker: (place) => this.#workers.kill(place),
+      cut: () => {
+        this.#proxy.cut()
+        this.#proxy.takeTraffic()
+      },
+      server: this.#redis,
+    }
+  }
+
+  #order({ child, number, journal }: StartedWorker): void {
     child.on('message', ({ slot, from, to }: StormReport) => {
       // Of two that began a new session, one is first.
       if (this.#sessions[slot] === from) this.#sessions[slot] = to
-      this.#sendAll({ slot, session: this.#sessions[slot] ?? '' })
+      this.#workers.send({ slot, session: this.#sessions[slot] ?? '' } satisfies StormMessage)
     })
     const order: StormOrder = {
       name: `w${number}`,
@@ -124,78 +121,6 @@ class Storm {
       sessions: this.#sessions,
     }
     child.send(order, () => undefined)
-  }
-
-  #isGone(place: number): boolean {
-    const worker = this.#workers[place]
-    return worker === undefined || hasEnded(worker)
-  }
-
-  #sendAll(message: StormMessage): void {
-    for (const worker of this.#workers) if (worker.connected) worker.send(message, () => undefined)
-  }
-
-  /** Faults of workers and connections strike while Redis is paused or down, too; Redis has one trouble at a time. */
-  async #doFaults(): Promise<void> {
-    const { seed, seconds } = this.#options
-    const startedAt = sharedNow()
-    const underWay: Promise<void>[] = []
-    let redisIsFree = Promise.resolve()
-    for (const fault of stormSchedule(seed, seconds, workerCount)) {
-      await sleep(Math.max(0, startedAt + fault.at - sharedNow()))
-      if (fault.kind === 'pause-redis' || fault.kind === 'kill-redis') {
-        redisIsFree = redisIsFree.then(() => this.#attempt(fault))
-      } else underWay.push(this.#attempt(fault))
-      this.#proxy.takeTraffic()
-    }
-    await Promise.all([redisIsFree, ...underWay])
-  }
-
-  async #attempt(fault: Fault): Promise<void> {
-    try {
-      await this.#do(fault)
-    } catch (error) {
-      this.#troubles.push(`${fault.kind} failed: ${String(error)}`)
-    }
-  }
-
-  async #do(fault: Fault): Promise<void> {
-    this.#faults[fault.kind]++
-    switch (fault.kind) {
-      case 'cut':
-        return this.#proxy.cut()
-      case 'kill-worker': {
-        const worker = this.#workers[fault.worker]
-        if (worker === undefined) return
-        this.#killed.add(worker)
-        await endProcess(worker)
-        // Somebody else may have ended and replaced it in the meantime.
-        if (worker === this.#workers[fault.worker]) this.#startWorker(fault.worker)
-        return
-      }
-      case 'pause-redis':
-        this.#redis.pause()
-        await sleep(fault.forMs / 2)
-        if (fault.cutsInBetween) this.#proxy.cut()
-        await sleep(fault.forMs / 2)
-        return this.#redis.resume()
-      case 'kill-redis':
-        await this.#redis.kill()
-        await sleep(fault.downMs)
-        return this.#redis.start()
-    }
-  }
-
-  /** Waits until the workers have ended by themselves. */
-  async #finish(): Promise<void> {
-    const ends = this.#workers.map((worker) => (hasEnded(worker) ? undefined : once(worker, 'exit')))
-    this.#sendAll('finish')
-    const late = new AbortController()
-    const all = Promise.all(ends).finally(() => late.abort())
-    await Promise.race([all, sleep(finishWithinMs, undefined, { signal: late.signal }).catch(() => undefined)])
-    for (const [place, worker] of this.#workers.entries()) {
-      if (!hasEnded(worker)) this.#troubles.push(`the worker at place ${place} did not end within ${finishWithinMs} ms`)
-    }
   }
 
   async #read(sessions: readonly string[]): Promise<Map<string, SessionDocument>> {
@@ -213,9 +138,4 @@ class Storm {
     }
     return stored
   }
-}
-
-/** Whether a worker has had a turn acknowledged: before that a fault disturbs nothing, and a busy machine takes seconds. */
-function hasServed(journal: string): boolean {
-  return readJournals([journal]).turns.some(({ answer }) => answer?.outcome === 'acknowledged')
 }

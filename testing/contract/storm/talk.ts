@@ -65,16 +65,21 @@ export interface Counts {
 /** More senders than talk at the same time. */
 const mostSenders = 64
 
-class Listen extends Step<Counts> {
+/** The one step. */
+export class Listen extends Step<Counts> {
   static override readonly id: string = 'Listen'
   override initialState(): Counts {
     return { turns: 0, senders: {}, repeated: [] }
   }
   override onReply(text: string): string | Transition {
     this.#count(text)
-    if (kindOf(text) === 'failing') throw new Error('It fails on purpose.')
+    if (this.fails(text)) throw new Error('It fails on purpose.')
     const answer = replyTo(text, this.state.turns)
     return kindOf(text) === 'last' ? finish(answer) : answer
+  }
+
+  protected fails(text: string): boolean {
+    return kindOf(text) === 'failing'
   }
 
   #count(text: string): void {

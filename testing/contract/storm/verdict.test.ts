@@ -1,7 +1,7 @@
 /** Decides that the verdict on a storm sees what is wrong: each forged history is one that a broken store could leave. */
 import { describe, expect, test } from 'vitest'
 import type { SessionDocument } from '../../../src/index.js'
-import { documentOf } from '../session-bench.js'
+import { sessionOf } from './stored-session.js'
 import { stepId } from './talk.js'
 import { messageOf, photoOf, replyTo, type TurnRecord } from './turn-record.js'
 import { countOf, judge, type ViolationKind } from './verdict.js'
@@ -11,37 +11,6 @@ function turnOf(message: string, number: number, more: Partial<TurnRecord> = {})
   const sentAt = number * 10
   const answer = { at: sentAt + 1, outcome: 'acknowledged', session: 's', reply: replyTo(message, number) }
   return { message, slot: 'slot-1', asked: number === 1 ? '' : 's', sentAt, answer, ...more }
-}
-
-/** A session as it is stored after these messages, with nothing wrong. */
-function sessionOf(messages: readonly string[], id = 's', more: Partial<SessionDocument> = {}): SessionDocument {
-  const { flow, ...head } = documentOf(id, '1-a')
-  return {
-    ...head,
-    turns: messages.length,
-    history: messages.map((message, index) => ({
-      turn: index + 1,
-      at: '2026-01-01T00:00:00.000Z',
-      message,
-      reply: replyTo(message, index + 1),
-      contentType: 'text/plain',
-      step: stepId,
-    })),
-    flow: {
-      ...flow,
-      steps: { [stepId]: { state: { turns: messages.length } } },
-      memory: {
-        [stepId]: {
-          messages: messages.flatMap((text, index) =>
-            (['user', 'assistant'] as const).map(
-              (role) => ({ role, parts: [{ type: 'text', text }], turn: index + 1 }) as const,
-            ),
-          ),
-        },
-      },
-    },
-    ...more,
-  }
 }
 
 /** The same session after its lists were cut: the last turns only, and their photos. */

@@ -1,0 +1,60 @@
+/** What a client knows of one message that it sent, perhaps many times, under one key. */
+import type { TurnRecord } from '../storm/turn-record.js'
+
+/** One reply, as it came. */
+export interface KeyedAnswer {
+  readonly at: number
+  readonly status: number
+  readonly contentType: string
+  /** The headers `CHAT_SESSION_ID`, `Chat-Session-State` and `Chat-Error`; empty where absent. */
+  readonly session: string
+  readonly state: string
+  readonly code: string
+  /** Whether it had `Chat-Replayed: true`. */
+  readonly isReplayed: boolean
+  readonly body: string
+}
+
+/** One message. */
+export interface KeyedTurn extends Omit<TurnRecord, 'answer'> {
+  /** Replies, in the order in which they came. */
+  readonly answers: KeyedAnswer[]
+  /** How often it was sent. What has no answer was lost: the connection was cut, or the worker killed. */
+  sent: number
+}
+
+/** Whether a reply is what the turn left: a reply, or the failure that aborted the session. The rest says to send it again. */
+export function isOutcome(answer: KeyedAnswer): boolean {
+  return isSuccess(answer) || answer.state === 'aborted'
+}
+
+/** Whether a reply is the flow's. */
+export function isSuccess({ status }: KeyedAnswer): boolean {
+  return status === 200
+}
+
+/** What must be the same in every outcome of a message. The state is today's, and changes. */
+export function textOf({ status, contentType, session, code, body }: KeyedAnswer): string {
+  return JSON.stringify([status, contentType, session, code, body])
+}
+
+/** The first outcome; `undefined` where there was none. */
+export function outcomeOf({ answers }: KeyedTurn): KeyedAnswer | undefined {
+  return answers.find(isOutcome)
+}
+
+/** The message and its first outcome, as the verdict on storms reads them. */
+export function recordOf(turn: KeyedTurn): TurnRecord {
+  const { message, slot, asked, sentAt } = turn
+  const outcome = outcomeOf(turn)
+  if (outcome === undefined) return { message, slot, asked, sentAt }
+  const { at, session, code, body } = outcome
+  const reply = (JSON.parse(body) as { message: string }).message
+  return {
+    message,
+    slot,
+    asked,
+    sentAt,
+    answer: { at, session, outcome: isSuccess(outcome) ? 'acknowledged' : code, reply },
+  }
+}

@@ -1,0 +1,136 @@
+/**
+ * A client that has one conversation: each message gets a new key and is sent again, as it was, after every error and every lost
+ * reply, to whatever worker is there; sometimes to two at once, and sometimes although it was answered.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { SeededRandom } from '../seeded-random.js'
+import { Talk } from '../storm/talk.js'
+import { type MessageKind, messageOf, sharedNow } from '../storm/turn-record.js'
+import { isOutcome, type KeyedAnswer, type KeyedTurn, outcomeOf } from './keyed-turn.js'
+import { RolledBackTalk } from './retry-flows.js'
+
+/** How a client reaches a worker. */
+export interface ClientOptions {
+  readonly number: number
+  readonly seed: number
+  /** Whether messages carry their keys. */
+  readonly sendsKeys: boolean
+  /** The address of some worker. */
+  readonly chooseWorker: (random: SeededRandom) => Promise<string>
+}
+
+/** One in so many messages ends its session, and one in so many fails. */
+const oneIn = 60
+/** Chances: a message goes to two workers at once; its reply is not awaited; it is sent again although it was answered; an old one is. */
+const twiceAtOnce = 0.15
+const givesUpWaiting = 0.06
+const repeatsAnyway = 0.1
+const repeatsOld = 0.08
+/** A session keeps sixteen receipts. */
+const oldMessages = 8
+/** How long a client waits for a reply, in milliseconds. */
+const impatientMs = 30
+const patientMs = 6_000
+/** Between two attempts. */
+const longestPauseMs = 200
+const mostAttempts = 300
+
+/** See above. */
+export class RetryingClient {
+  readonly turns: KeyedTurn[] = []
+  readonly #options: ClientOptions
+  readonly #random: SeededRandom
+  readonly #flowName: string
+  readonly #senders: (() => Promise<void>)[] = []
+  #session = ''
+  #isFinishing = false
+
+  constructor(options: ClientOptions) {
+    this.#options = options
+    this.#random = new SeededRandom(options.seed)
+    this.#flowName = options.number % 2 === 0 ? Talk.id : RolledBackTalk.id
+  }
+
+  /** Has `talk` resolve when the message under way is answered. */
+  finish(): void {
+    this.#isFinishing = true
+  }
+
+  /** Talks until it is asked to finish. */
+  async talk(): Promise<void> {
+    const random = this.#random
+    while (!this.#isFinishing) {
+      const turn = this.#nextTurn()
+      this.turns.push(turn)
+      const send = this.#sender(turn)
+      await Promise.all(random.chance(twiceAtOnce) ? [send(), send()] : [send()])
+      while (random.chance(repeatsAnyway)) await send()
+      this.#goOnAfter(turn)
+      this.#senders.push(send)
+      if (random.chance(repeatsOld)) await random.pick(this.#senders.slice(-oldMessages))()
+    }
+  }
+
+  #nextTurn(): KeyedTurn {
+    const slot = `slot-${this.#options.number}`
+    const message = messageOf(slot, `c${this.#options.number}`, this.turns.length + 1, drawKind(this.#random))
+    return { message, slot, asked: this.#session, sentAt: sharedNow(), answers: [], sent: 0 }
+  }
+
+  /** A session that ended is replaced by the next message, whether it names the old one or none. */
+  #goOnAfter(turn: KeyedTurn): void {
+    const outcome = outcomeOf(turn)
+    if (outcome === undefined) return
+    this.#session = outcome.state === 'running' || this.#random.chance(0.5) ? outcome.session : ''
+  }
+
+  /** Sends a message until there is an outcome: the same bytes each time. */
+  #sender(turn: KeyedTurn): () => Promise<void> {
+    const request = this.#request(turn)
+    return async () => {
+      for (let attempt = 1; attempt <= mostAttempts; attempt++) {
+        const url = await this.#options.chooseWorker(this.#random)
+        turn.sent++
+        const answer = await this.#send(url, request)
+        if (answer !== undefined) {
+          turn.answers.push(answer)
+          if (isOutcome(answer)) return
+        }
+        await sleep(this.#random.next() * Math.min(10 * attempt, longestPauseMs))
+      }
+    }
+  }
+
+  #request({ message, asked }: KeyedTurn): RequestInit {
+    const headers: Record<string, string> = { 'Content-Type': 'application/json' }
+    if (asked !== '') headers['Chat-Session-Id'] = asked
+    if (this.#options.sendsKeys) headers['Idempotency-Key'] = crypto.randomUUID()
+    return { method: 'POST', headers, body: JSON.stringify({ flowName: this.#flowName, message }) }
+  }
+
+  async #send(url: string, request: RequestInit): Promise<KeyedAnswer | undefined> {
+    const waitMs = this.#random.chance(givesUpWaiting) ? this.#random.next() * impatientMs : patientMs
+    try {
+      const reply = await fetch(url, { ...request, signal: AbortSignal.timeout(Math.ceil(waitMs)) })
+      const body = await reply.text()
+      const header = (name: string): string => reply.headers.get(name) ?? ''
+      return {
+        at: sharedNow(),
+        status: reply.status,
+        contentType: header('Content-Type'),
+        session: header('Chat-Session-Id') || header('CHAT_SESSION_ID'),
+        state: header('Chat-Session-State'),
+        code: header('Chat-Error'),
+        isReplayed: header('Chat-Replayed') === 'true',
+        body,
+      }
+    } catch {
+      return undefined
+    }
+  }
+}
+
+function drawKind(random: SeededRandom): MessageKind {
+  const drawn = random.below(oneIn)
+  return drawn === 0 ? 'last' : drawn === 1 ? 'failing' : 'plain'
+}

@@ -1,0 +1,98 @@
+/** Worker processes that serve one store over HTTP, each behind a proxy that can cut the connections of its clients. */
+import { once } from 'node:events'
+import type { SessionDocument } from '../../../src/index.js'
+import type { SeededRandom } from '../seeded-random.js'
+import { startTcpProxy, type TcpProxy } from '../servers/tcp-proxy.js'
+import { until } from '../servers/until.js'
+import { type JournalRecords, readJournals } from '../storm/journal.js'
+import { type StartedWorker, StormWorkers } from '../storm/storm-workers.js'
+import { endProcess, type WorkerProcesses } from '../worker-processes.js'
+import type { RetryMessage, RetryOrder, RetryReport } from './retry-worker.js'
+
+/** See above. */
+export class ServedWorkers {
+  readonly #processes: WorkerProcesses
+  readonly #workers: StormWorkers
+  readonly #proxies = new Set<TcpProxy>()
+  /** By the place of the worker; absent until it listens. */
+  readonly #byPlace = new Map<number, TcpProxy>()
+  readonly #order: Omit<RetryOrder, 'name' | 'journal'>
+
+  constructor(processes: WorkerProcesses, order: Omit<RetryOrder, 'name' | 'journal'>) {
+    this.#processes = processes
+    this.#order = order
+    this.#workers = new StormWorkers(processes, (worker) => this.#begin(worker))
+  }
+
+  /** Starts so many; resolves when all of them listen. */
+  async start(count: number): Promise<void> {
+    for (let place = 0; place < count; place++) this.#workers.start(place)
+    await until(() => this.#byPlace.size === count)
+  }
+
+  /** What went wrong with them, in words. */
+  get troubles(): readonly string[] {
+    return this.#workers.troubles
+  }
+
+  /** What they wrote. */
+  records(): JournalRecords {
+    return readJournals(this.#workers.journals)
+  }
+
+  /** Where clients send messages to some worker that listens, as far as anybody knows. */
+  async someAddress(random: SeededRandom): Promise<string> {
+    await until(() => this.#byPlace.size > 0)
+    return addressOf(random.pick([...this.#byPlace.values()]))
+  }
+
+  /** Where clients send messages to the worker at a place. Waits until it listens. */
+  async addressAt(place: number): Promise<string> {
+    await until(() => this.#byPlace.has(place))
+    return addressOf(this.#byPlace.get(place) as TcpProxy)
+  }
+
+  /** Kills a worker. Another takes its place. */
+  kill(place: number): Promise<void> {
+    this.#byPlace.delete(place)
+    return this.#workers.kill(place)
+  }
+
+  /** Cuts the connections of the clients of a worker. */
+  cut(place: number): void {
+    this.#byPlace.get(place)?.cut()
+  }
+
+  /** Ends the workers in order. */
+  async finish(withinMs: number): Promise<void> {
+    await this.#workers.finish(withinMs)
+    await Promise.all([...this.#proxies].map((proxy) => proxy.close()))
+  }
+
+  /** What is stored under these IDs, as a new process reads it. */
+  async read(ids: readonly string[]): Promise<Map<string, SessionDocument>> {
+    const child = this.#processes.start()
+    const order: RetryOrder = { ...this.#order, name: 'reader', journal: `${this.#processes.folder}/reader.jsonl` }
+    child.send(order)
+    await once(child, 'message')
+    child.send({ read: ids } satisfies RetryMessage)
+    const [{ documents, error }] = (await once(child, 'message')) as [RetryReport]
+    await endProcess(child)
+    if (documents === undefined) throw new Error(`The sessions cannot be read: ${error}`)
+    return new Map(documents.map((document) => [document.id, document]))
+  }
+
+  #begin({ child, place, number, journal }: StartedWorker): void {
+    child.send({ ...this.#order, name: `w${number}`, journal } satisfies RetryOrder, () => undefined)
+    child.once('message', async ({ port }: RetryReport) => {
+      if (port === undefined) return
+      const proxy = await startTcpProxy(port, false)
+      this.#proxies.add(proxy)
+      if (child.connected) this.#byPlace.set(place, proxy)
+    })
+  }
+}
+
+function addressOf({ port }: TcpProxy): string {
+  return `http://127.0.0.1:${port}/ai/run`
+}
