@@ -23,9 +23,14 @@ export interface KeyedTurn extends Omit<TurnRecord, 'answer'> {
   sent: number
 }
 
-/** Whether a reply is what the turn left: a reply, or the failure that aborted the session. The rest says to send it again. */
+/** Whether a client stops to repeat: it has the reply, or what was recorded of its message. Any other failure says to send it again. */
+export function isFinal(answer: KeyedAnswer): boolean {
+  return isSuccess(answer) || answer.isReplayed
+}
+
+/** Whether a reply must be the same as all others of the message: what is final, and the failure that is recorded. */
 export function isOutcome(answer: KeyedAnswer): boolean {
-  return isSuccess(answer) || answer.state === 'aborted'
+  return isFinal(answer) || (answer.code === 'FLOW_ERROR' && answer.state === 'aborted')
 }
 
 /** Whether a reply is the flow's. */

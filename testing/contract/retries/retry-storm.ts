@@ -8,7 +8,7 @@ import { SeededRandom } from '../seeded-random.js'
 import { doFaults, type FaultCounts } from '../storm/do-faults.js'
 import type { JournalRecords } from '../storm/journal.js'
 import type { StoreKind } from '../storm/open-store.js'
-import { stormSchedule } from '../storm/schedule.js'
+import { type FaultRates, stormSchedule } from '../storm/schedule.js'
 import { longestTurnMs } from '../storm/talk.js'
 import { createProcesses, type WorkerProcesses } from '../worker-processes.js'
 import { type Backend, startBackend } from './backend.js'
@@ -37,6 +37,8 @@ export interface RetryStormRemains extends Pick<JournalRecords, 'sessions' | 'un
 
 const workerCount = 3
 const clientCount = 32
+/** Few of the server: while it is down there is nothing to repeat but failures. */
+const rates: FaultRates = { workerKills: 0.8, cuts: 4, serverFaults: 0.15 }
 /** How long the clients go on after the last fault. */
 const calmMs = 500
 
@@ -74,7 +76,7 @@ async function storm(
     cut: () => (server === undefined || random.chance(0.5) ? workers.cut(random.below(workerCount)) : cut()),
     server,
   }
-  const faults = await doFaults(stormSchedule(seed, seconds, workerCount), targets, troubles)
+  const faults = await doFaults(stormSchedule(seed, seconds, workerCount, rates), targets, troubles)
   await sleep(calmMs)
   for (const client of clients) client.finish()
   await talks

@@ -25,6 +25,10 @@ function failure(code: string, state = 'running', text = 'It failed.'): KeyedAns
   return answerTo(first, 1, { status: 500, code, state, body: JSON.stringify({ message: text }) })
 }
 
+function repeatedFailure(text?: string): KeyedAnswer {
+  return { ...failure('FLOW_ERROR', 'aborted', text), isReplayed: true }
+}
+
 const replay = (message: string, number: number, more: Partial<KeyedAnswer> = {}): KeyedAnswer =>
   answerTo(message, number, { at: 90, isReplayed: true, ...more })
 
@@ -59,7 +63,7 @@ describe('nothing is wrong', () => {
   })
 
   test('with a failure that aborted the session, and its repeat', () => {
-    const aborted = turnOf(failing, 2, failure('FLOW_ERROR', 'aborted'), failure('FLOW_ERROR', 'aborted'))
+    const aborted = turnOf(failing, 2, failure('FLOW_ERROR', 'aborted'), repeatedFailure())
     expect(kindsOf([once, aborted], sessionOf([first], 's', { runStatus: 'aborted' }))).toEqual([])
   })
 
@@ -84,13 +88,13 @@ describe('what is wrong is seen', () => {
       { body: JSON.stringify({ message: `2:  ${first}` }) },
       { contentType: 'text/html' },
       { session: 't' },
-      { status: 500, code: 'FLOW_ERROR', state: 'aborted' },
+      { status: 400, code: 'FLOW_ERROR', state: 'aborted' },
     ]
     for (const other of others) {
       const turn = turnOf(first, 1, answerTo(first, 1), replay(first, 1, other))
       expect(kindsOf([turn], sessionOf([first]))).toContain('unequal')
     }
-    const texts = [failure('FLOW_ERROR', 'aborted'), failure('FLOW_ERROR', 'aborted', 'It failed again.')]
+    const texts = [failure('FLOW_ERROR', 'aborted'), repeatedFailure('It failed again.')]
     expect(kindsOf([once, turnOf(failing, 2, ...texts)], sessionOf([first]))).toEqual(['unequal'])
   })
 

@@ -5,7 +5,7 @@
 import type { SessionDocument } from '../../../src/index.js'
 import { kindOf } from '../storm/turn-record.js'
 import { judge, type Verdict, type ViolationKind } from '../storm/verdict.js'
-import { isOutcome, isSuccess, type KeyedTurn, outcomeOf, recordOf, textOf } from './keyed-turn.js'
+import { isFinal, isOutcome, isSuccess, type KeyedTurn, recordOf, textOf } from './keyed-turn.js'
 
 /** What can be wrong. */
 export type RetryViolationKind =
@@ -14,7 +14,7 @@ export type RetryViolationKind =
   | 'unequal'
   /** Two replies to one message say that they are its first. */
   | 'answered twice'
-  /** A message never had an outcome, though the faults were over. */
+  /** A message never had a final reply, though the faults were over. */
   | 'unanswered'
   /** A session is stored that no client was told of. */
   | 'unknown session'
@@ -70,8 +70,7 @@ function repliesTo(turn: KeyedTurn): { kind: RetryViolationKind; text: string }[
   const { message, answers } = turn
   const found: { kind: RetryViolationKind; text: string }[] = []
   const add = (kind: RetryViolationKind, text: string): number => found.push({ kind, text: `${message}: ${text}` })
-  const outcome = outcomeOf(turn)
-  if (outcome === undefined) add('unanswered', `it was sent ${turn.sent} times`)
+  if (!answers.some(isFinal)) add('unanswered', `it was sent ${turn.sent} times`)
   const texts = new Set(answers.filter(isOutcome).map(textOf))
   if (texts.size > 1) add('unequal', [...texts].join(' and '))
   if (answers.filter((answer) => isSuccess(answer) && !answer.isReplayed).length > 1) {

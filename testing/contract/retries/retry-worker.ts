@@ -8,33 +8,49 @@ import { startServer } from '../http/node-server.js'
 import { type Journal, openJournal } from '../storm/journal.js'
 import { openStore, type StoreOrder } from '../storm/open-store.js'
 import { Talk, talkEngine } from '../storm/talk.js'
-import { RolledBackTalk } from './retry-flows.js'
+import { RolledBackTalk, refundTalk } from './retry-flows.js'
 
 /** The first message to a worker. */
 export interface RetryOrder {
   readonly name: string
   readonly store: StoreOrder
   readonly journal: string
+  /** The address of the service that does the work of `RefundTalk`. Default: nobody talks to that flow. */
+  readonly service?: string
 }
 
 /** A later message to a worker. */
-export type RetryMessage = { readonly read: readonly string[] } | 'finish'
+export type RetryMessage = { readonly read: readonly string[] } | 'finish' | 'go on'
 
-/** What a worker reports: where it listens, or what it has read. */
+/** What a worker reports: where it listens, what it has read, or that a turn waits for `go on`. */
 export interface RetryReport {
   readonly port?: number
   readonly documents?: readonly SessionDocument[]
   readonly error?: string
+  readonly isWaiting?: true
 }
 
 function report(content: RetryReport): void {
   process.send?.(content)
 }
 
+/** Holds a turn until the test says that it goes on. */
+function pauseTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    const listen = (message: RetryMessage): void => {
+      if (message !== 'go on') return
+      process.off('message', listen)
+      resolve()
+    }
+    process.on('message', listen)
+    report({ isWaiting: true })
+  })
+}
+
 async function serve(order: RetryOrder, journal: Journal): Promise<void> {
   let made = 0
   const engine = talkEngine(await openStore(order.store), true, {
-    flows: [Talk, RolledBackTalk],
+    flows: [Talk, RolledBackTalk, refundTalk(order.service ?? '', pauseTurn)],
     generateId(kind) {
       const id = `${order.name}-${kind}-${++made}`
       if (kind === 'session') journal.write({ kind: 'made', session: id })
@@ -51,6 +67,7 @@ async function serve(order: RetryOrder, journal: Journal): Promise<void> {
     process.disconnect()
   }
   process.on('message', async (message: RetryMessage) => {
+    if (message === 'go on') return
     if (message === 'finish') return finish()
     try {
       const documents: SessionDocument[] = []

@@ -6,8 +6,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { SeededRandom } from '../seeded-random.js'
 import { Talk } from '../storm/talk.js'
 import { type MessageKind, messageOf, sharedNow } from '../storm/turn-record.js'
-import { isOutcome, type KeyedAnswer, type KeyedTurn, outcomeOf } from './keyed-turn.js'
+import { isFinal, type KeyedTurn, outcomeOf } from './keyed-turn.js'
 import { RolledBackTalk } from './retry-flows.js'
+import { requestOf, sendOnce } from './send-once.js'
 
 /** How a client reaches a worker. */
 export interface ClientOptions {
@@ -20,7 +21,7 @@ export interface ClientOptions {
 }
 
 /** One in so many messages ends its session, and one in so many fails. */
-const oneIn = 60
+const oneIn = 40
 /** Chances: a message goes to two workers at once; its reply is not awaited; it is sent again although it was answered; an old one is. */
 const twiceAtOnce = 0.15
 const givesUpWaiting = 0.06
@@ -86,46 +87,20 @@ export class RetryingClient {
 
   /** Sends a message until there is an outcome: the same bytes each time. */
   #sender(turn: KeyedTurn): () => Promise<void> {
-    const request = this.#request(turn)
+    const key = this.#options.sendsKeys ? crypto.randomUUID() : undefined
+    const request = requestOf(this.#flowName, turn, key)
     return async () => {
       for (let attempt = 1; attempt <= mostAttempts; attempt++) {
         const url = await this.#options.chooseWorker(this.#random)
         turn.sent++
-        const answer = await this.#send(url, request)
+        const waitMs = this.#random.chance(givesUpWaiting) ? this.#random.next() * impatientMs : patientMs
+        const answer = await sendOnce(url, request, Math.ceil(waitMs))
         if (answer !== undefined) {
           turn.answers.push(answer)
-          if (isOutcome(answer)) return
+          if (isFinal(answer)) return
         }
         await sleep(this.#random.next() * Math.min(10 * attempt, longestPauseMs))
       }
-    }
-  }
-
-  #request({ message, asked }: KeyedTurn): RequestInit {
-    const headers: Record<string, string> = { 'Content-Type': 'application/json' }
-    if (asked !== '') headers['Chat-Session-Id'] = asked
-    if (this.#options.sendsKeys) headers['Idempotency-Key'] = crypto.randomUUID()
-    return { method: 'POST', headers, body: JSON.stringify({ flowName: this.#flowName, message }) }
-  }
-
-  async #send(url: string, request: RequestInit): Promise<KeyedAnswer | undefined> {
-    const waitMs = this.#random.chance(givesUpWaiting) ? this.#random.next() * impatientMs : patientMs
-    try {
-      const reply = await fetch(url, { ...request, signal: AbortSignal.timeout(Math.ceil(waitMs)) })
-      const body = await reply.text()
-      const header = (name: string): string => reply.headers.get(name) ?? ''
-      return {
-        at: sharedNow(),
-        status: reply.status,
-        contentType: header('Content-Type'),
-        session: header('Chat-Session-Id') || header('CHAT_SESSION_ID'),
-        state: header('Chat-Session-State'),
-        code: header('Chat-Error'),
-        isReplayed: header('Chat-Replayed') === 'true',
-        body,
-      }
-    } catch {
-      return undefined
     }
   }
 }

@@ -17,10 +17,17 @@ export class ServedWorkers {
   /** By the place of the worker; absent until it listens. */
   readonly #byPlace = new Map<number, TcpProxy>()
   readonly #order: Omit<RetryOrder, 'name' | 'journal'>
+  readonly #onWaiting: (place: number, goOn: () => void) => void
 
-  constructor(processes: WorkerProcesses, order: Omit<RetryOrder, 'name' | 'journal'>) {
+  /** @param onWaiting - Called where a turn waits for `goOn`. Default: none does. */
+  constructor(
+    processes: WorkerProcesses,
+    order: Omit<RetryOrder, 'name' | 'journal'>,
+    onWaiting: (place: number, goOn: () => void) => void = () => undefined,
+  ) {
     this.#processes = processes
     this.#order = order
+    this.#onWaiting = onWaiting
     this.#workers = new StormWorkers(processes, (worker) => this.#begin(worker))
   }
 
@@ -41,15 +48,13 @@ export class ServedWorkers {
   }
 
   /** Where clients send messages to some worker that listens, as far as anybody knows. */
-  async someAddress(random: SeededRandom): Promise<string> {
-    await until(() => this.#byPlace.size > 0)
-    return addressOf(random.pick([...this.#byPlace.values()]))
+  someAddress(random: SeededRandom): Promise<string> {
+    return this.#address(() => (this.#byPlace.size === 0 ? undefined : random.pick([...this.#byPlace.values()])))
   }
 
   /** Where clients send messages to the worker at a place. Waits until it listens. */
-  async addressAt(place: number): Promise<string> {
-    await until(() => this.#byPlace.has(place))
-    return addressOf(this.#byPlace.get(place) as TcpProxy)
+  addressAt(place: number): Promise<string> {
+    return this.#address(() => this.#byPlace.get(place))
   }
 
   /** Kills a worker. Another takes its place. */
@@ -61,6 +66,12 @@ export class ServedWorkers {
   /** Cuts the connections of the clients of a worker. */
   cut(place: number): void {
     this.#byPlace.get(place)?.cut()
+  }
+
+  /** Resolves when a worker gets the next bytes from a client. */
+  async nextRequest(place: number): Promise<void> {
+    this.#byPlace.get(place)?.takeTraffic()
+    await until(() => (this.#byPlace.get(place)?.takeTraffic().bytes ?? 0) > 0)
   }
 
   /** Ends the workers in order. */
@@ -82,17 +93,24 @@ export class ServedWorkers {
     return new Map(documents.map((document) => [document.id, document]))
   }
 
+  async #address(find: () => TcpProxy | undefined): Promise<string> {
+    let found: TcpProxy | undefined
+    await until(() => {
+      found = find()
+      return found !== undefined
+    })
+    return `http://127.0.0.1:${found?.port}/ai/run`
+  }
+
   #begin({ child, place, number, journal }: StartedWorker): void {
     child.send({ ...this.#order, name: `w${number}`, journal } satisfies RetryOrder, () => undefined)
-    child.once('message', async ({ port }: RetryReport) => {
+    const goOn = (): void => void child.send('go on' satisfies RetryMessage, () => undefined)
+    child.on('message', async ({ port, isWaiting }: RetryReport) => {
+      if (isWaiting) this.#onWaiting(place, goOn)
       if (port === undefined) return
       const proxy = await startTcpProxy(port, false)
       this.#proxies.add(proxy)
       if (child.connected) this.#byPlace.set(place, proxy)
     })
   }
-}
-
-function addressOf({ port }: TcpProxy): string {
-  return `http://127.0.0.1:${port}/ai/run`
 }

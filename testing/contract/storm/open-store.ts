@@ -29,7 +29,7 @@ const replyTimeoutMs = 1_500
 const busyTimeoutMs = 10_000
 
 /** Until the lease of a process that was killed is free. */
-const leaseTtlMs = 500
+const leaseTtlMs = 3_000
 
 /** Opens a store of this process. */
 export async function openStore({ kind, place }: StoreOrder): Promise<KeyvSessionStore> {

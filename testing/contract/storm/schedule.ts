@@ -9,14 +9,25 @@ export type Fault =
   | { readonly kind: 'kill-server'; readonly at: number; readonly downMs: number }
 
 /** How often, in a second. Pauses and kills of the server take turns. */
-const rates = { workerKills: 1.2, cuts: 6, serverFaults: 0.5 } as const
+export interface FaultRates {
+  readonly workerKills: number
+  readonly cuts: number
+  readonly serverFaults: number
+}
+
+const stormRates: FaultRates = { workerKills: 1.2, cuts: 6, serverFaults: 0.5 }
 
 /** Longer than a store operation may take: some pauses end operations, most do not. */
 const longestPauseMs = 2_500
 const longestDownMs = 600
 
 /** The faults of `seconds`, in the order of their times; at least one of each kind. */
-export function stormSchedule(seed: number, seconds: number, workers: number): readonly Fault[] {
+export function stormSchedule(
+  seed: number,
+  seconds: number,
+  workers: number,
+  rates: FaultRates = stormRates,
+): readonly Fault[] {
   const random = new SeededRandom(seed)
   const cuts = spread(random, seconds, rates.cuts).map((at): Fault => ({ kind: 'cut', at }))
   const workerKills = spread(random, seconds, rates.workerKills).map(

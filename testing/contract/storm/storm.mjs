@@ -1,7 +1,8 @@
-// Runs the storm, or the contention, for as long as one likes: the tests in this folder, with settings from flags.
+// Runs the storm, the contention, or the storm of repeats in ../retries, for as long as one likes: the tests, with settings from flags.
 //
 //   npm run storm                                  20 seconds, a random seed
 //   npm run storm -- --seconds 300 --seed 7
+//   npm run storm -- --retries --seconds 300       clients that repeat blindly under keys, on each backend
 //   npm run storm -- --contention                  4 x 2 000 turns on one session, on each backend
 //   npm run storm -- --contention --turns 500 --seed 7
 import { spawn } from 'node:child_process'
@@ -12,6 +13,7 @@ const root = fileURLToPath(new URL('../../..', import.meta.url))
 const { values } = parseArgs({
   options: {
     contention: { type: 'boolean', default: false },
+    retries: { type: 'boolean', default: false },
     turns: { type: 'string' },
     seconds: { type: 'string' },
     seed: { type: 'string' },
@@ -24,12 +26,13 @@ for (const name of ['turns', 'seconds', 'seed']) {
   }
 }
 
-const { contention, seconds, seed, turns = '2000' } = values
+const { contention, retries, seconds, seed, turns = '2000' } = values
 const settings = contention
   ? { CONTENTION_TURNS: turns, CONTENTION_SEED: seed }
-  : { STORM_SECONDS: seconds, STORM_SEED: seed }
+  : { [retries ? 'RETRY_STORM_SECONDS' : 'STORM_SECONDS']: seconds, STORM_SEED: seed }
 const given = Object.entries(settings).filter(([, value]) => value !== undefined)
-const file = `testing/contract/storm/${contention ? 'contention' : 'storm'}.test.ts`
+const name = contention ? 'storm/contention' : retries ? 'retries/retry-storm' : 'storm/storm'
+const file = `testing/contract/${name}.test.ts`
 const words = ['run', '--config', '.config/vitest.config.ts', '--project', 'outages', file]
 const child = spawn(process.execPath, ['node_modules/vitest/vitest.mjs', ...words], {
   cwd: root,
