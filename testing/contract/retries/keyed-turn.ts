@@ -23,14 +23,12 @@ export interface KeyedTurn extends Omit<TurnRecord, 'answer'> {
   sent: number
 }
 
-/** Whether a client stops to repeat: it has the reply, or what was recorded of its message. Any other failure says to send it again. */
-export function isFinal(answer: KeyedAnswer): boolean {
-  return isSuccess(answer) || answer.isReplayed
-}
-
-/** Whether a reply must be the same as all others of the message: what is final, and the failure that is recorded. */
+/**
+ * Whether a reply is what the turn left: the flow's reply, or the failure that aborted the session. Any other failure says to send
+ * the message again. A client that names no aborted session can tell the two apart; a conflict says nothing of the message.
+ */
 export function isOutcome(answer: KeyedAnswer): boolean {
-  return isFinal(answer) || (answer.code === 'FLOW_ERROR' && answer.state === 'aborted')
+  return isSuccess(answer) || (answer.state === 'aborted' && answer.code !== 'SESSION_CONFLICT')
 }
 
 /** Whether a reply is the flow's. */

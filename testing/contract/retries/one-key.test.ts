@@ -11,7 +11,7 @@ import type { StoreKind } from '../storm/open-store.js'
 import { longestTurnMs } from '../storm/talk.js'
 import { createProcesses } from '../worker-processes.js'
 import { startBackend } from './backend.js'
-import { isFinal, type KeyedAnswer, textOf } from './keyed-turn.js'
+import { isOutcome, type KeyedAnswer, textOf } from './keyed-turn.js'
 import { type RefundWay, refundTalkId } from './retry-flows.js'
 import { requestOf, sendOnce } from './send-once.js'
 import { ServedWorkers } from './served-workers.js'
@@ -45,7 +45,7 @@ class HeldTurns {
 async function sendUntilAnswered(workers: ServedWorkers, place: number, request: RequestInit): Promise<KeyedAnswer> {
   for (;;) {
     const answer = await sendOnce(await workers.addressAt(place), request, longestTurnMs)
-    if (answer !== undefined && isFinal(answer)) return answer
+    if (answer !== undefined && isOutcome(answer)) return answer
   }
 }
 

@@ -108,7 +108,7 @@ describe('what is wrong is seen', () => {
     expect(kindsOf([once, turnOf(second, 2, failure('SESSION_CONFLICT'))], sessionOf([first]))).toEqual(['unanswered'])
   })
 
-  test('a session that no client was told of, also an empty one', () => {
+  test('a session whose ID no client has, also an empty one', () => {
     expect(kindsOf([once], sessionOf([first]), sessionOf([], 't'))).toEqual(['unknown session'])
   })
 

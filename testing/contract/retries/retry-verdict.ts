@@ -5,7 +5,7 @@
 import type { SessionDocument } from '../../../src/index.js'
 import { kindOf } from '../storm/turn-record.js'
 import { judge, type Verdict, type ViolationKind } from '../storm/verdict.js'
-import { isFinal, isOutcome, isSuccess, type KeyedTurn, recordOf, textOf } from './keyed-turn.js'
+import { isOutcome, isSuccess, type KeyedTurn, recordOf, textOf } from './keyed-turn.js'
 
 /** What can be wrong. */
 export type RetryViolationKind =
@@ -14,9 +14,9 @@ export type RetryViolationKind =
   | 'unequal'
   /** Two replies to one message say that they are its first. */
   | 'answered twice'
-  /** A message never had a final reply, though the faults were over. */
+  /** A message never had an outcome, though the faults were over. */
   | 'unanswered'
-  /** A session is stored that no client was told of. */
+  /** A session is stored whose ID no client has. */
   | 'unknown session'
   /** A reply that no fault explains. */
   | 'unexpected'
@@ -70,7 +70,13 @@ function repliesTo(turn: KeyedTurn): { kind: RetryViolationKind; text: string }[
   const { message, answers } = turn
   const found: { kind: RetryViolationKind; text: string }[] = []
   const add = (kind: RetryViolationKind, text: string): number => found.push({ kind, text: `${message}: ${text}` })
-  if (!answers.some(isFinal)) add('unanswered', `it was sent ${turn.sent} times`)
+  if (!answers.some(isOutcome)) {
+    const { code, state, session, body } = answers.at(-1) ?? { code: 'nothing', state: '', session: '', body: '' }
+    add(
+      'unanswered',
+      `sent ${turn.sent} times to '${turn.asked}', the last reply was ${code} ${state} ${session} ${body}`,
+    )
+  }
   const texts = new Set(answers.filter(isOutcome).map(textOf))
   if (texts.size > 1) add('unequal', [...texts].join(' and '))
   if (answers.filter((answer) => isSuccess(answer) && !answer.isReplayed).length > 1) {

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { SeededRandom } from '../seeded-random.js'
 import { Talk } from '../storm/talk.js'
 import { type MessageKind, messageOf, sharedNow } from '../storm/turn-record.js'
-import { isFinal, type KeyedTurn, outcomeOf } from './keyed-turn.js'
+import { isOutcome, type KeyedTurn, outcomeOf } from './keyed-turn.js'
 import { RolledBackTalk } from './retry-flows.js'
 import { requestOf, sendOnce } from './send-once.js'
 
@@ -78,11 +78,12 @@ export class RetryingClient {
     return { message, slot, asked: this.#session, sentAt: sharedNow(), answers: [], sent: 0 }
   }
 
-  /** A session that ended is replaced by the next message, whether it names the old one or none. */
+  /** A session that completed is replaced by the next message, whether it names the old one or none; an aborted one is not named. */
   #goOnAfter(turn: KeyedTurn): void {
     const outcome = outcomeOf(turn)
     if (outcome === undefined) return
-    this.#session = outcome.state === 'running' || this.#random.chance(0.5) ? outcome.session : ''
+    const isNamed = outcome.state === 'running' || (outcome.state === 'completed' && this.#random.chance(0.5))
+    this.#session = isNamed ? outcome.session : ''
   }
 
   /** Sends a message until there is an outcome: the same bytes each time. */
@@ -97,7 +98,7 @@ export class RetryingClient {
         const answer = await sendOnce(url, request, Math.ceil(waitMs))
         if (answer !== undefined) {
           turn.answers.push(answer)
-          if (isFinal(answer)) return
+          if (isOutcome(answer)) return
         }
         await sleep(this.#random.next() * Math.min(10 * attempt, longestPauseMs))
       }
