@@ -665,6 +665,32 @@ describe('a conflict with another process', () => {
     expect((await slow.document(sessionId)).turns).toBe(2)
   })
 
+  test.each(['abort', 'rollback'] as const)(
+    'over the same request, where the turn of this one failed and is to be settled by %s, is answered with its receipt',
+    async (onTurnError) => {
+      const backing = new Map<string, SessionDocument>()
+      const opened = gate()
+      const entered = gate()
+      const slow = counting({ backing, onTurnError }, async (turn) => {
+        if (turn.message !== 'pay') return reply(turn.message)
+        entered.open()
+        await opened.opened
+        throw new Error('It failed.')
+      })
+      const quick = counting({ backing }, () => {
+        throw new Error('It failed first.')
+      })
+      const sessionId = await slow.start('Talk')
+      const input = { sessionId, idempotencyKey: keyA }
+      const loser = slow.say('pay', input)
+      await entered.opened
+      const winner = await quick.say('pay', input)
+      opened.open()
+      expect(await loser).toEqual({ ...winner, error: expect.objectContaining({ code: 'FLOW_ERROR' }), replayed: true })
+      expect(winner.response.message).toBe('It failed first.')
+    },
+  )
+
   test('over another request is a conflict', async () => {
     const backing = new Map<string, SessionDocument>()
     const opened = gate()

@@ -34,11 +34,9 @@ export async function settleTurnError(
   control.mayBeginEffects = false
   // A write of an effect that is under way decides what is stored.
   await effects?.abandon()
-  if (error.code === 'SESSION_CONFLICT') {
-    control.report('session:conflict', {})
-    const replay = await replayAfterConflict(control)
-    if (replay !== undefined) return answerRepeat(control, replay)
-  }
+  if (error.code === 'SESSION_CONFLICT') control.report('session:conflict', {})
+  const replayed = await recordedOutcome(control, error)
+  if (replayed !== undefined) return replayed
   reportSuperseded(control, error)
   control.report('turn:error', { code: error.code, error })
   const text = userText(engine, error, { turnId, sessionId, flowName })
@@ -54,19 +52,31 @@ export async function settleTurnError(
     await saveFailure(control, draft, text, goesOn ? undefined : error.code)
   } catch (thrownBySave) {
     const second = asFlowError(thrownBySave)
-    const id = storedId(draft, givenSessionId)
+    const replayedAfterSave = await recordedOutcome(control, second)
+    if (replayedAfterSave !== undefined) return replayedAfterSave
+    const bothTexts = withSecond(control, text, second, goesOn)
     return failureEnvelope(
-      id,
-      withSecond(control, text, second, goesOn),
+      storedId(draft, givenSessionId),
+      bothTexts,
       error,
       stateAfter(control, second, givenSessionId),
     )
   }
+  reportSettled(control, error, goesOn, isNew)
+  return failureEnvelope(draft.base.id, text, error, goesOn ? 'running' : 'aborted')
+}
+
+function reportSettled(control: TurnControl, { code }: FlowError, goesOn: boolean, isNew: boolean): void {
   if (goesOn) {
     control.report(isNew ? 'session:created' : 'session:saved', {})
-    control.report('turn:rolled-back', { code: error.code })
-  } else control.report('session:aborted', { code: error.code })
-  return failureEnvelope(draft.base.id, text, error, goesOn ? 'running' : 'aborted')
+    control.report('turn:rolled-back', { code })
+  } else control.report('session:aborted', { code })
+}
+
+/** After a conflict: another process may have settled the same request meanwhile, and its outcome is recorded. */
+async function recordedOutcome(control: TurnControl, error: FlowError): Promise<TurnOutcome | undefined> {
+  const replay = error.code === 'SESSION_CONFLICT' ? await replayAfterConflict(control) : undefined
+  return replay && answerRepeat(control, replay)
 }
 
 /** The draft whose failure is stored; `undefined` where the session stays as it was. */

@@ -89,6 +89,11 @@ export const keyMutations = [
     tests: keyTests,
     rows: [
       [
+        'failed turn does not look for the outcome of another process',
+        'settleTurnError',
+        { piece: 'recordedOutcome(control, second)', becomes: 'undefined' },
+      ],
+      [
         'failure that aborts a session has no receipt',
         'saveFailure',
         { piece: 'requestKeys.length === 0', becomes: 'true' },
