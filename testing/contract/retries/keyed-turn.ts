@@ -23,12 +23,16 @@ export interface KeyedTurn extends Omit<TurnRecord, 'answer'> {
   sent: number
 }
 
+/** A failure that could not be stored says so: another process may have stored its own. */
+const notStored = 'Saving the aborted session failed'
+
 /**
  * Whether a reply is what the turn left: the flow's reply, or the failure that aborted the session. Any other failure says to send
  * the message again. A client that names no aborted session can tell the two apart; a conflict says nothing of the message.
  */
 export function isOutcome(answer: KeyedAnswer): boolean {
-  return isSuccess(answer) || (answer.state === 'aborted' && answer.code !== 'SESSION_CONFLICT')
+  if (isSuccess(answer)) return true
+  return answer.state === 'aborted' && answer.code !== 'SESSION_CONFLICT' && !answer.body.includes(notStored)
 }
 
 /** Whether a reply is the flow's. */

@@ -230,7 +230,7 @@ export const boundMutations = [
       ],
       [
         'session that a refused turn created reported as saved',
-        'settleTurnError',
+        'reportSettled',
         { piece: "isNew ? 'session:created' : 'session:saved'", becomes: "'session:saved'" },
       ],
     ],
