@@ -14,7 +14,7 @@ async function checkPrintedLines({ lines }: ChildServer): Promise<void> {
   assert.ok(answers.startsWith('["Appointment","SupportDesk","VisitReport"]'))
   assert.match(answers, /On which day\?.*At what time\?/)
   assert.match(answers, /The parcel of FK-1057 is on the night train\./)
-  assert.match(answers, /event: text-delta\nid: \d+\ndata: \{"text":"fern\."\}\n\nevent: result\n/)
+  assert.match(answers, /event: text-delta\nid: [\w-]+:\d+\ndata: \{"text":"fern\."\}\n\nevent: result\n/)
   assert.match(answers, /Visits this summer,\r\nMonth,Visits\r\n/)
   assert.match(answers, /\{"success":true,"session":"[\w-]{32}"\}$/)
   assert.equal(new TextDecoder().decode(file.subarray(0, 8)), '%PDF-1.4')

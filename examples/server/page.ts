@@ -9,6 +9,7 @@ const files: readonly (readonly [path: string, file: string, type: string])[] = 
   ['/', 'index.html', 'text/html'],
   ['/page.css', 'page.css', 'text/css'],
   ['/page.js', 'page.js', 'text/javascript'],
+  ['/send-message.js', 'send-message.js', 'text/javascript'],
   ['/read-events.js', 'read-events.js', 'text/javascript'],
 ]
 

@@ -1,4 +1,5 @@
 /** The support desk: what its tools do, what the model receives, and what the user sees. The model follows a script. */
+import { FlowEngine, type ModelRequest, type ModelResponse } from 'turnkeeper'
 import { Conversation, coverageOf, type ModelScript, type ScriptedReply } from 'turnkeeper/testing'
 import { expect, test } from 'vitest'
 import { createCalendar } from '../services/calendar.js'
@@ -168,6 +169,37 @@ test('if the turn that opened the return cannot be stored, saying it again finds
   await conversation.say('It was the wrong one')
   conversation.expectReply(/^Return R-1 is open: maidenhair fern/).expectStep(Desk)
   expect(opened).toEqual(['R-1 maidenhair fern', 'R-1 maidenhair fern'])
+})
+
+test('what a customer writes on while the answer is generated is one question with what came before', async () => {
+  const asked: string[] = []
+  let begin = (): void => {}
+  const begun = new Promise<void>((resolve) => {
+    begin = resolve
+  })
+  const generate = async ({ messages, signal }: ModelRequest): Promise<ModelResponse> => {
+    const [part] = messages.at(-1)?.parts ?? []
+    asked.push(part?.type === 'text' ? part.text : '')
+    if (asked.length === 2) {
+      begin()
+      await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+    }
+    return { parts: [{ type: 'text', text: 'It is in the van.' }] }
+  }
+  const engine = new FlowEngine({
+    flows: [SupportDesk],
+    providers: [{ provider: 'local', resolve: ({ provider, name }) => ({ provider, name, generate }) }],
+    services: { calendar: createCalendar(Date.now), orders: createOrders(), parcels: createLocalParcels() },
+  })
+  const flowName = 'SupportDesk'
+  const { session: sessionId } = await engine.run({ flowName, userMessage: 'Hello' })
+  const first = engine.execute({ flowName, sessionId, userMessage: 'Where is my parcel?' })
+  await begun
+  const second = await engine.run({ flowName, sessionId, userMessage: 'FK-1057, I mean.' })
+  expect((await first).error?.code).toBe('TURN_SUPERSEDED')
+  expect(second.message).toBe('It is in the van.')
+  expect(asked).toEqual(['Hello', 'Where is my parcel?', 'Where is my parcel?\nFK-1057, I mean.'])
+  await engine.close()
 })
 
 test('the conversations above reach every step and every tool', () => {

@@ -2,7 +2,7 @@
  * The events of a streamed reply, one by one, however the network splits the bytes.
  *
  * @param {ReadableStream<Uint8Array>} body
- * @returns {AsyncGenerator<{ type: string, data: any }, void, void>}
+ * @returns {AsyncGenerator<{ type: string, id: string, data: any }, void, void>}
  */
 export async function* readEvents(body) {
   let text = ''
@@ -15,9 +15,9 @@ export async function* readEvents(body) {
       const blocks = (text + decoder.decode(value, { stream: true })).split('\n\n')
       text = blocks.pop() ?? ''
       for (const block of blocks) {
-        const [, type, data] = /^event: ([^\n]*)\nid: [^\n]*\ndata: ([^\n]*)$/.exec(block) ?? []
+        const [, type, id = '', data] = /^event: ([^\n]*)\nid: ([^\n]*)\ndata: ([^\n]*)$/.exec(block) ?? []
         // What does not match is a comment that keeps the connection open.
-        if (type !== undefined && data !== undefined) yield { type, data: JSON.parse(data) }
+        if (type !== undefined && data !== undefined) yield { type, id, data: JSON.parse(data) }
       }
     }
   } finally {

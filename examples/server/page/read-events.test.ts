@@ -9,9 +9,9 @@ const bytes = new TextEncoder().encode(
     'event: step\nid: 3\ndata: {"step":"end: of\\n\\nit"}\n\n',
 )
 const events = [
-  { type: 'session', data: { session: 's1' } },
-  { type: 'text-delta', data: { text: 'Grüße,\u2028 😀' } },
-  { type: 'step', data: { step: 'end: of\n\nit' } },
+  { type: 'session', id: '1', data: { session: 's1' } },
+  { type: 'text-delta', id: '2', data: { text: 'Grüße,\u2028 😀' } },
+  { type: 'step', id: '3', data: { step: 'end: of\n\nit' } },
 ]
 
 function bodyOf(chunks: readonly Uint8Array[], onCancel?: () => void): ReadableStream<Uint8Array> {

@@ -9,6 +9,10 @@ export interface DeskPage {
   say(text: string): Promise<void>
   /** Waits until the last entry of the conversation has this text. */
   reads(text: string): Promise<void>
+  /** Waits until every message has its outcome. */
+  idle(): Promise<void>
+  /** Waits until the page says that it tries again. */
+  triesAgain(): Promise<void>
 }
 
 /** Opens the page; ends the test if there is no browser. */
@@ -24,5 +28,7 @@ export async function openDesk(context: TestContext, origin: string): Promise<De
     async reads(text) {
       await last.filter({ hasText: new RegExp(`^${text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')}$`) }).waitFor()
     },
+    idle: () => page.locator('#conversation[aria-busy=false]').waitFor(),
+    triesAgain: () => page.getByRole('status').filter({ hasText: 'tries again' }).waitFor(),
   }
 }

@@ -59,7 +59,7 @@ afterEach(async () => {
 const open = (context: TestContext): Promise<DeskPage> => openDesk(context, server.origin)
 
 test('text is on the page before the turn ends, Stop leaves the session as it was, and the next turn goes on', async (context) => {
-  const { page, say, reads } = await open(context)
+  const { page, say, reads, idle } = await open(context)
   await say('Hello')
   const first = await model.called()
   first.say('Wel')
@@ -68,7 +68,7 @@ test('text is on the page before the turn ends, Stop leaves the session as it wa
   expect(await page.locator('#conversation').getAttribute('aria-busy')).toBe('true')
   first.say('come.')
   first.finish()
-  await page.getByRole('button', { name: 'Send', disabled: false }).waitFor()
+  await idle()
   await reads('Welcome.')
   expect(await page.locator('#conversation').getAttribute('aria-busy')).toBe('false')
   const [session = ''] = sessions
@@ -92,7 +92,7 @@ test('text is on the page before the turn ends, Stop leaves the session as it wa
   third.say('Certainly.')
   third.finish()
   await reads('Certainly.')
-  await page.getByRole('button', { name: 'Send', disabled: false }).waitFor()
+  await idle()
   expect((await engine.getSession(session))?.history.map(({ message }) => message)).toEqual([
     'Hello',
     'Something shorter',
@@ -133,7 +133,7 @@ test('a turn that fails says so, and the next one begins a new session', async (
 })
 
 test('nothing that anybody writes is HTML, and the page keeps its own policy', async (context) => {
-  const { page, say, reads } = await open(context)
+  const { page, say, reads, idle } = await open(context)
   const complaints: string[] = []
   page.on('console', (line) => complaints.push(line.text()))
   page.on('pageerror', (error) => complaints.push(error.message))
@@ -143,7 +143,7 @@ test('nothing that anybody writes is HTML, and the page keeps its own policy', a
   call.say('<b>bold</b><script>alert(2)</script>')
   await reads('<b>bold</b><script>alert(2)</script>')
   call.finish()
-  await page.getByRole('button', { name: 'Send', disabled: false }).waitFor()
+  await idle()
   await reads('<b>bold</b><script>alert(2)</script>')
   expect(await page.locator('#conversation li *').count()).toBe(0)
   expect(complaints).toEqual([])

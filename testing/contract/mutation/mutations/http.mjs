@@ -258,14 +258,42 @@ export const httpMutations = [
     rows: [
       [
         'page replaces its session by an empty one',
-        'settle',
-        { piece: "session = hasEnded ? '' : answered || session", becomes: "session = hasEnded ? '' : answered" },
+        'followSession',
+        { piece: "hasEnded ? '' : session || kept.session", becomes: "hasEnded ? '' : session" },
       ],
       [
         'page offers a new conversation in an outage of the store',
         'settle',
-        { piece: "sessionState !== 'running' || failure === ''", becomes: "hasEnded || failure === ''" },
+        { piece: "success || outcome.sessionState !== 'running'", becomes: 'success' },
       ],
+    ],
+  },
+  {
+    file: 'examples/server/page/send-message.js',
+    tests: ['examples/server/page/send-message.', 'testing/contract/browser/retries.'],
+    rows: [
+      ['page sends no key', 'attemptOf', { piece: "'Idempotency-Key': key,", becomes: '' }],
+      [
+        'page makes a key for each attempt',
+        'attemptOf',
+        { piece: "'Idempotency-Key': key,", becomes: "'Idempotency-Key': crypto.randomUUID()," },
+      ],
+      ['page does not say which event came last', 'attemptOf', { piece: "lastEventId === ''", becomes: 'true' }],
+      ['page repeats what is refused', 'isToBeRepeated', { piece: ' && !refusals.includes(data.code)', becomes: '' }],
+      ['page tries for ever', 'sendMessage', { piece: 'attempt < maxAttempts && ', becomes: '' }],
+    ],
+  },
+  {
+    file: 'examples/server/page/page.js',
+    tests: ['testing/contract/browser/retries.'],
+    rows: [
+      [
+        'page begins a second conversation in the first turn',
+        'takeTurn',
+        { piece: "message.session === undefined && kept.session === ''", becomes: 'false' },
+      ],
+      ['page forgets what has no outcome', 'keep', { piece: 'JSON.stringify(kept)', becomes: "'null'" }],
+      ['Stop of the page only leaves', 'cancel', { piece: "session === ''", becomes: 'true' }],
     ],
   },
   {

@@ -1,0 +1,190 @@
+/** How the page sends one message: what is repeated, with what, and when it ends. The server follows a script. */
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { sendMessage } from './send-message.js'
+
+type Reply = (signal: AbortSignal) => Response | Promise<Response>
+
+const message = { key: '5c0a3d1e-8f0b-4b6e-9a55-6a8f3a1c2d4e', text: 'Hello', session: 's1' }
+
+/** The headers of the requests so far. */
+let sent: Headers[]
+
+beforeEach(() => {
+  vi.useFakeTimers()
+  vi.stubGlobal('navigator', { onLine: true })
+  sent = []
+})
+
+afterEach(() => {
+  vi.useRealTimers()
+  vi.unstubAllGlobals()
+})
+
+/** A server that answers each request with the next reply, and the last one ever after. */
+function serve(...replies: readonly Reply[]): void {
+  vi.stubGlobal(
+    'fetch',
+    async (_path: string, { headers, signal }: { headers: Record<string, string>; signal: AbortSignal }) => {
+      const reply = replies[Math.min(sent.length, replies.length - 1)] as Reply
+      sent.push(new Headers(headers))
+      return reply(signal)
+    },
+  )
+}
+
+const lost: Reply = () => Promise.reject(new TypeError('Failed to fetch'))
+
+/** A stream of events, numbered from 1; it ends after them. */
+const stream =
+  (...events: readonly (readonly [type: string, data: object])[]): Reply =>
+  () =>
+    new Response(
+      events
+        .map(([type, data], index) => `event: ${type}\nid: t:${index + 1}\ndata: ${JSON.stringify(data)}\n\n`)
+        .join(''),
+      { headers: { 'Chat-Reply': 'stream' } },
+    )
+
+/** A failure before the turn has begun. */
+const failure =
+  (code: string, state: string): Reply =>
+  () =>
+    Response.json(
+      { success: false, completed: true, message: `It failed: ${code}.`, session: 's1' },
+      { status: 400, headers: { 'Chat-Reply': 'envelope', 'Chat-Session-State': state, 'Chat-Error': code } },
+    )
+
+const session = ['session', { session: 's1' }] as const
+const delta = ['text-delta', { text: 'Wel' }] as const
+const result = ['result', { success: true, message: 'Welcome.', session: 's1', sessionState: 'running' }] as const
+
+/** The types of the events, and the last event's data; an error where there was no outcome. */
+async function send(stopped = new AbortController()): Promise<{ types: string[]; last: unknown; error: unknown }> {
+  const types: string[] = []
+  let last: unknown
+  let error: unknown
+  const reading = (async () => {
+    for await (const { type, data } of sendMessage('SupportDesk', message, stopped.signal)) {
+      types.push(type)
+      last = data
+    }
+  })().catch((thrown: unknown) => {
+    error = thrown
+  })
+  let isReading = true
+  void reading.then(() => {
+    isReading = false
+  })
+  while (isReading) await vi.advanceTimersByTimeAsync(100)
+  return { types, last, error }
+}
+
+test('a stream passes, and what its last event says', async () => {
+  serve(stream(session, delta, result))
+  const { types, last } = await send()
+  expect(types).toEqual(['session', 'text-delta', 'result'])
+  expect(last).toMatchObject({ message: 'Welcome.' })
+  const [first] = sent
+  expect([first?.get('Idempotency-Key'), first?.get('CHAT_SESSION_ID')]).toEqual([message.key, 's1'])
+  expect(first?.has('Last-Event-ID')).toBe(false)
+})
+
+test('where the network is lost the same request is sent again, after pauses that grow', async () => {
+  serve(lost, lost, lost, stream(session, result))
+  const started = Date.now()
+  expect((await send()).types).toEqual(['retry', 'retry', 'retry', 'session', 'result'])
+  expect(Date.now() - started).toBeGreaterThanOrEqual(500 + 1000 + 2000)
+  expect(sent.map((headers) => headers.get('Idempotency-Key'))).toEqual(Array.from({ length: 4 }, () => message.key))
+})
+
+test('a stream that was cut goes on after its last event', async () => {
+  serve(stream(session, delta), lost, stream(session, result))
+  expect((await send()).types).toEqual(['session', 'text-delta', 'retry', 'retry', 'session', 'result'])
+  expect(sent.map((headers) => headers.get('Last-Event-ID'))).toEqual([null, 't:2', 't:2'])
+})
+
+test('a connection on which nothing comes is closed, and the message is sent again', async () => {
+  const silent: Reply = (signal) => {
+    const body = new ReadableStream({
+      start: (controller) => signal.addEventListener('abort', () => controller.error(signal.reason)),
+    })
+    return new Response(body, { headers: { 'Chat-Reply': 'stream' } })
+  }
+  serve(silent, stream(session, result))
+  const started = Date.now()
+  expect((await send()).types).toEqual(['retry', 'session', 'result'])
+  expect(Date.now() - started).toBeGreaterThanOrEqual(45_000)
+})
+
+test.for([
+  ['SESSION_CONFLICT', 'running'],
+  ['SESSION_BUSY', 'running'],
+  ['SESSION_STORE_ERROR', 'unknown'],
+  ['ENGINE_CLOSED', 'unknown'],
+] as const)('after %s (%s) the message is sent again', async ([code, state]) => {
+  serve(failure(code, state), stream(session, ['error', { code, sessionState: state }]), stream(session, result))
+  expect((await send()).types).toEqual(['retry', 'session', 'retry', 'session', 'result'])
+})
+
+test.for([
+  ['FLOW_ERROR', 'running'],
+  ['MODEL_ERROR', 'aborted'],
+  ['TURN_SUPERSEDED', 'running'],
+  ['TURN_ABORTED', 'unknown'],
+  ['INVALID_INPUT', 'unknown'],
+  ['IDEMPOTENCY_MISMATCH', 'running'],
+] as const)('after %s (%s) it is not', async ([code, state]) => {
+  serve(failure(code, state))
+  const { types, last } = await send()
+  expect(types).toEqual(['error'])
+  expect(last).toMatchObject({ message: `It failed: ${code}.`, sessionState: state, code })
+  expect(sent).toHaveLength(1)
+})
+
+test('what answers in place of the server is tried again, and believed where it refuses', async () => {
+  serve(
+    () => new Response('Bad gateway', { status: 502 }),
+    () => new Response('Who are you?', { status: 401 }),
+  )
+  const { types, last } = await send()
+  expect(types).toEqual(['retry', 'error'])
+  expect(last).toMatchObject({ success: false, message: 'The message was refused (status 401).' })
+})
+
+test('the attempts are bounded', async () => {
+  serve(lost)
+  const { types, error } = await send()
+  expect([types, sent.length]).toEqual([Array.from({ length: 7 }, () => 'retry'), 8])
+  expect(error).toMatchObject({ message: 'No reply came.' })
+})
+
+test('the last attempt shows why there is no reply', async () => {
+  serve(failure('SESSION_STORE_ERROR', 'unknown'))
+  expect((await send()).last).toMatchObject({ code: 'SESSION_STORE_ERROR' })
+  expect(sent).toHaveLength(8)
+})
+
+test('after Stop nothing is sent again, in a pause too', async () => {
+  const stopping = new AbortController()
+  serve(() => {
+    setTimeout(() => stopping.abort(), 100)
+    return Promise.reject(new TypeError('Failed to fetch'))
+  })
+  const { types, error } = await send(stopping)
+  expect([types, sent.length]).toEqual([['retry'], 1])
+  expect(error).toBeDefined()
+})
+
+test('where the browser is offline the next attempt waits until it is not', async () => {
+  const browser = new EventTarget()
+  const navigator = { onLine: false }
+  vi.stubGlobal('navigator', navigator)
+  vi.stubGlobal('addEventListener', browser.addEventListener.bind(browser))
+  serve(lost, stream(session, result))
+  const reading = send()
+  await vi.advanceTimersByTimeAsync(3_600_000)
+  expect(sent).toHaveLength(1)
+  navigator.onLine = true
+  browser.dispatchEvent(new Event('online'))
+  expect((await reading).types).toEqual(['retry', 'session', 'result'])
+})
