@@ -13,6 +13,9 @@ const longestPauseMs = 8000
 /** A connection on which nothing comes for so long is closed. A server sends something every 15 seconds (`heartbeatMs`). */
 const silenceMs = 45_000
 
+/** Failures that pass, whatever is known of the session: a first message has none yet. */
+const passing = ['SESSION_CONFLICT', 'SESSION_BUSY', 'SESSION_STORE_ERROR', 'ENGINE_CLOSED']
+
 /** Failures that the same request meets again, also where nobody could look at the session. */
 const refusals = ['INVALID_INPUT', 'LIMIT_EXCEEDED', 'IDEMPOTENCY_MISMATCH', 'TURN_ABORTED']
 
@@ -61,7 +64,7 @@ function isOutcome({ type }) {
  */
 function isToBeRepeated({ type, data }) {
   if (type !== 'error') return false
-  if (data.code === 'SESSION_CONFLICT' || data.code === 'SESSION_BUSY') return true
+  if (passing.includes(data.code)) return true
   return data.sessionState === 'unknown' && !refusals.includes(data.code)
 }
 

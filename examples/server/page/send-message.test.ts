@@ -121,6 +121,8 @@ test.for([
   ['SESSION_BUSY', 'running'],
   ['SESSION_STORE_ERROR', 'unknown'],
   ['ENGINE_CLOSED', 'unknown'],
+  ['SESSION_STORE_ERROR', 'none'],
+  ['ENGINE_CLOSED', 'none'],
 ] as const)('after %s (%s) the message is sent again', async ([code, state]) => {
   serve(failure(code, state), stream(session, ['error', { code, sessionState: state }]), stream(session, result))
   expect((await send()).types).toEqual(['retry', 'session', 'retry', 'session', 'result'])

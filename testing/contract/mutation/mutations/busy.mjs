@@ -9,7 +9,7 @@ export const busyMutations = [
       ['message waits where busy says reject', 'checkMayWait', { condition: "policy === 'reject'", becomes: 'false' }],
       [
         'busy: refused message not reported',
-        'checkMayWait',
+        'reject',
         { statement: "control.report('turn:rejected', {})", becomes: '' },
       ],
       [
@@ -79,7 +79,7 @@ export const busyMutations = [
       [
         'busy model: all messages superseded are kept',
         'takeMessages',
-        { piece: 'all.slice(-turn.control.engine.limits.maxQueuedTurnsPerSession)', becomes: 'all' },
+        { piece: 'all.slice(-engine.limits.maxQueuedTurnsPerSession)', becomes: 'all' },
       ],
     ],
   },

@@ -50,7 +50,7 @@ export const effectMutations = [
       ],
       [
         'result of durable work not stored before the turn goes on',
-        'TurnEffects.#run',
+        'TurnEffects.#takeResult',
         { piece: 'if (durable) await this.#write()', becomes: '' },
       ],
       ['late result of an aborted turn kept', 'TurnEffects.#check', { body: '{}' }],
@@ -115,7 +115,7 @@ export const effectMutations = [
         'TurnEffects.addTo',
         { piece: '+ addedBytesOfEffects(document.effects, effects)', becomes: '' },
       ],
-      ['key of an effect the same in each turn', 'TurnEffects.#run', { piece: 'turn ?? 0', becomes: '0' }],
+      ['key of an effect the same in each turn', 'TurnEffects.#keyOf', { piece: 'turn ?? 0', becomes: '0' }],
     ],
   },
   {

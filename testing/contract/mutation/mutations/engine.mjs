@@ -658,8 +658,8 @@ export const engineMutations = [
         'turns of one session at once',
         'runWithLock',
         {
-          piece: 'input.sessionId,\n(holder) => runTurn',
-          becomes: 'undefined,\n(holder) => runTurn',
+          piece: 'input.sessionId ?? control.claimed?.id',
+          becomes: 'undefined',
         },
       ],
     ],

@@ -25,15 +25,14 @@ export const keyMutations = [
     file: 'src/engine/idempotency/keyed-turns.ts',
     tests: [...keyTests, 'src/engine/idempotency/keyed-turns.'],
     rows: [
-      [
-        'running turn joined by another request',
-        'run',
-        { statement: 'current.input.idempotency?.request !== request', becomes: '' },
-      ],
+      ['running turn joined by another request', 'run', { statement: 'current.request !== request', becomes: '' }],
       [
         'repeats of a cancelled turn cancelled too',
         '#join',
-        { statement: "outcome.error?.code === 'TURN_ABORTED' && isLeft", becomes: '' },
+        {
+          statement: "outcome.error?.code === 'TURN_ABORTED' && signal?.aborted === true && !isCancelled",
+          becomes: '',
+        },
       ],
       ['running turns of all owners joined', 'nameOf', { piece: '[sessionId, owner ?? null, key]', becomes: '[key]' }],
       [
@@ -44,7 +43,7 @@ export const keyMutations = [
       [
         'repeat that names the session of a first turn runs',
         'addSession',
-        { piece: 'this.#turns.set(name, turn)', becomes: 'turn.names.add(name)' },
+        { piece: '!this.#entries.has(name)', becomes: 'false' },
       ],
     ],
   },
@@ -53,11 +52,7 @@ export const keyMutations = [
     tests: keyTests,
     rows: [
       ['repeat of a stored turn runs', 'openKeyedSession', { statement: 'replay !== undefined', becomes: '' }],
-      [
-        'claimed session not looked at',
-        'claimSession',
-        { piece: 'sessionId === ownId', becomes: 'sessionId !== undefined' },
-      ],
+      ['claimed session not looked at', 'openClaimed', { piece: 'if (isNew)', becomes: 'if (id)' }],
     ],
   },
   {
@@ -65,9 +60,17 @@ export const keyMutations = [
     tests: keyTests,
     rows: [
       [
-        'repeat waits for the turn under way',
-        'replayBesideLock',
+        'repeat of an answered message interrupts the turn under way',
+        'replayBeforeLock',
         { piece: 'return stored && replayOf(stored, idempotency)', becomes: 'return undefined' },
+      ],
+      [
+        'requests that look lose their place',
+        'replayBeforeLock',
+        {
+          piece: 'engine.arrivals.look(sessionId, async () => {',
+          becomes: '(async (_id: string, look: () => Promise<Replay | undefined>) => look())(sessionId, async () => {',
+        },
       ],
       [
         'receipt of the process that won not read',
@@ -75,6 +78,51 @@ export const keyMutations = [
         { piece: 'return stored && replayOf(stored, own)', becomes: 'return undefined' },
       ],
     ],
+  },
+  {
+    file: 'src/engine/idempotency/claim-session.ts',
+    tests: keyTests,
+    rows: [
+      [
+        'first message answered again for each repeat after its session ended',
+        'claimId',
+        { piece: 'round++', becomes: 'round += 0' },
+      ],
+      ['repeated first message asks for the lock', 'claimId', { statement: 'replay !== undefined', becomes: '' }],
+    ],
+  },
+  {
+    file: 'src/engine/busy.ts',
+    tests: [...keyTests, 'src/engine/flow-engine.merge.', 'src/engine/flow-engine.cancel.'],
+    rows: [
+      ['turn that may be a repeat interrupted', 'policyFor', { statement: 'mayBeRepeat(underWay)', becomes: '' }],
+      ['policy forgotten for what came while a turn was loaded', 'applyPolicy', { body: '{}' }],
+      [
+        'repeats of superseded messages run again',
+        'takeMessages',
+        { piece: 'engine.keyedTurns.follow(turn.control.replaced, turn)', becomes: '' },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/cancel-turn.ts',
+    tests: keyTests,
+    rows: [['repeat of an answered message cancelled', 'cancelTurn', { piece: '!mayBeRepeat(turn)', becomes: 'true' }]],
+  },
+  {
+    file: 'src/engine/turn/find-session.ts',
+    tests: [...keyTests, 'src/engine/flow-engine.merge.', 'src/engine/flow-engine.interrupt.'],
+    rows: [['interrupted first turn loses its session', 'continuesUnstored', { body: '{ return false }' }]],
+  },
+  {
+    file: 'src/engine/turn/session-lease.ts',
+    tests: ['src/engine/turn/session-lease.'],
+    rows: [['strangers wait for a lease', 'leaseName', { body: '{ return sessionId }' }]],
+  },
+  {
+    file: 'src/engine/turn/turn-effects.ts',
+    tests: ['src/engine/flow-engine.uncertain-effects.'],
+    rows: [['work under way begun again', 'TurnEffects.#resultUnderWay', { body: '{ return undefined }' }]],
   },
   {
     file: 'src/engine/turn/trim-lists.ts',
