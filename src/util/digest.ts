@@ -4,19 +4,25 @@ import { sha256 } from '@noble/hashes/sha2.js'
 /** Bytes of SHA-256 that are kept: a digest is compared, not signed, and nobody who could choose both texts gains by it. */
 const digestBytes = 16
 
-/** Characters that 16 bytes take in base64, six bits each. */
-const digestLength = 22
+const base64url = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+
+let encoder: TextEncoder | undefined
 
 /**
  * The first 16 bytes of SHA-256 (FIPS 180-4) of a text, as base64url (RFC 4648, section 5) without padding: 22 characters. It is
  * synchronous, so that a request keeps its place among those that came with it.
  */
 export function digestOf(text: string): string {
-  const bytes = sha256(new TextEncoder().encode(text)).subarray(0, digestBytes)
-  return btoa(String.fromCharCode(...bytes))
-    .slice(0, digestLength)
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
+  encoder ??= new TextEncoder()
+  const bytes = sha256(encoder.encode(text))
+  let digest = ''
+  // Six bits for each character, from the highest on.
+  for (let bit = 0; bit < digestBytes * 8; bit += 6) {
+    const index = bit >> 3
+    const pair = ((bytes[index] as number) << 8) | (index + 1 < digestBytes ? (bytes[index + 1] as number) : 0)
+    digest += base64url[(pair >> (10 - (bit & 7))) & 63]
+  }
+  return digest
 }
 
 /** JSON in which the keys of each object are sorted: equal values have equal texts. `value` must be plain JSON. */
