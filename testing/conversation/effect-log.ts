@@ -6,7 +6,11 @@ import type { Tool, Turn } from '../../src/index.js'
 import { list, show } from '../expectations/expectation-error.js'
 import type { Problem } from './expectations.js'
 
-/** When a process dies: before the result of the effect is stored, or with the result, before the turn is committed. */
+/**
+ * When a process dies: before the result of the effect is stored, or with the result, before the turn is committed.
+ *
+ * @inline
+ */
 export type DeathBefore = 'result' | 'commit'
 
 /** One run of the work of `turn.once`, or of a tool. */

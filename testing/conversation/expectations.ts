@@ -40,7 +40,12 @@ export type ExpectedToolCall =
       readonly isError?: boolean
     }
 
-type ExpectedReply = string | RegExp | ReplySchema
+/**
+ * A text, a pattern that the reply matches, or a schema for its JSON.
+ *
+ * @inline
+ */
+export type ExpectedReply = string | RegExp | ReplySchema
 
 /** An outcome that is expected of a message of `atOnce`: its reply, or more of it. */
 export type ExpectedOutcome =
