@@ -6,6 +6,7 @@
  */
 import { SessionBusyError, TurnSupersededError } from '../errors/engine-errors.js'
 import type { HeldLock, WaitingRequest } from '../session/lock-request.js'
+import type { SessionDocument } from '../session/session-document.js'
 import type { EngineContext } from './engine-context.js'
 import { limitExceeded } from './engine-limits.js'
 import type { RequestedTurn } from './turn/turn-control.js'
@@ -30,10 +31,14 @@ export function checkMayWait(turn: RequestedTurn, queued: number, lock: HeldLock
   control.report('turn:queued', { queued: stay })
 }
 
-/** A turn has its place in the queue: supersedes those whose place it takes, and the turn under way if it interrupts that. */
-export function takePlace(turn: RequestedTurn, lock: HeldLock): void {
+/**
+ * A turn has its place in the queue: supersedes those whose place it takes, and the turn under way if it interrupts that.
+ *
+ * @param loaded - The session, where it is known: repeats of messages that it has answered are not superseded.
+ */
+export function takePlace(turn: RequestedTurn, lock: HeldLock, loaded?: SessionDocument): void {
   const policy = policyFor(turn, lock)
-  const waiters = waitersToSupersede(turn, policy, lock)
+  const waiters = waitersToSupersede(turn, policy, lock, loaded)
   const underWay = policy === 'interrupt' ? turnOf(lock.holder) : undefined
   const interrupted = underWay?.control.isAbortable === true ? underWay : undefined
   if (policy === 'interrupt') takeMessages(turn, interrupted, waiters)
@@ -49,20 +54,32 @@ export function takePlace(turn: RequestedTurn, lock: HeldLock): void {
 }
 
 /**
- * A turn with an idempotency key turns out to be no repeat of an answered message. What came meanwhile has only waited, and now
- * gets what the policy says.
+ * A turn with an idempotency key turns out not to be a repeat of an answered message. What came meanwhile has only waited, and now
+ * gets what the policy says, but for repeats.
+ *
+ * @param loaded - The session; `undefined` for a new one.
  */
-export function applyPolicy({ engine, lockHolder }: RequestedTurn['control']): void {
+export function applyPolicy(
+  { engine, lockHolder }: RequestedTurn['control'],
+  loaded: SessionDocument | undefined,
+): void {
   const lock = lockHolder && engine.session.awaitedLock(lockHolder)
   if (lock === undefined) return
   let newest: RequestedTurn | undefined
   for (const waiter of Array.from(lock.waiting())) {
     const turn = turnOf(waiter.wait)
-    const policy = turn === undefined ? 'queue' : policyFor(turn, lock)
+    // Another process may have answered it since it looked.
+    const policy = turn === undefined || hasReceipt(loaded, turn) ? 'queue' : policyFor(turn, lock)
     if (turn !== undefined && policy === 'reject') waiter.cancel(reject(turn))
     else if (policy !== 'queue') newest = turn
   }
-  if (newest !== undefined) takePlace(newest, lock)
+  if (newest !== undefined) takePlace(newest, lock, loaded)
+}
+
+/** Whether a session has the answer to the message of a turn. */
+function hasReceipt(loaded: SessionDocument | undefined, { input }: RequestedTurn): boolean {
+  const { idempotency } = input
+  return idempotency !== undefined && loaded?.receipts?.some(({ key }) => key === idempotency.key) === true
 }
 
 function reject({ control }: RequestedTurn): SessionBusyError {
@@ -83,11 +100,16 @@ function policyFor({ control, input }: RequestedTurn, lock: HeldLock): Policy {
 }
 
 /** The turns that wait and that a newer one takes the place of. */
-function waitersToSupersede({ control, input }: RequestedTurn, policy: Policy, lock: HeldLock): WaitingRequest[] {
+function waitersToSupersede(
+  { control, input }: RequestedTurn,
+  policy: Policy,
+  lock: HeldLock,
+  loaded?: SessionDocument,
+): WaitingRequest[] {
   if (policy !== 'interrupt' && policy !== 'latest') return []
   return Array.from(lock.waiting()).filter(({ wait }) => {
     const other = turnOf(wait)
-    if (other === undefined || other.control === control) return false
+    if (other === undefined || other.control === control || hasReceipt(loaded, other)) return false
     return other.input.owner === input.owner && other.control.flowName === control.flowName
   })
 }

@@ -338,6 +338,24 @@ describe('a message with a key', () => {
     expect(await messages()).toEqual(['start', 'a+b'])
   })
 
+  test('that another process answers meanwhile interrupts nothing when it is sent again', async () => {
+    const { say, messages, store, clock, backing, session } = await merged(join)
+    const other = harness({ flows: [merging(join)], backing })
+    store.delayNext('load', 100)
+    const second = await say('b', keyed('b'))
+    const repeat = await say('a', keyed('a'))
+    const first = await other.engine.execute({
+      flowName: 'Talk',
+      userMessage: 'a',
+      sessionId: session,
+      ...keyed('a'),
+    })
+    await clock.advance(100)
+    expect((await second.turn).response.message).toBe('b')
+    expect(await repeat.turn).toEqual({ ...first, replayed: true })
+    expect(await messages()).toEqual(['start', 'a', 'b'])
+  })
+
   test('that begins a session, is merged into one that names it, and comes again is answered', async () => {
     const { opened: begun, open } = gate()
     let turns = 0

@@ -88,7 +88,7 @@ async function runFlow(control: TurnControl, input: TurnInput): Promise<Prepared
   // A repeat runs nothing of the flow, so that its session comes first.
   const keyed = input.idempotency === undefined ? undefined : await openKeyedSession(control, input, flowClass)
   if (keyed?.replay !== undefined) return keyed.replay
-  if (keyed !== undefined) startKeyed(control)
+  if (keyed !== undefined) startKeyed(control, keyed.loaded)
   let flow: Flow
   try {
     flow = createFlow(control, input, flowClass)
@@ -110,9 +110,9 @@ async function runFlow(control: TurnControl, input: TurnInput): Promise<Prepared
 }
 
 /** A turn with a key is not a repeat, and starts: what was asked of it meanwhile is done now. */
-function startKeyed(control: TurnControl): void {
+function startKeyed(control: TurnControl, loaded: SessionDocument | undefined): void {
   control.reportStart()
-  applyPolicy(control)
+  applyPolicy(control, loaded)
   if (control.isCancelled) control.abort(new TurnAbortedError())
   control.check()
 }

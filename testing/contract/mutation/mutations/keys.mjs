@@ -96,6 +96,11 @@ export const keyMutations = [
     tests: [...keyTests, 'src/engine/flow-engine.merge.', 'src/engine/flow-engine.cancel.'],
     rows: [
       ['turn that may be a repeat interrupted', 'policyFor', { statement: 'mayBeRepeat(underWay)', becomes: '' }],
+      [
+        'answered message interrupts the turn that was loaded',
+        'applyPolicy',
+        { piece: 'hasReceipt(loaded, turn)', becomes: 'false' },
+      ],
       ['policy forgotten for what came while a turn was loaded', 'applyPolicy', { body: '{}' }],
       [
         'repeats of superseded messages run again',
