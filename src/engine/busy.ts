@@ -9,6 +9,7 @@ import type { HeldLock, WaitingRequest } from '../session/lock-request.js'
 import type { SessionDocument } from '../session/session-document.js'
 import type { EngineContext } from './engine-context.js'
 import { limitExceeded } from './engine-limits.js'
+import { hasReceipt } from './idempotency/receipts.js'
 import type { RequestedTurn } from './turn/turn-control.js'
 
 type Policy = EngineContext['busy']
@@ -69,17 +70,11 @@ export function applyPolicy(
   for (const waiter of Array.from(lock.waiting())) {
     const turn = turnOf(waiter.wait)
     // Another process may have answered it since it looked.
-    const policy = turn === undefined || hasReceipt(loaded, turn) ? 'queue' : policyFor(turn, lock)
+    const policy = turn === undefined || hasReceipt(loaded, turn.input) ? 'queue' : policyFor(turn, lock)
     if (turn !== undefined && policy === 'reject') waiter.cancel(reject(turn))
     else if (policy !== 'queue') newest = turn
   }
   if (newest !== undefined) takePlace(newest, lock, loaded)
-}
-
-/** Whether a session has the answer to the message of a turn. */
-function hasReceipt(loaded: SessionDocument | undefined, { input }: RequestedTurn): boolean {
-  const { idempotency } = input
-  return idempotency !== undefined && loaded?.receipts?.some(({ key }) => key === idempotency.key) === true
 }
 
 function reject({ control }: RequestedTurn): SessionBusyError {
@@ -109,7 +104,7 @@ function waitersToSupersede(
   if (policy !== 'interrupt' && policy !== 'latest') return []
   return Array.from(lock.waiting()).filter(({ wait }) => {
     const other = turnOf(wait)
-    if (other === undefined || other.control === control || hasReceipt(loaded, other)) return false
+    if (other === undefined || other.control === control || hasReceipt(loaded, other.input)) return false
     return other.input.owner === input.owner && other.control.flowName === control.flowName
   })
 }

@@ -33,6 +33,14 @@ export function replayOf(document: SessionDocument, requestKey: RequestKey | und
   return replay
 }
 
+/** Whether a session has a receipt for the key of a message. */
+export function hasReceipt(
+  document: SessionDocument | undefined,
+  { idempotency }: { readonly idempotency: RequestKey | undefined },
+): boolean {
+  return idempotency !== undefined && document?.receipts?.some(({ key }) => key === idempotency.key) === true
+}
+
 function replyOf(document: SessionDocument, turn: number): Replay | undefined {
   const entry = document.history.find((one) => one.turn === turn)
   if (entry === undefined) return undefined

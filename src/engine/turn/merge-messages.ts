@@ -6,6 +6,7 @@ import { flowCodeError } from '../../errors/engine-errors.js'
 import { Flow } from '../../flow/flow.js'
 import { jsonSize, utf8Length } from '../../util/json.js'
 import { limitExceeded } from '../engine-limits.js'
+import { hasReceipt } from '../idempotency/receipts.js'
 import type { TurnInput } from '../input/check-input.js'
 import type { RequestedTurn, TurnControl } from './turn-control.js'
 
@@ -27,9 +28,10 @@ export async function mergeMessages(control: TurnControl, input: TurnInput, flow
   return { ...input, userMessage, attachments: mergeAttachments(inputs, control.engine.limits.maxAttachmentBytes) }
 }
 
-function replacedTurns({ replaced }: TurnControl): readonly RequestedTurn[] {
+function replacedTurns({ replaced, draft }: TurnControl): readonly RequestedTurn[] {
   const ended = replaced.findLastIndex(({ control }) => control.failure !== 'TURN_SUPERSEDED')
-  return replaced.slice(ended + 1)
+  // Another process may have answered one of them meanwhile, because it was sent there again.
+  return replaced.slice(ended + 1).filter((turn) => !hasReceipt(draft?.loaded, turn.input))
 }
 
 function checkMerged({ engine: { limits }, flowName }: TurnControl, merged: unknown): asserts merged is string {

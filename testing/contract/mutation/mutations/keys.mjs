@@ -99,7 +99,7 @@ export const keyMutations = [
       [
         'answered message interrupts the turn that was loaded',
         'applyPolicy',
-        { piece: 'hasReceipt(loaded, turn)', becomes: 'false' },
+        { piece: 'hasReceipt(loaded, turn.input)', becomes: 'false' },
       ],
       ['policy forgotten for what came while a turn was loaded', 'applyPolicy', { body: '{}' }],
       [
