@@ -4,7 +4,7 @@
  * the flow whose turn has the lock. A message that is not of the same conversation, another owner's or another flow's, supersedes
  * nothing.
  */
-import { SessionBusyError, TurnSupersededError } from '../errors/engine-errors.js'
+import { SessionBusyError, TurnAbortedError, TurnSupersededError } from '../errors/engine-errors.js'
 import type { HeldLock, WaitingRequest } from '../session/lock-request.js'
 import type { SessionDocument } from '../session/session-document.js'
 import type { EngineContext } from './engine-context.js'
@@ -38,6 +38,11 @@ export function checkMayWait(turn: RequestedTurn, queued: number, lock: HeldLock
  * @param loaded - The session, where it is known: repeats of messages that it has answered are not superseded.
  */
 export function takePlace(turn: RequestedTurn, lock: HeldLock, loaded?: SessionDocument): void {
+  const holder = turnOf(lock.holder)
+  if (holder !== undefined && mayBeRepeat(holder)) {
+    turn.control.arrivedBehind = holder.control.turnId
+    turn.control.arrivedAfterCancel = holder.control.isCancelled
+  }
   const policy = policyFor(turn, lock)
   const waiters = waitersToSupersede(turn, policy, lock, loaded)
   const underWay = policy === 'interrupt' ? turnOf(lock.holder) : undefined
@@ -56,25 +61,38 @@ export function takePlace(turn: RequestedTurn, lock: HeldLock, loaded?: SessionD
 
 /**
  * A turn with an idempotency key turns out not to be a repeat of an answered message. What came meanwhile has only waited, and now
- * gets what the policy says, but for repeats.
+ * gets what the policy says, but for repeats; and a cancel takes effect.
  *
  * @param loaded - The session; `undefined` for a new one.
  */
-export function applyPolicy(
-  { engine, lockHolder }: RequestedTurn['control'],
-  loaded: SessionDocument | undefined,
-): void {
+export function applyPolicy(control: RequestedTurn['control'], loaded: SessionDocument | undefined): void {
+  const { engine, lockHolder, isCancelled } = control
   const lock = lockHolder && engine.session.awaitedLock(lockHolder)
-  if (lock === undefined) return
-  let newest: RequestedTurn | undefined
-  for (const waiter of Array.from(lock.waiting())) {
-    const turn = turnOf(waiter.wait)
-    // Another process may have answered it since it looked.
-    const policy = turn === undefined || hasReceipt(loaded, turn.input) ? 'queue' : policyFor(turn, lock)
-    if (turn !== undefined && policy === 'reject') waiter.cancel(reject(turn))
-    else if (policy !== 'queue') newest = turn
+  const newer = lock === undefined ? [] : newcomers(control, lock, loaded)
+  // A turn that was cancelled is not merged into one that came later.
+  if (isCancelled && newer.every(({ control: { arrivedAfterCancel } }) => arrivedAfterCancel)) {
+    control.abort(new TurnAbortedError())
   }
-  if (newest !== undefined) takePlace(newest, lock, loaded)
+  const newest = newer.at(-1)
+  if (lock !== undefined && newest !== undefined) takePlace(newest, lock, loaded)
+}
+
+/** The messages that arrived while the turn could be a repeat, and that supersede others. Those that the policy refuses leave. */
+function newcomers(
+  { turnId }: RequestedTurn['control'],
+  lock: HeldLock,
+  loaded: SessionDocument | undefined,
+): RequestedTurn[] {
+  const newer: RequestedTurn[] = []
+  for (const waiter of lock.waiting()) {
+    const turn = turnOf(waiter.wait)
+    // What came before this turn had the lock got its policy then. Another process may have answered a message since it looked.
+    if (turn?.control.arrivedBehind !== turnId || hasReceipt(loaded, turn.input)) continue
+    const policy = policyFor(turn, lock)
+    if (policy === 'reject') waiter.cancel(reject(turn))
+    else if (policy !== 'queue') newer.push(turn)
+  }
+  return newer
 }
 
 function reject({ control }: RequestedTurn): SessionBusyError {

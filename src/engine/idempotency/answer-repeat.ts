@@ -18,22 +18,27 @@ export function answerRepeat(control: TurnControl, { result, turnId }: Replay): 
 
 /**
  * The recorded outcome of a request, where that has to be known before it asks for the lock. A request without a session claims
- * the ID of its own, and a session that an earlier request has claimed may have the answer. Where a session is locked and its flow
- * refuses, supersedes or interrupts messages, only one that was not answered before may have that done.
+ * the ID of its own, and a session that an earlier request has claimed may have the answer. Where a session is locked and flows
+ * refuse, supersede or interrupt messages, only one that was not answered before may have that done.
  *
  * @returns `undefined` where there is none, or where it is to be found under the lock.
  * @throws `IdempotencyMismatchError`, as `replayOf` does, and `SessionStoreError` where a claim failed.
  */
 export function replayBeforeLock(control: TurnControl, input: TurnInput): Promise<Replay | undefined> | undefined {
-  const { engine, flowName } = control
+  const { engine } = control
   const { sessionId, owner, idempotency } = input
   if (sessionId === undefined) return claimId(control, input)
-  const busy = engine.flows.get(flowName)?.busy ?? engine.busy
-  if (busy === 'queue' || !engine.session.isLocked(sessionId)) return undefined
+  const mustWait = engine.session.isLocked(sessionId) || engine.arrivals.before(sessionId) !== undefined
+  if (!mustWait || isAlwaysQueued(engine)) return undefined
   return engine.arrivals.look(sessionId, async () => {
     const stored = await readStored(control, sessionId, owner)
     return stored && replayOf(stored, idempotency)
   })
+}
+
+/** Whether no flow has another policy. That of the flow counts whose turn has the lock by then, which may be any. */
+function isAlwaysQueued({ flows, busy }: TurnControl['engine']): boolean {
+  return flows.names().every((name) => (flows.get(name)?.busy ?? busy) === 'queue')
 }
 
 /**
@@ -41,7 +46,7 @@ export function replayBeforeLock(control: TurnControl, input: TurnInput): Promis
  * can know.
  */
 export async function replayAfterConflict(control: TurnControl): Promise<Replay | undefined> {
-  const own = control.requestKeys.at(-1)
+  const own = control.ownKey
   const { draft } = control
   if (own === undefined || draft === undefined) return undefined
   const stored = await readStored(control, draft.base.id, draft.base.owner)

@@ -61,15 +61,14 @@ export function noteRestart(
 }
 
 /** What is stored; `undefined` where there is nothing, or another owner's session that only a newer release can read. */
-async function loadOf(
-  { engine, lockHolder }: TurnControl,
-  sessionId: string,
-  owner: string | undefined,
-): Promise<unknown> {
+async function loadOf(control: TurnControl, sessionId: string, owner: string | undefined): Promise<unknown> {
+  const { engine, lockHolder } = control
   const { session } = engine
   try {
     const stored = await session.access.loadUnchecked(sessionId)
-    if (lockHolder !== undefined) session.setOwner(lockHolder, stored)
+    // Those who wait go on with the session that the turn is about to create.
+    const known = stored === undefined && continuesUnstored(control, sessionId) ? { owner } : stored
+    if (lockHolder !== undefined) session.setOwner(lockHolder, known)
     return stored
   } catch (error) {
     if (!isNewerLayout(error)) throw error

@@ -6,7 +6,6 @@ import { flowCodeError } from '../../errors/engine-errors.js'
 import { Flow } from '../../flow/flow.js'
 import { jsonSize, utf8Length } from '../../util/json.js'
 import { limitExceeded } from '../engine-limits.js'
-import { hasReceipt } from '../idempotency/receipts.js'
 import type { TurnInput } from '../input/check-input.js'
 import type { RequestedTurn, TurnControl } from './turn-control.js'
 
@@ -28,10 +27,16 @@ export async function mergeMessages(control: TurnControl, input: TurnInput, flow
   return { ...input, userMessage, attachments: mergeAttachments(inputs, control.engine.limits.maxAttachmentBytes) }
 }
 
-function replacedTurns({ replaced, draft }: TurnControl): readonly RequestedTurn[] {
+/** Each message once, and without those that another process has answered meanwhile, because they were sent there again. */
+function replacedTurns({ replaced, draft, requestKeys }: TurnControl): readonly RequestedTurn[] {
   const ended = replaced.findLastIndex(({ control }) => control.failure !== 'TURN_SUPERSEDED')
-  // Another process may have answered one of them meanwhile, because it was sent there again.
-  return replaced.slice(ended + 1).filter((turn) => !hasReceipt(draft?.loaded, turn.input))
+  const known = new Set([...(draft?.base.receipts ?? []), ...requestKeys].map(({ key }) => key))
+  return replaced.slice(ended + 1).filter(({ input: { idempotency } }) => {
+    if (idempotency === undefined) return true
+    const isNew = !known.has(idempotency.key)
+    known.add(idempotency.key)
+    return isNew
+  })
 }
 
 function checkMerged({ engine: { limits }, flowName }: TurnControl, merged: unknown): asserts merged is string {

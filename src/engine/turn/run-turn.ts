@@ -3,7 +3,7 @@
  * at any moment. The commit cannot, and no reply is returned before it.
  */
 import { elapsedMs } from '../../config/clock.js'
-import { FlowNotFoundError, TurnAbortedError } from '../../errors/engine-errors.js'
+import { FlowNotFoundError } from '../../errors/engine-errors.js'
 import { Flow } from '../../flow/flow.js'
 import type { FlowConstructor } from '../../flow/flow-registry.js'
 import { checkBudgets } from '../../model/model-budget.js'
@@ -43,6 +43,7 @@ export async function runTurn(control: TurnControl, input: TurnInput, lockHolder
   control.engine.loopMonitor.watch()
   if (input.idempotency === undefined) control.reportStart()
   else control.requestKeys = [input.idempotency]
+  control.ownKey = input.idempotency
   let result: TurnOutcome
   try {
     control.followSignal(input.signal)
@@ -113,7 +114,6 @@ async function runFlow(control: TurnControl, input: TurnInput): Promise<Prepared
 function startKeyed(control: TurnControl, loaded: SessionDocument | undefined): void {
   control.reportStart()
   applyPolicy(control, loaded)
-  if (control.isCancelled) control.abort(new TurnAbortedError())
   control.check()
 }
 

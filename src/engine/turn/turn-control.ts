@@ -55,6 +55,8 @@ export class TurnControl implements RunningTurn {
   #pending: Set<(reason: FlowError) => void> | undefined
   /** The keys whose repeats this turn answers: its own, and those of turns that it took the place of. */
   requestKeys: readonly RequestKey[] = []
+  /** The key of the turn's own request. */
+  ownKey: RequestKey | undefined
   /** By session ID: what gives back the leases that the turn has. See session-lease.ts. */
   leases: Map<string, () => Promise<void>> | undefined
   /** The turns that this one superseded under `busy: 'interrupt'`, oldest first, each after those that it had superseded. */
@@ -67,6 +69,10 @@ export class TurnControl implements RunningTurn {
   isCancelled = false
   /** Whether {@link reportStart} was called. Before that, a turn with an idempotency key may turn out to be a repeat. */
   hasStarted = false
+  /** The ID of the turn that had the lock when this one asked for it, if it could still turn out to be a repeat. */
+  arrivedBehind: string | undefined
+  /** Whether that one had been cancelled by then. */
+  arrivedAfterCancel = false
   /** Whether `turn.once` may begin work: not before the turn has a draft, and not once it decides what it stores. */
   mayBeginEffects = true
   #outcome: Promise<TurnOutcome> | undefined
