@@ -1,65 +1,25 @@
 /** Plays a schedule on a real engine over a memory store. Gates in the store and in the flow say how far its turns get. */
-import {
-  type ExecuteResult,
-  type FlowConstructor,
-  FlowEngine,
-  MemorySessionStore,
-  reply,
-  type SessionDocument,
-} from '../../../src/index.js'
-import { VirtualClock } from '../../index.js'
-import { flowOf, type Gate, gate } from '../engine-harness.js'
+import { type ExecuteResult, type FlowConstructor, FlowEngine, type FlowRunInput, reply } from '../../../src/index.js'
+import { flowOf, type Gate } from '../engine-harness.js'
 import { maxQueued, type Outcome } from './busy-model.js'
+import { GatedStore, openAll, settled, waitAt } from './gated-store.js'
 import type { Happening, Schedule } from './schedule.js'
 
-/** A memory store whose operations on one session wait. */
-class GatedStore extends MemorySessionStore {
-  session: string | undefined
-  readonly loads: Gate[] = []
-  readonly saves: Gate[] = []
-  readonly clock: VirtualClock
-
-  constructor(clock = new VirtualClock()) {
-    super({ clock })
-    this.clock = clock
-  }
-
-  override async load(sessionId: string): Promise<SessionDocument | undefined> {
-    if (sessionId === this.session) await waitAt(this.loads)
-    return super.load(sessionId)
-  }
-
-  override async save(...args: Parameters<MemorySessionStore['save']>): Promise<void> {
-    if (args[0].id === this.session) await waitAt(this.saves)
-    return super.save(...args)
-  }
-}
-
-function waitAt(gates: Gate[]): Promise<void> {
-  const one = gate()
-  gates.push(one)
-  return one.opened
-}
-
 function ignore(): void {}
-
-function openAll(gates: Gate[]): void {
-  for (const one of gates.splice(0)) one.open()
-}
-
-/** One turn of the event loop: by then every chain of settled promises has run. */
-const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 /** What the engine does with a schedule. */
 export async function outcomeOfEngine(schedule: Schedule, end: readonly Happening[]): Promise<Outcome> {
   const played = await begin(schedule)
   for (const group of schedule.groups) {
-    for (const happening of group) played.happen(happening)
+    for (const happening of group) {
+      const going = played.happen(happening)
+      if (going !== undefined) await going
+    }
     await settled()
   }
   for (const happening of end) {
     if (played.isOver()) break
-    played.happen(happening)
+    await played.happen(happening)
     await settled()
   }
   return played.outcome()
@@ -71,7 +31,7 @@ interface Working {
   readonly fail: () => void
 }
 
-function talk(working: Set<Working>): FlowConstructor {
+function talk({ merges }: Schedule, working: Set<Working>): FlowConstructor {
   const flow = flowOf('Talk', async (turn) => {
     if (turn.message === 'start' || turn.session.owner !== 'ada') return reply(turn.message)
     return new Promise((resolve, reject) => {
@@ -84,36 +44,48 @@ function talk(working: Set<Working>): FlowConstructor {
       working.add(one)
     })
   })
-  flow.prototype.merge = (messages: readonly string[]) => messages.join('+')
+  if (merges) flow.prototype.merge = joined
   return flow
 }
 
-function engineOf({ busy, busyOfOther }: Schedule, sessionStore: GatedStore, working: Set<Working>): FlowEngine {
+function joined(messages: readonly string[]): string {
+  return messages.join('+')
+}
+
+function engineOf(schedule: Schedule, sessionStore: GatedStore, working: Set<Working>): FlowEngine {
   const other = Object.assign(
     flowOf('Other', (turn) => reply(turn.message)),
-    { busy: busyOfOther },
+    { busy: schedule.busyOfOther },
   )
-  other.prototype.merge = (messages: readonly string[]) => messages.join('+')
+  other.prototype.merge = joined
   let turnCount = 0
   return new FlowEngine({
     clock: sessionStore.clock,
     sessionStore,
-    flows: [talk(working), other],
-    busy,
+    flows: [talk(schedule, working), other],
+    busy: schedule.busy,
     onTurnError: 'rollback',
-    limits: { maxQueuedTurnsPerSession: maxQueued },
+    limits: { maxQueuedTurnsPerSession: maxQueued, maxReceipts: 1_000 },
     // A full queue is logged.
     logger: { debug: ignore, info: ignore, warn: ignore, error: ignore },
     generateId: (kind) => (kind === 'turn' ? `m${turnCount++ - 1}` : crypto.randomUUID()),
   })
 }
 
+/** The message that made the session. */
+const start: FlowRunInput = { flowName: 'Talk', userMessage: 'start', owner: 'ada', idempotencyKey: keyOf('start') }
+
+function keyOf(message: string): string {
+  return `the-key-of-message-${message}`
+}
+
 async function begin(schedule: Schedule) {
   const sessionStore = new GatedStore()
   const working = new Set<Working>()
   const engine = engineOf(schedule, sessionStore, working)
-  const { session } = await engine.run({ flowName: 'Talk', userMessage: 'start', owner: 'ada' })
-  sessionStore.session = session
+  const { session } = await engine.run(start)
+  sessionStore.gated = session
+  const keyed = [{ ...start, sessionId: session }]
   const turns: (string | undefined)[] = []
   const cancelled: boolean[] = []
   const superseded: string[] = []
@@ -129,15 +101,28 @@ async function begin(schedule: Schedule) {
     })
   }
 
-  function say({ flow: flowName, owner }: Happening & { readonly kind: 'message' }): void {
+  function send(input: FlowRunInput): void {
     const number = turns.push(undefined) - 1
-    const turn = engine.execute({ flowName, userMessage: `m${number}`, sessionId: session, owner })
-    count(turn, (result) => {
-      turns[number] = textOf(result)
+    count(engine.execute(input), (result) => {
+      turns[number] = outcomeOf(result)
     })
   }
 
-  function cancel(owner: string | undefined): void {
+  function say({ flow: flowName, owner, isKeyed }: Happening & { readonly kind: 'message' }): void {
+    const userMessage = `m${turns.length}`
+    const input = { flowName, userMessage, sessionId: session, owner }
+    if (!isKeyed) return send(input)
+    const withKey = { ...input, idempotencyKey: keyOf(userMessage) }
+    keyed.push(withKey)
+    send(withKey)
+  }
+
+  function repeat({ of, namesSession }: Happening & { readonly kind: 'repeat' }): void {
+    const input = keyed[of % keyed.length] as FlowRunInput
+    send(input.userMessage === 'start' && !namesSession ? start : input)
+  }
+
+  function cancel({ owner }: Happening & { readonly kind: 'cancel' }): void {
     const index = cancelled.push(false) - 1
     count(engine.cancel(session, owner === undefined ? undefined : { owner }), (isCancelled) => {
       cancelled[index] = isCancelled
@@ -149,26 +134,36 @@ async function begin(schedule: Schedule) {
     working.clear()
   }
 
-  const others: Readonly<Record<Exclude<Happening['kind'], 'message' | 'cancel'>, () => void>> = {
+  const others: Readonly<Record<Exclude<Happening['kind'], 'message' | 'repeat' | 'cancel' | 'loaded'>, () => void>> = {
     work: () => count(engine.getFlowSession().withSessionLock(session, () => waitAt(works))),
     worked: () => openAll(works),
-    loaded: () => openAll(sessionStore.loads),
     saved: () => openAll(sessionStore.saves),
     replied: () => goOn('reply'),
     failed: () => goOn('fail'),
   }
 
-  function happen(happening: Happening): void {
+  async function load(newestFirst: boolean): Promise<void> {
+    const gates = sessionStore.loads.splice(0)
+    for (const one of newestFirst ? gates.reverse() : gates) {
+      one.open()
+      await settled()
+    }
+  }
+
+  function happen(happening: Happening): Promise<void> | undefined {
+    if (happening.kind === 'loaded') return load(happening.newestFirst)
     if (happening.kind === 'message') say(happening)
-    else if (happening.kind === 'cancel') cancel(happening.owner)
+    else if (happening.kind === 'repeat') repeat(happening)
+    else if (happening.kind === 'cancel') cancel(happening)
     else others[happening.kind]()
+    return undefined
   }
 
   return {
     happen,
     isOver: () => pending === 0,
     async outcome(): Promise<Outcome> {
-      sessionStore.session = undefined
+      sessionStore.gated = undefined
       const { history = [] } = (await engine.getSession(session)) ?? {}
       const messages = history.map(({ message }) => message).slice(1)
       await engine.close()
@@ -177,6 +172,7 @@ async function begin(schedule: Schedule) {
   }
 }
 
-function textOf({ response, error }: ExecuteResult): string {
-  return error === undefined ? `ok: ${response.message}` : error.code
+function outcomeOf({ response, error, replayed }: ExecuteResult): string {
+  const outcome = error === undefined ? `ok: ${response.message}` : error.code
+  return replayed === true ? `again ${outcome}` : outcome
 }

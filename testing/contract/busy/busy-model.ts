@@ -21,22 +21,38 @@ export const maxQueued = 3
 
 interface Turn {
   readonly number: number
+  /** What was said. A repeat says the same as the message. */
+  readonly text: string
+  readonly isKeyed: boolean
   readonly flow: FlowName
   readonly owner: Owner
-  /** The messages of turns that it superseded. */
-  replaced: readonly number[]
-  phase: 'loading' | 'working' | 'saving' | 'interrupted' | 'cancelled'
+  /** Turns that it superseded, and that it merges if the flow does. */
+  replaced: readonly Turn[]
+  /** The messages that it answers, once it works: more than its own after a merge. */
+  merged: readonly Turn[]
+  phase: 'waiting' | 'loading' | 'working' | 'saving' | 'interrupted' | 'cancelled'
   fails: boolean
   hasLoaded: boolean
+  /** While nobody knows whether it is a repeat: the turns that come, and the numbers of cancellations, in their order. */
+  readonly meanwhile: (Turn | number)[]
+  /** Repeats that wait for its end, by message. */
+  readonly joined: Joined[]
+}
+
+/** Repeats of a message that wait for a turn: that of the message, or one that superseded it. */
+interface Joined {
+  readonly message: Turn
+  readonly turn: Turn
+  readonly repeats: Turn[]
 }
 
 /** A turn, or the application. */
 type Request = Turn | 'application'
 
 /** What becomes of the messages of a schedule. */
-export function outcomeOfModel({ busy, busyOfOther, groups }: Schedule, end: readonly Happening[]): Outcome {
-  const model = new BusyModel({ Talk: busy, Other: busyOfOther })
-  for (const group of [...groups, ...end.map((one) => [one])]) {
+export function outcomeOfModel(schedule: Schedule, end: readonly Happening[]): Outcome {
+  const model = new BusyModel(schedule)
+  for (const group of [...schedule.groups, ...end.map((one) => [one])]) {
     for (const happening of group) model.happen(happening)
     model.passOn()
   }
@@ -49,22 +65,37 @@ class BusyModel {
   readonly cancelled: boolean[] = []
   readonly superseded: string[] = []
   readonly history: string[] = []
+  readonly #schedule: Schedule
   readonly #policies: Readonly<Record<FlowName, Policy>>
+  readonly #keyed: Turn[] = []
+  /** What the messages were answered with that were stored, by message. */
+  readonly #receipts = new Map<string, string>([['ada start', 'start']])
   #holder: Request | undefined
   #waiting: Request[] = []
-  /** Turns that load without the lock: Bob's, once it is known that the session is Ada's. */
-  #strangers: Turn[] = []
+  /** Messages that have not asked for the lock: the first one looks whether it is a repeat. */
+  #arriving: { readonly turn: Turn; readonly looks: boolean; isLooking?: boolean }[] = []
+  readonly #joinable = new Map<string, Joined>()
+  /** Repeats of the first message whose session will be known when the group has gone on. */
+  #claiming: Turn[] = []
+  /** Loads under way, in the order in which they began. */
+  #loads: (() => void)[] = []
+  /** Turns that are over, for those that joined them. */
+  #ended: { readonly turn: Turn; readonly outcome: string }[] = []
 
-  constructor(policies: Readonly<Record<FlowName, Policy>>) {
-    this.#policies = policies
+  constructor(schedule: Schedule) {
+    this.#schedule = schedule
+    this.#policies = { Talk: schedule.busy, Other: schedule.busyOfOther }
+    this.#keyed.push({ ...this.#turnOf('start', 'Talk', 'ada', true) })
+    this.turns.length = 0
   }
 
   happen(happening: Happening): void {
     const turn = this.#turn
-    if (happening.kind === 'message') this.#arrive(happening)
+    if (happening.kind === 'message') this.#say(happening)
+    else if (happening.kind === 'repeat') this.#repeat(happening)
     else if (happening.kind === 'cancel') this.#cancel(happening.owner)
-    else if (happening.kind === 'work') this.#request()
-    else if (happening.kind === 'loaded') this.#load()
+    else if (happening.kind === 'work') this.#request('application')
+    else if (happening.kind === 'loaded') this.#endLoads(happening.newestFirst)
     else if (happening.kind === 'worked' && this.#holder === 'application') this.#next()
     else if (happening.kind === 'saved' && turn?.phase === 'saving') this.#save(turn)
     else if ((happening.kind === 'replied' || happening.kind === 'failed') && turn?.phase === 'working') {
@@ -75,9 +106,23 @@ class BusyModel {
 
   /** All that a group started goes on. */
   passOn(): void {
+    for (const { joined } of this.#claiming.splice(0)) {
+      if (!this.#joinable.has('ada start')) this.#joinable.set('ada start', joined[0] as Joined)
+    }
+    this.#startLook()
+    this.#settle()
     const turn = this.#turn
     if (turn?.phase === 'interrupted') this.#end(turn, 'TURN_SUPERSEDED')
     if (turn?.phase === 'cancelled') this.#end(turn, 'TURN_ABORTED')
+    this.#settle()
+    this.#startLook()
+  }
+
+  #startLook(): void {
+    const [first] = this.#arriving
+    if (first === undefined || first.isLooking === true) return
+    first.isLooking = true
+    this.#loads.push(() => this.#look())
   }
 
   /** The turn that has the lock. */
@@ -85,81 +130,245 @@ class BusyModel {
     return this.#holder === 'application' ? undefined : this.#holder
   }
 
-  #arrive({ flow, owner }: { readonly flow: FlowName; readonly owner: Owner }): void {
-    const number = this.turns.push(undefined) - 1
-    const turn: Turn = { number, flow, owner, replaced: [], phase: 'loading', fails: false, hasLoaded: false }
-    if (this.#holder === undefined) this.#holder = turn
-    else if (owner === 'bob' && this.#turn?.hasLoaded === true) this.#strangers.push(turn)
-    else this.#wait(turn, this.#policyFor(turn))
+  #turnOf(text: string, flow: FlowName, owner: Owner, isKeyed: boolean): Turn {
+    const turn = { text, isKeyed, flow, owner, replaced: [], merged: [], meanwhile: [], joined: [] }
+    return { ...turn, number: this.turns.push(undefined) - 1, phase: 'waiting', fails: false, hasLoaded: false }
   }
 
-  #policyFor({ flow, owner }: Turn): Policy {
+  #say({ flow, owner, isKeyed }: Happening & { readonly kind: 'message' }): void {
+    const turn = this.#turnOf(`m${this.turns.length}`, flow, owner, isKeyed)
+    if (isKeyed) this.#keyed.push(turn)
+    this.#arrive(turn)
+  }
+
+  #repeat({ of, namesSession }: Happening & { readonly kind: 'repeat' }): void {
+    const { text, flow, owner } = this.#keyed[of % this.#keyed.length] as Turn
+    const turn = this.#turnOf(text, flow, owner, true)
+    if (text === 'start' && !namesSession) this.#repeatStart(turn)
+    else this.#arrive(turn)
+  }
+
+  /** Without its session, the first message is looked up in the one that was claimed for it, whoever has the lock. */
+  #repeatStart(turn: Turn): void {
+    const joinable = this.#joinable.get('claim')
+    if (joinable === undefined) {
+      this.#join(turn, turn, 'claim')
+      this.#claiming.push(turn)
+      this.#loads.push(() => this.#give(turn, 'again ok: start'))
+    } else joinable.repeats.push(turn)
+  }
+
+  /** A repeat joins. Where a message may be refused or do something to others, it is looked first whether it is a repeat. */
+  #arrive(turn: Turn): void {
+    if (turn.isKeyed) {
+      const joinable = this.#joinable.get(nameOf(turn))
+      if (joinable !== undefined) {
+        joinable.repeats.push(turn)
+        return
+      }
+      this.#join(turn, turn)
+    }
+    const mustWait = this.#holder !== undefined || this.#arriving.length > 0
+    const policies = [this.#policies[turn.flow], this.#policies[this.#turn?.flow ?? turn.flow]]
+    const looks = turn.isKeyed && mustWait && policies.some((policy) => policy !== 'queue')
+    if (looks || this.#arriving.length > 0) this.#arriving.push({ turn, looks })
+    else this.#request(turn)
+  }
+
+  /** From now on repeats of a message wait for this turn. */
+  #join(message: Turn, turn: Turn, name: string = nameOf(message)): void {
+    if (!message.isKeyed) return
+    const joined = { message, turn, repeats: [] }
+    turn.joined.push(joined)
+    this.#joinable.set(name, joined)
+  }
+
+  #look(): void {
+    const { turn } = this.#arriving.shift() as { readonly turn: Turn }
+    const recorded = turn.owner === 'ada' ? this.#receipts.get(nameOf(turn)) : undefined
+    if (recorded === undefined) this.#request(turn)
+    else this.#give(turn, `again ok: ${recorded}`)
+    while (this.#arriving[0]?.looks === false) this.#request((this.#arriving.shift() as { readonly turn: Turn }).turn)
+  }
+
+  #request(request: Request): void {
+    if (this.#holder === undefined) this.#acquire(request)
+    else if (request === 'application') this.#waiting.push(request)
+    else if (request.owner === 'bob' && this.#turn?.hasLoaded === true) this.#runBesideLock(request)
+    else this.#wait(request, this.#policyFor(request))
+  }
+
+  #acquire(request: Request | undefined): void {
+    this.#holder = request
+    if (request === undefined || request === 'application') return
+    request.phase = 'loading'
+    this.#loads.push(() => this.#load(request))
+  }
+
+  #policyFor(turn: Turn): Policy {
+    const { flow, owner } = turn
     const holder = this.#turn
-    if (holder?.owner !== owner) return 'queue'
+    if (holder?.owner !== owner || mayBeRepeat(holder) || this.#isRepeat(turn)) return 'queue'
     const policy = this.#policies[holder.flow]
     return policy === 'reject' || holder.flow === flow ? policy : 'queue'
   }
 
   #wait(turn: Turn, policy: Policy): void {
     const own = this.#waitingTurns().filter(({ owner }) => owner === turn.owner)
-    const takesPlace = policy === 'interrupt' || policy === 'latest'
-    const replaced = takesPlace ? own.filter(({ flow }) => flow === turn.flow) : []
-    if (policy === 'reject') this.turns[turn.number] = 'SESSION_BUSY'
-    else if (own.length - replaced.length >= maxQueued) this.turns[turn.number] = 'LIMIT_EXCEEDED'
+    const replaced = this.#replacedBy(turn, policy)
+    if (policy === 'reject') this.#give(turn, 'SESSION_BUSY')
+    else if (own.length - replaced.length >= maxQueued) this.#give(turn, 'LIMIT_EXCEEDED')
     else {
-      const holder = this.#turn
-      const interrupted = policy === 'interrupt' && holder !== undefined && isAbortable(holder) ? [holder] : []
-      this.#supersede(turn, [...interrupted, ...replaced], policy)
-      this.#waiting = [...this.#waiting.filter((other) => !replaced.includes(other as Turn)), turn]
+      if (mayBeRepeat(this.#turn)) this.#turn?.meanwhile.push(turn)
+      this.#waiting.push(turn)
+      this.#supersede(turn, policy)
     }
   }
 
-  #supersede(newer: Turn, turns: readonly Turn[], policy: Policy): void {
-    for (const turn of turns) {
+  #replacedBy(turn: Turn, policy: Policy): Turn[] {
+    if (policy !== 'interrupt' && policy !== 'latest') return []
+    const others = this.#waitingTurns().filter((one) => one !== turn && !this.#isRepeat(one))
+    return others.filter(({ owner, flow }) => owner === turn.owner && flow === turn.flow)
+  }
+
+  /** Whether the message of a turn was answered before: it refuses, interrupts and supersedes nothing, and nothing does that to it. */
+  #isRepeat(turn: Turn): boolean {
+    return turn.isKeyed && this.#receipts.has(nameOf(turn))
+  }
+
+  #supersede(newer: Turn, policy: Policy): void {
+    const holder = this.#turn
+    const interrupted = policy === 'interrupt' && holder !== undefined && isAbortable(holder) ? [holder] : []
+    const replaced = this.#replacedBy(newer, policy)
+    const superseded = [...interrupted, ...replaced]
+    this.#waiting = this.#waiting.filter((other) => !replaced.includes(other as Turn))
+    if (policy === 'interrupt') {
+      newer.replaced = superseded.flatMap((turn) => [...turn.replaced, turn]).slice(-maxQueued)
+      for (const turn of newer.replaced) this.#join(turn, newer)
+    }
+    for (const turn of superseded) {
       this.superseded.push(`m${turn.number} by m${newer.number}`)
-      if (turn === this.#holder) turn.phase = 'interrupted'
-      else this.turns[turn.number] = 'TURN_SUPERSEDED'
-      if (policy === 'interrupt') newer.replaced = [...newer.replaced, ...turn.replaced, turn.number].slice(-maxQueued)
+      if (turn === holder) turn.phase = 'interrupted'
+      else this.#give(turn, 'TURN_SUPERSEDED')
     }
   }
 
   #cancel(owner: Owner | undefined): void {
+    const index = this.cancelled.push(false) - 1
     const turn = owner === undefined || this.#turn?.owner === owner ? this.#turn : undefined
-    if (turn !== undefined && isAbortable(turn)) turn.phase = 'cancelled'
-    this.cancelled.push(turn?.phase === 'cancelled')
+    if (turn === undefined) return
+    // Whether there is something to cancel shows when it has loaded.
+    if (mayBeRepeat(turn)) turn.meanwhile.push(index)
+    else if (isAbortable(turn)) turn.phase = 'cancelled'
+    if (turn.phase === 'cancelled') this.cancelled[index] = true
   }
 
-  #request(): void {
-    if (this.#holder === undefined) this.#holder = 'application'
-    else this.#waiting.push('application')
+  #endLoads(newestFirst: boolean): void {
+    const loads = this.#loads.splice(0)
+    for (const load of newestFirst ? loads.reverse() : loads) {
+      load()
+      this.passOn()
+    }
   }
 
-  /** The documents of loads under way are there: it is known whose session it is, and of which flow. */
-  #load(): void {
-    for (const turn of this.#strangers) this.turns[turn.number] = `ok: ${textOf(turn)}`
-    this.#strangers = []
-    const turn = this.#turn
-    if (turn?.phase !== 'loading') return
+  /** The document is there: it is known whose session it is, and of which flow, and whether the turn is a repeat. */
+  #load(turn: Turn): void {
+    if (turn.phase !== 'loading') return
     turn.hasLoaded = true
-    this.#strangers = this.#waitingTurns().filter(({ owner }) => owner === 'bob')
-    this.#waiting = this.#waiting.filter((request) => !this.#strangers.includes(request as Turn))
-    if (turn.owner === 'bob') this.#end(turn, `ok: ${textOf(turn)}`)
-    else if (turn.flow === 'Other') this.#end(turn, 'SESSION_FLOW_MISMATCH')
-    else turn.phase = 'working'
+    const strangers = this.#waitingTurns().filter(({ owner }) => owner === 'bob')
+    this.#waiting = this.#waiting.filter((request) => !strangers.includes(request as Turn))
+    for (const stranger of strangers) this.#runBesideLock(stranger)
+    const recorded = turn.isKeyed ? this.#receipts.get(nameOf(turn)) : undefined
+    if (turn.flow === 'Other' && turn.owner === 'ada') this.#end(turn, 'SESSION_FLOW_MISMATCH')
+    else if (recorded !== undefined) this.#end(turn, `again ok: ${recorded}`)
+    else {
+      turn.phase = 'working'
+      this.#goThrough(turn)
+      if (turn.owner === 'bob' && turn.phase === 'working') this.#end(turn, `ok: ${this.#answer(turn)}`)
+      if (turn.phase === 'working') turn.merged = this.#mergedBy(turn)
+    }
+  }
+
+  /** What came while nobody knew whether the turn is a repeat is done now. */
+  #goThrough({ meanwhile }: Turn): void {
+    const holder = this.#turn as Turn
+    let newest: Turn | undefined
+    for (const one of meanwhile) {
+      if (typeof one === 'number') {
+        if (newest === undefined || this.#policyFor(newest) !== 'interrupt') holder.phase = 'cancelled'
+        this.cancelled[one] = holder.phase === 'cancelled'
+      } else if (this.#waiting.includes(one)) newest = this.#reject(one) ?? newest
+    }
+    if (newest !== undefined) this.#supersede(newest, this.#policyFor(newest))
+  }
+
+  /** Refuses a turn that waits, if the policy says so, and else gives it back if the policy lets it do something to others. */
+  #reject(turn: Turn): Turn | undefined {
+    const policy = this.#policyFor(turn)
+    if (policy !== 'reject') return policy === 'queue' ? undefined : turn
+    this.#waiting = this.#waiting.filter((other) => other !== turn)
+    this.#give(turn, 'SESSION_BUSY')
+    return undefined
+  }
+
+  /** Bob's turn makes a session of his own. */
+  #runBesideLock(turn: Turn): void {
+    this.#loads.push(() => {
+      const recorded = turn.isKeyed ? this.#receipts.get(nameOf(turn)) : undefined
+      this.#give(turn, recorded === undefined ? `ok: ${this.#answer(turn)}` : `again ok: ${recorded}`)
+    })
+  }
+
+  #mergedBy(turn: Turn): readonly Turn[] {
+    const merges = turn.flow === 'Other' || this.#schedule.merges
+    return merges ? [...turn.replaced, turn] : [turn]
+  }
+
+  /** The reply, which is recorded for every message that the turn answers. */
+  #answer(turn: Turn): string {
+    turn.merged = this.#mergedBy(turn)
+    const reply = turn.merged.map(({ text }) => text).join('+')
+    for (const message of turn.merged) if (message.isKeyed) this.#receipts.set(nameOf(message), reply)
+    return reply
   }
 
   #save(turn: Turn): void {
-    if (!turn.fails) this.history.push(textOf(turn))
-    this.#end(turn, turn.fails ? 'FLOW_ERROR' : `ok: ${textOf(turn)}`)
+    const reply = turn.fails ? undefined : this.#answer(turn)
+    if (reply !== undefined) this.history.push(reply)
+    this.#end(turn, reply === undefined ? 'FLOW_ERROR' : `ok: ${reply}`)
   }
 
   #end(turn: Turn, outcome: string): void {
-    this.turns[turn.number] = outcome
+    this.#give(turn, outcome)
     this.#next()
   }
 
   #next(): void {
-    this.#holder = this.#waiting.shift()
+    this.#acquire(this.#waiting.shift())
+  }
+
+  /** The outcome of a turn. Who joined it goes on after the others of the group. */
+  #give(turn: Turn, outcome: string): void {
+    this.turns[turn.number] = outcome
+    this.#ended.push({ turn, outcome })
+  }
+
+  #settle(): void {
+    for (const { turn, outcome } of this.#ended.splice(0)) {
+      for (const joined of turn.joined) this.#settleRepeats(joined, outcome)
+    }
+  }
+
+  /** Repeats get the outcome of the turn that they joined if it answers them, and come again if it does not. */
+  #settleRepeats(joined: Joined, outcome: string): void {
+    const { message, turn, repeats } = joined
+    for (const [name, one] of this.#joinable) if (one === joined) this.#joinable.delete(name)
+    // One that was superseded itself is followed by the turn that did it.
+    const isAnswer = message === turn || (turn.merged.includes(message) && outcome !== 'TURN_SUPERSEDED')
+    for (const repeat of repeats) {
+      if (!isAnswer) this.#arrive(repeat)
+      else this.turns[repeat.number] = outcome.startsWith('again') ? outcome : `again ${outcome}`
+    }
   }
 
   #waitingTurns(): Turn[] {
@@ -167,11 +376,16 @@ class BusyModel {
   }
 }
 
+/** Whether a turn under way may be a repeat of an answered message. */
+function mayBeRepeat(turn: Turn | undefined): boolean {
+  return turn?.isKeyed === true && turn.phase === 'loading'
+}
+
 function isAbortable({ phase }: Turn): boolean {
   return phase === 'loading' || phase === 'working'
 }
 
-/** The message as it runs: merged with those that were superseded. */
-function textOf({ replaced, number }: Turn): string {
-  return [...replaced, number].map((one) => `m${one}`).join('+')
+/** What a repeat is known by. */
+function nameOf({ owner, text }: Turn): string {
+  return `${owner} ${text}`
 }

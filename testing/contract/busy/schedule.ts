@@ -11,13 +11,20 @@ export type Owner = 'ada' | 'bob'
 /** One thing that happens. */
 export type Happening =
   /** A message: a turn begins, waits or is refused. */
-  | { readonly kind: 'message'; readonly flow: FlowName; readonly owner: Owner }
+  | { readonly kind: 'message'; readonly flow: FlowName; readonly owner: Owner; readonly isKeyed: boolean }
+  /**
+   * A message that has a key is sent again: number `of` of those, 0 being the one that made the session. That one may be sent as it was
+   * at first, without the ID of its session.
+   */
+  | { readonly kind: 'repeat'; readonly of: number; readonly namesSession: boolean }
   /** The application asks for the lock. */
   | { readonly kind: 'work' }
   /** `engine.cancel`, with this owner or as the application. */
   | { readonly kind: 'cancel'; readonly owner: Owner | undefined }
-  /** Loads under way end; the step under way ends, or throws; a save under way ends; the work of the application ends. */
-  | { readonly kind: 'loaded' | 'replied' | 'failed' | 'saved' | 'worked' }
+  /** Loads under way end, one after the other. */
+  | { readonly kind: 'loaded'; readonly newestFirst: boolean }
+  /** The step under way ends, or throws; a save under way ends; the work of the application ends. */
+  | { readonly kind: 'replied' | 'failed' | 'saved' | 'worked' }
 
 /** A list of happenings. Those of one group happen at once: nothing that they start goes on before the last of them. */
 export interface Schedule {
@@ -25,6 +32,8 @@ export interface Schedule {
   readonly busy: Policy
   /** The policy of `Other`. */
   readonly busyOfOther: Policy
+  /** Whether `Talk` has a `merge`. */
+  readonly merges: boolean
   readonly groups: readonly (readonly Happening[])[]
 }
 
@@ -34,6 +43,12 @@ const message = fc.record({
   kind: fc.constant('message' as const),
   flow: fc.constantFrom<FlowName>('Talk', 'Talk', 'Talk', 'Talk', 'Other'),
   owner: fc.constantFrom<Owner>('ada', 'ada', 'ada', 'bob'),
+  isKeyed: fc.boolean(),
+})
+const repeat = fc.record({
+  kind: fc.constant('repeat' as const),
+  of: fc.nat({ max: 11 }),
+  namesSession: fc.boolean(),
 })
 const cancel = fc.record({
   kind: fc.constant('cancel' as const),
@@ -41,17 +56,31 @@ const cancel = fc.record({
 })
 const work = fc.record({ kind: fc.constant('work' as const) })
 const atOnce = fc.array(
-  fc.oneof({ arbitrary: message, weight: 6 }, { arbitrary: cancel, weight: 1 }, { arbitrary: work, weight: 1 }),
+  fc.oneof(
+    { arbitrary: message, weight: 6 },
+    { arbitrary: repeat, weight: 3 },
+    { arbitrary: cancel, weight: 1 },
+    { arbitrary: work, weight: 1 },
+  ),
   { minLength: 1, maxLength: 4 },
 )
 const progress = fc
-  .constantFrom('loaded', 'loaded', 'replied', 'failed', 'saved', 'saved', 'worked')
-  .map((kind) => [{ kind } as Happening])
+  .constantFrom<Happening>(
+    { kind: 'loaded', newestFirst: false },
+    { kind: 'loaded', newestFirst: true },
+    { kind: 'replied' },
+    { kind: 'failed' },
+    { kind: 'saved' },
+    { kind: 'saved' },
+    { kind: 'worked' },
+  )
+  .map((one) => [one])
 
 /** Every schedule. */
 export const schedules: fc.Arbitrary<Schedule> = fc.record({
   busy: fc.constantFrom<Policy>(...policies, 'interrupt', 'latest'),
   busyOfOther: fc.constantFrom<Policy>(...policies),
+  merges: fc.constantFrom(true, true, false),
   groups: fc.array(fc.oneof({ arbitrary: atOnce, weight: 2 }, { arbitrary: progress, weight: 3 }), {
     minLength: 1,
     maxLength: 20,
@@ -60,7 +89,7 @@ export const schedules: fc.Arbitrary<Schedule> = fc.record({
 
 /** Ends all that is left, however much that is. */
 export const untilTheEnd: readonly Happening[] = Array.from({ length: 60 }, () => [
-  { kind: 'loaded' } as const,
+  { kind: 'loaded', newestFirst: false } as const,
   { kind: 'replied' } as const,
   { kind: 'saved' } as const,
   { kind: 'worked' } as const,
