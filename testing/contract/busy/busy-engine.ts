@@ -3,13 +3,17 @@ import { type ExecuteResult, type FlowConstructor, FlowEngine, type FlowRunInput
 import { flowOf, type Gate } from '../engine-harness.js'
 import { maxQueued, type Outcome } from './busy-model.js'
 import { GatedStore, openAll, settled, waitAt } from './gated-store.js'
-import type { Happening, Schedule } from './schedule.js'
+import { type Happening, isRepeatable, type Schedule } from './schedule.js'
 
 function ignore(): void {}
 
 /** What the engine does with a schedule. */
 export async function outcomeOfEngine(schedule: Schedule, end: readonly Happening[]): Promise<Outcome> {
-  const played = await begin(schedule)
+  const sessionStore = new GatedStore()
+  const working = new Set<Working>()
+  const engine = engineOf(schedule, sessionStore, working)
+  const { session } = await engine.run(start)
+  const played = new Played(engine, sessionStore, working, session)
   for (const group of schedule.groups) {
     for (const happening of group) {
       const going = played.happen(happening)
@@ -18,7 +22,7 @@ export async function outcomeOfEngine(schedule: Schedule, end: readonly Happenin
     await settled()
   }
   for (const happening of end) {
-    if (played.isOver()) break
+    if (played.isOver) break
     await played.happen(happening)
     await settled()
   }
@@ -79,96 +83,108 @@ function keyOf(message: string): string {
   return `the-key-of-message-${message}`
 }
 
-async function begin(schedule: Schedule) {
-  const sessionStore = new GatedStore()
-  const working = new Set<Working>()
-  const engine = engineOf(schedule, sessionStore, working)
-  const { session } = await engine.run(start)
-  sessionStore.gated = session
-  const keyed = [{ ...start, sessionId: session }]
-  const turns: (string | undefined)[] = []
-  const cancelled: boolean[] = []
-  const superseded: string[] = []
-  const works: Gate[] = []
-  let pending = 0
-  engine.on('turn:superseded', ({ turnId, byTurnId }) => superseded.push(`${turnId} by ${byTurnId}`))
+/** A schedule that is being played. */
+class Played {
+  readonly #engine: FlowEngine
+  readonly #store: GatedStore
+  readonly #working: Set<Working>
+  readonly #session: string
+  readonly #repeatable: FlowRunInput[]
+  readonly #turns: (string | undefined)[] = []
+  readonly #cancelled: boolean[] = []
+  readonly #superseded: string[] = []
+  readonly #works: Gate[] = []
+  #pending = 0
 
-  function count<T>(promise: Promise<T>, use: (value: T) => void = () => undefined): void {
-    pending++
-    void promise.then((value) => {
-      pending--
-      use(value)
+  constructor(engine: FlowEngine, store: GatedStore, working: Set<Working>, session: string) {
+    this.#engine = engine
+    this.#store = store
+    this.#working = working
+    this.#session = session
+    this.#repeatable = [{ ...start, sessionId: session }]
+    store.gated = session
+    engine.on('turn:superseded', ({ turnId, byTurnId }) => this.#superseded.push(`${turnId} by ${byTurnId}`))
+  }
+
+  get isOver(): boolean {
+    return this.#pending === 0
+  }
+
+  happen(happening: Happening): Promise<void> | undefined {
+    if (happening.kind === 'loaded') return this.#endLoads(happening.newestFirst)
+    if (happening.kind === 'message') this.#say(happening)
+    else if (happening.kind === 'repeat') this.#repeat(happening)
+    else if (happening.kind === 'cancel') this.#cancel(happening)
+    else this.#others[happening.kind]()
+    return undefined
+  }
+
+  readonly #others: Readonly<Record<'work' | 'worked' | 'saved' | 'replied' | 'failed', () => void>> = {
+    work: () => this.#count(this.#engine.getFlowSession().withSessionLock(this.#session, () => waitAt(this.#works))),
+    worked: () => openAll(this.#works),
+    saved: () => openAll(this.#store.saves),
+    replied: () => this.#goOn('reply'),
+    failed: () => this.#goOn('fail'),
+  }
+
+  async outcome(): Promise<Outcome> {
+    this.#store.gated = undefined
+    const { history = [] } = (await this.#engine.getSession(this.#session)) ?? {}
+    const messages = history.map(({ message }) => message).slice(1)
+    await this.#engine.close()
+    const superseded = this.#superseded.sort()
+    return { turns: this.#turns, cancelled: this.#cancelled, superseded, history: messages }
+  }
+
+  #say(happening: Happening & { readonly kind: 'message' }): void {
+    const { flow: flowName, owner, isKeyed } = happening
+    const userMessage = `m${this.#turns.length}`
+    const message = { flowName, userMessage, sessionId: this.#session, owner }
+    const input = isKeyed ? { ...message, idempotencyKey: keyOf(userMessage) } : message
+    if (isRepeatable(happening)) this.#repeatable.push(input)
+    this.#send(input)
+  }
+
+  #repeat({ of, namesSession }: Happening & { readonly kind: 'repeat' }): void {
+    const input = this.#repeatable[of % this.#repeatable.length] as FlowRunInput
+    this.#send(input.userMessage === 'start' && !namesSession ? start : input)
+  }
+
+  #send(input: FlowRunInput): void {
+    const number = this.#turns.push(undefined) - 1
+    this.#count(this.#engine.execute(input), (result) => {
+      this.#turns[number] = outcomeOf(result)
     })
   }
 
-  function send(input: FlowRunInput): void {
-    const number = turns.push(undefined) - 1
-    count(engine.execute(input), (result) => {
-      turns[number] = outcomeOf(result)
+  #cancel({ owner }: Happening & { readonly kind: 'cancel' }): void {
+    const index = this.#cancelled.push(false) - 1
+    const cancelling = this.#engine.cancel(this.#session, owner === undefined ? undefined : { owner })
+    this.#count(cancelling, (isCancelled) => {
+      this.#cancelled[index] = isCancelled
     })
   }
 
-  function say({ flow: flowName, owner, isKeyed }: Happening & { readonly kind: 'message' }): void {
-    const userMessage = `m${turns.length}`
-    const input = { flowName, userMessage, sessionId: session, owner }
-    if (!isKeyed) return send(input)
-    const withKey = { ...input, idempotencyKey: keyOf(userMessage) }
-    keyed.push(withKey)
-    send(withKey)
-  }
-
-  function repeat({ of, namesSession }: Happening & { readonly kind: 'repeat' }): void {
-    const input = keyed[of % keyed.length] as FlowRunInput
-    send(input.userMessage === 'start' && !namesSession ? start : input)
-  }
-
-  function cancel({ owner }: Happening & { readonly kind: 'cancel' }): void {
-    const index = cancelled.push(false) - 1
-    count(engine.cancel(session, owner === undefined ? undefined : { owner }), (isCancelled) => {
-      cancelled[index] = isCancelled
-    })
-  }
-
-  function goOn(how: keyof Working): void {
-    for (const one of working) one[how]()
-    working.clear()
-  }
-
-  const others: Readonly<Record<Exclude<Happening['kind'], 'message' | 'repeat' | 'cancel' | 'loaded'>, () => void>> = {
-    work: () => count(engine.getFlowSession().withSessionLock(session, () => waitAt(works))),
-    worked: () => openAll(works),
-    saved: () => openAll(sessionStore.saves),
-    replied: () => goOn('reply'),
-    failed: () => goOn('fail'),
-  }
-
-  async function load(newestFirst: boolean): Promise<void> {
-    const gates = sessionStore.loads.splice(0)
+  /** One after the other, so that the order is that of the schedule and not that of the engine's promises. */
+  async #endLoads(newestFirst: boolean): Promise<void> {
+    const gates = this.#store.loads.splice(0)
     for (const one of newestFirst ? gates.reverse() : gates) {
       one.open()
       await settled()
     }
   }
 
-  function happen(happening: Happening): Promise<void> | undefined {
-    if (happening.kind === 'loaded') return load(happening.newestFirst)
-    if (happening.kind === 'message') say(happening)
-    else if (happening.kind === 'repeat') repeat(happening)
-    else if (happening.kind === 'cancel') cancel(happening)
-    else others[happening.kind]()
-    return undefined
+  #goOn(how: keyof Working): void {
+    for (const one of this.#working) one[how]()
+    this.#working.clear()
   }
 
-  return {
-    happen,
-    isOver: () => pending === 0,
-    async outcome(): Promise<Outcome> {
-      sessionStore.gated = undefined
-      const { history = [] } = (await engine.getSession(session)) ?? {}
-      const messages = history.map(({ message }) => message).slice(1)
-      await engine.close()
-      return { turns, cancelled, superseded: superseded.sort(), history: messages }
-    },
+  #count<T>(promise: Promise<T>, use: (value: T) => void = ignore): void {
+    this.#pending++
+    void promise.then((value) => {
+      this.#pending--
+      use(value)
+    })
   }
 }
 

@@ -3,7 +3,8 @@
  * at both when it comes. Nothing here is asynchronous: what happens at once is one group, after which the lock is passed on.
  */
 import type { Policy } from '../busy-talk.js'
-import type { FlowName, Happening, Owner, Schedule } from './schedule.js'
+import { isAbortable, type Joined, mayBeRepeat, nameOf, type Turn, turnOf } from './model-turn.js'
+import { type FlowName, type Happening, isRepeatable, type Owner, type Schedule } from './schedule.js'
 
 /** What can be observed of a schedule. */
 export interface Outcome {
@@ -18,33 +19,6 @@ export interface Outcome {
 
 /** How many turns of an owner may wait. */
 export const maxQueued = 3
-
-interface Turn {
-  readonly number: number
-  /** What was said. A repeat says the same as the message. */
-  readonly text: string
-  readonly isKeyed: boolean
-  readonly flow: FlowName
-  readonly owner: Owner
-  /** Turns that it superseded, and that it merges if the flow does. */
-  replaced: readonly Turn[]
-  /** The messages that it answers, once it works: more than its own after a merge. */
-  merged: readonly Turn[]
-  phase: 'waiting' | 'loading' | 'working' | 'saving' | 'interrupted' | 'cancelled'
-  fails: boolean
-  hasLoaded: boolean
-  /** While nobody knows whether it is a repeat: the turns that come, and the numbers of cancellations, in their order. */
-  readonly meanwhile: (Turn | number)[]
-  /** Repeats that wait for its end, by message. */
-  readonly joined: Joined[]
-}
-
-/** Repeats of a message that wait for a turn: that of the message, or one that superseded it. */
-interface Joined {
-  readonly message: Turn
-  readonly turn: Turn
-  readonly repeats: Turn[]
-}
 
 /** A turn, or the application. */
 type Request = Turn | 'application'
@@ -85,8 +59,7 @@ class BusyModel {
   constructor(schedule: Schedule) {
     this.#schedule = schedule
     this.#policies = { Talk: schedule.busy, Other: schedule.busyOfOther }
-    this.#keyed.push({ ...this.#turnOf('start', 'Talk', 'ada', true) })
-    this.turns.length = 0
+    this.#keyed.push(turnOf(-1, 'start', 'Talk', 'ada', true))
   }
 
   happen(happening: Happening): void {
@@ -106,11 +79,11 @@ class BusyModel {
 
   /** All that a group started goes on. */
   passOn(): void {
+    this.#settle()
     for (const { joined } of this.#claiming.splice(0)) {
       if (!this.#joinable.has('ada start')) this.#joinable.set('ada start', joined[0] as Joined)
     }
     this.#startLook()
-    this.#settle()
     const turn = this.#turn
     if (turn?.phase === 'interrupted') this.#end(turn, 'TURN_SUPERSEDED')
     if (turn?.phase === 'cancelled') this.#end(turn, 'TURN_ABORTED')
@@ -130,20 +103,17 @@ class BusyModel {
     return this.#holder === 'application' ? undefined : this.#holder
   }
 
-  #turnOf(text: string, flow: FlowName, owner: Owner, isKeyed: boolean): Turn {
-    const turn = { text, isKeyed, flow, owner, replaced: [], merged: [], meanwhile: [], joined: [] }
-    return { ...turn, number: this.turns.push(undefined) - 1, phase: 'waiting', fails: false, hasLoaded: false }
-  }
-
-  #say({ flow, owner, isKeyed }: Happening & { readonly kind: 'message' }): void {
-    const turn = this.#turnOf(`m${this.turns.length}`, flow, owner, isKeyed)
-    if (isKeyed) this.#keyed.push(turn)
+  #say(happening: Happening & { readonly kind: 'message' }): void {
+    const { flow, owner, isKeyed } = happening
+    const number = this.turns.push(undefined) - 1
+    const turn = turnOf(number, `m${number}`, flow, owner, isKeyed)
+    if (isRepeatable(happening)) this.#keyed.push(turn)
     this.#arrive(turn)
   }
 
   #repeat({ of, namesSession }: Happening & { readonly kind: 'repeat' }): void {
     const { text, flow, owner } = this.#keyed[of % this.#keyed.length] as Turn
-    const turn = this.#turnOf(text, flow, owner, true)
+    const turn = turnOf(this.turns.push(undefined) - 1, text, flow, owner, true)
     if (text === 'start' && !namesSession) this.#repeatStart(turn)
     else this.#arrive(turn)
   }
@@ -374,18 +344,4 @@ class BusyModel {
   #waitingTurns(): Turn[] {
     return this.#waiting.filter((request) => request !== 'application')
   }
-}
-
-/** Whether a turn under way may be a repeat of an answered message. */
-function mayBeRepeat(turn: Turn | undefined): boolean {
-  return turn?.isKeyed === true && turn.phase === 'loading'
-}
-
-function isAbortable({ phase }: Turn): boolean {
-  return phase === 'loading' || phase === 'working'
-}
-
-/** What a repeat is known by. */
-function nameOf({ owner, text }: Turn): string {
-  return `${owner} ${text}`
 }

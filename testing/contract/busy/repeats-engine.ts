@@ -126,7 +126,7 @@ class Clients {
 
   #say({ side, isKeyed, follows }: Event & { readonly kind: 'message' }): void {
     const text = `m${this.#sent.length}`
-    const sessionId = follows === undefined ? undefined : this.#sent[follows]?.itsSession
+    const sessionId = follows === undefined ? undefined : this.#sent[follows % this.#sent.length]?.itsSession
     const one: Sent = { text, key: isKeyed ? `the-key-of-message-${text}` : undefined, sessionId }
     this.#sent.push(one)
     this.#send(side, one, sessionId)

@@ -13,8 +13,8 @@ export type Happening =
   /** A message: a turn begins, waits or is refused. */
   | { readonly kind: 'message'; readonly flow: FlowName; readonly owner: Owner; readonly isKeyed: boolean }
   /**
-   * A message that has a key is sent again: number `of` of those, 0 being the one that made the session. That one may be sent as it was
-   * at first, without the ID of its session.
+   * A message is sent again with its key: number `of` of those that are {@link isRepeatable}, 0 being the one that made the session.
+   * That one may be sent as it was at first, without the ID of its session.
    */
   | { readonly kind: 'repeat'; readonly of: number; readonly namesSession: boolean }
   /** The application asks for the lock. */
@@ -35,6 +35,11 @@ export interface Schedule {
   /** Whether `Talk` has a `merge`. */
   readonly merges: boolean
   readonly groups: readonly (readonly Happening[])[]
+}
+
+/** Whether a message is sent again. Bob's are not: each has made a session of its own, which it does not name. */
+export function isRepeatable({ isKeyed, owner }: Happening & { readonly kind: 'message' }): boolean {
+  return isKeyed && owner === 'ada'
 }
 
 const policies = ['queue', 'reject', 'interrupt', 'latest'] as const

@@ -1,0 +1,50 @@
+/** A turn of the model, and what its phase says. */
+import type { FlowName, Owner } from './schedule.js'
+
+/** A message, or a repeat of one, that runs or waits. */
+export interface Turn {
+  readonly number: number
+  /** What was said. A repeat says the same as the message. */
+  readonly text: string
+  readonly isKeyed: boolean
+  readonly flow: FlowName
+  readonly owner: Owner
+  /** Turns that it superseded, and that it merges if the flow does. */
+  replaced: readonly Turn[]
+  /** The messages that it answers, once it works: more than its own after a merge. */
+  merged: readonly Turn[]
+  phase: 'waiting' | 'loading' | 'working' | 'saving' | 'interrupted' | 'cancelled'
+  fails: boolean
+  hasLoaded: boolean
+  /** While nobody knows whether it is a repeat: the turns that come, and the numbers of cancellations, in their order. */
+  readonly meanwhile: (Turn | number)[]
+  /** Repeats that wait for its end, by message. */
+  readonly joined: Joined[]
+}
+
+/** Repeats of a message that wait for a turn: that of the message, or one that superseded it. */
+export interface Joined {
+  readonly message: Turn
+  readonly turn: Turn
+  readonly repeats: Turn[]
+}
+
+/** A new one. It does nothing yet. */
+export function turnOf(number: number, text: string, flow: FlowName, owner: Owner, isKeyed: boolean): Turn {
+  const lists = { replaced: [], merged: [], meanwhile: [], joined: [] }
+  return { number, text, isKeyed, flow, owner, ...lists, phase: 'waiting', fails: false, hasLoaded: false }
+}
+
+/** Whether a turn under way may be a repeat of an answered message. */
+export function mayBeRepeat(turn: Turn | undefined): boolean {
+  return turn?.isKeyed === true && turn.phase === 'loading'
+}
+
+export function isAbortable({ phase }: Turn): boolean {
+  return phase === 'loading' || phase === 'working'
+}
+
+/** What a repeat is known by. */
+export function nameOf({ owner, text }: Turn): string {
+  return `${owner} ${text}`
+}
