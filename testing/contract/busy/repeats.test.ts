@@ -1,12 +1,12 @@
 // Whatever is sent again, at whatever moment and to which of two processes: no message is in a history twice, each that was answered
 // is there once, and all replies to one key are equal.
-// REPEAT_RUNS  how many schedules. Default: 3 000 in CI, 300 elsewhere. REPEAT_SEED  begins with this seed.
+// REPEAT_RUNS  how many schedules. Default: 10 000 in CI, 1 000 elsewhere. REPEAT_SEED  begins with this seed.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { playRepeats } from './repeats-engine.js'
 import { type RepeatSchedule, repeatSchedules } from './repeats-schedule.js'
 
-const numRuns = Number(process.env.REPEAT_RUNS ?? (process.env.CI === 'true' ? 3_000 : 300))
+const numRuns = Number(process.env.REPEAT_RUNS ?? (process.env.CI === 'true' ? 10_000 : 1_000))
 const seed = process.env.REPEAT_SEED === undefined ? {} : { seed: Number(process.env.REPEAT_SEED) }
 
 test(`no message runs twice for its client in ${numRuns} schedules of repeats`, { timeout: 300_000 }, async () => {
@@ -33,5 +33,5 @@ test(`no message runs twice for its client in ${numRuns} schedules of repeats`, 
     { numRuns, ...seed },
   )
   console.log(`repeats: ${numRuns} schedules: ${JSON.stringify(count)}`)
-  for (const [what, often] of Object.entries(count)) expect(often, what).toBeGreaterThan(numRuns / 100)
+  for (const [what, often] of Object.entries(count)) expect(often, what).toBeGreaterThan(numRuns / 50)
 })
