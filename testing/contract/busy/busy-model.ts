@@ -139,8 +139,7 @@ class BusyModel {
       this.#join(turn, turn)
     }
     const mustWait = this.#holder !== undefined || this.#arriving.length > 0
-    const policies = [this.#policies[turn.flow], this.#policies[this.#turn?.flow ?? turn.flow]]
-    const looks = turn.isKeyed && mustWait && policies.some((policy) => policy !== 'queue')
+    const looks = turn.isKeyed && mustWait && Object.values(this.#policies).some((policy) => policy !== 'queue')
     if (looks || this.#arriving.length > 0) this.#arriving.push({ turn, looks })
     else this.#request(turn)
   }
