@@ -69,10 +69,11 @@ export function applyPolicy(control: RequestedTurn['control'], loaded: SessionDo
   const { engine, lockHolder, isCancelled } = control
   const lock = lockHolder && engine.session.awaitedLock(lockHolder)
   const newer = lock === undefined ? [] : newcomers(control, lock, loaded)
+  const isInterrupted = newer.some(
+    (turn) => !turn.control.arrivedAfterCancel && policyFor(turn, lock as HeldLock) === 'interrupt',
+  )
   // A turn that was cancelled is not merged into one that came later.
-  if (isCancelled && newer.every(({ control: { arrivedAfterCancel } }) => arrivedAfterCancel)) {
-    control.abort(new TurnAbortedError())
-  }
+  if (isCancelled && !isInterrupted) control.abort(new TurnAbortedError())
   const newest = newer.at(-1)
   if (lock !== undefined && newest !== undefined) takePlace(newest, lock, loaded)
 }
