@@ -98,7 +98,7 @@ export const keyMutations = [
       ['turn that may be a repeat interrupted', 'policyFor', { statement: 'mayBeRepeat(underWay)', becomes: '' }],
       [
         'answered message interrupts the turn that was loaded',
-        'applyPolicy',
+        'newcomers',
         { piece: 'hasReceipt(loaded, turn.input)', becomes: 'false' },
       ],
       ['policy forgotten for what came while a turn was loaded', 'applyPolicy', { body: '{}' }],

@@ -141,7 +141,7 @@ export const lockMutations = [
       [
         'lock not told whose session was loaded',
         'loadOf',
-        { statement: 'session.setOwner(lockHolder, stored)', becomes: '' },
+        { statement: 'session.setOwner(lockHolder, known)', becomes: '' },
       ],
     ],
   },
