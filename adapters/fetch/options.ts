@@ -127,7 +127,8 @@ export interface FlowRoutesOptions {
 
   /**
    * Receives what a turn leaves behind for after its reply, the writing of a summary, and each turn that goes on without its client
-   * (`onDisconnect: 'finish'`), on a runtime that stops when the reply is sent. A handler that is called with the runtime's own context uses that one: see `createFetchHandler`.
+   * (`onDisconnect: 'finish'`), on a runtime that stops when the reply is sent. A handler that is called with the runtime's own
+   * context uses that one: see `createFetchHandler`.
    *
    * @defaultValue nothing: the runtime goes on anyway
    *

@@ -98,7 +98,7 @@ export function createEngineContext(options: FlowEngineOptions): EngineContext {
     turns,
     afterTurnTasks: new AfterTurnTasks(),
     keyedTurns: new KeyedTurns({ clock, limits, events }),
-    claims: new Claims(),
+    claims: new Claims(clock),
     arrivals: new Arrivals(),
     workUnderWay: new Map(),
     loopMonitor: new LoopMonitor(clock, events, turns),

@@ -1,5 +1,5 @@
 /** One turn as the engine's callers see it: its input is checked, it waits for the session's lock, and it runs. */
-import { EngineClosedError, TurnAbortedError } from '../errors/engine-errors.js'
+import { TurnAbortedError } from '../errors/engine-errors.js'
 import type { EngineContext } from './engine-context.js'
 import type { ExecuteResult, FlowRunInput } from './engine-options.js'
 import { asFlowError, userText } from './error-text.js'
@@ -36,9 +36,11 @@ export async function executeTurn(
     if (input.signal?.aborted === true) throw new TurnAbortedError({ cause: input.signal.reason })
     const turn = new TurnControl(engine, engine.flows.currentName(input.flowName), givenId, stream)
     control = turn
-    const run = (): Promise<TurnOutcome> =>
-      runInOrder(turn, input).catch((thrown: unknown) => refusal(engine, unchecked, givenId, thrown))
-    outcome = await (input.idempotency === undefined ? run() : engine.keyedTurns.run(turn, input, stream, run))
+    const run = (): Promise<TurnOutcome> => runInOrder(turn, input)
+    // A turn that is refused is an outcome for all who joined it.
+    const runKeyed = (): Promise<TurnOutcome> =>
+      run().catch((thrown: unknown) => refusal(engine, unchecked, givenId, thrown))
+    outcome = await (input.idempotency === undefined ? run() : engine.keyedTurns.run(turn, input, stream, runKeyed))
   } catch (thrown) {
     outcome = refusal(engine, unchecked, givenId, thrown)
   }
@@ -61,8 +63,9 @@ function refusal(engine: EngineContext, unchecked: FlowRunInput, givenId: string
 /** Runs a turn after those that came before it, unless it is a repeat whose answer is found before it asks for the lock. */
 function runInOrder(control: TurnControl, input: TurnInput): Promise<TurnOutcome> {
   const { arrivals, session } = control.engine
-  if (session.closing) return Promise.reject(new EngineClosedError())
-  const replay = input.idempotency === undefined ? undefined : replayBeforeLock(control, input)
+  // A closing engine refuses repeats too, at the lock.
+  const looksFirst = input.idempotency !== undefined && !session.closing
+  const replay = looksFirst ? replayBeforeLock(control, input) : undefined
   if (replay !== undefined) {
     return replay.then((found) => (found === undefined ? runWithLock(control, input) : answerRepeat(control, found)))
   }

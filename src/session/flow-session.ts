@@ -87,11 +87,6 @@ export class FlowSession {
     return () => this.#watchers.delete(listener)
   }
 
-  /** Whether anybody has the lock of a session. @internal */
-  isLocked(sessionId: string): boolean {
-    return this.#lock.holderOf(sessionId) !== undefined
-  }
-
   /** Who has the lock of a session. @internal */
   holderOf(sessionId: string): LockHolder | undefined {
     return this.#lock.holderOf(sessionId)
@@ -274,8 +269,9 @@ export class FlowSession {
     const waiter = this.#lock.enqueue(sessionId, holder, wait)
     let stopListening: (() => void) | undefined
     let stopTimer: (() => void) | undefined
-    const stopFollowing = onAbort(signal, () => waiter.cancel(signal?.reason))
+    let stopFollowing: (() => void) | undefined
     try {
+      stopFollowing = onAbort(signal, () => waiter.cancel(signal?.reason))
       // A signal that is not the platform's may throw here, and so may the clock.
       stopListening = onAbort(wait.signal, () => waiter.cancel(wait.onAbort?.()))
       stopTimer = startWaitTimer(waiter, {
@@ -290,7 +286,7 @@ export class FlowSession {
       waiter.leave()
       stopTimer?.()
       stopListening?.()
-      stopFollowing()
+      stopFollowing?.()
     }
   }
 

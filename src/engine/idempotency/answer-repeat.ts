@@ -28,7 +28,7 @@ export function replayBeforeLock(control: TurnControl, input: TurnInput): Promis
   const { engine } = control
   const { sessionId, owner, idempotency } = input
   if (sessionId === undefined) return claimId(control, input)
-  const mustWait = engine.session.isLocked(sessionId) || engine.arrivals.before(sessionId) !== undefined
+  const mustWait = engine.session.holderOf(sessionId) !== undefined || engine.arrivals.before(sessionId) !== undefined
   if (!mustWait || isAlwaysQueued(engine)) return undefined
   return engine.arrivals.look(sessionId, async () => {
     const stored = await readStored(control, sessionId, owner)

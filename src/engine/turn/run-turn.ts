@@ -119,7 +119,7 @@ function startKeyed(control: TurnControl, loaded: SessionDocument | undefined): 
 
 /** The part of the turn that works on its session. */
 async function runSession(control: TurnControl, input: TurnInput, draft: TurnDraft): Promise<PreparedCommit> {
-  const { flow, steps } = draft
+  const { flow } = draft
   if (flow.isBatch()) await control.uninterrupted(() => saveCheckpoint(control, draft))
   attachSteps(draft)
   control.sessionId = draft.base.id
@@ -133,11 +133,7 @@ async function runSession(control: TurnControl, input: TurnInput, draft: TurnDra
     return recover(control, merged, draft, ofFlowCode(control, thrown))
   }
   try {
-    await finishEffects(control, draft)
-    const prepared = prepareCommit(control, merged, draft)
-    // Without a schema there is nothing to wait for.
-    if (steps.stateSchemas !== undefined) await checkStates(control, prepared, steps.stateSchemas)
-    return prepared
+    return await prepareCommit(control, merged, draft)
   } catch (thrown) {
     return recover(control, merged, draft, thrown)
   }
@@ -160,12 +156,16 @@ function finishEffects(control: TurnControl, draft: TurnDraft): Promise<void> | 
 }
 
 /** @throws Where the session cannot be stored: a state that JSON cannot carry, a session that is too large. */
-function prepareCommit(control: TurnControl, input: TurnInput, draft: TurnDraft): PreparedCommit {
+async function prepareCommit(control: TurnControl, input: TurnInput, draft: TurnDraft): Promise<PreparedCommit> {
+  await finishEffects(control, draft)
   const { clock, flows, generateId } = control.engine
   draft.budget?.keepTime(draft.usage)
   const compaction = draft.completed ? undefined : compactorOf(flows, control.flowName)?.start(control, draft)
   const revision = nextRevision(draft.storedRevision, generateId('revision'))
   const document = draft.toDocument(revision, control, clock.now(), input.userMessage)
+  const { stateSchemas } = draft.steps
+  // Without a schema there is nothing to wait for.
+  if (stateSchemas !== undefined) await checkStates(control, { draft, document }, stateSchemas)
   return { draft, document, compaction }
 }
 
@@ -176,12 +176,7 @@ async function recover(
   failed: TurnDraft,
   thrown: unknown,
 ): Promise<PreparedCommit> {
-  const draft = await recoverTurn(control, input, failed, thrown)
-  await finishEffects(control, draft)
-  const prepared = prepareCommit(control, input, draft)
-  const { stateSchemas } = draft.steps
-  if (stateSchemas !== undefined) await checkStates(control, prepared, stateSchemas)
-  return prepared
+  return prepareCommit(control, input, await recoverTurn(control, input, failed, thrown))
 }
 
 function createFlow({ engine }: TurnControl, input: TurnInput, flowClass: FlowConstructor): Flow {

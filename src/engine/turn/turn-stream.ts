@@ -156,9 +156,8 @@ export class TurnStream implements FlowStream {
    * step, the text so far, and what comes. The last piece comes from this stream's own `start`, when it resolves.
    *
    * @param source - `undefined` where nobody streams that turn: then there is the last piece only.
-   * @param lastEventId - The last piece that the reader has. Default: the one of the options, or that this stream has sent.
    */
-  follow(source: TurnStream | undefined, lastEventId: string = this.#position): void {
+  follow(source: TurnStream | undefined): void {
     this.#stopFollowing()
     if (source === undefined) return
     this.#source = source
@@ -168,7 +167,7 @@ export class TurnStream implements FlowStream {
     if (source.#number === 0) return
     this.#turnId = source.#turnId
     // What comes before the last piece of these has the number 0: an ID that never says that nothing was missed.
-    const hasAll = lastEventId !== '' && lastEventId === source.#position
+    const hasAll = this.#position !== '' && this.#position === source.#position
     const number = hasAll ? source.#number : 0
     this.#isStale = false
     for (const event of [source.#session, source.#step]) if (event !== undefined) this.#take(event, number)

@@ -72,9 +72,9 @@ export const failureMutations = [
         'onError asked twice in a turn',
         'recover',
         {
-          piece: 'const draft = await recoverTurn(control, input, failed, thrown)',
+          piece: 'await recoverTurn(control, input, failed, thrown)',
           becomes:
-            'const draft = await recoverTurn(control, input, failed, thrown).catch((again) => recoverTurn(control, input, failed, again))',
+            'await recoverTurn(control, input, failed, thrown).catch((again) => recoverTurn(control, input, failed, again))',
         },
       ],
     ],

@@ -13,7 +13,7 @@ export const streamOfKeyMutations = [
       [
         'reader that comes back keeps text that was taken back',
         'TurnStream.follow',
-        { piece: "lastEventId !== '' && lastEventId === source.#position", becomes: "lastEventId !== ''" },
+        { piece: "this.#position !== '' && this.#position === source.#position", becomes: "this.#position !== ''" },
       ],
       [
         'reader that was cut off while it caught up has missed nothing',

@@ -1,7 +1,7 @@
 /**
  * The scripts that run inside Redis, each as one step. A session is one hash with the fields `revision` and `head`, and one
- * field for each chunk. A lease is one text, the token of its holder. A
- * script returns 1 for done and 0 for a conflict, where it says nothing else.
+ * field for each chunk. A lease is one text, the token of its holder. A script returns 1 for done and 0 for a conflict, where it
+ * says nothing else.
  */
 
 /** A script and its digest, by which Redis knows it. */
