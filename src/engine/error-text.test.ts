@@ -82,6 +82,13 @@ describe('thrownText', () => {
   })
 })
 
+test('a long text without a space is cut without a search at each of its characters', () => {
+  const text = `${'x'.repeat(3_999)} ${'y'.repeat(100)}`
+  const before = process.cpuUsage().user
+  for (let round = 0; round < 200; round++) thrownText(text)
+  expect((process.cpuUsage().user - before) / 1000).toBeLessThan(1_000)
+})
+
 describe('asFlowError', () => {
   test("passes the engine's own errors, of this copy of the package or another", () => {
     const own = new SessionConflictError({ sessionId: 'one' })

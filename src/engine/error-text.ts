@@ -6,7 +6,7 @@
 import { flowCodeError, isMadeByEngine } from '../errors/engine-errors.js'
 import { FlowError, type FlowErrorCode } from '../errors/flow-error.js'
 import { cutText } from '../util/cut-text.js'
-import { redactCredentials } from '../util/patterns.js'
+import { redact } from '../util/redaction.js'
 import type { EngineContext } from './engine-context.js'
 import type { FailedTurn } from './engine-options.js'
 
@@ -18,7 +18,7 @@ const maxRawLength = 4000
 
 /** What was thrown, as a text that may go out. Never throws itself. */
 export function thrownText(thrown: unknown): string {
-  const text = redactCredentials(firstWords(rawText(thrown)))
+  const text = redact(firstWords(rawText(thrown)))
   return text.length > maxTextLength ? `${cutText(text, maxTextLength - 1)}…` : text
 }
 
@@ -75,8 +75,9 @@ export function logFailure({ logger }: EngineContext, error: FlowError, turn: Fa
 /** Whole words only: half a credential would not be recognised as one. */
 function firstWords(text: string): string {
   if (text.length <= maxRawLength) return text
-  const cut = text.slice(0, maxRawLength)
-  return cut.replace(/\S*$/, '') || cut
+  let end = maxRawLength
+  while (end > 0 && /\S/.test(text.charAt(end - 1))) end--
+  return text.slice(0, end || maxRawLength)
 }
 
 function rawText(thrown: unknown): string {

@@ -17,6 +17,12 @@ function problemOf(run: () => unknown): string {
 }
 
 describe('promptTemplate', () => {
+  test('of many double braces without a match is not searched to its end at each', () => {
+    const before = process.cpuUsage().user
+    expect(problemOf(() => unchecked('{{a '.repeat(100_000)))).toContain('has {{ without }}')
+    expect((process.cpuUsage().user - before) / 1000).toBeLessThan(1_500)
+  })
+
   test('fills in every occurrence of its variables', () => {
     const greet = promptTemplate('You speak with {{name}} of {{ company }}. Call them {{\n  name\n}}.')
     expect(greet({ name: 'Ada', company: 'Fern & Kettle' })).toBe('You speak with Ada of Fern & Kettle. Call them Ada.')

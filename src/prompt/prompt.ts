@@ -30,8 +30,11 @@ export type PromptTemplate<Variable extends string> = (
   ...values: [Variable] extends [never] ? [] : [values: Readonly<Record<Variable, PromptValue>>]
 ) => string
 
-/** Four braces stand for two; a pair of double braces is a variable; other double braces have no match. */
-const tokens = /\{{4}|\}{4}|\{\{(.*?)\}\}|\{\{|\}\}/gs
+/**
+ * Four braces stand for two; a pair of double braces is a variable; other double braces have no match. The bound keeps a template
+ * with many of those from being searched to its end at each.
+ */
+const tokens = /\{{4}|\}{4}|\{\{(.{0,500}?)\}\}|\{\{|\}\}/gs
 /** The names of JavaScript variables. */
 const namePattern = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u
 

@@ -26,13 +26,6 @@ const toolName = /^[\w-]{1,64}$/
 
 const credentialName = /(api|access|private)[-_]?key|token$|secret|passw|authorization|credential|bearer/i
 
-/** Credentials inside a text, and what is put in their place. */
-const credentials: readonly (readonly [RegExp, string])[] = [
-  [/\b([a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/]+@/gi, '$1[redacted]@'],
-  [/\bBearer\s+[\w.~+/=-]+/gi, 'Bearer [redacted]'],
-  [/\b(?:sk|pk|rk)[-_][\w-]{8,}/gi, '[redacted]'],
-]
-
 /** Whether `text` could be a session's ID. */
 export function isSessionId(text: string): boolean {
   return sessionId.test(text)
@@ -76,9 +69,4 @@ export function isBase64(text: string): boolean {
 /** Whether a field of this name holds a credential: `apiKey`, `access_token`. */
 export function isCredentialName(text: string): boolean {
   return credentialName.test(text)
-}
-
-/** `text` with `[redacted]` in place of credentials: users in addresses, bearer tokens, keys such as `sk-...`. */
-export function redactCredentials(text: string): string {
-  return credentials.reduce((redacted, [pattern, replacement]) => redacted.replace(pattern, replacement), text)
 }

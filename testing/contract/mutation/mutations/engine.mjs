@@ -579,8 +579,68 @@ export const engineMutations = [
         'redaction off',
         'thrownText',
         {
-          piece: 'redactCredentials(firstWords(rawText(thrown)))',
+          piece: 'redact(firstWords(rawText(thrown)))',
           becomes: 'firstWords(rawText(thrown))',
+        },
+      ],
+      [
+        'end of a long error text searched at each character',
+        'firstWords',
+        {
+          piece: 'return text.slice(0, end || maxRawLength)',
+          becomes: "return text.slice(0, maxRawLength).replace(/\\S*$/, '') || text",
+        },
+      ],
+    ],
+  },
+  {
+    file: 'src/util/redaction.ts',
+    tests: ['src/util/redaction.'],
+    rows: [
+      [
+        'token found at any place of a token: time of the square',
+        'patterns',
+        {
+          piece: '(?<![\\w-])eyJ',
+          becomes: '\\beyJ',
+        },
+      ],
+      [
+        'card without its check digit blacked out',
+        'isCard',
+        {
+          piece: 'sum % 10 === 0',
+          becomes: 'sum > 0',
+        },
+      ],
+      [
+        'account number without its check digits blacked out',
+        'isAccount',
+        {
+          piece: 'remainder === 1',
+          becomes: 'remainder > 0',
+        },
+      ],
+      [
+        'password in quotation marks stays',
+        'patterns',
+        {
+          piece: String.raw`(\\?["'])`,
+          becomes: String.raw`(\\?[!])`,
+        },
+      ],
+    ],
+  },
+  {
+    file: 'src/prompt/prompt.ts',
+    tests: ['src/prompt/prompt.'],
+    rows: [
+      [
+        'prompt searched to its end at each pair of braces',
+        'tokens',
+        {
+          piece: '.{0,500}?',
+          becomes: '.*?',
         },
       ],
     ],

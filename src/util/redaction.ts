@@ -1,0 +1,137 @@
+/**
+ * What is blacked out in texts that may leave the process: the forms that keys, tokens, cards and accounts have. The table for
+ * readers is in docs/failures.md, and redaction.test.ts compares both. A secret in any other form stays.
+ *
+ * Each pattern takes time that grows with the length of the text, and no faster: what it scans without a bound ends in a match, or
+ * is scanned once, because the pattern cannot begin inside it.
+ */
+
+const redacted = '[redacted]'
+
+/** Tokens that begin with a sign of their maker. Letters and digits follow. */
+const plainTokens =
+  'npm_|rubygems_|cio|oy2|do[opr]_v1_|vc[aikpr]_|nfp_|sbp_|NRAK-|shp(?:at|ca|pa|ss)_|lin_api_|ntn_|secret_|hf_|gsk_|xai-|r8_|pplx-|fw_|csk-'
+
+/** The same, where other characters may follow, too. */
+const otherTokens = [
+  'gh[oprsu]_|github_pat_|gl(?:pat|dt|rt|rtr|cbt|ptt|ft|soat|imt|agent|oas|ffct|wt)-|AT[AC]TT3|ATBB|pypi-|dckr_[a-z]at_',
+  String.raw`AIza|ya29\.|GOCSPX-|1\/\/0|hv[brs]\.|HRKU-|PMAK-|gl(?:c|sa)_|sntry[su]_|pscale_[a-z]{1,9}_|dp\.[a-z]{2,5}\.|figd_|ops_ey`,
+  String.raw`xox[a-z]-|xapp-|SG\.|whsec_`,
+].join('|')
+
+/** Tokens that are recognised by their whole form: AWS, Azure, Databricks, Terraform, Discord, Telegram, Twilio and mail services. */
+const wholeTokens = [
+  'A(?:3T[A-Z0-9]|BIA|CCA|GPA|IDA|IPA|KIA|NPA|NVA|ROA|SCA|SIA)[A-Z0-9]{16}',
+  String.raw`[\w.~-]{3}\dQ~[\w.~-]{31,34}|dapi[a-f0-9]{32}|[A-Za-z0-9]{14}\.atlasv1\.[\w-]{60,90}`,
+  String.raw`[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,40}|\d{8,10}:AA[\w-]{33}`,
+  String.raw`(?:SK|key-)[a-f0-9]{32}|[a-f0-9]{32}-us\d{1,2}|pat-[a-z]{2}\d-[a-f0-9-]{36}`,
+].join('|')
+
+/** The end of a name whose value is a secret, and what may stand between the name and the sign before the value. */
+const secretName = String.raw`(?:passw(?:or)?d|passphrase|pwd|secret|token|credentials?|authorization|sig(?:nature)?|(?:api|access|account|private|signing|encryption|shared|auth)[-_ ]?key)(?:[-_ ]?access)?(?:[-_ ]?(?:key|value|hash))?\\?["']?\s{0,3}`
+
+const account = /(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![A-Za-z0-9])/g
+
+const card = /^(?:\d{14,19}|\d{4}([ -])(?:\d{4}\1\d{4}\1\d{4}(?:\1\d{3})?|\d{6}\1\d{4,5}))$/
+
+/** The patterns in the order in which they are tried, and what is put in place of a match. */
+function patterns(): readonly (readonly [RegExp, string | ((match: string, ...groups: string[]) => string)])[] {
+  // In the middle of an ID nothing is a token.
+  const anyOf = (tokens: string, rest: string): RegExp => new RegExp(`(?<![A-Za-z0-9])(?:${tokens})${rest}`, 'g')
+  const valueAfter = (sign: string, value: string): RegExp => new RegExp(`(${secretName}${sign})${value}`, 'gi')
+  const keepName = `$1${redacted}`
+  return [
+    // To the end of the key, or of a text that was cut.
+    [
+      /-----BEGIN ?(?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END[ A-Z0-9]{0,60}-----|$)/g,
+      redacted,
+    ],
+    [/(:\\?\/\\?\/)[^\s/]+@/g, `${keepName}@`],
+    [/((?:hooks\.slack\.com|discord(?:app)?\.com\/api\/webhooks|webhook\.office\.com)\/)[\w/@-]+/gi, keepName],
+    [/\bBearer\s+[\w.~+/=-]+/gi, `Bearer ${redacted}`],
+    [/\b(Basic\s+)([\w+/-]{4,}={0,2})/gi, redactBasic],
+    [/(?<![\w-])eyJ[\w-]{8,}(?:\.[\w-]*){1,4}/g, redacted],
+    [/\b(?:sk|pk|rk)[-_][\w-]{8,}/gi, redacted],
+    [anyOf(plainTokens, '[A-Za-z0-9]{20,}'), redacted],
+    [anyOf(otherTokens, '[\\w.~+/=-]{16,}'), redacted],
+    [anyOf(wholeTokens, '(?![A-Za-z0-9])'), redacted],
+    // In quotation marks, which may be escaped; to the end of a text that was cut.
+    [valueAfter(String.raw`[:=]>?\s{0,3}(\\?["'])`, String.raw`(?:(?!\2)(?:\\[\s\S]|[\s\S]))+`), keepName],
+    [valueAfter(String.raw`(?:=>?(?!=)|>)\s{0,3}`, '[^\\s"\'`&,;<>]+'), keepName],
+    // After a colon only what has a digit: people write "Wrong password: try again".
+    [
+      valueAfter(String.raw`:\s{0,3}(?:(?:ApiKey|Digest|Token)\s)?`, '(?=[^\\s\\d]{0,99}\\d)[^\\s"\'&,;<>]{6,}'),
+      keepName,
+    ],
+    [/(?<![\w.]|[\da-f]{4}-)\d(?:[ -]?\d){13,}(?!\w|[.-]\d)/g, redactCards],
+    [account, redactAccount],
+  ]
+}
+
+/** `text` with `[redacted]` in place of credentials, card numbers and account numbers. */
+export function redact(text: string): string {
+  let result = text
+  for (const [pattern, replacement] of patterns()) result = result.replace(pattern, replacement as string)
+  return result
+}
+
+/** Words follow "basic", too: only base64 of a text with a colon is taken, `user:password`. */
+function redactBasic(match: string, scheme: string, value: string): string {
+  try {
+    const text = atob(value.replaceAll('-', '+').replaceAll('_', '/'))
+    return /^[ -9;-~]*:/.test(text) ? scheme + redacted : match
+  } catch {
+    return match
+  }
+}
+
+/** Cards among groups of digits. Each may begin at any group. */
+function redactCards(run: string): string {
+  let result = ''
+  for (let at = 0; at < run.length; ) {
+    const length = /\d/.test(run.charAt(at - 1)) ? 0 : lengthOfCard(run.slice(at, at + 24))
+    result += length === 0 ? run.charAt(at) : redacted
+    at += length || 1
+  }
+  return result
+}
+
+/** How long the card is with which a text begins; 0 where it begins with none. */
+function lengthOfCard(text: string): number {
+  for (let length = Math.min(23, text.length); length >= 14; length--) {
+    if (!/\d/.test(text.charAt(length)) && isCard(text.slice(0, length))) return length
+  }
+  return 0
+}
+
+/** Whether digits are grouped as on a card, begin as those of an issuer, and have the check digit (Luhn). */
+function isCard(text: string): boolean {
+  const digits = text.replace(/[ -]/g, '')
+  if (!card.test(text) || !/^(?:2[2-7]|3[04-9]|[456])/.test(digits)) return false
+  let sum = 0
+  for (let index = 0; index < digits.length; index++) {
+    const product = Number(digits.at(-1 - index)) * (1 + (index % 2))
+    sum += product > 9 ? product - 9 : product
+  }
+  return sum % 10 === 0
+}
+
+/** An account number (IBAN) between words in capitals. */
+function redactAccount(match: string): string {
+  for (let end = match.length; end >= 15; end = match.lastIndexOf(' ', end - 1)) {
+    if (isAccount(match.slice(0, end))) return redacted + match.slice(end)
+  }
+  const next = match.indexOf(' ') + 1
+  return next === 0 ? match : match.slice(0, next) + match.slice(next).replace(account, redactAccount)
+}
+
+/** Whether the check digits make it 1 modulo 97, where letters count from 10 on. */
+function isAccount(text: string): boolean {
+  const characters = text.replaceAll(' ', '')
+  let remainder = 0
+  for (const character of characters.slice(4) + characters.slice(0, 4)) {
+    const value = Number.parseInt(character, 36)
+    remainder = (remainder * (value > 9 ? 100 : 10) + value) % 97
+  }
+  return characters.length >= 15 && remainder === 1
+}
