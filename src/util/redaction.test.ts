@@ -274,6 +274,7 @@ test('takes time that grows with the text, and not with its square', () => {
     '_',
     'Q~',
     'eyJ',
+    'eyJabcdefgh-',
     'a.',
     '1-',
     'MA.',
