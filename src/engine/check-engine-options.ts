@@ -16,6 +16,7 @@ const optionNames: OptionNames<FlowEngineOptions> = {
   unknownSession: true,
   onTurnError: true,
   errorText: true,
+  mask: true,
   outdated: true,
   busy: true,
   clock: true,
@@ -53,7 +54,7 @@ export function checkEngineOptions(options: FlowEngineOptions): void {
   if (errorText !== undefined && errorText !== 'full' && errorText !== 'flow' && typeof errorText !== 'function') {
     throw invalidInput("FlowEngine: errorText must be 'full', 'flow' or a function.")
   }
-  for (const name of ['generateId', 'onListenerError'] as const) {
+  for (const name of ['generateId', 'mask', 'onListenerError'] as const) {
     if (options[name] !== undefined && typeof options[name] !== 'function') {
       throw invalidInput(`FlowEngine: ${name} must be a function.`)
     }

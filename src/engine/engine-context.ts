@@ -43,6 +43,7 @@ export interface EngineContext extends ModelSettings {
   readonly unknownSession: 'new' | 'reject'
   readonly onTurnError: 'abort' | 'rollback'
   readonly errorText: NonNullable<FlowEngineOptions['errorText']>
+  readonly mask: FlowEngineOptions['mask']
   readonly outdated: 'refuse' | 'restart'
   readonly busy: NonNullable<FlowEngineOptions['busy']>
   readonly turns: Set<RunningTurn>
@@ -93,6 +94,7 @@ export function createEngineContext(options: FlowEngineOptions): EngineContext {
     unknownSession: options.unknownSession ?? 'new',
     onTurnError: options.onTurnError ?? 'abort',
     errorText: options.errorText ?? 'full',
+    mask: options.mask,
     outdated: options.outdated ?? 'refuse',
     busy: options.busy ?? 'queue',
     turns,

@@ -67,6 +67,15 @@ export interface FlowEngineOptions {
    */
   readonly errorText?: 'full' | 'flow' | ((error: FlowError, turn: FailedTurn) => string)
   /**
+   * Masks what a turn stores of its conversation: called with each text of the turn before the commit. What it returns is stored in the
+   * history and the memories in place of the text; replies and models get the text itself, models in this turn only. `where`:
+   * `'message'`, what the user or the application said to the model, and names of attached files; `'reply'`, what the model or the flow
+   * said, and texts of errors; `'tool-call'` and `'tool-result'`, each string, key and number of arguments and results. Must be
+   * synchronous. Where it throws, or returns something other than a string, the turn fails and nothing of it is stored. State,
+   * context and effects are the flow's own to keep clean. Default: texts are stored as they are.
+   */
+  readonly mask?: (text: string, where: 'message' | 'reply' | 'tool-call' | 'tool-result') => string
+  /**
    * What happens to a session that an older version of its flow has stored, where the flow does not migrate it: the turn is refused
    * with `SESSION_FLOW_INVARIANT` and the session stays as it is, or a new session starts. `static outdated` of a flow overrides it.
    * Default `'refuse'`.

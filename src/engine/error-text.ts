@@ -9,6 +9,7 @@ import { cutText } from '../util/cut-text.js'
 import { redact } from '../util/redaction.js'
 import type { EngineContext } from './engine-context.js'
 import type { FailedTurn } from './engine-options.js'
+import { maskText } from './mask-text.js'
 
 /** Characters of a text that is not the engine's own. */
 const maxTextLength = 500
@@ -62,8 +63,34 @@ function fixedText({ turnId }: FailedTurn): string {
   return turnId === undefined ? 'Something went wrong.' : `Something went wrong. Reference: ${turnId}.`
 }
 
+/** A text of an error as it may be stored, reported and logged; the fixed sentence where the option `mask` fails. */
+export function maskedText({ mask }: Pick<EngineContext, 'mask'>, text: string, turn: FailedTurn): string {
+  if (mask === undefined) return text
+  try {
+    return maskText(mask, text, 'reply')
+  } catch {
+    return fixedText(turn)
+  }
+}
+
+/** The error that events get. With the option `mask` it has masked texts, and that of its cause in place of the cause. */
+export function maskedError(engine: Pick<EngineContext, 'mask'>, error: FlowError, turn: FailedTurn): FlowError {
+  if (engine.mask === undefined) return error
+  const { code, statusCode, details } = error
+  const masked = (text: string): string => maskedText(engine, text, turn)
+  return new FlowError({
+    code,
+    statusCode,
+    message: masked(error.message),
+    ...(details === undefined ? {} : { details: masked(details) }),
+    ...(error.cause === undefined ? {} : { cause: masked(thrownText(error.cause)) }),
+  })
+}
+
 /** Logs a failure whose text is not sent. */
-export function logFailure({ logger }: EngineContext, error: FlowError, turn: FailedTurn): void {
+export function logFailure(engine: EngineContext, failure: FlowError, turn: FailedTurn): void {
+  const { logger } = engine
+  const error = maskedError(engine, failure, turn)
   const { message, code, details } = error
   // Only its text: what a provider or a store throws may hold the conversation. The event `turn:error` has the error itself.
   const cause = error.cause === undefined ? undefined : thrownText(error.cause)

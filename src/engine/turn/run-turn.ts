@@ -21,6 +21,7 @@ import type { TurnInput } from '../input/check-input.js'
 import { attachSteps, collectSteps } from './collect-steps.js'
 import { ofFlowCode } from './flow-code-failure.js'
 import { loadSession } from './load-session.js'
+import { maskTurn } from './mask-turn.js'
 import { mergeMessages } from './merge-messages.js'
 import { checkStates } from './parse-states.js'
 import { recoverTurn } from './recover-turn.js'
@@ -158,11 +159,12 @@ function finishEffects(control: TurnControl, draft: TurnDraft): Promise<void> | 
 /** @throws Where the session cannot be stored: a state that JSON cannot carry, a session that is too large. */
 async function prepareCommit(control: TurnControl, input: TurnInput, draft: TurnDraft): Promise<PreparedCommit> {
   await finishEffects(control, draft)
-  const { clock, flows, generateId } = control.engine
+  const { clock, flows, generateId, mask } = control.engine
+  const masked = maskTurn(mask, draft, input.userMessage)
   draft.budget?.keepTime(draft.usage)
   const compaction = draft.completed ? undefined : compactorOf(flows, control.flowName)?.start(control, draft)
   const revision = nextRevision(draft.storedRevision, generateId('revision'))
-  const document = draft.toDocument(revision, control, clock.now(), input.userMessage)
+  const document = draft.toDocument(revision, control, clock.now(), masked?.message ?? input.userMessage, masked?.reply)
   const { stateSchemas } = draft.steps
   // Without a schema there is nothing to wait for.
   if (stateSchemas !== undefined) await checkStates(control, { draft, document }, stateSchemas)

@@ -12,7 +12,7 @@ import { nextRevision } from '../../session/revision.js'
 import type { SessionDocument } from '../../session/session-document.js'
 import { isoTime } from '../../util/iso-time.js'
 import type { SessionState } from '../engine-options.js'
-import { asFlowError, logFailure, userText } from '../error-text.js'
+import { asFlowError, logFailure, maskedError, maskedText, userText } from '../error-text.js'
 import { answerRepeat, replayAfterConflict } from '../idempotency/answer-repeat.js'
 import { stateUnseen } from '../session-state.js'
 import { failureEnvelope, type TurnOutcome } from './run-envelope.js'
@@ -38,8 +38,9 @@ export async function settleTurnError(
   const replayed = await recordedOutcome(control, error)
   if (replayed !== undefined) return replayed
   reportSuperseded(control, error)
-  control.report('turn:error', { code: error.code, error })
-  const text = userText(engine, error, { turnId, sessionId, flowName })
+  const failed = { turnId, sessionId, flowName }
+  control.report('turn:error', { code: error.code, error: maskedError(engine, error, failed) })
+  const text = userText(engine, error, failed)
   const draft = draftToStore(control, error)
   if (draft === undefined) {
     const second = await storeEffects(control, error)
@@ -49,7 +50,7 @@ export async function settleTurnError(
   const goesOn = goesOnAfter(control, error)
   const isNew = draft.storedRevision === undefined
   try {
-    await saveFailure(control, draft, text, goesOn ? undefined : error.code)
+    await saveFailure(control, draft, maskedText(engine, text, failed), goesOn ? undefined : error.code)
   } catch (thrownBySave) {
     const second = asFlowError(thrownBySave)
     const replayedAfterSave = await recordedOutcome(control, second)

@@ -234,6 +234,8 @@ export class TurnDraft implements StepRuntime {
    *
    * @param turn - Its ID, which its history entry carries, and the keys whose repeats it answers.
    * @param at - Milliseconds since the epoch.
+   * @param userMessage - As it is to be stored.
+   * @param reply - The reply as it is to be stored. Default: as it is.
    * @throws {@link FlowCodeError} for a state or context that JSON cannot carry.
    * @throws {@link LimitExceededError} where the session is larger than `maxSessionBytes`, whatever is removed from its lists.
    */
@@ -242,10 +244,11 @@ export class TurnDraft implements StepRuntime {
     { turnId, requestKeys }: { readonly turnId: string; readonly requestKeys: readonly RequestKey[] },
     at: number,
     userMessage: string,
+    reply?: string,
   ): SessionDocument {
     const { base } = this
     const savedAt = isoTime(at)
-    this.#history.push(this.#historyEntry(turnId, userMessage, savedAt))
+    this.#history.push(this.#historyEntry(turnId, userMessage, reply, savedAt))
     this.#addReceipts(requestKeys)
     const steps = this.#storedSteps()
     const isContextChanged = this.flow.context !== base.flow.context
@@ -318,10 +321,10 @@ export class TurnDraft implements StepRuntime {
     return extendSequence(sequence, this.#entered)
   }
 
-  #historyEntry(id: string, userMessage: string, at: string): SessionHistoryEntry {
+  #historyEntry(id: string, message: string, storedReply: string | undefined, at: string): SessionHistoryEntry {
     const { text, contentType, encoding } = this.reply
     const { turnNumber: turn, stepId: step } = this
-    const entry = { turn, id, at, message: userMessage, reply: text, contentType, step }
+    const entry = { turn, id, at, message, reply: storedReply ?? text, contentType, step }
     return Object.freeze(encoding === undefined ? entry : { ...entry, encoding })
   }
 

@@ -77,6 +77,20 @@ export class GrowingList<T> {
     this.#appended++
   }
 
+  /** Puts another entry in place of each that was added. */
+  replaceAdded(replace: (entry: T) => T): void {
+    if (this.#appended === 0) return
+    let bytes = this.bytes
+    const entries = this.#thaw()
+    for (let index = entries.length - this.#appended; index < entries.length; index++) {
+      const before = entries[index] as T
+      const after = replace(before)
+      bytes += entryBytes(after) - entryBytes(before)
+      entries[index] = after
+    }
+    this.#bytes = bytes
+  }
+
   /**
    * Removes the oldest entries.
    *

@@ -1,0 +1,102 @@
+/**
+ * The option `mask` of the engine: what a turn stores of its conversation in place of what was said. It is asked when the turn has
+ * its reply, before anything is measured, compacted or stored; until then the turn works with the texts themselves.
+ */
+import type { StoredMessage } from '../../model/message.js'
+import { deepFreeze, type JsonValue } from '../../util/json.js'
+import { isJsonMediaType } from '../../util/patterns.js'
+import { type Mask, maskText } from '../mask-text.js'
+import type { TurnReply } from './run-envelope.js'
+import type { TurnDraft } from './turn-draft.js'
+
+type Place = Parameters<Mask>[1]
+type Part = StoredMessage['parts'][number]
+
+/**
+ * Masks the messages that a turn has added to the memories of its draft.
+ *
+ * @returns What the history gets. `undefined` where there is no mask.
+ * @throws `FlowCodeError` where the mask throws, or returns something other than a string.
+ */
+export function maskTurn(
+  mask: Mask | undefined,
+  { memory, reply }: TurnDraft,
+  userMessage: string,
+): { readonly message: string; readonly reply: string } | undefined {
+  if (mask === undefined) return undefined
+  const masked = onceForEach(mask)
+  for (const { messages } of memory.touched.values()) messages.replaceAdded((one) => maskMessage(masked, one))
+  return { message: masked(userMessage, 'message'), reply: maskReply(masked, reply) }
+}
+
+/** Asks for each text once: memory and history get the same answer, also of a mask that numbers what it replaces. */
+function onceForEach(mask: Mask): Mask {
+  const known = new Map<string, string>()
+  return (text, where) => {
+    const key = `${where} ${text}`
+    let masked = text === '' ? text : known.get(key)
+    if (masked === undefined) {
+      masked = maskText(mask, text, where)
+      known.set(key, masked)
+    }
+    return masked
+  }
+}
+
+function maskReply(mask: Mask, { text, contentType, encoding }: TurnReply): string {
+  if (encoding !== undefined) return text
+  if (!isJsonMediaType(contentType.replace(/;.*/, '').trim())) return mask(text, 'reply')
+  let json: JsonValue
+  try {
+    json = JSON.parse(text)
+  } catch {
+    return mask(text, 'reply')
+  }
+  const masked = JSON.stringify(maskJson(mask, json, 'reply'))
+  return masked === JSON.stringify(json) ? text : masked
+}
+
+function maskMessage(mask: Mask, message: StoredMessage): StoredMessage {
+  const said = message.role === 'user' ? 'message' : 'reply'
+  return deepFreeze({ ...message, parts: message.parts.flatMap((part) => maskPart(mask, part, said)) })
+}
+
+/** A part without reasoning and what only its provider can read: both may hold the texts, and a signature is of the text itself. */
+function maskPart(mask: Mask, part: Part, said: 'message' | 'reply'): Part | [] {
+  switch (part.type) {
+    case 'text':
+      return { type: 'text', text: mask(part.text, said) }
+    case 'reasoning':
+      return []
+    case 'tool-call': {
+      const { providerData: _, ...call } = part
+      const input = maskJson(mask, part.input, part.type)
+      const { invalidInput } = part
+      return { ...call, input, ...(invalidInput && { invalidInput: mask(invalidInput, part.type) }) }
+    }
+    case 'tool-result':
+      return { ...part, output: maskJson(mask, part.output, part.type) }
+    default: {
+      const { name } = part as { readonly name?: string }
+      return name === undefined ? part : { ...part, name: mask(name, said) }
+    }
+  }
+}
+
+/** JSON with each string in it masked, each key, and each number as its digits: a number that changes becomes a string. */
+function maskJson(mask: Mask, value: JsonValue, where: Place): JsonValue {
+  if (typeof value === 'string') return mask(value, where)
+  if (typeof value === 'number') {
+    const digits = String(value)
+    const masked = mask(digits, where)
+    return masked === digits ? value : masked
+  }
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map((one: JsonValue) => maskJson(mask, one, where))
+  // A session with a key of this name could not be loaded again.
+  const entries = Object.entries(value).map(([key, one]) => {
+    const name = mask(key, where)
+    return [name === '__proto__' ? '' : name, maskJson(mask, one, where)] as const
+  })
+  return Object.fromEntries(entries)
+}
