@@ -55,7 +55,10 @@ export interface EngineEventMap {
   'turn:start': SessionEvent & { readonly flowName: string; readonly turnId: string }
   /** The turn has ended, in success or failure. `durationMs` counts from `turn:start`. */
   'turn:end': TurnEvent & { readonly durationMs: number; readonly success: boolean; readonly completed: boolean }
-  /** The turn failed. `error` is what `execute` returns, for the log: it may hold what a provider or a store threw as its `cause`. */
+  /**
+   * The turn failed. `error` is what `execute` returns, for the log: it may hold what a provider or a store threw as its `cause`. With the
+   * option `mask`: a `FlowError` of the same `code` with masked texts, and the text of its cause in place of the cause.
+   */
   'turn:error': TurnEvent & { readonly code: FlowErrorCode; readonly error: FlowError }
   /** The turn waits for earlier ones; `queued` of them were waiting already. */
   'turn:queued': TurnEvent & { readonly queued: number }

@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { expectNothingLeft, flowOf, harness } from '../../testing/contract/engine-harness.js'
 import { calls, chatOf, hello, modelHarness, Talk, toolThat } from '../../testing/contract/model-harness.js'
+import { slidingWindow } from '../compaction/index.js'
 import { type FlowEngineOptions, type ModelRequest, reply, stay, tool } from '../index.js'
 
 afterEach(expectNothingLeft)
@@ -100,7 +101,7 @@ describe('what is stored', () => {
     ])
   })
 
-  test('a call with arguments that cannot be read, and what the model is told of its answer', async () => {
+  test('a call with arguments that cannot be read, and what the model receives about its answer', async () => {
     const unreadable = { type: 'tool-call', toolCallId: 'one', toolName: 'look', invalidInput: 'They are secret.' }
     class Fussy extends talkWith(toolThat('look', () => 'seen')) {
       override onReply(text: string) {
@@ -145,7 +146,7 @@ describe('what is stored', () => {
       () => reply('{ "a": 1 }').withContentType('application/json'),
       '{ "a": 1 }',
     ],
-    ['what is not JSON in spite of its type', () => reply('{secret').withContentType('application/json'), '{<reply>'],
+    ['what is not JSON after all', () => reply('{secret').withContentType('application/json'), '{<reply>'],
     [
       'bytes are not asked about',
       () => reply(btoa('secret')).withContentType('application/pdf', { encoding: 'base64' }),
@@ -166,6 +167,18 @@ describe('what is stored', () => {
     // The empty message of the user is not asked about.
     expect(asked).not.toContain('')
     if (expected === btoa('secret')) expect(asked).toEqual([])
+  })
+
+  test('of a reply in JSON: what the mask returns cannot break it', async () => {
+    const { engine, document } = harness({
+      flows: [flowOf('Talk', () => reply({ card: 4111111111111111, name: 'Ada' }))],
+      mask: (text) => text.replace(/\d{16}|Ada/, '"quoted"'),
+    })
+    const { session } = await engine.run({ flowName: 'Talk', userMessage: '' })
+    expect(JSON.parse((await document(session)).history[0]?.reply ?? '')).toEqual({
+      card: '"quoted"',
+      name: '"quoted"',
+    })
   })
 
   test('asks for each text once, so that a mask may number what it replaces', async () => {
@@ -210,6 +223,24 @@ describe('what is stored', () => {
     expect((await document(session)).flow.memory.Talk?.messages[1]?.parts[0]).toMatchObject({ input: { '': 1 } })
     expect(await engine.run({ ...hello, sessionId: session })).toMatchObject({ success: true, message: 'More.' })
   })
+})
+
+test('what a window removes of the turn itself is masked, too', async () => {
+  class Fussy extends Talk {
+    override onReply(text: string) {
+      return text === 'ok' ? text : stay('Again.')
+    }
+  }
+  class Short extends chatOf(Fussy) {
+    static override readonly compaction = { Talk: slidingWindow({ above: 2, keep: 1 }) }
+  }
+  const acts = { 'own/small': ['secret', 'ok'] }
+  const { engine, document, events } = modelHarness(acts, { flows: [Short], mask })
+  const { session } = await engine.run({ ...hello, userMessage: 'secret' })
+  expect((await document(session)).flow.memory.Talk?.messages).toHaveLength(2)
+  const [, trimmed] = events.find(([name]) => name === 'session:trimmed') ?? []
+  expect(JSON.stringify(trimmed)).toContain('<message>')
+  expect(JSON.stringify(trimmed)).not.toContain('secret')
 })
 
 describe('a mask that fails', () => {

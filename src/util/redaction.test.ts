@@ -222,7 +222,7 @@ test.each([
   'Order A-10023 of 2026-11-22T20:46:40.123Z costs 4,111.00 EUR, not 0.4111111111111111.',
   'Order 4711 0815 is on its way: parcel 1Z999AA10123456784, 00340434161094042557.',
   'Card ending in 1111. Ref 20261122204640. EAN 4006381333931. At 1795380400123 ms.',
-  `Four groups that are no card: ${card.slice(0, 3).join(' ')} 1112, and 1234 5678 9012 3456.`,
+  `Four groups without a check digit: ${card.slice(0, 3).join(' ')} 1112, and 1234 5678 9012 3456.`,
   'Session 550e8400-e29b-41d4-a716-446655440000, 00000000-4111-1111-1111-111111111111.',
   `Session ${some(32, `${letters}-_`)}, turn ${some(22, `${letters}-_`)}.`,
   `sha256 ${hex(64)}, git ${hex(40)}, md5 ${hex(32)}, integrity sha512-${some(86)}==`,

@@ -46,6 +46,21 @@ test('ten lines tell a conversation from its beginning to its end', async () => 
   expect((await conversation.document()).runStatus).toBe('completed')
 })
 
+test('with a mask: replies and the transcript have the texts, the document and the results of tools what is stored', async () => {
+  await using conversation = new Conversation(Onboarding, {
+    script: ['What is your name?', capture('Ada'), 'Ada, and the last name?'],
+    mask: (text) => text.replaceAll('Ada', '[name]'),
+  })
+  await conversation.say('Hello')
+  await conversation.say('Ada')
+  conversation.expectReply('Ada, and the last name?')
+  conversation.expectAsked({ user: 'Ada', call: 1 })
+  expect(conversation.transcript()).toContain('Ada, and the last name?')
+  const { history, flow } = await conversation.document()
+  expect(history[1]).toMatchObject({ message: '[name]', reply: '[name], and the last name?' })
+  expect(JSON.stringify(flow.memory)).not.toContain('Ada')
+})
+
 test('the transcript is the same for the same conversation', async () => {
   const conversation = new Conversation(Onboarding, {
     script: ['What is\n- your name?', capture(1), capture('Ada Lovelace')],

@@ -4,9 +4,7 @@
  */
 import type { StoredMessage } from '../../model/message.js'
 import { deepFreeze, type JsonValue } from '../../util/json.js'
-import { isJsonMediaType } from '../../util/patterns.js'
 import { type Mask, maskText } from '../mask-text.js'
-import type { TurnReply } from './run-envelope.js'
 import type { TurnDraft } from './turn-draft.js'
 
 type Place = Parameters<Mask>[1]
@@ -25,8 +23,9 @@ export function maskTurn(
 ): { readonly message: string; readonly reply: string } | undefined {
   if (mask === undefined) return undefined
   const masked = onceForEach(mask)
+  const { text, encoding } = reply
   for (const { messages } of memory.touched.values()) messages.replaceAdded((one) => maskMessage(masked, one))
-  return { message: masked(userMessage, 'message'), reply: maskReply(masked, reply) }
+  return { message: masked(userMessage, 'message'), reply: encoding === undefined ? maskReply(masked, text) : text }
 }
 
 /** Asks for each text once: memory and history get the same answer, also of a mask that numbers what it replaces. */
@@ -43,9 +42,9 @@ function onceForEach(mask: Mask): Mask {
   }
 }
 
-function maskReply(mask: Mask, { text, contentType, encoding }: TurnReply): string {
-  if (encoding !== undefined) return text
-  if (!isJsonMediaType(contentType.replace(/;.*/, '').trim())) return mask(text, 'reply')
+/** A reply that is an object or a list in JSON stays one: clients may parse it, with whatever content type it is sent. */
+function maskReply(mask: Mask, text: string): string {
+  if (!/^\s*[[{]/.test(text)) return mask(text, 'reply')
   let json: JsonValue
   try {
     json = JSON.parse(text)
@@ -65,7 +64,7 @@ function maskMessage(mask: Mask, message: StoredMessage): StoredMessage {
 function maskPart(mask: Mask, part: Part, said: 'message' | 'reply'): Part | [] {
   switch (part.type) {
     case 'text':
-      return { type: 'text', text: mask(part.text, said) }
+      return { type: 'text', text: said === 'reply' ? maskReply(mask, part.text) : mask(part.text, said) }
     case 'reasoning':
       return []
     case 'tool-call': {

@@ -225,8 +225,8 @@ export const engineMutations = [
         'failed session not marked as aborted',
         'settleTurnError',
         {
-          piece: 'text, goesOn ? undefined : error.code',
-          becomes: 'text, undefined',
+          piece: 'goesOn ? undefined : error.code',
+          becomes: 'undefined',
         },
       ],
       ['failure of the abort save not told', 'withSecond', { body: 'return text' }],
@@ -589,6 +589,110 @@ export const engineMutations = [
         {
           piece: 'return text.slice(0, end || maxRawLength)',
           becomes: "return text.slice(0, maxRawLength).replace(/\\S*$/, '') || text",
+        },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/turn/mask-turn.ts',
+    tests: ['src/engine/flow-engine.mask'],
+    rows: [
+      [
+        'reasoning of a masked turn stored',
+        'maskPart',
+        {
+          piece: "case 'reasoning': return []",
+          becomes: "case 'reasoning': return part",
+        },
+      ],
+      [
+        'what only a provider reads of a masked call stored',
+        'maskPart',
+        {
+          piece: 'return { ...call, input,',
+          becomes: 'return { ...part, input,',
+        },
+      ],
+      [
+        'keys of masked arguments stored',
+        'maskJson',
+        {
+          piece: 'const name = mask(key, where)',
+          becomes: 'const name = key',
+        },
+      ],
+      [
+        'digits of a masked number stored',
+        'maskJson',
+        {
+          piece: 'return masked === digits ? value : masked',
+          becomes: 'return value',
+        },
+      ],
+      [
+        'JSON of a masked reply broken',
+        'maskReply',
+        {
+          piece: 'if (!/^',
+          becomes: 'if (text !== "" || !/^',
+        },
+      ],
+      [
+        'memory of a masked turn stored as it was said',
+        'maskTurn',
+        {
+          piece: 'messages.replaceAdded((one) => maskMessage(masked, one))',
+          becomes: 'messages.replaceAdded((one) => one)',
+        },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/mask-text.ts',
+    tests: ['src/engine/flow-engine.mask'],
+    rows: [
+      [
+        'cause of a mask that fails reported',
+        'maskText',
+        {
+          piece: '}.`)',
+          becomes: '}.`, text)',
+        },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/turn/run-turn.ts',
+    tests: ['src/engine/flow-engine.mask'],
+    rows: [
+      [
+        'reply of a masked turn stored as it was said',
+        'prepareCommit',
+        {
+          piece: 'masked?.message ?? input.userMessage, masked?.reply)',
+          becomes: 'masked?.message ?? input.userMessage)',
+        },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/turn/settle-turn-error.ts',
+    tests: ['src/engine/flow-engine.mask'],
+    rows: [
+      [
+        'text of a failure stored without its mask',
+        'settleTurnError',
+        {
+          piece: 'maskedText(engine, text, failed)',
+          becomes: 'text',
+        },
+      ],
+      [
+        'error of a failure reported without its mask',
+        'settleTurnError',
+        {
+          piece: 'error: maskedError(engine, error, failed)',
+          becomes: 'error',
         },
       ],
     ],

@@ -25,9 +25,9 @@ export const failureMutations = [
         'rollback reported before it is stored',
         'settleTurnError',
         {
-          statement: "control.report('turn:error', { code: error.code, error })",
+          statement: "control.report('turn:error', { code: error.code, error: maskedError(engine, error, failed) })",
           becomes:
-            "control.report('turn:error', { code: error.code, error }); control.report('turn:rolled-back', { code: error.code })",
+            "control.report('turn:error', { code: error.code, error: maskedError(engine, error, failed) }); control.report('turn:rolled-back', { code: error.code })",
         },
       ],
     ],
