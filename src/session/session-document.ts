@@ -122,7 +122,7 @@ export interface SessionDocument {
     }[]
   }
   /**
-   * The committed turns as the user saw them, oldest first; the limits `maxHistoryTurns` and `maxHistoryBytes` remove the
+   * The committed turns as the user saw them, or as the option `mask` returned their texts, oldest first; the limits `maxHistoryTurns` and `maxHistoryBytes` remove the
    * oldest. The list and its entries are frozen.
    */
   readonly history: readonly {
