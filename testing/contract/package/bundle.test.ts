@@ -26,8 +26,9 @@ const subpaths = [
  * bounded: cut lists, attachments beside messages and two layouts took 3. Conversations that survive failures and releases took 9:
  * states of sessions, rollback, `onError` and `onMessage`, migrations, locks that are taken over, tools side by side. Safe retries take
  * the rest: idempotency keys with SHA-256, effects, `busy` and `cancel`, streams that readers come back to.
+ * The table of what is blacked out took 1.5 KiB, `mask` 0.8.
  */
-const maximumBytes = 58 * 1024
+const maximumBytes = 60 * 1024
 
 const wholeRoot = "export * from 'turnkeeper'"
 const application = `
