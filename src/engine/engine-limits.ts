@@ -8,6 +8,10 @@ import { numbersWithDefaults } from '../util/options.js'
 export interface EngineLimits {
   /** Calls of a model in one turn. Default 16. */
   readonly maxModelCallsPerTurn: number
+  /** Calls of tools that models ask for in one turn; none of an answer is run that asks for more. Default 64. */
+  readonly maxToolCallsPerTurn: number
+  /** Bytes of the result of one tool call; the model is told of a larger one in its place. Default 262 144 (256 KiB). */
+  readonly maxToolResultBytes: number
   /** Moves (`go`) in one turn. Default 32. */
   readonly maxTransitionsPerTurn: number
   /** Milliseconds for one turn, and as long again for its wait behind earlier turns. Default 120 000. */
@@ -16,6 +20,8 @@ export interface EngineLimits {
   readonly modelTimeoutMs: number
   /** Milliseconds for one tool call. Default 30 000. */
   readonly toolTimeoutMs: number
+  /** Turns of the engine that run or wait at the same time. Default 1 000. */
+  readonly maxConcurrentTurns: number
   /** Turns that may wait for one session. Default 32. */
   readonly maxQueuedTurnsPerSession: number
   /** Bytes of a user message in UTF-8. Default 262 144 (256 KiB). */
@@ -53,10 +59,13 @@ export interface EngineLimits {
 
 const defaults: EngineLimits = {
   maxModelCallsPerTurn: 16,
+  maxToolCallsPerTurn: 64,
+  maxToolResultBytes: 256 * 1024,
   maxTransitionsPerTurn: 32,
   turnTimeoutMs: 120_000,
   modelTimeoutMs: 60_000,
   toolTimeoutMs: 30_000,
+  maxConcurrentTurns: 1_000,
   maxQueuedTurnsPerSession: 32,
   maxMessageBytes: 256 * 1024,
   maxAttachmentBytes: 1024 * 1024,

@@ -2,6 +2,7 @@
  * JSON values: their types, and `copyJson`, which decides what this package persists. It returns a copy, so that a value cannot
  * change after it was checked. The caller decides which error is thrown for a value that JSON cannot carry.
  */
+import { shownName } from './shown-name.js'
 
 /** A value that JSON carries without loss. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject
@@ -14,11 +15,14 @@ export class JsonError extends Error {
   readonly path: string
   /** Whether the reason is that it has too many levels of nesting. */
   readonly isTooDeep: boolean
+  /** Whether the reason is that it has too many bytes. */
+  readonly isTooLarge: boolean
 
-  constructor(path: string, problem: string, isTooDeep = false) {
+  constructor(path: string, problem: string, excess?: 'depth' | 'bytes') {
     super(`${path} ${problem}`)
     this.path = path
-    this.isTooDeep = isTooDeep
+    this.isTooDeep = excess === 'depth'
+    this.isTooLarge = excess === 'bytes'
   }
 }
 
@@ -36,6 +40,7 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
  * @param path - How error messages name `value`.
  * @param maxDepth - Levels of nesting allowed; the outermost object or array is level 1.
  * @param refuse - Creates the error to throw. `problem` is a clause that begins with the path. Default: a JsonError.
+ * @param maxBytes - Bytes allowed, counted as {@link jsonSize} does; copying stops as soon as there are more. Default: any number.
  * @throws What `refuse` returns, for the first value that JSON cannot carry.
  */
 export function copyJson(
@@ -43,9 +48,10 @@ export function copyJson(
   path: string,
   maxDepth: number,
   refuse?: (problem: string, cause: JsonError) => Error,
+  maxBytes: number = Number.POSITIVE_INFINITY,
 ): JsonValue {
   try {
-    return copy(value, { root: path, maxDepth, ancestors: [], keys: [] })
+    return copy(value, { root: path, maxDepth, maxBytes, bytes: 0, ancestors: [], keys: [] })
   } catch (error) {
     // A RangeError can only come from a stack overflow, if the caller set no limit to the nesting.
     const cause = error instanceof RangeError ? new JsonError(path, 'is nested too deep for this runtime') : error
@@ -57,30 +63,55 @@ export function copyJson(
 interface Walk {
   readonly root: string
   readonly maxDepth: number
+  readonly maxBytes: number
+  /** Counted so far, if there is a limit. */
+  bytes: number
   readonly ancestors: object[]
   readonly keys: (string | number)[]
+}
+
+/** Counts bytes of the copy before they are copied. @param more - Those around `text`, or of what has no text. */
+function count(walk: Walk, more: number, text = ''): void {
+  const { maxBytes } = walk
+  if (maxBytes === Number.POSITIVE_INFINITY) return
+  // A UTF-16 unit has at least one byte, so a long text need not be read to its end.
+  walk.bytes += more + (text.length > maxBytes ? text.length : utf8Length(text))
+  if (walk.bytes > maxBytes) throw new JsonError(walk.root, `has more than ${maxBytes} bytes`, 'bytes')
 }
 
 function copy(value: unknown, walk: Walk): JsonValue {
   switch (typeof value) {
     case 'string':
+      count(walk, 2, value)
+      return value
     case 'boolean':
+      count(walk, value ? 4 : 5)
       return value
     case 'number':
-      if (!Number.isFinite(value)) throw refusal(walk, `is ${value}, which JSON cannot carry`)
-      // JSON has no negative zero, and a state must be the same before and after it was stored.
-      return value === 0 ? 0 : value
+      return copyNumber(value, walk)
     case 'object':
-      return value === null ? null : copyNested(value, walk)
+      if (value !== null) return copyNested(value, walk)
+      count(walk, 4)
+      return null
     default:
       throw refusal(walk, `is ${value === undefined ? '' : 'a '}${typeof value}, which JSON cannot carry`)
   }
 }
 
+function copyNumber(value: number, walk: Walk): number {
+  if (!Number.isFinite(value)) throw refusal(walk, `is ${value}, which JSON cannot carry`)
+  // JSON has no negative zero, and a state must be the same before and after it was stored.
+  const copied = value === 0 ? 0 : value
+  if (walk.maxBytes !== Number.POSITIVE_INFINITY) count(walk, String(copied).length)
+  return copied
+}
+
 function copyNested(value: object, walk: Walk): JsonValue {
   const { ancestors, maxDepth } = walk
   if (ancestors.includes(value)) throw refusal(walk, 'is part of itself')
-  if (ancestors.length >= maxDepth) throw refusal(walk, `is nested deeper than ${maxDepth} levels`, true)
+  if (ancestors.length >= maxDepth) throw refusal(walk, `is nested deeper than ${maxDepth} levels`, 'depth')
+  // The brackets. Each entry counts a comma, which the last one does not have.
+  count(walk, 1)
   ancestors.push(value)
   const result = Array.isArray(value) ? copyList(value, walk) : copyObject(value, walk)
   ancestors.pop()
@@ -89,7 +120,9 @@ function copyNested(value: object, walk: Walk): JsonValue {
 
 function copyList(list: readonly unknown[], walk: Walk): JsonValue {
   const result: JsonValue[] = []
+  if (list.length === 0) count(walk, 1)
   for (let index = 0; index < list.length; index++) {
+    count(walk, 1)
     walk.keys.push(index)
     result.push(copy(list[index], walk))
     walk.keys.pop()
@@ -102,22 +135,30 @@ function copyObject(value: object, walk: Walk): JsonValue {
     throw refusal(walk, `is an instance of ${nameOfClass(value)}, which JSON cannot carry`)
   }
   const result: Record<string, JsonValue> = {}
+  let isEmpty = true
   for (const key of Object.keys(value)) {
     // An assignment would change the prototype instead, and the key would be lost.
     if (key === '__proto__') throw refusal(walk, 'has a key named __proto__, which is reserved')
     const property = value[key]
     if (property === undefined) continue
+    // Two quotes, a colon and a comma.
+    count(walk, 4, key)
     walk.keys.push(key)
     result[key] = copy(property, walk)
     walk.keys.pop()
+    isEmpty = false
   }
+  if (isEmpty) count(walk, 1)
   return result
 }
 
-function refusal({ root, keys }: Walk, problem: string, isTooDeep?: boolean): JsonError {
+function refusal({ root, keys }: Walk, problem: string, excess?: 'depth'): JsonError {
   let path = root
-  for (const key of keys) path += isIdentifier(key) ? `.${key}` : `[${JSON.stringify(key)}]`
-  return new JsonError(path, problem, isTooDeep)
+  for (const key of keys) {
+    const shown = typeof key === 'number' ? key : shownName(key)
+    path += isIdentifier(shown) ? `.${shown}` : `[${JSON.stringify(shown)}]`
+  }
+  return new JsonError(path, problem, excess)
 }
 
 function isIdentifier(key: string | number): boolean {
@@ -150,6 +191,11 @@ export function utf8Length(text: string): number {
     if (unit >= 0xd800 && unit < 0xdc00 && (text.charCodeAt(index + 1) & 0xfc00) === 0xdc00) index++
   }
   return bytes
+}
+
+/** Whether `text` has more bytes in UTF-8. They are counted only where that is in doubt: a UTF-16 unit has one to three. */
+export function isLarger(text: string, maxBytes: number): boolean {
+  return text.length * 3 > maxBytes && (text.length > maxBytes || utf8Length(text) > maxBytes)
 }
 
 /** The length of `value` as JSON in UTF-8 bytes. A character that JSON escapes counts without its escape. */

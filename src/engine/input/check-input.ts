@@ -4,15 +4,7 @@
  */
 import { invalidInput } from '../../errors/engine-errors.js'
 import type { FilePart, ImagePart } from '../../model/message.js'
-import {
-  copyJson,
-  deepFreeze,
-  isPlainObject,
-  type JsonError,
-  type JsonObject,
-  jsonSize,
-  utf8Length,
-} from '../../util/json.js'
+import { copyJson, deepFreeze, isLarger, isPlainObject, type JsonError, type JsonObject } from '../../util/json.js'
 import { findUnknownName, type OptionNames } from '../../util/options.js'
 import { isSessionId } from '../../util/patterns.js'
 import { depthExceeded, type EngineLimits, limitExceeded } from '../engine-limits.js'
@@ -109,10 +101,7 @@ export function checkTurnInput(
     throw invalidInput('flowName must be a string that is not empty.')
   }
   if (typeof userMessage !== 'string') throw invalidInput('userMessage must be a string.')
-  // Bytes are counted only where the limit may be passed: a UTF-16 unit has at most three.
-  if (userMessage.length * 3 > limits.maxMessageBytes && utf8Length(userMessage) > limits.maxMessageBytes) {
-    throw limitExceeded(limits, 'maxMessageBytes', 'The user message')
-  }
+  if (isLarger(userMessage, limits.maxMessageBytes)) throw limitExceeded(limits, 'maxMessageBytes', 'The user message')
   const attachments = checkAttachments(input.attachments, limits)
   checkCallbacks(signal, waitUntil)
   if (owner !== undefined && (typeof owner !== 'string' || owner === '')) {
@@ -145,20 +134,27 @@ export function checkTurnInput(
  * @throws `LimitExceededError` where it is larger than `maxConfigBytes`, or nested deeper than `maxJsonDepth`.
  */
 export function checkConfig(config: unknown, limits: EngineLimits): JsonObject | undefined {
-  const copy = checkObject(config, 'config', limits)
-  if (copy !== undefined && jsonSize(copy) > limits.maxConfigBytes) {
-    throw limitExceeded(limits, 'maxConfigBytes', 'config')
-  }
-  return copy
+  return checkObject(config, 'config', limits, 0, limits.maxConfigBytes)
 }
 
-/** @param outer - Levels around it, which do not count. */
-function checkObject(value: unknown, name: string, limits: EngineLimits, outer = 0): JsonObject | undefined {
+/**
+ * @param outer - Levels around it, which do not count.
+ * @param maxBytes - The limit of a `config`. Default: none.
+ */
+function checkObject(
+  value: unknown,
+  name: string,
+  limits: EngineLimits,
+  outer = 0,
+  maxBytes?: number,
+): JsonObject | undefined {
   if (value === undefined) return undefined
   if (!isPlainObject(value)) throw invalidInput(`${name} must be a plain object.`)
-  const refuse = (problem: string, cause: JsonError): Error =>
-    depthExceeded(limits, cause) ?? invalidInput(`${problem}.`, cause)
-  return deepFreeze(copyJson(value, name, limits.maxJsonDepth + outer, refuse)) as JsonObject
+  const refuse = (problem: string, cause: JsonError): Error => {
+    if (cause.isTooLarge) return limitExceeded(limits, 'maxConfigBytes', name)
+    return depthExceeded(limits, cause) ?? invalidInput(`${problem}.`, cause)
+  }
+  return deepFreeze(copyJson(value, name, limits.maxJsonDepth + outer, refuse, maxBytes)) as JsonObject
 }
 
 /** @throws `InvalidInputError` for a `signal` that is not an AbortSignal, and a `waitUntil` that is not a function. */

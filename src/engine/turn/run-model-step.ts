@@ -11,6 +11,7 @@ import type { TextPart, ToolDefinition } from '../../model/message.js'
 import type { ModelOutputSchema } from '../../model/model-provider.js'
 import type { ResolvedModel } from '../../model/model-registry.js'
 import { isPromise } from '../../util/is-promise.js'
+import { limitExceeded } from '../engine-limits.js'
 import { chooseModel } from '../model-call/choose-model.js'
 import { type ModelAnswer, modelError, textOf } from '../model-call/model-answer.js'
 import type { ModelQuestion } from '../model-call/model-attempt.js'
@@ -108,10 +109,18 @@ async function useAnswer(
   draft.answeredBy(draft.stepId, answer.resolved.selection)
   const calls = answer.parts.filter((part) => part.type === 'tool-call')
   if (calls.length === 0) return takeAnswer(control, draft, turn, step, answer, namespace, repairs)
+  countToolCalls(control, draft, calls.length)
   control.stream?.reset('tools')
   draft.memory.append(namespace, message('assistant', answer.parts, turn.number))
   const transition = await runTools({ control, draft, turn, step, tools }, calls, namespace)
   return transition === undefined ? undefined : { transition }
+}
+
+/** @throws `LimitExceededError` before any call of an answer runs that asks for too many. */
+function countToolCalls({ engine: { limits } }: TurnControl, draft: TurnDraft, calls: number): void {
+  draft.askedToolCalls += calls
+  if (draft.askedToolCalls <= limits.maxToolCallsPerTurn) return
+  throw limitExceeded(limits, 'maxToolCallsPerTurn', `The number of tool calls in step '${draft.stepId}'`)
 }
 
 /** The tools of the flow and of the step, by name: at once where flow code returns them at once. */

@@ -11,9 +11,9 @@ import { returnsToModel, Transition } from '../../flow/transition.js'
 import type { ToolCallPart, ToolResultPart } from '../../model/message.js'
 import { issueText } from '../../model/schema-issues.js'
 import { canonicalJson, digestOf } from '../../util/digest.js'
-import { copyJson, deepFreeze, type JsonError, type JsonValue } from '../../util/json.js'
+import { copyJson, deepFreeze, isLarger, JsonError, type JsonValue } from '../../util/json.js'
 import { onAbort } from '../../util/on-abort.js'
-import { depthExceeded, limitExceeded } from '../engine-limits.js'
+import { depthExceeded, type EngineLimits, limitExceeded } from '../engine-limits.js'
 import { thrownText } from '../error-text.js'
 import { isOfAnotherTurn } from './flow-code-failure.js'
 import type { TurnControl } from './turn-control.js'
@@ -114,12 +114,12 @@ async function validateAndExecute(
     returned = await withinTime(calling, tool, call, number, together, (toolCall) => tool.execute(args, turn, toolCall))
   } catch (thrown) {
     control.check()
-    if (ToolError.isInstance(thrown)) return { result: toolResult(call, thrown.message, true) }
+    if (ToolError.isInstance(thrown)) return { result: textResult(control, call, thrown.message, true) }
     throw asToolError(control, tool, thrown)
   }
   control.check()
-  if (!Transition.isInstance(returned)) return { result: toolResult(call, resultOf(tool, returned, control)) }
-  const result = toolResult(call, returned.fields.feedback ?? done)
+  if (!Transition.isInstance(returned)) return { result: resultOf(tool, call, returned, control) }
+  const result = textResult(control, call, returned.fields.feedback ?? done)
   return returnsToModel(returned) ? { result } : { result, transition: returned }
 }
 
@@ -128,14 +128,32 @@ function asToolError(control: TurnControl, tool: Tool, thrown: unknown): FlowErr
   return toolError(tool.name, thrownText(thrown), thrown)
 }
 
-function resultOf(tool: Tool, returned: unknown, control: TurnControl): JsonValue {
-  if (returned === undefined) return done
+function resultOf(tool: Tool, call: ToolCallPart, returned: unknown, control: TurnControl): ToolResultPart {
+  if (returned === undefined || typeof returned === 'string') return textResult(control, call, returned ?? done)
   const { name } = tool
   const { limits } = control.engine
-  const refuse = (problem: string, cause: JsonError): Error =>
-    depthExceeded(limits, cause, ` of tool '${name}'`) ??
-    toolError(name, `Tool '${name}' returned what cannot be stored: ${problem}.`, cause)
-  return deepFreeze(copyJson(returned, 'result', limits.maxJsonDepth, refuse))
+  try {
+    const copied = copyJson(returned, 'result', limits.maxJsonDepth, undefined, limits.maxToolResultBytes)
+    return toolResult(call, deepFreeze(copied))
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error
+    if (error.isTooLarge) return tooLarge(call, limits)
+    throw (
+      depthExceeded(limits, error, ` of tool '${name}'`) ??
+      toolError(name, `Tool '${name}' returned what cannot be stored: ${error.message}.`, error)
+    )
+  }
+}
+
+/** A text as the result of a tool that ran. */
+function textResult(control: TurnControl, call: ToolCallPart, text: string, isError = false): ToolResultPart {
+  const { limits } = control.engine
+  return isLarger(text, limits.maxToolResultBytes) ? tooLarge(call, limits) : toolResult(call, text, isError)
+}
+
+function tooLarge(call: ToolCallPart, { maxToolResultBytes }: EngineLimits): ToolResultPart {
+  const limit = `the limit maxToolResultBytes (${maxToolResultBytes})`
+  return toolResult(call, `The tool was run, but its result is left out: it exceeds ${limit}. Ask for less.`, true)
 }
 
 /** How long a call may take, and the error for one that takes longer. */

@@ -67,6 +67,8 @@ export class TurnDraft implements StepRuntime {
   readonly turnNumber: number
   /** Model calls of this turn. */
   modelCalls = 0
+  /** Calls of tools that models asked for in this turn. */
+  askedToolCalls = 0
   /** Moves (`go`) of this turn. */
   moves = 0
   currentStep: string | null
@@ -155,6 +157,7 @@ export class TurnDraft implements StepRuntime {
     const draft = new TurnDraft(this.#limits, this.flow, this.steps.renewed(), this.base, this.loaded, this.budget)
     draft.storedRevision = this.storedRevision
     draft.modelCalls = this.modelCalls
+    draft.askedToolCalls = this.askedToolCalls
     Object.assign(draft.usage, this.usage)
     if (this.#entersAnew) draft.enterAnew()
     return draft
