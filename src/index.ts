@@ -10,6 +10,7 @@ export { HttpContentType } from './http-content-type.js'
 
 export {
   BudgetExceededError,
+  EngineBusyError,
   EngineClosedError,
   FlowCodeError,
   FlowNotFoundError,

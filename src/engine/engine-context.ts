@@ -9,6 +9,7 @@ import { ModelRegistry } from '../model/model-registry.js'
 import { FlowSession } from '../session/flow-session.js'
 import { StoreAccess } from '../session/store-access.js'
 import { checkStore, createStore } from '../stores/create-store.js'
+import { Admission } from './admission.js'
 import { AfterTurnTasks } from './after-turn-tasks.js'
 import { EngineEvents } from './engine-events.js'
 import { type EngineLimits, resolveLimits } from './engine-limits.js'
@@ -19,6 +20,7 @@ import { KeyedTurns } from './idempotency/keyed-turns.js'
 import { createGenerateId } from './ids.js'
 import { LoopMonitor } from './loop-monitor.js'
 import { type ModelSettings, resolveModelOptions } from './model-call/model-options.js'
+import { OwnerBudgets } from './model-call/owner-budgets.js'
 
 /** A turn or a summary under way, as far as an engine that closes has to know it. */
 export interface RunningTurn {
@@ -46,6 +48,9 @@ export interface EngineContext extends ModelSettings {
   readonly mask: FlowEngineOptions['mask']
   readonly outdated: 'refuse' | 'restart'
   readonly busy: NonNullable<FlowEngineOptions['busy']>
+  readonly admission: Admission
+  /** `undefined` where owners have no budget. */
+  readonly ownerBudgets: OwnerBudgets | undefined
   readonly turns: Set<RunningTurn>
   readonly afterTurnTasks: AfterTurnTasks
   readonly keyedTurns: KeyedTurns
@@ -79,6 +84,8 @@ export function createEngineContext(options: FlowEngineOptions): EngineContext {
       events.emit('lock:taken', { sessionId, at: clock.now(), ...who })
     },
   })
+  const settings = resolveModelOptions(options)
+  const owner = settings.budgets?.owner
   return {
     clock,
     deadlines,
@@ -90,13 +97,15 @@ export function createEngineContext(options: FlowEngineOptions): EngineContext {
     session,
     services: options.services ?? ({} as FlowServices),
     logger: options.logger ?? console,
-    ...resolveModelOptions(options),
+    ...settings,
     unknownSession: options.unknownSession ?? 'new',
     onTurnError: options.onTurnError ?? 'abort',
     errorText: options.errorText ?? 'full',
     mask: options.mask,
     outdated: options.outdated ?? 'refuse',
     busy: options.busy ?? 'queue',
+    admission: new Admission(clock, limits),
+    ownerBudgets: owner && new OwnerBudgets(owner, clock),
     turns,
     afterTurnTasks: new AfterTurnTasks(),
     keyedTurns: new KeyedTurns({ clock, limits, events }),

@@ -51,7 +51,10 @@ export interface EngineEventMap {
     /** Of a turn: as in its events. */
     readonly turnId?: string
   }
-  /** The turn has its session's lock. `sessionId` is the one asked for; empty where a new session was. */
+  /**
+   * The turn has its session's lock. `sessionId` is the one asked for; empty where a new session was. `flowName` is a registered name;
+   * empty where the flow is not registered.
+   */
   'turn:start': SessionEvent & { readonly flowName: string; readonly turnId: string }
   /** The turn has ended, in success or failure. `durationMs` counts from `turn:start`. */
   'turn:end': TurnEvent & { readonly durationMs: number; readonly success: boolean; readonly completed: boolean }

@@ -4,7 +4,7 @@ import { resolveLimits } from './engine-limits.js'
 describe('resolveLimits', () => {
   test('fills in what is not given, or undefined', () => {
     const defaults = resolveLimits()
-    expect(Object.keys(defaults)).toHaveLength(20)
+    expect(Object.keys(defaults)).toHaveLength(23)
     expect(resolveLimits({})).toEqual(defaults)
     const limits = resolveLimits({ turnTimeoutMs: 5, maxJsonDepth: undefined } as never)
     expect(limits).toEqual({ ...defaults, turnTimeoutMs: 5 })
@@ -41,7 +41,7 @@ describe('resolveLimits', () => {
 
   test.each(['maxMessageByte', 'toString', 'constructor', '__proto__x'])('refuses the unknown name %s', (name) => {
     expect(() => resolveLimits({ [name]: 5 })).toThrow(
-      `FlowEngine: there is no option 'limits.${name}'. The options of limits are maxModelCallsPerTurn, maxTransitionsPerTurn, turnTimeoutMs, modelTimeoutMs, toolTimeoutMs, maxQueuedTurnsPerSession, maxMessageBytes, maxAttachmentBytes, maxConfigBytes, maxJsonDepth, maxHistoryTurns, maxHistoryBytes, maxMemoryBytes, attachmentTurns, maxSessionBytes, maxReceipts, maxEffects, maxEffectBytes, storeTimeoutMs, closeTimeoutMs.`,
+      `FlowEngine: there is no option 'limits.${name}'. The options of limits are maxModelCallsPerTurn, maxToolCallsPerTurn, maxToolResultBytes, maxTransitionsPerTurn, turnTimeoutMs, modelTimeoutMs, toolTimeoutMs, maxConcurrentTurns, maxQueuedTurnsPerSession, maxMessageBytes, maxAttachmentBytes, maxConfigBytes, maxJsonDepth, maxHistoryTurns, maxHistoryBytes, maxMemoryBytes, attachmentTurns, maxSessionBytes, maxReceipts, maxEffects, maxEffectBytes, storeTimeoutMs, closeTimeoutMs.`,
     )
   })
 

@@ -92,6 +92,11 @@ export function resolveLimits(limits?: Partial<EngineLimits>): EngineLimits {
   return numbersWithDefaults('FlowEngine', limits, defaults, { path: 'limits' })
 }
 
+/** How long a turn takes at most: its wait for the lock, the turn itself, and what the store does for it. */
+export function longestTurnMs({ turnTimeoutMs, storeTimeoutMs }: EngineLimits): number {
+  return 2 * turnTimeoutMs + 14 * storeTimeoutMs
+}
+
 /** The error for a limit that was passed. `problem` begins its sentence: what passed it. */
 export function limitExceeded(limits: EngineLimits, limit: keyof EngineLimits, problem: string): LimitExceededError {
   return new LimitExceededError({ limit, value: limits[limit], problem })

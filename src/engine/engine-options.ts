@@ -5,7 +5,7 @@ import type { FlowError } from '../errors/flow-error.js'
 import type { FlowRegistration } from '../flow/flow-registry.js'
 import type { FlowLogger, FlowServices } from '../flow/turn.js'
 import type { FilePart, ImagePart } from '../model/message.js'
-import type { ModelBudgets } from '../model/model-budget.js'
+import type { EngineBudgets } from '../model/model-budget.js'
 import type { Model, ModelProviderAdapter } from '../model/model-provider.js'
 import type { SessionStore } from '../session/session-store.js'
 import type { JsonObject } from '../util/json.js'
@@ -45,8 +45,11 @@ export interface FlowEngineOptions {
     /** Milliseconds until one trial call is let through. Default 30 000. */
     readonly resetTimeoutMs?: number
   }
-  /** What turns and sessions may spend on models, in addition to the flow's own `budgets()`. Default: not bounded. */
-  readonly budgets?: ModelBudgets
+  /**
+   * What turns, sessions and owners may spend on models: turns and sessions in addition to the flow's own `budgets()`. Default: not
+   * bounded.
+   */
+  readonly budgets?: EngineBudgets
   /** What flows need from the application: `turn.services`. Never stored. Default: `{}`. */
   readonly services?: FlowServices
   /** What an unknown, completed or aborted session ID does: start a new session, or fail. Default `'new'`. */
@@ -219,7 +222,7 @@ export type FailedTurn = {
   readonly turnId?: string
   /** Empty where there is none. */
   readonly sessionId: string
-  /** Empty for a delete. */
+  /** Empty for a delete, and where no flow of the name that was sent is registered. */
   readonly flowName: string
 }
 

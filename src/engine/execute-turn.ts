@@ -1,5 +1,5 @@
 /** One turn as the engine's callers see it: its input is checked, it waits for the session's lock, and it runs. */
-import { TurnAbortedError } from '../errors/engine-errors.js'
+import { EngineBusyError, TurnAbortedError } from '../errors/engine-errors.js'
 import type { EngineContext } from './engine-context.js'
 import type { ExecuteResult, FlowRunInput } from './engine-options.js'
 import { asFlowError, userText } from './error-text.js'
@@ -7,6 +7,7 @@ import { answerRepeat, replayBeforeLock } from './idempotency/answer-repeat.js'
 import { requestKeyOf } from './idempotency/request-key.js'
 import { checkConfig, checkInputNames, checkSessionId, checkTurnInput, type TurnInput } from './input/check-input.js'
 import { turnWait } from './lock-waits.js'
+import { registeredName } from './registered-name.js'
 import { lookUpState, stateUnseen } from './session-state.js'
 import { failureEnvelope, type TurnOutcome } from './turn/run-envelope.js'
 import { runTurn } from './turn/run-turn.js'
@@ -34,7 +35,7 @@ export async function executeTurn(
     givenId = sessionId ?? ''
     const input = checkInput(engine, unchecked, sessionId, context, stream)
     if (input.signal?.aborted === true) throw new TurnAbortedError({ cause: input.signal.reason })
-    const turn = new TurnControl(engine, engine.flows.currentName(input.flowName), givenId, stream)
+    const turn = new TurnControl(engine, registeredName(engine, input.flowName), givenId, stream)
     control = turn
     const run = (): Promise<TurnOutcome> => runInOrder(turn, input)
     // A turn that is refused is an outcome for all who joined it.
@@ -44,7 +45,10 @@ export async function executeTurn(
   } catch (thrown) {
     outcome = refusal(engine, unchecked, givenId, thrown)
   }
-  control?.reportOutcome(outcome)
+  if (control !== undefined) {
+    engine.admission.leave(control)
+    control.reportOutcome(outcome)
+  }
   const { sessionState } = outcome
   if (sessionState !== undefined) return outcome as ExecuteResult
   const id = outcome.response.session === '' ? givenId : outcome.response.session
@@ -55,14 +59,17 @@ export async function executeTurn(
 function refusal(engine: EngineContext, unchecked: FlowRunInput, givenId: string, thrown: unknown): TurnOutcome {
   const error = asFlowError(thrown)
   const flowName = fieldOf(unchecked, 'flowName')
-  const failed = { sessionId: givenId, flowName: typeof flowName === 'string' ? flowName : '' }
+  const failed = { sessionId: givenId, flowName: typeof flowName === 'string' ? registeredName(engine, flowName) : '' }
   const text = userText(engine, error, failed)
   return failureEnvelope(givenId, text, error, givenId === '' ? 'none' : stateUnseen(error))
 }
 
 /** Runs a turn after those that came before it, unless it is a repeat whose answer is found before it asks for the lock. */
 function runInOrder(control: TurnControl, input: TurnInput): Promise<TurnOutcome> {
-  const { arrivals, session } = control.engine
+  const { arrivals, session, admission, limits } = control.engine
+  if (!session.closing && !admission.enter(control)) {
+    return Promise.reject(new EngineBusyError({ value: limits.maxConcurrentTurns }))
+  }
   // A closing engine refuses repeats too, at the lock.
   const looksFirst = input.idempotency !== undefined && !session.closing
   const replay = looksFirst ? replayBeforeLock(control, input) : undefined

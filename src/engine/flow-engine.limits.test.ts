@@ -75,10 +75,13 @@ describe('the limits of an engine', () => {
   test('have the documented defaults', () => {
     expect(harness().engine.limits).toEqual({
       maxModelCallsPerTurn: 16,
+      maxToolCallsPerTurn: 64,
+      maxToolResultBytes: 262_144,
       maxTransitionsPerTurn: 32,
       turnTimeoutMs: 120_000,
       modelTimeoutMs: 60_000,
       toolTimeoutMs: 30_000,
+      maxConcurrentTurns: 1_000,
       maxQueuedTurnsPerSession: 32,
       maxMessageBytes: 262_144,
       maxAttachmentBytes: 1_048_576,

@@ -30,6 +30,7 @@ const notAsked: readonly FlowErrorCode[] = [
   'SESSION_FLOW_INVARIANT',
   'TURN_ABORTED',
   'TURN_TIMEOUT',
+  'ENGINE_BUSY',
   'ENGINE_CLOSED',
 ]
 

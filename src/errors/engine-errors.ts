@@ -2,18 +2,21 @@
  * What can go wrong around a session: registration, input, limits, models, tools, flow code and time.
  * Each class keeps its facts in fields and its sentence in the message.
  */
+import { shownName } from '../util/shown-name.js'
 import { FlowError } from './flow-error.js'
 
 /** No flow is registered under this name. */
 export class FlowNotFoundError extends FlowError {
+  /** At most 200 characters of it, without those that break lines. */
   declare readonly flowName: string
 
   constructor(options: { readonly flowName: string; readonly cause?: unknown }) {
+    const flowName = shownName(options.flowName)
     super({
       code: 'FLOW_NOT_FOUND',
-      message: `Flow class '${options.flowName}' not registered.`,
+      message: `Flow class '${flowName}' not registered.`,
       cause: options.cause,
-      facts: { flowName: options.flowName },
+      facts: { flowName },
     })
   }
 
@@ -81,7 +84,7 @@ export class LimitExceededError extends FlowError {
 /** A budget is used up: the engine calls no model any more. */
 export class BudgetExceededError extends FlowError {
   /** Whose budget it is. */
-  declare readonly scope: 'turn' | 'session'
+  declare readonly scope: 'turn' | 'session' | 'owner'
   /** Which amount of it, as in `ModelBudget`. */
   declare readonly amount: 'modelCalls' | 'tokens' | 'cost' | 'wallTimeMs'
   /** The budget. */
@@ -270,6 +273,27 @@ export class IdempotencyMismatchError extends FlowError {
 
   static {
     this.prototype.name = 'IdempotencyMismatchError'
+  }
+}
+
+/** As many turns are under way in the engine as `maxConcurrentTurns` allows. The turn did not begin; the session is as it was. */
+export class EngineBusyError extends FlowError {
+  /** The limit. */
+  declare readonly value: number
+
+  constructor(options: { readonly value: number; readonly cause?: unknown }) {
+    const { value } = options
+    super({
+      code: 'ENGINE_BUSY',
+      message: `The engine has as many turns under way as the limit maxConcurrentTurns allows (${value}). Send the message again in a moment.`,
+      details: raiseLimit('maxConcurrentTurns'),
+      cause: options.cause,
+      facts: { value },
+    })
+  }
+
+  static {
+    this.prototype.name = 'EngineBusyError'
   }
 }
 

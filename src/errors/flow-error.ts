@@ -24,6 +24,7 @@ export type FlowErrorCode =
   | 'TURN_SUPERSEDED'
   | 'SESSION_BUSY'
   | 'IDEMPOTENCY_MISMATCH'
+  | 'ENGINE_BUSY'
   | 'ENGINE_CLOSED'
 
 /**

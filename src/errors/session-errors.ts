@@ -165,6 +165,7 @@ export function leavesSessionUnchanged(error: FlowError): boolean {
     error.code === 'TURN_ABORTED' ||
     error.code === 'TURN_SUPERSEDED' ||
     error.code === 'IDEMPOTENCY_MISMATCH' ||
+    error.code === 'ENGINE_BUSY' ||
     error.code === 'ENGINE_CLOSED'
   )
 }

@@ -24,19 +24,48 @@ export interface ModelBudgets {
   readonly session?: ModelBudgets['turn']
 }
 
+/**
+ * Budgets of an engine: those of each turn and session, and what one owner may spend.
+ *
+ * @inline
+ */
+export type EngineBudgets = ModelBudgets & {
+  /**
+   * What one owner may spend in a window of time, in all sessions together, by turns that fail or are cancelled too. The window begins
+   * with the first call of a model in it. Counted in this process; sessions without an owner are not counted. Default: no limit.
+   */
+  readonly owner?: {
+    /** Milliseconds. Default 3 600 000 (an hour). */
+    readonly windowMs?: number
+    /** Attempts at model calls. */
+    readonly modelCalls?: number
+    /** Input and output tokens together. */
+    readonly tokens?: number
+    /** In the currency of the catalog's prices. Every model that is used must then have prices. */
+    readonly cost?: number
+  }
+}
+
+/** See {@link EngineBudgets}. */
+export type OwnerBudget = NonNullable<EngineBudgets['owner']>
+
 /** How much may be spent. Amounts that are absent are not limited. */
 export type ModelBudget = NonNullable<ModelBudgets['turn']>
 
 /** The names of the amounts in a {@link ModelBudget}. */
 export const amounts = ['modelCalls', 'tokens', 'cost', 'wallTimeMs'] as const
 
-const budgetNames: OptionNames<ModelBudgets> = { turn: true, session: true }
 const amountNames: OptionNames<ModelBudget> = { modelCalls: true, tokens: true, cost: true, wallTimeMs: true }
+const ownerNames: OptionNames<OwnerBudget> = { windowMs: true, modelCalls: true, tokens: true, cost: true }
+
+/** By scope: the names of its amounts. Those of a flow have no owner. */
+const flowScopes: Readonly<Record<string, object>> = { turn: amountNames, session: amountNames }
+const engineScopes: typeof flowScopes = { ...flowScopes, owner: ownerNames }
 
 /**
- * Validates budgets that an application passed.
+ * Validates the budgets of a flow.
  *
- * @param caller - The engine or the flow whose budgets they are.
+ * @param caller - Whose budgets they are.
  * @param path - Where they are set: an option, or a method.
  * @throws `InvalidInputError`
  */
@@ -45,11 +74,25 @@ export function checkBudgets(
   caller: string,
   path: string,
 ): ModelBudgets | undefined {
-  if (budgets === undefined) return undefined
-  checkOptionNames(caller, budgets, budgetNames, path)
+  return checkScopes(budgets, caller, path, flowScopes)
+}
+
+/** Validates the option `budgets` of an engine. @throws `InvalidInputError` */
+export function checkEngineBudgets(budgets: EngineBudgets | undefined): EngineBudgets | undefined {
+  return checkScopes(budgets, 'FlowEngine', 'budgets', engineScopes)
+}
+
+function checkScopes<Budgets extends object | undefined>(
+  budgets: Budgets,
+  caller: string,
+  path: string,
+  scopes: typeof flowScopes,
+): Budgets {
+  if (budgets === undefined) return budgets
+  checkOptionNames(caller, budgets, scopes, path)
   for (const [scope, budget] of Object.entries(budgets)) {
     if (budget === undefined) continue
-    checkOptionNames(caller, budget, amountNames, `${path}.${scope}`)
+    checkOptionNames(caller, budget, scopes[scope] as object, `${path}.${scope}`)
     for (const [amount, value] of Object.entries(budget)) {
       if (value !== undefined) checkNumber(caller, `${path}.${scope}.${amount}`, value)
     }
@@ -63,10 +106,12 @@ export function checkBudgets(
  * @throws `InvalidInputError`
  */
 export function checkPrices(
-  budgets: readonly ModelBudgets[],
+  budgets: readonly EngineBudgets[],
   { selection, prices }: { readonly selection: ModelSelection; readonly prices?: ModelPrices | undefined },
 ): void {
-  const needsPrices = budgets.some(({ turn, session }) => turn?.cost !== undefined || session?.cost !== undefined)
+  const needsPrices = budgets.some(({ turn, session, owner }) =>
+    [turn, session, owner].some((budget) => budget?.cost !== undefined),
+  )
   if (!needsPrices || prices !== undefined) return
   throw invalidInput(
     `Model '${selection.name}' of provider '${selection.provider}' has no prices in the catalog, which a budget with cost needs.`,

@@ -168,6 +168,30 @@ describe('copyJson', () => {
     )
   })
 
+  test('with a limit of bytes refuses exactly what jsonSize counts as more', () => {
+    fc.assert(
+      fc.property(jsonValues, fc.integer({ min: -2, max: 2 }), (value, difference) => {
+        const maxBytes = jsonSize(value) + difference
+        const copied = () => copyJson(value, 'value', 64, undefined, maxBytes)
+        if (difference >= 0) expect(copied()).toEqual(value)
+        else expect(copied).toThrow(new JsonError('value', `has more than ${maxBytes} bytes`, 'bytes'))
+      }),
+    )
+  })
+
+  test('copies no more than the limit of bytes', () => {
+    let read = 0
+    const entry = {
+      get text() {
+        read++
+        return 'a'.repeat(10)
+      },
+    }
+    const wide = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`key${index}`, entry]))
+    expect(() => copyJson(wide, 'value', 64, undefined, 300)).toThrow('value has more than 300 bytes')
+    expect(read).toBeLessThan(12)
+  })
+
   test('does not catch what a getter throws', () => {
     const value = {
       get broken(): never {

@@ -1,6 +1,7 @@
 /** The errors that a script names by their code: each with the message that the engine would give it. */
 import {
   BudgetExceededError,
+  EngineBusyError,
   EngineClosedError,
   FlowCodeError,
   FlowError,
@@ -48,6 +49,7 @@ const errors: Readonly<Record<FlowErrorCode, (run: FlowServiceRun) => FlowError>
   TURN_SUPERSEDED: () => new TurnSupersededError(),
   SESSION_BUSY: () => new SessionBusyError(),
   IDEMPOTENCY_MISMATCH: () => new IdempotencyMismatchError(),
+  ENGINE_BUSY: () => new EngineBusyError({ value: 1_000 }),
   ENGINE_CLOSED: () => new EngineClosedError(),
 }
 
@@ -70,7 +72,12 @@ export function errorOf({ failure, message }: FailedServiceTurn, run: FlowServic
 }
 
 /** After these the engine does not know how its session is stored. */
-const unsure: ReadonlySet<FlowErrorCode> = new Set(['SESSION_STORE_ERROR', 'SESSION_FLOW_INVARIANT', 'ENGINE_CLOSED'])
+const unsure: ReadonlySet<FlowErrorCode> = new Set([
+  'SESSION_STORE_ERROR',
+  'SESSION_FLOW_INVARIANT',
+  'ENGINE_BUSY',
+  'ENGINE_CLOSED',
+])
 
 /** The state of a session after a failure that decides it; `undefined` where it is as it was. */
 export function stateAfter({ code }: FlowError): FailedServiceTurn['sessionState'] {

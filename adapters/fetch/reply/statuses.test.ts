@@ -19,6 +19,7 @@ const codes = [
   ['TOOL_ERROR', 500],
   ['MODEL_ERROR', 502],
   ['MODEL_BLOCKED', 502],
+  ['ENGINE_BUSY', 503],
   ['ENGINE_CLOSED', 503],
   ['TURN_TIMEOUT', 504],
 ] as const

@@ -24,6 +24,7 @@ const precise: ReadonlyMap<FlowErrorCode, number> = new Map([
   ['TURN_ABORTED', 499],
   ['MODEL_ERROR', 502],
   ['MODEL_BLOCKED', 502],
+  ['ENGINE_BUSY', 503],
   ['ENGINE_CLOSED', 503],
   ['TURN_TIMEOUT', 504],
 ])

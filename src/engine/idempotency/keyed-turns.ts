@@ -6,7 +6,7 @@ import { type Clock, setDeadline } from '../../config/clock.js'
 import { IdempotencyMismatchError, TurnAbortedError } from '../../errors/engine-errors.js'
 import { onAbort } from '../../util/on-abort.js'
 import type { EngineEvents } from '../engine-events.js'
-import type { EngineLimits } from '../engine-limits.js'
+import { type EngineLimits, longestTurnMs } from '../engine-limits.js'
 import type { RequestKey, TurnInput } from '../input/check-input.js'
 import type { TurnOutcome } from '../turn/run-envelope.js'
 import type { TurnStream } from '../turn/turn-stream.js'
@@ -48,10 +48,6 @@ interface Entry {
   /** `undefined` where the turn settled without an answer to the request. Does not reject. */
   readonly outcome: Promise<TurnOutcome | undefined>
 }
-
-/** How long a repeat waits for the turn that it joined, as multiples of the limits: its wait for the lock, and the turn itself. */
-const mostTurnTimes = 2
-const mostStoreTimes = 14
 
 /** The keyed turns of one engine. */
 export class KeyedTurns {
@@ -167,7 +163,7 @@ export class KeyedTurns {
   /** @throws `TurnAbortedError` where the caller of the repeat cancels it. */
   #outcomeWithin({ signal }: TurnInput, entry: Entry): Promise<TurnOutcome | undefined> {
     const { clock, limits } = this.#engine
-    const ms = mostTurnTimes * limits.turnTimeoutMs + mostStoreTimes * limits.storeTimeoutMs
+    const ms = longestTurnMs(limits)
     return new Promise((resolve, reject) => {
       // The wait has a timer of its own: a runtime may drop a turn together with the timers that its request set.
       const stopTimer = setDeadline(clock, ms, () => resolve(undefined))

@@ -42,8 +42,9 @@ export async function attemptModel(
     let usage: TokenUsage | undefined
     try {
       const response = await ask(control, draft, asked, resolved, attempt)
+      usage = countForOwner(draft, resolved, response)
       control.check()
-      usage = addUsage(draft, resolved, response)
+      addUsage(draft, resolved, usage)
       const parts = partsOf(response, answerContext(draft, question, resolved, limits.maxJsonDepth))
       checkNotEmpty(parts, response.finishReason)
       reportEnd(control, draft, question, resolved, attempt, startedAt, usage, true)
@@ -52,8 +53,10 @@ export async function attemptModel(
       if (control.stream !== undefined) await streamWhole(control, question, answer)
       return answer
     } catch (thrown) {
+      const isAdded = usage !== undefined
+      usage ??= countForOwner(draft, resolved, thrown as ModelFailure)
       control.check()
-      usage ??= addUsage(draft, resolved, thrown as ModelFailure)
+      if (!isAdded) addUsage(draft, resolved, usage)
       reportEnd(control, draft, question, resolved, attempt, startedAt, usage, false)
       const delayMs = delayAfter(control, draft, breaker, provider, attempt, thrown)
       if (delayMs === undefined) throw asModelError(control, resolved, thrown)
@@ -79,12 +82,21 @@ function checkMayCall(draft: CallingDraft, breaker: CircuitBreaker, resolved: Re
   throw modelError(resolved, `Its provider failed too often and is not called for another ${Math.ceil(openMs)} ms.`)
 }
 
-/** Adds what an attempt cost to what is spent: the usage of an answer, or of a failure that has one. */
-function addUsage({ usage: spent }: CallingDraft, { prices }: ResolvedModel, from: ModelFailure): TokenUsage {
+/**
+ * Counts what an attempt cost for the owner of the session: at once, for a turn that was aborted meanwhile counts too.
+ *
+ * @param from - An answer, or a failure that may have a usage.
+ */
+function countForOwner({ budget }: CallingDraft, { prices }: ResolvedModel, from: ModelFailure): TokenUsage {
   const usage = usageOf(from)
+  budget?.countUsage(usage, prices && costOf(usage, prices))
+  return usage
+}
+
+/** Adds what an attempt cost to what the session has spent. */
+function addUsage({ usage: spent }: CallingDraft, { prices }: ResolvedModel, usage: TokenUsage): void {
   spend(spent, usage)
   if (prices !== undefined) spent.cost = (spent.cost ?? 0) + costOf(usage, prices)
-  return usage
 }
 
 /** Begins an attempt. */
@@ -103,6 +115,7 @@ function ask(
   // A listener may have cancelled the turn.
   control.check()
   draft.usage.modelCalls++
+  draft.budget?.countCall()
   const { turnNumber, modelCalls: callNumber } = draft
   const origin = { flowName, stepId: question.stepId, sessionId, turnNumber, callNumber, attempt }
   const request = new ModelAttempt(control, question, selection.params, origin)

@@ -1,8 +1,10 @@
 /** Whether a turn may call a model once more: what was spent so far, compared with its budgets. */
 import { type Clock, elapsedMs } from '../../config/clock.js'
 import { BudgetExceededError } from '../../errors/engine-errors.js'
+import type { TokenUsage } from '../../model/message.js'
 import { amounts, type ModelBudget, type ModelBudgets } from '../../model/model-budget.js'
 import type { SessionUsage } from '../../session/session-document.js'
+import type { OwnerSpending } from './owner-budgets.js'
 
 /** The budgets of a turn, when it began, and what its session had spent before. */
 export class BudgetCheck {
@@ -10,13 +12,34 @@ export class BudgetCheck {
   readonly #before: SessionUsage
   readonly #clock: Clock
   readonly #startedAt: number
+  readonly #owner: OwnerSpending | undefined
 
-  /** @param startedAt - When the turn began, in the clock's monotonic time. */
-  constructor(budgets: readonly ModelBudgets[], before: SessionUsage, clock: Clock, startedAt: number) {
+  /**
+   * @param startedAt - When the turn began, in the clock's monotonic time.
+   * @param owner - What the session's owner spends. Default: nobody counts it.
+   */
+  constructor(
+    budgets: readonly ModelBudgets[],
+    before: SessionUsage,
+    clock: Clock,
+    startedAt: number,
+    owner?: OwnerSpending,
+  ) {
     this.#budgets = budgets
     this.#before = before
     this.#clock = clock
     this.#startedAt = startedAt
+    this.#owner = owner
+  }
+
+  /** Counts an attempt at a call for the owner. */
+  countCall(): void {
+    this.#owner?.add({ modelCalls: 1 })
+  }
+
+  /** Counts what an attempt cost for the owner: also where the turn was aborted meanwhile, and its session does not count it. */
+  countUsage({ inputTokens, outputTokens }: TokenUsage, cost: number | undefined): void {
+    this.#owner?.add({ tokens: inputTokens + outputTokens, ...(cost === undefined ? {} : { cost }) })
   }
 
   /** Adds the time of this turn to what the session spent, where a budget limits it. */
@@ -32,6 +55,7 @@ export class BudgetCheck {
    * @throws {@link BudgetExceededError} where a budget is used up.
    */
   check(spent: SessionUsage, delayMs = 0): void {
+    this.#owner?.check(delayMs)
     const before = this.#before
     const turnMs = elapsedMs(this.#clock, this.#startedAt) + delayMs
     for (const { turn, session } of this.#budgets) {

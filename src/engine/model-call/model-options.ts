@@ -1,7 +1,7 @@
 /** The engine's options about calls of models: their defaults, and the check of what the application passed. */
 import { invalidInput } from '../../errors/engine-errors.js'
 import { CircuitBreakers } from '../../model/circuit-breaker.js'
-import { checkBudgets, type ModelBudgets } from '../../model/model-budget.js'
+import { checkEngineBudgets, type EngineBudgets } from '../../model/model-budget.js'
 import { numbersWithDefaults } from '../../util/options.js'
 import type { FlowEngineOptions, ModelRetryOptions } from '../engine-options.js'
 
@@ -10,7 +10,7 @@ export interface ModelSettings {
   readonly random: () => number
   readonly modelRetry: Required<ModelRetryOptions>
   readonly circuitBreakers: CircuitBreakers
-  readonly budgets: ModelBudgets | undefined
+  readonly budgets: EngineBudgets | undefined
 }
 
 /**
@@ -40,6 +40,6 @@ export function resolveModelOptions(options: FlowEngineOptions): ModelSettings {
     random,
     modelRetry,
     circuitBreakers: new CircuitBreakers(breaker),
-    budgets: checkBudgets(options.budgets, 'FlowEngine', 'budgets'),
+    budgets: checkEngineBudgets(options.budgets),
   }
 }

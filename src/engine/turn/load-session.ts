@@ -66,7 +66,7 @@ async function restore(
   if (typeof restored !== 'string') {
     Flow.setContext(flow, restored.flow.context)
     control.emit('session:restored', {})
-    const draft = begin(control, parts, restored, loaded)
+    const draft = begin(control, input, parts, restored, loaded)
     if (isElsewhere(loaded, restored, steps)) draft.enterAnew()
     return draft
   }
@@ -81,12 +81,15 @@ async function restore(
 
 function begin(
   control: TurnControl,
+  { owner }: TurnInput,
   { flow, steps, budgets }: SessionParts,
   base: SessionDocument,
   loaded: SessionDocument | undefined,
 ): TurnDraft {
   const { engine, startedAt } = control
-  const budget = budgets.length === 0 ? undefined : new BudgetCheck(budgets, base.usage, engine.clock, startedAt)
+  const spending = owner === undefined ? undefined : engine.ownerBudgets?.of(owner)
+  const budget =
+    budgets.length === 0 ? undefined : new BudgetCheck(budgets, base.usage, engine.clock, startedAt, spending)
   control.draft = new TurnDraft(engine.limits, flow, steps, base, loaded, budget)
   return control.draft
 }
@@ -98,7 +101,7 @@ function startNew(
   parts: SessionParts,
   claimedId: string | undefined,
 ): TurnDraft {
-  return begin(control, parts, newSession(control, input, parts, claimedId), undefined)
+  return begin(control, input, parts, newSession(control, input, parts, claimedId), undefined)
 }
 
 /** Whether `migrate` or `onRestore` of the flow brought the session to another step. */

@@ -18,6 +18,7 @@ import { answerRepeat } from '../idempotency/answer-repeat.js'
 import { openKeyedSession } from '../idempotency/keyed-session.js'
 import type { Replay } from '../idempotency/receipts.js'
 import type { TurnInput } from '../input/check-input.js'
+import { registeredName } from '../registered-name.js'
 import { attachSteps, collectSteps } from './collect-steps.js'
 import { ofFlowCode } from './flow-code-failure.js'
 import { loadSession } from './load-session.js'
@@ -40,6 +41,8 @@ import type { TurnDraft } from './turn-draft.js'
  */
 export async function runTurn(control: TurnControl, input: TurnInput, lockHolder: LockHolder): Promise<TurnOutcome> {
   control.lockHolder = lockHolder
+  // The flow may have been registered while the turn waited.
+  if (control.flowName === '') control.flowName = registeredName(control.engine, input.flowName)
   control.begin()
   control.engine.loopMonitor.watch()
   if (input.idempotency === undefined) control.reportStart()
@@ -86,7 +89,7 @@ function beginAfterTurnTask({ engine, afterTurnTask }: TurnControl, { waitUntil 
 async function runFlow(control: TurnControl, input: TurnInput): Promise<PreparedCommit | Replay> {
   const { engine, flowName } = control
   const flowClass = engine.flows.get(flowName)
-  if (flowClass === undefined) throw new FlowNotFoundError({ flowName })
+  if (flowClass === undefined) throw new FlowNotFoundError({ flowName: input.flowName })
   // A repeat runs nothing of the flow, so that its session comes first.
   const keyed = input.idempotency === undefined ? undefined : await openKeyedSession(control, input, flowClass)
   if (keyed?.replay !== undefined) return keyed.replay

@@ -31,7 +31,8 @@ export interface RequestedTurn {
 export class TurnControl implements RunningTurn {
   readonly engine: EngineContext
   readonly turnId: string
-  readonly flowName: string
+  /** The registered name; empty where the flow is not registered, so that no event carries a name which only a client knows. */
+  flowName: string
   /** The session's ID as far as it is known: the one that was asked for, then the one under which it is stored. */
   sessionId: string
   /** When the turn got its session's lock, in the clock's monotonic time; `Infinity` before. */

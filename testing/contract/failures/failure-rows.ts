@@ -76,6 +76,24 @@ export const failureRows: readonly FailureRow[] = [
     },
   },
   {
+    failure: 'Busy engine: as many turns are under way as `maxConcurrentTurns` allows',
+    code: 'ENGINE_BUSY',
+    status: { contract: 400, precise: 503 },
+    session: asBefore,
+    state: nobodyKnows,
+    text: {
+      full: 'The engine has as many turns under way as the limit maxConcurrentTurns allows (3). Send the message again in a moment.',
+      flow: fixedBeforeTurn,
+    },
+    async run(world, send) {
+      const others = [world.startTurn('wait', ''), world.startTurn('wait', ''), world.startTurn('wait', '')]
+      await world.clock.settle()
+      const seen = await send('hello')
+      for (const turn of others) await turn.cancel()
+      return seen
+    },
+  },
+  {
     failure: 'Conflict: another process changed the session during the turn',
     code: 'SESSION_CONFLICT',
     status: { contract: 400, precise: 409 },

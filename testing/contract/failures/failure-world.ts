@@ -36,8 +36,8 @@ export type Send = (message: string, signal?: AbortSignal) => Promise<Seen>
 /** An engine and its session. */
 export interface FailureWorld extends Harness {
   readonly session: string
-  /** Starts a turn of its own, which `cancel` ends. */
-  startTurn(message: string): { cancel(): Promise<void> }
+  /** Starts a turn of its own, which `cancel` ends. @param sessionId - Default: the session of the world. */
+  startTurn(message: string, sessionId?: string): { cancel(): Promise<void> }
   /** Changes the stored session, as another process might. */
   change(changes: Partial<SessionDocument>): Promise<void>
 }
@@ -99,7 +99,13 @@ export async function failureWorld(
     flows: [Shop],
     logger,
     modelRetry: { maxAttempts: 1 },
-    limits: { maxMessageBytes: 5000, maxSessionBytes: 4000, maxTransitionsPerTurn: 3, maxQueuedTurnsPerSession: 1 },
+    limits: {
+      maxMessageBytes: 5000,
+      maxSessionBytes: 4000,
+      maxTransitionsPerTurn: 3,
+      maxQueuedTurnsPerSession: 1,
+      maxConcurrentTurns: 3,
+    },
     generateId: (kind) => (kind === 'turn' ? turnId : crypto.randomUUID()),
     providers: [
       {
@@ -121,9 +127,9 @@ export async function failureWorld(
   return {
     ...made,
     session,
-    startTurn(userMessage) {
+    startTurn(userMessage, sessionId = session) {
       const controller = new AbortController()
-      const input = { flowName: 'Shop', userMessage, sessionId: session, signal: controller.signal }
+      const input = { flowName: 'Shop', userMessage, sessionId, signal: controller.signal }
       const running = made.engine.run(input)
       return {
         async cancel() {

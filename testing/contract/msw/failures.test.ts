@@ -41,6 +41,11 @@ const codes: Readonly<Record<FlowErrorCode, readonly [status: number, message: s
     'The idempotency key was used for another request. Use a new key for each new message.',
     'session-1',
   ],
+  ENGINE_BUSY: [
+    503,
+    'The engine has as many turns under way as the limit maxConcurrentTurns allows (1000). Send the message again in a moment.',
+    'session-1',
+  ],
   ENGINE_CLOSED: [503, 'The engine is closed.', 'session-1'],
 }
 
@@ -48,6 +53,7 @@ const codes: Readonly<Record<FlowErrorCode, readonly [status: number, message: s
 const states: Partial<Record<FlowErrorCode, string>> = {
   SESSION_FLOW_INVARIANT: 'unknown',
   SESSION_STORE_ERROR: 'unknown',
+  ENGINE_BUSY: 'unknown',
   ENGINE_CLOSED: 'unknown',
   SESSION_NOT_FOUND: 'none',
   FLOW_ERROR: 'aborted',

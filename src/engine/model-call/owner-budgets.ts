@@ -1,0 +1,79 @@
+/** What owners have spent on models, in this process: each in a window of time of its own, over all its sessions. */
+import { type Clock, monotonicTime } from '../../config/clock.js'
+import { BudgetExceededError } from '../../errors/engine-errors.js'
+import type { OwnerBudget } from '../../model/model-budget.js'
+
+/** Amounts that an owner spends. */
+interface Amounts {
+  modelCalls: number
+  tokens: number
+  cost: number
+}
+
+interface Window extends Amounts {
+  readonly endsAt: number
+}
+
+/** The budget of one owner, as the turns of its sessions use it. */
+export interface OwnerSpending {
+  /**
+   * @param delayMs - How much later the call begins.
+   * @throws `BudgetExceededError` where the budget is used up.
+   */
+  check(delayMs: number): void
+  /** Counts what was spent, whatever becomes of the turn. */
+  add(spent: Partial<Amounts>): void
+}
+
+const amounts = ['modelCalls', 'tokens', 'cost'] as const
+
+/** Owners remembered. Beyond it, those are forgotten whose last call was longest ago. */
+const maxOwners = 10_000
+
+/** The budgets of all owners of one engine. */
+export class OwnerBudgets {
+  readonly #budget: OwnerBudget
+  readonly #windowMs: number
+  readonly #clock: Clock
+  /** By owner; the one that spent last is the last. */
+  readonly #windows = new Map<string, Window>()
+
+  constructor(budget: OwnerBudget, clock: Clock) {
+    this.#budget = budget
+    this.#windowMs = budget.windowMs ?? 3_600_000
+    this.#clock = clock
+  }
+
+  of(owner: string): OwnerSpending {
+    return { check: (delayMs) => this.#check(owner, delayMs), add: (spent) => this.#add(owner, spent) }
+  }
+
+  #check(owner: string, delayMs: number): void {
+    const spent = this.#windowAt(owner, monotonicTime(this.#clock) + delayMs)
+    if (spent === undefined) return
+    for (const amount of amounts) {
+      const value = this.#budget[amount]
+      if (value === undefined || spent[amount] < value) continue
+      throw new BudgetExceededError({ scope: 'owner', amount, value, spent: spent[amount] })
+    }
+  }
+
+  #add(owner: string, { modelCalls = 0, tokens = 0, cost = 0 }: Partial<Amounts>): void {
+    const now = monotonicTime(this.#clock)
+    const window = this.#windowAt(owner, now) ?? { endsAt: now + this.#windowMs, modelCalls: 0, tokens: 0, cost: 0 }
+    window.modelCalls += modelCalls
+    window.tokens += tokens
+    window.cost += cost
+    this.#windows.delete(owner)
+    this.#windows.set(owner, window)
+    if (this.#windows.size <= maxOwners) return
+    const [first] = this.#windows.keys()
+    this.#windows.delete(first as string)
+  }
+
+  /** `undefined` where the owner's window is over by then. */
+  #windowAt(owner: string, time: number): Window | undefined {
+    const window = this.#windows.get(owner)
+    return window !== undefined && time < window.endsAt ? window : undefined
+  }
+}

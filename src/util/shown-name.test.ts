@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import { shownName } from './shown-name.js'
+
+test.each(['', 'Booking', 'Größe 漢字 😀', '<b>', '__proto__', 'a'.repeat(200)])('shows %j as it is', (name) => {
+  expect(shownName(name)).toBe(name)
+})
+
+test('shows at most 200 characters, and no half of a pair', () => {
+  expect(shownName('a'.repeat(201))).toBe(`${'a'.repeat(199)}…`)
+  expect(shownName('a'.repeat(1_000_000))).toHaveLength(200)
+  expect(shownName(`${'a'.repeat(198)}😀😀`)).toBe(`${'a'.repeat(198)}…`)
+})
+
+test.each<[string, string]>([
+  ['a line feed', '\n'],
+  ['a carriage return', '\r'],
+  ['a null', '\0'],
+  ['an escape', '\u001b'],
+  ['a delete', '\u007f'],
+  ['a next line', '\u0085'],
+  ['a line separator', '\u2028'],
+  ['a paragraph separator', '\u2029'],
+  ['a change of the direction', '\u202e'],
+  ['a character of no width', '\u200b'],
+  ['half of a pair', '\ud83d'],
+])('replaces %s', (_what, character) => {
+  expect(shownName(`a${character}b${character}`)).toBe('a\ufffdb\ufffd')
+})
