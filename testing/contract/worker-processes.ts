@@ -25,8 +25,8 @@ const sqliteElsewhere: Plugin = {
 export interface WorkerProcesses {
   /** A folder of this test, removed in the end. */
   readonly folder: string
-  /** Starts one more. What it writes to its standard error is shown. */
-  start(): ChildProcess
+  /** Starts one more. What it writes to its standard error is shown. @param execArgv - Options of Node. Default: none. */
+  start(execArgv?: readonly string[], stderr?: 'inherit' | 'ignore'): ChildProcess
   /** Ends those that still run, each by its own ID, and removes the folder. */
   close(): Promise<void>
 }
@@ -58,8 +58,8 @@ export async function createProcesses(source: URL): Promise<WorkerProcesses> {
   return {
     folder,
     close,
-    start() {
-      const child = fork(script, { execArgv: [], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+    start(execArgv = [], stderr = 'inherit') {
+      const child = fork(script, { execArgv: [...execArgv], stdio: ['ignore', 'ignore', stderr, 'ipc'] })
       // A message to a process that was killed is lost, and no more.
       child.on('error', () => undefined)
       child.once('exit', () => children.delete(child))

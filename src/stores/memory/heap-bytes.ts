@@ -5,8 +5,11 @@ import { jsonSize } from '../../util/json.js'
 /** What a session without any text takes: the objects of its document, and its place in the store. */
 const emptySession = 3072
 
-/** Bytes of memory for each byte of JSON. docs/decisions/0029-two-packages-at-run-time.md has the measurements. */
-const perJsonByte = 1.3
+/**
+ * Bytes of memory for each byte of JSON: a text with one letter beyond Latin-1 takes two for each of its letters. Measured in
+ * docs/decisions/0135-a-byte-of-json-counts-two.md.
+ */
+const perJsonByte = 2
 
 /** Bytes of memory for each object and list, whatever is in it: `{}` is two bytes of JSON. */
 const perObject = 64

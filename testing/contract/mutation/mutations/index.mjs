@@ -5,6 +5,7 @@ import { busyMutations } from './busy.mjs'
 import { driverMutations } from './drivers.mjs'
 import { effectMutations } from './effects.mjs'
 import { engineMutations } from './engine.mjs'
+import { exposureMutations } from './exposure.mjs'
 import { failureMutations } from './failures.mjs'
 import { flowMutations } from './flows.mjs'
 import { harnessMutations } from './harness.mjs'
@@ -42,4 +43,5 @@ export const mutations = [
   ...httpMutations,
   ...streamOfKeyMutations,
   ...harnessMutations,
+  ...exposureMutations,
 ].flatMap(({ file, tests, rows }) => rows.map(([name, symbol, edit]) => ({ name, file, symbol, edit, tests })))

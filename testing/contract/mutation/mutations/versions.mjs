@@ -172,13 +172,13 @@ export const versionMutations = [
     ],
   },
   {
-    file: 'src/engine/execute-turn.ts',
+    file: 'src/engine/registered-name.ts',
     tests: versionTests,
     rows: [
       [
         'former name of a flow not found',
-        'executeTurn',
-        { piece: 'engine.flows.currentName(input.flowName)', becomes: 'input.flowName' },
+        'registeredName',
+        { piece: 'flows.currentName(flowName)', becomes: 'flowName' },
       ],
     ],
   },
