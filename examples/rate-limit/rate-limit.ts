@@ -82,12 +82,12 @@ export function createLimitedHandler(
   })
 }
 
-/** The refusal, in the form of every other failure of the routes. */
+/** The refusal. Clients read that it is none of the engine's from the header `Chat-Reply`, which it does not have, and send again. */
 function tooMany(seconds: number): Response {
   const message = 'Too many messages. Please wait a moment.'
   const envelope = { success: false, completed: true, message, session: '', contentType: 'text/plain' }
   return Response.json(envelope, {
     status: 429,
-    headers: { 'Retry-After': String(seconds), 'Cache-Control': 'no-store', 'Chat-Reply': 'envelope' },
+    headers: { 'Retry-After': String(seconds), 'Cache-Control': 'no-store' },
   })
 }

@@ -10,7 +10,7 @@ export interface EngineLimits {
   readonly maxModelCallsPerTurn: number
   /** Calls of tools that models ask for in one turn; none of an answer is run that asks for more. Default 64. */
   readonly maxToolCallsPerTurn: number
-  /** Bytes of the result of one tool call; the model is told of a larger one in its place. Default 262 144 (256 KiB). */
+  /** Bytes of the result of one tool call; of a larger one the model gets a sentence that says so. Default 262 144 (256 KiB). */
   readonly maxToolResultBytes: number
   /** Moves (`go`) in one turn. Default 32. */
   readonly maxTransitionsPerTurn: number

@@ -14,7 +14,7 @@ const longestPauseMs = 8000
 const silenceMs = 45_000
 
 /** Failures that pass, whatever is known of the session: a first message has none yet. */
-const passing = ['SESSION_CONFLICT', 'SESSION_BUSY', 'SESSION_STORE_ERROR', 'ENGINE_CLOSED']
+const passing = ['SESSION_CONFLICT', 'SESSION_BUSY', 'SESSION_STORE_ERROR', 'ENGINE_BUSY', 'ENGINE_CLOSED']
 
 /** Failures that the same request meets again, also where nobody could look at the session. */
 const refusals = ['INVALID_INPUT', 'LIMIT_EXCEEDED', 'IDEMPOTENCY_MISMATCH', 'TURN_ABORTED']

@@ -121,6 +121,7 @@ test.for([
   ['SESSION_BUSY', 'running'],
   ['SESSION_STORE_ERROR', 'unknown'],
   ['ENGINE_CLOSED', 'unknown'],
+  ['ENGINE_BUSY', 'none'],
   ['SESSION_STORE_ERROR', 'none'],
   ['ENGINE_CLOSED', 'none'],
 ] as const)('after %s (%s) the message is sent again', async ([code, state]) => {

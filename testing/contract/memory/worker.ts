@@ -5,7 +5,7 @@
 import { createFetchHandler } from '../../../adapters/fetch/index.js'
 import { Flow, FlowEngine, LogicStep, MemorySessionStore, reply } from '../../../src/index.js'
 
-/** What the process is told to do. */
+/** What the process has to do. */
 export interface MemoryTask {
   readonly requests: number
   /** Whether the store has its own default of `maxBytes`, or no bound. */

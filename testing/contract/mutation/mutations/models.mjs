@@ -212,8 +212,8 @@ export const modelMutations = [
         'cost of a failed attempt forgotten',
         'attemptModel',
         {
-          piece: 'usage ??= addUsage(draft, resolved, thrown as ModelFailure)',
-          becomes: 'usage ??= usageOf(thrown as ModelFailure)',
+          piece: 'if (!isAdded) addUsage(draft, resolved, usage)',
+          becomes: '',
         },
       ],
       [

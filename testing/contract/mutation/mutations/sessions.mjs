@@ -188,7 +188,7 @@ export const sessionMutations = [
       ],
       [
         'infinite numbers allowed',
-        'copy',
+        'copyNumber',
         {
           piece: 'if (!Number.isFinite(value)) throw',
           becomes: 'if (false) throw',

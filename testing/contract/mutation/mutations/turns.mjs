@@ -97,8 +97,9 @@ export const turnMutations = [
         'input changed by its caller during the turn',
         'checkObject',
         {
-          piece: 'return deepFreeze(copyJson(value, name, limits.maxJsonDepth + outer, refuse)) as JsonObject',
-          becomes: 'copyJson(value, name, limits.maxJsonDepth + outer, refuse)\nreturn value as JsonObject',
+          piece:
+            'return deepFreeze(copyJson(value, name, limits.maxJsonDepth + outer, refuse, maxBytes)) as JsonObject',
+          becomes: 'copyJson(value, name, limits.maxJsonDepth + outer, refuse, maxBytes)\nreturn value as JsonObject',
         },
       ],
       [
