@@ -87,3 +87,15 @@ test('a key of a config is cut and harmless where a message names it', async () 
     `The nesting of config["a\ufffd${'b'.repeat(197)}…"].deep exceeds the limit maxJsonDepth (2).`,
   )
 })
+
+test.each<[string, object, RegExp]>([
+  ['the input', { [hostile]: 1 }, /^There is no field 'Forged\ufffd[^\n]{193}' in the input of a turn\./],
+  [
+    'an attachment',
+    { attachments: [{ type: 'file', mediaType: 'text/plain', data: '', [hostile]: 1 }] },
+    /^attachments\[0\] of type 'file' has an unknown field 'Forged\ufffd[^\n]{193}'\.$/,
+  ],
+])('so is a field of %s that there is not', async (_what, more, message) => {
+  const { engine } = harness({ flows: [flowOf('Talk')] })
+  expect((await engine.run({ flowName: 'Talk', userMessage: 'hello', ...more })).message).toMatch(message)
+})

@@ -6,6 +6,7 @@ import { InvalidInputError, invalidInput } from '../../errors/engine-errors.js'
 import type { FilePart, ImagePart } from '../../model/message.js'
 import { isPlainObject, jsonSize } from '../../util/json.js'
 import { isBase64, isMediaType } from '../../util/patterns.js'
+import { shownName } from '../../util/shown-name.js'
 import { type EngineLimits, limitExceeded } from '../engine-limits.js'
 
 /** No `@` in the authority: an address with a password would be stored with it. */
@@ -63,7 +64,7 @@ function checkAttachment(given: unknown, index: number): ImagePart | FilePart {
   const { type, mediaType, data, url, name, ...others } = given
   if (type !== 'image' && type !== 'file') throw refuse(".type must be 'image' or 'file'")
   const unknown = type === 'image' && name !== undefined ? 'name' : Object.keys(others)[0]
-  if (unknown !== undefined) throw refuse(` of type '${type}' has an unknown field '${unknown}'`)
+  if (unknown !== undefined) throw refuse(` of type '${type}' has an unknown field '${shownName(unknown)}'`)
   if (!isMediaTypeOf(type, mediaType)) {
     throw refuse(`.mediaType must be a media type like '${exampleTypes[type]}', without parameters`)
   }

@@ -7,6 +7,7 @@ import type { FilePart, ImagePart } from '../../model/message.js'
 import { copyJson, deepFreeze, isLarger, isPlainObject, type JsonError, type JsonObject } from '../../util/json.js'
 import { findUnknownName, type OptionNames } from '../../util/options.js'
 import { isSessionId } from '../../util/patterns.js'
+import { shownName } from '../../util/shown-name.js'
 import { depthExceeded, type EngineLimits, limitExceeded } from '../engine-limits.js'
 import type { FlowRunInput } from '../engine-options.js'
 import { checkAttachments } from './check-attachments.js'
@@ -78,7 +79,7 @@ export function checkInputNames(input: FlowRunInput): void {
   const unknown = findUnknownName(input, inputNames)
   if (unknown === undefined) return
   const known = Object.keys(inputNames).join(', ')
-  throw invalidInput(`There is no field '${unknown}' in the input of a turn. The fields are ${known}.`)
+  throw invalidInput(`There is no field '${shownName(unknown)}' in the input of a turn. The fields are ${known}.`)
 }
 
 /** Checks the texts of a turn and copies its JSON. */
