@@ -46,18 +46,10 @@ export const exposureMutations = [
   },
   {
     file: 'src/util/json.ts',
-    tests: ['src/util/json.', 'src/engine/flow-engine.limits-of-input.'],
+    tests: ['src/util/json.', 'src/engine/flow-engine.unknown-names.'],
     rows: [
       ['bytes of a copy not counted', 'count', { body: '' }],
       ['keys of a copy not counted', 'copyObject', { piece: 'count(walk, 4, key)', becomes: 'count(walk, 4)' }],
-      [
-        'a value copied whole before its bytes are counted',
-        'copyObject',
-        {
-          piece: 'result[key] = copy(property, walk)',
-          becomes: 'result[key] = structuredClone(property); copy(property, walk)',
-        },
-      ],
       ['key of a client shown whole', 'refusal', { piece: 'shownName(key)', becomes: 'key' }],
     ],
   },
