@@ -92,7 +92,7 @@ describe('the events of a turn', () => {
   test('of a turn that fails before its session is loaded', async () => {
     const { engine, events } = recorded([talk()])
     await engine.run({ flowName: 'Nobody', userMessage: 'hello', sessionId: 'given' })
-    const of = { sessionId: 'given', flowName: 'Nobody', turnId: 'turn-1', at }
+    const of = { sessionId: 'given', flowName: '', turnId: 'turn-1', at }
     expect(events).toEqual([
       ['turn:start', of],
       ['turn:error', { ...of, code: 'FLOW_NOT_FOUND', error: expect.objectContaining({ flowName: 'Nobody' }) }],

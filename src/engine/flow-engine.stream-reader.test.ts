@@ -449,6 +449,7 @@ describe('a reader that is slow', () => {
           ? pieces({ type: 'finish', response: { parts: Array(100).fill(call) } })
           : pieces(delta('Done.'), finish('Done.')),
       { tools: () => [use] },
+      { limits: { maxToolCallsPerTurn: 100 } },
     )
     const stream = begun.say()
     await stream.next()
