@@ -15,7 +15,9 @@ const counts = new Map([
   [4096, 2],
 ])
 const milliseconds = 1500
-const systems = { ours: () => createTurnkeeper(), f1: () => createF1(false) }
+/** More conversations than an engine takes by default. */
+const limits = { maxConcurrentTurns: Number.POSITIVE_INFINITY }
+const systems = { ours: () => createTurnkeeper(false, { limits }), f1: () => createF1(false) }
 
 bench({
   url: import.meta.url,

@@ -45,7 +45,12 @@ bench({
 
 async function queue() {
   const unlimited = Number.POSITIVE_INFINITY
-  const limits = { maxQueuedTurnsPerSession: unlimited, turnTimeoutMs: unlimited, maxSessionBytes: unlimited }
+  const limits = {
+    maxConcurrentTurns: unlimited,
+    maxQueuedTurnsPerSession: unlimited,
+    turnTimeoutMs: unlimited,
+    maxSessionBytes: unlimited,
+  }
   const store = new MemorySessionStore()
   const engine = new FlowEngine({ flows: [EchoFlow], sessionStore: store, limits })
   const { session: sessionId } = await engine.run({ flowName: 'EchoFlow', userMessage: '0' })
