@@ -11,6 +11,7 @@ export type { SqliteKeyvOptions } from './drivers/sqlite/create-sqlite-keyv.js'
 export { createSqliteKeyv } from './drivers/sqlite/create-sqlite-keyv.js'
 export type { KeyvSessionStoreOptions } from './keyv-session-store.js'
 export { KeyvSessionStore } from './keyv-session-store.js'
+export type { SessionTextPlace } from './layout/codec.js'
 export type { SessionDriver, SessionSwap, StoredHead, StoredSession, SwapOutcome } from './session-driver.js'
 /** Loaded by the engine, by name. @internal */
 export { createStoreFromSettings } from './store-from-settings.js'

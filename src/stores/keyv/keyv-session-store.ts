@@ -16,7 +16,8 @@ import type {
 import { checkNumber, checkOptionNames, type OptionNames } from '../../util/options.js'
 import { type ChosenDriver, chooseDriver } from './driver-for.js'
 import { bytesOf, type KnownSession } from './layout/chunks.js'
-import { encodeAll } from './layout/codec.js'
+import { encodeAll, type SessionTextPlace } from './layout/codec.js'
+import { headName } from './layout/head.js'
 import { claimKey, leaseKey, sessionKey } from './layout/keys.js'
 import { SessionReader } from './layout/read-session.js'
 import { planWrite } from './layout/write-plan.js'
@@ -166,7 +167,11 @@ export class KeyvSessionStore implements SessionStore {
     const plan = planWrite(document, known?.revision === expectedRevision ? known : undefined, hint)
     // A copy, made at once: the caller may change the document while the swap is under way.
     const copy = plan.areFrozen && this.#known !== undefined ? copyDocument(document) : undefined
-    const texts = await encodeAll(codec, [plan.head, ...plan.chunks.map(({ chunk }) => chunk)])
+    const placeOf = (name: string): SessionTextPlace => ({ sessionId: id, key: name, revision })
+    const texts = await encodeAll(codec, [
+      [plan.head, placeOf(headName)],
+      ...plan.chunks.map(({ chunk, name }) => [chunk, placeOf(name)] as const),
+    ])
     const head = texts.shift() as string
     const chunks = plan.chunks.map(({ name }, index) => [name, texts[index] as string] as const)
     const write = `${key} ${revision}`

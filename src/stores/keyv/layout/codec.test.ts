@@ -3,12 +3,18 @@ import { describe, expect, test } from 'vitest'
 import { FakeDriver } from '../../../../testing/contract/stores/fake-driver.js'
 import { encryptionHooks, zlibCompression } from '../../../../testing/contract/stores/keyv-hooks.js'
 import { newSession, turnOn } from '../../../../testing/contract/stores/turns.js'
+import { shareList } from '../../../session/lists/shared-lists.js'
 import { KeyvSessionStore } from '../keyv-session-store.js'
-import { createTextCodec } from './codec.js'
+import { createTextCodec, type SessionTextPlace } from './codec.js'
 
 const value = JSON.parse(
   '{ "text": ":base64:aGk=", "colon": ":x", "__proto__": { "kept": true }, "list": [null, 1.5] }',
 )
+
+const storeWith = (driver: FakeDriver, hooks: object = {}): KeyvSessionStore =>
+  new KeyvSessionStore({ keyv: new Keyv(hooks), driver })
+
+const place = { sessionId: 's', key: 'head', revision: '1-a' }
 
 describe('texts', () => {
   test.each<[string, Keyv]>([
@@ -23,35 +29,149 @@ describe('texts', () => {
     ],
   ])('come back as they were: %s', async (_name, keyv) => {
     const codec = createTextCodec(keyv)
-    const text = await codec.encode(value)
-    expect(JSON.stringify(await codec.decode(text))).toBe(JSON.stringify(value))
+    const text = await codec.encode(value, place)
+    expect(JSON.stringify(await codec.decode(text, place))).toBe(JSON.stringify(value))
   })
 
   test('are plain JSON unless there is a hook', async () => {
-    expect(await createTextCodec(new Keyv()).encode(value)).toBe(JSON.stringify(value))
+    expect(await createTextCodec(new Keyv()).encode(value, place)).toBe(JSON.stringify(value))
   })
 
   test('go by the hooks as they are, not as they were', async () => {
     const keyv = new Keyv()
     const codec = createTextCodec(keyv)
-    const plain = await codec.encode(value)
+    const plain = await codec.encode(value, place)
     Object.assign(keyv, encryptionHooks())
-    expect(await codec.encode(value)).not.toContain('colon')
-    await expect(codec.decode(plain)).rejects.toThrow()
+    expect(await codec.encode(value, place)).not.toContain('colon')
+    await expect(codec.decode(plain, place)).rejects.toThrow()
   })
 
   test('a hook that does not return a string is refused', async () => {
     const keyv = new Keyv({ serialize: (data) => data as unknown as string })
-    await expect(createTextCodec(keyv).encode(value)).rejects.toThrow(
+    await expect(createTextCodec(keyv).encode(value, place)).rejects.toThrow(
       "Keyv's serialize returned a value of type object; it must return a string.",
     )
   })
 })
 
+describe('the place of a text', () => {
+  /** Hooks that write the place into the text, and refuse a text of another place. */
+  function placedHooks() {
+    const read: string[] = []
+    return {
+      read,
+      serialize: async (data: unknown, { sessionId, key, revision }: Partial<SessionTextPlace> = {}) =>
+        JSON.stringify([`${sessionId} ${key} ${revision}`, data]),
+      deserialize: async (text: string, { sessionId, key, revision }: Partial<SessionTextPlace> = {}) => {
+        const [written, data] = JSON.parse(text)
+        if (written !== `${sessionId} ${key} ${revision}`) throw new Error(`A text of ${written}.`)
+        read.push(written)
+        return data
+      },
+    }
+  }
+
+  /** A session of three turns, each of them a save. */
+  async function threeTurns(hooks: object) {
+    const driver = new FakeDriver()
+    const store = storeWith(driver, hooks)
+    let turn = turnOn(newSession('s'), '1-a')
+    await store.create(turn.document)
+    for (const revision of ['2-b', '3-c']) {
+      turn = turnOn(turn.document, revision)
+      await store.save(turn.document, turn.expectedRevision, turn.hint)
+    }
+    return { driver, document: turn.document }
+  }
+
+  test('is the same at write and read: the head by its revision, each chunk by that of its turn', async () => {
+    const hooks = placedHooks()
+    const { driver, document } = await threeTurns(hooks)
+    const [record] = driver.records.values()
+    expect(JSON.parse(record?.head ?? '')[0]).toBe('s head 3-c')
+    expect(Array.from(record?.chunks ?? [], ([, text]) => JSON.parse(text)[0]).sort()).toEqual([
+      's history#0 1-a',
+      's history#1 2-b',
+      's history#2 3-c',
+      's memory:Ask#0 1-a',
+      's memory:Ask#1 2-b',
+      's memory:Ask#2 3-c',
+    ])
+    const other = storeWith(driver, hooks)
+    expect(await other.load('s')).toEqual(document)
+    expect(hooks.read.length).toBe(7)
+  })
+
+  test('is given for what another process appended, and for a list that lost its first chunks', async () => {
+    const hooks = placedHooks()
+    const { driver } = await threeTurns(hooks)
+    const [one, two] = [storeWith(driver, hooks), storeWith(driver, hooks)]
+    await one.load('s')
+    const loaded = await two.load('s')
+    if (loaded === undefined) throw new Error('Nothing is stored.')
+    const next = turnOn({ ...loaded, history: shareList(loaded.history.slice(2)) }, '4-d')
+    const hint = { ...next.hint, removed: { history: 2 } }
+    await two.save(next.document, '3-c', hint)
+    hooks.read.length = 0
+    expect(await one.load('s')).toEqual(next.document)
+    expect(hooks.read).toEqual(['s head 4-d', 's history#3 4-d', 's memory:Ask#3 4-d'])
+    const fresh = storeWith(driver, hooks)
+    expect(await fresh.load('s')).toEqual(next.document)
+    expect(hooks.read).not.toContain('s history#0 1-a')
+  })
+
+  test('is given for a list of several chunks of one save', async () => {
+    const hooks = placedHooks()
+    const driver = new FakeDriver()
+    const session = newSession('s')
+    const { document } = turnOn(session, '1-a')
+    const history = Array.from({ length: 2_500 }, () => document.history[0])
+    const long = { ...document, history } as typeof document
+    await storeWith(driver, hooks).create(long)
+    expect(await storeWith(driver, hooks).load('s')).toEqual(long)
+    expect(hooks.read).toContain('s history#2 1-a')
+  })
+
+  test.each<[string, (driver: FakeDriver) => void, string]>([
+    [
+      "two chunks of a list in each other's place",
+      (driver) => {
+        const { chunks } = recordOf(driver)
+        const [first, second] = [chunks.get('history#0') ?? '', chunks.get('history#1') ?? '']
+        chunks.set('history#0', second).set('history#1', first)
+      },
+      'chunk 1 of its list history cannot be read',
+    ],
+    [
+      'an older head under the newer revision',
+      (driver) => change(driver, (head) => head.replace('s head 3-c', 's head 2-b')),
+      'its head cannot be read',
+    ],
+  ])('refuses %s', async (_name, spoil, problem) => {
+    const hooks = placedHooks()
+    const { driver } = await threeTurns(hooks)
+    spoil(driver)
+    const before = structuredClone(recordOf(driver))
+    await expect(storeWith(driver, hooks).load('s')).rejects.toMatchObject({
+      code: 'SESSION_FLOW_INVARIANT',
+      message: `Session 's' is malformed: ${problem}.`,
+    })
+    expect(recordOf(driver)).toEqual(before)
+  })
+
+  test('is passed with compression, too, and a hook that ignores it reads what was stored before', async () => {
+    const hooks = placedHooks()
+    const { driver, document } = await threeTurns({ ...hooks, compression: zlibCompression })
+    const keyv = new Keyv({ ...hooks, compression: zlibCompression })
+    expect(await new KeyvSessionStore({ keyv, driver }).load('s')).toEqual(document)
+    const ignoring = { serialize: hooks.serialize, deserialize: async (text: string) => JSON.parse(text)[1] }
+    const later = new Keyv({ ...ignoring, compression: zlibCompression })
+    expect(await new KeyvSessionStore({ keyv: later, driver }).load('s')).toEqual(document)
+  })
+})
+
 describe('a session whose texts cannot be read', () => {
   const { document } = turnOn(newSession('s'), '1-a', 'a secret')
-  const storeWith = (driver: FakeDriver, hooks: object = {}): KeyvSessionStore =>
-    new KeyvSessionStore({ keyv: new Keyv(hooks), driver })
 
   test('nothing of it is in the clear where it is encrypted', async () => {
     const driver = new FakeDriver()

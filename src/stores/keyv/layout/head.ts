@@ -7,6 +7,9 @@ import { isPlainObject } from '../../../util/json.js'
 /** The layout of heads and chunks that this release writes. It reads this one and all before it. */
 export const storedLayoutVersion = 2
 
+/** The name of the head among the texts of a session. No chunk has it. */
+export const headName = 'head'
+
 /** What the head says about one list. Its chunks are those from `first` up to, and without, `chunks`. */
 export interface ListHead {
   /** `history`, `memory:<namespace>`, `attachments`, `receipts` or `effects`. */

@@ -6,11 +6,12 @@ import { SessionFlowInvariantError } from '../../../errors/session-errors.js'
 import type { SessionDocument } from '../../../session/session-document.js'
 import type { SessionDriver, StoredHead } from '../session-driver.js'
 import { continuedLists, followChunks, type KnownList, type KnownSession, missingChunks } from './chunks.js'
-import type { TextCodec } from './codec.js'
+import type { SessionTextPlace, TextCodec } from './codec.js'
 import {
   checkHead,
   chunkName,
   hasNewerLayout,
+  headName,
   isChunk,
   type ListChunk,
   type ListHead,
@@ -57,7 +58,7 @@ export class SessionReader {
     const stored = await this.#driver.readAll(key)
     if (stored === undefined) return undefined
     const head = await this.#head(sessionId, stored)
-    const lists = await this.#follow(head, new Map(), (name) => stored.chunks.get(name))
+    const lists = await this.#follow(sessionId, head, new Map(), (name) => stored.chunks.get(name))
     if (typeof lists === 'string') throw new SessionFlowInvariantError({ sessionId, problem: lists })
     return finish(sessionId, head, stored, lists, isShared)
   }
@@ -85,12 +86,13 @@ export class SessionReader {
       if (more?.revision !== stored.revision) return undefined
       for (const [name, text] of textsByName(missing, more)) texts.set(name, text)
     }
-    const lists = await this.#follow(head, known, (name) => texts.get(name))
+    const lists = await this.#follow(sessionId, head, known, (name) => texts.get(name))
     return typeof lists === 'string' ? undefined : finish(sessionId, head, stored, lists, true)
   }
 
   /** The lists that the head describes, or what is wrong with them. */
   async #follow(
+    sessionId: string,
     head: SessionHead,
     known: ReadonlyMap<string, KnownList>,
     find: FindChunk,
@@ -98,7 +100,7 @@ export class SessionReader {
     const lists = new Map<string, KnownList>()
     for (const list of head.lists) {
       const start = known.get(list.name)
-      const found = await this.#chunks(list, missingChunks(start, list), find)
+      const found = await this.#chunks(sessionId, list, start, find)
       if (typeof found === 'string') return found
       const followed = followChunks(start, list, found.chunks, found.bytes)
       if (followed === undefined) return `the chunks of its list ${list.name} do not belong together`
@@ -107,26 +109,39 @@ export class SessionReader {
     return lists
   }
 
+  /**
+   * The chunks of a list that are not known, or what is wrong with them. They are decoded from the last one to the first: the head
+   * names the revision of the last one, and each chunk that of the one before it, so that the codec gets the revision of each text.
+   */
   async #chunks(
+    sessionId: string,
     list: ListHead,
-    indexes: Iterable<number>,
+    start: KnownList | undefined,
     find: FindChunk,
   ): Promise<{ readonly chunks: readonly ListChunk[]; readonly bytes: number } | string> {
-    const chunks: ListChunk[] = []
+    const texts: (readonly [index: number, text: string])[] = []
     let bytes = 0
-    for (const index of indexes) {
+    for (const index of missingChunks(start, list)) {
       const text = find(chunkName(list.name, index))
       if (text === undefined) return `its list ${list.name} lacks chunk ${index}`
-      const chunk = await this.#decode(text).catch(() => undefined)
-      if (!isChunk(chunk)) return `chunk ${index} of its list ${list.name} cannot be read`
-      chunks.push(chunk)
+      texts.push([index, text])
       bytes += text.length
     }
-    return { chunks, bytes }
+    const chunks: ListChunk[] = []
+    let revision = list.tip
+    for (const [index, text] of texts.reverse()) {
+      const place = { sessionId, key: chunkName(list.name, index), revision }
+      const chunk = await this.#decode(text, place).catch(() => undefined)
+      if (!isChunk(chunk)) return `chunk ${index} of its list ${list.name} cannot be read`
+      chunks.push(chunk)
+      revision = chunk.previous
+    }
+    return { chunks: chunks.reverse(), bytes }
   }
 
-  async #head(sessionId: string, stored: { readonly head: string }): Promise<SessionHead> {
-    const value = await this.#decode(stored.head).catch((cause: unknown) => {
+  async #head(sessionId: string, stored: { readonly head: string; readonly revision: string }): Promise<SessionHead> {
+    const place = { sessionId, key: headName, revision: stored.revision }
+    const value = await this.#decode(stored.head, place).catch((cause: unknown) => {
       throw new SessionFlowInvariantError({ sessionId, problem: 'its head cannot be read', cause })
     })
     const head = checkHead(value)
@@ -137,8 +152,8 @@ export class SessionReader {
   }
 
   /** Rejects where the codec throws. */
-  async #decode(text: string): Promise<unknown> {
-    return this.#codec.decode(text)
+  async #decode(text: string, place: SessionTextPlace): Promise<unknown> {
+    return this.#codec.decode(text, place)
   }
 }
 
