@@ -61,6 +61,26 @@ test('another key reads nothing, and does not mistake the session for a missing 
   await expect(stranger.load(session)).rejects.toBeInstanceOf(SessionFlowInvariantError)
 })
 
+test('a text that was moved to another session is refused', async () => {
+  const map = new Map<string, unknown>()
+  const secret = crypto.getRandomValues(new Uint8Array(32))
+  const engine = new FlowEngine({ flows: [Echo], sessionStore: await openStore(map, secret) })
+  const [{ session }, other] = [
+    await engine.run({ flowName: 'Echo', userMessage: 'Hello' }),
+    await engine.run({ flowName: 'Echo', userMessage: 'Good evening' }),
+  ]
+  const keyOf = (id: string): string => [...map.keys()].find((key) => key.endsWith(id)) ?? ''
+  map.set(keyOf(session), map.get(keyOf(other.session)))
+  await expect((await openStore(map, secret)).load(session)).rejects.toBeInstanceOf(SessionFlowInvariantError)
+})
+
+test('a Keyv that calls the hooks itself gets an error, and stores nothing', async () => {
+  const map = new Map<string, unknown>()
+  const keyv = await encrypt(new Keyv({ store: map, throwOnErrors: true }), new Uint8Array(32))
+  await expect(keyv.set('key', 'my secret wish')).rejects.toThrow('the Keyv itself called the hook')
+  expect(map.size).toBe(0)
+})
+
 test('it is the one on the page', () => {
   const page = readFileSync(new URL('../../docs/sessions-and-stores.md', import.meta.url), 'utf8')
   expect(page).toContain(`\`\`\`ts\n${readFileSync(new URL('./encrypt.ts', import.meta.url), 'utf8')}\`\`\``)
