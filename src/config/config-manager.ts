@@ -3,6 +3,7 @@
  * read here and nowhere else, when a setting is asked for.
  */
 import { InvalidInputError, invalidInput } from '../errors/engine-errors.js'
+import { runtimeProcess } from './runtime.js'
 
 /** Anything that answers settings by name: a {@link ConfigManager}, or an object of the application's own. */
 export interface ConfigReader {
@@ -64,9 +65,8 @@ function own(record: Readonly<Record<string, string | undefined>>, key: string):
 }
 
 function fromEnvironment(key: string): string | undefined {
-  const runtime = globalThis as { process?: { env?: Record<string, string | undefined> } }
   try {
-    return own(runtime.process?.env ?? {}, key) || undefined
+    return own(runtimeProcess()?.env ?? {}, key) || undefined
   } catch {
     // A runtime that guards its environment (Deno without the permission) has nothing to say here.
     return undefined

@@ -6,6 +6,7 @@ import type KeyvSqlite from '@keyv/sqlite'
 import type { Keyv } from 'keyv'
 import { invalidInput } from '../../../../errors/engine-errors.js'
 import { checkNumber } from '../../../../util/options.js'
+import { makePrivateFile } from './private-file.js'
 
 /** What {@link createSqliteKeyv} takes in addition to the path. */
 export interface SqliteKeyvOptions {
@@ -28,7 +29,6 @@ interface Packages {
   readonly Keyv: typeof Keyv
   readonly Adapter: typeof KeyvSqlite
 }
-type AdapterOptions = ConstructorParameters<typeof KeyvSqlite>[0]
 
 /** No wait and no count is without end. */
 const finite = { finite: true }
@@ -37,7 +37,7 @@ const finite = { finite: true }
  * Makes a Keyv for a `KeyvSessionStore`. One process, or several on one machine, may use the file; it must not be on a
  * network drive.
  *
- * @param path - The file; created if it is missing, but not its folder. `:memory:` keeps nothing.
+ * @param path - The file; created if it is missing, for its owner alone (mode 600), but not its folder. `:memory:` keeps nothing.
  * @throws `InvalidInputError` (rejects) where `keyv` or `@keyv/sqlite` is not installed or not built: its message is
  * the command that installs them, and what that needs.
  *
@@ -52,8 +52,12 @@ export async function createSqliteKeyv(path = './turnkeeper.sqlite', options: Sq
   checkNumber('createSqliteKeyv', 'busyTimeoutMs', busyTimeoutMs, finite)
   if (ttlMs !== undefined) checkNumber('createSqliteKeyv', 'ttlMs', ttlMs, finite)
   const { Keyv, Adapter } = await loadPackages()
-  const uri = path.startsWith('sqlite://') ? path : `sqlite://${path}`
-  const store = openAdapter(Adapter, { uri, table, busyTimeout: busyTimeoutMs, synchronous })
+  const file = path.replace(/^sqlite:\/\//, '')
+  const settings = { uri: `sqlite://${file}`, table, busyTimeout: busyTimeoutMs, synchronous }
+  const store = openAdapter(() => {
+    makePrivateFile(file)
+    return new Adapter(settings)
+  })
   const keyv = new Keyv({ store, namespace, throwOnErrors: true, ...(ttlMs === undefined ? {} : { ttl: ttlMs }) })
   // The caller gets a failure as a rejection; an error event without a listener would end the process.
   keyv.on('error', () => {})
@@ -61,8 +65,8 @@ export async function createSqliteKeyv(path = './turnkeeper.sqlite', options: Sq
 }
 
 /** An adapter that opens its file again at the next query after it could not; the package's own adapter would fail for good. */
-function openAdapter(Adapter: typeof KeyvSqlite, options: AdapterOptions): KeyvSqlite {
-  const adapter = new Adapter(options)
+function openAdapter(open: () => KeyvSqlite): KeyvSqlite {
+  const adapter = open()
   let current = { query: adapter.query, close: adapter.close }
   let opened = isOpened(current.query)
   let closed: Promise<void> | undefined
@@ -70,7 +74,7 @@ function openAdapter(Adapter: typeof KeyvSqlite, options: AdapterOptions): KeyvS
   adapter.query = async (statement, ...values) => {
     const seen = opened
     if (!(await seen) && opened === seen && closed === undefined) {
-      const next = new Adapter(options)
+      const next = open()
       next.on('error', (error) => adapter.emit('error', error))
       current = next
       opened = isOpened(next.query)

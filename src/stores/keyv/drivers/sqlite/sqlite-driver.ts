@@ -126,6 +126,8 @@ function openDatabase(
   const setUp = onceUntilFailure(async () => {
     await run(`PRAGMA busy_timeout = ${busyTimeoutInSqlite}`)
     await run(`PRAGMA synchronous = ${adapter.opts.synchronous === 'normal' ? 'NORMAL' : 'FULL'}`)
+    // What is deleted or replaced is overwritten with zeros, and not only marked as free.
+    await run('PRAGMA secure_delete = ON')
     const [found] = (await run(statements.countObjects)) as { objects: number }[]
     if (found?.objects === statements.objects) return
     for (const statement of statements.create) await run(statement)
