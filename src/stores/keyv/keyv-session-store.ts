@@ -34,6 +34,11 @@ export interface KeyvSessionStoreOptions {
    * Default: such an adapter is refused.
    */
   readonly consistency?: 'process'
+  /**
+   * Milliseconds after its creation (`createdAt`) at which a session is gone, however often it is saved. A turn that ends later
+   * fails with `SESSION_CONFLICT`. The time after the last save is the `ttl` of the Keyv. Default: `Infinity`.
+   */
+  readonly absoluteTtlMs?: number
   /** Your own driver for the backend. Default: the one for the Keyv's adapter. */
   readonly driver?: SessionDriver
   /** Whether `close()` disconnects the Keyv. Default `true`. */
@@ -48,6 +53,7 @@ export interface KeyvSessionStoreOptions {
 const optionNames: OptionNames<KeyvSessionStoreOptions> = {
   keyv: true,
   consistency: true,
+  absoluteTtlMs: true,
   driver: true,
   closeKeyv: true,
   cacheBytes: true,
@@ -76,6 +82,7 @@ export class KeyvSessionStore implements SessionStore {
   readonly lease?: NonNullable<SessionStore['lease']>
   readonly #keyv: Keyv
   readonly #closesKeyv: boolean
+  readonly #absoluteTtlMs: number
   readonly #chosen: ChosenDriver
   readonly #reader: SessionReader
   readonly #known: LRUCache<string, KnownSession> | undefined
@@ -92,6 +99,8 @@ export class KeyvSessionStore implements SessionStore {
     checkOptionNames('KeyvSessionStore', options, optionNames)
     this.#keyv = options.keyv
     this.#closesKeyv = options.closeKeyv ?? true
+    this.#absoluteTtlMs = options.absoluteTtlMs ?? Number.POSITIVE_INFINITY
+    checkNumber('KeyvSessionStore', 'absoluteTtlMs', this.#absoluteTtlMs)
     this.#chosen = chooseDriver(options)
     this.guarantees = this.#chosen.driver.guarantees
     this.#reader = new SessionReader(this.#chosen.driver, this.#chosen.codec)
@@ -103,17 +112,13 @@ export class KeyvSessionStore implements SessionStore {
 
   async load(sessionId: string): Promise<SessionDocument | undefined> {
     const key = await this.#open(sessionId)
-    const known = this.#known?.get(key)
-    let found: KnownSession | undefined
-    try {
-      found = await this.#reader.read(key, sessionId, known)
-    } catch (error) {
-      this.#known?.delete(key)
-      throw error
-    }
-    if (found === undefined) this.#known?.delete(key)
-    else if (found !== known) this.#remember(key, found)
-    return found && copyDocument(found.document)
+    const found = await this.#read(key, sessionId)
+    if (found === undefined) return undefined
+    if (!isPast(this.#expiresBy(found.document))) return copyDocument(found.document)
+    // The backend does not know it: the session was stored without this setting, or the driver ignores it.
+    this.#known?.delete(key)
+    const outcome = await this.#chosen.driver.remove(key, found.revision)
+    return outcome === 'conflict' ? this.load(sessionId) : undefined
   }
 
   create(document: SessionDocument): Promise<void> {
@@ -155,6 +160,20 @@ export class KeyvSessionStore implements SessionStore {
     return () => this.#underReplicatedListeners.delete(listener)
   }
 
+  async #read(key: string, sessionId: string): Promise<KnownSession | undefined> {
+    const known = this.#known?.get(key)
+    let found: KnownSession | undefined
+    try {
+      found = await this.#reader.read(key, sessionId, known)
+    } catch (error) {
+      this.#known?.delete(key)
+      throw error
+    }
+    if (found === undefined) this.#known?.delete(key)
+    else if (found !== known) this.#remember(key, found)
+    return found
+  }
+
   async #write(
     document: SessionDocument,
     expectedRevision: string | undefined,
@@ -163,6 +182,7 @@ export class KeyvSessionStore implements SessionStore {
     const { id, revision } = document
     const { codec, driver } = this.#chosen
     const key = await this.#open(id)
+    const expiresBy = this.#checkAge(document)
     const known = this.#known?.get(key)
     const plan = planWrite(document, known?.revision === expectedRevision ? known : undefined, hint)
     // A copy, made at once: the caller may change the document while the swap is under way.
@@ -186,6 +206,7 @@ export class KeyvSessionStore implements SessionStore {
       removed: plan.removed,
       replacesChunks: plan.replacesChunks,
       ttlMs: this.#keyv.ttl || undefined,
+      expiresBy,
       onUnderReplicated: (replicas, wanted) => this.#report({ sessionId: id, replicas, wanted }),
     })
     if (outcome === 'conflict') throw new SessionConflictError({ sessionId: id })
@@ -212,6 +233,19 @@ export class KeyvSessionStore implements SessionStore {
     return (driver as Required<SessionDriver>).lease(keyOf(await leaseKey(sessionId)), ttlMs, signal)
   }
 
+  /** When a session has reached its greatest age. Never where its document does not tell. */
+  #expiresBy({ createdAt }: SessionDocument): number | undefined {
+    const time = Math.floor(Date.parse(createdAt) + this.#absoluteTtlMs)
+    return Number.isFinite(time) ? time : undefined
+  }
+
+  /** As {@link KeyvSessionStore.#expiresBy}. @throws {@link SessionConflictError} where that is past: the session is gone. */
+  #checkAge(document: SessionDocument): number | undefined {
+    const expiresBy = this.#expiresBy(document)
+    if (isPast(expiresBy)) throw new SessionConflictError({ sessionId: document.id })
+    return expiresBy
+  }
+
   #report(report: UnderReplicatedReport): void {
     for (const listener of this.#underReplicatedListeners) listener(report)
   }
@@ -228,6 +262,10 @@ export class KeyvSessionStore implements SessionStore {
   #remember(key: string, known: KnownSession): void {
     if (this.#closed === undefined) this.#known?.set(key, known)
   }
+}
+
+function isPast(time: number | undefined): boolean {
+  return time !== undefined && time <= Date.now()
 }
 
 function createCache(bytes: number): LRUCache<string, KnownSession> | undefined {

@@ -42,6 +42,11 @@ export interface SessionSwap {
   /** Milliseconds until the session expires, counted by the backend's clock from this write; `undefined`: never. */
   readonly ttlMs: number | undefined
   /**
+   * When the session expires at the latest, whatever `ttlMs` says: milliseconds since 1970, by the backend's clock. Default: never.
+   * Where a driver ignores it, the store removes such a session when it is loaded next.
+   */
+  readonly expiresBy?: number | undefined
+  /**
    * Optional: a driver whose backend replicates calls it where the swap took effect on too few replicas. Where the swap
    * rejected, it is called when the session is read next and the swap turns out to have taken effect.
    */

@@ -33,10 +33,12 @@ const makers: ReadonlyMap<string, Maker> = new Map<string, Maker>([
 export async function createStoreFromSettings(name: string, config: ConfigReader): Promise<SessionStore> {
   const make = makers.get(name)
   if (make === undefined) throw invalidInput(`No store is made for SESSION_STORE '${name}'.`)
-  const ttlMs = ttlOf(config)
+  const ttlMs = timeOf(config, 'SESSION_TTL_MS')
+  const absoluteTtlMs = timeOf(config, 'SESSION_ABSOLUTE_TTL_MS')
   const namespace = config.get('SESSION_NAMESPACE')
   const common = { ...(ttlMs === undefined ? {} : { ttlMs }), ...(namespace === undefined ? {} : { namespace }) }
-  return new KeyvSessionStore({ keyv: await make(config, common) })
+  const keyv = await make(config, common)
+  return new KeyvSessionStore({ keyv, ...(absoluteTtlMs === undefined ? {} : { absoluteTtlMs }) })
 }
 
 function postgresUrl(config: ConfigReader): string {
@@ -47,10 +49,10 @@ function postgresUrl(config: ConfigReader): string {
   )
 }
 
-function ttlOf(config: ConfigReader): number | undefined {
-  const text = config.get('SESSION_TTL_MS')
+function timeOf(config: ConfigReader, name: string): number | undefined {
+  const text = config.get(name)
   if (text === undefined) return undefined
-  const ttlMs = Number(text)
-  if (Number.isInteger(ttlMs) && ttlMs > 0) return ttlMs
-  throw invalidInput(`SESSION_TTL_MS is '${text}'; it must be a whole number of milliseconds above 0.`)
+  const ms = Number(text)
+  if (Number.isInteger(ms) && ms > 0) return ms
+  throw invalidInput(`${name} is '${text}'; it must be a whole number of milliseconds above 0.`)
 }

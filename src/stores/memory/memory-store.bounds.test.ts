@@ -163,6 +163,6 @@ describe('ttlMs', () => {
 
 test('an unknown option is refused', () => {
   expect(() => new MemorySessionStore({ maxSession: 5 } as object)).toThrow(
-    "MemorySessionStore: there is no option 'maxSession'. The options are maxSessions, maxBytes, ttlMs, clock, backing.",
+    "MemorySessionStore: there is no option 'maxSession'. The options are maxSessions, maxBytes, ttlMs, absoluteTtlMs, clock, backing.",
   )
 })

@@ -44,7 +44,12 @@ export interface MemorySessionStoreOptions {
    * whatever session. Default: for ever.
    */
   readonly ttlMs?: number
-  /** The clock that `ttlMs` and claims go by. Default: the machine's. */
+  /**
+   * Milliseconds that a session is kept after it was stored first, however often it is saved. A turn that ends later fails with
+   * `SESSION_CONFLICT`. Default: for ever.
+   */
+  readonly absoluteTtlMs?: number
+  /** The clock that `ttlMs`, `absoluteTtlMs` and claims go by. Default: the machine's. */
   readonly clock?: Clock
   /** Data to share with another store, for tests; `store.backing`, or a Map. A Map is not bounded. Default: its own. */
   readonly backing?: MemorySessionBacking
@@ -54,11 +59,13 @@ const optionNames: OptionNames<MemorySessionStoreOptions> = {
   maxSessions: true,
   maxBytes: true,
   ttlMs: true,
+  absoluteTtlMs: true,
   clock: true,
   backing: true,
 }
 
-const defaults = { maxSessions: 10_000, maxBytes: 128 * 1024 * 1024, ttlMs: Number.POSITIVE_INFINITY }
+const forever = Number.POSITIVE_INFINITY
+const defaults = { maxSessions: 10_000, maxBytes: 128 * 1024 * 1024, ttlMs: forever, absoluteTtlMs: forever }
 
 /**
  * A store in memory, bounded, with compare-and-swap within this process. The documents that it returns are frozen.
@@ -75,16 +82,16 @@ export class MemorySessionStore implements SessionStore {
   readonly #maxClaims: number
   #backing: MemorySessionBacking | undefined
 
-  /** @throws `InvalidInputError` for an unknown option, and for a `maxSessions`, `maxBytes` or `ttlMs` that is not a number above 0. */
+  /** @throws `InvalidInputError` for an unknown option, and for a bound or a time that is not a number above 0. */
   constructor(options: MemorySessionStoreOptions = {}) {
     checkOptionNames('MemorySessionStore', options, optionNames)
-    const { maxSessions, maxBytes, ttlMs, clock = systemClock, backing } = options
+    const { maxSessions, maxBytes, ttlMs, absoluteTtlMs, clock = systemClock, backing } = options
     this.#clock = clock
     this.#maxClaims = (backing === undefined ? maxSessions : undefined) ?? defaults.maxSessions
     this.#backing =
       backing ??
       new SessionCache({
-        ...numbersWithDefaults('MemorySessionStore', { maxSessions, maxBytes, ttlMs }, defaults),
+        ...numbersWithDefaults('MemorySessionStore', { maxSessions, maxBytes, ttlMs, absoluteTtlMs }, defaults),
         clock,
         onEvicted: (sessionId) => {
           for (const listener of this.#evictedListeners) listener(sessionId)

@@ -16,7 +16,14 @@ function cache(options: Partial<SessionCacheOptions>): {
   const evicted: string[] = []
   const clock = new VirtualClock()
   const onEvicted = (sessionId: string): void => void evicted.push(sessionId)
-  const defaults = { maxSessions: unbounded, maxBytes: unbounded, ttlMs: unbounded, clock, onEvicted }
+  const defaults = {
+    maxSessions: unbounded,
+    maxBytes: unbounded,
+    ttlMs: unbounded,
+    absoluteTtlMs: unbounded,
+    clock,
+    onEvicted,
+  }
   return { sessions: new SessionCache({ ...defaults, ...options }), evicted, clock }
 }
 

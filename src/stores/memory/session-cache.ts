@@ -1,6 +1,7 @@
 /**
  * The sessions of a memory store: so many, of so many bytes, for so long. Beyond a bound the session used longest ago is
- * evicted. A session that a turn holds is kept beside the cache, where it is not counted, is not evicted and does not expire.
+ * evicted. A session that a turn holds is kept beside the cache, where it is not counted, is not evicted and does not expire,
+ * unless it has reached its greatest age.
  */
 import { LRUCache } from 'lru-cache'
 import { type Clock, monotonicTime } from '../../config/clock.js'
@@ -13,6 +14,8 @@ export interface SessionCacheOptions {
   readonly maxBytes: number
   /** Milliseconds since it was set last; `Infinity`: for ever. */
   readonly ttlMs: number
+  /** Milliseconds since it was set first; `Infinity`: for ever. */
+  readonly absoluteTtlMs: number
   readonly clock: Clock
   /** Called with each session that was evicted, after it was. */
   readonly onEvicted: (sessionId: string) => void
@@ -24,6 +27,8 @@ interface StoredSession {
   readonly bytes: number
   /** In the clock's monotonic time: what is stored does not outlive the process. */
   readonly expiresAt: number
+  /** The same, at the latest: no later document of the session has another. */
+  readonly endsAt: number
 }
 
 interface HeldSession {
@@ -53,14 +58,19 @@ export class SessionCache {
 
   get(sessionId: string): SessionDocument | undefined {
     const held = this.#held.get(sessionId)
-    return (held === undefined ? this.#unexpired(sessionId) : held.stored)?.document
+    return (held === undefined ? this.#unexpired(sessionId) : this.#storedOf(held))?.document
   }
 
   /** @param stateBytes - About how many bytes the context and the states take as JSON. Default: they are measured. */
   set(sessionId: string, document: SessionDocument, stateBytes?: number): void {
-    const { clock, ttlMs } = this.#options
-    const stored = { document, bytes: heapBytes(document, stateBytes), expiresAt: monotonicTime(clock) + ttlMs }
+    const { clock, ttlMs, absoluteTtlMs } = this.#options
+    const now = monotonicTime(clock)
     const held = this.#held.get(sessionId)
+    const before = held === undefined ? this.#cache.peek(sessionId) : held.stored
+    const isSame = before?.document.createdAt === document.createdAt
+    const endsAt = before !== undefined && isSame ? before.endsAt : now + absoluteTtlMs
+    const bytes = heapBytes(document, stateBytes)
+    const stored = { document, bytes, endsAt, expiresAt: Math.min(now + ttlMs, endsAt) }
     if (held === undefined) this.#keep(sessionId, stored)
     else held.stored = stored
   }
@@ -68,7 +78,7 @@ export class SessionCache {
   delete(sessionId: string): boolean {
     const held = this.#held.get(sessionId)
     if (held === undefined) return this.#cache.delete(sessionId)
-    const wasStored = held.stored !== undefined
+    const wasStored = this.#storedOf(held) !== undefined
     held.stored = undefined
     return wasStored
   }
@@ -88,8 +98,15 @@ export class SessionCache {
       held.holders--
       if (held.holders > 0) return
       this.#held.delete(sessionId)
-      if (held.stored !== undefined) this.#keep(sessionId, held.stored)
+      const stored = this.#storedOf(held)
+      if (stored !== undefined) this.#keep(sessionId, stored)
     }
+  }
+
+  /** What is stored of a session that is held: it does not expire meanwhile, but it ends. */
+  #storedOf(held: HeldSession): StoredSession | undefined {
+    if (held.stored !== undefined && held.stored.endsAt <= monotonicTime(this.#options.clock)) held.stored = undefined
+    return held.stored
   }
 
   #unexpired(sessionId: string): StoredSession | undefined {
@@ -101,8 +118,8 @@ export class SessionCache {
 
   /** Drops sessions that expired, beginning with the one used longest ago, up to the first that did not. */
   #dropExpired(): void {
-    const { clock, ttlMs } = this.#options
-    if (ttlMs === Number.POSITIVE_INFINITY) return
+    const { clock, ttlMs, absoluteTtlMs } = this.#options
+    if (Math.min(ttlMs, absoluteTtlMs) === Number.POSITIVE_INFINITY) return
     const now = monotonicTime(clock)
     const isOldestExpired = (): boolean => (this.#cache.rvalues().next().value?.expiresAt ?? now + 1) <= now
     while (isOldestExpired()) this.#cache.pop()

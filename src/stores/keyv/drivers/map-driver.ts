@@ -64,11 +64,11 @@ function closedError(): Error {
 }
 
 function recordOf(swap: SessionSwap, stored: MapRecord | undefined): MapRecord {
-  const { revision, head, ttlMs } = swap
+  const { revision, head, ttlMs = Number.POSITIVE_INFINITY, expiresBy = Number.POSITIVE_INFINITY } = swap
   return {
     revision,
     head,
     chunks: changeChunks(stored?.chunks ?? new Map(), swap),
-    expiresAt: ttlMs === undefined ? Number.POSITIVE_INFINITY : performance.now() + ttlMs,
+    expiresAt: performance.now() + Math.min(ttlMs, expiresBy - Date.now()),
   }
 }

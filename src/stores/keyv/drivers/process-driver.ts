@@ -68,11 +68,11 @@ export function createProcessDriver(keyv: Keyv): SessionDriver {
     },
     swap: (swap) =>
       inTurn(swap.key, async (): Promise<SwapOutcome> => {
-        const { key, expectedRevision, revision, head, ttlMs } = swap
+        const { key, expectedRevision, revision, head } = swap
         const stored = await get(key)
         if (stored?.revision === revision) return 'done'
         if (stored?.revision !== expectedRevision) return 'conflict'
-        await keyv.set(key, { revision, head, chunks: chunksAfter(swap, stored?.chunks) }, ttlMs)
+        await keyv.set(key, { revision, head, chunks: chunksAfter(swap, stored?.chunks) }, ttlOf(swap))
         if ((await get(key))?.revision !== revision) throw notStored()
         return 'done'
       }),
@@ -98,6 +98,11 @@ export function createProcessDriver(keyv: Keyv): SessionDriver {
       await keyv.disconnect()
     },
   }
+}
+
+/** Keyv takes 0 for no time to live. */
+function ttlOf({ ttlMs, expiresBy }: SessionSwap): number | undefined {
+  return expiresBy === undefined ? ttlMs : Math.max(1, Math.min(ttlMs ?? expiresBy, expiresBy - Date.now()))
 }
 
 function notStored(): Error {

@@ -221,6 +221,7 @@ function toValues(swap: SessionSwap, expected: string | null): readonly unknown[
   values.push(names, bodies)
   if (expected !== null) values.push(expected)
   if (statementOf(swap) === 'cut') values.push(swap.removed.map(encodeText))
+  values.push(swap.expiresBy ?? null)
   return values
 }
 

@@ -32,6 +32,8 @@ export interface PostgresStatements {
 
 const isLive = '(expires_at IS NULL OR expires_at > now())'
 const expiry = (parameter: string): string => `now() + ${parameter}::float8 * interval '1 millisecond'`
+/** The earlier one of two, of which either may be null. */
+const earlier = (ttl: string, latest: string): string => `LEAST(${expiry(ttl)}, to_timestamp(${latest}::float8 / 1000))`
 const chunkList = 'SELECT json_agg(json_build_array(chunk.name, chunk.body))::text'
 
 /**
@@ -51,7 +53,8 @@ export function postgresStatements(schema: string, table: string): PostgresState
       SELECT stored.id, added.name, added.body FROM stored, unnest(${names}::text[], ${bodies}::text[]) AS added(name, body)
       ON CONFLICT (session_id, name) DO UPDATE SET body = excluded.body
     )`
-  const update = `UPDATE ${session} SET revision = $2, head = $3, expires_at = ${expiry('$4')}
+  const update = (latest: string): string => `UPDATE ${session} SET revision = $2, head = $3,
+      expires_at = ${earlier('$4', latest)}
       WHERE key = $1 AND revision = $7 AND revision <> $2 AND ${isLive} RETURNING id`
   return {
     inspect: `SELECT to_regnamespace(${literal(quote(fold(schema)))}) IS NOT NULL AS has_schema,
@@ -88,17 +91,17 @@ export function postgresStatements(schema: string, table: string): PostgresState
       DELETE FROM ${session} WHERE key = $1 AND NOT ${isLive} RETURNING id
     ), stored AS (
       INSERT INTO ${session} (key, revision, head, expires_at)
-      SELECT $1, $2, $3, ${expiry('$4')} FROM (SELECT count(*) FROM gone) AS before
+      SELECT $1, $2, $3, ${earlier('$4', '$7')} FROM (SELECT count(*) FROM gone) AS before
       ON CONFLICT (key) DO NOTHING RETURNING id
     ), ${writeChunks('$5', '$6')}
     SELECT (SELECT count(*)::int FROM stored) AS written, ${found}`,
-    append: `WITH stored AS (${update}), ${writeChunks('$5', '$6')}
+    append: `WITH stored AS (${update('$8')}), ${writeChunks('$5', '$6')}
     SELECT (SELECT count(*)::int FROM stored) AS written, ${found}`,
-    cut: `WITH stored AS (${update}), removed AS (
+    cut: `WITH stored AS (${update('$9')}), removed AS (
       DELETE FROM ${chunk} AS chunk USING stored WHERE chunk.session_id = stored.id AND chunk.name = ANY ($8::text[])
     ), ${writeChunks('$5', '$6')}
     SELECT (SELECT count(*)::int FROM stored) AS written, ${found}`,
-    replace: `WITH stored AS (${update}), replaced AS (
+    replace: `WITH stored AS (${update('$8')}), replaced AS (
       DELETE FROM ${chunk} AS chunk USING stored WHERE chunk.session_id = stored.id AND chunk.name <> ALL ($5::text[])
     ), ${writeChunks('$5', '$6')}
     SELECT (SELECT count(*)::int FROM stored) AS written, ${found}`,

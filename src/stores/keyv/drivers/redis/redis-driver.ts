@@ -85,12 +85,13 @@ export function createRedisDriver(keyv: Keyv): SessionDriver {
 
 /** The script's arguments, in its order. */
 function swapValues(change: SessionSwap): string[] {
-  const { expectedRevision, revision, head, chunks, removed, replacesChunks, ttlMs } = change
+  const { expectedRevision, revision, head, chunks, removed, replacesChunks, ttlMs, expiresBy } = change
   const kind = expectedRevision === undefined ? 'create' : 'save'
   const ttl = ttlMs === undefined ? '' : String(Math.max(1, Math.ceil(ttlMs)))
   // Where nothing is stored yet, there is nothing to remove.
   const removesOthers = replacesChunks && kind === 'save' ? '1' : '0'
-  const values = [kind, expectedRevision ?? '', ttl, removesOthers, String(removed.length)]
+  const latest = expiresBy === undefined ? '' : String(expiresBy)
+  const values = [kind, expectedRevision ?? '', ttl, latest, removesOthers, String(removed.length)]
   values.push('revision', revision, 'head', head)
   for (const [name, text] of chunks) values.push(name, text)
   for (const name of removed) values.push(name)

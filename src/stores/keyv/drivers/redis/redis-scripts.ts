@@ -12,8 +12,8 @@ export interface RedisScript {
 }
 
 /**
- * Arguments: `create` or `save`, the expected revision, the time to live in milliseconds (empty: for ever), `1` to
- * remove all other chunks, how many names of chunks to remove come last, then names and texts of fields, the first of which is
+ * Arguments: `create` or `save`, the expected revision, the time to live in milliseconds (empty: for ever), when the session
+ * expires at the latest, in milliseconds since 1970 (empty: never), `1` to remove all other chunks, how many names of chunks to remove come last, then names and texts of fields, the first of which is
  * the new revision, and those names.
  *
  * The order matters on a full server. It refuses HSET, but only before the script's first write: a script that began by
@@ -24,8 +24,9 @@ export interface RedisScript {
  * Lua takes a few thousand values from a list at once, so many fields are written in several steps.
  */
 export const swapScript: RedisScript = script(`
-local key, revision = KEYS[1], ARGV[7]
-local last = #ARGV - tonumber(ARGV[5])
+local key, revision = KEYS[1], ARGV[8]
+local ttl, latest = ARGV[3], ARGV[4]
+local last = #ARGV - tonumber(ARGV[6])
 local stored = redis.call('HGET', key, 'revision')
 if stored == revision then
   redis.call('HDEL', key, 'revision')
@@ -37,20 +38,27 @@ if ARGV[1] == 'create' then
 elseif stored ~= ARGV[2] then
   return 0
 end
-for first = 6, last, 1000 do
+for first = 7, last, 1000 do
   redis.call('HSET', key, unpack(ARGV, first, math.min(first + 999, last)))
 end
 for first = last + 1, #ARGV, 1000 do
   redis.call('HDEL', key, unpack(ARGV, first, math.min(first + 999, #ARGV)))
 end
-if ARGV[4] == '1' then
+if ARGV[5] == '1' then
   local written = {}
-  for index = 6, last, 2 do written[ARGV[index]] = true end
+  for index = 7, last, 2 do written[ARGV[index]] = true end
   for _, field in ipairs(redis.call('HKEYS', key)) do
     if not written[field] then redis.call('HDEL', key, field) end
   end
 end
-if ARGV[3] ~= '' then redis.call('PEXPIRE', key, ARGV[3]) else redis.call('PERSIST', key) end
+if latest ~= '' then
+  redis.call('PEXPIREAT', key, latest)
+  if ttl ~= '' and tonumber(ttl) < redis.call('PTTL', key) then redis.call('PEXPIRE', key, ttl) end
+elseif ttl ~= '' then
+  redis.call('PEXPIRE', key, ttl)
+else
+  redis.call('PERSIST', key)
+end
 return 1
 `)
 

@@ -164,14 +164,14 @@ function openDatabase(
 
 /** In the order of the statements' numbered parameters. */
 function toValues(swap: SessionSwap): { key: string; values: readonly unknown[] } {
-  const { expectedRevision, replacesChunks, ttlMs } = swap
+  const { expectedRevision, replacesChunks, ttlMs, expiresBy = null } = swap
   const key = encodeText(swap.key)
   const changes = [...swap.chunks.map((pair) => pair.map(encodeText)), ...swap.removed.map(encodeText)]
   const changesChunks = replacesChunks || changes.length > 0 || expectedRevision === undefined
   const added = changesChunks ? JSON.stringify(changes) : null
   const values = [key, encodeText(swap.revision), ttlMs ?? null, encodeText(swap.head), added]
-  if (expectedRevision === undefined) return { key, values }
-  return { key, values: [...values, encodeText(expectedRevision), replacesChunks ? 1 : 0] }
+  if (expectedRevision === undefined) return { key, values: [...values, expiresBy] }
+  return { key, values: [...values, encodeText(expectedRevision), replacesChunks ? 1 : 0, expiresBy] }
 }
 
 function isBusy(error: unknown): boolean {

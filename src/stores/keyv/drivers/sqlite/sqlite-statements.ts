@@ -31,6 +31,9 @@ export interface SqliteStatements {
 /** The database's clock, in milliseconds since 1970. It is constant within a statement. */
 const now = "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"
 const isLive = `(expires_at IS NULL OR expires_at > ${now})`
+/** Null where neither the time to live nor the latest expiry is given. */
+const expiry = (ttl: string, latest: string): string =>
+  `min(ifnull(${now} + ${ttl}, ${latest}), ifnull(${latest}, ${now} + ${ttl}))`
 const chunkList = 'SELECT json_group_array(json_array(chunk.name, chunk.body))'
 
 /** @param table - The adapter's own table. */
@@ -95,11 +98,11 @@ export function sqliteStatements(table: string): SqliteStatements {
       FROM ${session} AS session WHERE key = ?1 AND ${isLive}`,
     // An expired row is overwritten, and its chunks are removed: `replaces` is always set.
     insert: `INSERT INTO ${session} (key, revision, expires_at, replaces, head, added)
-        VALUES (?1, ?2, ${now} + ?3, 1, ?4, ?5)
+        VALUES (?1, ?2, ${expiry('?3', '?6')}, 1, ?4, ?5)
       ON CONFLICT (key) DO UPDATE SET revision = excluded.revision, expires_at = excluded.expires_at,
         replaces = 1, head = excluded.head, added = excluded.added
       WHERE NOT ${isLive} RETURNING 1`,
-    update: `UPDATE ${session} SET revision = ?2, expires_at = ${now} + ?3, head = ?4, added = ?5, replaces = ?7
+    update: `UPDATE ${session} SET revision = ?2, expires_at = ${expiry('?3', '?8')}, head = ?4, added = ?5, replaces = ?7
       WHERE key = ?1 AND revision = ?6 AND revision <> ?2 AND ${isLive} RETURNING 1`,
     remove: `DELETE FROM ${session} WHERE key = ?1 AND (?2 IS NULL OR revision = ?2 OR NOT ${isLive}) RETURNING 1`,
     purge: `DELETE FROM ${session} WHERE id IN (
