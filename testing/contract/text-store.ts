@@ -15,6 +15,16 @@ import { type SessionStoreSuiteOptions, sessionStoreSuite } from '../suites/stor
 export interface TextEntry {
   readonly revision: string
   readonly text: string
+  /** In the time of {@link TextClock}. */
+  readonly endsAt?: number
+  readonly expiresAt?: number
+}
+
+/** A clock that a test moves, and how long sessions are kept. */
+export interface TextClock {
+  now: number
+  readonly absoluteTtlMs: number
+  readonly ttlMs: number
 }
 
 /** What several handles share. */
@@ -38,8 +48,11 @@ export class TextStore implements SessionStore {
   closed = false
   closedAt = 0
 
-  constructor(data: TextData) {
+  readonly clock: TextClock
+
+  constructor(data: TextData, clock: TextClock = { now: 0, absoluteTtlMs: Infinity, ttlMs: Infinity }) {
     this.data = data
+    this.clock = clock
   }
 
   keyOf(sessionId: string): string {
@@ -49,7 +62,10 @@ export class TextStore implements SessionStore {
     return stored === expected
   }
   write(document: SessionDocument, _hint?: SessionSaveHint): void {
-    this.data.set(this.keyOf(document.id), { revision: document.revision, text: JSON.stringify(document) })
+    const key = this.keyOf(document.id)
+    const endsAt = this.endOf(this.data.get(key))
+    const expiresAt = this.expiryOf(endsAt)
+    this.data.set(key, { revision: document.revision, text: JSON.stringify(document), endsAt, expiresAt })
   }
   read(entry: TextEntry, sessionId: string): SessionDocument {
     try {
@@ -60,7 +76,23 @@ export class TextStore implements SessionStore {
   }
   find(sessionId: string): TextEntry | undefined {
     if (this.closed) throw new Error('The store is closed.')
-    return this.data.get(this.keyOf(sessionId))
+    const entry = this.data.get(this.keyOf(sessionId))
+    if (entry === undefined || !this.isOver(entry)) return entry
+    this.forget(sessionId)
+    return undefined
+  }
+  /** When a session ends, whatever happens to it. */
+  endOf(before: TextEntry | undefined): number {
+    return before?.endsAt ?? this.clock.now + this.clock.absoluteTtlMs
+  }
+  expiryOf(endsAt: number): number {
+    return Math.min(this.clock.now + this.clock.ttlMs, endsAt)
+  }
+  isOver({ expiresAt = Number.POSITIVE_INFINITY }: TextEntry): boolean {
+    return expiresAt <= this.clock.now
+  }
+  forget(sessionId: string): void {
+    this.data.delete(this.keyOf(sessionId))
   }
   conflict(sessionId: string): Error {
     return new SessionConflictError({ sessionId })
@@ -130,11 +162,21 @@ export class DownStore extends TextStore {
 }
 
 /** Makes a handle on some data. */
-export type StoreClass = new (data: TextData) => TextStore
+export type StoreClass = new (data: TextData, clock?: TextClock) => TextStore
 
 /** Every option of the suite, for handles of one class. */
 export function optionsFor(Store: StoreClass, Down: StoreClass = DownStore): SessionStoreSuiteOptions {
+  let clock: TextClock | undefined
   return {
+    absoluteTtl: {
+      createStore({ absoluteTtlMs = Infinity, ttlMs = Infinity }) {
+        clock = { now: 0, absoluteTtlMs, ttlMs }
+        return new Store(new Map(), clock)
+      },
+      advance(ms) {
+        if (clock !== undefined) clock.now += ms
+      },
+    },
     reopen: (store) => new Store((store as TextStore).data),
     corrupt: (sessionId, store) => {
       const { data } = store as TextStore

@@ -1,16 +1,37 @@
 import { Keyv } from 'keyv'
-import { describe, test } from 'vitest'
+import { afterEach, describe, test, vi } from 'vitest'
 import { FakeDriver } from '../../../testing/contract/stores/fake-driver.js'
 import { encryptionHooks } from '../../../testing/contract/stores/keyv-hooks.js'
 import { PlainAdapter } from '../../../testing/contract/stores/plain-adapter.js'
-import { sessionStoreSuite } from '../../../testing/suites/stores/session-store-suite.js'
-import { KeyvSessionStore } from './keyv-session-store.js'
+import { type SessionStoreSuiteOptions, sessionStoreSuite } from '../../../testing/suites/stores/session-store-suite.js'
+import { KeyvSessionStore, type KeyvSessionStoreOptions } from './keyv-session-store.js'
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+/** Stores whose sessions end, over a Keyv, by a time of day that the test moves. */
+function endingOver(
+  make: (ttl: { readonly ttl?: number }) => KeyvSessionStoreOptions,
+): Pick<SessionStoreSuiteOptions, 'absoluteTtl'> {
+  return {
+    absoluteTtl: {
+      createStore({ absoluteTtlMs, ttlMs }) {
+        vi.useFakeTimers({ toFake: ['Date', 'performance'] })
+        const options = make(ttlMs === undefined ? {} : { ttl: ttlMs })
+        return new KeyvSessionStore({ ...options, ...(absoluteTtlMs === undefined ? {} : { absoluteTtlMs }) })
+      },
+      advance: (ms) => void vi.advanceTimersByTime(ms),
+    },
+  }
+}
 
 describe("over Keyv's Map", () => {
   const map = new Map()
   sessionStoreSuite(test, () => new KeyvSessionStore({ keyv: new Keyv({ store: map, namespace: 'talks' }) }), {
     corrupt: (sessionId) => void Object.assign(map.get(`talks:${sessionId}`), { head: '{"cut":' }),
     claims: true,
+    ...endingOver((ttl) => ({ keyv: new Keyv({ store: new Map(), ...ttl }) })),
   })
 })
 
@@ -28,5 +49,6 @@ describe('over an adapter without a compare-and-swap, in one process', () => {
   const adapter = new PlainAdapter()
   sessionStoreSuite(test, () => new KeyvSessionStore({ keyv: new Keyv(adapter), consistency: 'process' }), {
     claims: true,
+    ...endingOver((ttl) => ({ keyv: new Keyv(new PlainAdapter(), ttl), consistency: 'process' })),
   })
 })

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { documentOf } from '../../../testing/contract/session-bench.js'
 import { ConfigManager } from '../../config/config-manager.js'
 import { InvalidInputError } from '../../errors/engine-errors.js'
 import type { SessionStore } from '../../session/session-store.js'
@@ -25,6 +26,19 @@ describe('a store by settings', () => {
         message: `SESSION_TTL_MS is '${SESSION_TTL_MS}'; it must be a whole number of milliseconds above 0.`,
       }),
     )
+  })
+
+  test.each(['1h', '0', ''])('refuses SESSION_ABSOLUTE_TTL_MS %j', async (SESSION_ABSOLUTE_TTL_MS) => {
+    await expect(make('redis', { SESSION_ABSOLUTE_TTL_MS })).rejects.toThrow(
+      `SESSION_ABSOLUTE_TTL_MS is '${SESSION_ABSOLUTE_TTL_MS}'; it must be a whole number of milliseconds above 0.`,
+    )
+  })
+
+  test('a session that is older than SESSION_ABSOLUTE_TTL_MS is not stored', async () => {
+    const store = await make('redis', { REDIS_URL: 'redis://127.0.0.1:1', SESSION_ABSOLUTE_TTL_MS: '1000' })
+    const old = { ...documentOf('a', '1-a'), createdAt: new Date(Date.now() - 1000).toISOString() }
+    await expect(store.create(old)).rejects.toMatchObject({ code: 'SESSION_CONFLICT' })
+    await store.close()
   })
 
   test('postgres: has no default address', async () => {

@@ -67,6 +67,7 @@ describe('the options', () => {
     ['maxBytes', -1, '-1'],
     ['ttlMs', 0, '0'],
     ['ttlMs', -1_000, '-1000'],
+    ['absoluteTtlMs', 0, '0'],
   ])('%s must be a number above 0, which %j is not', (name, value, shown) => {
     const options = { [name]: value } as MemorySessionStoreOptions
     expect(() => new MemorySessionStore(options)).toThrow(

@@ -74,6 +74,17 @@ describe.skipIf(isPostgresMissing)('Postgres', () => {
         await past(statement)
       },
       createUnreachable: async () => open(`postgres://postgres@127.0.0.1:${await freePort()}/postgres`),
+      absoluteTtl: {
+        createStore: async ({ absoluteTtlMs, ...times }) => {
+          const keyv = await createPostgresKeyv(server.url, { maxConnections: 3, ...times })
+          return new KeyvSessionStore({ keyv, ...(absoluteTtlMs === undefined ? {} : { absoluteTtlMs }) })
+        },
+        expiresAt: async (sessionId) => {
+          const [row] = await past(`SELECT round(extract(epoch FROM expires_at) * 1000)::float8 AS at
+            FROM turnkeeper_session WHERE key = 'turnkeeper:${sessionId}'`)
+          return row?.at as number | undefined
+        },
+      },
     })
 
     test('gives two processes the right entries, whatever they cut and append in turn', async () => {

@@ -9,6 +9,7 @@ import { driverCases } from './driver-cases.js'
 import { goldenCases } from './golden/golden-cases.js'
 import { encryptionHooks, zlibCompression } from './keyv-hooks.js'
 import { checkRandomCuts } from './random-cuts.js'
+import { redisClient } from './redis-client.js'
 
 let server: RedisServer
 
@@ -50,7 +51,18 @@ describe.skipIf(isRedisMissing)('over Redis', () => {
   describe('as createRedisKeyv makes it', () => {
     const open = async (): Promise<KeyvSessionStore> =>
       new KeyvSessionStore({ keyv: await createRedisKeyv(server.url, { lease: leases }) })
-    sessionStoreSuite(test, open, { ...troubleWith('turnkeeper::'), leases })
+    const absoluteTtl: SessionStoreSuiteOptions['absoluteTtl'] = {
+      createStore: async ({ absoluteTtlMs, ...times }) => {
+        const keyv = await createRedisKeyv(server.url, { namespace: 'aging', ...times })
+        return new KeyvSessionStore({ keyv, ...(absoluteTtlMs === undefined ? {} : { absoluteTtlMs }) })
+      },
+      expiresAt: (sessionId) =>
+        redisClient(server.url, async ({ send }) => {
+          const at = Number(await send(['PEXPIRETIME', `aging::${sessionId}`]))
+          return at < 0 ? undefined : at
+        }),
+    }
+    sessionStoreSuite(test, open, { ...troubleWith('turnkeeper::'), leases, absoluteTtl })
 
     test('gives two processes the right entries, whatever they cut and append in turn', async () => {
       const stores = [await open(), await open()]

@@ -76,6 +76,17 @@ describe.skipIf(isSqliteMissing)('SQLite (needs npm ci --prefix testing/contract
         await past(join(folder, 'suite.sqlite'), statement)
       },
       createUnreachable: () => open(join(folder, 'no-such-folder', 'suite.sqlite')),
+      absoluteTtl: {
+        createStore: async ({ absoluteTtlMs, ...times }) => {
+          const keyv = await createSqliteKeyv(join(folder, 'aging.sqlite'), times)
+          return new KeyvSessionStore({ keyv, ...(absoluteTtlMs === undefined ? {} : { absoluteTtlMs }) })
+        },
+        expiresAt: async (sessionId) => {
+          const statement = `SELECT expires_at FROM turnkeeper_session WHERE key = 'turnkeeper:${sessionId}'`
+          const [row] = await past(join(folder, 'aging.sqlite'), statement)
+          return row?.expires_at as number | undefined
+        },
+      },
     })
 
     test('gives two processes the right entries, whatever they cut and append in turn', async () => {

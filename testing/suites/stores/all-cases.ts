@@ -1,4 +1,5 @@
 /** Every case of the suite, in the order in which they are registered. */
+import { ageCases } from './age-cases.js'
 import { claimCases } from './claim-cases.js'
 import { closeCases } from './close-cases.js'
 import { copyCases } from './copy-cases.js'
@@ -40,5 +41,6 @@ export const allCases: readonly SuiteCase[] = [
   ...troubleCases,
   ...claimCases,
   ...leaseCases,
+  ...ageCases,
   ...engineCases,
 ]

@@ -33,6 +33,7 @@ export function createBench(
   return {
     pending,
     leaseTtlMs: options.leases?.ttlMs ?? 0,
+    age: options.absoluteTtl ?? {},
     newId: () => randomToken(16),
 
     open: () => keep(createStore()),
@@ -55,6 +56,11 @@ export function createBench(
 
     async corrupt(sessionId, { store }) {
       await options.corrupt?.(sessionId, store)
+    },
+
+    async openAging(times) {
+      if (options.absoluteTtl === undefined) throw new Error('options.absoluteTtl is missing.')
+      return keep(options.absoluteTtl.createStore(times))
     },
 
     async openUnreachable() {

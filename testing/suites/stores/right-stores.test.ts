@@ -3,12 +3,21 @@ import { describe, test } from 'vitest'
 import { MemorySessionStore, type SessionStore } from '../../../src/index.js'
 import { optionsFor, TextStore } from '../../contract/text-store.js'
 import { FakeSessionStore } from '../../fake-session-store/fake-session-store.js'
+import { VirtualClock } from '../../virtual-clock/virtual-clock.js'
 import { sessionStoreSuite } from './session-store-suite.js'
 
 describe('MemorySessionStore', () => {
+  let clock = new VirtualClock()
   sessionStoreSuite(test, () => new MemorySessionStore(), {
     reopen: (store) => new MemorySessionStore({ backing: (store as MemorySessionStore).backing }),
     claims: true,
+    absoluteTtl: {
+      createStore(times) {
+        clock = new VirtualClock()
+        return new MemorySessionStore({ ...times, clock })
+      },
+      advance: (ms) => clock.advance(ms),
+    },
   })
 })
 

@@ -131,8 +131,9 @@ describe('what is left out', () => {
       'options.corrupt was not given',
       'options.claims was not given',
       'options.leases was not given',
+      'options.absoluteTtl was not given',
     ])
-    expect(skipped.length).toBe(30)
+    expect(skipped.length).toBe(34)
   })
 })
 

@@ -1,5 +1,6 @@
 /** What a case of the suite is, and what it finds on its bench. Types only. */
 import type { CheckedStore } from './checked-store.js'
+import type { SessionStoreSuiteOptions } from './suite-options.js'
 
 /** One case. Its name is public: it is how a caller leaves it out. */
 export interface SuiteCase {
@@ -7,7 +8,7 @@ export interface SuiteCase {
   /** What the interface `SessionStore` promises, for the message of a failure. */
   readonly rule: string
   /** The options without which the case cannot be run. */
-  readonly needs?: readonly ('corrupt' | 'createUnreachable' | 'claims' | 'leases')[]
+  readonly needs?: readonly ('corrupt' | 'createUnreachable' | 'claims' | 'leases' | 'absoluteTtl')[]
   /** Rejects if the store breaks the rule. */
   readonly run: (bench: SuiteBench) => Promise<void>
 }
@@ -16,6 +17,10 @@ export interface SuiteCase {
 export interface SuiteBench {
   /** Milliseconds: see the option `leases`. */
   readonly leaseTtlMs: number
+  /** See the option `absoluteTtl`. */
+  readonly age: Partial<NonNullable<SessionStoreSuiteOptions['absoluteTtl']>>
+  /** A store of the option `absoluteTtl`. */
+  openAging(times: { readonly absoluteTtlMs?: number; readonly ttlMs?: number }): Promise<CheckedStore>
   /** A session ID that nothing is stored under. */
   newId(): string
   /** A fresh store. */

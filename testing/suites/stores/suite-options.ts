@@ -37,6 +37,24 @@ export interface SessionStoreSuiteOptions {
    */
   readonly leases?: { readonly ttlMs: number }
   /**
+   * Given where the store can have an absolute time to live. It needs `advance` where the store goes by a clock that a test moves, and
+   * `expiresAt` where a backend decides, which goes by the document's `createdAt`. Default: the cases of it are left out.
+   */
+  readonly absoluteTtl?: {
+    /**
+     * Makes a store whose sessions end `absoluteTtlMs` after their creation and `ttlMs` after their last save, in milliseconds;
+     * without one of them, never by it. With `expiresAt`, all stores that it makes have the same data.
+     */
+    createStore(times: {
+      readonly absoluteTtlMs?: number
+      readonly ttlMs?: number
+    }): SessionStore | Promise<SessionStore>
+    /** Moves the clock of the stores that were made. */
+    advance?(ms: number): void | Promise<void>
+    /** When a stored session expires, in milliseconds since 1970, as the backend has it; `undefined`: never. */
+    expiresAt?(sessionId: string): Promise<number | undefined>
+  }
+  /**
    * Cases that this store does not pass, by name, each with the reason; the beginning of their names, before the colon,
    * leaves out a whole group. They are registered nevertheless: by `test.skip` if there is one. Default: none.
    */

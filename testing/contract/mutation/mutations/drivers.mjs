@@ -21,11 +21,21 @@ export const driverMutations = [
         'swapScript',
         { piece: "redis.call('HDEL', key, unpack(ARGV, first, math.min(first + 999, #ARGV)))", becomes: '' },
       ],
+      [
+        'Redis: greatest age of a session ignored',
+        'swapScript',
+        { piece: "redis.call('PEXPIREAT', key, latest)", becomes: "redis.call('PERSIST', key)" },
+      ],
+      [
+        'Redis: time to live ignored beside a greatest age',
+        'swapScript',
+        { piece: "if ttl ~= '' and tonumber(ttl) < redis.call('PTTL', key) then", becomes: 'if false then' },
+      ],
       ['Redis: stale delete wins', 'removeScript', { piece: 'if @stored ~= ARGV[1] then return 0 end', becomes: '' }],
       [
         'Redis: time to live not renewed by a save',
         'swapScript',
-        { piece: "redis.call('PEXPIRE', key, ARGV[@time])", becomes: '' },
+        { piece: "elseif ttl ~= '' then redis.call('PEXPIRE', key, ttl)", becomes: '' },
       ],
     ],
   },
@@ -34,6 +44,11 @@ export const driverMutations = [
     tests: ['testing/contract/stores/sqlite.test'],
     rows: [
       ['SQLite: stale save wins', 'update', { piece: 'AND revision = ?6', becomes: 'AND (revision = ?6 OR 1)' }],
+      [
+        'SQLite: greatest age of a session put off by a save',
+        'expiry',
+        { piece: 'min(ifnull', becomes: 'max(ifnull' },
+      ],
       ['SQLite: chunks that were cut stay', 'removeChunks', { piece: "type = 'text'", becomes: '0' }],
       ['SQLite: stale delete wins', 'remove', { piece: 'revision = ?2 OR', becomes: '1 OR' }],
       [
@@ -51,6 +66,11 @@ export const driverMutations = [
         'Postgres: stale save wins',
         'update',
         { piece: 'AND revision = $7 AND', becomes: 'AND (revision = $7 OR true) AND' },
+      ],
+      [
+        'Postgres: greatest age of a session put off by a save',
+        'earlier',
+        { piece: 'LEAST(', becomes: 'GREATEST(' },
       ],
       [
         'Postgres: chunks that were cut stay',
@@ -273,5 +293,35 @@ export const driverMutations = [
     file: 'src/stores/keyv/drivers/sqlite/sqlite-driver.ts',
     tests: ['src/stores/keyv/drivers/sqlite/sqlite-driver.', 'testing/contract/stores/sqlite.test'],
     rows: [['SQLite: a locked file fails the turn at once', 'run', { piece: '!isBusy(error) ||', becomes: 'true ||' }]],
+  },
+  {
+    file: 'src/stores/keyv/drivers/sqlite/sqlite-driver.ts',
+    tests: ['testing/contract/stores/deleted-bytes.test'],
+    rows: [
+      [
+        'SQLite: what is deleted stays in the file',
+        'openDatabase',
+        { piece: "await run('PRAGMA secure_delete = ON')", becomes: '' },
+      ],
+    ],
+  },
+  {
+    file: 'src/stores/keyv/drivers/sqlite/private-file.ts',
+    tests: ['src/stores/keyv/drivers/sqlite/', 'testing/contract/stores/deleted-bytes.test'],
+    rows: [
+      ['SQLite: the file is made for everybody', 'ownerOnly', { piece: '0o600', becomes: '0o666' }],
+      ['SQLite: a file that is there is opened', 'makePrivateFile', { piece: "'wx'", becomes: "'w'" }],
+    ],
+  },
+  {
+    file: 'src/stores/keyv/drivers/map-driver.ts',
+    tests: ['src/stores/keyv/'],
+    rows: [
+      [
+        'Map: greatest age of a session ignored',
+        'recordOf',
+        { piece: 'Math.min(ttlMs, expiresBy - Date.now())', becomes: 'ttlMs' },
+      ],
+    ],
   },
 ]

@@ -34,9 +34,51 @@ export const storeMutations = [
     ],
   },
   {
+    file: 'src/stores/keyv/layout/read-session.ts',
+    tests: ['src/stores/keyv/layout/'],
+    rows: [
+      [
+        'a chunk read under the revision of another one',
+        'SessionReader.#chunks',
+        { piece: 'revision = chunk.previous', becomes: 'revision = chunk.revision' },
+      ],
+      [
+        'a chunk that was moved in its list read',
+        'SessionReader.#chunks',
+        { piece: 'key: chunkName(list.name, index)', becomes: 'key: chunkName(list.name, 0)' },
+      ],
+    ],
+  },
+  {
+    file: 'src/stores/keyv/layout/codec.ts',
+    tests: ['src/stores/keyv/layout/'],
+    rows: [
+      [
+        'hooks that are not told where a text belongs',
+        'encodeWithHooks',
+        { piece: 'hooks.serialize?.({ value: packed }, place)', becomes: 'keyv.serialize?.({ value: packed })' },
+      ],
+    ],
+  },
+  {
     file: 'src/stores/keyv/keyv-session-store.ts',
     tests: ['src/stores/keyv/'],
     rows: [
+      [
+        'an old session loaded because its backend still has it',
+        'load',
+        { piece: '!isPast(this.#expiresBy(found.document))', becomes: 'true' },
+      ],
+      [
+        'a session removed that took the place of an old one',
+        'load',
+        { piece: 'driver.remove(key, found.revision)', becomes: 'driver.remove(key)' },
+      ],
+      [
+        'a session saved beyond its greatest age',
+        '#checkAge',
+        { piece: 'if (isPast(expiresBy)) throw new SessionConflictError({ sessionId: document.id })', becomes: '' },
+      ],
       [
         'a conflict of the backend taken for success',
         '#write',
@@ -122,6 +164,30 @@ export const storeMutations = [
     tests: ['src/stores/keyv/write-attempts.'],
     rows: [
       ['attempts of all writes forgotten at once', 'add', { statement: 'this.#older = this.#recent', becomes: '' }],
+    ],
+  },
+  {
+    file: 'src/stores/memory/session-cache.ts',
+    tests: ['src/stores/memory/', 'testing/suites/stores/right-stores'],
+    rows: [
+      [
+        'memory: the end of a session put off by a save',
+        'set',
+        {
+          piece: 'before !== undefined && isSame ? before.endsAt : now + absoluteTtlMs',
+          becomes: 'now + absoluteTtlMs',
+        },
+      ],
+      [
+        'memory: a held session outlives its greatest age',
+        '#storedOf',
+        { piece: 'held.stored.endsAt <= monotonicTime(this.#options.clock)', becomes: 'false' },
+      ],
+      [
+        'memory: sessions that ended are kept where none expires',
+        '#dropExpired',
+        { piece: 'Math.min(ttlMs, absoluteTtlMs)', becomes: 'ttlMs' },
+      ],
     ],
   },
 ]

@@ -147,7 +147,7 @@ export const timeMutations = [
       [
         'session in memory that lives by the time of day',
         'SessionCache.set',
-        { piece: 'monotonicTime(clock) + ttlMs', becomes: 'clock.now() + ttlMs' },
+        { piece: 'const now = monotonicTime(clock)', becomes: 'const now = clock.now()' },
       ],
     ],
   },

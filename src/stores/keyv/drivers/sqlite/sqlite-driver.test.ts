@@ -96,6 +96,7 @@ describe('createSqliteDriver', () => {
     const adapter = fakeAdapter(async () => [], synchronous === undefined ? {} : { synchronous })
     await createSqliteDriver(adapter).read('key', [])
     expect(adapter.statements).toContain(`PRAGMA synchronous = ${expected}`)
+    expect(adapter.statements).toContain('PRAGMA secure_delete = ON')
   })
 
   test.each([
