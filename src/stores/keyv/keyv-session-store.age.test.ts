@@ -25,7 +25,7 @@ afterEach(() => {
 })
 
 describe('absoluteTtlMs', () => {
-  test('tells the driver when the session expires at the latest: the same time at each save', async () => {
+  test('passes to the driver when the session expires at the latest: the same time at each save', async () => {
     const driver = new FakeDriver()
     const store = storeOver(driver, hourMs)
     const document = created()
@@ -90,7 +90,7 @@ describe('absoluteTtlMs', () => {
     expect(driver.takeCalls()).toEqual([])
   })
 
-  test('does not end a session whose document does not tell when it was created', async () => {
+  test('does not end a session whose document does not say when it was created', async () => {
     const driver = new FakeDriver()
     const document = { ...created(), createdAt: 'yesterday' }
     await storeOver(driver, hourMs).create(document)

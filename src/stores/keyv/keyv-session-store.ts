@@ -233,7 +233,7 @@ export class KeyvSessionStore implements SessionStore {
     return (driver as Required<SessionDriver>).lease(keyOf(await leaseKey(sessionId)), ttlMs, signal)
   }
 
-  /** When a session has reached its greatest age. Never where its document does not tell. */
+  /** When a session has reached its greatest age. `undefined`: never, or the document does not say when it was created. */
   #expiresBy({ createdAt }: SessionDocument): number | undefined {
     const time = Math.floor(Date.parse(createdAt) + this.#absoluteTtlMs)
     return Number.isFinite(time) ? time : undefined

@@ -54,7 +54,7 @@ export const storeMutations = [
     tests: ['src/stores/keyv/layout/'],
     rows: [
       [
-        'hooks that are not told where a text belongs',
+        'hooks that do not get the place of a text',
         'encodeWithHooks',
         { piece: 'hooks.serialize?.({ value: packed }, place)', becomes: 'keyv.serialize?.({ value: packed })' },
       ],
