@@ -44,11 +44,7 @@ export const driverMutations = [
     tests: ['testing/contract/stores/sqlite.test'],
     rows: [
       ['SQLite: stale save wins', 'update', { piece: 'AND revision = ?6', becomes: 'AND (revision = ?6 OR 1)' }],
-      [
-        'SQLite: greatest age of a session put off by a save',
-        'expiry',
-        { piece: 'min(ifnull', becomes: 'max(ifnull' },
-      ],
+      ['SQLite: greatest age of a session put off by a save', 'expiry', { piece: 'min(ifnull', becomes: 'max(ifnull' }],
       ['SQLite: chunks that were cut stay', 'removeChunks', { piece: "type = 'text'", becomes: '0' }],
       ['SQLite: stale delete wins', 'remove', { piece: 'revision = ?2 OR', becomes: '1 OR' }],
       [
@@ -67,11 +63,7 @@ export const driverMutations = [
         'update',
         { piece: 'AND revision = $7 AND', becomes: 'AND (revision = $7 OR true) AND' },
       ],
-      [
-        'Postgres: greatest age of a session put off by a save',
-        'earlier',
-        { piece: 'LEAST(', becomes: 'GREATEST(' },
-      ],
+      ['Postgres: greatest age of a session put off by a save', 'earlier', { piece: 'LEAST(', becomes: 'GREATEST(' }],
       [
         'Postgres: chunks that were cut stay',
         'cut',
