@@ -288,6 +288,17 @@ export function driverCases(driver: () => SessionDriver, other: () => SessionDri
       expect([...((await driver().readAll(key))?.chunks.keys() ?? [])]).toEqual([`${outcomes.indexOf('done')}`])
     })
 
+    test('comes at the latest when the swap says, whatever its time to live', async () => {
+      const key = newKey()
+      await driver().swap(swapOf(key, { expiresBy: Date.now() + 60_000 }))
+      expect(await other().read(key, [])).toMatchObject({ revision: 'r1' })
+      const late = { expectedRevision: 'r1', revision: 'r2', ttlMs: 60_000, expiresBy: Date.now() - 1_000 }
+      await driver().swap(swapOf(key, { ...late, chunks: [['old', 'text']] }))
+      expect(await other().read(key, [])).toBeUndefined()
+      expect(await other().swap(swapOf(key, { revision: 'r3' }))).toBe('done')
+      expect(await driver().readAll(key)).toEqual({ revision: 'r3', head: '{}', chunks: new Map() })
+    })
+
     test('is put off by each save, and called off by one without a time', async () => {
       const key = newKey()
       await driver().swap(swapOf(key, { ttlMs: 40 }))
