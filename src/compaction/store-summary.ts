@@ -95,10 +95,10 @@ async function storeSummary(turn: TurnControl, committed: SessionDocument, task:
 
 /** The control of a summary has the turn's ID, the time limit of the policy, and no limit to the number of model calls. */
 function controlOfSummary(
-  { engine, flowName, turnId }: TurnControl,
+  { engine, flowName, turnId, requestId }: TurnControl,
   sessionId: string,
   timeoutMs: number,
 ): TurnControl {
   const limits = { ...engine.limits, turnTimeoutMs: timeoutMs, maxModelCallsPerTurn: Number.POSITIVE_INFINITY }
-  return new TurnControl({ ...engine, limits }, flowName, sessionId, undefined, turnId)
+  return new TurnControl({ ...engine, limits }, flowName, sessionId, undefined, turnId, requestId)
 }

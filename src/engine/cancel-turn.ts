@@ -5,6 +5,7 @@ import { writeAttempts } from '../session/store-access.js'
 import { mayBeRepeat } from './busy.js'
 import { atMost } from './close-engine.js'
 import type { EngineContext } from './engine-context.js'
+import type { CancelOptions } from './engine-options.js'
 import type { RequestedTurn } from './turn/turn-control.js'
 
 /**
@@ -16,7 +17,7 @@ import type { RequestedTurn } from './turn/turn-control.js'
 export async function cancelTurn(
   engine: EngineContext,
   sessionId: string,
-  options: { readonly owner?: string } | undefined,
+  options: CancelOptions | undefined,
 ): Promise<boolean> {
   try {
     const holder = engine.session.holderOf(sessionId)
@@ -40,10 +41,7 @@ export async function cancelTurn(
 }
 
 /** The turn that has a lock, if it is one that the caller may cancel. */
-function cancellableTurn(
-  holder: LockHolder,
-  options: { readonly owner?: string } | undefined,
-): RequestedTurn | undefined {
+function cancellableTurn(holder: LockHolder, options: CancelOptions | undefined): RequestedTurn | undefined {
   const turn = holder.waitOf().turn as RequestedTurn | undefined
   if (turn === undefined || options === undefined) return turn
   const caller = { owner: options.owner }

@@ -34,12 +34,26 @@ export interface EngineEventMap {
     readonly memory: Readonly<Record<string, SessionDocument['flow']['memory'][string]['messages']>>
     readonly attachments: NonNullable<SessionDocument['attachments']>
   }
-  'session:deleted': {
+  'session:deleted': SessionEvent & { readonly requestId?: string }
+  'session:evicted': {
     readonly sessionId: string
     /** Milliseconds since the epoch. */
     readonly at: number
   }
-  'session:evicted': SessionEvent
+  /**
+   * The HTTP adapter refused a request: `authorize` answered with a `Response`, `authorize` or `authorizeFlow` threw or gave an answer
+   * that is not valid (`error`), no principal was named although one is required, or the caller may not run the flow. The cause of an
+   * `error` is passed to the adapter's `onError`.
+   */
+  'auth:refused': {
+    /** Milliseconds since the epoch. */
+    readonly at: number
+    readonly requestId: string
+    readonly route: 'run' | 'flows' | 'end' | 'cancel'
+    readonly reason: 'response' | 'error' | 'principal' | 'flow'
+    /** The HTTP status of the reply. */
+    readonly status: number
+  }
   /** A save took effect, but reached fewer replicas than wanted, or an unknown number of them (counted as 0). */
   'session:under-replicated': SessionEvent & { readonly replicas: number; readonly wanted: number }
   /**
@@ -55,7 +69,12 @@ export interface EngineEventMap {
    * The turn has its session's lock. `sessionId` is the one asked for; empty where a new session was. `flowName` is a registered name;
    * empty where the flow is not registered.
    */
-  'turn:start': SessionEvent & { readonly flowName: string; readonly turnId: string }
+  'turn:start': SessionEvent & {
+    readonly flowName: string
+    readonly turnId: string
+    /** The ID of the request, where the input has one. */
+    readonly requestId?: string
+  }
   /** The turn has ended, in success or failure. `durationMs` counts from `turn:start`. */
   'turn:end': TurnEvent & { readonly durationMs: number; readonly success: boolean; readonly completed: boolean }
   /**
@@ -162,7 +181,7 @@ export interface EngineEventMap {
  *
  * @inline
  */
-type SessionEvent = EngineEventMap['session:deleted']
+type SessionEvent = EngineEventMap['session:evicted']
 
 /**
  * What every event of a turn has.

@@ -128,6 +128,10 @@ export interface FlowRunInput {
    * with another flow, message, attachments or config is refused with `IDEMPOTENCY_MISMATCH`. Default: every call is a turn.
    */
   readonly idempotencyKey?: string
+  /** Names this request in the events of its turn and in logs: 1 to 128 of `A-Z a-z 0-9 . _ : -`. Never stored. Default: none. */
+  readonly requestId?: string
+  /** `true`: the flow is treated as one that is not registered, because this caller may not run it. Default `false`. */
+  readonly hideFlow?: boolean
   /** Cancels the turn: it is aborted, and the session stays as it was. */
   readonly signal?: AbortSignal
   /** The principal. It is stored with a new session; another principal's session is treated as unknown. */
@@ -210,7 +214,16 @@ export type DeleteOptions = {
    * Default `false`.
    */
   readonly unreadable?: boolean
+  /** As in {@link FlowRunInput}: it is in `session:deleted` and in logs. */
+  readonly requestId?: string
 }
+
+/**
+ * The options of `cancel`.
+ *
+ * @inline
+ */
+export type CancelOptions = Pick<DeleteOptions, 'owner' | 'requestId'>
 
 /**
  * The turn or the delete that failed, for {@link FlowEngineOptions.errorText}.
@@ -220,6 +233,8 @@ export type DeleteOptions = {
 export type FailedTurn = {
   /** Absent where the failure came before the turn, or is that of a delete. */
   readonly turnId?: string
+  /** The ID of the request, where it has one. */
+  readonly requestId?: string
   /** Empty where there is none. */
   readonly sessionId: string
   /** Empty for a delete, and where no flow of the name that was sent is registered. */

@@ -1,5 +1,6 @@
 /** One turn as the engine's callers see it: its input is checked, it waits for the session's lock, and it runs. */
 import { EngineBusyError, TurnAbortedError } from '../errors/engine-errors.js'
+import { isRequestId } from '../util/patterns.js'
 import type { EngineContext } from './engine-context.js'
 import type { ExecuteResult, FlowRunInput } from './engine-options.js'
 import { asFlowError, userText } from './error-text.js'
@@ -35,7 +36,7 @@ export async function executeTurn(
     givenId = sessionId ?? ''
     const input = checkInput(engine, unchecked, sessionId, context, stream)
     if (input.signal?.aborted === true) throw new TurnAbortedError({ cause: input.signal.reason })
-    const turn = new TurnControl(engine, registeredName(engine, input.flowName), givenId, stream)
+    const turn = new TurnControl(engine, registeredName(engine, input), givenId, stream, undefined, input.requestId)
     control = turn
     const run = (): Promise<TurnOutcome> => runInOrder(turn, input)
     // A turn that is refused is an outcome for all who joined it.
@@ -59,7 +60,12 @@ export async function executeTurn(
 function refusal(engine: EngineContext, unchecked: FlowRunInput, givenId: string, thrown: unknown): TurnOutcome {
   const error = asFlowError(thrown)
   const flowName = fieldOf(unchecked, 'flowName')
-  const failed = { sessionId: givenId, flowName: typeof flowName === 'string' ? registeredName(engine, flowName) : '' }
+  const requestId = fieldOf(unchecked, 'requestId')
+  const failed = {
+    sessionId: givenId,
+    flowName: typeof flowName === 'string' ? registeredName(engine, { flowName }) : '',
+    ...(typeof requestId === 'string' && isRequestId(requestId) ? { requestId } : {}),
+  }
   const text = userText(engine, error, failed)
   return failureEnvelope(givenId, text, error, givenId === '' ? 'none' : stateUnseen(error))
 }
@@ -89,12 +95,17 @@ function runWithLock(control: TurnControl, input: TurnInput): Promise<TurnOutcom
 }
 
 /** A field of the caller's object, which may be anything; its getters may throw. */
-function fieldOf(input: FlowRunInput, name: 'owner' | 'flowName'): unknown {
+function fieldOf(input: FlowRunInput, name: 'owner' | 'flowName' | 'requestId'): unknown {
   try {
     return (input as FlowRunInput | null | undefined)?.[name]
   } catch {
     return undefined
   }
+}
+
+/** The name of the flow for an idempotency key: a hidden flow is never taken for a request that was let through. */
+function keyedName({ flowName, hideFlow }: TurnInput): string {
+  return hideFlow === true ? `\0${flowName}` : flowName
 }
 
 function checkInput(
@@ -105,18 +116,21 @@ function checkInput(
   stream: TurnStream | undefined,
 ): TurnInput {
   checkInputNames(unchecked)
-  const { flowName, userMessage, attachments, signal, owner, serverContext, waitUntil } = unchecked
+  const { flowName, userMessage, attachments, signal, owner, requestId, hideFlow, serverContext, waitUntil } = unchecked
   const config = checkConfig(unchecked.config, limits)
   const context = config === undefined ? givenContext : { config }
   const checked = checkTurnInput(
-    { flowName, userMessage, attachments, sessionId, context, signal, owner, serverContext, waitUntil },
+    {
+      ...{ flowName, userMessage, attachments, sessionId, context, signal, owner, requestId, hideFlow },
+      ...{ serverContext, waitUntil },
+    },
     limits,
   )
   const { idempotencyKey } = unchecked
   const input =
     idempotencyKey === undefined
       ? checked
-      : { ...checked, idempotency: requestKeyOf(idempotencyKey, checked, checked.flowName) }
+      : { ...checked, idempotency: requestKeyOf(idempotencyKey, checked, keyedName(checked)) }
   if (stream === undefined) return input
   stream.readOptions(idempotencyKey !== undefined)
   stream.followSignal(input.signal)

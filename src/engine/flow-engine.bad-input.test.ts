@@ -40,7 +40,7 @@ class Money {
 function unknownField(name: string): string {
   return (
     `There is no field '${name}' in the input of a turn. The fields are flowName, userMessage, attachments, sessionId, ` +
-    'config, idempotencyKey, signal, owner, serverContext, waitUntil.'
+    'config, idempotencyKey, requestId, hideFlow, signal, owner, serverContext, waitUntil.'
   )
 }
 

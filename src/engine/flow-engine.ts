@@ -16,9 +16,10 @@ import { cancelTurn } from './cancel-turn.js'
 import { checkEngineOptions } from './check-engine-options.js'
 import { closeEngine } from './close-engine.js'
 import { createEngineContext, type EngineContext } from './engine-context.js'
-import type { EngineEventName, EngineListener } from './engine-events.js'
+import type { EngineEventMap, EngineEventName, EngineListener } from './engine-events.js'
 import type { EngineLimits } from './engine-limits.js'
 import type {
+  CancelOptions,
   DeleteOptions,
   DeleteResult,
   ExecuteDeleteResult,
@@ -240,8 +241,18 @@ export class FlowEngine {
    *
    * @param options - Where given, only a turn of this owner is cancelled; without an `owner`, only one that has none.
    */
-  cancel(sessionId: string, options?: { readonly owner?: string }): Promise<boolean> {
+  cancel(sessionId: string, options?: CancelOptions): Promise<boolean> {
     return cancelTurn(this.#context, sessionId, options)
+  }
+
+  /**
+   * Emits `auth:refused`. For what refuses requests in front of the engine: the HTTP adapters call it. Never throws.
+   *
+   * @param refusal - What was refused, and why; it has nothing that the client wrote but its request ID.
+   */
+  reportRefused(refusal: Omit<EngineEventMap['auth:refused'], 'at'>): void {
+    const { events, clock } = this.#context
+    if (events.hasListeners('auth:refused')) events.emit('auth:refused', { ...refusal, at: clock.now() })
   }
 
   /** @deprecated Use {@link FlowEngine.deleteSession}. */

@@ -12,7 +12,7 @@ import { isSessionId } from '../util/patterns.js'
 import type { EngineContext } from './engine-context.js'
 import type { DeleteOptions, ExecuteDeleteResult } from './engine-options.js'
 import { asFlowError, userText } from './error-text.js'
-import { checkSessionId } from './input/check-input.js'
+import { checkRequestId, checkSessionId } from './input/check-input.js'
 import { deleteWait } from './lock-waits.js'
 import { deleteFailure, deleteSuccess } from './turn/run-envelope.js'
 
@@ -23,24 +23,36 @@ export async function executeDelete(
   options: DeleteOptions | undefined,
 ): Promise<ExecuteDeleteResult> {
   if (sessionId === '') return deleteSuccess('')
+  let request: Pick<DeleteOptions, 'requestId'> = {}
   try {
     const checkedId = checkSessionId(sessionId ?? null) as string
-    await removeOnce(engine, checkedId, options === undefined ? undefined : readOptions(options))
+    const { requestId, ...whose } = readOptions(options ?? {})
+    if (requestId !== undefined) request = { requestId }
+    await removeOnce(engine, checkedId, options === undefined ? undefined : whose, request)
     return deleteSuccess(sessionId)
   } catch (error) {
     const flowError = asFlowError(error)
     const id = typeof sessionId === 'string' && isSessionId(sessionId) ? sessionId : ''
-    return deleteFailure(id, userText(engine, flowError, { sessionId: id, flowName: '' }), flowError)
+    return deleteFailure(id, userText(engine, flowError, { sessionId: id, flowName: '', ...request }), flowError)
   }
 }
 
 /** What was asked for. The caller's object is read once: its getters may throw. */
-function readOptions({ owner, unreadable }: DeleteOptions): DeleteOptions {
-  return { ...(owner === undefined ? {} : { owner }), ...(unreadable === undefined ? {} : { unreadable }) }
+function readOptions({ owner, unreadable, requestId }: DeleteOptions): DeleteOptions {
+  return {
+    ...(owner === undefined ? {} : { owner }),
+    ...(unreadable === undefined ? {} : { unreadable }),
+    ...(requestId === undefined ? {} : { requestId: checkRequestId(requestId) as string }),
+  }
 }
 
 /** Removes a session under its lock, or shares the place and the outcome of the same delete that waits last in the queue. */
-function removeOnce(engine: EngineContext, sessionId: string, options: DeleteOptions | undefined): Promise<unknown> {
+function removeOnce(
+  engine: EngineContext,
+  sessionId: string,
+  options: DeleteOptions | undefined,
+  request: Pick<DeleteOptions, 'requestId'>,
+): Promise<unknown> {
   const { session, events, clock } = engine
   const last = session.lastDelete(sessionId)
   if (last?.outcome !== undefined && isSame(last.options, options)) return last.outcome
@@ -48,7 +60,7 @@ function removeOnce(engine: EngineContext, sessionId: string, options: DeleteOpt
   const remove = async (holder: LockHolder): Promise<void> => {
     const isRemoved = await removeSession(session, holder, sessionId, options)
     if (isRemoved && events.hasListeners('session:deleted')) {
-      events.emit('session:deleted', { sessionId, at: clock.now() })
+      events.emit('session:deleted', { sessionId, ...request, at: clock.now() })
     }
   }
   own.outcome = session.hold(sessionId, remove, () => deleteWait(engine, options, own))

@@ -91,6 +91,9 @@ describe('media types', () => {
     ['text/json', false],
     ['text/plain+json', false],
     ['application/jsonp', false],
+    ['application/vnd.chat+jsonp', false],
+    ['x-application/json', false],
+    ['text/plain;application/vnd.chat+json', false],
     ['application/json; charset=utf-8', false],
     ['application/json\n', false],
   ])('JSON: %j is %s', (text, expected) => {

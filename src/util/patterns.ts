@@ -9,6 +9,9 @@ const sessionId = /^[!-+\--~]{1,256}$/
 /** As a session ID, but longer at least: a short key would be guessed, or used twice by accident. */
 const idempotencyKey = /^[!-+\--~]{16,255}$/
 
+/** Nothing that would have to be escaped in a header, a log or an address. */
+const requestId = /^[\w.:-]{1,128}$/
+
 /** Two restricted names (RFC 6838, section 4.2). */
 const mediaType = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/
 /** The same, and parameters: tokens or quoted strings (RFC 9110, section 5.6). No line break can hide in one. */
@@ -34,6 +37,11 @@ export function isSessionId(text: string): boolean {
 /** Whether `text` can be the idempotency key of a request. */
 export function isIdempotencyKey(text: string): boolean {
   return idempotencyKey.test(text)
+}
+
+/** Whether `text` can name a request in events and logs. */
+export function isRequestId(text: string): boolean {
+  return requestId.test(text)
 }
 
 /** Whether `text` can be the name of a tool. */

@@ -11,8 +11,7 @@ import { readStored } from './stored-session.js'
 export function answerRepeat(control: TurnControl, { result, turnId }: Replay): TurnOutcome {
   control.finishWork()
   control.sessionId = result.response.session
-  const { engine, sessionId, flowName } = control
-  reportReplay(engine, { sessionId, flowName, turnId, joined: false })
+  reportReplay(control.engine, { ...control.ids, turnId, joined: false })
   return result
 }
 

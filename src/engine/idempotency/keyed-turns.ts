@@ -156,7 +156,9 @@ export class KeyedTurns {
     }
     const { isCancelled, turnId, flowName } = control
     if (outcome.error?.code === 'TURN_ABORTED' && signal?.aborted === true && !isCancelled) return undefined
-    reportReplay(this.#engine, { sessionId: outcome.response.session, flowName, turnId, joined: true })
+    const { requestId } = input
+    const request = requestId === undefined ? {} : { requestId }
+    reportReplay(this.#engine, { sessionId: outcome.response.session, flowName, turnId, ...request, joined: true })
     return { ...outcome, replayed: true }
   }
 

@@ -7,7 +7,7 @@ import type { Clock } from '../../config/clock.js'
 import { IdempotencyMismatchError } from '../../errors/engine-errors.js'
 import { FlowError, type FlowErrorCode } from '../../errors/flow-error.js'
 import type { SessionDocument, SessionReceipt } from '../../session/session-document.js'
-import type { EngineEvents } from '../engine-events.js'
+import type { EngineEventMap, EngineEvents } from '../engine-events.js'
 import type { ExecuteResult } from '../engine-options.js'
 import type { RequestKey } from '../input/check-input.js'
 import { failureEnvelope, successEnvelope } from '../turn/run-envelope.js'
@@ -62,7 +62,7 @@ function failureOf({ id, error: texts, runStatus }: SessionDocument, receipt: Se
 /** Reports that a request was answered with the outcome of an earlier one. */
 export function reportReplay(
   { events, clock }: { readonly events: EngineEvents; readonly clock: Clock },
-  turn: { readonly sessionId: string; readonly flowName: string; readonly turnId: string; readonly joined: boolean },
+  turn: Omit<EngineEventMap['turn:replayed'], 'at'>,
 ): void {
   if (events.hasListeners('turn:replayed')) events.emit('turn:replayed', { ...turn, at: clock.now() })
 }

@@ -6,7 +6,7 @@ import { invalidInput } from '../../errors/engine-errors.js'
 import type { FilePart, ImagePart } from '../../model/message.js'
 import { copyJson, deepFreeze, isLarger, isPlainObject, type JsonError, type JsonObject } from '../../util/json.js'
 import { findUnknownName, type OptionNames } from '../../util/options.js'
-import { isSessionId } from '../../util/patterns.js'
+import { isRequestId, isSessionId } from '../../util/patterns.js'
 import { shownName } from '../../util/shown-name.js'
 import { depthExceeded, type EngineLimits, limitExceeded } from '../engine-limits.js'
 import type { FlowRunInput } from '../engine-options.js'
@@ -35,6 +35,9 @@ export interface TurnInput {
   readonly idempotency: RequestKey | undefined
   readonly signal: AbortSignal | undefined
   readonly owner: string | undefined
+  readonly requestId: string | undefined
+  /** `true` where the caller may not run the flow. */
+  readonly hideFlow: true | undefined
   readonly serverContext: JsonObject | undefined
   readonly waitUntil: FlowRunInput['waitUntil'] | undefined
 }
@@ -58,6 +61,16 @@ export function checkId(id: unknown, name: string): string {
   throw invalidInput(`${name} must be 1 to 256 visible ASCII characters without a comma.`)
 }
 
+/**
+ * Checks the ID of a request.
+ *
+ * @throws `InvalidInputError`
+ */
+export function checkRequestId(requestId: unknown): string | undefined {
+  if (requestId === undefined || (typeof requestId === 'string' && isRequestId(requestId))) return requestId
+  throw invalidInput('requestId must be 1 to 128 characters of A-Z, a-z, 0-9, ".", "_", ":" and "-".')
+}
+
 const inputNames: OptionNames<FlowRunInput> = {
   flowName: true,
   userMessage: true,
@@ -65,6 +78,8 @@ const inputNames: OptionNames<FlowRunInput> = {
   sessionId: true,
   config: true,
   idempotencyKey: true,
+  requestId: true,
+  hideFlow: true,
   signal: true,
   owner: true,
   serverContext: true,
@@ -92,12 +107,14 @@ export function checkTurnInput(
     readonly context?: unknown
     readonly signal?: unknown
     readonly owner?: unknown
+    readonly requestId?: unknown
+    readonly hideFlow?: unknown
     readonly serverContext?: unknown
     readonly waitUntil?: unknown
   },
   limits: EngineLimits,
 ): TurnInput {
-  const { flowName, userMessage, signal, owner, waitUntil } = input
+  const { flowName, userMessage, signal, owner, hideFlow, waitUntil } = input
   if (typeof flowName !== 'string' || flowName === '') {
     throw invalidInput('flowName must be a string that is not empty.')
   }
@@ -105,9 +122,11 @@ export function checkTurnInput(
   if (isLarger(userMessage, limits.maxMessageBytes)) throw limitExceeded(limits, 'maxMessageBytes', 'The user message')
   const attachments = checkAttachments(input.attachments, limits)
   checkCallbacks(signal, waitUntil)
+  checkHideFlow(hideFlow)
   if (owner !== undefined && (typeof owner !== 'string' || owner === '')) {
     throw invalidInput('owner must be a string that is not empty.')
   }
+  const requestId = checkRequestId(input.requestId)
   const serverContext = checkObject(input.serverContext, 'serverContext', limits)
   if (serverContext !== undefined && Object.hasOwn(serverContext, 'config')) {
     throw invalidInput("serverContext may not have the key 'config'.")
@@ -123,6 +142,8 @@ export function checkTurnInput(
     idempotency: undefined,
     signal: signal as AbortSignal | undefined,
     owner,
+    requestId,
+    hideFlow: hideFlow === true ? true : undefined,
     serverContext,
     waitUntil: waitUntil as TurnInput['waitUntil'],
   }
@@ -156,6 +177,11 @@ function checkObject(
     return depthExceeded(limits, cause) ?? invalidInput(`${problem}.`, cause)
   }
   return deepFreeze(copyJson(value, name, limits.maxJsonDepth + outer, refuse, maxBytes)) as JsonObject
+}
+
+function checkHideFlow(hideFlow: unknown): void {
+  if (hideFlow === undefined || typeof hideFlow === 'boolean') return
+  throw invalidInput('hideFlow must be true or false.')
 }
 
 /** @throws `InvalidInputError` for a `signal` that is not an AbortSignal, and a `waitUntil` that is not a function. */

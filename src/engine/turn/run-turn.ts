@@ -42,7 +42,7 @@ import type { TurnDraft } from './turn-draft.js'
 export async function runTurn(control: TurnControl, input: TurnInput, lockHolder: LockHolder): Promise<TurnOutcome> {
   control.lockHolder = lockHolder
   // The flow may have been registered while the turn waited.
-  if (control.flowName === '') control.flowName = registeredName(control.engine, input.flowName)
+  if (control.flowName === '') control.flowName = registeredName(control.engine, input)
   control.begin()
   control.engine.loopMonitor.watch()
   if (input.idempotency === undefined) control.reportStart()

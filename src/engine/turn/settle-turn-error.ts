@@ -28,7 +28,7 @@ export async function settleTurnError(
   thrown: unknown,
   givenSessionId: string,
 ): Promise<TurnOutcome> {
-  const { engine, turnId, sessionId, flowName, effects } = control
+  const { engine, effects } = control
   const error = asFlowError(thrown)
   control.failure = error.code
   control.mayBeginEffects = false
@@ -38,7 +38,7 @@ export async function settleTurnError(
   const replayed = await recordedOutcome(control, error)
   if (replayed !== undefined) return replayed
   reportSuperseded(control, error)
-  const failed = { turnId, sessionId, flowName }
+  const failed = control.ids
   control.report('turn:error', { code: error.code, error: maskedError(engine, error, failed) })
   const text = userText(engine, error, failed)
   const draft = draftToStore(control, error)
@@ -92,7 +92,7 @@ function draftToStore({ draft, effects }: TurnControl, error: FlowError): TurnDr
  * @returns Why that failed, or an earlier write of effects did. It is logged, for the reply says why the turn failed.
  */
 async function storeEffects(control: TurnControl, error: FlowError): Promise<FlowError | undefined> {
-  const { effects, draft, engine, turnId, sessionId, flowName } = control
+  const { effects, draft, engine } = control
   if (effects === undefined || draft === undefined) return undefined
   // After a conflict, and where nobody knows what is stored, nothing more is written.
   const mayWrite = [error, effects.writeFailure].every((failure) => failure === undefined || isStoredKnown(failure))
@@ -102,7 +102,7 @@ async function storeEffects(control: TurnControl, error: FlowError): Promise<Flo
   }
   const { writeFailure } = effects
   if (writeFailure === undefined || (isStoredKnown(writeFailure) && !effects.isUnstored)) return undefined
-  if (writeFailure !== error) logFailure(engine, writeFailure, { turnId, sessionId, flowName })
+  if (writeFailure !== error) logFailure(engine, writeFailure, control.ids)
   return writeFailure
 }
 
@@ -148,10 +148,10 @@ function stateAfter(control: TurnControl, error: FlowError, givenSessionId: stri
 
 /** The text of a failure whose session could not be saved either (contract 4.5.4). */
 function withSecond(control: TurnControl, text: string, second: FlowError, goesOn: boolean): string {
-  const { engine, turnId, sessionId, flowName } = control
+  const { engine } = control
   if (engine.errorText !== 'full') {
     // The application that decides on texts has decided on the first one, and the second one is not for users.
-    logFailure(engine, second, { turnId, sessionId, flowName })
+    logFailure(engine, second, control.ids)
     return text
   }
   return `${text} Saving the ${goesOn ? '' : 'aborted '}session failed: ${second.message}`

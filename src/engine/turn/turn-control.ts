@@ -11,7 +11,7 @@ import type { LockHolder } from '../../session/session-lock.js'
 import { onAbort } from '../../util/on-abort.js'
 import type { EngineContext, RunningTurn } from '../engine-context.js'
 import type { EngineEventMap, EngineEventName } from '../engine-events.js'
-import type { ExecuteResult, SessionState } from '../engine-options.js'
+import type { ExecuteResult, FailedTurn, SessionState } from '../engine-options.js'
 import type { RequestKey, TurnInput } from '../input/check-input.js'
 import type { TurnOutcome } from './run-envelope.js'
 import type { TurnDraft } from './turn-draft.js'
@@ -19,7 +19,10 @@ import type { TurnEffects } from './turn-effects.js'
 import type { TurnStream } from './turn-stream.js'
 
 /** What a turn adds to the payload of an event, besides what every event of a turn carries. */
-type Extra<Name extends EngineEventName> = Omit<EngineEventMap[Name], 'sessionId' | 'flowName' | 'turnId' | 'at'>
+type Extra<Name extends EngineEventName> = Omit<
+  EngineEventMap[Name],
+  'sessionId' | 'flowName' | 'turnId' | 'requestId' | 'at'
+>
 
 /** A turn and what was asked of it. */
 export interface RequestedTurn {
@@ -33,6 +36,8 @@ export class TurnControl implements RunningTurn {
   readonly turnId: string
   /** The registered name; empty where the flow is not registered, so that no event carries a name which only a client knows. */
   flowName: string
+  /** The ID of the request; `undefined` where it has none. */
+  readonly requestId: string | undefined
   /** The session's ID as far as it is known: the one that was asked for, then the one under which it is stored. */
   sessionId: string
   /** When the turn got its session's lock, in the clock's monotonic time; `Infinity` before. */
@@ -94,13 +99,27 @@ export class TurnControl implements RunningTurn {
   #releases: (() => void)[] | undefined
 
   /** @param turnId - Default: a new one. */
-  constructor(engine: EngineContext, flowName: string, sessionId: string, stream?: TurnStream, turnId?: string) {
+  constructor(
+    engine: EngineContext,
+    flowName: string,
+    sessionId: string,
+    stream?: TurnStream,
+    turnId?: string,
+    requestId?: string,
+  ) {
     this.engine = engine
     this.flowName = flowName
     this.sessionId = sessionId
     this.#stream = stream
     this.turnId = turnId ?? engine.generateId('turn')
+    this.requestId = requestId
     if (stream !== undefined) stream.turnId = this.turnId
+  }
+
+  /** What names the turn in events and logs. */
+  get ids(): FailedTurn {
+    const { sessionId, flowName, turnId, requestId } = this
+    return { sessionId, flowName, turnId, ...(requestId === undefined ? {} : { requestId }) }
   }
 
   /** When the turn is aborted at the latest, in the clock's monotonic time. */
@@ -282,7 +301,6 @@ export class TurnControl implements RunningTurn {
   report<Name extends EngineEventName>(name: Name, extra: Extra<Name>): void {
     const { events, clock } = this.engine
     if (!events.hasListeners(name)) return
-    const { sessionId, flowName, turnId } = this
-    events.emit(name, { sessionId, flowName, turnId, at: clock.now(), ...extra } as unknown as EngineEventMap[Name])
+    events.emit(name, { ...this.ids, at: clock.now(), ...extra } as unknown as EngineEventMap[Name])
   }
 }

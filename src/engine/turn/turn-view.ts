@@ -151,10 +151,9 @@ export class TurnView implements Turn {
   }
 
   #write(level: keyof FlowLogger, text: string, fields: Readonly<Record<string, unknown>> | undefined): void {
-    const { engine, sessionId, flowName, turnId } = this.#control
+    const { engine, ids } = this.#control
     const step = this.#draft.currentStep
-    const write = async (): Promise<void> =>
-      engine.logger[level](text, { sessionId, flowName, turnId, step, ...fields })
+    const write = async (): Promise<void> => engine.logger[level](text, { ...ids, step, ...fields })
     // A logger that throws or rejects must not touch the turn.
     write().catch(() => undefined)
   }
