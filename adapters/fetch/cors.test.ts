@@ -9,7 +9,7 @@ function headersFor(options: CorsOptions, origin?: string, onError: (error: unkn
 }
 
 const exposed =
-  'CHAT_SESSION_ID, Chat-Session-Id, Chat-Reply, Chat-Completed, Chat-Encoding, Chat-Session-State, Chat-Session-Restarted, Chat-Replayed, Chat-Error'
+  'CHAT_SESSION_ID, Chat-Session-Id, Chat-Reply, Chat-Completed, Chat-Encoding, Chat-Session-State, Chat-Session-Restarted, Chat-Replayed, Chat-Error, Chat-Request-Id'
 
 describe('the headers of a reply', () => {
   test.each<[string, CorsOptions['origin']]>([
@@ -71,7 +71,7 @@ describe('a preflight', () => {
       'access-control-allow-origin': 'https://a.example',
       'access-control-allow-methods': 'POST',
       'access-control-allow-headers':
-        'Content-Type, Authorization, CHAT_SESSION_ID, Chat-Session-Id, Idempotency-Key, Last-Event-ID',
+        'Content-Type, Authorization, CHAT_SESSION_ID, Chat-Session-Id, Idempotency-Key, Last-Event-ID, Chat-Request-Id',
       'access-control-max-age': '600',
     })
   })

@@ -10,6 +10,7 @@ import {
   keyHeader,
   lastEventHeader,
   replayedHeader,
+  requestIdHeader,
   restartedHeader,
   sessionHeader,
   stateHeader,
@@ -41,11 +42,11 @@ export interface Cors {
 
 const allowedHeaders = [
   ...['Content-Type', 'Authorization', sessionHeader, dashedSessionHeader],
-  ...[keyHeader, lastEventHeader],
+  ...[keyHeader, lastEventHeader, requestIdHeader],
 ].join(', ')
 const exposedHeaders = [
   ...[sessionHeader, dashedSessionHeader, 'Chat-Reply', 'Chat-Completed', 'Chat-Encoding'],
-  ...[stateHeader, restartedHeader, replayedHeader, codeHeader],
+  ...[stateHeader, restartedHeader, replayedHeader, codeHeader, requestIdHeader],
 ].join(', ')
 const maxAgeSeconds = '600'
 
@@ -129,16 +130,4 @@ export function createCors(options: CorsOptions, onError: (error: unknown) => vo
       return new Response(null, { status: 204, headers })
     },
   }
-}
-
-/** A `Response` of the application's, with CORS headers added; its own may be immutable, so it is made anew. */
-export function addCorsHeaders(response: Response, corsHeaders: HeaderRecord | undefined): Response {
-  if (corsHeaders === undefined) return response
-  const { status, statusText, body } = response
-  const headers = new Headers(response.headers)
-  for (const [name, value] of Object.entries(corsHeaders)) {
-    if (name === 'Vary') headers.append(name, value)
-    else headers.set(name, value)
-  }
-  return new Response(body, { status, statusText, headers })
 }

@@ -24,5 +24,8 @@ export const lastEventHeader = 'Last-Event-ID'
 /** Has the code of a failure. */
 export const codeHeader = 'Chat-Error'
 
+/** Names a request in events and logs. */
+export const requestIdHeader = 'Chat-Request-Id'
+
 /** Header lines by name. */
 export type HeaderRecord = Record<string, string>

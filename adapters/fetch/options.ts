@@ -24,6 +24,19 @@ export interface FlowRoutesOptions {
   readonly maxBodyBytes?: number
 
   /**
+   * How long a request body may take to arrive whole, in milliseconds. A later one is refused with a failure envelope, and nothing is
+   * run. At most 2 147 483 647; `Infinity` switches the limit off.
+   *
+   * @defaultValue 30 000
+   *
+   * @example
+   * ```ts
+   * createFetchHandler(engine, { bodyTimeoutMs: 5_000 })
+   * ```
+   */
+  readonly bodyTimeoutMs?: number
+
+  /**
    * Which web pages of other origins may call the routes from a browser. Without it no CORS header is sent and
    * `OPTIONS` is 405, so that browsers keep other origins out.
    *
@@ -70,8 +83,26 @@ export interface FlowRoutesOptions {
   readonly requirePrincipal?: boolean
 
   /**
+   * Whether a caller may run a flow, and finds it in the list of flows. `principal` is that of `authorize`, `undefined` for a caller
+   * without one. It is asked for registered flows only; a former name by the current one. A run of a refused flow is answered as that of
+   * a flow which is not registered. If it throws, or returns anything but `true` or `false`, nothing is run.
+   *
+   * @defaultValue every caller may run every flow
+   *
+   * @example
+   * ```ts
+   * createFetchHandler(engine, { authorize, authorizeFlow: (principal, flowName) => flowName !== 'Refunds' || isStaff(principal) })
+   * ```
+   */
+  readonly authorizeFlow?: (
+    principal: string | undefined,
+    flowName: string,
+    request: Request,
+  ) => boolean | Promise<boolean>
+
+  /**
    * Which status a failure has. `'contract'`: every failure of run, end and cancel is 400. `'precise'`: by error code
-   * 404, 409, 413, 415, 422, 429, 499, 500, 502, 503 or 504, and 400 for the rest of the bad requests. The body is the
+   * 404, 408, 409, 413, 415, 422, 429, 499, 500, 502, 503 or 504, and 400 for the rest of the bad requests. The body is the
    * same envelope either way. An unknown path is 404 and a wrong method 405 in both.
    *
    * @defaultValue `'contract'`
@@ -97,6 +128,31 @@ export interface FlowRoutesOptions {
    * ```
    */
   readonly rawHeaders?: Readonly<Record<string, string | null>>
+
+  /**
+   * Whether a client gets its reply as server-sent events if it asks for that. With `false` it gets the plain reply.
+   *
+   * @defaultValue `true`
+   *
+   * @example
+   * ```ts
+   * createFetchHandler(engine, { stream: false })
+   * ```
+   */
+  readonly stream?: boolean
+
+  /**
+   * Whether streamed replies have the events that name steps and tools: `step`, `tool-start`, `tool-end`. The names say how the
+   * application is built.
+   *
+   * @defaultValue `false`
+   *
+   * @example
+   * ```ts
+   * createFetchHandler(engine, { streamDetails: true }) // for a page that shows what the assistant is doing
+   * ```
+   */
+  readonly streamDetails?: boolean
 
   /**
    * How long a streamed reply may be silent, in milliseconds, before a comment goes out: it keeps proxies and clients
@@ -142,7 +198,7 @@ export interface FlowRoutesOptions {
   readonly waitUntil?: (work: Promise<unknown>) => void
 
   /**
-   * Receives what `authorize` or `cors.origin` threw, and any other error the adapter did not expect. The client gets a
+   * Receives what `authorize`, `authorizeFlow` or `cors.origin` threw, and any other error the adapter did not expect. The client gets a
    * fixed sentence, never this error. What it throws itself is dropped.
    *
    * @defaultValue `console.error`
@@ -173,11 +229,15 @@ export interface FetchHandlerOptions extends FlowRoutesOptions {
 
 const sharedOptions: OptionNames<FlowRoutesOptions> = {
   maxBodyBytes: true,
+  bodyTimeoutMs: true,
   cors: true,
   authorize: true,
+  authorizeFlow: true,
   requirePrincipal: true,
   statuses: true,
   rawHeaders: true,
+  stream: true,
+  streamDetails: true,
   heartbeatMs: true,
   onDisconnect: true,
   waitUntil: true,
@@ -190,35 +250,39 @@ const maxTimerMs = 2_147_483_647
 /** @throws `InvalidInputError` that names the first option that is wrong. `caller` is the function the user called. */
 export function checkOptions(options: FlowRoutesOptions, caller: string, ownOptions: object = {}): void {
   checkOptionNames(caller, options, { ...ownOptions, ...sharedOptions })
-  const { maxBodyBytes, cors, statuses, rawHeaders, heartbeatMs, onDisconnect, waitUntil, onError } = options
+  const { maxBodyBytes, cors, rawHeaders } = options
   if (maxBodyBytes !== undefined) checkNumber(caller, 'maxBodyBytes', maxBodyBytes, { whole: true })
-  if (heartbeatMs !== undefined) checkNumber(caller, 'heartbeatMs', heartbeatMs, { min: 1, max: maxTimerMs })
-  if (statuses !== undefined && statuses !== 'contract' && statuses !== 'precise') {
-    throw invalidInput(`${caller}: statuses must be 'contract' or 'precise'.`)
+  for (const name of ['bodyTimeoutMs', 'heartbeatMs'] as const) {
+    const value = options[name]
+    if (value !== undefined) checkNumber(caller, name, value, { min: 1, max: maxTimerMs })
   }
-  if (onDisconnect !== undefined && onDisconnect !== 'cancel' && onDisconnect !== 'finish') {
-    throw invalidInput(`${caller}: onDisconnect must be 'cancel' or 'finish'.`)
+  checkOneOf(options, caller, 'statuses', 'contract', 'precise')
+  checkOneOf(options, caller, 'onDisconnect', 'cancel', 'finish')
+  for (const name of ['authorize', 'authorizeFlow', 'waitUntil', 'onError'] as const) {
+    checkType(options, caller, name, 'function', 'a function')
   }
-  checkAuthorization(options, caller)
-  if (waitUntil !== undefined && typeof waitUntil !== 'function')
-    throw invalidInput(`${caller}: waitUntil must be a function.`)
-  if (onError !== undefined && typeof onError !== 'function')
-    throw invalidInput(`${caller}: onError must be a function.`)
+  for (const name of ['requirePrincipal', 'stream', 'streamDetails'] as const) {
+    checkType(options, caller, name, 'boolean', 'true or false')
+  }
+  // Without `authorize` nobody has a principal.
+  if (options.requirePrincipal === true && options.authorize === undefined) {
+    throw invalidInput(`${caller}: requirePrincipal needs authorize, which says who the principal is.`)
+  }
   if (cors !== undefined) checkCors(cors, caller)
   if (rawHeaders !== undefined) checkRawHeaders(rawHeaders, caller)
 }
 
-/** `requirePrincipal` without `authorize` is refused: nobody would have a principal. */
-function checkAuthorization({ authorize, requirePrincipal }: FlowRoutesOptions, caller: string): void {
-  if (authorize !== undefined && typeof authorize !== 'function') {
-    throw invalidInput(`${caller}: authorize must be a function.`)
-  }
-  if (requirePrincipal !== undefined && typeof requirePrincipal !== 'boolean') {
-    throw invalidInput(`${caller}: requirePrincipal must be true or false.`)
-  }
-  if (requirePrincipal === true && authorize === undefined) {
-    throw invalidInput(`${caller}: requirePrincipal needs authorize, which says who the principal is.`)
-  }
+type OptionName = keyof FlowRoutesOptions
+
+function checkOneOf(options: FlowRoutesOptions, caller: string, name: OptionName, one: string, other: string): void {
+  const value = options[name]
+  if (value === undefined || value === one || value === other) return
+  throw invalidInput(`${caller}: ${name} must be '${one}' or '${other}'.`)
+}
+
+function checkType(options: FlowRoutesOptions, caller: string, name: OptionName, type: string, what: string): void {
+  if (options[name] === undefined || typeof options[name] === type) return
+  throw invalidInput(`${caller}: ${name} must be ${what}.`)
 }
 
 /** @throws `InvalidInputError` unless `basePath` is `/`, or one or more segments without a slash at the end. */

@@ -1,17 +1,20 @@
 /**
- * What happens to every request, whatever its route: CORS, the method, `authorize`, and an error that becomes a reply. The
+ * What happens to every request, whatever its route: its ID, CORS, the method, `authorize`, and an error that becomes a reply. The
  * routes are in `routes/`. The caller decides which path means which route: the Fetch handler by `basePath`, the Hono app by
  * where it is mounted.
  */
 import { invalidInput } from '../../src/util/options.js'
-import { addCorsHeaders, createCors } from './cors.js'
+import { createCors } from './cors.js'
 import { type HeaderRecord, stateHeader } from './header-names.js'
 import { checkOptions, type FlowRoutesOptions } from './options.js'
+import { commonHeaders, withCommonHeaders } from './reply/common-headers.js'
 import { createRawHeaders } from './reply/raw.js'
 import { createRefusalReply, Refusal } from './reply/refusal.js'
-import { askAuthorize, isResponse } from './request/authorize.js'
+import { AuthorizationRefusal, askAuthorize, isResponse } from './request/authorize.js'
+import { createFlowCheck } from './request/authorize-flow.js'
 import { createBodyReader } from './request/body.js'
 import { stateOfRequest } from './request/headers.js'
+import { requestIdOf } from './request/request-id.js'
 import { cancelTurn } from './routes/cancel.js'
 import { endSession } from './routes/end.js'
 import { listFlows } from './routes/flows.js'
@@ -51,60 +54,92 @@ export function createRouteHandler(
   if (typeof engine?.execute !== 'function') throw invalidInput(`${caller}: the first argument must be a FlowEngine.`)
   checkOptions(options, caller, ownOptions)
   const { authorize, requirePrincipal = false } = options
-  const { maxBodyBytes = 1024 * 1024, statuses = 'contract', heartbeatMs = 15_000, onDisconnect } = options
   const report = createReporter(options.onError)
   const cors = options.cors === undefined ? undefined : createCors(options.cors, report)
-  const readBody = createBodyReader(maxBodyBytes)
-  const rawHeaders = createRawHeaders(options.rawHeaders)
-  const replyToRefused = createRefusalReply(statuses, maxBodyBytes)
-  const context: RouteContext = { engine, statuses, heartbeatMs, onDisconnect, readBody, rawHeaders, report }
+  const { statuses = 'contract', maxBodyBytes = 1024 * 1024, bodyTimeoutMs = 30_000 } = options
+  const readBody = createBodyReader(maxBodyBytes, bodyTimeoutMs)
+  const context = createContext({ engine, statuses, readBody, report }, options)
+  const replyToRefused = createRefusalReply(statuses, maxBodyBytes, bodyTimeoutMs)
 
   async function serve(
-    answer: RouteDefinition['answer'],
-    request: Request,
-    corsHeaders: HeaderRecord | undefined,
+    { answer }: RouteDefinition,
+    route: Route,
+    { request, requestId, headers }: Arrived,
     runtime: unknown,
   ): Promise<Response> {
     const who = authorize === undefined ? undefined : await askAuthorize(authorize, requirePrincipal, request, report)
-    if (isResponse(who)) return addCorsHeaders(who, corsHeaders)
+    if (isResponse(who)) {
+      context.reportRefused({ requestId, route, reason: 'response', status: who.status })
+      return withCommonHeaders(who, headers)
+    }
     const waitUntil = waitUntilOf(runtime) ?? options.waitUntil
-    return answer(context, { request, caller: who, corsHeaders, waitUntil })
+    return answer(context, { request, caller: who, requestId, headers, waitUntil })
   }
 
-  function replyToError(
-    request: Request,
-    route: Route | undefined,
-    error: unknown,
-    extraHeaders: HeaderRecord | undefined,
-  ): Response {
-    const headers = route === 'run' ? { ...extraHeaders, [stateHeader]: stateOfRequest(request.headers) } : extraHeaders
-    if (error instanceof Refusal) return replyToRefused(request, error, headers)
-    report(error)
-    return replyToRefused(request, new Refusal('The request could not be handled.', 500), headers)
+  function replyToError({ request, requestId, headers }: Arrived, route: Route | undefined, error: unknown): Response {
+    const extra = route === 'run' ? { ...headers, [stateHeader]: stateOfRequest(request.headers) } : headers
+    if (!(error instanceof Refusal)) report(error)
+    const refusal = error instanceof Refusal ? error : new Refusal('The request could not be handled.', 500)
+    const reply = replyToRefused(request, refusal, extra)
+    if (error instanceof AuthorizationRefusal && route !== undefined) {
+      context.reportRefused({ requestId, route, reason: error.reason, status: reply.status })
+    }
+    return reply
   }
 
   return async function handleRoute(request, route, runtime) {
-    let extraHeaders: HeaderRecord | undefined
+    const requestId = requestIdOf(request.headers)
+    const arrived = { request, requestId, headers: commonHeaders(requestId) }
     try {
-      const corsHeaders = cors?.headersFor(request)
-      extraHeaders = corsHeaders
+      Object.assign(arrived.headers, cors?.headersFor(request))
       if (route === undefined) {
         throw new Refusal(
           'Not found. The routes are POST run, GET flows, POST end and POST cancel, below the base path.',
           404,
         )
       }
-      const { methods, answer } = routes[route]
-      if (request.method === 'OPTIONS' && cors !== undefined) return cors.preflight(request, methods)
+      const definition = routes[route]
+      const { methods } = definition
+      if (request.method === 'OPTIONS' && cors !== undefined) {
+        return withCommonHeaders(cors.preflight(request, methods), commonHeaders(requestId))
+      }
       if (!methods.includes(request.method)) {
         const allowed = cors === undefined ? methods : [...methods, 'OPTIONS']
-        extraHeaders = { ...corsHeaders, Allow: allowed.join(', ') }
+        arrived.headers.Allow = allowed.join(', ')
         throw new Refusal(`Method not allowed. Use ${methods.join(' or ')}.`, 405)
       }
-      return await serve(answer, request, corsHeaders, runtime)
+      return await serve(definition, route, arrived, runtime)
     } catch (error) {
-      return replyToError(request, route, error, extraHeaders)
+      return replyToError(arrived, route, error)
     }
+  }
+}
+
+/** A request, and the headers that every reply to it has. */
+interface Arrived {
+  readonly request: Request
+  readonly requestId: string
+  readonly headers: HeaderRecord
+}
+
+function createContext(
+  context: Pick<RouteContext, 'engine' | 'statuses' | 'readBody' | 'report'>,
+  options: FlowRoutesOptions,
+): RouteContext {
+  const { heartbeatMs = 15_000, stream: streams = true, streamDetails = false, onDisconnect, authorizeFlow } = options
+  const { engine, report } = context
+  return {
+    ...context,
+    ...{ heartbeatMs, streams, streamDetails, onDisconnect },
+    mayRun: authorizeFlow && createFlowCheck(authorizeFlow, report),
+    rawHeaders: createRawHeaders(options.rawHeaders),
+    reportRefused(refusal) {
+      try {
+        engine.reportRefused?.(refusal)
+      } catch (error) {
+        report(error)
+      }
+    },
   }
 }
 

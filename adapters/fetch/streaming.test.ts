@@ -35,6 +35,7 @@ describe('a streamed reply', () => {
     const reply = await run()
     expect(reply.status).toBe(200)
     expect(Object.fromEntries(reply.headers)).toEqual({
+      'chat-request-id': expect.any(String),
       'cache-control': 'no-store, no-transform',
       'chat-reply': 'stream',
       chat_session_id: 's1',
@@ -198,4 +199,43 @@ describe('what is refused', () => {
     expect((await run({ Origin: 'https://a.example', 'Content-Type': 'text/plain' })).status).toBe(400)
     expect(engine.inputs).toEqual([])
   })
+})
+
+describe('which pieces are sent', () => {
+  const named: readonly FlowStreamEvent[] = [
+    { type: 'session', session: 's1' },
+    { type: 'step', step: 'Secret' },
+    { type: 'tool-start', tool: 'secret_tool', toolCallId: 'c1' },
+    { type: 'text-delta', text: 'Hi.' },
+    { type: 'tool-end', tool: 'secret_tool', toolCallId: 'c1', success: true },
+    { type: 'result', response, sessionState: 'running' },
+  ]
+  const typesOf = async (reply: Response): Promise<string[]> =>
+    Array.from((await reply.text()).matchAll(/^event: (.*)$/gm), ([, type]) => type ?? '')
+
+  test('by default none that names a step or a tool', async () => {
+    const reply = await serve(new FakeStream(...named)).run()
+    const text = await reply.clone().text()
+    expect(await typesOf(reply)).toEqual(['session', 'text-delta', 'result'])
+    expect(text).not.toMatch(/secret/i)
+    expect(text).toContain('id: 2\ndata: {"text":"Hi."}')
+  })
+
+  test('not even as the first', async () => {
+    const reply = await serve(new FakeStream(...named.slice(1))).run()
+    expect(await typesOf(reply)).toEqual(['text-delta', 'result'])
+  })
+
+  test('all with streamDetails', async () => {
+    const reply = await serve(new FakeStream(...named), { streamDetails: true }).run()
+    expect(await typesOf(reply)).toEqual(named.map(({ type }) => type))
+  })
+})
+
+test('with stream: false a request for a stream gets the plain reply', async () => {
+  const { engine, run } = serve(new FakeStream(...events), { stream: false })
+  const reply = await run()
+  expect([reply.headers.get('Chat-Reply'), reply.headers.get('Content-Type')]).toEqual(['envelope', 'application/json'])
+  expect(await reply.json()).toMatchObject({ success: true, message: 'Hello.' })
+  expect(engine.streamOptions).toEqual([])
 })

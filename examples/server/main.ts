@@ -33,7 +33,8 @@ app.use(async (context, next) => {
   // Otherwise a client would keep its connection, and the server would wait for it.
   if (closing) context.header('Connection', 'close')
 })
-app.route('/ai', flowRoutes(engine, { cors: { origin: ALLOWED_ORIGINS.split(',') } }))
+// The page shows which tool is at work.
+app.route('/ai', flowRoutes(engine, { cors: { origin: ALLOWED_ORIGINS.split(',') }, streamDetails: true }))
 // What is built lies in examples/dist; the page needs no build.
 app.route('/', pageRoutes(new URL('../../server/page/', import.meta.url)))
 

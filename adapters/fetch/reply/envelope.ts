@@ -6,6 +6,7 @@
 import type { ExecuteResult, RunResponseType } from '../../../src/index.js'
 import { isSessionId } from '../../../src/util/patterns.js'
 import { dashedSessionHeader, type HeaderRecord, sessionHeader } from '../header-names.js'
+import { safeHeaders } from './common-headers.js'
 import { addOutcomeHeaders } from './outcome.js'
 import { rawBody, withCharset } from './raw.js'
 import { addRetryAfter } from './statuses.js'
@@ -23,20 +24,21 @@ export interface RunReplyForm {
   readonly envelopeAsked: boolean
   /** The safety headers of a raw reply. */
   readonly rawHeaders: (contentType: string) => Readonly<HeaderRecord>
-  readonly corsHeaders: HeaderRecord | undefined
+  /** The headers that every reply to the request has. */
+  readonly headers: Readonly<HeaderRecord>
 }
 
 /** The reply to `POST /run`. */
 export function replyToRun(result: ExecuteResult, form: RunReplyForm): Response {
   const { response, encoding } = result
   const headers: HeaderRecord = {
+    ...form.headers,
     'Content-Type': jsonType,
     'Chat-Reply': 'envelope',
     'Chat-Completed': response.completed ? 'true' : 'false',
   }
   addSessionHeaders(headers, response.session, form.dashed)
   addOutcomeHeaders(headers, result)
-  if (form.corsHeaders !== undefined) Object.assign(headers, form.corsHeaders)
   if (!response.success) {
     addRetryAfter(headers, form.failureStatus)
     return envelope(asPlain(response), form.failureStatus, headers)
@@ -46,6 +48,8 @@ export function replyToRun(result: ExecuteResult, form: RunReplyForm): Response 
     if (body !== undefined) {
       headers['Content-Type'] = withCharset(response.contentType)
       headers['Chat-Reply'] = 'raw'
+      // The application may have taken these away.
+      for (const name of Object.keys(safeHeaders)) delete headers[name]
       Object.assign(headers, form.rawHeaders(response.contentType))
       return new Response(body, { status: 200, headers })
     }
@@ -55,7 +59,7 @@ export function replyToRun(result: ExecuteResult, form: RunReplyForm): Response 
 }
 
 /** A reply with a JSON body. */
-export function replyJson(value: unknown, status: number, headers: HeaderRecord | undefined): Response {
+export function replyJson(value: unknown, status: number, headers: Readonly<HeaderRecord>): Response {
   return new Response(JSON.stringify(value), { status, headers: { 'Content-Type': jsonType, ...headers } })
 }
 

@@ -6,6 +6,7 @@ import type { RunResponseType } from '../../../src/index.js'
 import { invalidInput } from '../../../src/util/options.js'
 import { isContentType } from '../../../src/util/patterns.js'
 import type { HeaderRecord } from '../header-names.js'
+import { safeHeaders } from './common-headers.js'
 
 const ownHeaders = /^(?:content-type|content-length|transfer-encoding|connection|chat[-_].*|access-control-.*)$/i
 
@@ -32,13 +33,12 @@ export function checkRawHeaders(rawHeaders: Readonly<Record<string, string | nul
 export function createRawHeaders(
   overrides: Readonly<Record<string, string | null>> = {},
 ): (contentType: string) => Readonly<HeaderRecord> {
-  const safe = { 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store' }
-  const forAny = override(safe, overrides)
-  const forExecutable = override({ ...safe, 'Content-Security-Policy': 'sandbox' }, overrides)
+  const forAny = override(safeHeaders, overrides)
+  const forExecutable = override({ ...safeHeaders, 'Content-Security-Policy': 'sandbox' }, overrides)
   return (contentType) => (executable.test(contentType) ? forExecutable : forAny)
 }
 
-function override(headers: HeaderRecord, overrides: Readonly<Record<string, string | null>>): HeaderRecord {
+function override(headers: Readonly<HeaderRecord>, overrides: Readonly<Record<string, string | null>>): HeaderRecord {
   const result = { ...headers }
   for (const [name, value] of Object.entries(overrides)) {
     for (const present of Object.keys(result)) if (present.toLowerCase() === name.toLowerCase()) delete result[present]

@@ -1,5 +1,5 @@
-import { describe, expect, test } from 'vitest'
-import { createDrainingBody } from './refusal.js'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { createDrainingBody, createRefusalReply, Refusal } from './refusal.js'
 
 const encoder = new TextEncoder()
 
@@ -87,5 +87,49 @@ describe('createDrainingBody', () => {
     for (const request of [bodiless, locked]) {
       await expect(new Response(createDrainingBody(request, 'untouched', 'x', 20).body).text()).resolves.toBe('x')
     }
+  })
+})
+
+describe('a rest that does not come', () => {
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  /** A body that never ends, and whether it was cancelled. */
+  function stalled() {
+    const state = { cancelled: false }
+    const body = new ReadableStream<Uint8Array>({
+      cancel() {
+        state.cancelled = true
+      },
+    })
+    const request = new Request('http://chat.example/', { method: 'POST', body, duplex: 'half' } as RequestInit)
+    return { request, state, reader: request.body?.getReader() as ReadableStreamDefaultReader<Uint8Array> }
+  }
+
+  test.each([
+    ['too late', 408, 1_000],
+    ['too large', 413, 5_000],
+  ])('a body that is %s is answered at once, and cancelled when its time is over', async (_name, status, afterMs) => {
+    vi.useFakeTimers()
+    const { request, state, reader } = stalled()
+    const reply = createRefusalReply('precise', 100, 5_000)(request, new Refusal('Sorry.', status, reader), {})
+    expect([reply.status, reply.headers.get('connection')]).toEqual([status, 'close'])
+    const replyReader = (reply.body as ReadableStream<Uint8Array>).getReader()
+    expect(new TextDecoder().decode((await replyReader.read()).value)).toContain('Sorry.')
+    await vi.advanceTimersByTimeAsync(afterMs - 1)
+    expect(state.cancelled).toBe(false)
+    await vi.advanceTimersByTimeAsync(1)
+    expect(state.cancelled).toBe(true)
+    expect((await replyReader.read()).done).toBe(true)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('no timer is left where the rest comes, where the client goes away, and without a limit', async () => {
+    vi.useFakeTimers()
+    await new Response(createDrainingBody(endless(2).request, 'untouched', 'x', 100, 5_000).body).text()
+    await createDrainingBody(stalled().request, 'untouched', 'x', 100, 5_000).body.cancel()
+    createDrainingBody(endless().request, 'untouched', 'x', 100)
+    expect(vi.getTimerCount()).toBe(0)
   })
 })

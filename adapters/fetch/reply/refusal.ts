@@ -28,11 +28,15 @@ export class Refusal extends Error {
 /** Makes the reply to a refused request; `extraHeaders` go on top. */
 export type RefusalReply = (request: Request, refusal: Refusal, extraHeaders: HeaderRecord | undefined) => Response
 
+/** After a body that was too late: by then its client has the reply. */
+const lateDrainMs = 1_000
+
 /**
  * @param statuses - see the option of that name; 404 and 405 are the same in both modes
  * @param maxDrainBytes - how much of a body that is too long is read and thrown away
+ * @param maxDrainMs - for how long
  */
-export function createRefusalReply(statuses: StatusMode, maxDrainBytes: number): RefusalReply {
+export function createRefusalReply(statuses: StatusMode, maxDrainBytes: number, maxDrainMs: number): RefusalReply {
   return function replyToRefused(request, { message, preciseStatus, unreadBody }, extraHeaders) {
     const response: RunResponseType = {
       success: false,
@@ -52,24 +56,27 @@ export function createRefusalReply(statuses: StatusMode, maxDrainBytes: number):
       ...extraHeaders,
     }
     if (unreadBody === undefined) return new Response(request.method === 'HEAD' ? null : text, { status, headers })
-    const draining = createDrainingBody(request, unreadBody, text, maxDrainBytes)
+    const drainMs = preciseStatus === 408 ? Math.min(lateDrainMs, maxDrainMs) : maxDrainMs
+    const draining = createDrainingBody(request, unreadBody, text, maxDrainBytes, drainMs)
     return new Response(draining.body, { status, headers: { ...headers, ...draining.headers } })
   }
 }
 
 /**
- * The body and the extra headers of a reply to a request whose body was too long to read. Closing the connection on unread
+ * The body and the extra headers of a reply to a request whose body was too long, or too late, to read. Closing the connection on unread
  * bytes makes the operating system drop the reply as well. So the reply is sent at once and left open while a bounded rest of
  * the body is read and thrown away, and only then ends, together with the connection.
  *
  * @param text - the reply
  * @param maxDrainBytes - how much of the rest is read
+ * @param maxDrainMs - for how long; `Infinity` for as long as it comes
  */
 export function createDrainingBody(
   request: Request,
   unreadBody: NonNullable<Refusal['unreadBody']>,
   text: string,
   maxDrainBytes: number,
+  maxDrainMs: number = Number.POSITIVE_INFINITY,
 ): { readonly body: ReadableStream<Uint8Array>; readonly headers: Record<string, string> } {
   const bytes = new TextEncoder().encode(text)
   const reader = unreadBody === 'untouched' ? openReader(request) : unreadBody
@@ -84,10 +91,16 @@ export function createDrainingBody(
     await reader?.cancel()
   }
 
+  let timer: ReturnType<typeof setTimeout> | undefined
+
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
       controller.enqueue(bytes)
+      // It ends a read that waits, and so the draining.
+      const stop = (): void => void reader?.cancel().catch(() => {})
+      if (reader !== undefined && maxDrainMs !== Number.POSITIVE_INFINITY) timer = setTimeout(stop, maxDrainMs)
       const close = (): void => {
+        clearTimeout(timer)
         // Throws where the client went away first and the reply is closed already.
         try {
           controller.close()
@@ -96,6 +109,7 @@ export function createDrainingBody(
       drain().then(close, close)
     },
     cancel() {
+      clearTimeout(timer)
       reader?.cancel().catch(() => {})
     },
   })

@@ -33,6 +33,7 @@ const precise: ReadonlyMap<FlowErrorCode, number> = new Map([
 const refused: ReadonlyMap<number, string> = new Map([
   [404, 'ROUTE_NOT_FOUND'],
   [405, 'METHOD_NOT_ALLOWED'],
+  [408, 'LIMIT_EXCEEDED'],
   [413, 'LIMIT_EXCEEDED'],
   [422, 'LIMIT_EXCEEDED'],
   [500, internalCode],

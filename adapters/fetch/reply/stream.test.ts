@@ -23,7 +23,7 @@ const brokenOff =
 function open(events: FakeStream, heartbeatMs = 15_000) {
   const reported: unknown[] = []
   const report = (error: unknown): void => void reported.push(error)
-  const body = createStreamBody({ first: session, events, heartbeatMs, report })
+  const body = createStreamBody({ first: session, events, details: true, heartbeatMs, report })
   const reader = body.getReader()
   const decoder = new TextDecoder()
   /** The next chunk as text, or `undefined` at the end. */

@@ -15,19 +15,21 @@ export interface StreamSource {
   /** The rest. */
   readonly events: FlowStream
   readonly heartbeatMs: number
+  /** Whether pieces that name steps and tools are sent. */
+  readonly details: boolean
   /** Is called with what the stream threw, which it should not. */
   readonly report: (error: unknown) => void
 }
 
 /** The reply to `POST /run` as server-sent events. `first` is the piece that its headers are made from. */
-export function replyWithStream(source: StreamSource, form: Pick<RunReplyForm, 'dashed' | 'corsHeaders'>): Response {
+export function replyWithStream(source: StreamSource, form: Pick<RunReplyForm, 'dashed' | 'headers'>): Response {
   const headers: HeaderRecord = {
+    ...form.headers,
     // An event stream is UTF-8 always: its type needs no charset (WHATWG HTML, section 9.2.5).
     'Content-Type': 'text/event-stream',
     // A proxy that compresses would hold pieces back.
     'Cache-Control': 'no-store, no-transform',
     'X-Accel-Buffering': 'no',
-    'X-Content-Type-Options': 'nosniff',
     'Chat-Reply': 'stream',
   }
   const { first } = source
@@ -35,7 +37,7 @@ export function replyWithStream(source: StreamSource, form: Pick<RunReplyForm, '
     addSessionHeaders(headers, first.session, form.dashed)
     addOriginHeaders(headers, first)
   }
-  return new Response(createStreamBody(source), { status: 200, headers: { ...headers, ...form.corsHeaders } })
+  return new Response(createStreamBody(source), { status: 200, headers })
 }
 
 /** The bytes of the event stream. Never fails: what goes wrong is its last event. */
@@ -61,7 +63,7 @@ class StreamBody implements UnderlyingDefaultSource<Uint8Array> {
   }
 
   start(controller: Controller): void {
-    this.#send(controller, this.#source.first)
+    if (this.#isSent(this.#source.first)) this.#send(controller, this.#source.first)
   }
 
   async pull(controller: Controller): Promise<void> {
@@ -86,6 +88,11 @@ class StreamBody implements UnderlyingDefaultSource<Uint8Array> {
     }
   }
 
+  /** The names of steps and tools say how the application is built. */
+  #isSent({ type }: FlowStreamEvent): boolean {
+    return this.#source.details || !(type === 'step' || type === 'tool-start' || type === 'tool-end')
+  }
+
   #send(controller: Controller, event: SentEvent): void {
     if (event.type === 'session') this.#session = event.session
     this.#sent++
@@ -95,9 +102,12 @@ class StreamBody implements UnderlyingDefaultSource<Uint8Array> {
 
   async #next(): Promise<SentEvent | undefined> {
     try {
-      const { value } = await this.#source.events.next()
-      if (value !== undefined || this.#ended) return value
-      throw new Error('The stream of a turn ended without a result.')
+      while (true) {
+        const { value } = await this.#source.events.next()
+        if (this.#ended) return undefined
+        if (value === undefined) throw new Error('The stream of a turn ended without a result.')
+        if (this.#isSent(value)) return value
+      }
     } catch (error) {
       this.#source.report(error)
       return brokenOff(this.#session)

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { Refusal } from '../reply/refusal.js'
 import { type Authorize, askAuthorize } from './authorize.js'
 
 const request = new Request('http://chat.example/ai/run', { method: 'POST' })
@@ -13,7 +12,7 @@ async function ask(answer: unknown, requirePrincipal = false): Promise<unknown> 
     expect(reported).toEqual([])
     return caller
   } catch (error) {
-    expect(error).toEqual(new Refusal('The request could not be authorized.', 500))
+    expect(error).toMatchObject({ message: 'The request could not be authorized.', preciseStatus: 500 })
     expect(reported).toEqual([expect.any(TypeError)])
     return (reported[0] as TypeError).message
   }

@@ -30,29 +30,40 @@ export type Authorize = (
   request: Request,
 ) => AuthorizedCaller | Response | undefined | void | Promise<AuthorizedCaller | Response | undefined | void>
 
-const refused = 'The request could not be authorized.'
+/** Refuses a request because of `authorize` or `authorizeFlow`. The client gets a fixed sentence. */
+export class AuthorizationRefusal extends Refusal {
+  /** `principal`: none was named, although one is required. */
+  readonly reason: 'error' | 'principal'
 
-/** Asks `authorize`; throws a {@link Refusal} where it threw or did not return a valid answer. */
+  constructor(reason: 'error' | 'principal') {
+    super('The request could not be authorized.', 500)
+    this.reason = reason
+  }
+}
+
+/** Asks `authorize`; throws an {@link AuthorizationRefusal} where it threw or did not return a valid answer. */
 export async function askAuthorize(
   authorize: Authorize,
   requirePrincipal: boolean,
   request: Request,
   onError: (error: unknown) => void,
 ): Promise<AuthorizedCaller | Response> {
+  let caller: AuthorizedCaller
   try {
     const answer: unknown = await authorize(request)
     if (isResponse(answer)) return answer
-    const caller = answer === undefined ? {} : callerFrom(answer)
-    if (requirePrincipal && caller.principal === undefined) {
-      throw new TypeError(
-        'authorize returned no principal, which requirePrincipal asks for. To refuse a caller, return a Response.',
-      )
-    }
-    return caller
+    caller = answer === undefined ? {} : callerFrom(answer)
   } catch (error) {
     onError(error)
-    throw new Refusal(refused, 500)
+    throw new AuthorizationRefusal('error')
   }
+  if (!requirePrincipal || caller.principal !== undefined) return caller
+  onError(
+    new TypeError(
+      'authorize returned no principal, which requirePrincipal asks for. To refuse a caller, return a Response.',
+    ),
+  )
+  throw new AuthorizationRefusal('principal')
 }
 
 /**
@@ -63,7 +74,7 @@ export function refuseContext(error: Error | undefined, onError: (error: unknown
   if (error === undefined || !/^(The nesting of )?serverContext\b/.test(error.message)) return
   const problem = error.message.replace('serverContext', 'context')
   onError(new TypeError(`authorize returned an invalid context. ${problem}`, { cause: error }))
-  throw new Refusal(refused, 500)
+  throw new AuthorizationRefusal('error')
 }
 
 /** Not by `instanceof`: some servers replace the global `Response`, and the platform's own is then of another class. */

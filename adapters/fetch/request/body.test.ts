@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { Refusal } from '../reply/refusal.js'
 import { checkEmptyBody, createBodyReader, readRunBody } from './body.js'
 
@@ -57,9 +57,10 @@ describe('with a Content-Length', () => {
   })
 
   test('a false length does not get a body over the limit through', async () => {
-    await expect(createBodyReader(10)(post('x'.repeat(11), { 'Content-Length': '5' }))).rejects.toThrow(
-      new Refusal(tooLarge, 413),
-    )
+    await expect(createBodyReader(10)(post('x'.repeat(11), { 'Content-Length': '5' }))).rejects.toMatchObject({
+      message: tooLarge,
+      preciseStatus: 413,
+    })
   })
 
   test('a length that is not a number is ignored: the bytes are counted', async () => {
@@ -206,5 +207,54 @@ describe('checkEmptyBody', () => {
     ['x', 'The request body is not valid JSON.'],
   ])('refuses %j', (text, message) => {
     expect(() => checkEmptyBody(text, 64)).toThrow(new Refusal(message))
+  })
+})
+
+describe('whatever Content-Length says', () => {
+  test('a body is cut at the limit while it is read', async () => {
+    const { stream, pulled } = streamOf(Array.from({ length: 1_000 }, () => bytesOf('01234')))
+    const refusal = { message: tooLarge, preciseStatus: 413, unreadBody: expect.any(ReadableStreamDefaultReader) }
+    await expect(createBodyReader(10)(post(stream, { 'Content-Length': '4' }))).rejects.toMatchObject(refusal)
+    expect(pulled()).toBe(3)
+  })
+})
+
+describe('the time for a body', () => {
+  beforeEach(() => {
+    vi.useFakeTimers()
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  test('counts for the whole body, however often a byte comes', async () => {
+    let push = (_bytes: Uint8Array): void => {}
+    const stream = new ReadableStream<Uint8Array>({
+      start(controller) {
+        push = (bytes) => controller.enqueue(bytes)
+      },
+    })
+    const reading = createBodyReader(10, 30_000)(post(stream)).catch((error: unknown) => error)
+    for (let second = 0; second < 29; second += 10) {
+      push(bytesOf(' '))
+      await vi.advanceTimersByTimeAsync(10_000)
+    }
+    expect(await reading).toMatchObject({
+      message: 'The request body took longer than 30000 ms (bodyTimeoutMs).',
+      preciseStatus: 408,
+      unreadBody: expect.any(ReadableStreamDefaultReader),
+    })
+  })
+
+  test('leaves no timer behind, whatever becomes of the body', async () => {
+    await createBodyReader(10, 30_000)(post('0123'))
+    await expect(createBodyReader(3, 30_000)(post('0123'))).rejects.toMatchObject({ preciseStatus: 413 })
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('has no end with Infinity', async () => {
+    void createBodyReader(10, Number.POSITIVE_INFINITY)(post(new ReadableStream()))
+    await vi.advanceTimersByTimeAsync(0)
+    expect(vi.getTimerCount()).toBe(0)
   })
 })

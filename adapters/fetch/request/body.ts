@@ -1,41 +1,61 @@
 /**
- * The body of a request: read as text, bounded in size, and refused where it is not valid UTF-8; then the fields of a run
+ * The body of a request: read as text, bounded in size and in time, and refused where it is not valid UTF-8; then the fields of a run
  * request, their types, and how deep its JSON may be nested. Sizes and the rules for values inside `config` are the
  * engine's.
  */
 import type { JsonObject } from '../../../src/index.js'
 import { Refusal } from '../reply/refusal.js'
+import { takeArrivedBody } from './arrived-body.js'
 import { isObject } from './is-object.js'
 
 /** Reads one body; throws a {@link Refusal}. An absent body is the empty text. */
 export type BodyReader = (request: Request) => Promise<string>
 
-/** @param maxBodyBytes - the most bytes a body may have */
-export function createBodyReader(maxBodyBytes: number): BodyReader {
+/**
+ * @param maxBodyBytes - the most bytes a body may have, whatever its `Content-Length` says
+ * @param bodyTimeoutMs - how long it may take to arrive; `Infinity` for ever
+ */
+export function createBodyReader(maxBodyBytes: number, bodyTimeoutMs: number = Number.POSITIVE_INFINITY): BodyReader {
   const decoder = new TextDecoder('utf-8', { fatal: true })
 
-  function tooLarge(unread?: ReadableStreamDefaultReader<Uint8Array> | 'untouched'): Refusal {
+  function tooLarge(unread: ReadableStreamDefaultReader<Uint8Array> | 'untouched'): Refusal {
     return new Refusal(`The request body is larger than ${maxBodyBytes} bytes (maxBodyBytes).`, 413, unread)
   }
 
-  async function readCounted(request: Request): Promise<Uint8Array> {
-    if (request.body === null) return new Uint8Array()
-    const reader = request.body.getReader()
+  async function readCounted(reader: ReadableStreamDefaultReader<Uint8Array>, isLate: () => boolean) {
     const chunks: Uint8Array[] = []
     let length = 0
     while (true) {
       const { done, value } = await reader.read()
-      if (done) return join(chunks, length)
+      // What still comes belongs to the refusal, which reads on.
+      if (done || isLate()) return join(chunks, length)
       length += value.byteLength
       if (length > maxBodyBytes) throw tooLarge(reader)
       chunks.push(value)
     }
   }
 
-  async function readBytes(request: Request, declared: number | undefined): Promise<ArrayBuffer | Uint8Array> {
+  /** Counts the bytes and the time. */
+  function readStream(body: ReadableStream<Uint8Array>): Promise<Uint8Array> {
+    const reader = body.getReader()
+    if (bodyTimeoutMs === Number.POSITIVE_INFINITY) return readCounted(reader, () => false)
+    return new Promise((resolve, reject) => {
+      let isLate = false
+      const timer = setTimeout(() => {
+        isLate = true
+        reject(new Refusal(`The request body took longer than ${bodyTimeoutMs} ms (bodyTimeoutMs).`, 408, reader))
+      }, bodyTimeoutMs)
+      readCounted(reader, () => isLate)
+        .finally(() => clearTimeout(timer))
+        .then(resolve, reject)
+    })
+  }
+
+  async function readBytes(request: Request): Promise<Uint8Array> {
     try {
-      // Reading any body as a stream costs several times the CPU, so a declared length takes the short way.
-      return declared === undefined ? await readCounted(request) : await request.arrayBuffer()
+      // A body that was read before would look like an empty one.
+      if (request.bodyUsed) throw new TypeError('The body was read already.')
+      return request.body === null ? new Uint8Array() : await readStream(request.body)
     } catch (error) {
       if (error instanceof Refusal) throw error
       // The client went away, or `authorize` has read the body.
@@ -43,7 +63,7 @@ export function createBodyReader(maxBodyBytes: number): BodyReader {
     }
   }
 
-  function decode(bytes: ArrayBuffer | Uint8Array): string {
+  function decode(bytes: Uint8Array): string {
     try {
       return decoder.decode(bytes)
     } catch {
@@ -54,8 +74,10 @@ export function createBodyReader(maxBodyBytes: number): BodyReader {
   return async function readBody(request) {
     const declared = declaredLengthOf(request)
     if (declared !== undefined && declared > maxBodyBytes) throw tooLarge('untouched')
-    const bytes = await readBytes(request, declared)
-    if (bytes.byteLength > maxBodyBytes) throw tooLarge()
+    // A Node server has the body a moment after it has called its handler.
+    await undefined
+    const arrived = declared === undefined ? undefined : takeArrivedBody(request, declared)
+    const bytes = arrived ?? (await readBytes(request))
     if (declared !== undefined && bytes.byteLength !== declared) {
       throw new Refusal('The request body does not have the length that Content-Length says.')
     }

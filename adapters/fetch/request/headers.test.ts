@@ -70,6 +70,8 @@ describe('checkContentType', () => {
     [{ Origin: 'null', 'Content-Type': 'text/plain' }],
     [{ Origin: 'https://a.example', 'Content-Type': 'text/plain;application/json' }],
     [{ Origin: 'https://a.example', 'Content-Type': 'application/x-www-form-urlencoded' }],
+    [{ Origin: 'https://a.example', 'Content-Type': 'application/vnd.chat+jsonp' }],
+    [{ Origin: 'https://a.example', 'Content-Type': 'text/x-application/vnd.chat+json' }],
     [{ Origin: 'https://a.example', 'Content-Type': 'multipart/form-data; boundary=x' }],
     [{ Origin: 'https://a.example', 'Content-Type': 'text/plain+json' }],
   ])('refuses %j', (headers) => {

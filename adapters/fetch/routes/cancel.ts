@@ -6,12 +6,12 @@ import type { RouteContext, RoutedRequest } from './route.js'
 /** Cancels a turn. Throws a `Refusal` where the request is not valid. */
 export async function cancelTurn(
   context: RouteContext,
-  { request, caller, corsHeaders }: RoutedRequest,
+  { request, caller, requestId, headers }: RoutedRequest,
 ): Promise<Response> {
   const { engine } = context
   const session = await readNamedSession(context, request)
   // Without `authorize` no caller has a name: a turn that runs for an owner is not theirs.
   const owner = caller?.principal === undefined ? {} : { owner: caller.principal }
-  const cancelled = session !== '' && (await engine.cancel?.(session, owner)) === true
-  return replyJson({ success: true, session, cancelled }, 200, corsHeaders)
+  const cancelled = session !== '' && (await engine.cancel?.(session, { ...owner, requestId })) === true
+  return replyJson({ success: true, session, cancelled }, 200, headers)
 }

@@ -11,14 +11,14 @@ import type { RouteContext, RoutedRequest } from './route.js'
 /** Deletes a session. Throws a `Refusal` where the request is not valid. */
 export async function endSession(
   context: RouteContext,
-  { request, caller, corsHeaders }: RoutedRequest,
+  { request, caller, requestId, headers: common }: RoutedRequest,
 ): Promise<Response> {
   const { engine, statuses } = context
   const sessionId = await readNamedSession(context, request)
-  const { result, error } = await engine.executeDelete(sessionId, ownerOf(caller))
-  if (result.success) return replyJson(result, 200, corsHeaders)
+  const { result, error } = await engine.executeDelete(sessionId, { ...ownerOf(caller), requestId })
+  if (result.success) return replyJson(result, 200, common)
   const status = statusOf(error, statuses)
-  const headers: HeaderRecord = { ...corsHeaders, [codeHeader]: codeOf(error) }
+  const headers: HeaderRecord = { ...common, [codeHeader]: codeOf(error) }
   addRetryAfter(headers, status)
   return replyJson(result, status, headers)
 }

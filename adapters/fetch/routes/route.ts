@@ -3,6 +3,7 @@ import type { FlowRunInput } from '../../../src/index.js'
 import type { HeaderRecord } from '../header-names.js'
 import type { StatusMode } from '../reply/statuses.js'
 import type { AuthorizedCaller } from '../request/authorize.js'
+import type { FlowCheck } from '../request/authorize-flow.js'
 import type { BodyReader } from '../request/body.js'
 import type { ServedEngine } from '../served-engine.js'
 
@@ -10,14 +11,22 @@ import type { ServedEngine } from '../served-engine.js'
 export interface RouteContext {
   readonly engine: ServedEngine
   readonly statuses: StatusMode
+  /** Whether a client may ask for a stream. */
+  readonly streams: boolean
+  /** Whether streams name steps and tools. */
+  readonly streamDetails: boolean
   readonly heartbeatMs: number
   /** What becomes of a turn whose client goes away; `undefined` where its key decides. */
   readonly onDisconnect: 'cancel' | 'finish' | undefined
   readonly readBody: BodyReader
+  /** `undefined`: every caller may run every flow. */
+  readonly mayRun: FlowCheck | undefined
   /** The safety headers of a raw reply. */
   readonly rawHeaders: (contentType: string) => Readonly<HeaderRecord>
   /** Passes an error that the client must not see to `onError`. */
   readonly report: (error: unknown) => void
+  /** Emits `auth:refused`. Never throws. */
+  readonly reportRefused: (refusal: Parameters<NonNullable<ServedEngine['reportRefused']>>[0]) => void
 }
 
 /** One request that was let in. */
@@ -25,7 +34,10 @@ export interface RoutedRequest {
   readonly request: Request
   /** Who sent it; `undefined` where there is no `authorize`. */
   readonly caller: AuthorizedCaller | undefined
-  readonly corsHeaders: HeaderRecord | undefined
+  /** The ID of the request. */
+  readonly requestId: string
+  /** The headers that every reply to the request has. */
+  readonly headers: Readonly<HeaderRecord>
   /** Keeps the runtime alive for what the turn leaves behind; `undefined` if nothing can. */
   readonly waitUntil: FlowRunInput['waitUntil'] | undefined
 }

@@ -5,21 +5,42 @@ import { replyToRun } from '../reply/envelope.js'
 import { statusOf } from '../reply/statuses.js'
 import { replyWithStream } from '../reply/stream.js'
 import { type AuthorizedCaller, refuseContext } from '../request/authorize.js'
+import { registeredName } from '../request/authorize-flow.js'
 import { type RunBody, readRunBody } from '../request/body.js'
-import { asksForStream, checkContentType, readSessionHeader } from '../request/headers.js'
+import { asksForStream, checkContentType, type NamedSession, readSessionHeader } from '../request/headers.js'
 import type { RouteContext, RoutedRequest } from './route.js'
 
 /** Runs a turn. Throws a `Refusal` where the request is not valid. */
 export async function runTurn(context: RouteContext, routed: RoutedRequest): Promise<Response> {
-  const { engine, heartbeatMs, report } = context
-  const { request, corsHeaders } = routed
-  const { sessionId, dashed } = readSessionHeader(request.headers)
+  const { engine, mayRun, reportRefused } = context
+  const { request, caller, requestId } = routed
+  const session = readSessionHeader(request.headers)
   checkContentType(request)
   const body = readRunBody(await context.readBody(request), engine.limits.maxJsonDepth)
+  if (mayRun === undefined) return answer(context, routed, session, body)
+  const flowName = registeredName(engine, body.flowName)
+  if (flowName === undefined) return answer(context, routed, session, body, true)
+  if (await mayRun(caller?.principal, flowName, request)) return answer(context, routed, session, body)
+  const reply = await answer(context, routed, session, body, true)
+  reportRefused({ requestId, route: 'run', reason: 'flow', status: reply.status })
+  return reply
+}
+
+/** @param hideFlow - whether the flow is one that is not registered, as far as this caller can see */
+async function answer(
+  context: RouteContext,
+  routed: RoutedRequest,
+  { sessionId, dashed }: NamedSession,
+  body: RunBody,
+  hideFlow = false,
+): Promise<Response> {
+  const { engine, heartbeatMs, streams, streamDetails, report } = context
+  const { request, headers } = routed
   const key = request.headers.get(keyHeader) ?? undefined
   const onDisconnect = context.onDisconnect ?? (key === undefined ? 'cancel' : 'finish')
-  const input = inputOf(routed, sessionId, body, key, onDisconnect)
-  if (engine.stream === undefined || !asksForStream(request.headers)) {
+  const visible = inputOf(routed, sessionId, body, key, onDisconnect)
+  const input = hideFlow ? { ...visible, hideFlow } : visible
+  if (!streams || engine.stream === undefined || !asksForStream(request.headers)) {
     const turn = engine.execute(input)
     if (onDisconnect === 'finish') keepAlive(turn, context, routed)
     return replyTo(await turn, dashed, context, routed)
@@ -30,7 +51,7 @@ export async function runTurn(context: RouteContext, routed: RoutedRequest): Pro
   if (first === undefined) throw new Error('The stream of a turn ended before it began.')
   // Nothing was sent yet, so the failure is sent as it is without a stream: with a status.
   if (first.type === 'error') return replyTo(first, dashed, context, routed)
-  return replyWithStream({ first, events, heartbeatMs, report }, { dashed, corsHeaders })
+  return replyWithStream({ first, events, heartbeatMs, details: streamDetails, report }, { dashed, headers })
 }
 
 /** Has the runtime finish a turn whose client has gone away. The engine does it for streams. */
@@ -44,14 +65,18 @@ function keepAlive(turn: Promise<unknown>, { report }: RouteContext, { waitUntil
 
 /** What was not sent is absent from the input, not `undefined`. */
 function inputOf(
-  { request, caller, waitUntil }: RoutedRequest,
+  { request, caller, requestId, waitUntil }: RoutedRequest,
   sessionId: string,
   { flowName, message, config }: RunBody,
   idempotencyKey: string | undefined,
   onDisconnect: 'cancel' | 'finish',
 ): FlowRunInput {
   const { principal, context }: AuthorizedCaller = caller ?? {}
-  const input: { -readonly [Key in keyof FlowRunInput]: FlowRunInput[Key] } = { flowName, userMessage: message }
+  const input: { -readonly [Key in keyof FlowRunInput]: FlowRunInput[Key] } = {
+    flowName,
+    userMessage: message,
+    requestId,
+  }
   // Some runtimes give a request no signal: then a client that goes away is not noticed.
   if (request.signal && onDisconnect === 'cancel') input.signal = request.signal
   if (idempotencyKey !== undefined) input.idempotencyKey = idempotencyKey
@@ -67,7 +92,7 @@ function replyTo(
   result: ExecuteResult,
   dashed: boolean,
   { statuses, rawHeaders, report }: RouteContext,
-  { request, caller, corsHeaders }: RoutedRequest,
+  { request, caller, headers }: RoutedRequest,
 ): Response {
   if (caller?.context !== undefined) refuseContext(result.error, report)
   return replyToRun(result, {
@@ -75,7 +100,7 @@ function replyTo(
     dashed,
     envelopeAsked: asksForEnvelope(request.url),
     rawHeaders,
-    corsHeaders,
+    headers,
   })
 }
 

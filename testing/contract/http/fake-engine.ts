@@ -16,6 +16,9 @@ export interface FakeEngine extends Required<ServedEngine> {
   readonly streamOptions: StreamOptions[]
   readonly deletions: (readonly [sessionId: string, options: { readonly owner?: string } | undefined])[]
   readonly cancellations: FakeEngine['deletions']
+  /** The IDs of the requests, which are not in what else is recorded. */
+  readonly requestIds: (string | undefined)[]
+  readonly refusals: Parameters<Required<ServedEngine>['reportRefused']>[0][]
 }
 
 /** Answers of the fake engine; those that are left out are plain successes. */
@@ -51,29 +54,39 @@ export function createFakeEngine(answers: FakeAnswers = {}): FakeEngine {
   const streamOptions: StreamOptions[] = []
   const deletions: FakeEngine['deletions'] = []
   const cancellations: FakeEngine['deletions'] = []
+  const requestIds: FakeEngine['requestIds'] = []
+  const refusals: FakeEngine['refusals'] = []
+  const withoutId = <Options extends { readonly requestId?: string }>({ requestId, ...rest }: Options) => {
+    requestIds.push(requestId)
+    return rest
+  }
   return {
     inputs,
     streamOptions,
     deletions,
     cancellations,
+    requestIds,
+    refusals,
     limits: { maxJsonDepth: answers.maxJsonDepth ?? 64 } as ServedEngine['limits'],
     getFlowNames: () => ['Booking', 'Support'],
     async execute(input) {
-      inputs.push(input)
+      inputs.push(withoutId(input))
       return answers.execute?.(input) ?? resultOf()
     },
     stream(input, options) {
-      inputs.push(input)
+      inputs.push(withoutId(input))
       streamOptions.push(options)
       return answers.stream?.(input) ?? new FakeStream()
     },
     async executeDelete(sessionId, options) {
-      deletions.push([sessionId, options])
+      deletions.push([sessionId, withoutId(options ?? {})])
       return answers.executeDelete?.(sessionId) ?? { result: { success: true, session: sessionId } }
     },
     async cancel(sessionId, options) {
-      cancellations.push([sessionId, options])
+      cancellations.push([sessionId, withoutId(options ?? {})])
       return true
     },
+    getFlow: () => undefined,
+    reportRefused: (refusal) => void refusals.push(refusal),
   }
 }

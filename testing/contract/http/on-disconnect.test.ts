@@ -27,7 +27,11 @@ async function setUp(options: FetchHandlerOptions = {}, model: Pick<GatedModel, 
   const limits = { maxSessionBytes: none, maxHistoryBytes: none, maxMemoryBytes: none }
   const engine = createChat(model.provider, { limits })
   const works: Promise<unknown>[] = []
-  const handler = createFetchHandler(engine, { waitUntil: (work) => void works.push(work), ...options })
+  const handler = createFetchHandler(engine, {
+    streamDetails: true,
+    waitUntil: (work) => void works.push(work),
+    ...options,
+  })
   const server = await startServer(handler)
   const client = await connectRaw(server.port)
   const connect = async (): Promise<RawClient> => {

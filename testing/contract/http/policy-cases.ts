@@ -8,7 +8,7 @@ import { createEngine, failure, runRequest, runTurn, type Serve, type TestFuncti
 
 const page = 'https://shop.example'
 const exposed =
-  'CHAT_SESSION_ID, Chat-Session-Id, Chat-Reply, Chat-Completed, Chat-Encoding, Chat-Session-State, Chat-Session-Restarted, Chat-Replayed, Chat-Error'
+  'CHAT_SESSION_ID, Chat-Session-Id, Chat-Reply, Chat-Completed, Chat-Encoding, Chat-Session-State, Chat-Session-Restarted, Chat-Replayed, Chat-Error, Chat-Request-Id'
 const corsNames = [
   'Access-Control-Allow-Origin',
   'Access-Control-Allow-Credentials',
@@ -43,7 +43,7 @@ export function policyCases(test: TestFunction, serve: Serve): void {
     })
     expect([preflight.status, preflight.headers.get('Access-Control-Allow-Methods')]).toEqual([204, 'POST'])
     expect(preflight.headers.get('Access-Control-Allow-Headers')).toBe(
-      'Content-Type, Authorization, CHAT_SESSION_ID, Chat-Session-Id, Idempotency-Key, Last-Event-ID',
+      'Content-Type, Authorization, CHAT_SESSION_ID, Chat-Session-Id, Idempotency-Key, Last-Event-ID, Chat-Request-Id',
     )
     expect(corsOf(preflight)).toEqual([page, 'true', null, 'Origin'])
     const replies = [

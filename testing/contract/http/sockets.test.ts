@@ -3,6 +3,7 @@ import { Hono } from 'hono'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { FlowRoutesOptions } from '../../../adapters/fetch/options.js'
 import { flowRoutes } from '../../../adapters/hono/index.js'
+import { letRun } from './chatting.js'
 import { type RunningServer, startServer } from './node-server.js'
 import { connectRaw, type RawClient } from './raw-client.js'
 import { createEngine, failure } from './serve.js'
@@ -182,4 +183,87 @@ describe('a connection is kept', () => {
     client.write(goodRequest)
     expect((await client.readReply()).status).toBe(200)
   })
+})
+
+describe('a body whose Content-Length says nothing about it', () => {
+  /** A server whose application puts another body in place of the one that was sent, as middleware that inflates does. */
+  async function serveInflated(chunk: Uint8Array, chunks: number): Promise<{ client: RawClient; given: () => number }> {
+    const engine = createEngine()
+    const routes = new Hono().route('/ai', flowRoutes(engine))
+    let given = 0
+    const server = await startServer((request) => {
+      const body = new ReadableStream<Uint8Array>(
+        {
+          pull(controller) {
+            if (given++ < chunks) controller.enqueue(chunk)
+            else controller.close()
+          },
+        },
+        { highWaterMark: 0 },
+      )
+      const { url, method, headers } = request
+      return routes.fetch(new Request(url, { method, headers, body, duplex: 'half' } as RequestInit))
+    })
+    const client = await connectRaw(server.port)
+    cleanUps.push(server.close, client.destroy, () => engine.close())
+    return { client, given: () => given }
+  }
+
+  test('is cut at the limit while it is read: of 400 MiB behind a length of 10 no more than twice the limit', async () => {
+    const { client, given } = await serveInflated(new Uint8Array(64 * 1024), 6400)
+    client.write(`${head('Content-Length: 10')}0123456789`)
+    const reply = await client.readReply()
+    expect([reply.status, JSON.parse(reply.body)]).toEqual([400, tooLarge])
+    await client.closed
+    expect(given()).toBeLessThan(40)
+  })
+
+  test('one that is smaller is refused too', async () => {
+    const { client } = await serveInflated(new TextEncoder().encode(good), 1)
+    client.write(`${head('Content-Length: 10')}0123456789`)
+    const reply = await client.readReply()
+    expect(JSON.parse(reply.body)).toEqual(
+      failure('The request body does not have the length that Content-Length says.'),
+    )
+  })
+})
+
+test('a body that stops coming is answered with 408, and its connection is closed', async () => {
+  const { client, turns } = await setUp({ bodyTimeoutMs: 20, statuses: 'precise' })
+  client.write(`${head(`Content-Length: ${good.length}`)}{"flow`)
+  const reply = await client.readReply()
+  expect(reply.status).toBe(408)
+  expect(reply.headers).toMatch(/^connection: close$/im)
+  expect(JSON.parse(reply.body)).toEqual(failure('The request body took longer than 20 ms (bodyTimeoutMs).'))
+  await client.closed
+  expect(turns()).toBe(0)
+})
+
+test('a body that is there whole is taken without a stream, and the connection is kept', async () => {
+  const engine = createEngine()
+  const routes = new Hono().route('/ai', flowRoutes(engine))
+  let streams = 0
+  const server = await startServer((request) => {
+    const body = Object.getPrototypeOf(request)
+    Object.defineProperty(request, 'body', {
+      get() {
+        streams++
+        return Reflect.get(body, 'body', request)
+      },
+    })
+    return routes.fetch(request)
+  })
+  const client = await connectRaw(server.port)
+  cleanUps.push(server.close, client.destroy, () => engine.close())
+  for (const request of [goodRequest, goodRequest]) {
+    client.write(request)
+    expect((await client.readReply()).status).toBe(200)
+  }
+  expect(streams).toBe(0)
+  // In two parts, of which the handler sees the first.
+  client.write(goodRequest.slice(0, -4))
+  await letRun()
+  client.write(goodRequest.slice(-4))
+  expect((await client.readReply()).status).toBe(200)
+  expect(streams).toBeGreaterThan(0)
 })

@@ -16,7 +16,7 @@ export function streamCases(test: TestFunction, serve: Serve): void {
   test('text arrives before the turn ends, and the result after it is stored', async () => {
     const model = new GatedModel()
     const engine = createChat(model.provider)
-    const send = await serve(engine)
+    const send = await serve(engine, { streamDetails: true })
     const { reply, events, session } = await streamTurn(send, { flowName: 'Chatting', message: 'Hi' })
     expect([reply.status, session.length, reply.headers.get('Chat-Reply')]).toEqual([200, 32, 'stream'])
     expect(reply.headers.get('Cache-Control')).toBe('no-store, no-transform')

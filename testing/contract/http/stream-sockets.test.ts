@@ -25,7 +25,7 @@ const request = [
 async function setUp() {
   const model = new GatedModel()
   const engine = createChat(model.provider)
-  const server = await startServer(createFetchHandler(engine))
+  const server = await startServer(createFetchHandler(engine, { streamDetails: true }))
   const client = await connectRaw(server.port)
   cleanUps.push(server.close, client.destroy)
   return { model, engine, server, client }

@@ -1,0 +1,207 @@
+// The option authorizeFlow: a flow that a caller may not run is, for that caller, one that is not registered. And the event
+// auth:refused, by which the application learns of every refusal.
+import { afterEach, describe, expect, test } from 'vitest'
+import { type EngineEventMap, Flow, FlowEngine } from '../../src/index.js'
+import { Context, Greeting } from '../../testing/contract/http/flows.js'
+import { createFetchHandler, type FetchHandlerOptions } from './index.js'
+
+class Refunds extends Flow {
+  static override readonly id = 'Refunds'
+  static override readonly aliases = ['Returns']
+  override steps() {
+    return new Greeting().steps()
+  }
+}
+
+/** Only `boss` may run it, and nobody does. */
+const staffOnly = (principal: string | undefined, flowName: string): boolean =>
+  flowName !== 'Refunds' || principal === 'boss'
+
+const cleanUps: (() => Promise<void>)[] = []
+
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0)) await cleanUp()
+})
+
+function setUp(options: FetchHandlerOptions = {}) {
+  const engine = new FlowEngine({ flows: [Greeting, Refunds, Context] })
+  const refusals: EngineEventMap['auth:refused'][] = []
+  engine.on('auth:refused', (refusal) => refusals.push(refusal))
+  cleanUps.push(() => engine.close())
+  const handler = createFetchHandler(engine, {
+    authorize: (request) => ({ principal: request.headers.get('Authorization') ?? 'guest' }),
+    authorizeFlow: staffOnly,
+    ...options,
+  })
+  const send = (path: string, headers: Record<string, string> = {}, body?: string): Promise<Response> =>
+    handler(
+      new Request(`http://chat.example/ai/${path}`, {
+        method: body === undefined ? 'GET' : 'POST',
+        headers: { 'Chat-Request-Id': 'r1', ...headers },
+        ...(body === undefined ? {} : { body }),
+      }),
+    )
+  const run = (flowName: string, headers: Record<string, string> = {}, more = ''): Promise<Response> =>
+    send('run', headers, `{"flowName":${JSON.stringify(flowName)}${more}}`)
+  return { engine, refusals, send, run }
+}
+
+/** A reply as a client sees it, with the name of the flow replaced. */
+async function seen(reply: Response, flowName: string): Promise<string> {
+  const { status, headers } = reply
+  return JSON.stringify([status, [...headers], await reply.text()]).replaceAll(flowName, '<name>')
+}
+
+describe('a run of a flow that the caller may not run', () => {
+  const inputs: readonly [string, { readonly [name: string]: string; readonly CHAT_SESSION_ID?: string }, string][] = [
+    ['a new session', {}, ''],
+    ['the session of another flow', { CHAT_SESSION_ID: '<own>' }, ''],
+    ['an unknown session', { CHAT_SESSION_ID: 'nobody-knows-it' }, ''],
+    ['a stream', { Accept: 'text/event-stream' }, ''],
+    ['a key', { 'Idempotency-Key': '5f0c2c8e-5c0e-4a3f-9f0b-4e0a6a8f6c11' }, ''],
+    ['a key of another shape', { 'Idempotency-Key': 'short' }, ''],
+    ['a message that is too long', {}, `,"message":"${'x'.repeat(300_000)}"`],
+    ['a config that is not valid', {}, ',"config":{"__proto__":1}'],
+  ]
+
+  test.each(inputs)('is answered as one that is not registered: %s', async (_name, headers, more) => {
+    for (const statuses of ['contract', 'precise'] as const) {
+      const { run } = setUp({ statuses })
+      const own = (await run('Greeting')).headers.get('CHAT_SESSION_ID') ?? ''
+      const sent = headers.CHAT_SESSION_ID === '<own>' ? { ...headers, CHAT_SESSION_ID: own } : headers
+      for (const name of ['Refunds', 'Returns']) {
+        expect(await seen(await run(name, sent, more), name)).toBe(
+          await seen(await run('Nobody', sent, more), 'Nobody'),
+        )
+      }
+    }
+  })
+
+  test('runs nothing, stores nothing, and is reported', async () => {
+    const { engine, run, refusals } = setUp({ statuses: 'precise' })
+    const begun: string[] = []
+    engine.on('step:enter', ({ step }) => begun.push(step))
+    engine.on('session:created', ({ sessionId }) => begun.push(sessionId))
+    expect((await run('Refunds')).status).toBe(404)
+    expect(begun).toEqual([])
+    expect(refusals).toEqual([{ at: expect.any(Number), requestId: 'r1', route: 'run', reason: 'flow', status: 404 }])
+  })
+
+  test('does not get the reply of an earlier request with the same key, that was let through', async () => {
+    let mayRun = true
+    const { run } = setUp({ authorizeFlow: () => mayRun })
+    const headers = { 'Idempotency-Key': '5f0c2c8e-5c0e-4a3f-9f0b-4e0a6a8f6c11' }
+    const session = (await run('Refunds', headers)).headers.get('CHAT_SESSION_ID') ?? ''
+    mayRun = false
+    for (const sent of [headers, { ...headers, CHAT_SESSION_ID: session }]) {
+      const reply = await run('Refunds', sent)
+      expect([reply.headers.get('Chat-Error'), reply.headers.get('Chat-Replayed')]).toEqual(['FLOW_NOT_FOUND', null])
+    }
+  })
+})
+
+test('the list has the flows that the caller may run, in order', async () => {
+  const { send } = setUp()
+  expect(await (await send('flows')).json()).toEqual(['Greeting', 'Context'])
+  expect(await (await send('flows', { Authorization: 'boss' })).json()).toEqual(['Greeting', 'Refunds', 'Context'])
+})
+
+test('it is asked by the current name, with the principal and the request, and never for a name that is not registered', async () => {
+  const asked: unknown[] = []
+  const authorizeFlow = async (principal: string | undefined, name: string, request: Request): Promise<boolean> => {
+    asked.push([principal, name, new URL(request.url).pathname])
+    return true
+  }
+  const { run } = setUp({ authorizeFlow })
+  for (const name of ['Refunds', 'Returns', 'Nobody']) await run(name, { Authorization: 'ada' })
+  expect(asked).toEqual([
+    ['ada', 'Refunds', '/ai/run'],
+    ['ada', 'Refunds', '/ai/run'],
+  ])
+})
+
+test('a former name cannot be looked up in an object in front of the engine that has no getFlow, and is refused', async () => {
+  const engine = new FlowEngine({ flows: [Refunds] })
+  cleanUps.push(() => engine.close())
+  const { limits } = engine
+  const front = {
+    limits,
+    execute: engine.execute.bind(engine),
+    executeDelete: engine.executeDelete.bind(engine),
+    getFlowNames: () => engine.getFlowNames(),
+  }
+  const handler = createFetchHandler(front, { authorizeFlow: () => true })
+  const codeOf = async (flowName: string): Promise<string | null> => {
+    const request = new Request('http://chat.example/ai/run', { method: 'POST', body: JSON.stringify({ flowName }) })
+    return (await handler(request)).headers.get('Chat-Error')
+  }
+  expect([await codeOf('Refunds'), await codeOf('Returns')]).toEqual([null, 'FLOW_NOT_FOUND'])
+})
+
+test.each<[string, () => never]>([
+  [
+    'throws',
+    () => {
+      throw new Error('the list of staff cannot be read')
+    },
+  ],
+  ['rejects', (() => Promise.reject(new Error('the list of staff cannot be read'))) as never],
+  ['returns a name', (() => 'yes') as never],
+  ['returns nothing', (() => undefined) as never],
+])('nothing is run where it %s', async (_name, authorizeFlow) => {
+  const reported: unknown[] = []
+  const { engine, run, send, refusals } = setUp({ authorizeFlow, onError: (error) => reported.push(error) })
+  const started: string[] = []
+  engine.on('turn:start', ({ flowName }) => started.push(flowName))
+  for (const reply of [await run('Greeting'), await send('flows')]) {
+    expect(await reply.json()).toMatchObject({ success: false, message: 'The request could not be authorized.' })
+  }
+  expect(started).toEqual([])
+  expect(reported.slice(0, 2)).toEqual([expect.any(Error), expect.any(Error)])
+  expect(refusals.map(({ route, reason }) => [route, reason])).toEqual([
+    ['run', 'error'],
+    ['flows', 'error'],
+  ])
+})
+
+test('without it every flow may be run', async () => {
+  const engine = new FlowEngine({ flows: [Refunds] })
+  cleanUps.push(() => engine.close())
+  const body = '{"flowName":"Returns"}'
+  const reply = await createFetchHandler(engine)(new Request('http://chat.example/ai/run', { method: 'POST', body }))
+  expect(reply.headers.get('Chat-Error')).toBeNull()
+})
+
+describe('the event auth:refused', () => {
+  test.each<[string, FetchHandlerOptions, Partial<EngineEventMap['auth:refused']>]>([
+    [
+      'a Response',
+      { authorize: () => new Response('Who are you?', { status: 401 }) },
+      { reason: 'response', status: 401 },
+    ],
+    ['an answer that is not valid', { authorize: () => 'me' as never }, { reason: 'error', status: 500 }],
+    ['no principal', { authorize: () => ({}), requirePrincipal: true }, { reason: 'principal', status: 500 }],
+    [
+      'a context that flows cannot read',
+      { authorize: () => ({ context: { config: {} } }) },
+      { reason: 'error', status: 500 },
+    ],
+  ])('says why and with which status: %s', async (_name, options, expected) => {
+    const { run, refusals } = setUp({ statuses: 'precise', onError: () => {}, ...options })
+    await run('Greeting', { Authorization: 'secret' })
+    expect(refusals).toEqual([{ at: expect.any(Number), requestId: 'r1', route: 'run', ...expected }])
+  })
+
+  test('an engine in front that fails to report it does not change the reply', async () => {
+    const reported: unknown[] = []
+    const engine = new FlowEngine({ flows: [Greeting] })
+    cleanUps.push(() => engine.close())
+    engine.reportRefused = () => {
+      throw new Error('no audit')
+    }
+    const authorize = (): Response => new Response(null, { status: 401 })
+    const handler = createFetchHandler(engine, { authorize, onError: (error) => reported.push(error) })
+    expect((await handler(new Request('http://chat.example/ai/flows'))).status).toBe(401)
+    expect(reported).toEqual([new Error('no audit')])
+  })
+})

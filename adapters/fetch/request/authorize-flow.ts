@@ -1,0 +1,32 @@
+/**
+ * Asks the application whether a caller may run a flow. A flow that the caller may not run is treated like one that is not
+ * registered: the engine answers, so that the reply says no more.
+ */
+import type { FlowRoutesOptions } from '../options.js'
+import type { ServedEngine } from '../served-engine.js'
+import { AuthorizationRefusal } from './authorize.js'
+
+type AuthorizeFlow = NonNullable<FlowRoutesOptions['authorizeFlow']>
+
+/** Whether the caller may run a registered flow. Throws an {@link AuthorizationRefusal} where there is no valid answer. */
+export type FlowCheck = (...question: Parameters<AuthorizeFlow>) => Promise<boolean>
+
+export function createFlowCheck(authorizeFlow: AuthorizeFlow, onError: (error: unknown) => void): FlowCheck {
+  return async function mayRun(principal, flowName, request) {
+    try {
+      const answer: unknown = await authorizeFlow(principal, flowName, request)
+      if (typeof answer === 'boolean') return answer
+      throw new TypeError(`authorizeFlow returned a value of the type ${typeof answer}. It must return true or false.`)
+    } catch (error) {
+      onError(error)
+      throw new AuthorizationRefusal('error')
+    }
+  }
+}
+
+/** The registered name of a flow that is named by its own or by a former name; `undefined` where there is none. */
+export function registeredName(engine: ServedEngine, flowName: string): string | undefined {
+  const names = engine.getFlowNames()
+  if (names.includes(flowName)) return flowName
+  return names.find((name) => engine.getFlow?.(name)?.aliases.includes(flowName))
+}
