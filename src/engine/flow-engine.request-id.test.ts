@@ -1,6 +1,6 @@
 // The ID of a request: in every event of its turn and of a delete, and in what is logged. And the flow that a caller may not see.
 import { afterEach, describe, expect, test } from 'vitest'
-import { expectNothingLeft, flowOf, harness } from '../../testing/contract/engine-harness.js'
+import { expectNothingLeft, flowOf, gate, harness } from '../../testing/contract/engine-harness.js'
 import { recordEvents } from '../../testing/contract/event-recorder.js'
 import { type EngineEventMap, type FlowConstructor, type FlowLogger, type FlowRunInput, reply } from '../index.js'
 
@@ -114,6 +114,17 @@ describe('hideFlow', () => {
     }
   })
 
+  test('does not join a turn under way with the same key', async () => {
+    const open = gate()
+    const engine = harness({ flows: [flowOf('Slow', () => open.opened.then(() => reply('Done.')))] }).engine
+    const input = { flowName: 'Slow', userMessage: 'hello', idempotencyKey: key }
+    const running = engine.execute(input)
+    const hidden = await engine.execute({ ...input, hideFlow: true })
+    expect([hidden.error?.code, hidden.replayed]).toEqual(['FLOW_NOT_FOUND', undefined])
+    open.open()
+    expect((await running).response.message).toBe('Done.')
+  })
+
   test('is true or false', async () => {
     const { engine } = setUp()
     const input = { flowName: 'Talk', userMessage: 'hello' }
@@ -124,10 +135,10 @@ describe('hideFlow', () => {
 
 test('a refusal that is reported has a time, and only what it was given', () => {
   const { engine, clock } = setUp()
-  const heard: EngineEventMap['auth:refused'][] = []
+  const received: EngineEventMap['auth:refused'][] = []
   const refusal = { requestId, route: 'end', reason: 'principal', status: 400 } as const
   engine.reportRefused(refusal)
-  engine.on('auth:refused', (payload) => heard.push(payload))
+  engine.on('auth:refused', (payload) => received.push(payload))
   engine.reportRefused(refusal)
-  expect(heard).toEqual([{ ...refusal, at: clock.now() }])
+  expect(received).toEqual([{ ...refusal, at: clock.now() }])
 })

@@ -1,6 +1,6 @@
 /**
  * Asks the application whether a caller may run a flow. A flow that the caller may not run is treated like one that is not
- * registered: the engine answers, so that the reply says no more.
+ * registered: the engine answers, so that the reply shows nothing else.
  */
 import type { FlowRoutesOptions } from '../options.js'
 import type { ServedEngine } from '../served-engine.js'

@@ -116,12 +116,16 @@ describe('a body that cannot be read', () => {
   test('one that was read already, and one that breaks off', async () => {
     const used = post('0123')
     await used.text()
+    const released = post('0123')
+    const reader = released.body?.getReader()
+    while (!(await reader?.read())?.done);
+    reader?.releaseLock()
     const broken = new ReadableStream({
       pull(controller) {
         controller.error(new Error('connection reset by 10.0.0.7'))
       },
     })
-    for (const request of [used, post(broken)]) {
+    for (const request of [used, released, post(broken)]) {
       await expect(createBodyReader(10)(request)).rejects.toThrow(new Refusal('The request body could not be read.'))
     }
   })

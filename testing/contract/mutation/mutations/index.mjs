@@ -20,6 +20,7 @@ import { streamOfKeyMutations } from './streams-of-keys.mjs'
 import { timeMutations } from './time.mjs'
 import { turnMutations } from './turns.mjs'
 import { versionMutations } from './versions.mjs'
+import { wireMutations } from './wire.mjs'
 
 /** @type {readonly import('../apply-mutation.mjs').Mutation[]} */
 export const mutations = [
@@ -41,6 +42,7 @@ export const mutations = [
   ...effectMutations,
   ...failureMutations,
   ...httpMutations,
+  ...wireMutations,
   ...streamOfKeyMutations,
   ...harnessMutations,
   ...exposureMutations,

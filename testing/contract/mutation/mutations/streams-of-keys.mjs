@@ -117,12 +117,12 @@ export const streamOfKeyMutations = [
       ],
       [
         'runtime is not given a plain turn that goes on',
-        'runTurn',
+        'answer',
         { condition: "onDisconnect === 'finish'", becomes: 'false' },
       ],
       [
         'option onDisconnect is ignored',
-        'runTurn',
+        'answer',
         {
           piece: "context.onDisconnect ?? (key === undefined ? 'cancel' : 'finish')",
           becomes: "key === undefined ? 'cancel' : 'finish'",
