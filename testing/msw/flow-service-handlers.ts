@@ -138,6 +138,8 @@ export function flowServiceHandlers(
         return served.executeDelete(sessionId, deleteOptions)
       },
       ...(served.cancel === undefined ? {} : { cancel: served.cancel }),
+      getFlow: (flowName) => served.getFlow?.(flowName),
+      reportRefused: (refusal) => served.reportRefused?.(refusal),
     }
   }
 
@@ -174,6 +176,8 @@ function engineService(engine: ServedEngine): Service {
       ? {}
       : { stream: (input, _run, _delivery, options) => (engine as Required<ServedEngine>).stream(input, options) }),
     executeDelete: (sessionId, options) => engine.executeDelete(sessionId, options),
+    getFlow: (flowName) => engine.getFlow?.(flowName),
+    reportRefused: (refusal) => engine.reportRefused?.(refusal),
     cancel: async (sessionId, options) => (await engine.cancel?.(sessionId, options)) === true,
     assertDone: () => undefined,
   }
@@ -190,8 +194,8 @@ function scriptedService(
   return {
     limits: new FlowEngine().limits,
     getFlowNames: () => service.getFlowNames(),
-    execute: ({ signal }, run, delivery) => service.execute(run, signal, delivery),
-    stream: ({ signal }, run, delivery) => service.stream(run, signal, delivery),
+    execute: (input, run, delivery) => service.execute(run, input, delivery),
+    stream: (input, run, delivery) => service.stream(run, input, delivery),
     executeDelete(sessionId) {
       service.end(sessionId)
       return Promise.resolve({ result: { success: true, session: sessionId } })

@@ -37,6 +37,9 @@ export interface ScriptedServiceOptions {
   readonly onMistake: (error: unknown) => void
 }
 
+/** What a turn of the script needs of its input, besides what is recorded. */
+type RunInput = Pick<FlowRunInput, 'signal' | 'hideFlow'>
+
 /** The sessions of a scripted service, and its turns. */
 export class ScriptedService {
   readonly #options: ScriptedServiceOptions
@@ -63,8 +66,8 @@ export class ScriptedService {
   }
 
   /** Runs a turn after the earlier ones of its session. Never rejects. */
-  async execute(run: FlowServiceRun, signal: FlowRunInput['signal'], delivery: Delivery): Promise<ExecuteResult> {
-    const stream = this.stream(run, signal, delivery)
+  async execute(run: FlowServiceRun, input: RunInput, delivery: Delivery): Promise<ExecuteResult> {
+    const stream = this.stream(run, input, delivery)
     for (;;) {
       const { value } = await stream.next()
       if (value === undefined) return failed(new TurnAbortedError(), run.sessionId, this.#stateOf(run))
@@ -75,16 +78,17 @@ export class ScriptedService {
   }
 
   /** The same as a stream, if the page asks for one. */
-  stream(run: FlowServiceRun, signal: FlowRunInput['signal'], delivery: Delivery): FlowStream {
+  stream(run: FlowServiceRun, { signal, hideFlow }: RunInput, delivery: Delivery): FlowStream {
     const { sessionId } = run
+    const found = { run, isHidden: hideFlow === true }
     const earlier = this.#tails.get(sessionId) ?? Promise.resolve()
-    const stream = new ServiceStream(`turn-${run.number}`, signal, (left) => this.#turn(run, earlier, left, delivery))
+    const stream = new ServiceStream(`turn-${run.number}`, signal, (left) => this.#turn(found, earlier, left, delivery))
     if (sessionId !== '') this.#tails.set(sessionId, stream.over)
     return stream
   }
 
   async *#turn(
-    run: FlowServiceRun,
+    { run, isHidden }: { readonly run: FlowServiceRun; readonly isHidden: boolean },
     earlier: Promise<void>,
     left: AbortSignal,
     delivery: Delivery,
@@ -96,7 +100,7 @@ export class ScriptedService {
     }
     await earlier
     try {
-      this.#check(run)
+      this.#check(run, isHidden)
       const turn = await script.take(run)
       if ('networkError' in turn || 'body' in turn) {
         await wait(turn.delayMs ?? 0)
@@ -138,9 +142,9 @@ export class ScriptedService {
     else yield { type: 'result', ...this.#reply(turn, run, session) }
   }
 
-  #check({ flowName, sessionId }: FlowServiceRun): void {
+  #check({ flowName, sessionId }: FlowServiceRun, isHidden: boolean): void {
     const { flows } = this.#options
-    if (flows !== undefined && !flows.includes(flowName)) throw new FlowNotFoundError({ flowName })
+    if (isHidden || (flows !== undefined && !flows.includes(flowName))) throw new FlowNotFoundError({ flowName })
     const boundFlow = this.#sessions.get(sessionId)
     if (boundFlow !== undefined && boundFlow !== flowName) {
       throw new SessionFlowMismatchError({ sessionId, boundFlow, requestedFlow: flowName })

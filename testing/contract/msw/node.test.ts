@@ -128,6 +128,17 @@ describe('over a script', () => {
   })
 })
 
+test.each(['a script', 'an engine'])('%s hides the flows that authorizeFlow refuses', async (kind) => {
+  const options = {
+    authorizeFlow: (_principal: string | undefined, name: string) => name !== 'Words',
+    flows: ['Words'],
+  }
+  const { flows: _flows, ...ofEngine } = options
+  listen(kind === 'a script' ? flowServiceHandlers(['a'], options) : flowServiceHandlers(echoEngine(), ofEngine))
+  expect(await (await fetch('https://api.example/ai/flows')).json()).toEqual(['Others'])
+  expect(await say('one')).toMatchObject({ success: false, message: "Flow class 'Words' not registered." })
+})
+
 describe('a script and an engine answer alike', () => {
   const script = [
     'You said one.',
@@ -170,7 +181,7 @@ describe('a script and an engine answer alike', () => {
       headers: {
         'access-control-allow-origin': '*',
         'access-control-expose-headers':
-          'CHAT_SESSION_ID, Chat-Session-Id, Chat-Reply, Chat-Completed, Chat-Encoding, Chat-Session-State, Chat-Session-Restarted, Chat-Replayed, Chat-Error',
+          'CHAT_SESSION_ID, Chat-Session-Id, Chat-Reply, Chat-Completed, Chat-Encoding, Chat-Session-State, Chat-Session-Restarted, Chat-Replayed, Chat-Error, Chat-Request-Id',
         'cache-control': 'no-store',
         'chat-completed': 'false',
         'chat-reply': 'raw',

@@ -44,6 +44,7 @@ export async function say(message: string, sessionId?: string, init?: RunInit): 
 /** All of an answer. */
 export async function whole(answer: Promise<Response>): Promise<object> {
   const response = await answer
-  const { status, headers } = response
-  return { status, headers: Object.fromEntries(headers), body: await response.text() }
+  // Every request has an ID of its own.
+  const { 'chat-request-id': _id, ...headers } = Object.fromEntries(response.headers)
+  return { status: response.status, headers, body: await response.text() }
 }

@@ -213,7 +213,7 @@ describe('over an engine', () => {
     })
 
   test('its own stream arrives', async () => {
-    const service = listen(flowServiceHandlers(engine()))
+    const service = listen(flowServiceHandlers(engine(), { streamDetails: true }))
     expect(await read(await stream('Hi', '', { flowName: 'Onboarding' }))).toEqual([
       ['session', 'session-1'],
       ['step', 'AskName'],
