@@ -131,7 +131,7 @@ describe('over a script', () => {
 test.each(['a script', 'an engine'])('%s hides the flows that authorizeFlow refuses', async (kind) => {
   const options = {
     authorizeFlow: (_principal: string | undefined, name: string) => name !== 'Words',
-    flows: ['Words'],
+    flows: ['Words', 'Others'],
   }
   const { flows: _flows, ...ofEngine } = options
   listen(kind === 'a script' ? flowServiceHandlers(['a'], options) : flowServiceHandlers(echoEngine(), ofEngine))

@@ -110,7 +110,11 @@ export const exposureMutations = [
         { piece: '!session.closing && !admission.enter(control)', becomes: '!admission.enter(control)' },
       ],
       ['place of a turn kept for ever', 'executeTurn', { statement: 'engine.admission.leave(control)', becomes: '' }],
-      ['name of an unknown flow logged', 'refusal', { piece: 'registeredName(engine, flowName)', becomes: 'flowName' }],
+      [
+        'name of an unknown flow logged',
+        'refusal',
+        { piece: 'registeredName(engine, { flowName })', becomes: 'flowName' },
+      ],
     ],
   },
   {

@@ -94,12 +94,14 @@ export const wireMutations = [
     rows: [['list of all flows', 'listFlows', { piece: 'answers === undefined', becomes: 'true' }]],
   },
   {
+    file: 'src/engine/registered-name.ts',
+    tests: ['src/engine/flow-engine.request-id.', 'adapters/fetch/authorize-flow.'],
+    rows: [['hidden flow run', 'registeredName', { piece: 'hideFlow === true ||', becomes: '' }]],
+  },
+  {
     file: 'src/engine/execute-turn.ts',
     tests: ['src/engine/flow-engine.request-id.', 'adapters/fetch/authorize-flow.'],
-    rows: [
-      ['hidden flow run', 'executeTurn', { piece: 'input.hideFlow === true', becomes: 'false' }],
-      ['hidden flow replayed', 'keyedName', { piece: 'hideFlow === true', becomes: 'false' }],
-    ],
+    rows: [['hidden flow replayed', 'keyedName', { piece: 'hideFlow === true', becomes: 'false' }]],
   },
   {
     file: 'adapters/fetch/request/request-id.ts',
