@@ -64,7 +64,7 @@ export class SessionFlowInvariantError extends FlowError {
   declare readonly sessionId: string
   /** Whether a newer release stored the session, in a layout that this release cannot read. Then nothing is wrong with it. */
   declare readonly newerLayout: boolean
-  /** The owner of a session that a newer release stored, where it can be read. */
+  /** The owner of the session, where a store could read it although it could not read the document. */
   declare readonly owner: string | undefined
 
   constructor(options: {
@@ -72,6 +72,10 @@ export class SessionFlowInvariantError extends FlowError {
     /** What is wrong with the document; where `newerLayout` is set, which layout it has. */
     readonly problem: string
     readonly newerLayout?: boolean
+    /**
+     * For stores: to whom the session belongs, where that can be read. Other callers are then answered as for an unknown ID. Default:
+     * the session counts as one without an owner.
+     */
     readonly owner?: string | undefined
     readonly cause?: unknown
   }) {
@@ -91,6 +95,11 @@ export class SessionFlowInvariantError extends FlowError {
   static {
     this.prototype.name = 'SessionFlowInvariantError'
   }
+}
+
+/** Whether `error` says that a document cannot be read. */
+export function isMalformed(error: unknown): error is SessionFlowInvariantError {
+  return FlowError.isInstance(error) && error.code === 'SESSION_FLOW_INVARIANT'
 }
 
 /** Whether `error` refuses a session that a newer release stored. */

@@ -45,9 +45,13 @@ export interface SessionStore {
    * The stored document, or `undefined` where there is none. It must not change when the store changes what it keeps, nor
    * the other way round. A backend that is down rejects: an outage is not a missing session.
    *
-   * @throws `SessionFlowInvariantError` where something is stored that cannot be read as a document.
+   * @param caller - A store may ignore it: whose session is asked for, perhaps nobody's. Of a session of another owner the engine uses
+   * nothing but `owner`. So a store may return such a document without its lists, and best reads no more of it than that: then
+   * neither what is stored nor how much of it there is shows in the answer to a stranger.
+   * @throws `SessionFlowInvariantError` where something is stored that cannot be read as a document; with its `owner`, where that
+   * can be read.
    */
-  load(sessionId: string): Promise<SessionDocument | undefined>
+  load(sessionId: string, caller?: { readonly owner?: string | undefined }): Promise<SessionDocument | undefined>
   /**
    * Stores a new document. Succeeds without a change where it is stored already under the document's own revision.
    *

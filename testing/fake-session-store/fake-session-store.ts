@@ -157,10 +157,10 @@ export class FakeSessionStore implements SessionStore {
     if (problem !== undefined) throw new ExpectationError(problem)
   }
 
-  load(sessionId: string): Promise<SessionDocument | undefined> {
+  load(sessionId: string, caller?: { readonly owner?: string | undefined }): Promise<SessionDocument | undefined> {
     return this.#call(
       { operation: 'load', sessionId, outcome: 'pending' },
-      () => this.#inner.load(sessionId),
+      () => this.#inner.load(sessionId, caller),
       () => this.#past.before(sessionId),
     )
   }

@@ -19,7 +19,7 @@ import { bytesOf, type KnownSession } from './layout/chunks.js'
 import { encodeAll, type SessionTextPlace } from './layout/codec.js'
 import { headName } from './layout/head.js'
 import { claimKey, leaseKey, sessionKey } from './layout/keys.js'
-import { SessionReader } from './layout/read-session.js'
+import { type Caller, type ForeignSession, SessionReader } from './layout/read-session.js'
 import { planWrite } from './layout/write-plan.js'
 import type { SessionDriver } from './session-driver.js'
 import { WriteAttempts } from './write-attempts.js'
@@ -110,15 +110,18 @@ export class KeyvSessionStore implements SessionStore {
     if (driver.lease !== undefined) this.lease = (...lease) => this.#lease(...lease)
   }
 
-  async load(sessionId: string): Promise<SessionDocument | undefined> {
+  /** See {@link SessionStore.load}. For another caller than its owner, the chunks of a session are not decoded, nor is it kept. */
+  async load(sessionId: string, caller?: Caller): Promise<SessionDocument | undefined> {
     const key = await this.#open(sessionId)
-    const found = await this.#read(key, sessionId)
+    const known = this.#knownTo(caller, key)
+    const found = await this.#read(key, sessionId, known, caller)
     if (found === undefined) return undefined
+    if ('foreign' in found) return found.foreign as SessionDocument
     if (!isPast(this.#expiresBy(found.document))) return copyDocument(found.document)
     // The backend does not know it: the session was stored without this setting, or the driver ignores it.
     this.#known?.delete(key)
     const outcome = await this.#chosen.driver.remove(key, found.revision)
-    return outcome === 'conflict' ? this.load(sessionId) : undefined
+    return outcome === 'conflict' ? this.load(sessionId, caller) : undefined
   }
 
   create(document: SessionDocument): Promise<void> {
@@ -160,17 +163,22 @@ export class KeyvSessionStore implements SessionStore {
     return () => this.#underReplicatedListeners.delete(listener)
   }
 
-  async #read(key: string, sessionId: string): Promise<KnownSession | undefined> {
-    const known = this.#known?.get(key)
-    let found: KnownSession | undefined
+  async #read(
+    key: string,
+    sessionId: string,
+    known: KnownSession | undefined,
+    caller: Caller | undefined,
+  ): Promise<KnownSession | ForeignSession | undefined> {
+    let found: KnownSession | ForeignSession | undefined
     try {
-      found = await this.#reader.read(key, sessionId, known)
+      found = await this.#reader.read(key, sessionId, known, caller)
     } catch (error) {
-      this.#known?.delete(key)
+      if (known !== undefined) this.#known?.delete(key)
       throw error
     }
-    if (found === undefined) this.#known?.delete(key)
-    else if (found !== known) this.#remember(key, found)
+    if (found === undefined) {
+      if (known !== undefined) this.#known?.delete(key)
+    } else if (!('foreign' in found) && found !== known) this.#remember(key, found)
     return found
   }
 
@@ -257,6 +265,12 @@ export class KeyvSessionStore implements SessionStore {
   async #open(sessionId: string): Promise<string> {
     this.#checkOpen()
     return this.#chosen.keyOf(await sessionKey(sessionId))
+  }
+
+  /** What is known of a session. A stranger neither gets nor changes it, so that nothing later shows that he asked. */
+  #knownTo(caller: Caller | undefined, key: string): KnownSession | undefined {
+    const isForeign = caller !== undefined && this.#known?.peek(key)?.document.owner !== caller.owner
+    return isForeign ? undefined : this.#known?.get(key)
   }
 
   #remember(key: string, known: KnownSession): void {

@@ -22,8 +22,8 @@ export class DoubtfulWrites implements SessionStore {
     this.#onLostReply = onLostReply
   }
 
-  async load(sessionId: string): Promise<SessionDocument | undefined> {
-    const document = await this.#inner.load(sessionId)
+  async load(...args: Parameters<SessionStore['load']>): Promise<SessionDocument | undefined> {
+    const document = await this.#inner.load(...args)
     if (document !== undefined && this.#failed.delete(document.revision)) this.#onLostReply()
     return document
   }

@@ -65,7 +65,7 @@ export function hasNewerLayout(value: unknown): boolean {
   return isPlainObject(value) && isCount(value.layout) && value.layout > storedLayoutVersion
 }
 
-/** The owner in a head of a later layout, where it stands where it does in this one. */
+/** The owner in what may be a head, also of a later layout, if the owner stands where it does in this one. */
 export function ownerIn(value: unknown): string | undefined {
   const document = isPlainObject(value) ? value.document : undefined
   const owner = isPlainObject(document) ? document.owner : undefined

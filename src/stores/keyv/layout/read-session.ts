@@ -26,6 +26,18 @@ const mostMissing = 1_000
 /** Finds a chunk's text by its name. */
 type FindChunk = (name: string) => string | undefined
 
+/**
+ * Who asks for a session: the owner that they name, perhaps nobody.
+ *
+ * @inline
+ */
+export type Caller = { readonly owner?: string | undefined }
+
+/** A session of another owner than the caller: its document as far as it stands in the head. */
+export interface ForeignSession {
+  readonly foreign: unknown
+}
+
 /** Reads sessions through one driver. */
 export class SessionReader {
   readonly #driver: SessionDriver
@@ -39,27 +51,56 @@ export class SessionReader {
   /**
    * The session under `key`; `undefined` where nothing is stored.
    *
-   * @param known - What is known of it. Where that is still stored, it is what this returns.
-   * @throws {@link SessionFlowInvariantError} where what is stored cannot be read.
+   * @param known - What is known of it, if the caller may know it. Where that is still stored, it is what this returns.
+   * @param caller - Default: any session is read.
+   * @throws {@link SessionFlowInvariantError} where what is stored cannot be read, with the owner if the head can.
    */
-  async read(key: string, sessionId: string, known: KnownSession | undefined): Promise<KnownSession | undefined> {
-    if (known === undefined) return this.#readAll(key, sessionId, false)
+  async read(
+    key: string,
+    sessionId: string,
+    known: KnownSession | undefined,
+    caller?: Caller,
+  ): Promise<KnownSession | ForeignSession | undefined> {
+    if (known === undefined) return this.#readUnknown(key, sessionId, caller)
     // What another process may have appended to any list: mostly nothing, and mostly one chunk.
     const next = Array.from(known.lists, ([name, list]) => chunkName(name, list.chunks))
     const stored = await this.#driver.read(key, next, known.isShared ? undefined : known.revision)
     if (stored === undefined) return undefined
     if (stored.revision === known.revision) return known.isShared ? { ...known, isShared: false } : known
-    const found = await this.#continue(key, sessionId, known.lists, next, stored)
-    return found ?? this.#readAll(key, sessionId, true)
+    const head = await this.#head(sessionId, stored)
+    if (isForeign(head, caller)) return { foreign: head.document }
+    const found = await this.#continue(key, sessionId, head, known.lists, next, stored)
+    return found ?? this.#readAll(key, sessionId, true, caller)
+  }
+
+  /** Where the caller names an owner, the head is read first: how large a session is does not show in the answer to a stranger. */
+  async #readUnknown(
+    key: string,
+    sessionId: string,
+    caller: Caller | undefined,
+  ): Promise<KnownSession | ForeignSession | undefined> {
+    if (caller?.owner !== undefined) {
+      const stored = await this.#driver.read(key, [])
+      if (stored === undefined) return undefined
+      const head = await this.#head(sessionId, stored)
+      if (isForeign(head, caller)) return { foreign: head.document }
+    }
+    return this.#readAll(key, sessionId, false, caller)
   }
 
   /** Reads every chunk. @param isShared - Whether another process has written to the session. */
-  async #readAll(key: string, sessionId: string, isShared: boolean): Promise<KnownSession | undefined> {
+  async #readAll(
+    key: string,
+    sessionId: string,
+    isShared: boolean,
+    caller: Caller | undefined,
+  ): Promise<KnownSession | ForeignSession | undefined> {
     const stored = await this.#driver.readAll(key)
     if (stored === undefined) return undefined
     const head = await this.#head(sessionId, stored)
+    if (isForeign(head, caller)) return { foreign: head.document }
     const lists = await this.#follow(sessionId, head, new Map(), (name) => stored.chunks.get(name))
-    if (typeof lists === 'string') throw new SessionFlowInvariantError({ sessionId, problem: lists })
+    if (typeof lists === 'string') throw malformed(sessionId, head, lists)
     return finish(sessionId, head, stored, lists, isShared)
   }
 
@@ -71,11 +112,11 @@ export class SessionReader {
   async #continue(
     key: string,
     sessionId: string,
+    head: SessionHead,
     all: ReadonlyMap<string, KnownList>,
     next: readonly string[],
     stored: StoredHead,
   ): Promise<KnownSession | undefined> {
-    const head = await this.#head(sessionId, stored)
     const known = continuedLists(all, head.lists)
     if (known === undefined) return undefined
     const texts = textsByName(next, stored)
@@ -147,8 +188,7 @@ export class SessionReader {
     const head = checkHead(value)
     if (typeof head !== 'string') return head
     const newerLayout = hasNewerLayout(value)
-    const owner = newerLayout ? ownerIn(value) : undefined
-    throw new SessionFlowInvariantError({ sessionId, problem: head, newerLayout, owner })
+    throw new SessionFlowInvariantError({ sessionId, problem: head, newerLayout, owner: ownerIn(value) })
   }
 
   /** Rejects where the codec throws. */
@@ -192,11 +232,18 @@ function finish(
 ): KnownSession {
   const document = head.document as SessionDocument
   const entries = Array.from(lists, ([name, list]) => [name, list.entries] as const)
-  if (!putLists(document, entries)) {
-    throw new SessionFlowInvariantError({ sessionId, problem: 'its lists have no place in its head' })
-  }
+  if (!putLists(document, entries)) throw malformed(sessionId, head, 'its lists have no place in its head')
   if (document.revision !== stored.revision) {
-    throw new SessionFlowInvariantError({ sessionId, problem: 'its head belongs to another revision' })
+    throw malformed(sessionId, head, 'its head belongs to another revision')
   }
   return { revision: stored.revision, document, headBytes: stored.head.length, lists, isShared }
+}
+
+/** Whether the session is of another owner than the caller. */
+function isForeign({ document }: SessionHead, caller: Caller | undefined): boolean {
+  return caller !== undefined && (Object(document) as { owner?: unknown }).owner !== caller.owner
+}
+
+function malformed(sessionId: string, head: SessionHead, problem: string): SessionFlowInvariantError {
+  return new SessionFlowInvariantError({ sessionId, problem, owner: ownerIn(head) })
 }
