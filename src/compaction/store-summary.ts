@@ -95,10 +95,13 @@ async function storeSummary(turn: TurnControl, committed: SessionDocument, task:
 
 /** The control of a summary has the turn's ID, the time limit of the policy, and no limit to the number of model calls. */
 function controlOfSummary(
-  { engine, flowName, turnId, requestId }: TurnControl,
+  { engine, flowName, turnId, requestId, owner }: TurnControl,
   sessionId: string,
   timeoutMs: number,
 ): TurnControl {
   const limits = { ...engine.limits, turnTimeoutMs: timeoutMs, maxModelCallsPerTurn: Number.POSITIVE_INFINITY }
-  return new TurnControl({ ...engine, limits }, flowName, sessionId, undefined, turnId, requestId)
+  const control = new TurnControl({ ...engine, limits }, flowName, sessionId, undefined, turnId)
+  control.requestId = requestId
+  control.owner = owner
+  return control
 }

@@ -9,7 +9,6 @@ import { bytesOfLists } from '../session/document-bytes.js'
 import { shareList } from '../session/lists/shared-lists.js'
 import { nextRevision } from '../session/revision.js'
 import type { SessionDocument, SessionUsage } from '../session/session-document.js'
-import type { LockHolder } from '../session/session-lock.js'
 import { isoTime } from '../util/iso-time.js'
 import { isPlainObject } from '../util/json.js'
 
@@ -46,19 +45,17 @@ export function swapSummary(
     (holder) => {
       control.lockHolder = holder
       control.hold(id)
-      return swap(control, holder, result)
+      return swap(control, result)
     },
-    () => summaryWait(turn.engine),
+    () => summaryWait(turn.engine, turn.owner),
     true,
   )
 }
 
-async function swap(control: TurnControl, holder: LockHolder, result: SummaryResult): Promise<number | undefined> {
+async function swap(control: TurnControl, result: SummaryResult): Promise<number | undefined> {
   const { committed, namespace, oldest, summary } = result
   const { session } = control.engine
   const stored = await session.access.load(committed.id)
-  // Requests of other owners need not wait for what follows.
-  session.setOwner(holder, stored)
   if (stored === undefined || !isSameSession(stored, committed)) return undefined
   const usage = addSpent(stored.usage, result.usage)
   const messages = messagesOf(stored, namespace)

@@ -104,7 +104,7 @@ function reject({ control }: RequestedTurn): SessionBusyError {
 /** What a turn does that has to wait. */
 function policyFor({ control, input }: RequestedTurn, lock: HeldLock): Policy {
   const underWay = turnOf(lock.holder)
-  // Of two owners one is a stranger to the session. Which one it is shows when the document is loaded; until then both only wait.
+  // Of two owners one is a stranger to the session. They meet only behind the application.
   if (underWay === undefined || underWay.input.owner !== input.owner) return 'queue'
   // A repeat of an answered message is not a turn. Whether this is one shows when the session is loaded.
   if (mayBeRepeat(underWay)) return 'queue'

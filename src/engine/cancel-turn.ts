@@ -1,11 +1,12 @@
 /** Cancels the turn of a session that is under way in this process. The session stays as it was. */
 import { TurnAbortedError } from '../errors/engine-errors.js'
-import type { LockHolder } from '../session/session-lock.js'
+import type { LockHolder } from '../session/lock-line.js'
 import { writeAttempts } from '../session/store-access.js'
 import { mayBeRepeat } from './busy.js'
 import { atMost } from './close-engine.js'
 import type { EngineContext } from './engine-context.js'
 import type { CancelOptions } from './engine-options.js'
+import { type Caller, reportForeign } from './foreign-session.js'
 import type { RequestedTurn } from './turn/turn-control.js'
 
 /**
@@ -20,9 +21,9 @@ export async function cancelTurn(
   options: CancelOptions | undefined,
 ): Promise<boolean> {
   try {
-    const holder = engine.session.holderOf(sessionId)
-    const turn = holder && cancellableTurn(holder, options)
-    if (holder === undefined || turn === undefined) return false
+    const found = turnUnderWay(engine, sessionId, options)
+    if (found === undefined) return false
+    const { holder, turn } = found
     const { control } = turn
     if (control.isAbortable) {
       control.isCancelled = true
@@ -40,11 +41,30 @@ export async function cancelTurn(
   }
 }
 
-/** The turn that has a lock, if it is one that the caller may cancel. */
-function cancellableTurn(holder: LockHolder, options: CancelOptions | undefined): RequestedTurn | undefined {
-  const turn = holder.waitOf().turn as RequestedTurn | undefined
-  if (turn === undefined || options === undefined) return turn
-  const caller = { owner: options.owner }
-  const isForeign = holder.isForeignTo(caller) || turn.input.owner !== caller.owner
-  return isForeign ? undefined : turn
+interface TurnUnderWay {
+  readonly holder: LockHolder
+  readonly turn: RequestedTurn
+}
+
+/** The turn that has the lock of a session, if it is one that the caller may cancel. */
+function turnUnderWay(
+  engine: EngineContext,
+  sessionId: string,
+  options: CancelOptions | undefined,
+): TurnUnderWay | undefined {
+  const turns = engine.session.holdersOf(sessionId).flatMap((holder) => {
+    const turn = holder.waitOf().turn as RequestedTurn | undefined
+    return turn === undefined ? [] : [{ holder, turn }]
+  })
+  // The application's own is any, but not first that of a stranger who is finding out that it is one.
+  if (options === undefined) return turns.find(({ holder }) => holder.isOwn) ?? turns[0]
+  const { owner, requestId } = options
+  const caller: Caller = { owner }
+  const own = turns.find(({ holder, turn }) => turn.input.owner === caller.owner && !holder.isForeignTo(caller))
+  const other = own === undefined ? turns.find(({ holder }) => holder.isOwn) : undefined
+  if (other !== undefined) {
+    const request = requestId === undefined ? {} : { requestId }
+    reportForeign(engine, { ...request, sessionId, operation: 'cancel' }, caller, other.turn.input.owner)
+  }
+  return own
 }

@@ -34,7 +34,12 @@ export interface EngineEventMap {
     readonly memory: Readonly<Record<string, SessionDocument['flow']['memory'][string]['messages']>>
     readonly attachments: NonNullable<SessionDocument['attachments']>
   }
-  'session:deleted': SessionEvent & { readonly requestId?: string }
+  'session:deleted': SessionEvent & {
+    /** To whom the session belonged; absent where it had no owner, or none that could be read. */
+    readonly owner?: string
+    /** The ID of the request, where the delete was given one. */
+    readonly requestId?: string
+  }
   'session:evicted': {
     readonly sessionId: string
     /** Milliseconds since the epoch. */
@@ -53,6 +58,21 @@ export interface EngineEventMap {
     readonly reason: 'response' | 'error' | 'principal' | 'flow'
     /** The HTTP status of the reply. */
     readonly status: number
+  }
+  /**
+   * Somebody asked for a session of another owner, and was answered as for an unknown ID. A run, streamed or not, has `flowName` and
+   * `turnId`, unless its input was refused.
+   */
+  'session:foreign': SessionEvent & {
+    readonly operation: 'run' | 'delete' | 'cancel' | 'get'
+    /** The owner that the request names; absent where it names none. */
+    readonly askedBy?: string
+    /** To whom the session belongs; absent where it has no owner, or none that can be read. */
+    readonly owner?: string
+    readonly flowName?: string
+    readonly turnId?: string
+    /** The ID of the request, where it has one. */
+    readonly requestId?: string
   }
   /** A save took effect, but reached fewer replicas than wanted, or an unknown number of them (counted as 0). */
   'session:under-replicated': SessionEvent & { readonly replicas: number; readonly wanted: number }
@@ -74,6 +94,8 @@ export interface EngineEventMap {
     readonly turnId: string
     /** The ID of the request, where the input has one. */
     readonly requestId?: string
+    /** The owner that the request names; absent where it names none. */
+    readonly owner?: string
   }
   /** The turn has ended, in success or failure. `durationMs` counts from `turn:start`. */
   'turn:end': TurnEvent & { readonly durationMs: number; readonly success: boolean; readonly completed: boolean }

@@ -36,7 +36,9 @@ export async function executeTurn(
     givenId = sessionId ?? ''
     const input = checkInput(engine, unchecked, sessionId, context, stream)
     if (input.signal?.aborted === true) throw new TurnAbortedError({ cause: input.signal.reason })
-    const turn = new TurnControl(engine, registeredName(engine, input), givenId, stream, undefined, input.requestId)
+    const turn = new TurnControl(engine, registeredName(engine, input), givenId, stream)
+    turn.requestId = input.requestId
+    turn.owner = input.owner
     control = turn
     const run = (): Promise<TurnOutcome> => runInOrder(turn, input)
     // A turn that is refused is an outcome for all who joined it.
@@ -53,7 +55,8 @@ export async function executeTurn(
   const { sessionState } = outcome
   if (sessionState !== undefined) return outcome as ExecuteResult
   const id = outcome.response.session === '' ? givenId : outcome.response.session
-  return { ...outcome, sessionState: await lookUpState(engine, id, fieldOf(unchecked, 'owner')) }
+  const sessionStateNow = await lookUpState(engine, id, fieldOf(unchecked, 'owner'), control?.ids)
+  return { ...outcome, sessionState: sessionStateNow }
 }
 
 /** The result of a turn that never began. */
@@ -82,7 +85,7 @@ function runInOrder(control: TurnControl, input: TurnInput): Promise<TurnOutcome
   if (replay !== undefined) {
     return replay.then((found) => (found === undefined ? runWithLock(control, input) : answerRepeat(control, found)))
   }
-  const before = arrivals.before(input.sessionId)
+  const before = arrivals.before(input)
   return before === undefined ? runWithLock(control, input) : before.then(() => runWithLock(control, input))
 }
 

@@ -1,7 +1,14 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { expectNothingLeft, flowOf, harness } from '../../testing/contract/engine-harness.js'
 import { namesOf, recordEvents, recorded } from '../../testing/contract/event-recorder.js'
-import { type FlowConstructor, finish, MemorySessionStore, reply, type UnderReplicatedReport } from '../index.js'
+import {
+  type FlowConstructor,
+  finish,
+  MemorySessionStore,
+  reply,
+  SessionFlowInvariantError,
+  type UnderReplicatedReport,
+} from '../index.js'
 
 afterEach(expectNothingLeft)
 
@@ -23,7 +30,7 @@ describe('the events of sessions', () => {
     expect(Object.isFrozen(events[0]?.[1])).toBe(true)
   })
 
-  test('a delete that removed nothing, or failed, emits nothing', async () => {
+  test('a delete that removed nothing, or failed, emits no session:deleted', async () => {
     const { engine, events, start, store } = recorded([talk()])
     const session = await start('Talk')
     events.length = 0
@@ -32,7 +39,22 @@ describe('the events of sessions', () => {
     await engine.deleteSession(session, { owner: 'a stranger' })
     store.failNext('delete', { times: 3 })
     await engine.deleteSession(session)
-    expect(events).toEqual([])
+    expect(namesOf(events)).toEqual(['session:foreign'])
+  })
+
+  test('a delete of a session with an owner names the owner, also where the session cannot be read', async () => {
+    const { engine, events, store } = recorded([talk()])
+    const say = () => engine.run({ flowName: 'Talk', userMessage: 'hello', owner: 'ada' })
+    const [first, second, third] = [await say(), await say(), await say()]
+    events.length = 0
+    await engine.deleteSession(first.session)
+    await engine.deleteSession(second.session, { owner: 'ada' })
+    const options = { sessionId: third.session, problem: 'it is not valid JSON' }
+    store.failNext('load', { error: new SessionFlowInvariantError({ ...options, owner: 'ada' }) })
+    await engine.deleteSession(third.session)
+    expect(events).toEqual(
+      [first, second, third].map(({ session }) => ['session:deleted', { sessionId: session, owner: 'ada', at }]),
+    )
   })
 
   test('session:deleted comes after the store acknowledged', async () => {

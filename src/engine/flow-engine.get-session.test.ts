@@ -38,6 +38,31 @@ describe('getSession', () => {
     expect(store.journal).toEqual([])
   })
 
+  test.each([
+    ['ada', { owner: 'ada' }, true],
+    ['ada', { owner: 'bob' }, false],
+    ['ada', {}, false],
+    ['ada', undefined, true],
+    [undefined, { owner: 'ada' }, false],
+    [undefined, {}, true],
+    [undefined, undefined, true],
+  ])('of the session of %s, asked as %j: %s', async (owner, options, isFound) => {
+    const { engine } = harness({ flows: [talk()] })
+    const { session } = await engine.run({ flowName: 'Talk', userMessage: 'hello', ...(owner && { owner }) })
+    const found = await engine.getSession(session, options)
+    expect(found?.id).toBe(isFound ? session : undefined)
+    expect(Object.isFrozen(found ?? Object.freeze({}))).toBe(true)
+  })
+
+  test('says nothing of a malformed session to a stranger, and everything to its owner', async () => {
+    const { engine, rewrite } = harness({ flows: [talk()] })
+    const { session } = await engine.run({ flowName: 'Talk', userMessage: 'hello', owner: 'ada' })
+    await rewrite(session, (document) => Object.assign(document, { version: 9, history: 'none' }))
+    expect(await engine.getSession(session, { owner: 'bob' })).toBeUndefined()
+    expect(await engine.getSession(session, {})).toBeUndefined()
+    await expect(engine.getSession(session, { owner: 'ada' })).rejects.toMatchObject({ newerLayout: true })
+  })
+
   test("rejects with the store's failure, and with a malformed document", async () => {
     const { engine, start, store, rewrite } = harness({ flows: [talk()] })
     const session = await start('Talk')

@@ -3,7 +3,7 @@ import { type Gate, gate, gatedFlow, never } from '../../testing/contract/engine
 import { recordEvents } from '../../testing/contract/event-recorder.js'
 import { FakeSessionStore, LockProbe, VirtualClock } from '../../testing/index.js'
 import { FlowEngine, type LockEvent, MemorySessionStore, type SessionDocument } from '../index.js'
-import { Waiter } from '../session/session-lock.js'
+import { Waiter } from '../session/lock-line.js'
 
 afterEach(() => {
   vi.restoreAllMocks()

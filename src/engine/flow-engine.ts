@@ -1,7 +1,7 @@
 /**
  * The engine: the object through which an application runs flows. It only delegates: `engine-context.ts` makes what it is
- * made of, `execute-turn.ts` runs a turn, `cancel-turn.ts` cancels one, `remove-session.ts` removes a session, `close-engine.ts`
- * closes it.
+ * made of, `execute-turn.ts` runs a turn, `cancel-turn.ts` cancels one, `get-session.ts` and `remove-session.ts` load and remove a
+ * session, `close-engine.ts` closes it.
  */
 import { ConfigManager } from '../config/config-manager.js'
 import type { FlowConstructor, FlowRegistration } from '../flow/flow-registry.js'
@@ -10,8 +10,6 @@ import type { FlowSession } from '../session/flow-session.js'
 import type { SessionDocument } from '../session/session-document.js'
 import type { SessionStore } from '../session/session-store.js'
 import { prepareStore } from '../stores/create-store.js'
-import { deepFreeze } from '../util/json.js'
-import { isSessionId } from '../util/patterns.js'
 import { cancelTurn } from './cancel-turn.js'
 import { checkEngineOptions } from './check-engine-options.js'
 import { closeEngine } from './close-engine.js'
@@ -29,6 +27,7 @@ import type {
   RunResponseType,
 } from './engine-options.js'
 import { executeTurn } from './execute-turn.js'
+import { getSession } from './get-session.js'
 import { executeDelete } from './remove-session.js'
 import type { FlowStream, StreamOptions } from './turn/flow-stream.js'
 import { TurnStream } from './turn/turn-stream.js'
@@ -216,12 +215,12 @@ export class FlowEngine {
   /**
    * A stored session, frozen, for a page reload and for support; `undefined` where there is none.
    *
+   * @param options - Where given, only a session of this owner is returned; without an `owner`, only one that has none. Without options
+   * any session is: that is the application's own, and not for a route.
    * @throws `SessionStoreError` where the store failed, `SessionFlowInvariantError` where the document is malformed.
    */
-  async getSession(sessionId: string): Promise<SessionDocument | undefined> {
-    if (typeof sessionId !== 'string' || !isSessionId(sessionId)) return undefined
-    const document = await this.#context.session.access.load(sessionId)
-    return document === undefined ? undefined : deepFreeze(document)
+  getSession(sessionId: string, options?: { readonly owner?: string }): Promise<SessionDocument | undefined> {
+    return getSession(this.#context, sessionId, options)
   }
 
   /** Removes a stored session for good. A missing one, or an empty ID, is a success. Never rejects. */

@@ -31,8 +31,9 @@ export function deleteWait(engine: EngineContext, options: DeleteOptions | undef
   return { ...waitTime(engine), holder: 'delete', counted: false, caller: options, delete: shared }
 }
 
-export function summaryWait(engine: EngineContext): LockWait {
-  return { ...waitTime(engine), holder: 'summary', counted: false }
+/** @param owner - Of the session: nobody else waits for its summary. */
+export function summaryWait(engine: EngineContext, owner: string | undefined): LockWait {
+  return { ...waitTime(engine), holder: 'summary', counted: false, caller: { owner } }
 }
 
 /** All of them wait for as long as a turn may take. */

@@ -2,8 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { FakeSessionStore, VirtualClock } from '../../testing/index.js'
 import { SessionConflictError, SessionFlowInvariantError } from '../index.js'
 import { FlowSession } from '../session/flow-session.js'
-import { LockHolder } from '../session/session-lock.js'
+import { LockHolder } from '../session/lock-line.js'
 import { StoreAccess } from '../session/store-access.js'
+import type { EngineContext } from './engine-context.js'
+import { EngineEvents } from './engine-events.js'
 import type { DeleteOptions } from './engine-options.js'
 import { removeSession } from './remove-session.js'
 
@@ -24,8 +26,12 @@ function made(found: unknown) {
 
 const timing = { clock: new VirtualClock(), turnTimeoutMs: 5_000, storeTimeoutMs: 5_000 }
 
-const remove = (access: StoreAccess, sessionId: string, options: DeleteOptions | undefined): Promise<boolean> =>
-  removeSession(new FlowSession(access, timing), new LockHolder(() => ({ counted: false })), sessionId, options)
+const remove = async (access: StoreAccess, sessionId: string, options: DeleteOptions | undefined): Promise<boolean> => {
+  const { clock } = timing
+  const context = { clock, events: new EngineEvents(() => undefined), session: new FlowSession(access, timing) }
+  const holder = new LockHolder(() => ({ counted: false }))
+  return (await removeSession(context as unknown as EngineContext, holder, sessionId, options)) !== undefined
+}
 
 const unreadable = new SessionFlowInvariantError({ sessionId: 'one', problem: 'it is not valid JSON' })
 

@@ -2,16 +2,16 @@
  * Removes one stored session. It is removed by its current revision, so that a newer document is not lost, and without a
  * check of its content, so that a malformed one can be removed too.
  */
-import { isNewerLayout, isSessionConflict } from '../errors/session-errors.js'
-import type { FlowSession } from '../session/flow-session.js'
+import { isNewerLayout, isSessionConflict, type SessionFlowInvariantError } from '../errors/session-errors.js'
+import type { LockHolder } from '../session/lock-line.js'
 import type { SharedDelete } from '../session/lock-request.js'
 import { ownerOf, refuseNewerLayout } from '../session/session-codec.js'
-import type { LockHolder } from '../session/session-lock.js'
 import { revisionOf } from '../session/store-access.js'
 import { isSessionId } from '../util/patterns.js'
 import type { EngineContext } from './engine-context.js'
 import type { DeleteOptions, ExecuteDeleteResult } from './engine-options.js'
 import { asFlowError, userText } from './error-text.js'
+import { loadFor, reportForeign } from './foreign-session.js'
 import { checkRequestId, checkSessionId } from './input/check-input.js'
 import { deleteWait } from './lock-waits.js'
 import { deleteFailure, deleteSuccess } from './turn/run-envelope.js'
@@ -54,13 +54,13 @@ function removeOnce(
   request: Pick<DeleteOptions, 'requestId'>,
 ): Promise<unknown> {
   const { session, events, clock } = engine
-  const last = session.lastDelete(sessionId)
+  const last = session.lastDelete(sessionId, options)
   if (last?.outcome !== undefined && isSame(last.options, options)) return last.outcome
   const own: SharedDelete = { options, outcome: undefined }
   const remove = async (holder: LockHolder): Promise<void> => {
-    const isRemoved = await removeSession(session, holder, sessionId, options)
-    if (isRemoved && events.hasListeners('session:deleted')) {
-      events.emit('session:deleted', { sessionId, ...request, at: clock.now() })
+    const removed = await removeSession(engine, holder, sessionId, options, request)
+    if (removed !== undefined && events.hasListeners('session:deleted')) {
+      events.emit('session:deleted', { sessionId, ...removed, ...request, at: clock.now() })
     }
   }
   own.outcome = session.hold(sessionId, remove, () => deleteWait(engine, options, own))
@@ -76,32 +76,53 @@ function isSame(one: SharedDelete['options'], other: SharedDelete['options']): b
  * Removes a session. The caller holds its lock, or is a stranger to it.
  *
  * @param options - Where given, only a session of this owner is removed; without an `owner`, only one that has none.
- * @returns Whether there was one to remove.
+ * @param request - The ID of the request, for the event. Default: it has none.
+ * @returns Whose session was removed, as far as its owner could be read; `undefined` where none was.
  */
 export async function removeSession(
-  session: FlowSession,
+  engine: EngineContext,
   holder: LockHolder,
   sessionId: string,
   options: DeleteOptions | undefined,
-): Promise<boolean> {
-  const { access } = session
+  request: Pick<DeleteOptions, 'requestId'> = {},
+): Promise<{ readonly owner?: string } | undefined> {
+  const { access } = engine.session
   let stored: unknown
   try {
-    stored = await access.loadUnchecked(sessionId)
+    stored = await load(engine, holder, sessionId, options, request)
   } catch (error) {
-    if (!mayRemoveUnread(error, options) || holder.isStranger) return false
+    if (!mayRemoveUnread(error, options) || holder.isStranger) return undefined
     await access.remove(sessionId, undefined, holder)
-    return true
+    return named((error as Partial<SessionFlowInvariantError>).owner)
   }
-  session.setOwner(holder, stored)
-  if (stored === undefined || holder.isStranger) return false
-  if (options !== undefined) {
-    if (ownerOf(stored) !== options.owner) return false
-    const { version } = Object(stored) as { version?: unknown }
-    refuseNewerLayout(version, sessionId)
-  }
+  if (stored === undefined || holder.isStranger) return undefined
+  if (options !== undefined) refuseNewerLayout((Object(stored) as { version?: unknown }).version, sessionId)
   await access.remove(sessionId, revisionOf(stored), holder)
-  return true
+  return named(ownerOf(stored))
+}
+
+/** Loads what the caller may remove, and notes in the lock whose session it is. */
+async function load(
+  engine: EngineContext,
+  holder: LockHolder,
+  sessionId: string,
+  caller: DeleteOptions | undefined,
+  request: Pick<DeleteOptions, 'requestId'>,
+): Promise<unknown> {
+  const { session } = engine
+  if (caller === undefined) {
+    const stored = await session.access.loadUnchecked(sessionId)
+    session.setOwner(holder, stored)
+    return stored
+  }
+  const { stored, isForeign, owner } = await loadFor(engine, sessionId, caller, caller.unreadable)
+  session.setOwner(holder, stored === undefined && !isForeign ? undefined : { owner })
+  if (isForeign) reportForeign(engine, { ...request, sessionId, operation: 'delete' }, caller, owner)
+  return stored
+}
+
+function named(owner: unknown): { readonly owner?: string } {
+  return typeof owner === 'string' ? { owner } : {}
 }
 
 /**
@@ -113,7 +134,6 @@ export async function removeSession(
 function mayRemoveUnread(error: unknown, options: DeleteOptions | undefined): boolean {
   if (!isSessionConflict(error)) throw error
   if (options === undefined) return true
-  if (!isNewerLayout(error)) return options.unreadable === true
-  if (error.owner === options.owner) throw error
-  return false
+  if (isNewerLayout(error)) throw error
+  return options.unreadable === true
 }

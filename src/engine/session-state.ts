@@ -1,26 +1,32 @@
 /** The state of a session that a failed turn did not load: what a client reads to know whether its session goes on (design 8.1). */
 import type { LimitExceededError } from '../errors/engine-errors.js'
 import type { FlowError, FlowErrorCode } from '../errors/flow-error.js'
-import { isNewerLayout } from '../errors/session-errors.js'
-import { decodeSession, ownerOf } from '../session/session-codec.js'
+import { decodeSession } from '../session/session-codec.js'
 import type { EngineContext } from './engine-context.js'
+import type { EngineEventMap } from './engine-events.js'
 import type { SessionState } from './engine-options.js'
+import { loadFor, reportForeign } from './foreign-session.js'
 
-/** Asks the store, once and without the lock. Another owner's session counts as none. Does not reject. */
+/**
+ * Asks the store, once and without the lock. Another owner's session counts as none. Does not reject.
+ *
+ * @param turn - The turn that failed, for the event. Default: it never began.
+ */
 export async function lookUpState(
-  { session }: EngineContext,
+  engine: EngineContext,
   sessionId: string,
   owner: unknown,
+  turn: Pick<EngineEventMap['session:foreign'], 'flowName' | 'turnId' | 'requestId'> = {},
 ): Promise<SessionState> {
   if (sessionId === '') return 'none'
   const isOwner = owner === undefined || (typeof owner === 'string' && owner !== '')
-  if (session.closing || !isOwner) return 'unknown'
+  if (engine.session.closing || !isOwner) return 'unknown'
   try {
-    const stored = await session.access.loadUnchecked(sessionId)
-    if (stored === undefined || ownerOf(stored) !== owner) return 'none'
-    return decodeSession(stored, sessionId).runStatus
-  } catch (error) {
-    return isNewerLayout(error) && error.owner !== owner ? 'none' : 'unknown'
+    const found = await loadFor(engine, sessionId, { owner })
+    if (found.isForeign) reportForeign(engine, { ...turn, sessionId, operation: 'run' }, { owner }, found.owner)
+    return found.stored === undefined ? 'none' : decodeSession(found.stored, sessionId).runStatus
+  } catch {
+    return 'unknown'
   }
 }
 

@@ -5,8 +5,9 @@
 import { type Clock, monotonicTime } from '../config/clock.js'
 import { EngineClosedError } from '../errors/engine-errors.js'
 import { onAbort } from '../util/on-abort.js'
+import { LockHolder } from './lock-line.js'
 import type { HeldLock, LockEvent, LockReport, LockWait, SharedDelete } from './lock-request.js'
-import { LockHolder, SessionLock } from './session-lock.js'
+import { SessionLock } from './session-lock.js'
 import type { StoreAccess } from './store-access.js'
 import { startWaitTimer } from './wait-timer.js'
 
@@ -87,9 +88,14 @@ export class FlowSession {
     return () => this.#watchers.delete(listener)
   }
 
-  /** Who has the lock of a session. @internal */
-  holderOf(sessionId: string): LockHolder | undefined {
-    return this.#lock.holderOf(sessionId)
+  /** Whether a caller would have to wait for the lock of a session. @internal */
+  isLocked(sessionId: string, caller: LockWait['caller']): boolean {
+    return this.#lock.isClosedTo(sessionId, caller)
+  }
+
+  /** Who has the lock of a session: more than one where their callers name different owners. @internal */
+  holdersOf(sessionId: string): readonly LockHolder[] {
+    return this.#lock.holdersOf(sessionId)
   }
 
   /** How many sessions are locked now. @internal */
@@ -104,8 +110,8 @@ export class FlowSession {
 
   /**
    * As {@link withSessionLock}, with the holder as the argument of `work`. `waitOf` says how to wait, and is called only where
-   * that matters. A caller that names another owner than that of the session runs without the lock: its holder is a stranger.
-   * @internal
+   * that matters. A caller that waits for a request which turns out to be of another owner's session runs without the lock: its holder
+   * is a stranger. @internal
    *
    * @param isAfterTurn - Whether a turn has left the work behind: an engine that closes lets it have a lock that is free.
    * Default `false`.
@@ -184,12 +190,13 @@ export class FlowSession {
   /** The lock that a holder has, as those see it that wait for it; `undefined` where it has none, or nobody waits. @internal */
   awaitedLock(holder: LockHolder): HeldLock | undefined {
     const { sessionId } = holder
-    return sessionId === undefined || holder.isTaken || !holder.isAwaited ? undefined : this.#lock.heldLock(sessionId)
+    if (sessionId === undefined || holder.isTaken || !holder.isAwaited) return undefined
+    return this.#lock.heldLock(sessionId, holder.waitOf().caller)
   }
 
-  /** The delete that waits last in the queue of a session; `undefined` where there is none. @internal */
-  lastDelete(sessionId: string): SharedDelete | undefined {
-    return this.#lock.lastWait(sessionId)?.delete
+  /** The delete, if it is one, that a caller's request would wait right behind. @internal */
+  lastDelete(sessionId: string, caller: LockWait['caller']): SharedDelete | undefined {
+    return this.#lock.lastWait(sessionId, caller)?.delete
   }
 
   /** Refuses waiting and new work; resolves when the work under way has ended. @internal */
@@ -261,7 +268,7 @@ export class FlowSession {
   }
 
   async #queue(sessionId: string, holder: LockHolder, wait: LockWait, signal?: AbortSignal): Promise<void> {
-    const lock = this.#lock.heldLock(sessionId)
+    const lock = this.#lock.heldLock(sessionId, wait.caller)
     wait.onBlocked?.(this.#lock.queued(sessionId, wait.caller?.owner), lock)
     // A listener of `turn:queued` may have closed the engine just now, after it refused those who were waiting.
     if (this.#closing) throw new EngineClosedError()
@@ -276,7 +283,7 @@ export class FlowSession {
       stopListening = onAbort(wait.signal, () => waiter.cancel(wait.onAbort?.()))
       stopTimer = startWaitTimer(waiter, {
         clock: this.#timing.clock,
-        holder: () => this.#lock.holderOf(sessionId) as LockHolder,
+        holder: () => this.#lock.holderOf(sessionId, wait.caller) as LockHolder,
         takeableAt: (current) => this.#takeableAt(current),
         take: (current) => this.#take(sessionId, current),
       })

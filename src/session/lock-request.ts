@@ -32,8 +32,8 @@ export interface LockWait {
   /** Whether it is one of the turns that `maxQueuedTurnsPerSession` counts. */
   readonly counted: boolean
   /**
-   * The owner that the caller names, perhaps nobody: the caller does not wait for the session of another owner. Default: it
-   * names none, and waits for any.
+   * The owner that the caller names, perhaps nobody: the caller does not wait for requests that name another one, nor for the session
+   * of another owner. Default: it names none, and waits for all, as all do for it.
    */
   readonly caller?: { readonly owner?: string | undefined } | undefined
   readonly delete?: SharedDelete

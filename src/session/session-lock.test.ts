@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { LockHolder, type Waiter } from './lock-line.js'
 import type { LockWait } from './lock-request.js'
-import { LockHolder, SessionLock, type Waiter } from './session-lock.js'
+import { SessionLock } from './session-lock.js'
 
 const waitOf = (wait: Partial<LockWait> = {}): LockWait => ({ counted: true, ...wait })
 
@@ -224,10 +225,64 @@ describe('a lock that is taken', () => {
 })
 
 /** What the lock should do, as a plain list for each session. */
-interface Line {
-  id: number
-  counted: boolean
-  owner: string | undefined | null
+interface Entry {
+  readonly id: number
+  readonly counted: boolean
+  /** `null` names no owner. */
+  readonly owner: string | undefined | null
+  readonly holder: LockHolder
+  readonly waiter: Waiter | undefined
+  isHolding: boolean
+}
+
+function areExclusive(one: Entry['owner'], other: Entry['owner']): boolean {
+  return one === null || other === null || one === other
+}
+
+/** The lists of all sessions, and what they say should happen. */
+class Model {
+  readonly lines: Record<string, Entry[]> = { a: [], b: [] }
+  readonly expected: string[] = []
+
+  holding(session: string): Entry[] {
+    return this.#line(session).filter(({ isHolding }) => isHolding)
+  }
+
+  waiting(session: string): Entry[] {
+    return this.#line(session).filter(({ isHolding }) => !isHolding)
+  }
+
+  isClosedTo(session: string, owner: Entry['owner']): boolean {
+    return this.#line(session).some((entry) => areExclusive(entry.owner, owner))
+  }
+
+  add(session: string, entry: Entry): void {
+    this.#line(session).push(entry)
+    if (entry.isHolding) this.expected.push(`${entry.id} holds`)
+  }
+
+  remove(session: string, entry: Entry, what?: string): void {
+    this.lines[session] = this.#line(session).filter((other) => other !== entry)
+    if (what !== undefined) this.expected.push(`${entry.id} ${what}`)
+  }
+
+  /** Those that wait for nobody any more have the lock. */
+  pass(session: string): void {
+    const line = this.#line(session)
+    for (const [place, entry] of line.entries()) {
+      const isBlocked = line.some(
+        (other, index) =>
+          (index < place || other.isHolding) && other !== entry && areExclusive(other.owner, entry.owner),
+      )
+      if (entry.isHolding || isBlocked) continue
+      entry.isHolding = true
+      this.expected.push(`${entry.id} holds`)
+    }
+  }
+
+  #line(session: string): Entry[] {
+    return this.lines[session] ?? []
+  }
 }
 
 test('requests, cancels, releases, owners and takes in any order behave as with a plain list', async () => {
@@ -243,66 +298,60 @@ test('requests, cancels, releases, owners and takes in any order behave as with 
     fc.asyncProperty(fc.array(command, { maxLength: 40 }), async (commands) => {
       const lock = new SessionLock(() => 0)
       const log: string[] = []
-      const expected: string[] = []
-      const lines: Record<string, Line[]> = { a: [], b: [] }
-      const holders = new Map<number, LockHolder>()
-      const requests: { id: number; session: string; waiter: Waiter }[] = []
+      const model = new Model()
       let id = 0
       for (const { action, session, counted, owner, choice } of commands) {
-        const line = lines[session] ?? []
-        const holding = line[0] === undefined ? undefined : holders.get(line[0].id)
+        const holding = model.holding(session)
+        const chosen = holding[choice % Math.max(1, holding.length)]
         if (action === 'come') {
           const own = ++id
-          const caller = owner === null ? undefined : { owner }
-          const holder = newHolder()
-          holders.set(own, holder)
-          if (lock.isForeign(session, caller)) continue
-          line.push({ id: own, counted, owner })
-          if (lock.tryAcquire(session, holder)) log.push(`${own} holds`)
-          else {
-            const waiter = lock.enqueue(session, holder, { counted, caller })
-            requests.push({ id: own, session, waiter })
-            waiter.settled.then(
-              () => log.push(`${own} ${holder.isStranger ? 'is a stranger' : 'holds'}`),
-              (reason: unknown) => log.push(`${own} ${reason}`),
-            )
-          }
-          if (line.length === 1) expected.push(`${own} holds`)
+          const wait: LockWait = { counted, ...(owner === null ? {} : { caller: { owner } }) }
+          const holder = new LockHolder(() => wait)
+          const isClosed = model.isClosedTo(session, owner)
+          expect(lock.isClosedTo(session, wait.caller)).toBe(isClosed)
+          if (isClosed && lock.isForeign(session, wait.caller)) continue
+          const isHolding = lock.tryAcquire(session, holder)
+          expect(isHolding).toBe(!isClosed)
+          const waiter = isHolding ? undefined : lock.enqueue(session, holder, wait)
+          model.add(session, { id: own, counted, owner, holder, waiter, isHolding })
+          if (isHolding) log.push(`${own} holds`)
+          waiter?.settled.then(
+            () => log.push(`${own} ${holder.isStranger ? 'is a stranger' : 'holds'}`),
+            (reason: unknown) => log.push(`${own} ${reason}`),
+          )
         } else if (action === 'leave') {
-          const chosen = requests[choice % Math.max(1, requests.length)]
-          if (chosen === undefined) continue
-          chosen.waiter.cancel('leaves')
-          const ownLine = lines[chosen.session] ?? []
-          const place = ownLine.findIndex((waiter) => waiter.id === chosen.id)
-          if (place > 0) {
-            ownLine.splice(place, 1)
-            expected.push(`${chosen.id} leaves`)
+          const waiting = model.waiting(session)
+          const leaving = waiting[choice % Math.max(1, waiting.length)]
+          // Late: nothing changes.
+          chosen?.waiter?.cancel('leaves')
+          leaving?.waiter?.cancel('leaves')
+          if (leaving !== undefined) model.remove(session, leaving, 'leaves')
+        } else if (action === 'load' && chosen !== undefined) {
+          lock.setOwner(chosen.holder, owner === null ? undefined : { owner })
+          for (const entry of model.waiting(session)) {
+            const isExcluded = holding.some((other) => areExclusive(other.owner, entry.owner))
+            // Those that another holder excludes wait for that one. A request with an owner is excluded by one holder at most.
+            if (entry.owner === null || entry.owner === owner) continue
+            if (!isExcluded || areExclusive(chosen.owner, entry.owner)) model.remove(session, entry, 'is a stranger')
           }
-        } else if (action === 'load') {
-          if (holding === undefined || holding.owner === owner) continue
-          lock.setOwner(holding, owner === null ? undefined : { owner })
-          const leaving = line.slice(1).filter((waiter) => waiter.owner !== null && waiter.owner !== owner)
-          lines[session] = line.filter((waiter) => !leaving.includes(waiter))
-          for (const waiter of leaving) expected.push(`${waiter.id} is a stranger`)
-        } else if (holding !== undefined) {
-          if (action === 'release') lock.release(holding)
-          else if (line.length > 1) lock.take(holding)
-          else continue
-          line.shift()
-          if (line[0] !== undefined) expected.push(`${line[0].id} holds`)
+        } else if (chosen !== undefined) {
+          if (action === 'release') lock.release(chosen.holder)
+          else if (action === 'take') lock.take(chosen.holder)
+          model.remove(session, chosen)
           // Late, or twice: nothing changes.
-          lock.release(holding)
+          lock.release(chosen.holder)
         }
+        model.pass(session)
         await settled()
-        expect(log).toEqual(expected)
-        for (const [name, waiting] of Object.entries(lines)) {
+        expect([...log].sort()).toEqual([...model.expected].sort())
+        for (const name of ['a', 'b']) {
           for (const who of ['ada', 'bob', undefined]) {
-            const count = waiting.slice(1).filter((waiter) => waiter.counted && (waiter.owner ?? undefined) === who)
+            const count = model.waiting(name).filter((entry) => entry.counted && (entry.owner ?? undefined) === who)
             expect(lock.queued(name, who)).toBe(count.length)
           }
-          expect(lock.holderOf(name)).toBe(waiting[0] === undefined ? undefined : holders.get(waiting[0].id))
+          expect(new Set(lock.holdersOf(name))).toEqual(new Set(model.holding(name).map(({ holder }) => holder)))
         }
-        expect(lock.size).toBe(Object.values(lines).filter((waiting) => waiting.length > 0).length)
+        expect(lock.size).toBe(['a', 'b'].filter((name) => model.holding(name).length > 0).length)
       }
     }),
   )

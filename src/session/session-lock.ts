@@ -1,178 +1,15 @@
 /**
- * One holder at a time, first in first out, for each session ID; different IDs never wait for each other. The lock knows
- * nothing about turns: `flow-session.ts` decides how long a request waits, and when a lock is taken from its holder.
+ * The locks of sessions, by session ID; different IDs never wait for each other. Who waits for whom within one session is in
+ * `lock-line.ts`. The lock knows nothing about turns: `flow-session.ts` decides how long a request waits, and when a lock is taken from
+ * its holder.
  */
-import { SessionConflictError } from '../errors/session-errors.js'
-import { type Linked, LinkedList } from '../util/linked-list.js'
-import type { HeldLock, LockReport, LockWait, WaitingRequest } from './lock-request.js'
+import { areExclusive, Callers, Line, type LockHolder, nothingStored, notLoaded, Queue, Waiter } from './lock-line.js'
+import type { HeldLock, LockWait } from './lock-request.js'
 import { ownerOf } from './session-codec.js'
-
-/** In place of an owner: the holder has not loaded the document yet. */
-const notLoaded: unique symbol = Symbol('not loaded')
-
-/** In place of an owner: nothing is stored under the ID, so it is the session of nobody who asks for it. */
-const nothingStored: unique symbol = Symbol('nothing stored')
-
-/** Work that holds a lock, or requests it. It has the lock of one session at most. */
-export class LockHolder {
-  /** Whose lock it has, or had when the lock was taken from it; `undefined` without a lock. */
-  sessionId: string | undefined
-  /** When it acquired the lock. */
-  since = 0
-  /** Whether its work has begun. Until then a runtime that drops work may have dropped it in the queue. */
-  hasBegun = false
-  /** Whether its work is over: it acquires no further lock. */
-  hasEnded = false
-  /** Whether another request took the lock from it: it must not write any more. */
-  isTaken = false
-  /** Whether it runs without the lock, because the session is not its caller's. */
-  isStranger = false
-  /** To whom the session belongs. */
-  owner: unknown = notLoaded
-  queue: Queue | undefined
-  report: LockReport | undefined
-  readonly waitOf: () => LockWait
-  #ended: Promise<void> | undefined
-  #reportEnd: (() => void) | undefined
-
-  constructor(waitOf: () => LockWait) {
-    this.waitOf = waitOf
-  }
-
-  /** Whether it knows that the session is not the caller's. */
-  isForeignTo(caller: LockWait['caller']): boolean {
-    return caller !== undefined && this.owner !== notLoaded && this.owner !== caller.owner
-  }
-
-  /** Resolves when its work is over, or another request has taken its lock. */
-  ended(): Promise<void> {
-    if (this.hasEnded || this.isTaken) return Promise.resolve()
-    this.#ended ??= new Promise((resolve) => {
-      this.#reportEnd = resolve
-    })
-    return this.#ended
-  }
-
-  /** Its work is over. */
-  end(): void {
-    this.hasEnded = true
-    this.#reportEnd?.()
-  }
-
-  /** Its lock was taken. */
-  lose(): void {
-    this.isTaken = true
-    this.#reportEnd?.()
-  }
-
-  /** Whether other requests wait for the lock that it has. */
-  get isAwaited(): boolean {
-    return this.queue?.first !== undefined
-  }
-
-  /**
-   * `store-access.ts` calls it before each write.
-   *
-   * @throws `SessionConflictError` where the lock was taken.
-   */
-  check(): void {
-    if (this.isTaken) throw new SessionConflictError({ sessionId: this.sessionId ?? '' })
-  }
-}
-
-/** A request in the queue. */
-export class Waiter implements Linked<Waiter>, WaitingRequest {
-  previous: Waiter | undefined
-  next: Waiter | undefined
-  readonly holder: LockHolder
-  readonly wait: LockWait
-  /** Resolves when the lock is held, or the holder is a stranger; rejects with what {@link Waiter.cancel} was given. */
-  readonly settled: Promise<void>
-  hasLeft = false
-  readonly #queue: Queue
-  #resolve!: () => void
-  #reject!: (reason: unknown) => void
-
-  constructor(holder: LockHolder, wait: LockWait, queue: Queue) {
-    this.holder = holder
-    this.wait = wait
-    this.#queue = queue
-    this.settled = new Promise((resolve, reject) => {
-      this.#resolve = resolve
-      this.#reject = reject
-    })
-    queue.append(this)
-  }
-
-  /** Leaves the queue with success. */
-  resolve(): void {
-    if (this.leave()) this.#resolve()
-  }
-
-  /** Leaves the queue with an error. Does nothing once the lock is held. */
-  cancel(reason: unknown): void {
-    if (this.leave()) this.#reject(reason)
-  }
-
-  /** Resolves when the lock has been passed on: another request of the queue holds it. */
-  nextHolder(): Promise<void> {
-    return this.#queue.nextHolder()
-  }
-
-  /** Leaves the queue, and settles no promise. Returns `false` where it is in no queue any more. */
-  leave(): boolean {
-    this.hasLeft = true
-    return this.#queue.remove(this)
-  }
-}
-
-/** The requests that wait for one session, and how many of each owner count towards `maxQueuedTurnsPerSession`. */
-class Queue extends LinkedList<Waiter> {
-  readonly #counted = new Map<string | undefined, number>()
-  #nextHolder: Promise<void> | undefined
-  #reportNext: (() => void) | undefined
-
-  nextHolder(): Promise<void> {
-    this.#nextHolder ??= new Promise((resolve) => {
-      this.#reportNext = resolve
-    })
-    return this.#nextHolder
-  }
-
-  /** The lock has been passed on. */
-  reportNextHolder(): void {
-    this.#reportNext?.()
-    this.#reportNext = undefined
-    this.#nextHolder = undefined
-  }
-
-  counted(owner: string | undefined): number {
-    return this.#counted.get(owner) ?? 0
-  }
-
-  override append(waiter: Waiter): void {
-    super.append(waiter)
-    this.#count(waiter, 1)
-  }
-
-  override remove(waiter: Waiter): boolean {
-    const removed = super.remove(waiter)
-    if (removed) this.#count(waiter, -1)
-    return removed
-  }
-
-  #count({ wait }: Waiter, change: number): void {
-    if (!wait.counted) return
-    const owner = wait.caller?.owner
-    const count = this.counted(owner) + change
-    if (count === 0) this.#counted.delete(owner)
-    else this.#counted.set(owner, count)
-  }
-}
 
 /** The locks of one engine. There is an entry only for sessions that are locked. */
 export class SessionLock {
-  readonly #holders = new Map<string, LockHolder>()
+  readonly #lines = new Map<string, Line>()
   readonly #now: () => number
 
   /** @param now - The time, for {@link LockHolder.since}. */
@@ -182,119 +19,150 @@ export class SessionLock {
 
   /** How many sessions are locked now. */
   get size(): number {
-    return this.#holders.size
+    return this.#lines.size
   }
 
-  /** Who has the lock. */
-  holderOf(sessionId: string): LockHolder | undefined {
-    return this.#holders.get(sessionId)
+  /** Everybody who has the lock: more than one where their callers name different owners. */
+  holdersOf(sessionId: string): readonly LockHolder[] {
+    return this.#lines.get(sessionId)?.holders ?? []
+  }
+
+  /** Who has the lock that a caller waits for: who excludes it, or else who is waited for by a request before it. */
+  holderOf(sessionId: string, caller?: LockWait['caller']): LockHolder | undefined {
+    const line = this.#lines.get(sessionId)
+    return line?.holderBefore(caller) ?? line?.holders[0]
+  }
+
+  /** Whether a request that comes now has to wait. */
+  isClosedTo(sessionId: string, caller: LockWait['caller']): boolean {
+    return this.#lines.get(sessionId)?.isClosedTo(caller) === true
   }
 
   /** How many counted requests of an owner wait for `sessionId`. */
   queued(sessionId: string, owner?: string): number {
-    return this.#holders.get(sessionId)?.queue?.counted(owner) ?? 0
+    return this.#lines.get(sessionId)?.queue?.counted(owner) ?? 0
   }
 
-  /** How the last request in the queue waits; `undefined` where none waits. */
-  lastWait(sessionId: string): LockWait | undefined {
-    return this.#holders.get(sessionId)?.queue?.last?.wait
+  /** How the last request waits that a caller would wait behind; `undefined` where none waits. */
+  lastWait(sessionId: string, caller?: LockWait['caller']): LockWait | undefined {
+    const waiting = Array.from(this.#lines.get(sessionId)?.queue ?? [], ({ wait }) => wait)
+    return waiting.findLast((wait) => areExclusive(wait.caller, caller))
   }
 
-  /** The lock of a session that somebody has. */
-  heldLock(sessionId: string): HeldLock {
-    const holder = this.#holders.get(sessionId) as LockHolder
-    return {
-      holder: holder.waitOf(),
-      *waiting() {
-        // One that leaves the queue has no link to the next any more.
-        let next: Waiter | undefined
-        for (let waiter = holder.queue?.first; waiter !== undefined; waiter = next) {
-          next = waiter.next
-          yield waiter
-        }
-      },
-    }
+  /** The lock of a session that somebody has, as a caller sees it that has to wait. */
+  heldLock(sessionId: string, caller?: LockWait['caller']): HeldLock {
+    const line = this.#lines.get(sessionId) as Line
+    const holder = this.holderOf(sessionId, caller) as LockHolder
+    return { holder: holder.waitOf(), waiting: () => Array.from(line.queue ?? []) }
   }
 
-  /** Whether the holder knows that the session is not the caller's. */
+  /** Whether a caller that has to wait is known to be a stranger. */
   isForeign(sessionId: string, caller: LockWait['caller']): boolean {
-    return this.#holders.get(sessionId)?.isForeignTo(caller) === true
+    return this.#lines.get(sessionId)?.isForeignTo(caller) === true
   }
 
-  /** Acquires the lock if nobody holds it. */
+  /** Acquires the lock if nobody has it or waits for it whom the request would have to wait for. */
   tryAcquire(sessionId: string, holder: LockHolder): boolean {
-    if (this.#holders.has(sessionId)) return false
-    this.#give(sessionId, holder, undefined)
+    const line = this.#lines.get(sessionId)
+    if (line === undefined) {
+      const own = new Line(holder)
+      this.#lines.set(sessionId, own)
+      this.#give(sessionId, holder, own)
+      return true
+    }
+    if (line.isClosedTo(holder.waitOf().caller)) return false
+    line.holders.push(holder)
+    this.#give(sessionId, holder, line)
     return true
   }
 
   /** Adds a request to the queue. The session must be locked. */
   enqueue(sessionId: string, holder: LockHolder, wait: LockWait): Waiter {
-    const current = this.#holders.get(sessionId) as LockHolder
-    current.queue ??= new Queue()
-    return new Waiter(holder, wait, current.queue)
+    const line = this.#lines.get(sessionId) as Line
+    line.queue ??= new Queue()
+    return new Waiter(holder, wait, line.queue, () => this.#pass(sessionId, line))
   }
 
   /**
-   * Notes whose session it is. Requests of other owners leave the queue.
+   * Notes whose session it is. Requests of other owners that wait for this holder leave the queue.
    *
    * @param stored - The document as it was loaded; `undefined` where there is none.
    */
   setOwner(holder: LockHolder, stored: unknown): void {
-    if (!this.#holds(holder)) return
+    const { line } = holder
+    if (line === undefined) return
     holder.owner = stored === undefined ? nothingStored : ownerOf(stored)
-    let next: Waiter | undefined
-    for (let waiter = holder.queue?.first; waiter !== undefined; waiter = next) {
-      next = waiter.next
-      if (!holder.isForeignTo(waiter.wait.caller)) continue
+    for (const waiter of Array.from(line.queue ?? [])) {
+      const { caller } = waiter.wait
+      // Those that a holder of their own excludes learn it from that one, as with an unknown ID.
+      const before = line.holderBefore(caller)
+      if ((before !== undefined && before !== holder) || waiter.hasLeft || !holder.isForeignTo(caller)) continue
       waiter.holder.isStranger = true
       waiter.resolve()
     }
   }
 
-  /** Passes the lock to the next request in the queue, or frees it. Does nothing where it was taken. */
+  /** Passes the lock to the next requests in the queue, or frees it. Does nothing where it was taken. */
   release(holder: LockHolder): void {
-    if (!this.#holds(holder)) return
-    const sessionId = holder.sessionId as string
-    this.#pass(sessionId, holder.queue)
+    const { line, sessionId } = holder
+    if (line === undefined) return
+    this.#remove(holder, line)
     holder.sessionId = undefined
     holder.owner = notLoaded
-    holder.queue = undefined
+    this.#pass(sessionId as string, line)
   }
 
-  /** Takes the lock from its holder, and passes it to the next request in the queue. */
+  /** Takes the lock from its holder, and passes it to the next requests in the queue. */
   take(holder: LockHolder): void {
+    const { line } = holder
     holder.lose()
-    this.#pass(holder.sessionId as string, holder.queue)
-    holder.queue = undefined
+    if (line === undefined) return
+    this.#remove(holder, line)
+    this.#pass(holder.sessionId as string, line)
   }
 
   /** Refuses every request that waits. Holders keep their locks. */
   refuseWaiters(reason: () => unknown): void {
-    for (const { queue } of this.#holders.values()) {
-      for (let waiter = queue?.first; waiter !== undefined; waiter = queue?.first) waiter.cancel(reason())
+    for (const line of this.#lines.values()) {
+      const { queue } = line
+      // None of them gets the lock because one before it has left.
+      line.queue = undefined
+      for (const waiter of Array.from(queue ?? [])) waiter.cancel(reason())
     }
   }
 
-  #holds(holder: LockHolder): boolean {
-    return holder.sessionId !== undefined && this.#holders.get(holder.sessionId) === holder
-  }
-
-  #give(sessionId: string, holder: LockHolder, queue: Queue | undefined): void {
+  #give(sessionId: string, holder: LockHolder, line: Line): void {
     holder.sessionId = sessionId
     holder.since = this.#now()
-    holder.queue = queue
-    this.#holders.set(sessionId, holder)
+    holder.line = line
   }
 
-  #pass(sessionId: string, queue: Queue | undefined): void {
-    const waiter = queue?.first
-    if (queue === undefined || waiter === undefined) {
-      this.#holders.delete(sessionId)
-      return
+  #remove(holder: LockHolder, line: Line): void {
+    line.holders.splice(line.holders.indexOf(holder), 1)
+    holder.line = undefined
+  }
+
+  /** Gives the lock to those that wait for nobody any more, or frees it. */
+  #pass(sessionId: string, line: Line): void {
+    if (line.queue?.first !== undefined) this.#passOn(sessionId, line, line.queue)
+    if (line.holders.length === 0) this.#lines.delete(sessionId)
+  }
+
+  #passOn(sessionId: string, line: Line, queue: Queue): void {
+    const { holders } = line
+    const before = new Callers(holders)
+    const hadBefore = holders.length
+    for (const waiter of Array.from(queue)) {
+      if (before.excludeAll) break
+      const { caller } = waiter.wait
+      // What leaves the queue passes the lock on itself.
+      if (!waiter.hasLeft && !before.exclude(caller)) {
+        holders.push(waiter.holder)
+        this.#give(sessionId, waiter.holder, line)
+        waiter.resolve()
+      }
+      before.add(caller)
     }
-    this.#give(sessionId, waiter.holder, queue)
-    waiter.resolve()
-    queue.reportNextHolder()
+    if (holders.length > hadBefore) queue.reportNextHolder()
   }
 }

@@ -14,9 +14,9 @@ import {
   SessionStoreError,
 } from '../errors/session-errors.js'
 import { isSessionId } from '../util/patterns.js'
+import type { LockHolder } from './lock-line.js'
 import { decodeSession } from './session-codec.js'
 import type { SessionDocument, SessionHistoryEntry } from './session-document.js'
-import type { LockHolder } from './session-lock.js'
 import type { SessionSaveHint, SessionStore } from './session-store.js'
 
 /** How often a write is attempted, and how many times `storeTimeoutMs` it may take in all. */
@@ -67,10 +67,14 @@ export class StoreAccess {
     return stored === undefined ? undefined : decodeSession(stored, sessionId)
   }
 
-  /** Whatever is stored, unchecked; `undefined` where there is nothing. */
-  async loadUnchecked(sessionId: string): Promise<unknown> {
+  /**
+   * Whatever is stored, unchecked; `undefined` where there is nothing.
+   *
+   * @param caller - See {@link SessionStore.load}: of another owner's session only the owner may be read then.
+   */
+  async loadUnchecked(sessionId: string, caller?: { readonly owner?: string | undefined }): Promise<unknown> {
     try {
-      const stored: unknown = await this.#bounded(() => this.store.load(sessionId))
+      const stored: unknown = await this.#bounded(() => this.store.load(sessionId, caller))
       return stored ?? undefined
     } catch (cause) {
       throw asStoreError('load', sessionId, cause)

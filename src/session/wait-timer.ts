@@ -3,7 +3,7 @@
  * not settled long after its deadline. Each request has its own, because a runtime may drop the timers of another's.
  */
 import { type Clock, monotonicTime, setDeadline } from '../config/clock.js'
-import type { LockHolder, Waiter } from './session-lock.js'
+import type { LockHolder, Waiter } from './lock-line.js'
 
 /** The lock that a request waits for. */
 export interface AwaitedLock {

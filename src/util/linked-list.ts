@@ -12,7 +12,12 @@ export interface Linked<Node> {
 /** Nodes in the order in which they were added. */
 export class LinkedList<Node extends Linked<Node>> {
   first: Node | undefined
-  last: Node | undefined
+  last: Node | undefined;
+
+  /** From the first to the last. The list must not change meanwhile. */
+  *[Symbol.iterator](): Iterator<Node> {
+    for (let node = this.first; node !== undefined; node = node.next) yield node
+  }
 
   append(node: Node): void {
     node.previous = this.last

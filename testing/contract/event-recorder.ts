@@ -18,6 +18,7 @@ const eventNames: readonly EngineEventName[] = [
   'session:trimmed',
   'session:conflict',
   'session:deleted',
+  'session:foreign',
   'session:evicted',
   'session:under-replicated',
   'lock:taken',

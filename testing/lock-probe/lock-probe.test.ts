@@ -1,7 +1,8 @@
 // The probe over the engine's own lock, and over locks that are wrong on purpose: each assertion must find its fault.
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { Flow, type FlowEngine, reply, Step, type Turn, tool } from '../../src/index.js'
-import { type LockHolder, SessionLock, type Waiter } from '../../src/session/session-lock.js'
+import type { LockHolder, Waiter } from '../../src/session/lock-line.js'
+import { SessionLock } from '../../src/session/session-lock.js'
 import { flowOf, harness } from '../contract/engine-harness.js'
 import { LockProbe, scriptedProvider } from '../index.js'
 
@@ -40,7 +41,7 @@ function useLock({ keyOf = (id) => id, next = (line) => line.shift(), isOpen, is
         resolve()
       })
     })
-    return { settled, wait: {}, leave: () => false, nextHolder: () => new Promise(() => undefined) } as Waiter
+    return { settled, wait: {}, leave: () => undefined, nextHolder: () => new Promise(() => undefined) } as Waiter
   })
   vi.spyOn(lock, 'release').mockImplementation(({ sessionId }) => {
     if (!isReleased || sessionId === undefined) return

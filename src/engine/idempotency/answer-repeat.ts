@@ -11,7 +11,8 @@ import { readStored } from './stored-session.js'
 export function answerRepeat(control: TurnControl, { result, turnId }: Replay): TurnOutcome {
   control.finishWork()
   control.sessionId = result.response.session
-  reportReplay(control.engine, { ...control.ids, turnId, joined: false })
+  const { engine, sessionId, flowName } = control
+  reportReplay(engine, control, { sessionId, flowName, turnId, joined: false })
   return result
 }
 
@@ -27,9 +28,9 @@ export function replayBeforeLock(control: TurnControl, input: TurnInput): Promis
   const { engine } = control
   const { sessionId, owner, idempotency } = input
   if (sessionId === undefined) return claimId(control, input)
-  const mustWait = engine.session.holderOf(sessionId) !== undefined || engine.arrivals.before(sessionId) !== undefined
+  const mustWait = engine.session.isLocked(sessionId, input) || engine.arrivals.before(input) !== undefined
   if (!mustWait || isAlwaysQueued(engine)) return undefined
-  return engine.arrivals.look(sessionId, async () => {
+  return engine.arrivals.look(input, async () => {
     const stored = await readStored(control, sessionId, owner)
     return stored && replayOf(stored, idempotency)
   })

@@ -1,24 +1,35 @@
+/** The session and the owner that a request names. Only requests that name the same ones wait for each other. */
+interface Named {
+  readonly sessionId?: string | undefined
+  readonly owner?: string | undefined
+}
+
 /**
  * Keeps the requests of a session in the order in which they came, while some of them read the session to see whether they are
  * repeats: who came later does not ask for the lock earlier (contract 4.8).
  */
 export class Arrivals {
-  /** By session ID: resolves when the request that came last has looked. There is an entry only while one looks. */
+  /** By session ID and owner: resolves when the request that came last has looked. There is an entry only while one looks. */
   readonly #last = new Map<string, Promise<void>>()
 
   /** The requests that came before and still look; `undefined` where none does. */
-  before(sessionId: string | undefined): Promise<void> | undefined {
-    return sessionId === undefined ? undefined : this.#last.get(sessionId)
+  before(named: Named): Promise<void> | undefined {
+    return named.sessionId === undefined || this.#last.size === 0 ? undefined : this.#last.get(nameOf(named))
   }
 
   /** Runs `look` after those of the requests that came before. */
-  look<T>(sessionId: string, look: () => Promise<T>): Promise<T> {
-    const result = (this.#last.get(sessionId) ?? Promise.resolve()).then(look)
+  look<T>(named: Named, look: () => Promise<T>): Promise<T> {
+    const name = nameOf(named)
+    const result = (this.#last.get(name) ?? Promise.resolve()).then(look)
     const end = (): void => {
-      if (this.#last.get(sessionId) === last) this.#last.delete(sessionId)
+      if (this.#last.get(name) === last) this.#last.delete(name)
     }
     const last: Promise<void> = result.then(end, end)
-    this.#last.set(sessionId, last)
+    this.#last.set(name, last)
     return result
   }
+}
+
+function nameOf({ sessionId, owner }: Named): string {
+  return JSON.stringify([sessionId, owner ?? null])
 }

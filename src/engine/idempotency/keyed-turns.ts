@@ -156,9 +156,7 @@ export class KeyedTurns {
     }
     const { isCancelled, turnId, flowName } = control
     if (outcome.error?.code === 'TURN_ABORTED' && signal?.aborted === true && !isCancelled) return undefined
-    const { requestId } = input
-    const request = requestId === undefined ? {} : { requestId }
-    reportReplay(this.#engine, { sessionId: outcome.response.session, flowName, turnId, ...request, joined: true })
+    reportReplay(this.#engine, input, { sessionId: outcome.response.session, flowName, turnId, joined: true })
     return { ...outcome, replayed: true }
   }
 

@@ -1,6 +1,7 @@
 /** Looks at a session without its lock, only to see whether it has the answer to a request. */
-import { decodeSession, ownerOf } from '../../session/session-codec.js'
+import { decodeSession } from '../../session/session-codec.js'
 import type { SessionDocument } from '../../session/session-document.js'
+import { loadFor } from '../foreign-session.js'
 import { checkFlowName } from '../turn/find-session.js'
 import type { TurnControl } from '../turn/turn-control.js'
 
@@ -13,8 +14,8 @@ export async function readStored(
   const flowClass = engine.flows.get(flowName)
   if (flowClass === undefined) return undefined
   try {
-    const stored = await engine.session.access.loadUnchecked(sessionId)
-    if (stored === undefined || ownerOf(stored) !== owner) return undefined
+    const { stored } = await loadFor(engine, sessionId, { owner })
+    if (stored === undefined) return undefined
     const document = decodeSession(stored, sessionId)
     checkFlowName(document, flowClass)
     return document

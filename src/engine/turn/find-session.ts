@@ -1,8 +1,9 @@
 /** The stored session that a turn asks for, if there is one that it may continue. Nothing of the flow has run for it yet. */
-import { isNewerLayout, SessionFlowMismatchError, SessionNotFoundError } from '../../errors/session-errors.js'
+import { isMalformed, SessionFlowMismatchError, SessionNotFoundError } from '../../errors/session-errors.js'
 import type { FlowConstructor } from '../../flow/flow-registry.js'
-import { decodeSession, ownerOf } from '../../session/session-codec.js'
+import { decodeSession } from '../../session/session-codec.js'
 import type { SessionDocument } from '../../session/session-document.js'
+import { loadFor, reportForeign } from '../foreign-session.js'
 import type { TurnControl } from './turn-control.js'
 
 /**
@@ -20,8 +21,7 @@ export async function findSession(
   const stored = await loadOf(control, sessionId, owner)
   control.check()
   control.stateOfGivenId = 'none'
-  // The owner comes first: of another owner's session nothing more is read, or said.
-  if (stored === undefined || ownerOf(stored) !== owner) return undefined
+  if (stored === undefined) return undefined
   // Turned away from the lock, the turn may not go on with the session, whatever is stored by now.
   if (control.lockHolder?.isStranger === true) return undefined
   control.stateOfGivenId = 'unknown'
@@ -60,20 +60,23 @@ export function noteRestart(
   control.restarted = reason
 }
 
-/** What is stored; `undefined` where there is nothing, or another owner's session that only a newer release can read. */
+/** What is stored; `undefined` where there is nothing, or another owner's session. The lock notes whose session it is. */
 async function loadOf(control: TurnControl, sessionId: string, owner: string | undefined): Promise<unknown> {
   const { engine, lockHolder } = control
-  const { session } = engine
+  const setOwner = (stored: unknown): void => {
+    if (lockHolder !== undefined) engine.session.setOwner(lockHolder, stored)
+  }
   try {
-    const stored = await session.access.loadUnchecked(sessionId)
+    const found = await loadFor(engine, sessionId, { owner })
+    const { stored, isForeign } = found
+    if (isForeign) reportForeign(engine, { ...control.ids, sessionId, operation: 'run' }, { owner }, found.owner)
     // Those who wait go on with the session that the turn is about to create.
-    const known = stored === undefined && continuesUnstored(control, sessionId) ? { owner } : stored
-    if (lockHolder !== undefined) session.setOwner(lockHolder, known)
+    const isKnown = stored !== undefined || isForeign
+    if (isKnown) setOwner({ owner: found.owner })
+    else setOwner(continuesUnstored(control, sessionId) ? { owner } : undefined)
     return stored
   } catch (error) {
-    if (!isNewerLayout(error)) throw error
-    if (lockHolder !== undefined) session.setOwner(lockHolder, { owner: error.owner })
-    if (error.owner !== owner) return undefined
+    if (isMalformed(error)) setOwner({ owner })
     throw error
   }
 }

@@ -7,7 +7,7 @@ import type { Deadline } from '../../config/deadlines.js'
 import { TurnAbortedError, TurnTimeoutError } from '../../errors/engine-errors.js'
 import type { FlowError, FlowErrorCode } from '../../errors/flow-error.js'
 import { SessionConflictError, SessionStoreError } from '../../errors/session-errors.js'
-import type { LockHolder } from '../../session/session-lock.js'
+import type { LockHolder } from '../../session/lock-line.js'
 import { onAbort } from '../../util/on-abort.js'
 import type { EngineContext, RunningTurn } from '../engine-context.js'
 import type { EngineEventMap, EngineEventName } from '../engine-events.js'
@@ -21,7 +21,7 @@ import type { TurnStream } from './turn-stream.js'
 /** What a turn adds to the payload of an event, besides what every event of a turn carries. */
 type Extra<Name extends EngineEventName> = Omit<
   EngineEventMap[Name],
-  'sessionId' | 'flowName' | 'turnId' | 'requestId' | 'at'
+  'sessionId' | 'flowName' | 'turnId' | 'requestId' | 'owner' | 'at'
 >
 
 /** A turn and what was asked of it. */
@@ -37,9 +37,11 @@ export class TurnControl implements RunningTurn {
   /** The registered name; empty where the flow is not registered, so that no event carries a name which only a client knows. */
   flowName: string
   /** The ID of the request; `undefined` where it has none. */
-  readonly requestId: string | undefined
+  requestId: string | undefined
   /** The session's ID as far as it is known: the one that was asked for, then the one under which it is stored. */
   sessionId: string
+  /** The owner that the request names; `undefined` where it names none. */
+  owner: string | undefined
   /** When the turn got its session's lock, in the clock's monotonic time; `Infinity` before. */
   startedAt: number = Number.POSITIVE_INFINITY
   /** The draft, once a failure of the turn is one of its session; `undefined` before. */
@@ -99,27 +101,25 @@ export class TurnControl implements RunningTurn {
   #releases: (() => void)[] | undefined
 
   /** @param turnId - Default: a new one. */
-  constructor(
-    engine: EngineContext,
-    flowName: string,
-    sessionId: string,
-    stream?: TurnStream,
-    turnId?: string,
-    requestId?: string,
-  ) {
+  constructor(engine: EngineContext, flowName: string, sessionId: string, stream?: TurnStream, turnId?: string) {
     this.engine = engine
     this.flowName = flowName
     this.sessionId = sessionId
     this.#stream = stream
     this.turnId = turnId ?? engine.generateId('turn')
-    this.requestId = requestId
     if (stream !== undefined) stream.turnId = this.turnId
   }
 
-  /** What names the turn in events and logs. */
+  /** What names the turn in logs. */
   get ids(): FailedTurn {
     const { sessionId, flowName, turnId, requestId } = this
     return { sessionId, flowName, turnId, ...(requestId === undefined ? {} : { requestId }) }
+  }
+
+  /** What every event of the turn carries, besides the time. */
+  get eventIds(): FailedTurn & { readonly turnId: string; readonly owner?: string } {
+    const { ids, owner, turnId } = this
+    return { ...ids, turnId, ...(owner === undefined ? {} : { owner }) }
   }
 
   /** When the turn is aborted at the latest, in the clock's monotonic time. */
@@ -301,6 +301,6 @@ export class TurnControl implements RunningTurn {
   report<Name extends EngineEventName>(name: Name, extra: Extra<Name>): void {
     const { events, clock } = this.engine
     if (!events.hasListeners(name)) return
-    events.emit(name, { ...this.ids, at: clock.now(), ...extra } as unknown as EngineEventMap[Name])
+    events.emit(name, { ...this.eventIds, at: clock.now(), ...extra } as unknown as EngineEventMap[Name])
   }
 }

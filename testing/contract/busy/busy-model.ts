@@ -1,6 +1,6 @@
 /**
- * The model of `busy`: what becomes of each message of a schedule. One request has the lock, the others wait in a list; a message looks
- * at both when it comes. Nothing here is asynchronous: what happens at once is one group, after which the lock is passed on.
+ * The model of `busy`: what becomes of each message of a schedule. One request of each owner has the lock, or the application has it alone;
+ * the others wait in a list; a message looks at both when it comes. Nothing here is asynchronous: what happens at once is one group, after which the lock is passed on.
  */
 import type { Policy } from '../busy-talk.js'
 import { isAbortable, type Joined, mayBeRepeat, nameOf, type Turn, turnOf } from './model-turn.js'
@@ -23,6 +23,11 @@ export const maxQueued = 3
 /** A turn, or the application. */
 type Request = Turn | 'application'
 
+/** Whether two requests wait for each other: they name the same owner, or one is the application. */
+function areExclusive(one: Request, other: Request): boolean {
+  return one === 'application' || other === 'application' || one.owner === other.owner
+}
+
 /** What becomes of the messages of a schedule. */
 export function outcomeOfModel(schedule: Schedule, end: readonly Happening[]): Outcome {
   const model = new BusyModel(schedule)
@@ -44,9 +49,9 @@ class BusyModel {
   readonly #keyed: Turn[] = []
   /** What the messages were answered with that were stored, by message. */
   readonly #receipts = new Map<string, string>([['ada start', 'start']])
-  #holder: Request | undefined
+  #holders: Request[] = []
   #waiting: Request[] = []
-  /** Messages that have not asked for the lock: the first one looks whether it is a repeat. */
+  /** Messages that have not asked for the lock: the first one of each owner looks whether it is a repeat. */
   #arriving: { readonly turn: Turn; readonly looks: boolean; isLooking?: boolean }[] = []
   readonly #joinable = new Map<string, Joined>()
   /** Repeats of the first message whose session will be known when the group has gone on. */
@@ -63,13 +68,14 @@ class BusyModel {
   }
 
   happen(happening: Happening): void {
-    const turn = this.#turn
+    // Bob's turns have their answer as soon as they have loaded.
+    const turn = this.#turnOf('ada')
     if (happening.kind === 'message') this.#say(happening)
     else if (happening.kind === 'repeat') this.#repeat(happening)
     else if (happening.kind === 'cancel') this.#cancel(happening.owner)
     else if (happening.kind === 'work') this.#request('application')
     else if (happening.kind === 'loaded') this.#endLoads(happening.newestFirst)
-    else if (happening.kind === 'worked' && this.#holder === 'application') this.#next()
+    else if (happening.kind === 'worked' && this.#holders[0] === 'application') this.#release('application')
     else if (happening.kind === 'saved' && turn?.phase === 'saving') this.#save(turn)
     else if ((happening.kind === 'replied' || happening.kind === 'failed') && turn?.phase === 'working') {
       turn.phase = 'saving'
@@ -84,23 +90,45 @@ class BusyModel {
       if (!this.#joinable.has('ada start')) this.#joinable.set('ada start', joined[0] as Joined)
     }
     this.#startLook()
-    const turn = this.#turn
-    if (turn?.phase === 'interrupted') this.#end(turn, 'TURN_SUPERSEDED')
-    if (turn?.phase === 'cancelled') this.#end(turn, 'TURN_ABORTED')
+    for (const turn of this.#turns()) {
+      if (turn.phase === 'interrupted') this.#end(turn, 'TURN_SUPERSEDED')
+      if (turn.phase === 'cancelled') this.#end(turn, 'TURN_ABORTED')
+    }
     this.#settle()
     this.#startLook()
   }
 
   #startLook(): void {
-    const [first] = this.#arriving
-    if (first === undefined || first.isLooking === true) return
-    first.isLooking = true
-    this.#loads.push(() => this.#look())
+    for (const owner of ['ada', 'bob'] as const) {
+      const first = this.#arriving.find(({ turn }) => turn.owner === owner)
+      if (first === undefined || first.isLooking === true) continue
+      first.isLooking = true
+      this.#loads.push(() => this.#look(owner))
+    }
   }
 
-  /** The turn that has the lock. */
-  get #turn(): Turn | undefined {
-    return this.#holder === 'application' ? undefined : this.#holder
+  /** The turns that have the lock. */
+  #turns(): Turn[] {
+    return this.#holders.filter((holder) => holder !== 'application')
+  }
+
+  #turnOf(owner: Owner): Turn | undefined {
+    return this.#turns().find((turn) => turn.owner === owner)
+  }
+
+  /** Who has the lock and keeps a request waiting; where it only waits behind the application, whoever came first. */
+  #holderBefore(request: Request): Request | undefined {
+    return this.#holders.find((holder) => areExclusive(holder, request)) ?? this.#holders[0]
+  }
+
+  /** That one, if it is a turn. */
+  #turnBefore(turn: Turn): Turn | undefined {
+    const holder = this.#holderBefore(turn)
+    return holder === 'application' ? undefined : holder
+  }
+
+  #mustWait(request: Request): boolean {
+    return [...this.#holders, ...this.#waiting].some((other) => areExclusive(other, request))
   }
 
   #say(happening: Happening & { readonly kind: 'message' }): void {
@@ -138,9 +166,10 @@ class BusyModel {
       }
       this.#join(turn, turn)
     }
-    const mustWait = this.#holder !== undefined || this.#arriving.length > 0
+    const isBehind = this.#arriving.some((other) => other.turn.owner === turn.owner)
+    const mustWait = this.#mustWait(turn) || isBehind
     const looks = turn.isKeyed && mustWait && Object.values(this.#policies).some((policy) => policy !== 'queue')
-    if (looks || this.#arriving.length > 0) this.#arriving.push({ turn, looks })
+    if (looks || isBehind) this.#arriving.push({ turn, looks })
     else this.#request(turn)
   }
 
@@ -152,31 +181,39 @@ class BusyModel {
     this.#joinable.set(name, joined)
   }
 
-  #look(): void {
-    const { turn } = this.#arriving.shift() as { readonly turn: Turn }
+  #look(owner: Owner): void {
+    const turn = this.#takeArriving(owner)
     const recorded = turn.owner === 'ada' ? this.#receipts.get(nameOf(turn)) : undefined
     if (recorded === undefined) this.#request(turn)
     else this.#give(turn, `again ok: ${recorded}`)
-    while (this.#arriving[0]?.looks === false) this.#request((this.#arriving.shift() as { readonly turn: Turn }).turn)
+    while (this.#arriving.find((one) => one.turn.owner === owner)?.looks === false) {
+      this.#request(this.#takeArriving(owner))
+    }
+  }
+
+  #takeArriving(owner: Owner): Turn {
+    const index = this.#arriving.findIndex(({ turn }) => turn.owner === owner)
+    return (this.#arriving.splice(index, 1)[0] as { readonly turn: Turn }).turn
   }
 
   #request(request: Request): void {
-    if (this.#holder === undefined) this.#acquire(request)
+    if (!this.#mustWait(request)) this.#acquire(request)
     else if (request === 'application') this.#waiting.push(request)
-    else if (request.owner === 'bob' && this.#turn?.hasLoaded === true) this.#runBesideLock(request)
+    // He waits behind the application, which waits for Ada.
+    else if (request.owner === 'bob' && this.#turnBefore(request)?.hasLoaded === true) this.#runBesideLock(request)
     else this.#wait(request, this.#policyFor(request))
   }
 
-  #acquire(request: Request | undefined): void {
-    this.#holder = request
-    if (request === undefined || request === 'application') return
+  #acquire(request: Request): void {
+    this.#holders.push(request)
+    if (request === 'application') return
     request.phase = 'loading'
     this.#loads.push(() => this.#load(request))
   }
 
   #policyFor(turn: Turn): Policy {
     const { flow, owner } = turn
-    const holder = this.#turn
+    const holder = this.#turnBefore(turn)
     if (holder?.owner !== owner || mayBeRepeat(holder) || this.#isRepeat(turn)) return 'queue'
     const policy = this.#policies[holder.flow]
     return policy === 'reject' || holder.flow === flow ? policy : 'queue'
@@ -188,7 +225,8 @@ class BusyModel {
     if (policy === 'reject') this.#give(turn, 'SESSION_BUSY')
     else if (own.length - replaced.length >= maxQueued) this.#give(turn, 'LIMIT_EXCEEDED')
     else {
-      if (mayBeRepeat(this.#turn)) this.#turn?.meanwhile.push(turn)
+      const holder = this.#turnBefore(turn)
+      if (mayBeRepeat(holder)) holder?.meanwhile.push(turn)
       this.#waiting.push(turn)
       this.#supersede(turn, policy)
     }
@@ -206,7 +244,7 @@ class BusyModel {
   }
 
   #supersede(newer: Turn, policy: Policy): void {
-    const holder = this.#turn
+    const holder = this.#turnBefore(newer)
     const interrupted = policy === 'interrupt' && holder !== undefined && isAbortable(holder) ? [holder] : []
     const replaced = this.#replacedBy(newer, policy)
     const superseded = [...interrupted, ...replaced]
@@ -224,7 +262,8 @@ class BusyModel {
 
   #cancel(owner: Owner | undefined): void {
     const index = this.cancelled.push(false) - 1
-    const turn = owner === undefined || this.#turn?.owner === owner ? this.#turn : undefined
+    const ofSession = this.#turns().find((turn) => turn.owner === 'ada' && turn.hasLoaded)
+    const turn = owner === undefined ? (ofSession ?? this.#turns()[0]) : this.#turnOf(owner)
     if (turn === undefined) return
     // Whether there is something to cancel shows when it has loaded.
     if (mayBeRepeat(turn)) turn.meanwhile.push(index)
@@ -244,9 +283,13 @@ class BusyModel {
   #load(turn: Turn): void {
     if (turn.phase !== 'loading') return
     turn.hasLoaded = true
-    const strangers = this.#waitingTurns().filter(({ owner }) => owner === 'bob')
+    // Bob's wait for a turn of his own, if he has one, and not for Ada's.
+    const strangers = this.#waitingTurns().filter((one) => {
+      return one.owner === 'bob' && (turn.owner === 'bob' || this.#turnOf('bob') === undefined)
+    })
     this.#waiting = this.#waiting.filter((request) => !strangers.includes(request as Turn))
     for (const stranger of strangers) this.#runBesideLock(stranger)
+    this.#pass()
     const recorded = turn.isKeyed ? this.#receipts.get(nameOf(turn)) : undefined
     if (turn.flow === 'Other' && turn.owner === 'ada') this.#end(turn, 'SESSION_FLOW_MISMATCH')
     else if (recorded !== undefined) this.#end(turn, `again ok: ${recorded}`)
@@ -259,10 +302,9 @@ class BusyModel {
   }
 
   /** What came while nobody knew whether the turn is a repeat is done now. */
-  #goThrough({ meanwhile }: Turn): void {
-    const holder = this.#turn as Turn
+  #goThrough(holder: Turn): void {
     let newest: Turn | undefined
-    for (const one of meanwhile) {
+    for (const one of holder.meanwhile) {
       if (typeof one === 'number') {
         if (newest === undefined || this.#policyFor(newest) !== 'interrupt') holder.phase = 'cancelled'
         this.cancelled[one] = holder.phase === 'cancelled'
@@ -309,11 +351,21 @@ class BusyModel {
 
   #end(turn: Turn, outcome: string): void {
     this.#give(turn, outcome)
-    this.#next()
+    this.#release(turn)
   }
 
-  #next(): void {
-    this.#acquire(this.#waiting.shift())
+  #release(holder: Request): void {
+    this.#holders = this.#holders.filter((other) => other !== holder)
+    this.#pass()
+  }
+
+  /** Those acquire the lock that wait for nobody any more. */
+  #pass(): void {
+    const waiting = this.#waiting.splice(0)
+    for (const request of waiting) {
+      if (this.#mustWait(request)) this.#waiting.push(request)
+      else this.#acquire(request)
+    }
   }
 
   /** The outcome of a turn. Who joined it goes on after the others of the group. */

@@ -74,6 +74,39 @@ describe.skipIf(isRedisMissing)('over Redis', () => {
     expect(late).toBeLessThan(early * 1.3)
   })
 
+  test('what a stranger asks for is one command, as for an unknown ID, whatever the session holds and who has read it', async () => {
+    const proxy = await startTcpProxy(server.port)
+    const open = async (): Promise<FlowEngine> => {
+      const keyv = await createRedisKeyv(`redis://127.0.0.1:${proxy.port}`, { replyTimeoutMs: 60_000 })
+      const sessionStore = new KeyvSessionStore({ keyv })
+      return new FlowEngine({ flows: [Talk], sessionStore, unknownSession: 'reject' })
+    }
+    const [warm, cold] = [await open(), await open()]
+    const say = { flowName: 'Talk', userMessage: 'x'.repeat(10_000), owner: 'ada' }
+    const { session } = await warm.run(say)
+    for (let turn = 0; turn < 10; turn++) await warm.run({ ...say, sessionId: session })
+    const options = { owner: 'bob' }
+    const run = { flowName: 'Talk', userMessage: 'hello', ...options }
+    // The connection sends commands of its own first.
+    await cold.getSession('unknown')
+    const traffic: unknown[] = []
+    for (const engine of [warm, cold]) {
+      for (const sessionId of [session, 'unknown']) {
+        proxy.takeTraffic()
+        await engine.getSession(sessionId, options)
+        await engine.deleteSession(sessionId, options)
+        await engine.run({ ...run, sessionId })
+        await engine.run({ ...run, sessionId, idempotencyKey: 'a-key-of-bob-0001' })
+        const { commands, bytes } = proxy.takeTraffic()
+        traffic.push([...commands, bytes < 5_000 ? 'small' : bytes])
+      }
+    }
+    expect(traffic).toEqual(traffic.map(() => ['HMGET', 'HMGET', 'HMGET', 'HMGET', 'small']))
+    expect((await cold.getSession(session, { owner: 'ada' }))?.turns).toBe(11)
+    await Promise.all([warm.close(), cold.close()])
+    await proxy.close()
+  })
+
   test('with leases a turn is four commands, and giving back is the last', async () => {
     const proxy = await startTcpProxy(server.port)
     const url = `redis://127.0.0.1:${proxy.port}`

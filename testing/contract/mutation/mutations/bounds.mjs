@@ -195,14 +195,14 @@ export const boundMutations = [
       [
         'session of a newer release deleted by its owner',
         'removeSession',
-        { statement: 'refuseNewerLayout(version, sessionId)', becomes: '' },
+        { piece: 'options !== undefined', becomes: 'false' },
       ],
       [
         'session of a newer release not deleted by the application',
         'removeSession',
         {
-          piece: 'if (options !== undefined) {',
-          becomes: 'refuseNewerLayout(Object(stored).version, sessionId)\n  if (options !== undefined) {',
+          piece: 'if (options !== undefined) refuseNewerLayout',
+          becomes: 'refuseNewerLayout',
         },
       ],
     ],

@@ -115,8 +115,8 @@ export const busyMutations = [
     rows: [
       [
         'cancel ends the turn of another owner',
-        'cancellableTurn',
-        { piece: 'isForeign ? undefined', becomes: 'isForeign ? turn.control' },
+        'turnUnderWay',
+        { piece: 'turn.input.owner === caller.owner', becomes: 'turn !== undefined' },
       ],
       [
         'cancel does not wait until the turn is settled',

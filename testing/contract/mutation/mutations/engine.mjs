@@ -95,16 +95,16 @@ export const engineMutations = [
         'summary that takes the place of a turn in the queue',
         'swapSummary',
         {
-          piece: 'summaryWait(turn.engine)',
-          becomes: '({ ...summaryWait(turn.engine), counted: true })',
+          piece: 'summaryWait(turn.engine, turn.owner)',
+          becomes: '({ ...summaryWait(turn.engine, turn.owner), counted: true })',
         },
       ],
       [
         'summary lost by an engine that closes',
         'swapSummary',
         {
-          piece: '() => summaryWait(turn.engine), true',
-          becomes: '() => summaryWait(turn.engine)',
+          piece: '() => summaryWait(turn.engine, turn.owner), true',
+          becomes: '() => summaryWait(turn.engine, turn.owner)',
         },
       ],
       [
@@ -319,6 +319,11 @@ export const engineMutations = [
     ],
   },
   {
+    file: 'src/engine/foreign-session.ts',
+    tests: ['src/engine/flow-engine.owner.'],
+    rows: [["another owner's session continued", 'loadFor', { piece: 'storedOwner !== owner', becomes: 'false' }]],
+  },
+  {
     file: 'src/engine/turn/find-session.ts',
     tests: [
       'src/engine/turn/load-session.',
@@ -327,14 +332,6 @@ export const engineMutations = [
       'src/engine/flow-engine.owner.',
     ],
     rows: [
-      [
-        "another owner's session continued",
-        'findSession',
-        {
-          piece: '|| ownerOf(stored) !== owner',
-          becomes: '',
-        },
-      ],
       [
         'flow mismatch checked after the restore hook',
         'findSession',
@@ -779,16 +776,16 @@ export const engineMutations = [
         'delete of a missing session fails',
         'removeSession',
         {
-          piece: 'if (stored === undefined || holder.isStranger) return false',
+          piece: 'if (stored === undefined || holder.isStranger) return undefined',
           becomes: "if (stored === undefined) throw new Error('There is no such session.')",
         },
       ],
       [
         "another owner's session deleted",
-        'removeSession',
+        'load',
         {
-          piece: 'ownerOf(stored) !== options.owner',
-          becomes: 'false',
+          piece: 'if (caller === undefined)',
+          becomes: 'if (true)',
         },
       ],
     ],

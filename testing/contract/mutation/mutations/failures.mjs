@@ -148,18 +148,18 @@ export const failureMutations = [
     ],
   },
   {
+    file: 'src/engine/foreign-session.ts',
+    tests: ['src/engine/flow-engine.session-state.'],
+    rows: [['newer session of another owner revealed', 'loadFor', { piece: 'error.owner === owner', becomes: 'true' }]],
+  },
+  {
     file: 'src/engine/session-state.ts',
     tests: ['src/engine/flow-engine.session-state.'],
     rows: [
       [
         "state of another owner's session revealed",
         'lookUpState',
-        { piece: 'ownerOf(stored) !== owner', becomes: 'false' },
-      ],
-      [
-        'newer session of another owner revealed',
-        'lookUpState',
-        { piece: 'isNewerLayout(error) && error.owner !== owner', becomes: 'false' },
+        { piece: 'found.stored === undefined', becomes: 'found.stored === undefined && !found.isForeign' },
       ],
       ['closed engine asks its store', 'lookUpState', { piece: 'session.closing ||', becomes: '' }],
       ['full queue asks the store', 'stateUnseen', { piece: "=== 'maxQueuedTurnsPerSession'", becomes: "=== ''" }],

@@ -16,6 +16,7 @@ import { lockMutations } from './locks.mjs'
 import { modelMutations } from './models.mjs'
 import { sessionMutations } from './sessions.mjs'
 import { storeMutations } from './stores.mjs'
+import { strangerMutations } from './strangers.mjs'
 import { streamOfKeyMutations } from './streams-of-keys.mjs'
 import { timeMutations } from './time.mjs'
 import { turnMutations } from './turns.mjs'
@@ -26,6 +27,7 @@ import { wireMutations } from './wire.mjs'
 export const mutations = [
   ...sessionMutations,
   ...lockMutations,
+  ...strangerMutations,
   ...busyMutations,
   ...listMutations,
   ...boundMutations,

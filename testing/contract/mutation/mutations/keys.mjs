@@ -68,7 +68,7 @@ export const keyMutations = [
         'requests that look lose their place',
         'replayBeforeLock',
         {
-          piece: 'engine.arrivals.look(sessionId, async () => {',
+          piece: 'engine.arrivals.look(input, async () => {',
           becomes: '(async (_id: string, look: () => Promise<Replay | undefined>) => look())(sessionId, async () => {',
         },
       ],

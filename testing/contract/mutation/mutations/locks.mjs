@@ -3,24 +3,47 @@
 /** @type {import('../apply-mutation.mjs').MutationGroups} */
 export const lockMutations = [
   {
+    file: 'src/session/lock-line.ts',
+    tests: ['src/session/session-lock.'],
+    rows: [
+      [
+        'turns of all owners share the places',
+        'counted',
+        { piece: 'this.#counted.get(owner)', becomes: '[...this.#counted.values()][0]' },
+      ],
+      ['who waits for a request that leaves waits on', '#leave', { piece: 'this.#onLeave()', becomes: '' }],
+      ['requests of two owners exclude each other', 'areExclusive', { body: '{ return true }' }],
+      [
+        'request without an owner excludes nobody that comes later',
+        'Line.isClosedTo',
+        { piece: 'this.holderBefore(caller) !== undefined', becomes: 'this.holderBefore(caller) && caller' },
+      ],
+      [
+        'request overtakes one that waits',
+        'Line.isClosedTo',
+        { piece: 'areExclusive(wait.caller, caller)', becomes: '!wait' },
+      ],
+    ],
+  },
+  {
     file: 'src/session/session-lock.ts',
     tests: ['src/session/session-lock.'],
     rows: [
       [
         'lock not first in, first out',
-        '#pass',
-        { piece: 'const waiter = queue?.first', becomes: 'const waiter = queue?.last' },
+        '#passOn',
+        { piece: 'of Array.from(queue)', becomes: 'of Array.from(queue).reverse()' },
       ],
       [
         'lock freed while others wait',
         '#pass',
-        { piece: 'this.#give(sessionId, waiter.holder, queue)', becomes: 'this.#holders.delete(sessionId)' },
+        { piece: 'line.holders.length === 0', becomes: 'line.holders.length < 2' },
       ],
-      ["late holder releases the next one's lock", 'release', { condition: '!this.#holds(holder)', becomes: 'false' }],
+      ["late holder releases the next one's lock", '#remove', { piece: 'holder.line = undefined', becomes: '' }],
       [
-        'turns of all owners share the places',
-        'counted',
-        { piece: 'this.#counted.get(owner)', becomes: '[...this.#counted.values()][0]' },
+        'engine that closes lets those run that waited behind others',
+        'refuseWaiters',
+        { piece: 'line.queue = undefined', becomes: '' },
       ],
       ['holder not told that its lock was taken', 'take', { piece: 'holder.lose()', becomes: '' }],
     ],
@@ -38,7 +61,7 @@ export const lockMutations = [
       [
         'stranger waits for a turn under way',
         'isForeign',
-        { piece: 'this.#holders.get(sessionId)?.isForeignTo(caller) === true', becomes: 'false' },
+        { piece: 'this.#lines.get(sessionId)?.isForeignTo(caller) === true', becomes: 'false' },
       ],
     ],
   },
@@ -141,7 +164,7 @@ export const lockMutations = [
       [
         'lock not told whose session was loaded',
         'loadOf',
-        { statement: 'session.setOwner(lockHolder, known)', becomes: '' },
+        { statement: 'engine.session.setOwner(lockHolder, stored)', becomes: '' },
       ],
     ],
   },
@@ -151,15 +174,9 @@ export const lockMutations = [
     rows: [['new session not locked', 'newSession', { statement: 'engine.session.moveTo', becomes: '' }]],
   },
   {
-    file: 'src/compaction/swap-summary.ts',
+    file: 'src/engine/lock-waits.ts',
     tests: ['src/compaction/store-summary.beside.'],
-    rows: [
-      [
-        'lock not told whose session a summary is stored in',
-        'swap',
-        { statement: 'session.setOwner(holder, stored)', becomes: '' },
-      ],
-    ],
+    rows: [["strangers wait for an owner's summary", 'summaryWait', { piece: 'caller: { owner }', becomes: '' }]],
   },
   {
     file: 'src/engine/remove-session.ts',

@@ -134,17 +134,23 @@ export const versionMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/find-session.ts',
+    file: 'src/engine/foreign-session.ts',
     tests: versionTests,
     rows: [
       [
         "status of another owner's session told",
-        'findSession',
+        'loadFor',
         {
-          piece: 'ownerOf(stored) !== owner',
-          becomes: "(ownerOf(stored) !== owner && decodeSession(stored, sessionId).runStatus === 'running')",
+          piece: 'storedOwner !== owner',
+          becomes: "(storedOwner !== owner && Object(stored).runStatus === 'running')",
         },
       ],
+    ],
+  },
+  {
+    file: 'src/engine/turn/find-session.ts',
+    tests: versionTests,
+    rows: [
       ['restart not noted', 'noteRestart', { piece: 'control.restarted = reason', becomes: '' }],
       ['restart that the flow wants refused', 'noteRestart', { piece: '&& !isOfFlow', becomes: '' }],
     ],
