@@ -101,6 +101,18 @@ test('the program in the README is the one that its test runs', () => {
   expect(first?.code).toBe(read('examples/quickstart/mounted.ts'))
 })
 
+test('no page and no example gives a stored session to a request without naming an owner', () => {
+  const sources = [
+    ...pages.flatMap((page) => blocksOf(page, 'ts')),
+    ...filesBelow('examples', '.ts').map((page) => ({ page, line: 1, code: read(page) })),
+  ]
+  const loads = sources.filter(({ code }) => /\.getSession\(/.test(code))
+  expect(loads.length).toBeGreaterThan(3)
+  const serving = loads.filter(({ code }) => /\b(Request|Response|createServer|Hono)\b/.test(code))
+  expect(serving.map(({ page }) => page)).toContain('docs/http.md')
+  for (const { page, code } of serving) expect(code, page).not.toMatch(/\.getSession\([^,()]*\)/)
+})
+
 test('the client in docs/http.md is the one that its test runs', () => {
   const client = read('testing/contract/http/documented-chat.ts')
   expect(blocksOf('docs/http.md', 'ts').map(({ code }) => code)).toContain(client)
