@@ -233,6 +233,21 @@ describe('owners', () => {
     },
   )
 
+  test.each<Policy>(['reject', 'latest', 'interrupt'])(
+    '%s: a stranger who waits behind work of the application does nothing to the turn before it',
+    async (policy) => {
+      const { engine, say, open, clock, session, store, messages } = await busyTalk({ busy: policy }, 'ada')
+      store.delayNext('load', 10, { times: Number.POSITIVE_INFINITY })
+      open('a')
+      const first = say('a')
+      const working = engine.getFlowSession().withSessionLock(session, () => 'done')
+      const stranger = say('start', { owner: 'bob' })
+      expect((await clock.runUntil(Promise.all([first, stranger]))).map(outcomeOf)).toEqual(['ok', 'ok'])
+      expect(await working).toBe('done')
+      expect(await messages()).toEqual(['start', 'a'])
+    },
+  )
+
   test('a newer message takes no place of one that names another owner', async () => {
     const { say, open, clock, store } = await busyTalk({ busy: 'latest' }, 'ada')
     store.delayNext('load', 10, { times: Number.POSITIVE_INFINITY })

@@ -102,6 +102,18 @@ describe('somebody who names another owner', () => {
     await stranger
   })
 
+  test('waits for a delete by the application only until that has loaded the document', async () => {
+    const { engine, ask, session, clock, store } = await adasTurn()
+    store.delayNext('delete', 1000)
+    const deleting = engine.deleteSession(session)
+    const early = ask(run('bob'), session)
+    await clock.advance(loadMs)
+    const late = ask(run('bob'), session)
+    const answers = await clock.runUntil(Promise.all([early, late]))
+    expect(answers.map(({ ms }) => ms)).toEqual([2 * loadMs, loadMs])
+    expect((await clock.runUntil(deleting)).success).toBe(true)
+  })
+
   test('cannot run a session that becomes his while he is turned away', async () => {
     const { ada, session, clock, open, engine, rewrite, document } = await adasTurn()
     const running = ada('a')

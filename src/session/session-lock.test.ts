@@ -209,6 +209,45 @@ describe('the owner of a session', () => {
   })
 })
 
+describe('requests that name different owners', () => {
+  const of = (owner?: string): LockWait => ({ counted: true, ...(owner === undefined ? {} : { caller: { owner } }) })
+  const holderOf = (owner?: string): LockHolder => new LockHolder(() => of(owner))
+
+  /** Ada has the lock, the application waits for her, and Bob behind it. */
+  function made() {
+    const lock = new SessionLock(() => 0)
+    const ada = holderOf('ada')
+    expect(lock.tryAcquire('a', ada)).toBe(true)
+    const application = lock.enqueue('a', holderOf(), of())
+    const bob = holderOf('bob')
+    expect(lock.tryAcquire('a', bob)).toBe(false)
+    return { lock, ada, application, bob: lock.enqueue('a', bob, of('bob')) }
+  }
+
+  test('have the lock at the same time; the application has it alone', () => {
+    const lock = new SessionLock(() => 0)
+    const holders = [holderOf('ada'), holderOf('bob')]
+    expect(holders.map((holder) => lock.tryAcquire('a', holder))).toEqual([true, true])
+    expect([lock.tryAcquire('a', holderOf('ada')), lock.tryAcquire('a', holderOf())]).toEqual([false, false])
+    expect(lock.holdersOf('a')).toEqual(holders)
+  })
+
+  test('wait behind the application, and no longer than it does', async () => {
+    const { lock, ada, application, bob } = made()
+    application.cancel('tired')
+    await bob.settled
+    expect(lock.holdersOf('a')).toEqual([ada, bob.holder])
+    await expect(application.settled).rejects.toBe('tired')
+  })
+
+  test('do not get the lock because the application before them is refused', async () => {
+    const { lock, ada, application, bob } = made()
+    lock.refuseWaiters(() => 'closed')
+    for (const { settled } of [application, bob]) await expect(settled).rejects.toBe('closed')
+    expect(lock.holdersOf('a')).toEqual([ada])
+  })
+})
+
 describe('a lock that is taken', () => {
   test('goes to the first in the queue; its old holder may not write, and releases nothing', async () => {
     const lock = new SessionLock(() => 0)
