@@ -67,7 +67,7 @@ describe('session:foreign', () => {
     const failed = await engine.execute({ ...input, flowName: 'None' })
     expect([refused.sessionState, failed.sessionState]).toEqual(['none', 'none'])
     const event = { sessionId: session, at, operation: 'run', askedBy: 'bob', owner: 'ada' }
-    expect(foreign()).toEqual([event, { ...event, flowName: 'None', turnId: 'turn-2' }])
+    expect(foreign()).toEqual([event, { ...event, flowName: '', turnId: 'turn-2' }])
   })
 
   test('does not name an owner that cannot be read', async () => {
