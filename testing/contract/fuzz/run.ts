@@ -127,7 +127,8 @@ function boundOf(round: number): () => boolean {
 }
 
 async function playAll(): Promise<void> {
-  for (let round = 0; round < rounds; round++) {
+  // A run ends with the round in which something was found: the rest would find it again.
+  for (let round = 0; round < rounds && figures.problems === 0; round++) {
     const hasMore = boundOf(round)
     await Promise.all([
       ...Array.from({ length: socketLanes }, () => playLane('socket', hasMore)),

@@ -4,6 +4,7 @@ import { createFetchHandler } from '../../../adapters/fetch/index.js'
 import { flowRoutes } from '../../../adapters/hono/index.js'
 import {
   Flow,
+  type FlowConstructor,
   FlowEngine,
   finish,
   LogicStep,
@@ -85,7 +86,7 @@ class ChatStep extends Step {
   static override readonly id = 'ChatStep'
 }
 
-function flowOf(id: string, step: StepConstructor): typeof Flow {
+function flowOf(id: string, step: StepConstructor): FlowConstructor {
   return class extends Flow {
     static override readonly id = id
     override model(): { provider: string; name: string } {
@@ -94,7 +95,7 @@ function flowOf(id: string, step: StepConstructor): typeof Flow {
     override steps(): readonly StepConstructor[] {
       return [step]
     }
-  } as typeof Flow
+  }
 }
 
 const words = ['One ', 'two\n\n', 'three \u2028', '\u{1f600}.']

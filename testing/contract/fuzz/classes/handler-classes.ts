@@ -55,7 +55,7 @@ function bodyOf(pieces: readonly unknown[], end: 'close' | 'error'): () => Reada
 }
 
 /** A body that is much longer than the limit. Whoever reads on reads 2 MiB. */
-function endlessBody(size: number): HandlerCase['body'] {
+function endlessBody(size: number): NonNullable<HandlerCase['body']> {
   return (taken) =>
     new ReadableStream({
       async pull(controller) {

@@ -1,0 +1,127 @@
+// The checks of what this package is made of find what they are there for. They run in .ci/run over the real files.
+import { describe, expect, test } from 'vitest'
+
+type Entry = Readonly<Record<string, unknown>>
+type Packages = Readonly<Record<string, Entry>>
+interface Judgement {
+  readonly verdict: string
+  readonly text: string
+}
+
+// Scripts without types of their own: Node runs them as they are.
+const scriptOf = (name: string): Promise<unknown> =>
+  import(new URL(`../../../.config/scripts/${name}.mjs`, import.meta.url).href)
+const { findingsOf, withoutIntegrity } = (await scriptOf('lock')) as {
+  findingsOf(text: string): string[]
+  withoutIntegrity(packages: Packages): { allowed: string[]; missing: string[] }
+}
+const { isPermissive, licenceList, productionEntries } = (await scriptOf('sbom')) as {
+  isPermissive(licence: string | undefined): boolean
+  productionEntries(packages: Packages): string[]
+  licenceList(packages: Packages): Readonly<Record<string, string>>[]
+}
+const { judgeVulnerabilities, judgeSignatures } = (await scriptOf('audit')) as {
+  judgeVulnerabilities(output: string): Judgement
+  judgeSignatures(output: string): Judgement
+}
+const { missingFields } = (await scriptOf('publishable')) as { missingFields(manifest: Entry): string[] }
+
+const integrity = 'sha512-AAAA'
+
+describe('a lock file', () => {
+  const whole: Packages = {
+    '': { dependencies: { a: '1.0.0' }, devDependencies: { b: '1.0.0' } },
+    'node_modules/a': { version: '1.0.0', license: 'MIT', integrity, dependencies: { c: '1.0.0' } },
+    'node_modules/a/node_modules/c': { version: '1.0.0', license: 'ISC', integrity },
+    'node_modules/b': { version: '1.0.0', license: 'MPL-2.0', integrity, dev: true, dependencies: { c: '2.0.0' } },
+    'node_modules/c': { version: '2.0.0', integrity, dev: true },
+  }
+  const findings = (packages: Packages): string[] => findingsOf(JSON.stringify({ packages }, null, 2))
+
+  test('with everything is fine, and without an entry or an integrity it is not', () => {
+    const { 'node_modules/c': c, 'node_modules/b': b, ...others } = whole
+    expect(findings(whole)).toEqual([])
+    expect(findings({ ...others, 'node_modules/b': b as Entry })).toEqual([
+      'no entry for c@2.0.0, which node_modules/b asks for',
+    ])
+    expect(findings({ ...whole, 'node_modules/c': { ...c, integrity: undefined } })).toEqual(['no integrity of c'])
+    expect(findings({ ...whole, 'node_modules/c': { ...c, integrity: 'sha1-AAAA' } })).toEqual(['no integrity of c'])
+    expect(findings({ ...whole, 'node_modules/c': { ...c, resolved: 'https://host.example/c.tgz' } })).toHaveLength(1)
+  })
+
+  test.each<[string, Entry, 'allowed' | 'missing']>([
+    ['an optional package of another system', { optional: true, os: ['darwin'], cpu: ['x64'] }, 'allowed'],
+    ['an optional package of another processor', { optional: true, os: ['linux'], cpu: ['arm64'] }, 'allowed'],
+    ['an optional package of another C library', { optional: true, os: ['linux'], libc: ['musl'] }, 'allowed'],
+    ['an optional package of this platform', { optional: true, os: ['linux'], cpu: ['x64'] }, 'missing'],
+    ['an optional package of every platform', { optional: true }, 'missing'],
+    ['a package of another system that is not optional', { os: ['darwin'] }, 'missing'],
+  ])('%s without integrity is %3$s', (_name, entry, verdict) => {
+    const found = withoutIntegrity({ 'node_modules/@a/b': { version: '1.0.0', ...entry } })
+    expect(found).toEqual({ allowed: [], missing: [], [verdict]: ['@a/b'] })
+  })
+
+  test('says what an application installs: the nearest entry of each dependency, and nothing of the development', () => {
+    expect(productionEntries(whole)).toEqual(['node_modules/a', 'node_modules/a/node_modules/c'])
+    expect(licenceList(whole).map(({ name, version, licence, use }) => `${name} ${version} ${licence} ${use}`)).toEqual(
+      [
+        'a 1.0.0 MIT production',
+        'c 1.0.0 ISC production',
+        'b 1.0.0 MPL-2.0 development',
+        'c 2.0.0 unknown development',
+      ],
+    )
+  })
+})
+
+test.each([
+  ['MIT', true],
+  ['(MIT OR GPL-3.0)', true],
+  ['MIT AND ISC', true],
+  ['MIT AND GPL-3.0', false],
+  ['MPL-2.0', false],
+  ['(GPL-2.0 OR AGPL-3.0)', false],
+  ['SEE LICENSE IN LICENSE', false],
+  ['', false],
+  [undefined, false],
+])('the licence %j is permissive: %j', (licence, expected) => {
+  expect(isPermissive(licence)).toBe(expected)
+})
+
+describe('what the registry answers', () => {
+  const counts = { info: 0, low: 1, moderate: 2, high: 0, critical: 0, total: 3 }
+  const answer = (changes: object): string =>
+    JSON.stringify({ metadata: { vulnerabilities: { ...counts, ...changes } } })
+
+  test.each([
+    [answer({}), 'fine'],
+    [answer({ high: 1 }), 'wrong'],
+    [answer({ critical: 1 }), 'wrong'],
+    ['{"message":"405 Method Not Allowed","statusCode":405}', 'no answer'],
+    ['{"error":{"code":"ENOTFOUND"}}', 'no answer'],
+    ['', 'no answer'],
+    ['<html>', 'no answer'],
+  ])('about vulnerabilities, %s, is %s', (output, verdict) => {
+    expect(judgeVulnerabilities(output).verdict).toBe(verdict)
+  })
+
+  test.each([
+    ['{"invalid":[],"missing":[]}', 'fine'],
+    ['{"invalid":[{"name":"a","version":"1.0.0"}],"missing":[]}', 'wrong'],
+    ['{"invalid":[],"missing":[{"name":"a","version":"1.0.0"}]}', 'wrong'],
+    ['{"error":{"summary":"found no dependencies to audit"}}', 'no answer'],
+    ['', 'no answer'],
+  ])('about signatures, %s, is %s', (output, verdict) => {
+    expect(judgeSignatures(output).verdict).toBe(verdict)
+  })
+})
+
+test('the package cannot be published before its addresses are in package.json', () => {
+  const address = 'https://code.turnkeeper.dev/turnkeeper'
+  const manifest = { repository: { type: 'git', url: `git+${address}.git` }, bugs: { url: address }, homepage: address }
+  expect(missingFields(manifest)).toEqual([])
+  expect(missingFields({}).map((line) => /'(\w+)'/.exec(line)?.[1])).toEqual(['repository', 'bugs', 'homepage'])
+  for (const homepage of ['', 'https://...', 'https://example.com/a', 'https://shop.example', 'http://a.dev', 1]) {
+    expect(missingFields({ ...manifest, homepage })).toHaveLength(1)
+  }
+})
