@@ -139,7 +139,7 @@ export function createServedApps(report: (problem: string) => void, fault?: Faul
     providers: [provider],
     // Full soon, so that the heap is as large as it gets.
     sessionStore: new MemorySessionStore({ maxSessions: 300 }),
-    // A failure of a request that is wrong is no news.
+    // Requests that are wrong fail all the time.
     logger: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
     onListenerError: (error) => report(`onListenerError: ${String(error)}`),
   })

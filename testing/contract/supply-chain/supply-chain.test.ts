@@ -56,7 +56,7 @@ describe('a lock file', () => {
     ['an optional package of this platform', { optional: true, os: ['linux'], cpu: ['x64'] }, 'missing'],
     ['an optional package of every platform', { optional: true }, 'missing'],
     ['a package of another system that is not optional', { os: ['darwin'] }, 'missing'],
-  ])('%s without integrity is %3$s', (_name, entry, verdict) => {
+  ])('%s, without integrity', (_name, entry, verdict) => {
     const found = withoutIntegrity({ 'node_modules/@a/b': { version: '1.0.0', ...entry } })
     expect(found).toEqual({ allowed: [], missing: [], [verdict]: ['@a/b'] })
   })

@@ -18,6 +18,7 @@ import { sessionMutations } from './sessions.mjs'
 import { storeMutations } from './stores.mjs'
 import { strangerMutations } from './strangers.mjs'
 import { streamOfKeyMutations } from './streams-of-keys.mjs'
+import { supplyMutations } from './supply.mjs'
 import { timeMutations } from './time.mjs'
 import { turnMutations } from './turns.mjs'
 import { versionMutations } from './versions.mjs'
@@ -42,6 +43,7 @@ export const mutations = [
   ...versionMutations,
   ...keyMutations,
   ...effectMutations,
+  ...supplyMutations,
   ...failureMutations,
   ...httpMutations,
   ...wireMutations,
