@@ -4,7 +4,7 @@ import type { SeenReply } from './oracle.js'
 import { ReplyReader } from './reply-reader.js'
 
 /** No request may take longer. */
-export const boundMs = 10_000
+export const boundMs = 30_000
 
 export class Connection {
   readonly #socket: Socket
