@@ -10,7 +10,8 @@ const script = fileURLToPath(new URL('./fuzz.mjs', import.meta.url))
 
 function fuzz(...flags: string[]): Promise<{ readonly code: number; readonly output: string }> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [script, ...flags], { maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) => {
+    const env = flags.includes('hang') ? { ...process.env, FUZZ_BOUND_MS: '3000' } : process.env
+    execFile(process.execPath, [script, ...flags], { maxBuffer: 64 * 1024 * 1024, env }, (error, stdout, stderr) => {
       resolve({ code: typeof error?.code === 'number' ? error.code : 0, output: stdout + stderr })
     })
   })
