@@ -9,6 +9,7 @@ import type { DueReply } from './wire-case.js'
 const safe: SeenReply['headers'] = [
   ['Cache-Control', 'no-store'],
   ['X-Content-Type-Options', 'nosniff'],
+  ['Chat-Request-Id', 'r:1'],
 ]
 const json: SeenReply['headers'] = [['Content-Type', 'application/json'], ['Chat-Error', 'INVALID_INPUT'], ...safe]
 const envelope = { success: true, completed: false, message: 'Hi.', session: 's', contentType: 'text/plain' }
@@ -34,7 +35,7 @@ test.each<[string, readonly string[]]>([
   ['a list of flows', judge(replyOf(200, ['Talk', 'Context', 'Report', 'Wait', 'Chat']), { route: 'flows' })],
   ['an end', judge(replyOf(200, { success: true, session: '' }), { route: 'end' })],
   ['a cancel', judge(replyOf(200, { success: true, session: '', cancelled: false }), { route: 'cancel' })],
-  ['a preflight', judge(replyOf(204, '', []), { method: 'OPTIONS' }, 'strict')],
+  ['a preflight', judge(replyOf(204, '', safe), { method: 'OPTIONS' }, 'strict')],
   ['a refusal of the server', judge(replyOf(431, '', []), {}, 'strict', true)],
   ['a busy engine', judge(replyOf(503, failure, [...json, ['Retry-After', '1']]), {}, 'strict')],
 ])('%s is fine', (_name, problems) => {
@@ -71,7 +72,9 @@ test.each<[string, readonly string[], string]>([
   ],
   ['an empty 400 without a server', judge(replyOf(400, '', [])), 'type undefined'],
   ['a body after HEAD', judge(replyOf(200, '[]'), { method: 'HEAD' }), 'a body where none may be'],
-  ['a raw reply that may be stored', judge(replyOf(200, 'a', [['Chat-Reply', 'raw']])), 'no-store'],
+  ['a reply that may be stored', judge(replyOf(204, '', safe.slice(1)), {}, 'strict'), 'without Cache-Control'],
+  ['a reply whose type may be guessed', judge(replyOf(204, '', safe.slice(0, 1)), {}, 'strict'), 'nosniff'],
+  ['a reply without its request', judge(replyOf(204, '', safe.slice(0, 2)), {}, 'strict'), 'without Chat-Request-Id'],
   [
     'a raw reply to a list',
     judge(replyOf(200, 'a', [['Chat-Reply', 'raw'], ...safe]), { route: 'flows' }),

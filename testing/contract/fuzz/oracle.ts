@@ -17,9 +17,6 @@ export interface Served {
   readonly byServer: boolean
 }
 
-/** Whether each reply of a route must forbid to store it and to guess its type. Switched off, only replies that say so are checked. */
-const everyReplyIsSafe = false
-
 /** What an HTTP server of Node answers by itself, always without a body. */
 const serverStatuses: ReadonlySet<number> = new Set([400, 408, 413, 417, 431])
 const contractStatuses: ReadonlySet<number> = new Set([200, 400, 404, 405])
@@ -86,14 +83,14 @@ function judgeExpectation({ status }: SeenReply, { expects }: DueReply): string[
 }
 
 function judgeSafety(reply: SeenReply): string[] {
-  // What the application itself answers goes out as it is.
-  if (reply.status === 401 || reply.body === outsideText) return []
-  const problems: string[] = []
-  const caching = headerOf(reply, 'Cache-Control')
-  const sniffing = headerOf(reply, 'X-Content-Type-Options')
-  const isDue = everyReplyIsSafe || ['raw', 'stream'].includes(headerOf(reply, 'Chat-Reply') ?? '')
-  if (isDue && !caching?.startsWith('no-store')) problems.push('a reply without Cache-Control: no-store')
-  if (isDue && sniffing !== 'nosniff') problems.push('a reply without X-Content-Type-Options: nosniff')
+  if (reply.body === outsideText) return []
+  const problems = headerOf(reply, 'Chat-Request-Id') === undefined ? ['a reply without Chat-Request-Id'] : []
+  // What `authorize` answers goes out as it is, but for the name of its request.
+  if (reply.status === 401) return problems
+  if (!headerOf(reply, 'Cache-Control')?.startsWith('no-store'))
+    problems.push('a reply without Cache-Control: no-store')
+  if (headerOf(reply, 'X-Content-Type-Options') !== 'nosniff')
+    problems.push('a reply without X-Content-Type-Options: nosniff')
   return problems
 }
 

@@ -23,8 +23,8 @@ interface Settings {
 }
 
 const rounds = 12
-const socketLanes = 128
-const handlerLanes = 12
+const socketLanes = 48
+const handlerLanes = 16
 
 const settings = JSON.parse(process.argv[2] ?? '') as Settings
 const figures = new Figures()

@@ -37,6 +37,9 @@ export const refusalText = 'Sign in first.'
 /** The bytes of a body, at most. */
 export const maxBodyBytes = 131_072
 
+/** Milliseconds in which a body must have come. */
+const bodyTimeoutMs = 3000
+
 export interface ServedApps {
   readonly apps: Readonly<Record<AppName, FetchFunction>>
   /** Turns that have begun and are not settled. */
@@ -146,7 +149,7 @@ export function createServedApps(report: (problem: string) => void, fault?: Faul
   engine.on('turn:start', () => underWay++)
   engine.on('turn:end', () => underWay--)
   const onError = (error: unknown): void => report(`onError: ${String(error)}`)
-  const options = { maxBodyBytes, onError } as const
+  const options = { maxBodyBytes, bodyTimeoutMs, onError } as const
   const strict = new Hono()
   strict.use(async (context, next) => {
     await next()

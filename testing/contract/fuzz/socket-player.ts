@@ -7,7 +7,7 @@ import type { AppName } from './served-app.js'
 import { type DueReply, encodePlan, type WireCase } from './wire-case.js'
 
 /** Milliseconds of silence after which a client that may be owed nothing closes its side: before a reply, and after one. */
-const firstQuietMs = 1000
+const firstQuietMs = 750
 const nextQuietMs = 15
 
 export class SocketPlayer {

@@ -49,9 +49,21 @@ function pipeline(random: SeededRandom): WireCase {
 export const connectionClasses: Readonly<Record<string, MakeWire>> = {
   'slow requests': (random) => {
     const plan = somePlan(random)
-    return wireOf(plan, { pieces: inPieces(random, encodePlan(plan), 6), pauseMs: 1 + random.below(12) })
+    // On a machine that does something else, a body can come too late to succeed.
+    const due = [{ ...dueFor(plan), expects: undefined }]
+    return wireOf(plan, { pieces: inPieces(random, encodePlan(plan), 6), pauseMs: 1 + random.below(12), due })
   },
   'requests cut short': cutRequest,
+  // Each takes as long as a body may: most of them go away before.
+  'bodies that stop': (random) => {
+    const plan = runPlan({}, { expects: 'refusal' })
+    const text = encodePlan(plan)
+    return wireOf(plan, {
+      pieces: inPieces(random, text.slice(0, -1 - random.below(30)), 3),
+      pauseMs: 1,
+      ending: random.chance(0.15) ? 'answered' : 'cut',
+    })
+  },
   'cut while a turn runs': (random) => {
     const plan = somePlan(random)
     return wireOf(plan, { ending: 'cut', pauseMs: random.below(8) })

@@ -43,13 +43,13 @@ function somePlan(random: SeededRandom): RequestPlan {
 /** Pieces that a body may yield, though only bytes are allowed. */
 const oddPieces: readonly unknown[] = ['text', null, 1, {}, new ArrayBuffer(3), new Uint16Array(3), Symbol('piece')]
 
-function bodyOf(pieces: readonly unknown[], end: 'close' | 'error'): () => ReadableStream<unknown> {
+function bodyOf(pieces: readonly unknown[], end: 'close' | 'error' | 'never'): () => ReadableStream<unknown> {
   return () =>
     new ReadableStream({
       start(controller) {
         for (const piece of pieces) controller.enqueue(piece)
         if (end === 'error') controller.error(new Error('The body broke off.'))
-        else controller.close()
+        else if (end === 'close') controller.close()
       },
     })
 }
@@ -90,6 +90,10 @@ export const handlerClasses: Readonly<Record<string, MakeHandlerCase>> = {
   'bodies that fail': (random) =>
     handlerCaseOf(runPlan({}, { expects: 'refusal' }), {
       body: bodyOf(piecesOf(random).slice(0, random.below(4)), 'error'),
+    }),
+  'bodies that stop': (random) =>
+    handlerCaseOf(runPlan({}, { expects: 'refusal' }), {
+      body: bodyOf(piecesOf(random).slice(0, random.below(3)), random.chance(0.15) ? 'never' : 'error'),
     }),
   'bodies of odd pieces': (random) =>
     handlerCaseOf(runPlan({}, { expects: 'refusal' }), { body: bodyOf([random.pick(oddPieces)], 'close') }),
