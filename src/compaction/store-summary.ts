@@ -100,8 +100,7 @@ function controlOfSummary(
   timeoutMs: number,
 ): TurnControl {
   const limits = { ...engine.limits, turnTimeoutMs: timeoutMs, maxModelCallsPerTurn: Number.POSITIVE_INFINITY }
-  const control = new TurnControl({ ...engine, limits }, flowName, sessionId, undefined, turnId)
-  control.requestId = requestId
+  const control = new TurnControl({ ...engine, limits }, flowName, sessionId, undefined, turnId, requestId)
   control.owner = owner
   return control
 }

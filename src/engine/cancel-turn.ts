@@ -21,7 +21,7 @@ export async function cancelTurn(
   options: CancelOptions | undefined,
 ): Promise<boolean> {
   try {
-    const found = turnUnderWay(engine, sessionId, options)
+    const found = turnUnderWay(engine, sessionId, options && { owner: options.owner, requestId: options.requestId })
     if (found === undefined) return false
     const { holder, turn } = found
     const { control } = turn
@@ -41,6 +41,9 @@ export async function cancelTurn(
   }
 }
 
+/** The options, read once. */
+type CancelCaller = Caller & { readonly requestId: string | undefined }
+
 interface TurnUnderWay {
   readonly holder: LockHolder
   readonly turn: RequestedTurn
@@ -50,21 +53,19 @@ interface TurnUnderWay {
 function turnUnderWay(
   engine: EngineContext,
   sessionId: string,
-  options: CancelOptions | undefined,
+  caller: CancelCaller | undefined,
 ): TurnUnderWay | undefined {
   const turns = engine.session.holdersOf(sessionId).flatMap((holder) => {
     const turn = holder.waitOf().turn as RequestedTurn | undefined
     return turn === undefined ? [] : [{ holder, turn }]
   })
   // The application's own is any, but not first that of a stranger who is finding out that it is one.
-  if (options === undefined) return turns.find(({ holder }) => holder.isOwn) ?? turns[0]
-  const { owner, requestId } = options
-  const caller: Caller = { owner }
+  if (caller === undefined) return turns.find(({ holder }) => holder.isOwn) ?? turns[0]
   const own = turns.find(({ holder, turn }) => turn.input.owner === caller.owner && !holder.isForeignTo(caller))
   const other = own === undefined ? turns.find(({ holder }) => holder.isOwn) : undefined
   if (other !== undefined) {
-    const request = requestId === undefined ? {} : { requestId }
-    reportForeign(engine, { ...request, sessionId, operation: 'cancel' }, caller, other.turn.input.owner)
+    const { requestId } = caller
+    reportForeign(engine, { sessionId, operation: 'cancel', requestId }, caller, other.turn.input.owner)
   }
   return own
 }

@@ -35,29 +35,14 @@ export interface EngineEventMap {
     readonly attachments: NonNullable<SessionDocument['attachments']>
   }
   'session:deleted': SessionEvent & {
+    readonly requestId?: string
     /** To whom the session belonged; absent where it had no owner, or none that could be read. */
     readonly owner?: string
-    /** The ID of the request, where the delete was given one. */
-    readonly requestId?: string
   }
   'session:evicted': {
     readonly sessionId: string
     /** Milliseconds since the epoch. */
     readonly at: number
-  }
-  /**
-   * The HTTP adapter refused a request: `authorize` answered with a `Response`, `authorize` or `authorizeFlow` threw or gave an answer
-   * that is not valid (`error`), no principal was named although one is required, or the caller may not run the flow. The cause of an
-   * `error` is passed to the adapter's `onError`.
-   */
-  'auth:refused': {
-    /** Milliseconds since the epoch. */
-    readonly at: number
-    readonly requestId: string
-    readonly route: 'run' | 'flows' | 'end' | 'cancel'
-    readonly reason: 'response' | 'error' | 'principal' | 'flow'
-    /** The HTTP status of the reply. */
-    readonly status: number
   }
   /**
    * Somebody asked for a session of another owner, and was answered as for an unknown ID. A run, streamed or not, has `flowName` and
@@ -73,6 +58,20 @@ export interface EngineEventMap {
     readonly turnId?: string
     /** The ID of the request, where it has one. */
     readonly requestId?: string
+  }
+  /**
+   * The HTTP adapter refused a request: `authorize` answered with a `Response`, `authorize` or `authorizeFlow` threw or gave an answer
+   * that is not valid (`error`), no principal was named although one is required, or the caller may not run the flow. The cause of an
+   * `error` is passed to the adapter's `onError`.
+   */
+  'auth:refused': {
+    /** Milliseconds since the epoch. */
+    readonly at: number
+    readonly requestId: string
+    readonly route: 'run' | 'flows' | 'end' | 'cancel'
+    readonly reason: 'response' | 'error' | 'principal' | 'flow'
+    /** The HTTP status of the reply. */
+    readonly status: number
   }
   /** A save took effect, but reached fewer replicas than wanted, or an unknown number of them (counted as 0). */
   'session:under-replicated': SessionEvent & { readonly replicas: number; readonly wanted: number }

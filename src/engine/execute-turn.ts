@@ -36,8 +36,7 @@ export async function executeTurn(
     givenId = sessionId ?? ''
     const input = checkInput(engine, unchecked, sessionId, context, stream)
     if (input.signal?.aborted === true) throw new TurnAbortedError({ cause: input.signal.reason })
-    const turn = new TurnControl(engine, registeredName(engine, input), givenId, stream)
-    turn.requestId = input.requestId
+    const turn = new TurnControl(engine, registeredName(engine, input), givenId, stream, undefined, input.requestId)
     turn.owner = input.owner
     control = turn
     const run = (): Promise<TurnOutcome> => runInOrder(turn, input)
@@ -55,19 +54,18 @@ export async function executeTurn(
   const { sessionState } = outcome
   if (sessionState !== undefined) return outcome as ExecuteResult
   const id = outcome.response.session === '' ? givenId : outcome.response.session
-  const sessionStateNow = await lookUpState(engine, id, fieldOf(unchecked, 'owner'), control?.ids)
-  return { ...outcome, sessionState: sessionStateNow }
+  const turn = control?.ids ?? requestOf(unchecked)
+  return { ...outcome, sessionState: await lookUpState(engine, id, fieldOf(unchecked, 'owner'), turn) }
 }
 
 /** The result of a turn that never began. */
 function refusal(engine: EngineContext, unchecked: FlowRunInput, givenId: string, thrown: unknown): TurnOutcome {
   const error = asFlowError(thrown)
   const flowName = fieldOf(unchecked, 'flowName')
-  const requestId = fieldOf(unchecked, 'requestId')
   const failed = {
     sessionId: givenId,
     flowName: typeof flowName === 'string' ? registeredName(engine, { flowName }) : '',
-    ...(typeof requestId === 'string' && isRequestId(requestId) ? { requestId } : {}),
+    ...requestOf(unchecked),
   }
   const text = userText(engine, error, failed)
   return failureEnvelope(givenId, text, error, givenId === '' ? 'none' : stateUnseen(error))
@@ -95,6 +93,12 @@ function runWithLock(control: TurnControl, input: TurnInput): Promise<TurnOutcom
     (holder) => runTurn(control, input, holder),
     () => turnWait(control, input),
   )
+}
+
+/** The ID of a request, which may be anything. */
+function requestOf(unchecked: FlowRunInput): { readonly requestId?: string } {
+  const requestId = fieldOf(unchecked, 'requestId')
+  return typeof requestId === 'string' && isRequestId(requestId) ? { requestId } : {}
 }
 
 /** A field of the caller's object, which may be anything; its getters may throw. */

@@ -47,13 +47,19 @@ export async function loadFor(
 /** Reports that somebody asked for another owner's session. */
 export function reportForeign(
   { events, clock }: EngineContext,
-  asked: Pick<EngineEventMap['session:foreign'], 'sessionId' | 'operation' | 'flowName' | 'turnId' | 'requestId'>,
+  {
+    requestId,
+    ...asked
+  }: Pick<EngineEventMap['session:foreign'], 'sessionId' | 'operation' | 'flowName' | 'turnId'> & {
+    readonly requestId?: string | undefined
+  },
   { owner: askedBy }: Caller,
   owner: unknown,
 ): void {
   if (!events.hasListeners('session:foreign')) return
   events.emit('session:foreign', {
     ...asked,
+    ...(requestId === undefined ? {} : { requestId }),
     ...(askedBy === undefined ? {} : { askedBy }),
     ...(typeof owner === 'string' ? { owner } : {}),
     at: clock.now(),

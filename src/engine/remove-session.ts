@@ -11,9 +11,11 @@ import { isSessionId } from '../util/patterns.js'
 import type { EngineContext } from './engine-context.js'
 import type { DeleteOptions, ExecuteDeleteResult } from './engine-options.js'
 import { asFlowError, userText } from './error-text.js'
+
 import { loadFor, reportForeign } from './foreign-session.js'
 import { checkRequestId, checkSessionId } from './input/check-input.js'
 import { deleteWait } from './lock-waits.js'
+
 import { deleteFailure, deleteSuccess } from './turn/run-envelope.js'
 
 /** Removes a session under its lock. A missing one, or an empty ID, is a success. Never rejects. */
@@ -76,7 +78,6 @@ function isSame(one: SharedDelete['options'], other: SharedDelete['options']): b
  * Removes a session. The caller holds its lock, or is a stranger to it.
  *
  * @param options - Where given, only a session of this owner is removed; without an `owner`, only one that has none.
- * @param request - The ID of the request, for the event. Default: it has none.
  * @returns Whose session was removed, as far as its owner could be read; `undefined` where none was.
  */
 export async function removeSession(

@@ -3,20 +3,19 @@ import type { LimitExceededError } from '../errors/engine-errors.js'
 import type { FlowError, FlowErrorCode } from '../errors/flow-error.js'
 import { decodeSession } from '../session/session-codec.js'
 import type { EngineContext } from './engine-context.js'
-import type { EngineEventMap } from './engine-events.js'
 import type { SessionState } from './engine-options.js'
 import { loadFor, reportForeign } from './foreign-session.js'
 
 /**
  * Asks the store, once and without the lock. Another owner's session counts as none. Does not reject.
  *
- * @param turn - The turn that failed, for the event. Default: it never began.
+ * @param turn - What is known of the turn that failed.
  */
 export async function lookUpState(
   engine: EngineContext,
   sessionId: string,
   owner: unknown,
-  turn: Pick<EngineEventMap['session:foreign'], 'flowName' | 'turnId' | 'requestId'> = {},
+  turn: { readonly flowName?: string; readonly turnId?: string; readonly requestId?: string },
 ): Promise<SessionState> {
   if (sessionId === '') return 'none'
   const isOwner = owner === undefined || (typeof owner === 'string' && owner !== '')

@@ -11,8 +11,8 @@ import { readStored } from './stored-session.js'
 export function answerRepeat(control: TurnControl, { result, turnId }: Replay): TurnOutcome {
   control.finishWork()
   control.sessionId = result.response.session
-  const { engine, sessionId, flowName } = control
-  reportReplay(engine, control, { sessionId, flowName, turnId, joined: false })
+  const { engine, ids, owner } = control
+  reportReplay(engine, { ...ids, turnId, owner, joined: false })
   return result
 }
 

@@ -156,7 +156,10 @@ export class KeyedTurns {
     }
     const { isCancelled, turnId, flowName } = control
     if (outcome.error?.code === 'TURN_ABORTED' && signal?.aborted === true && !isCancelled) return undefined
-    reportReplay(this.#engine, input, { sessionId: outcome.response.session, flowName, turnId, joined: true })
+    const { requestId, owner } = input
+    const request = requestId === undefined ? {} : { requestId }
+    const { session: sessionId } = outcome.response
+    reportReplay(this.#engine, { sessionId, flowName, turnId, ...request, owner, joined: true })
     return { ...outcome, replayed: true }
   }
 

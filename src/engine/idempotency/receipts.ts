@@ -62,10 +62,8 @@ function failureOf({ id, error: texts, runStatus }: SessionDocument, receipt: Se
 /** Reports that a request was answered with the outcome of an earlier one. */
 export function reportReplay(
   { events, clock }: { readonly events: EngineEvents; readonly clock: Clock },
-  { requestId, owner }: { readonly requestId?: string | undefined; readonly owner?: string | undefined },
-  turn: Omit<EngineEventMap['turn:replayed'], 'at' | 'requestId' | 'owner'>,
+  { owner, ...turn }: Omit<EngineEventMap['turn:replayed'], 'at' | 'owner'> & { readonly owner: string | undefined },
 ): void {
   if (!events.hasListeners('turn:replayed')) return
-  const request = { ...(requestId === undefined ? {} : { requestId }), ...(owner === undefined ? {} : { owner }) }
-  events.emit('turn:replayed', { ...turn, ...request, at: clock.now() })
+  events.emit('turn:replayed', { ...turn, ...(owner === undefined ? {} : { owner }), at: clock.now() })
 }

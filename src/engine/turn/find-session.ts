@@ -62,14 +62,14 @@ export function noteRestart(
 
 /** What is stored; `undefined` where there is nothing, or another owner's session. The lock notes whose session it is. */
 async function loadOf(control: TurnControl, sessionId: string, owner: string | undefined): Promise<unknown> {
-  const { engine, lockHolder } = control
+  const { engine, lockHolder, ids } = control
   const setOwner = (stored: unknown): void => {
     if (lockHolder !== undefined) engine.session.setOwner(lockHolder, stored)
   }
   try {
     const found = await loadFor(engine, sessionId, { owner })
     const { stored, isForeign } = found
-    if (isForeign) reportForeign(engine, { ...control.ids, sessionId, operation: 'run' }, { owner }, found.owner)
+    if (isForeign) reportForeign(engine, { ...ids, sessionId, operation: 'run' }, { owner }, found.owner)
     // Those who wait go on with the session that the turn is about to create.
     const isKnown = stored !== undefined || isForeign
     if (isKnown) setOwner({ owner: found.owner })

@@ -37,7 +37,7 @@ export class TurnControl implements RunningTurn {
   /** The registered name; empty where the flow is not registered, so that no event carries a name which only a client knows. */
   flowName: string
   /** The ID of the request; `undefined` where it has none. */
-  requestId: string | undefined
+  readonly requestId: string | undefined
   /** The session's ID as far as it is known: the one that was asked for, then the one under which it is stored. */
   sessionId: string
   /** The owner that the request names; `undefined` where it names none. */
@@ -101,25 +101,27 @@ export class TurnControl implements RunningTurn {
   #releases: (() => void)[] | undefined
 
   /** @param turnId - Default: a new one. */
-  constructor(engine: EngineContext, flowName: string, sessionId: string, stream?: TurnStream, turnId?: string) {
+  constructor(
+    engine: EngineContext,
+    flowName: string,
+    sessionId: string,
+    stream?: TurnStream,
+    turnId?: string,
+    requestId?: string,
+  ) {
     this.engine = engine
     this.flowName = flowName
     this.sessionId = sessionId
     this.#stream = stream
     this.turnId = turnId ?? engine.generateId('turn')
+    this.requestId = requestId
     if (stream !== undefined) stream.turnId = this.turnId
   }
 
-  /** What names the turn in logs. */
+  /** What names the turn in events and logs. */
   get ids(): FailedTurn {
     const { sessionId, flowName, turnId, requestId } = this
     return { sessionId, flowName, turnId, ...(requestId === undefined ? {} : { requestId }) }
-  }
-
-  /** What every event of the turn carries, besides the time. */
-  get eventIds(): FailedTurn & { readonly turnId: string; readonly owner?: string } {
-    const { ids, owner, turnId } = this
-    return { ...ids, turnId, ...(owner === undefined ? {} : { owner }) }
   }
 
   /** When the turn is aborted at the latest, in the clock's monotonic time. */
@@ -301,6 +303,8 @@ export class TurnControl implements RunningTurn {
   report<Name extends EngineEventName>(name: Name, extra: Extra<Name>): void {
     const { events, clock } = this.engine
     if (!events.hasListeners(name)) return
-    events.emit(name, { ...this.eventIds, at: clock.now(), ...extra } as unknown as EngineEventMap[Name])
+    const { ids, owner } = this
+    const turn = { ...ids, ...(owner === undefined ? {} : { owner }), at: clock.now() }
+    events.emit(name, { ...turn, ...extra } as unknown as EngineEventMap[Name])
   }
 }
