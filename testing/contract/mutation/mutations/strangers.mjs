@@ -123,7 +123,7 @@ export const strangerMutations = [
       ],
       [
         'cache emptied by a stranger',
-        'load',
+        '#read',
         {
           piece: 'if (known !== undefined) this.#known?.delete(key) throw error',
           becomes: 'this.#known?.delete(key); throw error',
