@@ -42,8 +42,10 @@ export type { FlowSession } from './session/flow-session.js'
 export type { LockEvent } from './session/lock-request.js'
 export type { SessionDocument } from './session/session-document.js'
 export type {
+  SessionListQuery,
   SessionSaveHint,
   SessionStore,
+  SessionSummary,
   UnderReplicatedReport,
 } from './session/session-store.js'
 export type { MemorySessionBacking } from './stores/memory/memory-store.js'

@@ -23,6 +23,7 @@ const all = [
   'stream',
   'store',
   'keys',
+  'listing',
 ]
 const flags = process.argv.slice(2).filter((argument) => argument.startsWith('--'))
 const named = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))

@@ -34,7 +34,14 @@ function textOf(map: ReadonlyMap<string, unknown>): string {
 describe('with the encryption of the page', () => {
   const map = new Map<string, unknown>()
   const secret = crypto.getRandomValues(new Uint8Array(32))
-  sessionStoreSuite(test, () => openStore(map, secret), { claims: true })
+  sessionStoreSuite(test, () => openStore(map, secret), {
+    claims: true,
+    lists: true,
+    leaveOut: {
+      'listing: hostile IDs and owners are shown as they are':
+        'The key of a session with such an ID is a digest, and without the ID its text cannot be decrypted.',
+    },
+  })
 })
 
 test('no text of the conversation is stored readable', async () => {

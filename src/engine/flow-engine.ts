@@ -1,14 +1,14 @@
 /**
  * The engine: the object through which an application runs flows. It only delegates: `engine-context.ts` makes what it is
  * made of, `execute-turn.ts` runs a turn, `cancel-turn.ts` cancels one, `get-session.ts` and `remove-session.ts` load and remove a
- * session, `close-engine.ts` closes it.
+ * session, `sessions/` lists and removes many, `close-engine.ts` closes it.
  */
 import { ConfigManager } from '../config/config-manager.js'
 import type { FlowConstructor, FlowRegistration } from '../flow/flow-registry.js'
 import type { Model, ModelProviderAdapter, ResolvedModelSelection, RuntimeModel } from '../model/model-provider.js'
 import type { FlowSession } from '../session/flow-session.js'
 import type { SessionDocument } from '../session/session-document.js'
-import type { SessionStore } from '../session/session-store.js'
+import type { SessionStore, SessionSummary } from '../session/session-store.js'
 import { prepareStore } from '../stores/create-store.js'
 import { cancelTurn } from './cancel-turn.js'
 import { checkEngineOptions } from './check-engine-options.js'
@@ -29,6 +29,10 @@ import type {
 import { executeTurn } from './execute-turn.js'
 import { getSession } from './get-session.js'
 import { executeDelete } from './remove-session.js'
+import { eraseOwner } from './sessions/erase-owner.js'
+import { listSessions } from './sessions/list-sessions.js'
+import type { ListSessionsQuery, RemovedSessions, SweepOptions } from './sessions/session-options.js'
+import { sweep } from './sessions/sweep.js'
 import type { FlowStream, StreamOptions } from './turn/flow-stream.js'
 import { TurnStream } from './turn/turn-stream.js'
 
@@ -221,6 +225,41 @@ export class FlowEngine {
    */
   getSession(sessionId: string, options?: { readonly owner?: string }): Promise<SessionDocument | undefined> {
     return getSession(this.#context, sessionId, options)
+  }
+
+  /**
+   * One page of the stored sessions, without anything that was said in them. A page may have fewer sessions than `limit`, and even
+   * none, while there is a `cursor`: pass it for the next page, with the same query.
+   *
+   * @returns The sessions, and the cursor of the next page, which is absent after the last one.
+   * @throws `InvalidInputError` (rejects) for a query that cannot be used, and where the store cannot list; `SessionStoreError` where
+   * the store failed.
+   */
+  listSessions(
+    query: ListSessionsQuery = {},
+  ): Promise<{ readonly sessions: readonly SessionSummary[]; readonly cursor?: string }> {
+    return listSessions(this.#context, query)
+  }
+
+  /**
+   * Removes every stored session of an owner, each under its lock, and lists them again until there is none. Refuse the owner's
+   * requests before: a turn that runs meanwhile in another process may begin a session after the last listing.
+   *
+   * @throws `InvalidInputError` (rejects) where the store cannot list; `SessionStoreError`, `EngineClosedError` where it could not go on:
+   * call it again.
+   */
+  eraseOwner(owner: string): Promise<RemovedSessions> {
+    return eraseOwner(this.#context, owner)
+  }
+
+  /**
+   * Removes the sessions whose last save is longer ago than that, each under its lock, unless a turn saved it meanwhile.
+   *
+   * @throws `InvalidInputError` (rejects) for options that cannot be used, and where the store cannot list; `SessionStoreError`,
+   * `EngineClosedError` where it could not go on: call it again. And what `onProgress` throws.
+   */
+  sweep(options: SweepOptions): Promise<RemovedSessions> {
+    return sweep(this.#context, options)
   }
 
   /** Removes a stored session for good. A missing one, or an empty ID, is a success. Never rejects. */

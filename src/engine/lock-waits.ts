@@ -31,6 +31,11 @@ export function deleteWait(engine: EngineContext, options: DeleteOptions | undef
   return { ...waitTime(engine), holder: 'delete', counted: false, caller: options, delete: shared }
 }
 
+/** A delete that shares its place with no other: it may leave the session alone. */
+export function listedWait(engine: EngineContext, options: DeleteOptions): LockWait {
+  return { ...waitTime(engine), holder: 'delete', counted: false, caller: options }
+}
+
 /** @param owner - Of the session: nobody else waits for its summary. */
 export function summaryWait(engine: EngineContext, owner: string | undefined): LockWait {
   return { ...waitTime(engine), holder: 'summary', counted: false, caller: { owner } }

@@ -55,18 +55,30 @@ function removeOnce(
   options: DeleteOptions | undefined,
   request: Pick<DeleteOptions, 'requestId'>,
 ): Promise<unknown> {
-  const { session, events, clock } = engine
+  const { session } = engine
   const last = session.lastDelete(sessionId, options)
   if (last?.outcome !== undefined && isSame(last.options, options)) return last.outcome
   const own: SharedDelete = { options, outcome: undefined }
-  const remove = async (holder: LockHolder): Promise<void> => {
-    const removed = await removeSession(engine, holder, sessionId, options, request)
-    if (removed !== undefined && events.hasListeners('session:deleted')) {
-      events.emit('session:deleted', { sessionId, ...removed, ...request, at: clock.now() })
-    }
-  }
+  const remove = (holder: LockHolder): Promise<boolean> => removeAndReport(engine, holder, sessionId, options, request)
   own.outcome = session.hold(sessionId, remove, () => deleteWait(engine, options, own))
   return own.outcome
+}
+
+/** Removes a session as {@link removeSession} does, and reports that it did. */
+export async function removeAndReport(
+  engine: EngineContext,
+  holder: LockHolder,
+  sessionId: string,
+  options: DeleteOptions | undefined,
+  request: Pick<DeleteOptions, 'requestId'>,
+  isDue?: (stored: unknown) => boolean,
+): Promise<boolean> {
+  const { events, clock } = engine
+  const removed = await removeSession(engine, holder, sessionId, options, request, isDue)
+  if (removed !== undefined && events.hasListeners('session:deleted')) {
+    events.emit('session:deleted', { sessionId, ...removed, ...request, at: clock.now() })
+  }
+  return removed !== undefined
 }
 
 function isSame(one: SharedDelete['options'], other: SharedDelete['options']): boolean {
@@ -78,6 +90,8 @@ function isSame(one: SharedDelete['options'], other: SharedDelete['options']): b
  * Removes a session. The caller holds its lock, or is a stranger to it.
  *
  * @param options - Where given, only a session of this owner is removed; without an `owner`, only one that has none.
+ * @param request - The ID of the request, for the event. Default: it has none.
+ * @param isDue - Whether what is stored now is to be removed. Default: it is.
  * @returns Whose session was removed, as far as its owner could be read; `undefined` where none was.
  */
 export async function removeSession(
@@ -86,6 +100,7 @@ export async function removeSession(
   sessionId: string,
   options: DeleteOptions | undefined,
   request: Pick<DeleteOptions, 'requestId'> = {},
+  isDue?: (stored: unknown) => boolean,
 ): Promise<{ readonly owner?: string } | undefined> {
   const { access } = engine.session
   let stored: unknown
@@ -98,6 +113,7 @@ export async function removeSession(
   }
   if (stored === undefined || holder.isStranger) return undefined
   if (options !== undefined) refuseNewerLayout((Object(stored) as { version?: unknown }).version, sessionId)
+  if (isDue !== undefined && !isDue(stored)) return undefined
   await access.remove(sessionId, revisionOf(stored), holder)
   return named(ownerOf(stored))
 }

@@ -113,8 +113,8 @@ export function isNewerLayout(error: unknown): error is SessionFlowInvariantErro
  */
 export class SessionStoreError extends FlowError {
   /** The operation of the store that failed. */
-  declare readonly operation: 'load' | 'create' | 'save' | 'delete' | 'claim' | 'close'
-  /** The session concerned; absent for `close`. */
+  declare readonly operation: 'load' | 'create' | 'save' | 'delete' | 'claim' | 'list' | 'close'
+  /** The session concerned; absent for `list` and `close`. */
   declare readonly sessionId: string | undefined
 
   constructor(options: {

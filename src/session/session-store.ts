@@ -1,5 +1,5 @@
 /**
- * What the engine asks of a store: four operations and a compare-and-swap. A store holds no policy and does no
+ * What the engine asks of a store: four operations and a compare-and-swap, and what a store may leave out. A store holds no policy and does no
  * arithmetic; the engine makes the next revision and puts it in the document.
  */
 import type { SessionDocument } from './session-document.js'
@@ -24,6 +24,29 @@ export interface UnderReplicatedReport {
   readonly replicas: number
   /** The replicas that were asked for. */
   readonly wanted: number
+}
+
+/** Which sessions a listing returns; all conditions together. */
+export interface SessionListQuery {
+  /** Only sessions of this owner. Default: all, also those without one. */
+  readonly owner?: string
+  /** Only sessions that are stored under this name of a flow. */
+  readonly flowName?: string
+  readonly runStatus?: SessionDocument['runStatus']
+  /** Only sessions whose last save was before this time: ISO 8601, UTC, as `savedAt` of a document. */
+  readonly savedBefore?: string
+  /** The most sessions of a page: a whole number from 1 to 1 000. */
+  readonly limit: number
+  /** That of the page before. Default: the first page. */
+  readonly cursor?: string
+}
+
+/** One session of a listing. It holds nothing that a user or a model said. */
+export interface SessionSummary extends Pick<SessionDocument, 'id' | 'runStatus' | 'createdAt' | 'savedAt' | 'turns'> {
+  /** The name of the flow, as it is stored. */
+  readonly flowName: string
+  /** Absent where the session was started without one. */
+  readonly owner?: string
 }
 
 /**
@@ -97,6 +120,15 @@ export interface SessionStore {
    * @returns A function that gives the lease back.
    */
   lease?(sessionId: string, ttlMs: number, signal: AbortSignal): Promise<() => Promise<void>>
+  /**
+   * Optional: one page of the stored sessions. A session that is stored from the first page to the last is on one of them, mostly on
+   * exactly one: a backend that cannot promise that may repeat it, but must not leave it out. A page may have fewer sessions than `limit`,
+   * and even none, while there is a `cursor`. What cannot be read as a session is left out.
+   *
+   * @returns The sessions, and the cursor of the next page: a text without a fixed form, absent after the last page.
+   * @throws `InvalidInputError` for a cursor that this store did not make.
+   */
+  list?(query: SessionListQuery): Promise<{ readonly sessions: readonly SessionSummary[]; readonly cursor?: string }>
   /** Closes connections and ends timers. Stored sessions stay. */
   close(): Promise<void>
   /**

@@ -17,7 +17,8 @@ import { isSessionId } from '../util/patterns.js'
 import type { LockHolder } from './lock-line.js'
 import { decodeSession } from './session-codec.js'
 import type { SessionDocument, SessionHistoryEntry } from './session-document.js'
-import type { SessionSaveHint, SessionStore } from './session-store.js'
+import type { SessionListQuery, SessionSaveHint, SessionStore } from './session-store.js'
+import { isPage, type SessionPage } from './session-summary.js'
 
 /** How often a write is attempted, and how many times `storeTimeoutMs` it may take in all. */
 export const writeAttempts = 3
@@ -168,6 +169,28 @@ export class StoreAccess {
     } catch (cause) {
       // Also a conflict: a claim has none.
       throw new SessionStoreError({ operation: 'claim', sessionId, cause })
+    }
+  }
+
+  /** Whether the store can list sessions. */
+  get canList(): boolean {
+    return this.store.list !== undefined
+  }
+
+  /**
+   * One page of the stored sessions. Only where {@link canList}.
+   *
+   * @throws {@link SessionStoreError} where the store failed, or returned something other than a page; `InvalidInputError` for a
+   * cursor that is not the store's.
+   */
+  async list(query: SessionListQuery): Promise<SessionPage> {
+    try {
+      const page: unknown = await this.#bounded(() => (this.store as Required<SessionStore>).list(query))
+      if (isPage(page)) return page
+      throw new TypeError('The store answered a listing with something other than sessions and a cursor.')
+    } catch (cause) {
+      if (FlowError.isInstance(cause) && cause.code === 'INVALID_INPUT') throw cause
+      throw new SessionStoreError({ operation: 'list', cause })
     }
   }
 

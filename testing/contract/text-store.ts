@@ -5,9 +5,12 @@ import {
   SessionConflictError,
   type SessionDocument,
   SessionFlowInvariantError,
+  type SessionListQuery,
   type SessionSaveHint,
   type SessionStore,
+  type SessionSummary,
 } from '../../src/index.js'
+import { fromCursor, isListed, type SessionPage, summaryOf, toCursor } from '../../src/session/session-summary.js'
 import { MemoryClaims } from '../../src/stores/claims.js'
 import { type SessionStoreSuiteOptions, sessionStoreSuite } from '../suites/stores/session-store-suite.js'
 
@@ -126,6 +129,30 @@ export class TextStore implements SessionStore {
     this.find('')
     return this.keep(key, sessionId, ttlMs)
   }
+  rowOf(document: SessionDocument): SessionSummary {
+    return summaryOf(document) as SessionSummary
+  }
+  /** Pages go by the keys. */
+  async list(query: SessionListQuery): Promise<SessionPage> {
+    this.find('')
+    const { limit, cursor } = query
+    const [after] = cursor === undefined ? [undefined] : fromCursor<[string]>(cursor, isKey)
+    const rest = [...this.data.keys()].filter((key) => after === undefined || key > after).sort()
+    const page = rest.slice(0, limit)
+    const sessions = page.flatMap((key) => this.listed(key)).filter((row) => this.isShown(row, query))
+    return { sessions, ...(page.length === rest.length ? {} : { cursor: toCursor([page.at(-1)]) }) }
+  }
+  /** What is shown of an entry: nothing where it cannot be read. */
+  listed(key: string): SessionSummary[] {
+    try {
+      return [this.rowOf(JSON.parse(this.data.get(key)?.text ?? ''))]
+    } catch {
+      return []
+    }
+  }
+  isShown(row: SessionSummary, query: SessionListQuery): boolean {
+    return isListed(row, query)
+  }
   get leases(): Map<string, TextLease> {
     const leases = leasesByData.get(this.data) ?? new Map<string, TextLease>()
     leasesByData.set(this.data, leases)
@@ -152,6 +179,10 @@ export class TextStore implements SessionStore {
     this.closed = true
     this.closedAt = performance.now()
   }
+}
+
+function isKey(values: readonly unknown[]): boolean {
+  return values.length === 1 && typeof values[0] === 'string'
 }
 
 /** A store whose backend is down. */
@@ -185,6 +216,7 @@ export function optionsFor(Store: StoreClass, Down: StoreClass = DownStore): Ses
     createUnreachable: () => new Down(new Map()),
     claims: true,
     leases: { ttlMs: leaseTtlMs },
+    lists: true,
     deadlineMs: 2_000,
   }
 }

@@ -7,8 +7,8 @@ describe('FakeSessionStore', () => {
 
   test('is a whole store, with what a store may leave out', () => {
     expectTypeOf(store).toExtend<SessionStore>()
-    // It has claims and leases where the store underneath has them, as an engine must be able to see.
-    expectTypeOf(store).toExtend<Required<Omit<SessionStore, 'claim' | 'lease'>>>()
+    // It has claims, leases and listings where the store underneath has them, as an engine must be able to see.
+    expectTypeOf(store).toExtend<Required<Omit<SessionStore, 'claim' | 'lease' | 'list'>>>()
     expectTypeOf<Required<FakeSessionStore>>().toExtend<Required<SessionStore>>()
     expectTypeOf(store.journal).toEqualTypeOf<readonly FakeStoreCall[]>()
   })
@@ -17,6 +17,7 @@ describe('FakeSessionStore', () => {
     store.failNext('save', { after: true, times: 2 })
     store.failNext('claim')
     store.hangNext('lease')
+    store.failNext('list')
     // @ts-expect-error no such operation
     store.failNext('svae')
     // @ts-expect-error a rival is quicker than a write

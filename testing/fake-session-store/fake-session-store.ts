@@ -6,6 +6,7 @@ import {
   type Clock,
   MemorySessionStore,
   type SessionDocument,
+  type SessionListQuery,
   type SessionSaveHint,
   type SessionStore,
   systemClock,
@@ -52,6 +53,8 @@ export class FakeSessionStore implements SessionStore {
   readonly claim?: NonNullable<SessionStore['claim']>
   /** Absent unless the option `leases` is set, or the store underneath has leases. */
   readonly lease?: NonNullable<SessionStore['lease']>
+  /** Absent where the store underneath has none. */
+  readonly list?: NonNullable<SessionStore['list']>
   readonly #inner: SessionStore
   readonly #clock: Clock
   readonly #past = new PastDocuments()
@@ -63,6 +66,7 @@ export class FakeSessionStore implements SessionStore {
     this.#clock = options.clock ?? systemClock
     this.guarantees = this.#inner.guarantees
     if (this.#inner.claim !== undefined) this.claim = (...claim) => this.#claim(...claim)
+    if (this.#inner.list !== undefined) this.list = (query) => this.#list(query)
     if (options.leases === true || this.#inner.lease !== undefined) this.lease = (...lease) => this.#lease(...lease)
   }
 
@@ -211,6 +215,11 @@ export class FakeSessionStore implements SessionStore {
     return this.#call({ operation: 'claim', sessionId, key, outcome: 'pending' }, () =>
       inner.claim(key, sessionId, ttlMs),
     )
+  }
+
+  #list(query: SessionListQuery): ReturnType<Required<SessionStore>['list']> {
+    const inner = this.#inner as Required<SessionStore>
+    return this.#call({ operation: 'list', sessionId: '', query, outcome: 'pending' }, () => inner.list(query))
   }
 
   #lease(sessionId: string, ttlMs: number, signal: AbortSignal): Promise<() => Promise<void>> {

@@ -1,11 +1,11 @@
 /**
  * The calls that a store received, in order, and how they are compared and shown. The store decides what it answers.
  */
-import type { SessionSaveHint } from '../../src/index.js'
+import type { SessionListQuery, SessionSaveHint } from '../../src/index.js'
 import { differences } from '../expectations/expectation-error.js'
 
 /** An operation of a store. */
-export type FakeStoreOperation = 'load' | 'create' | 'save' | 'delete' | 'claim' | 'lease' | 'close'
+export type FakeStoreOperation = 'load' | 'create' | 'save' | 'delete' | 'claim' | 'lease' | 'list' | 'close'
 
 /** What a fault does: see the method of `FakeSessionStore` that prepares it. */
 export type FakeStoreEffect =
@@ -23,10 +23,12 @@ export type FakeStoreEffect =
 /** One call, as the journal keeps it. */
 export interface FakeStoreCall {
   readonly operation: FakeStoreOperation
-  /** Empty for `close`. */
+  /** Empty for `list` and `close`. */
   readonly sessionId: string
   /** Of a `claim`. */
   readonly key?: string
+  /** Of a `list`. */
+  readonly query?: SessionListQuery
   /** Of the document that was to be stored. */
   readonly revision?: string
   readonly expectedRevision?: string

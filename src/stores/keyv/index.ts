@@ -12,6 +12,15 @@ export { createSqliteKeyv } from './drivers/sqlite/create-sqlite-keyv.js'
 export type { KeyvSessionStoreOptions } from './keyv-session-store.js'
 export { KeyvSessionStore } from './keyv-session-store.js'
 export type { SessionTextPlace } from './layout/codec.js'
-export type { SessionDriver, SessionSwap, StoredHead, StoredSession, SwapOutcome } from './session-driver.js'
+export type {
+  ListedSession,
+  SessionDriver,
+  SessionListing,
+  SessionOwner,
+  SessionSwap,
+  StoredHead,
+  StoredSession,
+  SwapOutcome,
+} from './session-driver.js'
 /** Loaded by the engine, by name. @internal */
 export { createStoreFromSettings } from './store-from-settings.js'

@@ -24,6 +24,7 @@ describe('what a driver lacks', () => {
     const store = new KeyvSessionStore({ keyv: new Keyv(), driver: plainDriver() })
     expect(store.claim).toBeUndefined()
     expect(store.lease).toBeUndefined()
+    expect(store.list).toBeUndefined()
   })
 
   test('and what it has gets the key with the namespace', async () => {

@@ -2,7 +2,7 @@ import { Keyv } from 'keyv'
 import { afterEach, describe, test, vi } from 'vitest'
 import { FakeDriver } from '../../../testing/contract/stores/fake-driver.js'
 import { encryptionHooks } from '../../../testing/contract/stores/keyv-hooks.js'
-import { PlainAdapter } from '../../../testing/contract/stores/plain-adapter.js'
+import { IterableAdapter, PlainAdapter } from '../../../testing/contract/stores/plain-adapter.js'
 import { type SessionStoreSuiteOptions, sessionStoreSuite } from '../../../testing/suites/stores/session-store-suite.js'
 import { KeyvSessionStore, type KeyvSessionStoreOptions } from './keyv-session-store.js'
 
@@ -32,6 +32,7 @@ describe("over Keyv's Map", () => {
     corrupt: (sessionId) => void Object.assign(map.get(`talks:${sessionId}`), { head: '{"cut":' }),
     claims: true,
     ...endingOver((ttl) => ({ keyv: new Keyv({ store: new Map(), ...ttl }) })),
+    lists: true,
   })
 })
 
@@ -42,6 +43,7 @@ describe('over a driver of the application, with texts that are encrypted', () =
     corrupt: (sessionId) =>
       void Object.assign(driver.records.get(`keyv:${sessionId}`) as object, { head: 'no base64' }),
     claims: true,
+    lists: true,
   })
 })
 
@@ -50,5 +52,13 @@ describe('over an adapter without a compare-and-swap, in one process', () => {
   sessionStoreSuite(test, () => new KeyvSessionStore({ keyv: new Keyv(adapter), consistency: 'process' }), {
     claims: true,
     ...endingOver((ttl) => ({ keyv: new Keyv(new PlainAdapter(), ttl), consistency: 'process' })),
+  })
+})
+
+describe('over one that can give its keys', () => {
+  const adapter = new IterableAdapter()
+  sessionStoreSuite(test, () => new KeyvSessionStore({ keyv: new Keyv(adapter), consistency: 'process' }), {
+    claims: true,
+    lists: true,
   })
 })

@@ -8,20 +8,23 @@ import { SessionConflictError } from '../../errors/session-errors.js'
 import { copyDocument } from '../../session/lists/copy-document.js'
 import type { SessionDocument } from '../../session/session-document.js'
 import type {
+  SessionListQuery,
   SessionSaveHint,
   SessionStore,
   SessionStoreGuarantees,
   UnderReplicatedReport,
 } from '../../session/session-store.js'
+import { isListed, type SessionPage } from '../../session/session-summary.js'
 import { checkNumber, checkOptionNames, type OptionNames } from '../../util/options.js'
 import { type ChosenDriver, chooseDriver } from './driver-for.js'
 import { bytesOf, type KnownSession } from './layout/chunks.js'
 import { encodeAll, type SessionTextPlace } from './layout/codec.js'
 import { headName } from './layout/head.js'
 import { claimKey, leaseKey, sessionKey } from './layout/keys.js'
+import { type OwnedHeads, ownedHeads } from './layout/owned-heads.js'
 import { type Caller, type ForeignSession, SessionReader } from './layout/read-session.js'
 import { planWrite } from './layout/write-plan.js'
-import type { SessionDriver } from './session-driver.js'
+import type { SessionDriver, SessionOwner } from './session-driver.js'
 import { WriteAttempts } from './write-attempts.js'
 
 /** What the constructor of {@link KeyvSessionStore} takes. */
@@ -80,11 +83,14 @@ export class KeyvSessionStore implements SessionStore {
   readonly claim?: NonNullable<SessionStore['claim']>
   /** See {@link SessionStore.lease}. Absent but for a Keyv of `createRedisKeyv` with the option `lease`, and for drivers that have it. */
   readonly lease?: NonNullable<SessionStore['lease']>
+  /** See {@link SessionStore.list}. Absent where the driver has no `list`. */
+  readonly list?: NonNullable<SessionStore['list']>
   readonly #keyv: Keyv
   readonly #closesKeyv: boolean
   readonly #absoluteTtlMs: number
   readonly #chosen: ChosenDriver
   readonly #reader: SessionReader
+  readonly #heads: OwnedHeads
   readonly #known: LRUCache<string, KnownSession> | undefined
   /** Of a key and revision, whatever the outcome. */
   readonly #attempts = new WriteAttempts()
@@ -104,10 +110,12 @@ export class KeyvSessionStore implements SessionStore {
     this.#chosen = chooseDriver(options)
     this.guarantees = this.#chosen.driver.guarantees
     this.#reader = new SessionReader(this.#chosen.driver, this.#chosen.codec)
+    this.#heads = ownedHeads(this.#chosen)
     this.#known = createCache(options.cacheBytes ?? defaultCacheBytes)
     const { driver } = this.#chosen
     if (driver.claim !== undefined) this.claim = (...claim) => this.#claim(...claim)
     if (driver.lease !== undefined) this.lease = (...lease) => this.#lease(...lease)
+    if (driver.list !== undefined) this.list = (query) => this.#list(query)
   }
 
   /** See {@link SessionStore.load}. For another caller than its owner, the chunks of a session are not decoded, nor is it kept. */
@@ -120,7 +128,7 @@ export class KeyvSessionStore implements SessionStore {
     if (!isPast(this.#expiresBy(found.document))) return copyDocument(found.document)
     // The backend does not know it: the session was stored without this setting, or the driver ignores it.
     this.#known?.delete(key)
-    const outcome = await this.#chosen.driver.remove(key, found.revision)
+    const outcome = await this.#chosen.driver.remove(key, found.revision, () => this.#heads.ownerOf(found.document))
     return outcome === 'conflict' ? this.load(sessionId, caller) : undefined
   }
 
@@ -134,8 +142,11 @@ export class KeyvSessionStore implements SessionStore {
 
   async delete(sessionId: string, expectedRevision?: string): Promise<void> {
     const key = await this.#open(sessionId)
+    const known = this.#known?.get(key)
     this.#known?.delete(key)
-    const outcome = await this.#chosen.driver.remove(key, expectedRevision)
+    const owner = (): Promise<SessionOwner | undefined> =>
+      known === undefined ? this.#heads.storedOwner(key) : this.#heads.ownerOf(known.document)
+    const outcome = await this.#chosen.driver.remove(key, expectedRevision, owner)
     if (outcome === 'conflict') throw new SessionConflictError({ sessionId })
   }
 
@@ -215,6 +226,7 @@ export class KeyvSessionStore implements SessionStore {
       replacesChunks: plan.replacesChunks,
       ttlMs: this.#keyv.ttl || undefined,
       expiresBy,
+      owner: () => this.#heads.ownerOf(document),
       onUnderReplicated: (replicas, wanted) => this.#report({ sessionId: id, replicas, wanted }),
     })
     if (outcome === 'conflict') throw new SessionConflictError({ sessionId: id })
@@ -241,8 +253,25 @@ export class KeyvSessionStore implements SessionStore {
     return (driver as Required<SessionDriver>).lease(keyOf(await leaseKey(sessionId)), ttlMs, signal)
   }
 
+  async #list(query: SessionListQuery): Promise<SessionPage> {
+    this.#checkOpen()
+    const { driver, keyOf } = this.#chosen
+    const { owner, limit, cursor } = query
+    const { sessions, ...next } = await (driver as Required<SessionDriver>).list({
+      prefix: keyOf(''),
+      ownerKey: owner === undefined ? undefined : await this.#heads.keyOfOwner(owner),
+      limit,
+      cursor,
+      read: (key, stored) => this.#heads.read(key, stored),
+    })
+    const summaries = sessions.map(({ summary }) => summary)
+    // The backend does not know of every session that it has reached its greatest age.
+    const shown = summaries.filter((summary) => isListed(summary, query) && !isPast(this.#expiresBy(summary)))
+    return { sessions: shown, ...next }
+  }
+
   /** When a session has reached its greatest age. `undefined`: never, or the document does not say when it was created. */
-  #expiresBy({ createdAt }: SessionDocument): number | undefined {
+  #expiresBy({ createdAt }: Pick<SessionDocument, 'createdAt'>): number | undefined {
     const time = Math.floor(Date.parse(createdAt) + this.#absoluteTtlMs)
     return Number.isFinite(time) ? time : undefined
   }

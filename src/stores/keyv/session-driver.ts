@@ -5,7 +5,7 @@
  * A session is a head, which each save replaces, and chunks, which are added, and removed where the document lost what they
  * hold. A chunk is never changed. The head counts the chunks of each list. Texts are opaque: they may be compressed or encrypted.
  */
-import type { SessionStoreGuarantees } from '../../session/session-store.js'
+import type { SessionStoreGuarantees, SessionSummary } from '../../session/session-store.js'
 
 /** The head of a stored session, and the chunks that were asked for. */
 export interface StoredHead {
@@ -21,6 +21,34 @@ export interface StoredSession {
   readonly head: string
   /** Every stored chunk, by name. */
   readonly chunks: ReadonlyMap<string, string>
+}
+
+/** Whose session it is, and since when: what a driver needs to find the sessions of an owner. Neither ever changes. */
+export interface SessionOwner {
+  /** A key like those of sessions, made of a digest of the owner. Two owners have different ones. */
+  readonly ownerKey: string
+  /** As in the document. */
+  readonly createdAt: string
+}
+
+/** What a head says about its session. */
+export interface ListedSession extends Partial<SessionOwner> {
+  readonly key: string
+  readonly summary: SessionSummary
+}
+
+/** Which sessions a driver lists. */
+export interface SessionListing {
+  /** What the keys of all sessions begin with; others may begin with it too. */
+  readonly prefix: string
+  /** Only sessions of this owner. Default: all. */
+  readonly ownerKey: string | undefined
+  /** The most sessions of a page. */
+  readonly limit: number
+  /** That of the page before; `undefined`: the first page. */
+  readonly cursor: string | undefined
+  /** What a head says; `undefined` where it cannot be read, or belongs to no session of this store. */
+  read(key: string, stored: Pick<StoredHead, 'revision' | 'head'>): Promise<ListedSession | undefined>
 }
 
 /** One compare-and-swap. */
@@ -41,6 +69,8 @@ export interface SessionSwap {
   readonly replacesChunks: boolean
   /** Milliseconds until the session expires, counted by the backend's clock from this write; `undefined`: never. */
   readonly ttlMs: number | undefined
+  /** Whose session it is, for a driver that lists; it resolves to `undefined` where the session has no owner. Default: nobody asks. */
+  readonly owner?: () => Promise<SessionOwner | undefined>
   /**
    * When the session expires at the latest, whatever `ttlMs` says: milliseconds since 1970, by the backend's clock. Default: never.
    * Where a driver ignores it, the store removes such a session when it is loaded next.
@@ -76,8 +106,10 @@ export interface SessionDriver {
    * Removes a session, unreadable ones included; `done` where nothing is stored.
    *
    * @param expectedRevision - Default: whatever is stored.
+   * @param owner - As in {@link SessionSwap.owner}, for a driver that keeps a list of each owner's sessions. It is called before the
+   * session is removed, because it may read the session; it resolves to `undefined`, too, where nobody can know.
    */
-  remove(key: string, expectedRevision?: string): Promise<SwapOutcome>
+  remove(key: string, expectedRevision?: string, owner?: SessionSwap['owner']): Promise<SwapOutcome>
   /**
    * Removes every expired session and claim, by the backend's clock, and resolves to the number of sessions. Absent where the
    * backend removes them by itself.
@@ -98,6 +130,13 @@ export interface SessionDriver {
    * @param signal - Ends the wait: it then rejects.
    */
   lease?(key: string, ttlMs: number, signal: AbortSignal): Promise<() => Promise<void>>
+  /**
+   * Optional: one page of the stored sessions, as `SessionStore.list` says; filters other than the owner are the store's. Without it
+   * the store has no `list`.
+   *
+   * @throws `InvalidInputError` for a cursor that the driver did not make.
+   */
+  list?(listing: SessionListing): Promise<{ readonly sessions: readonly ListedSession[]; readonly cursor?: string }>
   /** Ends connections and timers. Calls after it reject; nothing reconnects. */
   close(): Promise<void>
 }

@@ -9,6 +9,7 @@ import type { SessionDocument } from '../../session/session-document.js'
 import type { SessionSaveHint, SessionStore, SessionStoreGuarantees } from '../../session/session-store.js'
 import { checkOptionNames, numbersWithDefaults, type OptionNames } from '../../util/options.js'
 import { MemoryClaims } from '../claims.js'
+import { listDocuments } from './list-documents.js'
 import { SessionCache } from './session-cache.js'
 
 /** Where a {@link MemorySessionStore} keeps its documents: a bounded cache of its own, or whatever behaves like a Map. */
@@ -21,6 +22,8 @@ export interface MemorySessionBacking {
   delete(sessionId: string): boolean
   /** Optional, for one that evicts sessions: keeps one until the returned function is called. */
   hold?(sessionId: string): () => void
+  /** Optional: all documents by session ID. Without it the store has no {@link SessionStore.list}. */
+  entries?(): Iterable<readonly [sessionId: string, document: SessionDocument]>
 }
 
 /**
@@ -77,6 +80,8 @@ const defaults = { maxSessions: 10_000, maxBytes: 128 * 1024 * 1024, ttlMs: fore
  */
 export class MemorySessionStore implements SessionStore {
   readonly guarantees: SessionStoreGuarantees = { compareAndSwap: 'process', durable: false }
+  /** See {@link SessionStore.list}. Oldest sessions first. Absent over a `backing` without `entries`. */
+  readonly list?: NonNullable<SessionStore['list']>
   readonly #evictedListeners = new Set<(sessionId: string) => void>()
   readonly #clock: Clock
   readonly #maxClaims: number
@@ -97,6 +102,10 @@ export class MemorySessionStore implements SessionStore {
           for (const listener of this.#evictedListeners) listener(sessionId)
         },
       })
+    // A store that has it has a backing that has it.
+    if (this.#backing.entries !== undefined) {
+      this.list = async (query) => listDocuments((this.backing as Required<MemorySessionBacking>).entries(), query)
+    }
   }
 
   /** The data, to hand to another store of the same process. */

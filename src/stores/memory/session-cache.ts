@@ -83,6 +83,18 @@ export class SessionCache {
     return wasStored
   }
 
+  /** What is stored. It is not used by that: its place in the order stays. */
+  *entries(): IterableIterator<[sessionId: string, document: SessionDocument]> {
+    const now = monotonicTime(this.#options.clock)
+    for (const [sessionId, held] of this.#held) {
+      const stored = this.#storedOf(held)
+      if (stored !== undefined) yield [sessionId, stored.document]
+    }
+    for (const [sessionId, { document, expiresAt }] of this.#cache.entries()) {
+      if (expiresAt > now) yield [sessionId, document]
+    }
+  }
+
   /** Keeps a session, stored or not yet, until the returned function is called. */
   hold(sessionId: string): () => void {
     const held = this.#held.get(sessionId) ?? { stored: this.#unexpired(sessionId), holders: 0 }

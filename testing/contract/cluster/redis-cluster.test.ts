@@ -28,6 +28,7 @@ describe.skipIf(isRedisMissing)('over a Redis Cluster, with the recommended clie
     }
     sessionStoreSuite(test, () => open(cluster.rootNodes), {
       claims: true,
+      lists: true,
       async corrupt(sessionId) {
         const key = `turnkeeper::${sessionId}`
         const { master } = await cluster.shardOf(key)

@@ -11,7 +11,7 @@ import {
 } from '../../../src/index.js'
 import { KeyvSessionStore } from '../../../src/stores/keyv/index.js'
 import type { SessionDriver } from '../../../src/stores/keyv/session-driver.js'
-import { claimAndLeaseOf } from '../optional-operations.js'
+import { optionalOperationsOf } from '../optional-operations.js'
 import type { SeededRandom } from '../seeded-random.js'
 import { viewOf } from '../simulation/model-session.js'
 import { type Effect, type Stored, Timeline } from '../simulation/timeline.js'
@@ -154,7 +154,7 @@ export function memoryBackend(stage: Stage): Backend {
           run: () => recorder.change(life, document.id, expected, document.revision, run),
         })
       return expecting(life, recorder, {
-        ...claimAndLeaseOf(store),
+        ...optionalOperationsOf(store),
         guarantees: store.guarantees,
         load: (sessionId) =>
           stage.pass({
@@ -252,7 +252,7 @@ function expecting(life: Life, recorder: Recorder<StoredRecord>, store: SessionS
     if (!life.isGone) recorder.touches.push({ life, sessionId, tick: recorder.timeline.tick() })
   }
   return {
-    ...claimAndLeaseOf(store),
+    ...optionalOperationsOf(store),
     guarantees: store.guarantees,
     load(sessionId) {
       touch(sessionId)

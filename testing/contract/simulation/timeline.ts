@@ -3,7 +3,7 @@
  * of each turn ran, and when each action began and was answered.
  */
 import type { SessionDocument, SessionSaveHint, SessionStore } from '../../../src/index.js'
-import { claimAndLeaseOf } from '../optional-operations.js'
+import { optionalOperationsOf } from '../optional-operations.js'
 import { viewOf } from './model-session.js'
 import type { ModelSession } from './model-types.js'
 import type { Writer } from './world.js'
@@ -78,7 +78,7 @@ export class Timeline {
       return result
     }
     return {
-      ...claimAndLeaseOf(store),
+      ...optionalOperationsOf(store),
       guarantees: store.guarantees,
       load: (sessionId) => store.load(sessionId),
       create: (document) => watch(document.id, { document }, () => store.create(document)),

@@ -1,15 +1,17 @@
 // A session driver in memory for tests of the store that uses it: it keeps a journal, fails on request before or after an
 // operation took effect, and exposes what is stored, so that a test can replace it.
 import { MemoryClaims } from '../../../src/stores/claims.js'
+import { type ListedPage, pageOf } from '../../../src/stores/keyv/drivers/page-of-keys.js'
 import type {
   SessionDriver,
+  SessionListing,
   SessionSwap,
   StoredHead,
   StoredSession,
   SwapOutcome,
 } from '../../../src/stores/keyv/session-driver.js'
 
-/** One call of the driver, as words: `read history#1`, `readAll`, `append history#1 -history#0`, `replace history#0`, `remove`, `claim`. */
+/** One call of the driver, as words: `read history#1`, `readAll`, `append history#1 -history#0`, `replace history#0`, `remove`, `claim`, `list`. */
 export type FakeDriverCall = string
 
 /** What is stored under a key. A test may change it. */
@@ -88,7 +90,7 @@ export class FakeDriver implements SessionDriver {
     })
   }
 
-  remove(key: string, expectedRevision?: string): Promise<SwapOutcome> {
+  remove(key: string, expectedRevision?: string, _owner?: SessionSwap['owner']): Promise<SwapOutcome> {
     return this.#call('remove', () => {
       const record = this.records.get(key)
       if (record !== undefined && expectedRevision !== undefined && record.revision !== expectedRevision) {
@@ -101,6 +103,10 @@ export class FakeDriver implements SessionDriver {
 
   claim(key: string, sessionId: string, ttlMs: number): Promise<string> {
     return this.#call('claim', () => MemoryClaims.of(this.records).claim(key, sessionId, ttlMs, performance.now()))
+  }
+
+  async list(listing: SessionListing): Promise<ListedPage> {
+    return this.#call('list', () => pageOf([...this.records.keys()], listing, (key) => this.records.get(key)))
   }
 
   async close(): Promise<void> {

@@ -3,7 +3,7 @@ import type { KeyvStoreAdapter, StoredData } from 'keyv'
 
 /** An adapter over a Map. */
 export class PlainAdapter implements KeyvStoreAdapter {
-  readonly opts = { dialect: 'plain' }
+  readonly opts: { readonly dialect: string } = { dialect: 'plain' }
   readonly values: Map<string, unknown> = new Map()
   namespace?: string | undefined
   throwOnErrors = false
@@ -40,5 +40,14 @@ export class PlainAdapter implements KeyvStoreAdapter {
     await new Promise((resolve) => setImmediate(resolve))
     if (this.isDown && this.throwOnErrors) throw new Error('The plain adapter is down.')
     return !this.isDown
+  }
+}
+
+/** One that can give its keys, of a dialect for which Keyv makes an iterator. */
+export class IterableAdapter extends PlainAdapter {
+  override readonly opts = { dialect: 'mongo' }
+
+  async *iterator<Value>(_namespace?: string): AsyncGenerator<[string, Value | undefined], void> {
+    for (const [key, value] of this.values) yield [key, value as Value]
   }
 }

@@ -69,6 +69,7 @@ describe.skipIf(isPostgresMissing)('Postgres', () => {
       new KeyvSessionStore({ keyv: await createPostgresKeyv(url, { maxConnections: 3, connectTimeoutMs: 300 }) })
     sessionStoreSuite(test, () => open(server.url), {
       claims: true,
+      lists: true,
       corrupt: async (sessionId) => {
         const statement = `UPDATE turnkeeper_session SET head = '{"cut":' WHERE key = 'turnkeeper:${sessionId}'`
         await past(statement)
@@ -98,6 +99,7 @@ describe.skipIf(isPostgresMissing)('Postgres', () => {
     kind: 'postgres',
     open: async (table) => (await openDriver(server.url, { table })).driver,
     place: () => server.url,
+    run: past,
     countRows: async (table) => {
       const [row] = await past(`SELECT count(*) AS count FROM ${table}`)
       return Number(row?.count)

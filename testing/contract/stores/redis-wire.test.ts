@@ -297,7 +297,12 @@ describe.skipIf(isRedisMissing)('over Redis', () => {
         .split('\r\n')
         .filter((line) => line.startsWith('once'))
         .sort(),
-    ).toEqual(['once::plain', expect.stringMatching(/^once::~[0-9a-f]{64}$/)])
+    ).toEqual([
+      'once::plain',
+      expect.stringMatching(/^once::~[0-9a-f]{64}$/),
+      // The sessions of their owner.
+      expect.stringMatching(/^once::~owner-[0-9a-f]{64}$/),
+    ])
     await store.close()
   })
 

@@ -20,6 +20,7 @@ const leases = { ttlMs: 300 }
 function troubleWith(prefix: string): SessionStoreSuiteOptions {
   return {
     claims: true,
+    lists: true,
     corrupt: async (sessionId) => void (await server.command('HSET', `${prefix}${sessionId}`, 'head', '{"cut":')),
     createUnreachable: async () => {
       const url = `redis://127.0.0.1:${await freePort()}`
@@ -107,7 +108,7 @@ describe.skipIf(isRedisMissing)('over Redis', () => {
       const client = createCluster({ rootNodes: [{ url: node.url }] })
       return new KeyvSessionStore({ keyv: await createRedisKeyv(undefined, { client, lease: leases }) })
     }
-    sessionStoreSuite(test, open, { claims: true, leases })
+    sessionStoreSuite(test, open, { claims: true, lists: true, leases })
   })
 
   describe('with texts that are compressed', () => {

@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { SqlSessionDriver } from '../../../src/stores/keyv/drivers/sql-adapter.js'
+import type { SessionListing, SessionSwap } from '../../../src/stores/keyv/session-driver.js'
 import { swapOf } from './driver-cases.js'
 import { raceProcesses } from './race-processes.js'
 
@@ -16,6 +17,8 @@ export interface SqlBackend {
   open(table: string): Promise<SqlSessionDriver>
   /** Where other processes find the same data. */
   place(): string
+  /** Runs a statement past the driver. */
+  run(statement: string): Promise<unknown>
   /** How many rows a table holds, past the driver. */
   countRows(table: string): Promise<number>
 }
@@ -148,6 +151,82 @@ export function sqlCases(backend: SqlBackend): void {
       await two?.swap(swapOf('expired', { revision: 'r2' }))
       expect(await backend.countRows(`${table}_session`)).toBe(1)
       expect(await backend.countRows(`${table}_chunk`)).toBe(0)
+    })
+  })
+
+  /** What each head says: an owner and a time. */
+  const read: SessionListing['read'] = async (key, { head }) => {
+    const [ownerKey, createdAt] = head.split(' ')
+    if (ownerKey === undefined || createdAt === undefined) return undefined
+    const summary = { id: key, flowName: 'F', runStatus: 'running', createdAt, savedAt: createdAt, turns: 1 } as const
+    return { key, summary, ownerKey, createdAt }
+  }
+  const at = '2026-01-01'
+  const ownedSwap = (key: string, owner: string): SessionSwap =>
+    swapOf(key, { head: `${owner} ${at}`, owner: async () => ({ ownerKey: owner, createdAt: at }) })
+
+  async function keysOf(driver: SqlSessionDriver | undefined, ownerKey?: string, limit = 100): Promise<string[]> {
+    const keys: string[] = []
+    let cursor: string | undefined
+    do {
+      const page = await driver?.list({ prefix: '', ownerKey, limit, cursor, read })
+      keys.push(...(page?.sessions ?? []).map(({ key }) => key))
+      cursor = page?.cursor
+    } while (cursor !== undefined)
+    return keys
+  }
+
+  /** Makes the tables those of an earlier release, which knew of no owners. */
+  async function takeOwnersAway(table: string): Promise<void> {
+    await backend.run(`DROP INDEX ${table}_session_owner`)
+    await backend.run(`ALTER TABLE ${table}_session DROP COLUMN owner`)
+  }
+
+  test('lists sessions in the order in which they were created, each on one page', async () => {
+    await withDrivers(1, async ([driver]) => {
+      for (let index = 0; index < 25; index++) await driver?.swap(ownedSwap(`k${index}`, `o${index % 2}`))
+      const keys = Array.from({ length: 25 }, (_, index) => `k${index}`)
+      for (const limit of [1, 7, 25, 100]) expect(await keysOf(driver, undefined, limit)).toEqual(keys)
+      expect(await keysOf(driver, 'o1', 5)).toEqual(keys.filter((_, index) => index % 2 === 1))
+      expect(await keysOf(driver, 'o')).toEqual([])
+    })
+  })
+
+  test('a session that has expired is in no listing', async () => {
+    await withDrivers(1, async ([driver]) => {
+      await driver?.swap({ ...ownedSwap('gone', 'o'), ttlMs: 1 })
+      await driver?.swap(ownedSwap('stays', 'o'))
+      await sleep(5)
+      expect(await keysOf(driver)).toEqual(['stays'])
+      expect(await keysOf(driver, 'o')).toEqual(['stays'])
+    })
+  })
+
+  test('tables of an earlier release get owners at the first listing, and turns work before and after', async () => {
+    await withDrivers(3, async ([first, second, third], table) => {
+      // More than are filled in for one page.
+      for (let index = 0; index < 450; index++) await first?.swap(ownedSwap(`k${index}`, `o${index % 3}`))
+      await takeOwnersAway(table)
+      expect(await second?.swap(ownedSwap('later', 'o1'))).toBe('done')
+      expect(await second?.swap({ ...ownedSwap('later', 'o1'), expectedRevision: 'r1', revision: 'r2' })).toBe('done')
+      expect(await second?.swap(swapOf('broken', { head: 'unreadable' }))).toBe('done')
+      const expected = Array.from({ length: 450 }, (_, index) => `k${index}`).filter((_, index) => index % 3 === 1)
+      expect(await keysOf(third, 'o1')).toEqual([...expected, 'later'])
+      // One that was there before goes on without the column, and its rows are filled in later.
+      expect(await second?.swap(ownedSwap('even later', 'o1'))).toBe('done')
+      expect(await keysOf(second, 'o1')).toEqual([...expected, 'later', 'even later'])
+      expect(await second?.swap(ownedSwap('last', 'o1'))).toBe('done')
+      expect(await backend.countRows(`${table}_session WHERE owner = 'o1'`)).toBe(expected.length + 3)
+      expect(await keysOf(third)).toHaveLength(453)
+    })
+  })
+
+  test('ten drivers add the column at the same moment', async () => {
+    await withDrivers(11, async ([first, ...others], table) => {
+      await first?.swap(ownedSwap('key', 'o'))
+      await takeOwnersAway(table)
+      const listings = await Promise.all(others.map((driver) => keysOf(driver, 'o')))
+      expect(listings).toEqual(others.map(() => ['key']))
     })
   })
 

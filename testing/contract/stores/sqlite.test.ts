@@ -71,6 +71,7 @@ describe.skipIf(isSqliteMissing)('SQLite (needs npm ci --prefix testing/contract
       new KeyvSessionStore({ keyv: await createSqliteKeyv(path, { busyTimeoutMs: 200 }) })
     sessionStoreSuite(test, () => open(join(folder, 'suite.sqlite')), {
       claims: true,
+      lists: true,
       corrupt: async (sessionId) => {
         const statement = `UPDATE turnkeeper_session SET head = '{"cut":' WHERE key = 'turnkeeper:${sessionId}'`
         await past(join(folder, 'suite.sqlite'), statement)
@@ -100,6 +101,7 @@ describe.skipIf(isSqliteMissing)('SQLite (needs npm ci --prefix testing/contract
     kind: 'sqlite',
     open: async (table) => (await openDriver(join(folder, 'shared.sqlite'), { table, busyTimeoutMs: 30_000 })).driver,
     place: () => join(folder, 'shared.sqlite'),
+    run: (statement) => past(join(folder, 'shared.sqlite'), statement),
     countRows: async (table) => {
       const [row] = await past(join(folder, 'shared.sqlite'), `SELECT count(*) AS count FROM ${table}`)
       return Number(row?.count)

@@ -3,7 +3,7 @@
  * took effect. It changes nothing. What it notices shows that a storm strikes between request and reply.
  */
 import { FlowError, type SessionDocument, type SessionSaveHint, type SessionStore } from '../../../src/index.js'
-import { claimAndLeaseOf } from '../optional-operations.js'
+import { optionalOperationsOf } from '../optional-operations.js'
 
 /** See above. */
 export class DoubtfulWrites implements SessionStore {
@@ -18,7 +18,7 @@ export class DoubtfulWrites implements SessionStore {
   constructor(inner: SessionStore, onLostReply: () => void) {
     this.guarantees = inner.guarantees
     this.#inner = inner
-    Object.assign(this, claimAndLeaseOf(inner))
+    Object.assign(this, optionalOperationsOf(inner))
     this.#onLostReply = onLostReply
   }
 

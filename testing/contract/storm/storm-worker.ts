@@ -111,6 +111,7 @@ class StormWorker {
     const { response, error } = await engine.execute({
       flowName: Talk.id,
       userMessage: message,
+      owner: slot,
       ...(asked === '' ? {} : { sessionId: asked }),
       ...(count % photoEvery === 0
         ? { attachments: [{ type: 'image', mediaType: 'image/png', data: photoOf(message) }] }

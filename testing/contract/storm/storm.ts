@@ -10,6 +10,7 @@ import { until } from '../servers/until.js'
 import { createProcesses, type WorkerProcesses } from '../worker-processes.js'
 import { doFaults, type FaultCounts, type FaultTargets } from './do-faults.js'
 import { type JournalRecords, readJournals } from './journal.js'
+import { listingTroubles } from './listing-troubles.js'
 import { openStore, type StoreKind } from './open-store.js'
 import { stormSchedule } from './schedule.js'
 import type { StormMessage, StormOrder, StormReport } from './storm-worker.js'
@@ -124,6 +125,8 @@ class Storm {
   }
 
   async #read(sessions: readonly string[]): Promise<Map<string, SessionDocument>> {
+    // Otherwise the first listing would go through everything, and make good what the sets of owners lack.
+    await this.#redis.command('SET', 'turnkeeper::~owners', '1')
     const engine = talkEngine(await openStore({ kind: 'redis', place: this.#redis.url }), true)
     const stored = new Map<string, SessionDocument>()
     try {
@@ -133,6 +136,7 @@ class Storm {
         })
         if (document !== undefined) stored.set(id, document)
       }
+      this.#troubles.push(...(await listingTroubles(engine, stored)))
     } finally {
       await engine.close()
     }

@@ -12,6 +12,7 @@ import { hintCases } from './hint-cases.js'
 import { idCases } from './id-cases.js'
 import { leaseCases } from './lease-cases.js'
 import { listCases } from './list-cases.js'
+import { listingCases } from './listing-cases.js'
 import { memoryCases } from './memory-cases.js'
 import { raceCases } from './race-cases.js'
 import { saveCases } from './save-cases.js'
@@ -42,5 +43,6 @@ export const allCases: readonly SuiteCase[] = [
   ...claimCases,
   ...leaseCases,
   ...ageCases,
+  ...listingCases,
   ...engineCases,
 ]

@@ -2,9 +2,18 @@
  * A store with expectations: each method does one operation and fails the case, in words, if the result is not the
  * expected one.
  */
-import type { SessionDocument, SessionSaveHint, SessionStore } from '../../../src/index.js'
+import type {
+  SessionDocument,
+  SessionListQuery,
+  SessionSaveHint,
+  SessionStore,
+  SessionSummary,
+} from '../../../src/index.js'
 import { describeOutcome, fail, type Outcome, outcomeOf } from './failure.js'
 import { findDifference, inShort, throughJson } from './same-json.js'
+
+/** A listing that has not ended after so many pages goes in circles. */
+const mostPages = 10_000
 
 /** A {@link SessionStore} under test. */
 export class CheckedStore {
@@ -60,6 +69,11 @@ export class CheckedStore {
   }
 
   /** Expects nothing. */
+  tryList(query: SessionListQuery): Promise<Outcome> {
+    return this.#attempt(describeList(query), () => (this.store as Required<SessionStore>).list(query))
+  }
+
+  /** Expects nothing. */
   tryClose(): Promise<Outcome> {
     return this.#attempt('close()', () => this.store.close())
   }
@@ -96,6 +110,41 @@ export class CheckedStore {
     const { value } = outcome
     if (typeof value !== 'function') fail(`${call} to give a function`, inShort(value))
     return value as () => Promise<void>
+  }
+
+  /** Expects a page with at most as many sessions as the limit. */
+  async lists(query: SessionListQuery): Promise<{ sessions: readonly SessionSummary[]; cursor?: string }> {
+    const call = describeList(query)
+    const outcome = await this.tryList(query)
+    expectDone(call, outcome)
+    const { sessions, cursor } = Object(outcome.value) as { sessions?: unknown; cursor?: unknown }
+    if (!Array.isArray(sessions) || sessions.length > query.limit) {
+      fail(`${call} to give at most ${query.limit} sessions`, inShort(outcome.value))
+    }
+    if (cursor === undefined) return { sessions: sessions as SessionSummary[] }
+    if (typeof cursor === 'string' && cursor !== '') return { sessions: sessions as SessionSummary[], cursor }
+    return fail(`${call} to give a cursor that is a text, or none`, inShort(cursor))
+  }
+
+  /**
+   * Expects pages, and returns the sessions of all.
+   *
+   * @param between - Called after each page.
+   */
+  async listsAll(
+    query: Partial<SessionListQuery>,
+    between: () => Promise<void> = async () => undefined,
+  ): Promise<SessionSummary[]> {
+    const all: SessionSummary[] = []
+    let { cursor } = query
+    for (let pages = 0; pages < mostPages; pages++) {
+      const page = await this.lists({ limit: 100, ...query, ...(cursor === undefined ? {} : { cursor }) })
+      all.push(...page.sessions)
+      cursor = page.cursor
+      if (cursor === undefined) return all
+      await between()
+    }
+    return fail(`${describeList({ limit: 100, ...query })} to end`, `${mostPages} pages`)
   }
 
   /** Expects success. */
@@ -178,6 +227,10 @@ function describeSave({ id, revision }: SessionDocument, expectedRevision: strin
 
 function describeClaim(key: string, sessionId: string): string {
   return `claim(${inShort(key)}, ${inShort(sessionId)})`
+}
+
+function describeList(query: SessionListQuery): string {
+  return `list(${inShort(query)})`
 }
 
 function describeLease(sessionId: string): string {

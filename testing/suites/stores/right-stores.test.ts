@@ -18,6 +18,7 @@ describe('MemorySessionStore', () => {
       },
       advance: (ms) => clock.advance(ms),
     },
+    lists: true,
   })
 })
 
@@ -32,12 +33,13 @@ describe('FakeSessionStore', () => {
     reopen: (store) => fakeOver(new MemorySessionStore({ backing: (inner.get(store) as MemorySessionStore).backing })),
     createUnreachable() {
       const store = new FakeSessionStore()
-      for (const operation of ['load', 'create', 'save', 'delete', 'claim'] as const) {
+      for (const operation of ['load', 'create', 'save', 'delete', 'claim', 'list'] as const) {
         store.inject({ operation, effect: 'fail-before', times: Number.POSITIVE_INFINITY })
       }
       return store
     },
     claims: true,
+    lists: true,
     leases: { ttlMs: 100 },
     leaveOut: { 'lease: that of a holder that lives is renewed': 'A test renews nothing: it moves the clock.' },
   })

@@ -132,8 +132,9 @@ describe('what is left out', () => {
       'options.claims was not given',
       'options.leases was not given',
       'options.absoluteTtl was not given',
+      'options.lists was not given',
     ])
-    expect(skipped.length).toBe(34)
+    expect(skipped.length).toBe(49)
   })
 })
 

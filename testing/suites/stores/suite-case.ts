@@ -8,7 +8,7 @@ export interface SuiteCase {
   /** What the interface `SessionStore` promises, for the message of a failure. */
   readonly rule: string
   /** The options without which the case cannot be run. */
-  readonly needs?: readonly ('corrupt' | 'createUnreachable' | 'claims' | 'leases' | 'absoluteTtl')[]
+  readonly needs?: readonly ('corrupt' | 'createUnreachable' | 'claims' | 'leases' | 'lists' | 'absoluteTtl')[]
   /** Rejects if the store breaks the rule. */
   readonly run: (bench: SuiteBench) => Promise<void>
 }

@@ -36,6 +36,8 @@ export interface SessionStoreSuiteOptions {
    * hundred. Default: the cases of leases are left out.
    */
   readonly leases?: { readonly ttlMs: number }
+  /** Whether the store has `list`. Default `false`: its cases are left out. */
+  readonly lists?: boolean
   /**
    * Given where the store can have an absolute time to live. It needs `advance` where the store goes by a clock that a test moves, and
    * `expiresAt` where a backend decides, which goes by the document's `createdAt`. Default: the cases of it are left out.

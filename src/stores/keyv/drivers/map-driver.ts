@@ -4,6 +4,7 @@
 import { MemoryClaims } from '../../claims.js'
 import type { SessionDriver, SessionSwap, StoredHead, StoredSession, SwapOutcome } from '../session-driver.js'
 import { changeChunks } from './changed-chunks.js'
+import { pageOf } from './page-of-keys.js'
 
 interface MapRecord {
   readonly revision: string
@@ -52,6 +53,14 @@ export function createMapDriver(map: Map<unknown, unknown>): SessionDriver {
     async claim(key, sessionId, ttlMs): Promise<string> {
       if (closed) throw closedError()
       return MemoryClaims.of(map).claim(key, sessionId, ttlMs, performance.now())
+    },
+    async list(listing) {
+      if (closed) throw closedError()
+      const keys = Array.from(map.keys(), String)
+      return pageOf(keys, listing, (key) => {
+        const record = map.get(key) as MapRecord | undefined
+        return record !== undefined && record.expiresAt > performance.now() ? record : undefined
+      })
     },
     async close() {
       closed = true

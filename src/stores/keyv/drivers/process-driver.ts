@@ -3,8 +3,9 @@
  * guards them within this process; nothing guards them against other processes. Each save writes the whole session.
  */
 import type { Keyv } from 'keyv'
-import type { SessionDriver, SessionSwap, StoredSession, SwapOutcome } from '../session-driver.js'
+import type { SessionDriver, SessionListing, SessionSwap, StoredSession, SwapOutcome } from '../session-driver.js'
 import { changeChunks } from './changed-chunks.js'
+import { type ListedPage, pageOf } from './page-of-keys.js'
 
 /** One session as one value. */
 interface ProcessRecord {
@@ -36,7 +37,7 @@ export function createProcessDriver(keyv: Keyv): SessionDriver {
 
   /** Runs one operation at a time for each key. */
   function inTurn<T>(key: string, work: () => Promise<T>): Promise<T> {
-    if (closed) return Promise.reject(new Error('The Keyv driver is closed.'))
+    if (closed) return Promise.reject(closedError())
     const before = queues.get(key) ?? Promise.resolve()
     const result = before.then(work, work)
     const settled = result.then(
@@ -57,6 +58,10 @@ export function createProcessDriver(keyv: Keyv): SessionDriver {
   async function readAll(key: string): Promise<StoredSession | undefined> {
     const record = await inTurn(key, () => get(key))
     return record === undefined ? undefined : { ...record, chunks: new Map(Object.entries(record.chunks ?? {})) }
+  }
+
+  function list(listing: SessionListing): Promise<ListedPage> {
+    return closed ? Promise.reject(closedError()) : listAll(keyv, listing)
   }
 
   return {
@@ -93,11 +98,24 @@ export function createProcessDriver(keyv: Keyv): SessionDriver {
         if ((await keyv.get<ClaimRecord>(key))?.sessionId !== sessionId) throw notStored()
         return sessionId
       }),
+    // Few adapters can give their keys. Keyv has an iterator for those that can.
+    ...(keyv.iterator === undefined ? {} : { list }),
     async close() {
       closed = true
       await keyv.disconnect()
     },
   }
+}
+
+/** A page of what Keyv's iterator gives: whole sessions, of which the heads are needed. */
+async function listAll(keyv: Keyv, listing: SessionListing): Promise<ListedPage> {
+  const records = new Map<string, ProcessRecord>()
+  for await (const [key, value] of keyv.iterator?.(keyv.namespace) ?? []) records.set(key, value as ProcessRecord)
+  return pageOf([...records.keys()], listing, (key) => records.get(key))
+}
+
+function closedError(): Error {
+  return new Error('The Keyv driver is closed.')
 }
 
 /** Keyv takes 0 for no time to live. */

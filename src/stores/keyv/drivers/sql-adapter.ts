@@ -28,7 +28,7 @@ export function isSqlAdapter(adapter: unknown, dialect: 'sqlite' | 'postgres'): 
 }
 
 /** A driver for a SQL database, which removes what expired only on request. */
-export type SqlSessionDriver = SessionDriver & Required<Pick<SessionDriver, 'purgeExpired' | 'claim'>>
+export type SqlSessionDriver = SessionDriver & Required<Pick<SessionDriver, 'purgeExpired' | 'claim' | 'list'>>
 
 /** Rows that one statement removes. Other statements wait no longer than that. */
 const purgedAtOnce = 500

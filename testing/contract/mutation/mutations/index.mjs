@@ -11,6 +11,7 @@ import { flowMutations } from './flows.mjs'
 import { harnessMutations } from './harness.mjs'
 import { httpMutations } from './http.mjs'
 import { keyMutations } from './keys.mjs'
+import { listingMutations } from './listings.mjs'
 import { listMutations } from './lists.mjs'
 import { lockMutations } from './locks.mjs'
 import { modelMutations } from './models.mjs'
@@ -31,6 +32,7 @@ export const mutations = [
   ...strangerMutations,
   ...busyMutations,
   ...listMutations,
+  ...listingMutations,
   ...boundMutations,
   ...flowMutations,
   ...modelMutations,

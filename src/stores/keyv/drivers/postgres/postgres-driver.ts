@@ -15,6 +15,7 @@ import {
   toStoredHead,
   toStoredSession,
 } from '../sql-adapter.js'
+import { type ListedRow, ownerColumn, type SqlListingStatements, sqlPage } from '../sql-listing.js'
 import { encodeText } from '../text-escapes.js'
 import { type PostgresStatements, postgresStatements } from './postgres-statements.js'
 
@@ -28,7 +29,13 @@ interface WriteRow {
 interface InspectRow {
   readonly has_schema: boolean
   readonly has_tables: boolean
+  readonly has_owners?: boolean
   readonly encoding: string
+}
+
+interface OwnersRow {
+  readonly has_owners: boolean
+  readonly has_index: boolean
 }
 
 /** How often a statement that met another writer is run. Each time, the other writer has succeeded. */
@@ -51,7 +58,9 @@ export function createPostgresDriver(adapter: SqlAdapter): SqlSessionDriver {
     throw invalidInput(`The Postgres table name '${table}' is longer than ${maxTableBytes} bytes.`)
   }
   const statements = postgresStatements(schema, table)
-  const { perform, hasClaims, setUpClaims, close } = openDatabase(adapter, statements)
+  const { perform, hasClaims, setUpClaims, hasOwners, setUpOwners, close } = openDatabase(adapter, statements)
+
+  const listed = listingStatements(statements, perform)
 
   /**
    * Writes until both results of the statement agree: where `isPassing` returns that the row must have been written as it was
@@ -67,13 +76,6 @@ export function createPostgresDriver(adapter: SqlAdapter): SqlSessionDriver {
       if (row !== undefined && (row.written > 0 || !isPassing(row.found))) return row
     }
     throw new Error(`A session in Postgres was changed by others during each of ${maxAttempts} attempts.`)
-  }
-
-  function purge(statement: string): Promise<number> {
-    return purgeAll(async (most) => {
-      const [row] = (await perform(statement, [most])) as WriteRow[]
-      return row?.written ?? 0
-    })
   }
 
   async function storedRevision(key: string): Promise<string | undefined> {
@@ -104,9 +106,11 @@ export function createPostgresDriver(adapter: SqlAdapter): SqlSessionDriver {
     async swap(swap): Promise<SwapOutcome> {
       const revision = encodeText(swap.revision)
       const expected = swap.expectedRevision === undefined ? null : encodeText(swap.expectedRevision)
-      const statement = statements[statementOf(swap)]
+      const isOwned = swap.owner !== undefined && expected === null && (await hasOwners())
+      const statement = isOwned ? statements.insertOwned : statements[statementOf(swap)]
+      const values = [...toValues(swap, expected), ...(isOwned ? [ownerColumn((await swap.owner?.())?.ownerKey)] : [])]
       const isPassing = (stored: string | null): boolean => stored === expected && stored !== revision
-      const { written, found } = await write(statement, toValues(swap, expected), isPassing)
+      const { written, found } = await write(statement, values, isPassing)
       return written > 0 || found === revision ? 'done' : 'conflict'
     },
     async remove(key, expectedRevision): Promise<SwapOutcome> {
@@ -117,14 +121,40 @@ export function createPostgresDriver(adapter: SqlAdapter): SqlSessionDriver {
       return written > 0 || found === null ? 'done' : 'conflict'
     },
     async purgeExpired() {
-      if (await hasClaims()) await purge(statements.purgeClaims)
-      return purge(statements.purge)
+      if (await hasClaims()) await purge(perform, statements.purgeClaims)
+      return purge(perform, statements.purge)
     },
     async claim(key, sessionId, ttlMs): Promise<string> {
       await setUpClaims()
       return claimedId(await perform(statements.claim, [encodeText(key), encodeText(sessionId), ttlMs]))
     },
+    async list(listing) {
+      await setUpOwners()
+      return sqlPage(listed, listing)
+    },
     close,
+  }
+}
+
+type Perform = (statement: string, values: readonly unknown[]) => Promise<unknown[]>
+
+function purge(perform: Perform, statement: string): Promise<number> {
+  return purgeAll(async (most) => {
+    const [row] = (await perform(statement, [most])) as WriteRow[]
+    return row?.written ?? 0
+  })
+}
+
+function listingStatements(statements: PostgresStatements, perform: Perform): SqlListingStatements {
+  async function rows(statement: string, ...values: unknown[]): Promise<ListedRow[]> {
+    return (await perform(statement, values)) as ListedRow[]
+  }
+  return {
+    rows: (after, limit) => rows(statements.list, after, limit),
+    ownedRows: (ownerKey, after, limit) => rows(statements.listOwned, ownerKey, after, limit),
+    unfilledRows: (after, limit) => rows(statements.listUnfilled, after, limit),
+    fill: (owners) =>
+      perform(statements.fillOwners, [owners.map(([key]) => key), owners.map(([, ownerKey]) => ownerKey)]),
   }
 }
 
@@ -138,9 +168,13 @@ function openDatabase(
   hasClaims(): Promise<boolean>
   /** Makes it, where it does not: apart from the others, because a role that has those need not be allowed to make tables. */
   setUpClaims(): Promise<void>
+  /** Whether the column of owners exists. A table of an earlier release gets it when sessions are listed first. */
+  hasOwners(): Promise<boolean>
+  setUpOwners(): Promise<void>
   close(): Promise<void>
 } {
   let closing: Promise<void> | undefined
+  let hasColumn = false
 
   function run(statement: string, values?: readonly unknown[]): Promise<unknown[]> {
     return repeatOn(serializationFailures, async () => {
@@ -154,6 +188,7 @@ function openDatabase(
     if (row?.encoding !== 'UTF8') {
       throw new Error(`The Postgres database must have the encoding UTF8; it has ${row?.encoding}.`)
     }
+    hasColumn = !row.has_tables || row.has_owners === true
     if (row.has_tables) return []
     return row.has_schema ? [statements.createTables] : [statements.createSchema, statements.createTables]
   }
@@ -164,6 +199,23 @@ function openDatabase(
   }
 
   const setUp = onceUntilFailure(() => repeatOn(createdByAnother, createMissing))
+
+  const setUpOwners = onceUntilFailure(async () => {
+    await setUp()
+    const { has_owners, has_index } = await inspectOwners()
+    if (!has_owners || !has_index) await repeatOn(createdByAnother, () => run(statements.addOwners))
+    hasColumn = true
+  })
+
+  async function inspectOwners(): Promise<OwnersRow> {
+    const [found] = (await run(statements.inspectOwners)) as [OwnersRow]
+    return found
+  }
+
+  async function hasOwners(): Promise<boolean> {
+    await setUp()
+    return hasColumn
+  }
 
   async function perform(statement: string, values?: readonly unknown[]): Promise<unknown[]> {
     await setUp()
@@ -185,6 +237,8 @@ function openDatabase(
     perform,
     hasClaims,
     setUpClaims,
+    hasOwners,
+    setUpOwners,
     close() {
       closing ??= (async () => {
         await adapter.disconnect?.()

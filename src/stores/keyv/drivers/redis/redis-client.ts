@@ -23,6 +23,7 @@ export interface RedisClientLike {
 /** The further part that is used of a Cluster client. */
 interface RedisClusterLike extends RedisClientLike {
   readonly slots: readonly ({ readonly master: unknown } | undefined)[]
+  readonly masters: readonly { readonly address: string }[]
   nodeClient(node: unknown): RedisClientLike | Promise<RedisClientLike>
 }
 
@@ -67,6 +68,26 @@ export async function masterFor(client: RedisClientLike, key: string): Promise<R
   const owner = client.slots[slotOf(key)]
   if (owner === undefined) throw new Error('No node of the Redis Cluster is known to own the slot of the session.')
   return client.nodeClient(owner.master)
+}
+
+/**
+ * The clients of all masters, in an order that stays, and a number that is another one where the nodes are others, or have other
+ * slots; one client but in a Cluster.
+ */
+export async function mastersOf(
+  client: RedisClientLike,
+): Promise<{ readonly topology: number; readonly masters: readonly RedisClientLike[] }> {
+  if (!isCluster(client)) return { topology: 0, masters: [client] }
+  const nodes = client.masters.toSorted((left, right) => (left.address < right.address ? -1 : 1))
+  const numbers = new Map<unknown, number>(nodes.map((node, index) => [node, index]))
+  let layout = nodes.map(({ address }) => address).join()
+  for (let slot = 0, last: unknown; slot < client.slots.length; slot++) {
+    const owner = client.slots[slot]?.master
+    if (owner !== last) layout += ` ${slot} ${numbers.get(owner)}`
+    last = owner
+  }
+  const masters = await Promise.all(nodes.map((node) => client.nodeClient(node)))
+  return { topology: slotOf(layout), masters }
 }
 
 function isCluster(client: RedisClientLike): client is RedisClusterLike {

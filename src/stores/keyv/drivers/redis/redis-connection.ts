@@ -2,7 +2,14 @@
  * The connection to a Redis server: it connects when it is first needed, waits a moment for a connection that was just
  * lost, replaces one that no longer answers, and never opens one after it was closed. redis-driver.ts decides what is sent.
  */
-import { isSingleServer, masterFor, type RedisAdapter, type RedisClientLike, sendTo } from './redis-client.js'
+import {
+  isSingleServer,
+  masterFor,
+  mastersOf,
+  type RedisAdapter,
+  type RedisClientLike,
+  sendTo,
+} from './redis-client.js'
 
 /** How long a command waits for a connection that was lost, counted from the loss: a short interruption is not an outage. */
 const graceMs = 1_000
@@ -48,6 +55,11 @@ export class RedisConnection {
   async connectionFor(key: string): Promise<MasterConnection> {
     const client = await masterFor(await this.#ready(), key)
     return { client, number: this.#numberOf(client) }
+  }
+
+  /** The connections to all masters: see {@link mastersOf}. Connects where that is needed. */
+  async masters(): Promise<Awaited<ReturnType<typeof mastersOf>>> {
+    return mastersOf(await this.#ready())
   }
 
   /** Sends a command to the master that owns `key`. Rejects where the server cannot be reached. */

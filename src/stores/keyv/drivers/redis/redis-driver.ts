@@ -1,6 +1,6 @@
 /**
  * Sessions in Redis: each is one hash, hence one key, also in a Cluster. A turn sends two commands: one that reads, and one
- * script that swaps. Claims and leases are in redis-claims.ts and redis-lease.ts.
+ * script that swaps. Claims, leases and listings are in redis-claims.ts, redis-lease.ts, redis-owners.ts and redis-listing.ts.
  */
 import type { Keyv } from 'keyv'
 import type { SessionDriver, SessionSwap, StoredHead, StoredSession, SwapOutcome } from '../../session-driver.js'
@@ -10,6 +10,8 @@ import type { RedisAdapter } from './redis-client.js'
 import { RedisCommands } from './redis-commands.js'
 import { type MasterConnection, RedisConnection } from './redis-connection.js'
 import { RedisLeases } from './redis-lease.js'
+import { RedisListing } from './redis-listing.js'
+import { RedisOwners } from './redis-owners.js'
 import { RedisReplication } from './redis-replication.js'
 import { removeScript, swapScript } from './redis-scripts.js'
 import { redisSettingsOf } from './redis-settings.js'
@@ -23,7 +25,12 @@ export function createRedisDriver(keyv: Keyv): SessionDriver {
   const replication = wait === undefined ? undefined : new RedisReplication(connection, wait, swapOnce)
   const leases = lease === undefined ? undefined : new RedisLeases(commands, lease.ttlMs)
 
-  function swap(change: SessionSwap): Promise<SwapOutcome> {
+  const owners = new RedisOwners(commands)
+  const ttlMs = (): number | undefined => keyv.ttl || undefined
+  const listing = new RedisListing({ connection, commands, owners, readHead: (key) => readHead(key, []), ttlMs })
+
+  async function swap(change: SessionSwap): Promise<SwapOutcome> {
+    await owners.note(change)
     return replication === undefined ? swapOnce(change) : replication.swap(change)
   }
 
@@ -31,10 +38,11 @@ export function createRedisDriver(keyv: Keyv): SessionDriver {
     return commands.run(swapScript, change.key, swapValues(change), target)
   }
 
-  async function remove(key: string, expectedRevision?: string): Promise<SwapOutcome> {
-    if (expectedRevision !== undefined) return commands.run(removeScript, key, [expectedRevision])
-    await commands.send(key, ['UNLINK', key])
-    return 'done'
+  async function remove(key: string, expectedRevision?: string, owner?: SessionSwap['owner']): Promise<SwapOutcome> {
+    const found = await owner?.()
+    const outcome = await removeHash(commands, key, expectedRevision)
+    if (outcome === 'done' && found !== undefined) await owners.remove(found, key)
+    return outcome
   }
 
   async function hasRevision(key: string, revision: string): Promise<boolean> {
@@ -76,11 +84,22 @@ export function createRedisDriver(keyv: Keyv): SessionDriver {
     remove,
     claim: (key, sessionId, ttlMs) => claims.claim(key, sessionId, ttlMs),
     ...(leases === undefined ? {} : { lease: (key, _ttlMs, signal) => leases.take(key, signal) }),
+    list: (request) => listing.page(request),
     close() {
       leases?.close()
       return connection.close()
     },
   }
+}
+
+async function removeHash(
+  commands: RedisCommands,
+  key: string,
+  expectedRevision: string | undefined,
+): Promise<SwapOutcome> {
+  if (expectedRevision !== undefined) return commands.run(removeScript, key, [expectedRevision])
+  await commands.send(key, ['UNLINK', key])
+  return 'done'
 }
 
 /** The script's arguments, in its order. */

@@ -1,7 +1,7 @@
 /**
  * The scripts that run inside Redis, each as one step. A session is one hash with the fields `revision` and `head`, and one
- * field for each chunk. A lease is one text, the token of its holder. A script returns 1 for done and 0 for a conflict, where it
- * says nothing else.
+ * field for each chunk. A lease is one text, the token of its holder. The sessions of an owner are one sorted set. A
+ * script returns 1 for done and 0 for a conflict, where it says nothing else.
  */
 
 /** A script and its digest, by which Redis knows it. */
@@ -68,6 +68,21 @@ local stored = redis.call('HGET', KEYS[1], 'revision')
 if not stored and redis.call('EXISTS', KEYS[1]) == 0 then return 1 end
 if stored ~= ARGV[1] then return 0 end
 redis.call('UNLINK', KEYS[1])
+return 1
+`)
+
+/**
+ * Adds a session to the list of its owner, and lets that live as long as the session at least. Arguments: the member, the time to live
+ * in milliseconds (empty: for ever). A list that lives for ever stays so: a session may be on it that does.
+ */
+export const addOwnedScript: RedisScript = script(`
+local left = redis.call('PTTL', KEYS[1])
+redis.call('ZADD', KEYS[1], 0, ARGV[1])
+if ARGV[2] == '' then
+  redis.call('PERSIST', KEYS[1])
+elseif left == -2 or (left >= 0 and left < tonumber(ARGV[2])) then
+  redis.call('PEXPIRE', KEYS[1], ARGV[2])
+end
 return 1
 `)
 

@@ -5,7 +5,7 @@
 
 /** The statements over one set of tables. */
 export interface SqliteStatements {
-  /** Counts the tables, indexes and triggers of {@link SqliteStatements.create} that exist, less those that it replaces. */
+  /** Counts the tables, indexes and triggers of {@link SqliteStatements.create} that exist, less those that it replaces, and `owners`. */
   readonly countObjects: string
   /** How many of them there are in all. */
   readonly objects: number
@@ -16,6 +16,8 @@ export interface SqliteStatements {
   readonly readChunks: string
   readonly readAll: string
   readonly insert: string
+  /** The same with the owner, where its column exists. */
+  readonly insertOwned: string
   readonly update: string
   readonly remove: string
   readonly purge: string
@@ -26,6 +28,15 @@ export interface SqliteStatements {
   /** Keeps a session ID under a key, unless there is one, and returns the one that is kept. */
   readonly claim: string
   readonly purgeClaims: string
+  /** Counts the columns `owner`, and their indexes. A table of an earlier release has neither. */
+  readonly inspectOwners: string
+  readonly addOwners: string
+  readonly indexOwners: string
+  readonly list: string
+  readonly listOwned: string
+  /** Rows whose owner is not filled in. */
+  readonly listUnfilled: string
+  readonly fillOwners: string
 }
 
 /** The database's clock, in milliseconds since 1970. It is constant within a statement. */
@@ -54,9 +65,19 @@ export function sqliteStatements(table: string): SqliteStatements {
     INSERT OR REPLACE INTO ${chunk} (session_id, name, body)
       SELECT NEW.id, value ->> 0, value ->> 1 FROM json_each(NEW.added) WHERE type = 'array';
     UPDATE ${session} SET added = NULL WHERE id = NEW.id;`
+  // An expired row is overwritten, and its chunks are removed: `replaces` is always set.
+  const insert = (column: string, value: string, assignment: string): string =>
+    `INSERT INTO ${session} (key, revision, expires_at, replaces, head, added${column})
+        VALUES (?1, ?2, ${expiry('?3', '?6')}, 1, ?4, ?5${value})
+      ON CONFLICT (key) DO UPDATE SET revision = excluded.revision, expires_at = excluded.expires_at,
+        replaces = 1, head = excluded.head, added = excluded.added${assignment}
+      WHERE NOT ${isLive} RETURNING 1`
+  const rows = (condition: string, limit: string): string =>
+    `SELECT id, key, revision, head FROM ${session} WHERE ${condition} AND ${isLive} ORDER BY id LIMIT ${limit}`
+  const ownerColumns = `(SELECT count(*) FROM pragma_table_info(${literals(['_session'])}) WHERE name = 'owner')`
   return {
     countObjects: `SELECT count(*) FILTER (WHERE name IN (${literals(names)}))
-        - count(*) FILTER (WHERE name IN (${literals(replaced)})) AS objects
+        - count(*) FILTER (WHERE name IN (${literals(replaced)})) AS objects, ${ownerColumns} AS owners
       FROM sqlite_master`,
     objects: names.length,
     create: [
@@ -68,7 +89,8 @@ export function sqliteStatements(table: string): SqliteStatements {
         expires_at INTEGER,
         replaces INTEGER NOT NULL DEFAULT 0,
         head TEXT NOT NULL,
-        added TEXT
+        added TEXT,
+        owner TEXT COLLATE BINARY
       )`,
       `CREATE TABLE IF NOT EXISTS ${chunk} (
         session_id INTEGER NOT NULL,
@@ -96,12 +118,8 @@ export function sqliteStatements(table: string): SqliteStatements {
     readAll: `SELECT revision, head, (${chunkList} FROM ${chunk} AS chunk
         WHERE chunk.session_id = session.id) AS chunks
       FROM ${session} AS session WHERE key = ?1 AND ${isLive}`,
-    // An expired row is overwritten, and its chunks are removed: `replaces` is always set.
-    insert: `INSERT INTO ${session} (key, revision, expires_at, replaces, head, added)
-        VALUES (?1, ?2, ${expiry('?3', '?6')}, 1, ?4, ?5)
-      ON CONFLICT (key) DO UPDATE SET revision = excluded.revision, expires_at = excluded.expires_at,
-        replaces = 1, head = excluded.head, added = excluded.added
-      WHERE NOT ${isLive} RETURNING 1`,
+    insert: insert('', '', ''),
+    insertOwned: insert(', owner', ', ?7', ', owner = excluded.owner'),
     update: `UPDATE ${session} SET revision = ?2, expires_at = ${expiry('?3', '?8')}, head = ?4, added = ?5, replaces = ?7
       WHERE key = ?1 AND revision = ?6 AND revision <> ?2 AND ${isLive} RETURNING 1`,
     remove: `DELETE FROM ${session} WHERE key = ?1 AND (?2 IS NULL OR revision = ?2 OR NOT ${isLive}) RETURNING 1`,
@@ -125,5 +143,15 @@ export function sqliteStatements(table: string): SqliteStatements {
       RETURNING session_id`,
     purgeClaims: `DELETE FROM ${claim} WHERE key IN (
         SELECT key FROM ${claim} WHERE expires_at <= ${now} ORDER BY expires_at LIMIT ?1) RETURNING 1`,
+    inspectOwners: `SELECT ${ownerColumns} AS owners, count(*) AS indexes
+      FROM sqlite_master WHERE name = ${literals(['_session_owner'])}`,
+    addOwners: `ALTER TABLE ${session} ADD COLUMN owner TEXT COLLATE BINARY`,
+    // The ID of the row is part of every index.
+    indexOwners: `CREATE INDEX IF NOT EXISTS ${quote('_session_owner')} ON ${session} (owner)`,
+    list: rows('id > ?1', '?2'),
+    listOwned: rows('owner = ?1 AND id > ?2', '?3'),
+    listUnfilled: rows('owner IS NULL AND id > ?1', '?2'),
+    fillOwners: `UPDATE ${session} SET owner = filled.value ->> 1 FROM json_each(?1) AS filled
+      WHERE owner IS NULL AND ${session}.key = filled.value ->> 0`,
   }
 }

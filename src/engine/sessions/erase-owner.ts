@@ -1,0 +1,31 @@
+/** Removes every session of an owner. What is stored of an owner beside sessions holds nothing of the owner: see decision 0141. */
+import type { EngineContext } from '../engine-context.js'
+import { checkOwner } from './check-session-options.js'
+import { checkCanList, forEachSession } from './list-sessions.js'
+import { removeListed } from './remove-listed.js'
+import type { RemovedSessions } from './session-options.js'
+
+/** Listings in a row that show sessions of which none can be removed. */
+const fruitlessListings = 3
+
+/**
+ * Lists and removes until a listing is empty, because a turn may have begun a session meanwhile.
+ *
+ * @throws `InvalidInputError`, `SessionStoreError`, `EngineClosedError`
+ */
+export async function eraseOwner(engine: EngineContext, owner: string): Promise<RemovedSessions> {
+  checkOwner('eraseOwner', owner)
+  checkCanList(engine)
+  let deleted = 0
+  for (let fruitless = 0; ; ) {
+    const before = deleted
+    let listed = 0
+    await forEachSession(engine, { owner }, async (session) => {
+      listed++
+      if ((await removeListed(engine, session)) === true) deleted++
+    })
+    if (listed === 0) return { deleted, failed: 0 }
+    fruitless = deleted > before ? 0 : fruitless + 1
+    if (fruitless === fruitlessListings) return { deleted, failed: listed }
+  }
+}

@@ -1,0 +1,52 @@
+/** Lists the sessions of an engine's store, for an application and for the operations that go through all of them. */
+import type { SessionListQuery, SessionSummary } from '../../session/session-store.js'
+import type { SessionPage } from '../../session/session-summary.js'
+import { invalidInput } from '../../util/options.js'
+import type { EngineContext } from '../engine-context.js'
+import { checkListQuery } from './check-session-options.js'
+import type { ListSessionsQuery } from './session-options.js'
+
+/** The sessions of a page, where all are gone through. */
+const pageSize = 500
+
+/** How many sessions are worked on at the same time. */
+const atOnce = 8
+
+/**
+ * One page.
+ *
+ * @throws `InvalidInputError` for a query that cannot be used, and a store that cannot list; `SessionStoreError` where the store failed.
+ */
+export async function listSessions(engine: EngineContext, query: ListSessionsQuery): Promise<SessionPage> {
+  const checked = checkListQuery(query)
+  checkCanList(engine)
+  return engine.session.access.list(checked)
+}
+
+/** @throws `InvalidInputError` */
+export function checkCanList({ session }: EngineContext): void {
+  if (session.access.canList) return
+  throw invalidInput('The session store cannot list sessions: it has no method list.')
+}
+
+/** Calls `work` for each session that is listed, a few at a time. After a failure no more begin, and it rejects. */
+export async function forEachSession(
+  engine: EngineContext,
+  query: Omit<SessionListQuery, 'limit' | 'cursor'>,
+  work: (session: SessionSummary) => Promise<void>,
+): Promise<void> {
+  let cursor: string | undefined
+  do {
+    const page = await engine.session.access.list({
+      ...query,
+      limit: pageSize,
+      ...(cursor === undefined ? {} : { cursor }),
+    })
+    for (let first = 0; first < page.sessions.length; first += atOnce) {
+      const outcomes = await Promise.allSettled(page.sessions.slice(first, first + atOnce).map(work))
+      const failure = outcomes.find((outcome) => outcome.status === 'rejected')
+      if (failure !== undefined) throw failure.reason
+    }
+    cursor = page.cursor
+  } while (cursor !== undefined)
+}

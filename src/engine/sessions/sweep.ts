@@ -1,0 +1,44 @@
+/** Removes the sessions that were saved last before some time, or reports which those are. */
+import type { SessionListQuery, SessionSummary } from '../../session/session-store.js'
+import { isListed, summaryOf } from '../../session/session-summary.js'
+import { isoTime } from '../../util/iso-time.js'
+import type { EngineContext } from '../engine-context.js'
+import { checkSweepOptions } from './check-session-options.js'
+import { checkCanList, forEachSession } from './list-sessions.js'
+import { removeListed } from './remove-listed.js'
+import type { RemovedSessions, SweepOptions } from './session-options.js'
+
+/** @throws `InvalidInputError`, `SessionStoreError`, `EngineClosedError`, and what `onProgress` throws. */
+export async function sweep(engine: EngineContext, options: SweepOptions): Promise<RemovedSessions> {
+  checkSweepOptions(options)
+  checkCanList(engine)
+  const { olderThan, status, dryRun = false, onProgress } = options
+  const query: Omit<SessionListQuery, 'limit'> = {
+    savedBefore: isoTime(Math.max(0, engine.clock.now() - olderThan)),
+    ...(status === undefined ? {} : { runStatus: status }),
+  }
+  let deleted = 0
+  let failed = 0
+  // A store may list a session twice. One that was removed is not there any more.
+  const seen = new Set<string>()
+
+  async function removeOne(session: SessionSummary): Promise<boolean | 'failed'> {
+    if (dryRun) return !seen.has(session.id) && seen.add(session.id).has(session.id)
+    return removeListed(engine, session, (stored) => isDue(stored, query))
+  }
+
+  await forEachSession(engine, query, async (session) => {
+    const outcome = await removeOne(session)
+    if (outcome === false) return
+    if (outcome === true) deleted++
+    else failed++
+    await onProgress?.({ session, deleted, failed })
+  })
+  return { deleted, failed }
+}
+
+/** Whether a session is still what was listed: a turn may have saved it since. */
+function isDue(stored: unknown, query: Omit<SessionListQuery, 'limit'>): boolean {
+  const summary = summaryOf(stored, 0)
+  return summary !== undefined && isListed(summary, { ...query, limit: 1 })
+}

@@ -1,0 +1,175 @@
+/**
+ * Pages of the sessions in Redis. Those of an owner come from its set; all of them by `SCAN`, one node after the other. What an earlier
+ * release stored is in no set: the first listing of any owner that goes through everything adds it, and leaves a mark that it did.
+ */
+import { LRUCache } from 'lru-cache'
+import { fromCursor, toCursor } from '../../../../session/session-summary.js'
+import type { ListedSession, SessionListing, StoredHead } from '../../session-driver.js'
+import { isOf, type ListedPage, readAll } from '../page-of-keys.js'
+import { decodeText, encodeText } from '../text-escapes.js'
+import type { RedisClientLike } from './redis-client.js'
+import type { RedisCommands } from './redis-commands.js'
+import type { RedisConnection } from './redis-connection.js'
+import type { RedisOwners } from './redis-owners.js'
+
+/** Replies of SCAN without a key of a session that one page goes through. */
+const scansForPage = 20
+
+const rememberedCursors = 1_000
+
+/** The key of the mark, after the prefix. It is never that of a session. */
+const markName = '~owners'
+
+/** Where a scan goes on: on which node, by its number, in which run of that node's process, and at which cursor of its own. */
+interface ScanPlace {
+  /** Which nodes there are, and who has which slots. */
+  readonly topology: number
+  readonly node: number
+  /** What a cursor means ends with the process that gave it. */
+  readonly run: string
+  /** `end` after the last one of the node. */
+  readonly scan: string
+  /** Keys that were found and did not fit on the page. */
+  readonly left: readonly string[]
+}
+
+type Cursor =
+  | readonly ['scan', ScanPlace['topology'], ScanPlace['node'], string, string, readonly string[]]
+  | readonly ['set', string]
+
+const beginning: ScanPlace = { topology: -1, node: 0, run: '', scan: '0', left: [] }
+
+/** What the listings of one Keyv's connection need. */
+export interface RedisListingContext {
+  readonly connection: Pick<RedisConnection, 'masters' | 'sendOn'>
+  readonly commands: RedisCommands
+  readonly owners: RedisOwners
+  /** The head under a key, if a session is stored there. */
+  readHead(key: string): Promise<StoredHead | undefined>
+  /** See `SessionSwap.ttlMs`. */
+  ttlMs(): number | undefined
+}
+
+/** The listings of one Keyv's connection. */
+export class RedisListing {
+  readonly #context: RedisListingContext
+  /** Cursors of this process, up to which a listing has gone through everything. */
+  readonly #whole = new LRUCache<string, true>({ max: rememberedCursors })
+
+  constructor(context: RedisListingContext) {
+    this.#context = context
+  }
+
+  /** One page. */
+  async page(listing: SessionListing): Promise<ListedPage> {
+    const { ownerKey, prefix } = listing
+    const cursor = listing.cursor === undefined ? undefined : fromCursor<Cursor>(listing.cursor, isCursor)
+    if (cursor?.[0] === 'scan') {
+      const [, topology, node, run, scan, left] = cursor
+      return this.#scanned(listing, { topology, node, run, scan, left })
+    }
+    if (ownerKey === undefined) return this.#scanned(listing, beginning)
+    if (cursor === undefined && !(await this.#isMarked(prefix))) return this.#scanned(listing, beginning)
+    return this.#owned(ownerKey, listing, cursor?.[1] ?? '')
+  }
+
+  async #owned(ownerKey: string, listing: SessionListing, after: string): Promise<ListedPage> {
+    const { limit, read } = listing
+    const { sessions, last } = await this.#context.owners.page(ownerKey, limit, after, async (key) => {
+      const stored = await this.#context.readHead(key)
+      return stored === undefined ? 'missing' : read(key, stored)
+    })
+    return last === undefined ? { sessions } : { sessions, cursor: toCursor(['set', last]) }
+  }
+
+  async #scanned(listing: SessionListing, from: ScanPlace): Promise<ListedPage> {
+    const { prefix, ownerKey, limit, read } = listing
+    const { keys, next } = await this.#scan(prefix, limit, from)
+    const found = await readAll(keys, { ownerKey: undefined, read }, (key) => this.#context.readHead(key))
+    const sessions = found.filter((listed) => isOf(ownerKey, listed))
+    const cursor = next && toCursor(['scan', next.topology, next.node, next.run, next.scan, next.left])
+    if (ownerKey !== undefined) {
+      await this.#addAll(found)
+      // A cursor may be anybody's, and then it says nothing about what came before it.
+      const isWhole = listing.cursor === undefined || this.#whole.has(listing.cursor)
+      if (isWhole && cursor === undefined) await this.#mark(prefix)
+      else if (isWhole && cursor !== undefined) this.#whole.set(cursor, true)
+    }
+    return cursor === undefined ? { sessions } : { sessions, cursor }
+  }
+
+  /** The next keys, at most as many as the limit, and where to go on; `undefined` after the last ones. */
+  async #scan(
+    prefix: string,
+    limit: number,
+    from: ScanPlace,
+  ): Promise<{ readonly keys: readonly string[]; readonly next: ScanPlace | undefined }> {
+    const { topology, masters } = await this.#context.connection.masters()
+    // Where a slot has moved meanwhile, its sessions may be on a node that was read already: all begins anew.
+    let place = from.topology === topology ? from : { ...beginning, topology, left: from.left }
+    for (let scans = 0; place.left.length === 0 && scans < scansForPage; scans++) {
+      if (place.scan === 'end') place = { ...place, node: place.node + 1, scan: '0' }
+      const client = masters[place.node]
+      if (client === undefined) return { keys: [], next: undefined }
+      place = await this.#scanNode(client, prefix, limit, place)
+    }
+    const { node, scan, left } = place
+    const isLast = scan === 'end' && node === masters.length - 1 && left.length <= limit
+    return { keys: left.slice(0, limit), next: isLast ? undefined : { ...place, left: left.slice(limit) } }
+  }
+
+  async #scanNode(client: RedisClientLike, prefix: string, limit: number, place: ScanPlace): Promise<ScanPlace> {
+    const run = await this.#runOf(client)
+    const from = run === place.run ? place.scan : '0'
+    const words = ['SCAN', from, 'MATCH', pattern(prefix), 'COUNT', String(limit), 'TYPE', 'hash']
+    const [scan, keys] = (await this.#context.connection.sendOn({ client, number: 0 }, words)) as [string, string[]]
+    const left = [...new Set(keys.map(decodeText))].filter((key) => key.startsWith(prefix))
+    return { ...place, run, scan: scan === '0' ? 'end' : scan, left }
+  }
+
+  /** A name of the process that a node runs in; empty where the server does not say. */
+  async #runOf(client: RedisClientLike): Promise<string> {
+    const info = await this.#context.connection.sendOn({ client, number: 0 }, ['INFO', 'server']).catch(() => '')
+    return /run_id:(\w+)/.exec(String(info))?.[1] ?? ''
+  }
+
+  async #addAll(found: readonly ListedSession[]): Promise<void> {
+    const { owners, ttlMs } = this.#context
+    await Promise.all(
+      found.map(async ({ summary: { createdAt }, ownerKey, key }) => {
+        if (ownerKey !== undefined) await owners.add({ ownerKey, createdAt }, key, ttlMs())
+      }),
+    )
+  }
+
+  async #isMarked(prefix: string): Promise<boolean> {
+    const key = prefix + markName
+    return (await this.#context.commands.send(key, ['GET', key])) === '1'
+  }
+
+  async #mark(prefix: string): Promise<void> {
+    const key = prefix + markName
+    await this.#context.commands.send(key, ['SET', key, '1'])
+  }
+}
+
+/** A pattern for the keys with a prefix; for one that is not stored as it is, a pattern for all keys. */
+function pattern(prefix: string): string {
+  return encodeText(prefix) === prefix ? `${prefix.replace(/[\\*?[\]^-]/g, '\\$&')}*` : '*'
+}
+
+function isCursor(values: readonly unknown[]): boolean {
+  const [kind, topology, node, run, scan, left] = values
+  if (kind === 'set') return values.length === 2 && typeof topology === 'string'
+  return (
+    kind === 'scan' &&
+    values.length === 6 &&
+    Number.isSafeInteger(topology) &&
+    Number.isSafeInteger(node) &&
+    typeof run === 'string' &&
+    typeof scan === 'string' &&
+    /^(?:\d{1,20}|end)$/.test(scan) &&
+    Array.isArray(left) &&
+    left.every((key) => typeof key === 'string')
+  )
+}

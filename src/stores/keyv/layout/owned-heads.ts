@@ -1,0 +1,71 @@
+/**
+ * What a head says of its session without its lists: the summary of a listing, and whose session it is, as the drivers get it. An
+ * owner is known to them by a digest.
+ */
+import type { SessionDocument } from '../../../session/session-document.js'
+import { summaryOf } from '../../../session/session-summary.js'
+import { isPlainObject } from '../../../util/json.js'
+import type { ChosenDriver } from '../driver-for.js'
+import type { ListedSession, SessionListing, SessionOwner } from '../session-driver.js'
+import type { SessionTextPlace } from './codec.js'
+import { headName } from './head.js'
+import { isSessionKey, ownerKey } from './keys.js'
+
+/** See {@link ownedHeads}. */
+export interface OwnedHeads {
+  /** The key of an owner, with the namespace. */
+  keyOfOwner(owner: string): Promise<string>
+  /** Whose session it is; `undefined` where it has no owner. */
+  ownerOf(document: Pick<SessionDocument, 'owner' | 'createdAt'>): Promise<SessionOwner | undefined>
+  /** Whose session is stored under a key; `undefined` also where nothing is, or what is cannot be read. */
+  storedOwner(key: string): Promise<SessionOwner | undefined>
+  /** As {@link SessionListing.read}. */
+  readonly read: SessionListing['read']
+}
+
+/** Reads the heads of one store. */
+export function ownedHeads({ driver, codec, keyOf }: ChosenDriver): OwnedHeads {
+  const prefix = keyOf('')
+
+  async function keyOfOwner(owner: string): Promise<string> {
+    return keyOf(await ownerKey(owner))
+  }
+
+  async function ownerOf({
+    owner,
+    createdAt,
+  }: Pick<SessionDocument, 'owner' | 'createdAt'>): Promise<SessionOwner | undefined> {
+    return owner === undefined ? undefined : { ownerKey: await keyOfOwner(owner), createdAt }
+  }
+
+  const read: SessionListing['read'] = async (key, { revision, head: text }) => {
+    const sessionId = key.slice(prefix.length)
+    if (!key.startsWith(prefix) || !isSessionKey(sessionId)) return undefined
+    // Of an ID that is not its own key nobody knows here: where a hook goes by the ID, its text cannot be read.
+    const head: unknown = await decode(text, { sessionId, key: headName, revision }).catch(() => undefined)
+    if (!isPlainObject(head)) return undefined
+    const summary = summaryOf(head.document, historyTurns(head.lists))
+    return summary && ({ key, summary, ...(await ownerOf(summary)) } satisfies ListedSession)
+  }
+
+  /** Rejects where the codec throws. */
+  async function decode(text: string, place: SessionTextPlace): Promise<unknown> {
+    return codec.decode(text, place)
+  }
+
+  async function storedOwner(key: string): Promise<SessionOwner | undefined> {
+    const stored = await driver.read(key, [])
+    const listed = stored && (await read(key, stored))
+    return listed && ownerOf(listed.summary)
+  }
+
+  return { keyOfOwner, ownerOf, storedOwner, read }
+}
+
+/** The turns of a session of layout 1: the entries of its history. */
+function historyTurns(lists: unknown): number | undefined {
+  if (!Array.isArray(lists)) return undefined
+  const history: unknown = lists.find((list) => isPlainObject(list) && list.name === 'history')
+  const { entries } = Object(history) as { readonly entries?: unknown }
+  return typeof entries === 'number' ? entries : 0
+}
