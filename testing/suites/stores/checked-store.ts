@@ -129,11 +129,11 @@ export class CheckedStore {
   /**
    * Expects pages, and returns the sessions of all.
    *
-   * @param between - Called after each page.
+   * @param between - Called after each page but the last, with its sessions.
    */
   async listsAll(
     query: Partial<SessionListQuery>,
-    between: () => Promise<void> = async () => undefined,
+    between: (page: readonly SessionSummary[]) => Promise<void> = async () => undefined,
   ): Promise<SessionSummary[]> {
     const all: SessionSummary[] = []
     let { cursor } = query
@@ -142,7 +142,7 @@ export class CheckedStore {
       all.push(...page.sessions)
       cursor = page.cursor
       if (cursor === undefined) return all
-      await between()
+      await between(page.sessions)
     }
     return fail(`${describeList({ limit: 100, ...query })} to end`, `${mostPages} pages`)
   }

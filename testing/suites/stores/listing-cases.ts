@@ -196,19 +196,17 @@ export const listingCases: readonly SuiteCase[] = [
     async run(bench) {
       const store = await bench.open()
       const owner = newOwner()
-      const [staying, leaving] = [
-        await createAll(bench, store, 6, { owner }),
-        await createAll(bench, store, 6, { owner }),
-      ]
-      let busy = staying
+      const staying = await createAll(bench, store, 20, { owner })
+      const leaving = new Set(idsOf(await createAll(bench, store, 20, { owner })))
       let created = 0
-      const between = async (): Promise<void> => {
-        const gone = leaving.pop()
-        if (gone !== undefined) await store.delete(gone.id)
+      // What was shown goes, so that the others move up; one comes, and one is saved.
+      const between = async (page: readonly SessionSummary[]): Promise<void> => {
+        for (const { id } of page) if (leaving.delete(id)) await store.delete(id)
         if (created++ < 10) await createAll(bench, store, 1, { owner })
-        const turns = busy.map((document) => nextTurn(document))
-        for (const turn of turns) await store.save(turn.document, turn.expectedRevision, turn.hint)
-        busy = turns.map(({ document }) => document)
+        const [saved, ...rest] = staying.splice(0) as [SessionDocument, ...SessionDocument[]]
+        const turn = nextTurn(saved)
+        await store.save(turn.document, turn.expectedRevision, turn.hint)
+        staying.push(...rest, turn.document)
       }
       for (const query of [{ owner, limit: 3 }, { limit: 200 }]) {
         const rows = await store.listsAll(query, between)
