@@ -10,6 +10,11 @@ test('holds no test and nothing of the tools', () => {
   expect(packed.filter((path) => /\.test(-d)?\.|(^|\/)contract\/|^\.|^docs\/|^examples\//.test(path))).toEqual([])
 })
 
+test('runs nothing when it is installed', () => {
+  const { scripts = {} } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+  expect(Object.keys(scripts).filter((name) => /^(?:pre|post)?install$|^(?:pre|post)?prepare$/.test(name))).toEqual([])
+})
+
 test('holds its papers', () => {
   expect(packed).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'CHANGELOG.md', 'package.json']))
 })
