@@ -9,23 +9,35 @@ import { fileURLToPath } from 'node:url'
 
 /** What package.json must have, and the form of each. */
 const fields = {
-  repository: { form: '{ "type": "git", "url": "git+https://....git" }', of: ({ repository }) => repository?.url },
-  bugs: { form: '{ "url": "https://..." }', of: ({ bugs }) => bugs?.url },
-  homepage: { form: '"https://..."', of: ({ homepage }) => homepage },
+  repository: {
+    form: '{ "type": "git", "url": "git+https://....git" }',
+    isFilled: ({ repository }) => isAddress(repository?.url),
+  },
+  bugs: { form: '{ "url": "https://..." }', isFilled: ({ bugs }) => isAddress(bugs?.url) },
+  // Where vulnerabilities are reported in private: see SECURITY.md.
+  'bugs.email': { form: '{ "url": "https://...", "email": "...@..." }', isFilled: ({ bugs }) => isMail(bugs?.email) },
+  homepage: { form: '"https://..."', isFilled: ({ homepage }) => isAddress(homepage) },
 }
 
 /** What keeps the package from being published, in words. */
 export function missingFields(manifest) {
   return Object.entries(fields)
-    .filter(([, { of }]) => !isAddress(of(manifest)))
+    .filter(([, { isFilled }]) => !isFilled(manifest))
     .map(([name, { form }]) => `package.json needs the field '${name}', such as ${form}`)
 }
 
-/** An address of a host of somebody: not a placeholder. */
 function isAddress(value) {
   const address = /^(?:git\+)?(https:\/\/.+)$/.exec(typeof value === 'string' ? value : '')?.[1]
-  if (address === undefined || !URL.canParse(address)) return false
-  const { hostname } = new URL(address)
+  return address !== undefined && URL.canParse(address) && isHost(new URL(address).hostname)
+}
+
+function isMail(value) {
+  const host = /^[^\s@]+@([^\s@]+)$/.exec(typeof value === 'string' ? value : '')?.[1]
+  return host !== undefined && isHost(host)
+}
+
+/** Whether it is a host of somebody: not a placeholder. */
+function isHost(hostname) {
   return hostname.includes('.') && !/\.\.|(?:^|\.)example(?:\.(?:com|org|net))?$/.test(hostname)
 }
 

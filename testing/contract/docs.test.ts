@@ -24,7 +24,7 @@ function filesBelow(folder: string, extension: string): string[] {
     .sort()
 }
 
-const pages = ['README.md', 'CHANGELOG.md', ...filesBelow('docs', '.md')]
+const pages = ['README.md', 'CHANGELOG.md', 'SECURITY.md', ...filesBelow('docs', '.md')]
 
 interface Block {
   readonly page: string

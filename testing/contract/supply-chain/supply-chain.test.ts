@@ -118,9 +118,18 @@ describe('what the registry answers', () => {
 
 test('the package cannot be published before its addresses are in package.json', () => {
   const address = 'https://code.turnkeeper.dev/turnkeeper'
-  const manifest = { repository: { type: 'git', url: `git+${address}.git` }, bugs: { url: address }, homepage: address }
+  const bugs = { url: address, email: 'security@a.b' }
+  const manifest = { repository: { type: 'git', url: `git+${address}.git` }, bugs, homepage: address }
   expect(missingFields(manifest)).toEqual([])
-  expect(missingFields({}).map((line) => /'(\w+)'/.exec(line)?.[1])).toEqual(['repository', 'bugs', 'homepage'])
+  expect(missingFields({}).map((line) => /'([\w.]+)'/.exec(line)?.[1])).toEqual([
+    'repository',
+    'bugs',
+    'bugs.email',
+    'homepage',
+  ])
+  for (const email of ['', 'security', '...@...', 'security@shop.example', 'a b@c.dev', 1, undefined]) {
+    expect(missingFields({ ...manifest, bugs: { ...bugs, email } })).toHaveLength(1)
+  }
   for (const homepage of ['', 'https://...', 'https://example.com/a', 'https://shop.example', 'http://a.dev', 1]) {
     expect(missingFields({ ...manifest, homepage })).toHaveLength(1)
   }
