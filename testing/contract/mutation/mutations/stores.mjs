@@ -72,7 +72,7 @@ export const storeMutations = [
       [
         'a session removed that took the place of an old one',
         'load',
-        { piece: 'driver.remove(key, found.revision)', becomes: 'driver.remove(key)' },
+        { piece: 'driver.remove(key, found.revision,', becomes: 'driver.remove(key, undefined,' },
       ],
       [
         'a session saved beyond its greatest age',
