@@ -70,6 +70,26 @@ describe('session:foreign', () => {
     expect(foreign()).toEqual([event, { ...event, flowName: '', turnId: 'turn-2' }])
   })
 
+  test('names the request, where it has an ID', async () => {
+    const { flow, open } = gatedFlow()
+    const { engine, events, clock } = recorded([flow])
+    const { session } = await engine.run({ flowName: 'Talk', userMessage: 'start', owner: 'ada' })
+    const running = engine.run({ flowName: 'Talk', userMessage: 'a', sessionId: session, owner: 'ada' })
+    await clock.settle()
+    const bob = { owner: 'bob', requestId: 'request-7' }
+    const input = { flowName: 'Talk', userMessage: 'start', sessionId: session, ...bob }
+    await engine.run(input)
+    await engine.run({ ...input, userMessage: 5 as unknown as string })
+    await engine.deleteSession(session, bob)
+    await engine.cancel(session, bob)
+    const seen = foreignOf(events) as { operation: string; requestId?: string }[]
+    expect(seen.map(({ operation, requestId }) => [operation, requestId])).toEqual(
+      ['run', 'run', 'delete', 'cancel'].map((operation) => [operation, 'request-7']),
+    )
+    open('a')
+    await running
+  })
+
   test('does not name an owner that cannot be read', async () => {
     const { engine, session, store, foreign } = await adas()
     const error = new SessionFlowInvariantError({ sessionId: session, problem: 'its head cannot be read' })
