@@ -11,6 +11,7 @@ import { StoreAccess } from '../session/store-access.js'
 import { checkStore, createStore } from '../stores/create-store.js'
 import { Admission } from './admission.js'
 import { AfterTurnTasks } from './after-turn-tasks.js'
+import { consoleLogger } from './console-logger.js'
 import { EngineEvents } from './engine-events.js'
 import { type EngineLimits, resolveLimits } from './engine-limits.js'
 import type { FlowEngineOptions, IdKind } from './engine-options.js'
@@ -96,7 +97,7 @@ export function createEngineContext(options: FlowEngineOptions): EngineContext {
     models: new ModelRegistry(),
     session,
     services: options.services ?? ({} as FlowServices),
-    logger: options.logger ?? console,
+    logger: options.logger ?? consoleLogger,
     ...settings,
     unknownSession: options.unknownSession ?? 'new',
     onTurnError: options.onTurnError ?? 'abort',

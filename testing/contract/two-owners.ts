@@ -20,7 +20,7 @@ import { flowOf, gatedFlow } from './engine-harness.js'
 import { recordEvents } from './event-recorder.js'
 
 /** How long the store takes to load a document. */
-export const loadMs = 10
+const loadMs = 10
 
 /** What is wrong with the stored session, or has become of it. */
 export const conditions = [
