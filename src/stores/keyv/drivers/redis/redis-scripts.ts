@@ -74,10 +74,11 @@ return 1
 /**
  * Adds a session to the list of its owner, and lets that live as long as the session at least. Arguments: the member, the time to live
  * in milliseconds (empty: for ever). A list that lives for ever stays so: a session may be on it that does.
+ * A full server refuses ZADD, and must take a creation that is sent again.
  */
 export const addOwnedScript: RedisScript = script(`
 local left = redis.call('PTTL', KEYS[1])
-redis.call('ZADD', KEYS[1], 0, ARGV[1])
+if not redis.call('ZSCORE', KEYS[1], ARGV[1]) then redis.call('ZADD', KEYS[1], 0, ARGV[1]) end
 if ARGV[2] == '' then
   redis.call('PERSIST', KEYS[1])
 elseif left == -2 or (left >= 0 and left < tonumber(ARGV[2])) then
