@@ -26,9 +26,9 @@ const subpaths = [
  * bounded: cut lists, attachments beside messages and two layouts took 3. Conversations that survive failures and releases took 9:
  * states of sessions, rollback, `onError` and `onMessage`, migrations, locks that are taken over, tools side by side. Safe retries take
  * the rest: idempotency keys with SHA-256, effects, `busy` and `cancel`, streams that readers come back to.
- * The table of what is blacked out took 1.5 KiB, `mask` 0.8.
+ * What makes an engine safe to expose took 7 more: docs/decisions/0151-the-root-may-weigh-66-kib.md.
  */
-const maximumBytes = 60 * 1024
+const maximumBytes = 66 * 1024
 
 const wholeRoot = "export * from 'turnkeeper'"
 const application = `
