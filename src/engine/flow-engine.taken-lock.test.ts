@@ -174,6 +174,22 @@ describe('a turn whose work was dropped', () => {
   })
 })
 
+test('a delete takes the lock from the owner and from a stranger, whose requests were dropped one after the other', async () => {
+  const { engine, clock, session, store, backing, say } = await scene()
+  void say('a')
+  await clock.settle()
+  clock.drop()
+  await clock.advance(500)
+  store.delayNext('load', 10)
+  void engine.execute({ flowName: 'Talk', userMessage: 'b', sessionId: session, owner: 'stranger' })
+  await clock.settle()
+  clock.drop()
+  const deleted = engine.deleteSession(session)
+  await clock.advance(takenAfterMs)
+  expect(await deleted).toEqual({ success: true, session })
+  expect([backing.has(session), engine.getFlowSession().locked]).toEqual([false, 0])
+})
+
 test('a delete whose work was dropped loses the lock too, and removes nothing any more', async () => {
   const { engine, clock, store, session, events, locks, say, open, messages } = await scene()
   const failed = gate()

@@ -284,6 +284,7 @@ export class FlowSession {
       stopTimer = startWaitTimer(waiter, {
         clock: this.#timing.clock,
         holder: () => this.#lock.holderOf(sessionId, wait.caller) as LockHolder,
+        holders: () => this.#lock.holdersOf(sessionId),
         takeableAt: (current) => this.#takeableAt(current),
         take: (current) => this.#take(sessionId, current),
       })

@@ -8,30 +8,32 @@ import type { LockHolder, Waiter } from './lock-line.js'
 /** The lock that a request waits for. */
 export interface AwaitedLock {
   readonly clock: Clock
-  /** Who has it now. */
+  /** Who has it now, of those that the request waits for. */
   readonly holder: () => LockHolder
+  /** Everybody who has it now. */
+  readonly holders: () => readonly LockHolder[]
   /** When it may be taken from a holder, in monotonic time. */
   readonly takeableAt: (holder: LockHolder) => number
   readonly take: (holder: LockHolder) => void
 }
 
 /**
- * Starts the timer of a request. A wait ends after `timeoutMs`, or later: when the lock can be taken from the holder that the
+ * Starts the timer of a request. A wait ends after `timeoutMs`, or later: when the lock can be taken from the holders that the
  * request met.
  *
  * @returns A function that stops it.
  */
-export function startWaitTimer(waiter: Waiter, { clock, holder, takeableAt, take }: AwaitedLock): () => void {
+export function startWaitTimer(waiter: Waiter, { clock, holder, holders, takeableAt, take }: AwaitedLock): () => void {
   const { timeoutMs = Number.POSITIVE_INFINITY, onTimeout } = waiter.wait
   const startedAt = monotonicTime(clock)
   const limit = startedAt + timeoutMs
-  const met = holder()
+  const met = new Set(holders())
   let stop: () => void
 
   function isOver(now: number): boolean {
     const current = holder()
     // One that has not begun is perhaps dropped, and the lock can soon be taken from it.
-    return now >= limit && ((current !== met && current.hasBegun) || takeableAt(current) === Number.POSITIVE_INFINITY)
+    return now >= limit && ((!met.has(current) && current.hasBegun) || takeableAt(current) === Number.POSITIVE_INFINITY)
   }
 
   function start(now: number): void {
