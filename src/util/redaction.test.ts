@@ -209,6 +209,8 @@ test.each([
     'postgres://[redacted]@db/x, Bearer [redacted] and [redacted]',
   ],
   [`pay ${card.join(' ')} 123 for order 7`, 'pay [redacted] 123 for order 7'],
+  [`pay ${card.join(' ')} 123a`, 'pay [redacted] 123a'],
+  [`pay a1 ${card.join(' ')}.`, 'pay a1 [redacted].'],
   [`TO ${account.join(' ')} PLEASE`, 'TO [redacted] PLEASE'],
   ['?access_token=abc&user=ada', '?access_token=[redacted]&user=ada'],
   ['{"password":"hunter-two","user":"ada"}', '{"password":"[redacted]","user":"ada"}'],
@@ -223,6 +225,7 @@ test.each([
   'Order 4711 0815 is on its way: parcel 1Z999AA10123456784, 00340434161094042557.',
   'Card ending in 1111. Ref 20261122204640. EAN 4006381333931. At 1795380400123 ms.',
   `Four groups without a check digit: ${card.slice(0, 3).join(' ')} 1112, and 1234 5678 9012 3456.`,
+  `IDs ${card.join('-')}a, a${card.join('-')}, 0.${card.join('-')} and ${card.join('-')}.5`,
   'Session 550e8400-e29b-41d4-a716-446655440000, 00000000-4111-1111-1111-111111111111.',
   `Session ${some(32, `${letters}-_`)}, turn ${some(22, `${letters}-_`)}.`,
   `sha256 ${hex(64)}, git ${hex(40)}, md5 ${hex(32)}, integrity sha512-${some(86)}==`,
@@ -281,7 +284,19 @@ test('takes time that grows with the text, and not with its square', () => {
     '\\"',
   ]
   const words = ['token', 'token:', 'password="', 'Bearer ', 'Basic ', 'AB12 ', '1111 ', '-----BEGIN PRIVATE KEY-----']
-  const around = ['|', 'password="|', "token: '|", 'token: |\n', '://| ', '1|x', 'Bearer |!', 'eyJ|.', 'SG.|', 'AB12|a']
+  const around = [
+    '|',
+    'password="|',
+    "token: '|",
+    'token: |\n',
+    '://| ',
+    '1|x',
+    'Bearer |!',
+    'eyJ|.',
+    'SG.|',
+    'AB12|a',
+    '|1a',
+  ]
   const texts = [
     ...units.map((unit) => ({ unit, open: '', close: '' })),
     ...[...signs, ...words].flatMap((unit) =>

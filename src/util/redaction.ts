@@ -35,7 +35,7 @@ const account = /(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9
 const card = /^(?:\d{14,19}|\d{4}([ -])(?:\d{4}\1\d{4}\1\d{4}(?:\1\d{3})?|\d{6}\1\d{4,5}))$/
 
 /** The patterns in the order in which they are tried, and what is put in place of a match. */
-function patterns(): readonly (readonly [RegExp, string | ((match: string, ...groups: string[]) => string)])[] {
+function patterns(): readonly (readonly [RegExp, string | ((match: string, ...rest: never[]) => string)])[] {
   // In the middle of an ID nothing is a token.
   const anyOf = (tokens: string, rest: string): RegExp => new RegExp(`(?<![A-Za-z0-9])(?:${tokens})${rest}`, 'g')
   const valueAfter = (sign: string, value: string): RegExp => new RegExp(`(${secretName}${sign})${value}`, 'gi')
@@ -63,7 +63,8 @@ function patterns(): readonly (readonly [RegExp, string | ((match: string, ...gr
       valueAfter(String.raw`:\s{0,3}(?:(?:ApiKey|Digest|Token)\s)?`, '(?=[^\\s\\d]{0,99}\\d)[^\\s"\'&,;<>]{6,}'),
       keepName,
     ],
-    [/(?<![\w.]|[\da-f]{4}-)\d(?:[ -]?\d){13,}(?!\w|[.-]\d)/g, redactCards],
+    // A whole run of groups: a pattern that asked for what is around the run would try each of its ends again.
+    [/\d(?:[ -]?\d){13,}/g, redactRun],
     [account, redactAccount],
   ]
 }
@@ -83,6 +84,20 @@ function redactBasic(match: string, scheme: string, value: string): string {
   } catch {
     return match
   }
+}
+
+/** A run of groups of digits, but for the groups at its ends that belong to a word, a number or an ID. */
+function redactRun(run: string, offset: number, text: string): string {
+  const before = text.slice(Math.max(0, offset - 5), offset)
+  const first = /(?<![\w.]|[\da-f]{4}-)\d/g
+  first.lastIndex = before.length
+  const found = first.exec(before + run)
+  const after = text.slice(offset + run.length, offset + run.length + 2)
+  const end = /^(?:\w|[.-]\d)/.test(after) ? run.lastIndexOf(' ') : run.length
+  if (found === null || end < 0) return run
+  const start = found.index - before.length
+  if (start >= end) return run
+  return run.slice(0, start) + redactCards(run.slice(start, end)) + run.slice(end)
 }
 
 /** Cards among groups of digits. Each may begin at any group. */

@@ -699,6 +699,14 @@ export const engineMutations = [
     tests: ['src/util/redaction.'],
     rows: [
       [
+        'run of digits asks for what follows it: time of the square',
+        'patterns',
+        {
+          piece: '[ -]?\\d){13,}/g',
+          becomes: '[ -]?\\d){13,}(?!\\w|[.-]\\d)/g',
+        },
+      ],
+      [
         'token found at any place of a token: time of the square',
         'patterns',
         {
