@@ -16,7 +16,9 @@ test('runs nothing when it is installed', () => {
 })
 
 test('holds its papers', () => {
-  expect(packed).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'CHANGELOG.md', 'package.json']))
+  expect(packed).toEqual(
+    expect.arrayContaining(['LICENSE', 'README.md', 'CHANGELOG.md', 'SECURITY.md', 'package.json']),
+  )
 })
 
 test('holds, for every built file, its map, and every source that the map names', () => {
