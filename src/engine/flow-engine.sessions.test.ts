@@ -289,8 +289,8 @@ describe('sweep', () => {
   })
 
   test.each<[object, string]>([
-    [{}, 'sweep: olderThan must be a number of at least 0; got undefined.'],
-    [{ olderThan: -1 }, 'sweep: olderThan must be a number of at least 0; got -1.'],
+    [{}, 'sweep: olderThan (milliseconds) must be a number of at least 0; got undefined.'],
+    [{ olderThan: -1 }, 'sweep: olderThan (milliseconds) must be a number of at least 0; got -1.'],
     [{ olderThan: 1, status: 'old' }, 'sweep: status must be running, completed or aborted.'],
     [{ olderThan: 1, dryRun: 'yes' }, 'sweep: dryRun must be a boolean.'],
     [{ olderThan: 1, onProgress: 5 }, 'sweep: onProgress must be a function.'],

@@ -96,6 +96,8 @@ function checkScopes<Budgets extends object | undefined>(
     for (const [amount, value] of Object.entries(budget)) {
       if (value !== undefined) checkNumber(caller, `${path}.${scope}.${amount}`, value)
     }
+    if (scope !== 'owner' || amounts.some((amount) => budget[amount] !== undefined)) continue
+    throw invalidInput(`${caller}: ${path}.owner must name modelCalls, tokens or cost; without them it bounds nothing.`)
   }
   return budgets
 }

@@ -159,6 +159,11 @@ describe('a budget of an owner', () => {
       { wallTimeMs: 1 },
       "FlowEngine: there is no option 'budgets.owner.wallTimeMs'. The options of budgets.owner are windowMs, modelCalls, tokens, cost.",
     ],
+    [{}, 'FlowEngine: budgets.owner must name modelCalls, tokens or cost; without them it bounds nothing.'],
+    [
+      { windowMs: 1 },
+      'FlowEngine: budgets.owner must name modelCalls, tokens or cost; without them it bounds nothing.',
+    ],
     [{ windowMs: 0 }, 'FlowEngine: budgets.owner.windowMs must be a number above 0, or Infinity for no bound; got 0.'],
   ])('%j is refused', (owner, message) => {
     expect(() => modelHarness({}, { budgets: { owner: owner as never } })).toThrow(message)

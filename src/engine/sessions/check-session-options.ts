@@ -60,7 +60,7 @@ export function checkSweepOptions(options: SweepOptions): void {
   const caller = 'sweep'
   checkOptionNames(caller, options, sweepNames)
   const { olderThan, status, dryRun, onProgress } = options
-  checkNumber(caller, 'olderThan', olderThan, { min: 0, finite: true })
+  checkNumber(caller, 'olderThan (milliseconds)', olderThan, { min: 0, finite: true })
   checkStatus(caller, 'status', status)
   if (dryRun !== undefined && typeof dryRun !== 'boolean') throw invalidInput(`${caller}: dryRun must be a boolean.`)
   if (onProgress !== undefined && typeof onProgress !== 'function') {
