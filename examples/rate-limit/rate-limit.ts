@@ -60,7 +60,10 @@ export interface Caller {
   readonly address: string
 }
 
-/** The handler of an engine: so many requests for each user and each address, and so many for all who are not signed in. */
+/**
+ * The handler of an engine: so many requests for each user and each address, and so many for all who are not signed in. It lets those in
+ * as well. With `requirePrincipal`, return a `Response` with the status 401 in place of `{}`.
+ */
 export function createLimitedHandler(
   engine: FlowEngine,
   callerOf: (request: Request) => Caller | Promise<Caller>,

@@ -1,6 +1,6 @@
 /**
- * The short way to a body that a Node server has received already. `Content-Length` says nothing about the body of a `Request`:
- * middleware that inflates a body leaves the header as it was. What a socket's message has in its buffer can be measured, and most
+ * The short way to a body that a Node server has received already. `Content-Length` does not bound the body of a `Request`:
+ * middleware that inflates a body may leave the header as it was, and such a body is refused once it is counted. What a socket's message has in its buffer can be measured, and most
  * bodies are there whole when they are read. All others are read as a stream, which costs far more CPU
  * (docs/decisions/0130-what-a-body-may-cost.md).
  */
