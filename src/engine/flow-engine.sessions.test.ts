@@ -196,6 +196,17 @@ describe('eraseOwner', () => {
     expect(await inner.load('a').catch(() => 'closed')).toBeDefined()
   })
 
+  test.each<[string, (engine: FlowEngine) => Promise<unknown>]>([
+    ['listSessions', (engine) => engine.listSessions()],
+    ['eraseOwner', (engine) => engine.eraseOwner('user-7')],
+    ['sweep', (engine) => engine.sweep({ olderThan: 0 })],
+    ['sweep, as a dry run', (engine) => engine.sweep({ olderThan: 0, dryRun: true })],
+  ])('%s says that the engine is closed', async (_name, call) => {
+    const { engine } = await engineOver([{ id: 'a', days: 3 }])
+    await engine.close()
+    await expect(call(engine)).rejects.toMatchObject({ code: 'ENGINE_CLOSED' })
+  })
+
   test.each([undefined, '', 5])('refuses the owner %j', async (owner) => {
     const { engine } = await engineOver()
     await expect(engine.eraseOwner(owner as never)).rejects.toMatchObject({

@@ -1,4 +1,5 @@
 /** Lists the sessions of an engine's store, for an application and for the operations that go through all of them. */
+import { EngineClosedError } from '../../errors/engine-errors.js'
 import type { SessionListQuery, SessionSummary } from '../../session/session-store.js'
 import type { SessionPage } from '../../session/session-summary.js'
 import { invalidInput } from '../../util/options.js'
@@ -15,12 +16,19 @@ const atOnce = 8
 /**
  * One page.
  *
- * @throws `InvalidInputError` for a query that cannot be used, and a store that cannot list; `SessionStoreError` where the store failed.
+ * @throws `InvalidInputError` for a query that cannot be used, and a store that cannot list; `SessionStoreError` where the store failed,
+ * `EngineClosedError`.
  */
 export async function listSessions(engine: EngineContext, query: ListSessionsQuery): Promise<SessionPage> {
   const checked = checkListQuery(query)
   checkCanList(engine)
-  return engine.session.access.list(checked)
+  return listPage(engine, checked)
+}
+
+/** @throws `SessionStoreError`, and `EngineClosedError` where the engine closes: its store is closed soon. */
+function listPage({ session }: EngineContext, query: SessionListQuery): Promise<SessionPage> {
+  if (session.closing) throw new EngineClosedError()
+  return session.access.list(query)
 }
 
 /** @throws `InvalidInputError` */
@@ -37,7 +45,7 @@ export async function forEachSession(
 ): Promise<void> {
   let cursor: string | undefined
   do {
-    const page = await engine.session.access.list({
+    const page = await listPage(engine, {
       ...query,
       limit: pageSize,
       ...(cursor === undefined ? {} : { cursor }),

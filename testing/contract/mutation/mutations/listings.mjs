@@ -14,6 +14,13 @@ export const listingMutations = [
     ],
   },
   {
+    file: 'src/engine/sessions/list-sessions.ts',
+    tests: ['src/engine/flow-engine.sessions.test'],
+    rows: [
+      ['a closed engine says that its store failed', 'listPage', { condition: 'session.closing', becomes: 'false' }],
+    ],
+  },
+  {
     file: 'src/engine/sessions/sweep.ts',
     tests: ['src/engine/flow-engine.sessions.test'],
     rows: [
