@@ -54,6 +54,20 @@ describe('getSession', () => {
     expect(Object.isFrozen(found ?? Object.freeze({}))).toBe(true)
   })
 
+  test.each([
+    [null, 'getSession: the options must be an object.'],
+    ['ada', 'getSession: the options must be an object.'],
+    [{ principal: 'ada' }, "getSession: there is no option 'principal'. The options are owner, requestId."],
+    [{ requestId: 'a b' }, 'requestId must be 1 to 128 characters of A-Z, a-z, 0-9, ".", "_", ":" and "-".'],
+  ])('refuses the options %j', async (options, message) => {
+    const { engine, start, store } = harness({ flows: [talk()] })
+    const session = await start('Talk')
+    const before = store.journal.length
+    const found = engine.getSession(session, options as never)
+    await expect(found).rejects.toMatchObject({ code: 'INVALID_INPUT', message })
+    expect(store.journal).toHaveLength(before)
+  })
+
   test('says nothing of a malformed session to a stranger, and everything to its owner', async () => {
     const { engine, rewrite } = harness({ flows: [talk()] })
     const { session } = await engine.run({ flowName: 'Talk', userMessage: 'hello', owner: 'ada' })

@@ -32,6 +32,16 @@ export const strangerMutations = [
         'loadOwn',
         { piece: 'stored === undefined', becomes: 'isForeign' },
       ],
+      [
+        'getSession takes options that it does not know',
+        'checkOptions',
+        { statement: "checkOptionNames('getSession', options, optionNames)", becomes: '' },
+      ],
+      [
+        'load of a foreign session reported without its request',
+        'loadOwn',
+        { piece: 'requestId: caller.requestId', becomes: 'requestId: undefined' },
+      ],
       ['load of a foreign session not reported', 'loadOwn', { condition: 'isForeign', becomes: 'false' }],
     ],
   },
