@@ -84,7 +84,14 @@ describe('a run of a flow that the caller may not run', () => {
     engine.on('session:created', ({ sessionId }) => begun.push(sessionId))
     expect((await run('Refunds')).status).toBe(404)
     expect(begun).toEqual([])
-    expect(refusals).toEqual([{ at: expect.any(Number), requestId: 'r1', route: 'run', reason: 'flow', status: 404 }])
+    const refusal = { at: expect.any(Number), requestId: 'r1', route: 'run', reason: 'flow', status: 404 }
+    expect(refusals).toEqual([{ ...refusal, owner: 'guest', flowName: 'Refunds' }])
+  })
+
+  test('is reported by its registered name, and without an owner where authorize named none', async () => {
+    const { run, refusals } = setUp({ authorize: () => ({}) })
+    await run('Returns')
+    expect(refusals.map(({ flowName, ...refusal }) => [flowName, 'owner' in refusal])).toEqual([['Refunds', false]])
   })
 
   test('does not get the reply of an earlier request with the same key, that was let through', async () => {
@@ -179,6 +186,7 @@ describe('the event auth:refused', () => {
       { authorize: () => new Response('Who are you?', { status: 401 }) },
       { reason: 'response', status: 401 },
     ],
+    ['a Response that cannot be sent', { authorize: () => Response.error() }, { reason: 'error', status: 500 }],
     ['an answer that is not valid', { authorize: () => 'me' as never }, { reason: 'error', status: 500 }],
     ['no principal', { authorize: () => ({}), requirePrincipal: true }, { reason: 'principal', status: 500 }],
     [

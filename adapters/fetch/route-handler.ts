@@ -69,8 +69,9 @@ export function createRouteHandler(
   ): Promise<Response> {
     const who = authorize === undefined ? undefined : await askAuthorize(authorize, requirePrincipal, request, report)
     if (isResponse(who)) {
-      context.reportRefused({ requestId, route, reason: 'response', status: who.status })
-      return withCommonHeaders(who, headers)
+      const reply = replyOfAuthorize(who, headers, report)
+      context.reportRefused({ requestId, route, reason: 'response', status: reply.status })
+      return reply
     }
     const waitUntil = waitUntilOf(runtime) ?? options.waitUntil
     return answer(context, { request, caller: who, requestId, headers, waitUntil })
@@ -112,6 +113,16 @@ export function createRouteHandler(
     } catch (error) {
       return replyToError(arrived, route, error)
     }
+  }
+}
+
+/** The reply of `authorize`. One that cannot be sent, as `Response.error()`, is an error of `authorize`. */
+function replyOfAuthorize(response: Response, headers: HeaderRecord, report: (error: unknown) => void): Response {
+  try {
+    return withCommonHeaders(response, headers)
+  } catch (error) {
+    report(error)
+    throw new AuthorizationRefusal('error')
   }
 }
 

@@ -100,7 +100,5 @@ function controlOfSummary(
   timeoutMs: number,
 ): TurnControl {
   const limits = { ...engine.limits, turnTimeoutMs: timeoutMs, maxModelCallsPerTurn: Number.POSITIVE_INFINITY }
-  const control = new TurnControl({ ...engine, limits }, flowName, sessionId, undefined, turnId, requestId)
-  control.owner = owner
-  return control
+  return new TurnControl({ ...engine, limits }, flowName, sessionId, { turnId, requestId, owner })
 }

@@ -97,7 +97,7 @@ function newcomers(
 }
 
 function reject({ control }: RequestedTurn): SessionBusyError {
-  control.report('turn:rejected', {})
+  control.report('turn:rejected', { code: 'SESSION_BUSY' })
   return new SessionBusyError()
 }
 

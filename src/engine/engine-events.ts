@@ -72,6 +72,10 @@ export interface EngineEventMap {
     readonly reason: 'response' | 'error' | 'principal' | 'flow'
     /** The HTTP status of the reply. */
     readonly status: number
+    /** The principal, for the reason `flow`; absent where `authorize` named none. */
+    readonly owner?: string
+    /** The registered name, for the reason `flow`. */
+    readonly flowName?: string
   }
   /** A save took effect, but reached fewer replicas than wanted, or an unknown number of them (counted as 0). */
   'session:under-replicated': SessionEvent & { readonly replicas: number; readonly wanted: number }
@@ -105,8 +109,8 @@ export interface EngineEventMap {
   'turn:error': TurnEvent & { readonly code: FlowErrorCode; readonly error: FlowError }
   /** The turn waits for earlier ones; `queued` of them were waiting already. */
   'turn:queued': TurnEvent & { readonly queued: number }
-  /** A turn was refused because the session was busy (`SESSION_BUSY`). */
-  'turn:rejected': TurnEvent
+  /** A turn was refused because its session was busy, or the engine had as many turns as it may have. */
+  'turn:rejected': TurnEvent & { readonly code: 'SESSION_BUSY' | 'ENGINE_BUSY' }
   /** A newer turn took the place of this one, which waited or was under way (`TURN_SUPERSEDED`). */
   'turn:superseded': TurnEvent & { readonly byTurnId: string }
   /**

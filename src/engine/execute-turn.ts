@@ -36,8 +36,8 @@ export async function executeTurn(
     givenId = sessionId ?? ''
     const input = checkInput(engine, unchecked, sessionId, context, stream)
     if (input.signal?.aborted === true) throw new TurnAbortedError({ cause: input.signal.reason })
-    const turn = new TurnControl(engine, registeredName(engine, input), givenId, stream, undefined, input.requestId)
-    turn.owner = input.owner
+    const { requestId, owner } = input
+    const turn = new TurnControl(engine, registeredName(engine, input), givenId, { stream, requestId, owner })
     control = turn
     const run = (): Promise<TurnOutcome> => runInOrder(turn, input)
     // A turn that is refused is an outcome for all who joined it.
@@ -62,9 +62,11 @@ export async function executeTurn(
 function refusal(engine: EngineContext, unchecked: FlowRunInput, givenId: string, thrown: unknown): TurnOutcome {
   const error = asFlowError(thrown)
   const flowName = fieldOf(unchecked, 'flowName')
+  // Anything but `false` hides it here: the input may have been refused because of it.
+  const hideFlow = (fieldOf(unchecked, 'hideFlow') ?? false) === false ? undefined : true
   const failed = {
     sessionId: givenId,
-    flowName: typeof flowName === 'string' ? registeredName(engine, { flowName }) : '',
+    flowName: typeof flowName === 'string' ? registeredName(engine, { flowName, hideFlow }) : '',
     ...requestOf(unchecked),
   }
   const text = userText(engine, error, failed)
@@ -75,6 +77,7 @@ function refusal(engine: EngineContext, unchecked: FlowRunInput, givenId: string
 function runInOrder(control: TurnControl, input: TurnInput): Promise<TurnOutcome> {
   const { arrivals, session, admission, limits } = control.engine
   if (!session.closing && !admission.enter(control)) {
+    control.report('turn:rejected', { code: 'ENGINE_BUSY' })
     return Promise.reject(new EngineBusyError({ value: limits.maxConcurrentTurns }))
   }
   // A closing engine refuses repeats too, at the lock.
@@ -102,7 +105,7 @@ function requestOf(unchecked: FlowRunInput): { readonly requestId?: string } {
 }
 
 /** A field of the caller's object, which may be anything; its getters may throw. */
-function fieldOf(input: FlowRunInput, name: 'owner' | 'flowName' | 'requestId'): unknown {
+function fieldOf(input: FlowRunInput, name: 'owner' | 'flowName' | 'requestId' | 'hideFlow'): unknown {
   try {
     return (input as FlowRunInput | null | undefined)?.[name]
   } catch {

@@ -1,7 +1,7 @@
 // How many turns are under way in an engine at the same time: `maxConcurrentTurns`.
 import { afterEach, describe, expect, test } from 'vitest'
 import { expectNothingLeft, flowOf, gatedFlow, harness } from '../../testing/contract/engine-harness.js'
-import { namesOf, recordEvents } from '../../testing/contract/event-recorder.js'
+import { recordEvents } from '../../testing/contract/event-recorder.js'
 import { VirtualClock } from '../../testing/index.js'
 import { type EngineLimits, type ExecuteResult, type FlowRunInput, reply } from '../index.js'
 import { Admission } from './admission.js'
@@ -38,7 +38,12 @@ describe('maxConcurrentTurns', () => {
     expect(error).toMatchObject({ code: 'ENGINE_BUSY', name: 'EngineBusyError', value: 2, statusCode: 400 })
     expect(error?.details).toBe('Raise it with the engine option limits: { maxConcurrentTurns: ... }.')
     expect(sessionState).toBe('none')
-    expect(namesOf(events).filter((name) => name.startsWith('turn:'))).toEqual([])
+    expect(events.filter(([name]) => name.startsWith('turn:'))).toEqual([
+      [
+        'turn:rejected',
+        { code: 'ENGINE_BUSY', sessionId: '', flowName: 'Talk', turnId: expect.any(String), at: expect.any(Number) },
+      ],
+    ])
     expect(store.journal).toHaveLength(before)
     open('a')
     open('b')

@@ -47,7 +47,8 @@ describe("busy: 'reject'", () => {
     const names = events.filter(([name]) => name.startsWith('turn:')).map(([name]) => name)
     expect(names).toEqual(['turn:start', 'turn:rejected'])
     const rejected = events.find(([name]) => name === 'turn:rejected')?.[1]
-    expect(rejected).toEqual({ sessionId: session, flowName: 'Talk', turnId: expect.any(String), at: clock.now() })
+    const turn = { sessionId: session, flowName: 'Talk', turnId: expect.any(String), at: clock.now() }
+    expect(rejected).toEqual({ ...turn, code: 'SESSION_BUSY' })
     open('a')
     expect(outcomeOf(await first)).toBe('ok')
     open('c')

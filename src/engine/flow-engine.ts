@@ -221,9 +221,13 @@ export class FlowEngine {
    *
    * @param options - Where given, only a session of this owner is returned; without an `owner`, only one that has none. Without options
    * any session is: that is the application's own, and not for a route.
-   * @throws `SessionStoreError` where the store failed, `SessionFlowInvariantError` where the document is malformed.
+   * @throws `InvalidInputError` (rejects) for options that cannot be used; `SessionStoreError` where the store failed,
+   * `SessionFlowInvariantError` where the document is malformed.
    */
-  getSession(sessionId: string, options?: { readonly owner?: string }): Promise<SessionDocument | undefined> {
+  getSession(
+    sessionId: string,
+    options?: { readonly owner?: string; readonly requestId?: string },
+  ): Promise<SessionDocument | undefined> {
     return getSession(this.#context, sessionId, options)
   }
 
@@ -233,7 +237,7 @@ export class FlowEngine {
    *
    * @returns The sessions, and the cursor of the next page, which is absent after the last one.
    * @throws `InvalidInputError` (rejects) for a query that cannot be used, and where the store cannot list; `SessionStoreError` where
-   * the store failed.
+   * the store failed, `EngineClosedError` where the engine closes.
    */
   listSessions(
     query: ListSessionsQuery = {},
@@ -286,7 +290,8 @@ export class FlowEngine {
   /**
    * Emits `auth:refused`. For what refuses requests in front of the engine: the HTTP adapters call it. Never throws.
    *
-   * @param refusal - What was refused, and why; it has nothing that the client wrote but its request ID.
+   * @param refusal - What was refused, and why; it has nothing that the client wrote but its request ID. `owner` and `flowName`, the
+   * principal and the registered name, are for the reason `flow`.
    */
   reportRefused(refusal: Omit<EngineEventMap['auth:refused'], 'at'>): void {
     const { events, clock } = this.#context

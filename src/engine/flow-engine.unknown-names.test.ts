@@ -30,6 +30,29 @@ describe('the name of a flow that is not registered', () => {
     for (const [, payload] of events) expect(payload).toMatchObject({ flowName: '' })
   })
 
+  test.each([{ flowName: 'Nobody' }, { flowName: 'Talk', hideFlow: true }])('claims nothing: %j', async (named) => {
+    const { engine, store } = listening()
+    const input = { userMessage: 'hello', idempotencyKey: 'key-of-the-first-message', ...named }
+    const { response, sessionState } = await engine.execute(input)
+    const message = `Flow class '${named.flowName}' not registered.`
+    expect(response).toEqual({ success: false, completed: true, message, session: '', contentType: 'text/plain' })
+    expect([sessionState, store.operations]).toEqual(['none', []])
+  })
+
+  test('claims when it runs, where it is registered while the turn waits', async () => {
+    const { engine, store } = harness({ flows: [flowOf('Talk')] })
+    const input = { flowName: 'Later', userMessage: 'hello', idempotencyKey: 'key-of-the-first-message' }
+    const controller = new AbortController()
+    const first = engine.execute({ ...input, signal: controller.signal })
+    const joined = engine.execute(input)
+    controller.abort()
+    engine.registerFlow(flowOf('Later'))
+    expect((await first).error?.code).toBe('TURN_ABORTED')
+    const { response } = await joined
+    expect([response.success, store.operations]).toEqual([true, ['claim', 'create']])
+    expect((await engine.execute(input)).response).toEqual(response)
+  })
+
   test('is cut and harmless in the reply, the error, the event and the log', async () => {
     const { engine, events, logged } = listening({ errorText: 'flow' })
     const { error } = await engine.execute({ flowName: hostile, userMessage: 'hello' })
@@ -54,7 +77,9 @@ describe('the name of a flow that is not registered', () => {
     await engine.run({ ...refused, flowName: hostile })
     await engine.run({ ...refused, flowName: 'Talk' })
     await engine.run({ ...refused, flowName: 'Chat' })
-    expect(told).toEqual(['', 'Talk', 'Talk'])
+    await engine.run({ ...refused, flowName: 'Talk', hideFlow: true })
+    await engine.run({ flowName: 'Talk', userMessage: 'hello', hideFlow: 'yes' as never })
+    expect(told).toEqual(['', 'Talk', 'Talk', '', ''])
     expect(JSON.stringify(logged)).not.toContain('Forged')
   })
 

@@ -7,7 +7,7 @@ import type { EngineContext } from './engine-context.js'
  */
 export function registeredName(
   { flows }: EngineContext,
-  { flowName, hideFlow }: { readonly flowName: string; readonly hideFlow?: true | undefined },
+  { flowName, hideFlow }: { readonly flowName: string; readonly hideFlow: true | undefined },
 ): string {
   const current = flows.currentName(flowName)
   return hideFlow === true || flows.get(current) === undefined ? '' : current

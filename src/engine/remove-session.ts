@@ -11,11 +11,9 @@ import { isSessionId } from '../util/patterns.js'
 import type { EngineContext } from './engine-context.js'
 import type { DeleteOptions, ExecuteDeleteResult } from './engine-options.js'
 import { asFlowError, userText } from './error-text.js'
-
 import { loadFor, reportForeign } from './foreign-session.js'
 import { checkRequestId, checkSessionId } from './input/check-input.js'
 import { deleteWait } from './lock-waits.js'
-
 import { deleteFailure, deleteSuccess } from './turn/run-envelope.js'
 
 /** Removes a session under its lock. A missing one, or an empty ID, is a success. Never rejects. */

@@ -22,7 +22,10 @@ export async function runTurn(context: RouteContext, routed: RoutedRequest): Pro
   if (flowName === undefined) return answer(context, routed, session, body, true)
   if (await mayRun(caller?.principal, flowName, request)) return answer(context, routed, session, body)
   const reply = await answer(context, routed, session, body, true)
-  reportRefused({ requestId, route: 'run', reason: 'flow', status: reply.status })
+  reportRefused({
+    ...{ requestId, route: 'run', reason: 'flow', status: reply.status, flowName },
+    ...(caller?.principal === undefined ? {} : { owner: caller.principal }),
+  })
   return reply
 }
 

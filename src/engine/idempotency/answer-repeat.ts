@@ -27,7 +27,8 @@ export function answerRepeat(control: TurnControl, { result, turnId }: Replay): 
 export function replayBeforeLock(control: TurnControl, input: TurnInput): Promise<Replay | undefined> | undefined {
   const { engine } = control
   const { sessionId, owner, idempotency } = input
-  if (sessionId === undefined) return claimId(control, input)
+  // A flow that is not registered, or hidden, has no sessions: nothing is claimed for it.
+  if (sessionId === undefined) return control.flowName === '' ? undefined : claimId(control, input)
   const mustWait = engine.session.isLocked(sessionId, input) || engine.arrivals.before(input) !== undefined
   if (!mustWait || isAlwaysQueued(engine)) return undefined
   return engine.arrivals.look(input, async () => {

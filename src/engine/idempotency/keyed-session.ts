@@ -27,7 +27,10 @@ export async function openKeyedSession(
   flowClass: FlowConstructor,
 ): Promise<KeyedSession> {
   const { sessionId } = input
-  if (sessionId === undefined) return openClaimed(control, input, flowClass)
+  if (sessionId === undefined) {
+    // Nothing is claimed yet where the flow was registered while the turn waited.
+    return control.claimed === undefined ? claimNext(control, input, flowClass) : openClaimed(control, input, flowClass)
+  }
   const loaded = await findSession(control, sessionId, input.owner, flowClass)
   const replay = loaded && replayOf(loaded, input.idempotency)
   if (replay !== undefined) return { replay }

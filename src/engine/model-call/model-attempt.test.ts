@@ -37,7 +37,7 @@ function setting(limits: { readonly modelTimeoutMs?: number; readonly maxSession
     generateId: () => 'turn',
   } as unknown as EngineContext
   const stream = new TurnStream(() => never())
-  const control = new TurnControl(engine, 'Test', 'session', stream)
+  const control = new TurnControl(engine, 'Test', 'session', { stream })
   const origin = { flowName: 'Test', stepId: 'Talk', sessionId: 'session', turnNumber: 1, callNumber: 1, attempt: 1 }
   const question = {
     stepId: 'Talk',

@@ -30,6 +30,14 @@ export interface RequestedTurn {
   readonly input: TurnInput
 }
 
+/** What a turn has only at times. */
+interface TurnControlOptions {
+  readonly stream?: TurnStream | undefined
+  readonly turnId?: string | undefined
+  readonly requestId?: string | undefined
+  readonly owner?: string | undefined
+}
+
 /** The control of one turn. */
 export class TurnControl implements RunningTurn {
   readonly engine: EngineContext
@@ -41,7 +49,7 @@ export class TurnControl implements RunningTurn {
   /** The session's ID as far as it is known: the one that was asked for, then the one under which it is stored. */
   sessionId: string
   /** The owner that the request names; `undefined` where it names none. */
-  owner: string | undefined
+  readonly owner: string | undefined
   /** When the turn got its session's lock, in the clock's monotonic time; `Infinity` before. */
   startedAt: number = Number.POSITIVE_INFINITY
   /** The draft, once a failure of the turn is one of its session; `undefined` before. */
@@ -100,14 +108,12 @@ export class TurnControl implements RunningTurn {
   /** Releases the sessions that the store must not evict now. */
   #releases: (() => void)[] | undefined
 
-  /** @param turnId - Default: a new one. */
+  /** @param options - `turnId`: default, a new one. */
   constructor(
     engine: EngineContext,
     flowName: string,
     sessionId: string,
-    stream?: TurnStream,
-    turnId?: string,
-    requestId?: string,
+    { stream, turnId, requestId, owner }: TurnControlOptions = {},
   ) {
     this.engine = engine
     this.flowName = flowName
@@ -115,6 +121,7 @@ export class TurnControl implements RunningTurn {
     this.#stream = stream
     this.turnId = turnId ?? engine.generateId('turn')
     this.requestId = requestId
+    this.owner = owner
     if (stream !== undefined) stream.turnId = this.turnId
   }
 

@@ -10,7 +10,7 @@ export const busyMutations = [
       [
         'busy: refused message not reported',
         'reject',
-        { statement: "control.report('turn:rejected', {})", becomes: '' },
+        { statement: "control.report('turn:rejected', { code: 'SESSION_BUSY' })", becomes: '' },
       ],
       [
         'busy: turn counted whose place is taken',

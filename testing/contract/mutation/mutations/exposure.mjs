@@ -111,9 +111,19 @@ export const exposureMutations = [
       ],
       ['place of a turn kept for ever', 'executeTurn', { statement: 'engine.admission.leave(control)', becomes: '' }],
       [
+        'turn that a busy engine refuses not reported',
+        'runInOrder',
+        { statement: "control.report('turn:rejected', { code: 'ENGINE_BUSY' })", becomes: '' },
+      ],
+      [
+        'name of a hidden flow logged where the input is refused',
+        'refusal',
+        { piece: '{ flowName, hideFlow }', becomes: '{ flowName, hideFlow: undefined }' },
+      ],
+      [
         'name of an unknown flow logged',
         'refusal',
-        { piece: 'registeredName(engine, { flowName })', becomes: 'flowName' },
+        { piece: 'registeredName(engine, { flowName, hideFlow })', becomes: 'flowName' },
       ],
     ],
   },

@@ -49,16 +49,26 @@ export const keyMutations = [
   },
   {
     file: 'src/engine/idempotency/keyed-session.ts',
-    tests: keyTests,
+    tests: [...keyTests, 'src/engine/flow-engine.unknown-names.'],
     rows: [
+      [
+        'nothing claimed for a flow that was registered while the turn waited',
+        'openKeyedSession',
+        { piece: 'control.claimed === undefined', becomes: 'false' },
+      ],
       ['repeat of a stored turn runs', 'openKeyedSession', { statement: 'replay !== undefined', becomes: '' }],
       ['claimed session not looked at', 'openClaimed', { piece: 'if (isNew)', becomes: 'if (id)' }],
     ],
   },
   {
     file: 'src/engine/idempotency/answer-repeat.ts',
-    tests: keyTests,
+    tests: [...keyTests, 'src/engine/flow-engine.unknown-names.'],
     rows: [
+      [
+        'ID claimed for a flow that is not registered',
+        'replayBeforeLock',
+        { piece: "control.flowName === ''", becomes: 'false' },
+      ],
       [
         'repeat of an answered message interrupts the turn under way',
         'replayBeforeLock',

@@ -82,10 +82,11 @@ export const wireMutations = [
         { piece: 'await mayRun(caller?.principal, flowName, request)', becomes: 'true' },
       ],
       [
-        'refused flow not reported',
+        'refused flow reported without its caller',
         'runTurn',
-        { piece: "reportRefused({ requestId, route: 'run', reason: 'flow', status: reply.status })", becomes: '' },
+        { piece: 'caller?.principal === undefined', becomes: 'true' },
       ],
+      ['refused flow not reported', 'runTurn', { piece: 'reportRefused({', becomes: 'void ({' }],
     ],
   },
   {
@@ -115,12 +116,17 @@ export const wireMutations = [
       [
         'refusal by authorize not reported',
         'createRouteHandler.serve',
-        { piece: "context.reportRefused({ requestId, route, reason: 'response', status: who.status })", becomes: '' },
+        { piece: "context.reportRefused({ requestId, route, reason: 'response', status: reply.status })", becomes: '' },
+      ],
+      [
+        'reply of authorize that cannot be sent not reported as an error',
+        'replyOfAuthorize',
+        { piece: "new AuthorizationRefusal('error')", becomes: 'error' },
       ],
       [
         'reply of authorize without the headers',
         'createRouteHandler.serve',
-        { piece: 'return withCommonHeaders(who, headers)', becomes: 'return who' },
+        { piece: 'replyOfAuthorize(who, headers, report)', becomes: 'who' },
       ],
     ],
   },
