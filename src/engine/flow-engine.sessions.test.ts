@@ -104,18 +104,22 @@ describe('listSessions', () => {
     await expect(engine.sweep({ olderThan: 0 })).rejects.toMatchObject(expected)
   })
 
-  test.each([undefined, {}, { sessions: [{ id: 5 }] }, { sessions: [], cursor: '' }, { sessions: 'none' }])(
-    'takes the answer %j for a failure of the store',
-    async (answer) => {
-      const { engine, store } = await engineOver()
-      store.inject({ operation: 'list', effect: 'answer', answer })
-      await expect(engine.listSessions()).rejects.toMatchObject({
-        code: 'SESSION_STORE_ERROR',
-        operation: 'list',
-        message: 'Session store failed to list.',
-      })
-    },
-  )
+  test.each([
+    undefined,
+    {},
+    { sessions: [{ id: 5 }] },
+    { sessions: [], cursor: '' },
+    { sessions: [], unreadable: -1 },
+    { sessions: 'none' },
+  ])('takes the answer %j for a failure of the store', async (answer) => {
+    const { engine, store } = await engineOver()
+    store.inject({ operation: 'list', effect: 'answer', answer })
+    await expect(engine.listSessions()).rejects.toMatchObject({
+      code: 'SESSION_STORE_ERROR',
+      operation: 'list',
+      message: 'Session store failed to list.',
+    })
+  })
 
   test('ends with the deadline of a store operation', async () => {
     const { engine, store, clock } = await engineOver()
@@ -178,6 +182,14 @@ describe('eraseOwner', () => {
     expect(await storedIds(inner)).toEqual([])
   })
 
+  test('counts sessions that the store knows and cannot read', async () => {
+    const { engine, inner } = await engineOver([{ id: 'a' }])
+    const list = inner.list.bind(inner)
+    inner.list = async (query) => ({ ...(await list(query)), unreadable: 2 })
+    expect(await engine.eraseOwner('user-7')).toEqual({ deleted: 1, failed: 2 })
+    expect(await engine.listSessions()).toEqual({ sessions: [], unreadable: 2 })
+  })
+
   test('ends with the first failure of the store', async () => {
     const { engine, store } = await engineOver([{ id: 'a' }])
     store.outage()
@@ -228,6 +240,13 @@ describe('sweep', () => {
     const { engine, inner } = await engineOver([...sessions, { id: 'another', days: 50, owner: 'other' }])
     expect(await engine.sweep({ olderThan: 30 * day })).toEqual({ deleted: 3, failed: 0 })
     expect(await storedIds(inner)).toEqual(['exact', 'new'])
+  })
+
+  test('counts sessions that the store cannot read', async () => {
+    const { engine, inner } = await engineOver(sessions)
+    const list = inner.list.bind(inner)
+    inner.list = async (query) => ({ ...(await list(query)), unreadable: 2 })
+    expect(await engine.sweep({ olderThan: 30 * day })).toEqual({ deleted: 2, failed: 2 })
   })
 
   test('in a dry run reports exactly what it then removes', async () => {

@@ -235,19 +235,23 @@ export class FlowEngine {
    * One page of the stored sessions, without anything that was said in them. A page may have fewer sessions than `limit`, and even
    * none, while there is a `cursor`: pass it for the next page, with the same query.
    *
-   * @returns The sessions, and the cursor of the next page, which is absent after the last one.
+   * @returns The sessions, how many could not be read (`unreadable`, absent where there is none), and the cursor of the next page, which
+   * is absent after the last one.
    * @throws `InvalidInputError` (rejects) for a query that cannot be used, and where the store cannot list; `SessionStoreError` where
    * the store failed, `EngineClosedError` where the engine closes.
    */
-  listSessions(
-    query: ListSessionsQuery = {},
-  ): Promise<{ readonly sessions: readonly SessionSummary[]; readonly cursor?: string }> {
+  listSessions(query: ListSessionsQuery = {}): Promise<{
+    readonly sessions: readonly SessionSummary[]
+    readonly unreadable?: number
+    readonly cursor?: string
+  }> {
     return listSessions(this.#context, query)
   }
 
   /**
    * Removes every stored session of an owner, each under its lock, and lists them again until there is none. Refuse the owner's
-   * requests before: a turn that runs meanwhile in another process may begin a session after the last listing.
+   * requests before: a turn that runs meanwhile in another process may begin a session after the last listing. Sessions that the store
+   * cannot read stay, and `failed` counts those that it knows to be the owner's.
    *
    * @throws `InvalidInputError` (rejects) where the store cannot list; `SessionStoreError`, `EngineClosedError` where it could not go on:
    * call it again.

@@ -123,12 +123,17 @@ export interface SessionStore {
   /**
    * Optional: one page of the stored sessions. A session that is stored from the first page to the last is on one of them, mostly on
    * exactly one: a backend that cannot promise that may repeat it, but must not leave it out. A page may have fewer sessions than `limit`,
-   * and even none, while there is a `cursor`. What cannot be read as a session is left out.
+   * and even none, while there is a `cursor`. What cannot be read as a session is left out, and counted in `unreadable`: in a listing of an
+   * owner only where the store knows without reading it that it is this owner's, and whatever else the query asks for. Absent where there is none.
    *
-   * @returns The sessions, and the cursor of the next page: a text without a fixed form, absent after the last page.
+   * @returns The sessions, how many could not be read, and the cursor of the next page: a text without a fixed form, absent after the last page.
    * @throws `InvalidInputError` for a cursor that this store did not make.
    */
-  list?(query: SessionListQuery): Promise<{ readonly sessions: readonly SessionSummary[]; readonly cursor?: string }>
+  list?(query: SessionListQuery): Promise<{
+    readonly sessions: readonly SessionSummary[]
+    readonly unreadable?: number
+    readonly cursor?: string
+  }>
   /** Closes connections and ends timers. Stored sessions stay. */
   close(): Promise<void>
   /**

@@ -9,6 +9,7 @@ import type { SessionListQuery, SessionSummary } from './session-store.js'
 /** What `list` returns. */
 export interface SessionPage {
   readonly sessions: readonly SessionSummary[]
+  readonly unreadable?: number
   readonly cursor?: string
 }
 
@@ -31,7 +32,8 @@ export function summaryOf(document: unknown, historyTurns?: number): SessionSumm
 
 /** Whether a store of an application returned a page. */
 export function isPage(value: unknown): value is SessionPage {
-  const { sessions, cursor = '-' } = Object(value) as Partial<Record<keyof SessionPage, unknown>>
+  const { sessions, unreadable = 0, cursor = '-' } = Object(value) as Partial<Record<keyof SessionPage, unknown>>
+  if (!Number.isSafeInteger(unreadable) || (unreadable as number) < 0) return false
   return Array.isArray(sessions) && sessions.every(isSummary) && typeof cursor === 'string' && cursor !== ''
 }
 

@@ -9,7 +9,8 @@ import type { RemovedSessions } from './session-options.js'
 const fruitlessListings = 3
 
 /**
- * Lists and removes until a listing is empty, because a turn may have begun a session meanwhile.
+ * Lists and removes until a listing is empty, because a turn may have begun a session meanwhile. Sessions that a listing cannot read have
+ * no ID here, and count as failed.
  *
  * @throws `InvalidInputError`, `SessionStoreError`, `EngineClosedError`
  */
@@ -20,12 +21,12 @@ export async function eraseOwner(engine: EngineContext, owner: string): Promise<
   for (let fruitless = 0; ; ) {
     const before = deleted
     let listed = 0
-    await forEachSession(engine, { owner }, async (session) => {
+    const unreadable = await forEachSession(engine, { owner }, async (session) => {
       listed++
       if ((await removeListed(engine, session)) === true) deleted++
     })
-    if (listed === 0) return { deleted, failed: 0 }
+    if (listed === 0) return { deleted, failed: unreadable }
     fruitless = deleted > before ? 0 : fruitless + 1
-    if (fruitless === fruitlessListings) return { deleted, failed: listed }
+    if (fruitless === fruitlessListings) return { deleted, failed: listed + unreadable }
   }
 }

@@ -37,13 +37,18 @@ export function checkCanList({ session }: EngineContext): void {
   throw invalidInput('The session store cannot list sessions: it has no method list.')
 }
 
-/** Calls `work` for each session that is listed, a few at a time. After a failure no more begin, and it rejects. */
+/**
+ * Calls `work` for each session that is listed, a few at a time. After a failure no more begin, and it rejects.
+ *
+ * @returns How many sessions the listing could not read.
+ */
 export async function forEachSession(
   engine: EngineContext,
   query: Omit<SessionListQuery, 'limit' | 'cursor'>,
   work: (session: SessionSummary) => Promise<void>,
-): Promise<void> {
+): Promise<number> {
   let cursor: string | undefined
+  let unreadable = 0
   do {
     const page = await listPage(engine, {
       ...query,
@@ -55,6 +60,8 @@ export async function forEachSession(
       const failure = outcomes.find((outcome) => outcome.status === 'rejected')
       if (failure !== undefined) throw failure.reason
     }
+    unreadable += page.unreadable ?? 0
     cursor = page.cursor
   } while (cursor !== undefined)
+  return unreadable
 }

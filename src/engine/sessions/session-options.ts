@@ -19,7 +19,7 @@ export type ListSessionsQuery = Omit<SessionListQuery, 'limit'> & {
 export type RemovedSessions = {
   /** The sessions that were removed; in a dry run, those that would be. */
   readonly deleted: number
-  /** The sessions that could not be removed, and are stored still. */
+  /** The sessions that could not be removed, and are stored still, those included that the store could not read for the listing. */
   readonly failed: number
 }
 

@@ -27,14 +27,14 @@ export async function sweep(engine: EngineContext, options: SweepOptions): Promi
     return removeListed(engine, session, (stored) => isDue(stored, query))
   }
 
-  await forEachSession(engine, query, async (session) => {
+  const unreadable = await forEachSession(engine, query, async (session) => {
     const outcome = await removeOne(session)
     if (outcome === false) return
     if (outcome === true) deleted++
     else failed++
     await onProgress?.({ session, deleted, failed })
   })
-  return { deleted, failed }
+  return { deleted, failed: failed + unreadable }
 }
 
 /** Whether a session is still what was listed: a turn may have saved it since. */

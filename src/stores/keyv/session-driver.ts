@@ -47,8 +47,20 @@ export interface SessionListing {
   readonly limit: number
   /** That of the page before; `undefined`: the first page. */
   readonly cursor: string | undefined
-  /** What a head says; `undefined` where it cannot be read, or belongs to no session of this store. */
-  read(key: string, stored: Pick<StoredHead, 'revision' | 'head'>): Promise<ListedSession | undefined>
+  /** What a head says; `unreadable` where it cannot be read, `undefined` where it belongs to no session of this store. */
+  read(key: string, stored: Pick<StoredHead, 'revision' | 'head'>): Promise<ListedSession | 'unreadable' | undefined>
+}
+
+/**
+ * One page of a listing.
+ *
+ * @inline
+ */
+export type ListedPage = {
+  readonly sessions: readonly ListedSession[]
+  /** As `SessionStore.list` says. Default 0. */
+  readonly unreadable?: number
+  readonly cursor?: string
 }
 
 /** One compare-and-swap. */
@@ -136,7 +148,7 @@ export interface SessionDriver {
    *
    * @throws `InvalidInputError` for a cursor that the driver did not make.
    */
-  list?(listing: SessionListing): Promise<{ readonly sessions: readonly ListedSession[]; readonly cursor?: string }>
+  list?(listing: SessionListing): Promise<ListedPage>
   /** Ends connections and timers. Calls after it reject; nothing reconnects. */
   close(): Promise<void>
 }

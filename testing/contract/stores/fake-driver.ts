@@ -1,8 +1,9 @@
 // A session driver in memory for tests of the store that uses it: it keeps a journal, fails on request before or after an
 // operation took effect, and exposes what is stored, so that a test can replace it.
 import { MemoryClaims } from '../../../src/stores/claims.js'
-import { type ListedPage, pageOf } from '../../../src/stores/keyv/drivers/page-of-keys.js'
+import { pageOf } from '../../../src/stores/keyv/drivers/page-of-keys.js'
 import type {
+  ListedPage,
   SessionDriver,
   SessionListing,
   SessionSwap,

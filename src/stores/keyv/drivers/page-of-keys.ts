@@ -1,18 +1,15 @@
 /** A page of a backend that can only give all its keys: they are sorted, so that each session is on exactly one page. */
 import { fromCursor, toCursor } from '../../../session/session-summary.js'
-import type { ListedSession, SessionListing, StoredHead } from '../session-driver.js'
+import type { ListedPage, ListedSession, SessionListing, StoredHead } from '../session-driver.js'
 
 /** Sessions that one page goes through, where its limit is below. */
 const readAtOnce = 1_000
 
-/** What a driver returns of a listing. */
-export interface ListedPage {
-  readonly sessions: readonly ListedSession[]
-  readonly cursor?: string
-}
+/** What is listed under one key. */
+export type Listed = Awaited<ReturnType<SessionListing['read']>>
 
 /**
- * A page of the sessions that the listing asks for.
+ * A page of the sessions that the listing asks for. Nothing here says whose session an unreadable one is.
  *
  * @param keys - All keys of the backend.
  * @param find - What is stored under a key; `undefined` where it is gone, or no session.
@@ -26,31 +23,43 @@ export async function pageOf(
   const [after] = cursor === undefined ? [undefined] : fromCursor<[string]>(cursor, isKey)
   const rest = keys.filter((key) => key.startsWith(prefix) && (after === undefined || key > after)).sort()
   const read = rest.slice(0, Math.max(limit, readAtOnce))
-  const found = await readAll(read, listing, find)
+  const listed = await readAll(read, listing, find)
+  const found = sessionsOf(listing.ownerKey, listed)
   const sessions = found.slice(0, limit)
   const last = found.length > limit ? sessions.at(-1)?.key : read.at(-1)
   const isLast = found.length <= limit && read.length === rest.length
-  return last === undefined || isLast ? { sessions } : { sessions, cursor: toCursor([last]) }
+  const counted = listed.slice(0, isLast ? undefined : read.indexOf(last as string) + 1)
+  const unreadable = listing.ownerKey === undefined ? unreadableOf(counted) : {}
+  return last === undefined || isLast
+    ? { sessions, ...unreadable }
+    : { sessions, ...unreadable, cursor: toCursor([last]) }
 }
 
-/** Those of the keys under which there is a session that the listing asks for. They are read at the same time. */
-export async function readAll(
+/** What is listed under each key. The keys are read at the same time. */
+export function readAll(
   keys: readonly string[],
-  { ownerKey, read }: Pick<SessionListing, 'ownerKey' | 'read'>,
+  { read }: Pick<SessionListing, 'read'>,
   find: Parameters<typeof pageOf>[2],
-): Promise<ListedSession[]> {
-  const found = await Promise.all(
+): Promise<Listed[]> {
+  return Promise.all(
     keys.map(async (key) => {
       const stored = await find(key)
       return stored === undefined ? undefined : read(key, stored)
     }),
   )
-  return found.filter((listed) => listed !== undefined).filter((listed) => isOf(ownerKey, listed))
 }
 
-/** Whether a session is one of the owner; any is where no owner is asked for. */
-export function isOf(ownerKey: string | undefined, listed: ListedSession): boolean {
-  return ownerKey === undefined || listed.ownerKey === ownerKey
+/** The sessions of the owner; all where no owner is asked for. */
+export function sessionsOf(ownerKey: string | undefined, listed: readonly Listed[]): ListedSession[] {
+  return listed
+    .filter((each) => each !== undefined && each !== 'unreadable')
+    .filter((session) => ownerKey === undefined || session.ownerKey === ownerKey)
+}
+
+/** The field of a page that says how many sessions cannot be read. */
+export function unreadableOf(listed: readonly Listed[]): Pick<ListedPage, 'unreadable'> {
+  const unreadable = listed.filter((each) => each === 'unreadable').length
+  return unreadable === 0 ? {} : { unreadable }
 }
 
 function isKey(values: readonly unknown[]): boolean {

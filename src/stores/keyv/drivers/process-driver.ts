@@ -3,9 +3,16 @@
  * guards them within this process; nothing guards them against other processes. Each save writes the whole session.
  */
 import type { Keyv } from 'keyv'
-import type { SessionDriver, SessionListing, SessionSwap, StoredSession, SwapOutcome } from '../session-driver.js'
+import type {
+  ListedPage,
+  SessionDriver,
+  SessionListing,
+  SessionSwap,
+  StoredSession,
+  SwapOutcome,
+} from '../session-driver.js'
 import { changeChunks } from './changed-chunks.js'
-import { type ListedPage, pageOf } from './page-of-keys.js'
+import { pageOf } from './page-of-keys.js'
 
 /** One session as one value. */
 interface ProcessRecord {

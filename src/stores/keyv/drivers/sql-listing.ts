@@ -4,8 +4,8 @@
  * the first page of an owner's sessions it is filled in from their heads.
  */
 import { fromCursor, toCursor } from '../../../session/session-summary.js'
-import type { ListedSession, SessionListing } from '../session-driver.js'
-import { isOf, type ListedPage } from './page-of-keys.js'
+import type { ListedPage, SessionListing } from '../session-driver.js'
+import { type Listed, sessionsOf, unreadableOf } from './page-of-keys.js'
 import { decodeText, encodeText } from './text-escapes.js'
 
 /** Rows whose owner is filled in for one page. */
@@ -46,11 +46,10 @@ export async function sqlPage(statements: SqlListingStatements, listing: Session
   const rows = await (ownerKey === undefined
     ? statements.rows(after, limit)
     : statements.ownedRows(encodeText(ownerKey), after, limit))
-  const sessions = (await readRows(rows, listing)).filter((listed) => listed !== undefined)
-  const found = sessions.filter((listed) => isOf(ownerKey, listed))
+  const listed = await readRows(rows, listing)
+  const found = { sessions: sessionsOf(ownerKey, listed), ...unreadableOf(listed) }
   const last = rows.at(-1)
-  if (last === undefined || rows.length < limit) return { sessions: found }
-  return { sessions: found, cursor: toCursor(['list', String(last.id)]) }
+  return last === undefined || rows.length < limit ? found : { ...found, cursor: toCursor(['list', String(last.id)]) }
 }
 
 /** The owner as the column has it, for a session that is created. */
@@ -68,13 +67,13 @@ async function fillOwners(
   const listed = await readRows(rows, listing)
   const owners = rows.flatMap(({ key }, index) => {
     const session = listed[index]
-    return session === undefined ? [] : [[key, ownerColumn(session.ownerKey)] as const]
+    return session === undefined || session === 'unreadable' ? [] : [[key, ownerColumn(session.ownerKey)] as const]
   })
   if (owners.length > 0) await statements.fill(owners)
   return rows.length < filledAtOnce ? undefined : String(rows.at(-1)?.id)
 }
 
-function readRows(rows: readonly ListedRow[], { read }: SessionListing): Promise<(ListedSession | undefined)[]> {
+function readRows(rows: readonly ListedRow[], { read }: SessionListing): Promise<Listed[]> {
   return Promise.all(
     rows.map(({ key, revision, head }) =>
       read(decodeText(key), { revision: decodeText(revision), head: decodeText(head) }),

@@ -43,9 +43,9 @@ export function ownedHeads({ driver, codec, keyOf }: ChosenDriver): OwnedHeads {
     if (!key.startsWith(prefix) || !isSessionKey(sessionId)) return undefined
     // Of an ID that is not its own key nobody knows here: where a hook goes by the ID, its text cannot be read.
     const head: unknown = await decode(text, { sessionId, key: headName, revision }).catch(() => undefined)
-    if (!isPlainObject(head)) return undefined
-    const summary = summaryOf(head.document, historyTurns(head.lists))
-    return summary && ({ key, summary, ...(await ownerOf(summary)) } satisfies ListedSession)
+    const summary = isPlainObject(head) ? summaryOf(head.document, historyTurns(head.lists)) : undefined
+    if (summary === undefined) return 'unreadable'
+    return { key, summary, ...(await ownerOf(summary)) } satisfies ListedSession
   }
 
   /** Rejects where the codec throws. */
@@ -57,7 +57,9 @@ export function ownedHeads({ driver, codec, keyOf }: ChosenDriver): OwnedHeads {
     // What the backend refuses to read may be removed all the same.
     const stored = await driver.read(key, []).catch(() => undefined)
     const listed = stored && (await read(key, stored))
-    return listed && ownerOf(listed.summary)
+    if (listed === undefined || listed === 'unreadable') return undefined
+    const { ownerKey, createdAt } = listed
+    return ownerKey === undefined || createdAt === undefined ? undefined : { ownerKey, createdAt }
   }
 
   return { keyOfOwner, ownerOf, storedOwner, read }

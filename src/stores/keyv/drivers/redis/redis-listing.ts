@@ -1,11 +1,12 @@
 /**
  * Pages of the sessions in Redis. Those of an owner come from its set; all of them by `SCAN`, one node after the other. What an earlier
- * release stored is in no set: the first listing of any owner that goes through everything adds it, and leaves a mark that it did.
+ * release stored is in no set: the first listing of any owner goes through everything, adds it and leaves a mark that it did. Only then
+ * it lists the set.
  */
 import { LRUCache } from 'lru-cache'
 import { fromCursor, toCursor } from '../../../../session/session-summary.js'
-import type { ListedSession, SessionListing, StoredHead } from '../../session-driver.js'
-import { isOf, type ListedPage, readAll } from '../page-of-keys.js'
+import type { ListedPage, ListedSession, SessionListing, StoredHead } from '../../session-driver.js'
+import { readAll, sessionsOf, unreadableOf } from '../page-of-keys.js'
 import { decodeText, encodeText } from '../text-escapes.js'
 import type { RedisClientLike } from './redis-client.js'
 import type { RedisCommands } from './redis-commands.js'
@@ -75,27 +76,29 @@ export class RedisListing {
 
   async #owned(ownerKey: string, listing: SessionListing, after: string): Promise<ListedPage> {
     const { limit, read } = listing
-    const { sessions, last } = await this.#context.owners.page(ownerKey, limit, after, async (key) => {
+    const { last, ...page } = await this.#context.owners.page(ownerKey, limit, after, async (key) => {
       const stored = await this.#context.readHead(key)
       return stored === undefined ? 'missing' : read(key, stored)
     })
-    return last === undefined ? { sessions } : { sessions, cursor: toCursor(['set', last]) }
+    return last === undefined ? page : { ...page, cursor: toCursor(['set', last]) }
   }
 
   async #scanned(listing: SessionListing, from: ScanPlace): Promise<ListedPage> {
-    const { prefix, ownerKey, limit, read } = listing
+    const { prefix, ownerKey, limit } = listing
     const { keys, next } = await this.#scan(prefix, limit, from)
-    const found = await readAll(keys, { ownerKey: undefined, read }, (key) => this.#context.readHead(key))
-    const sessions = found.filter((listed) => isOf(ownerKey, listed))
+    const listed = await readAll(keys, listing, (key) => this.#context.readHead(key))
+    const sessions = sessionsOf(undefined, listed)
     const cursor = next && toCursor(['scan', next.topology, next.node, next.run, next.scan, next.left])
-    if (ownerKey !== undefined) {
-      await this.#addAll(found)
-      // A cursor may be anybody's, and then it says nothing about what came before it.
-      const isWhole = listing.cursor === undefined || this.#whole.has(listing.cursor)
-      if (isWhole && cursor === undefined) await this.#mark(prefix)
-      else if (isWhole && cursor !== undefined) this.#whole.set(cursor, true)
+    if (ownerKey === undefined) {
+      const page = { sessions, ...unreadableOf(listed) }
+      return cursor === undefined ? page : { ...page, cursor }
     }
-    return cursor === undefined ? { sessions } : { sessions, cursor }
+    await this.#addAll(sessions)
+    // A cursor may be anybody's, and then it says nothing about what came before it.
+    const isWhole = listing.cursor === undefined || this.#whole.has(listing.cursor)
+    if (isWhole && cursor === undefined) await this.#mark(prefix)
+    else if (isWhole && cursor !== undefined) this.#whole.set(cursor, true)
+    return { sessions: [], cursor: cursor ?? toCursor(['set', '']) }
   }
 
   /** The next keys, at most as many as the limit, and where to go on; `undefined` after the last ones. */

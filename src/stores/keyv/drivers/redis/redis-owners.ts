@@ -4,8 +4,9 @@
  * touch it, except where sessions expire: then a process prolongs the life of a set once in that time, at the turn of any of its sessions.
  */
 import { LRUCache } from 'lru-cache'
-import type { ListedSession, SessionOwner, SessionSwap } from '../../session-driver.js'
-import type { ListedPage } from '../page-of-keys.js'
+import type { ListedPage, SessionOwner, SessionSwap } from '../../session-driver.js'
+import { type Listed, sessionsOf, unreadableOf } from '../page-of-keys.js'
+import { decodeText } from '../text-escapes.js'
 import type { RedisCommands } from './redis-commands.js'
 import { addOwnedScript } from './redis-scripts.js'
 
@@ -18,8 +19,8 @@ const rememberedSets = 10_000
 /** What is younger may be about to be created: it stays in the set. Milliseconds, above any turn and any difference of clocks. */
 const graceMs = 3_600_000
 
-/** Reads the head of a session; `undefined` where it cannot be read. */
-type ReadHead = (key: string) => Promise<ListedSession | undefined | 'missing'>
+/** Reads the head of a session. */
+type ReadHead = (key: string) => Promise<Listed | 'missing'>
 
 /** The sets of one Keyv's connection. */
 export class RedisOwners {
@@ -60,7 +61,7 @@ export class RedisOwners {
   /**
    * A page in the order in which the sessions were created.
    *
-   * @param after - The last member of the page before; empty for the first page.
+   * @param after - The last member of the page before, as it is stored; empty for the first page.
    * @returns The sessions, and the last member where there may be more.
    */
   async page(
@@ -68,16 +69,17 @@ export class RedisOwners {
     limit: number,
     after: string,
     readHead: ReadHead,
-  ): Promise<Pick<ListedPage, 'sessions'> & { readonly last: string | undefined }> {
+  ): Promise<Omit<ListedPage, 'cursor'> & { readonly last: string | undefined }> {
     const from = after === '' ? '-' : `(${after}`
     const words = ['ZRANGEBYLEX', ownerKey, from, '+', 'LIMIT', '0', String(limit)]
     const members = (await this.#commands.send(ownerKey, words)) as string[]
     const gone: string[] = []
     const found = await Promise.all(
-      members.map(async (member) => {
+      members.map(async (stored) => {
+        const member = decodeText(stored)
         const [createdAt, key] = partsOf(member)
         const listed = await readHead(key)
-        if (listed === undefined) return undefined
+        if (listed === undefined || listed === 'unreadable') return listed
         // Another session may be stored under the same key since.
         if (listed !== 'missing' && listed.ownerKey === ownerKey && listed.createdAt === createdAt) return listed
         if (!(Date.parse(createdAt) > Date.now() - graceMs)) gone.push(member)
@@ -85,8 +87,8 @@ export class RedisOwners {
       }),
     )
     if (gone.length > 0) await this.#commands.send(ownerKey, ['ZREM', ownerKey, ...gone])
-    const sessions = found.filter((listed): listed is ListedSession => listed !== undefined)
-    return { sessions, last: members.length < limit ? undefined : members.at(-1) }
+    const last = members.length < limit ? undefined : members.at(-1)
+    return { sessions: sessionsOf(ownerKey, found), ...unreadableOf(found), last }
   }
 }
 
