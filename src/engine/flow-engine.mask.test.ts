@@ -169,6 +169,24 @@ describe('what is stored', () => {
     if (expected === btoa('secret')) expect(asked).toEqual([])
   })
 
+  test.each([
+    ['a key that comes twice', '{"mail":"secret","mail":"none"}', '{"mail":"<reply>","mail":"none"}'],
+    ['more digits than a number keeps', '[1234567890123456789012, -1234567890.5e-7]', '["#", -1234567890.5e-7]'],
+    [
+      'all else is copied',
+      ' { "id": 12345678901234567890,\n "__proto__": 10.50, "e":"\\u0041\\\\\\"", "a":"\\u0073ecret" }',
+      ' { "id": 12345678901234567890,\n "__proto__": 10.50, "e":"\\u0041\\\\\\"", "a":"<reply>" }',
+    ],
+    ['keys, and lists in lists', '[[true,null,{"secret":[]}]]', '[[true,null,{"<reply>":[]}]]'],
+  ])('of a reply in JSON, as it is written: %s', async (_what, text, expected) => {
+    const { engine, document } = harness({
+      flows: [flowOf('Talk', () => reply(text))],
+      mask: (one, where) => (one === '1234567890123456789012' ? '#' : mask(one, where)),
+    })
+    const { session } = await engine.run({ flowName: 'Talk', userMessage: '' })
+    expect((await document(session)).history[0]?.reply).toBe(expected)
+  })
+
   test('of a reply in JSON: what the mask returns cannot break it', async () => {
     const { engine, document } = harness({
       flows: [flowOf('Talk', () => reply({ card: 4111111111111111, name: 'Ada' }))],

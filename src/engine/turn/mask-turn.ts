@@ -45,14 +45,40 @@ function onceForEach(mask: Mask): Mask {
 /** A reply that is an object or a list in JSON stays one: clients may parse it, with whatever content type it is sent. */
 function maskReply(mask: Mask, text: string): string {
   if (!/^\s*[[{]/.test(text)) return mask(text, 'reply')
-  let json: JsonValue
   try {
-    json = JSON.parse(text)
+    JSON.parse(text)
   } catch {
     return mask(text, 'reply')
   }
-  const masked = JSON.stringify(maskJson(mask, json, 'reply'))
-  return masked === JSON.stringify(json) ? text : masked
+  return maskJsonText(mask, text)
+}
+
+/**
+ * Asks about each string and each number of a valid JSON text as it is written there, for what a parser drops would be stored, too:
+ * a key that comes twice, digits for which a number has no room. All else is copied.
+ */
+function maskJsonText(mask: Mask, text: string): string {
+  const number = /-?\d[\d.eE+-]*/y
+  let result = ''
+  for (let at = 0; at < text.length; ) {
+    number.lastIndex = at
+    const isString = text.charAt(at) === '"'
+    const token = isString ? stringAt(text, at) : (number.exec(text)?.[0] ?? '')
+    if (token !== '') {
+      const value: string = isString ? JSON.parse(token) : token
+      const masked = mask(value, 'reply')
+      result += masked === value ? token : JSON.stringify(masked)
+    } else result += text.charAt(at)
+    at += token.length || 1
+  }
+  return result
+}
+
+/** The string literal, quotation marks included, that begins at `start`. */
+function stringAt(text: string, start: number): string {
+  let end = start + 1
+  while (text.charAt(end) !== '"') end += text.charAt(end) === '\\' ? 2 : 1
+  return text.slice(start, end + 1)
 }
 
 function maskMessage(mask: Mask, message: StoredMessage): StoredMessage {

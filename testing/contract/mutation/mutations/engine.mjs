@@ -595,6 +595,14 @@ export const engineMutations = [
     tests: ['src/engine/flow-engine.mask'],
     rows: [
       [
+        'reply in JSON masked as a parser reads it',
+        'maskReply',
+        {
+          piece: 'return maskJsonText(mask, text)',
+          becomes: "return JSON.stringify(maskJson(mask, JSON.parse(text), 'reply'))",
+        },
+      ],
+      [
         'reasoning of a masked turn stored',
         'maskPart',
         {
