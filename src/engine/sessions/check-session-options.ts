@@ -31,6 +31,10 @@ export function checkListQuery(query: ListSessionsQuery): SessionListQuery {
   const caller = 'listSessions'
   checkOptionNames(caller, query, queryNames)
   const { owner, flowName, runStatus, savedBefore, limit = defaultLimit, cursor } = query
+  // A caller who is not signed in must not be shown the sessions of everybody.
+  if (owner === undefined && 'owner' in query) {
+    throw invalidInput(`${caller}: name an owner, or leave owner out to list the sessions of everybody.`)
+  }
   checkText(caller, 'owner', owner)
   checkText(caller, 'flowName', flowName)
   checkStatus(caller, 'runStatus', runStatus)

@@ -21,6 +21,17 @@ export const listingMutations = [
     ],
   },
   {
+    file: 'src/engine/sessions/check-session-options.ts',
+    tests: ['src/engine/flow-engine.sessions.test'],
+    rows: [
+      [
+        'a listing for an owner who is undefined lists the sessions of everybody',
+        'checkListQuery',
+        { piece: "owner === undefined && 'owner' in query", becomes: 'false' },
+      ],
+    ],
+  },
+  {
     file: 'src/engine/sessions/sweep.ts',
     tests: ['src/engine/flow-engine.sessions.test'],
     rows: [
