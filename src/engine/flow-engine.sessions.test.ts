@@ -30,6 +30,13 @@ async function engineOver(sessions: readonly (Partial<SessionDocument> & { id: s
 const storedIds = async (store: SessionStore): Promise<string[]> =>
   ((await store.list?.({ limit: 1_000 }))?.sessions ?? []).map(({ id }) => id).sort()
 
+/** Each page of the store says from now on that it has two sessions more, which cannot be read. */
+function addUnreadable(store: MemorySessionStore): void {
+  const list = (store as Required<SessionStore>).list.bind(store)
+  const more: typeof list = async (query) => ({ ...(await list(query)), unreadable: 2 })
+  Object.assign(store, { list: more })
+}
+
 describe('listSessions', () => {
   test('returns rows without any text, and the cursor of the next page', async () => {
     const { engine } = await engineOver([{ id: 'a' }, { id: 'b' }, { id: 'c', owner: 'other' }])
@@ -185,8 +192,7 @@ describe('eraseOwner', () => {
 
   test('counts sessions that the store knows and cannot read', async () => {
     const { engine, inner } = await engineOver([{ id: 'a' }])
-    const list = inner.list.bind(inner)
-    inner.list = async (query) => ({ ...(await list(query)), unreadable: 2 })
+    addUnreadable(inner)
     expect(await engine.eraseOwner('user-7')).toEqual({ deleted: 1, failed: 2 })
     expect(await engine.listSessions()).toEqual({ sessions: [], unreadable: 2 })
   })
@@ -245,8 +251,7 @@ describe('sweep', () => {
 
   test('counts sessions that the store cannot read', async () => {
     const { engine, inner } = await engineOver(sessions)
-    const list = inner.list.bind(inner)
-    inner.list = async (query) => ({ ...(await list(query)), unreadable: 2 })
+    addUnreadable(inner)
     expect(await engine.sweep({ olderThan: 30 * day })).toEqual({ deleted: 2, failed: 2 })
   })
 

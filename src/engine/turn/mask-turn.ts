@@ -53,32 +53,19 @@ function maskReply(mask: Mask, text: string): string {
   return maskJsonText(mask, text)
 }
 
+/** A string literal, or a number, of a JSON text. */
+const jsonToken = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g
+
 /**
  * Asks about each string and each number of a valid JSON text as it is written there, for what a parser drops would be stored, too:
  * a key that comes twice, digits for which a number has no room. All else is copied.
  */
 function maskJsonText(mask: Mask, text: string): string {
-  const number = /-?\d[\d.eE+-]*/y
-  let result = ''
-  for (let at = 0; at < text.length; ) {
-    number.lastIndex = at
-    const isString = text.charAt(at) === '"'
-    const token = isString ? stringAt(text, at) : (number.exec(text)?.[0] ?? '')
-    if (token !== '') {
-      const value: string = isString ? JSON.parse(token) : token
-      const masked = mask(value, 'reply')
-      result += masked === value ? token : JSON.stringify(masked)
-    } else result += text.charAt(at)
-    at += token.length || 1
-  }
-  return result
-}
-
-/** The string literal, quotation marks included, that begins at `start`. */
-function stringAt(text: string, start: number): string {
-  let end = start + 1
-  while (text.charAt(end) !== '"') end += text.charAt(end) === '\\' ? 2 : 1
-  return text.slice(start, end + 1)
+  return text.replace(jsonToken, (token) => {
+    const value: string = token.startsWith('"') ? JSON.parse(token) : token
+    const masked = mask(value, 'reply')
+    return masked === value ? token : JSON.stringify(masked)
+  })
 }
 
 function maskMessage(mask: Mask, message: StoredMessage): StoredMessage {

@@ -111,12 +111,12 @@ export const lockMutations = [
       [
         'wait that ends before the lock can be taken',
         'isOver',
-        { piece: '(current !== met && current.hasBegun)', becomes: 'true' },
+        { piece: '(!met.has(current) && current.hasBegun)', becomes: 'true' },
       ],
       [
         'wait behind living turns without an end',
         'isOver',
-        { piece: 'current !== met && current.hasBegun', becomes: 'false' },
+        { piece: '!met.has(current) && current.hasBegun', becomes: 'false' },
       ],
     ],
   },
