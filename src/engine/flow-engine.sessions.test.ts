@@ -32,7 +32,7 @@ const storedIds = async (store: SessionStore): Promise<string[]> =>
 
 /** Each page of the store says from now on that it has two sessions more, which cannot be read. */
 function addUnreadable(store: MemorySessionStore): void {
-  const list = (store as Required<SessionStore>).list.bind(store)
+  const list = (store.list as NonNullable<SessionStore['list']>).bind(store)
   const more: typeof list = async (query) => ({ ...(await list(query)), unreadable: 2 })
   Object.assign(store, { list: more })
 }
