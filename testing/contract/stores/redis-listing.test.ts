@@ -1,6 +1,7 @@
 // Decides what listings cost and leave in Redis: the commands, the sets of owners and how long they live, what an earlier release
 // stored, and cursors that outlive a restart.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { FlowEngine } from '../../../src/index.js'
 import { createRedisDriver } from '../../../src/stores/keyv/drivers/redis/redis-driver.js'
 import { createRedisKeyv, KeyvSessionStore, type RedisKeyvOptions } from '../../../src/stores/keyv/index.js'
 import { newSession, nextTurn } from '../../suites/stores/documents.js'
@@ -120,6 +121,57 @@ describe.skipIf(isRedisMissing)('listings over Redis', () => {
     // It is young: another process may be about to create it.
     expect(await numberOf('ZCARD', 'early::~owner-own')).toBe(1)
     await driver.close()
+    await store.close()
+  })
+
+  test('count what cannot be read for its owner, from the first listing on, and an engine does not call it erased', async () => {
+    const store = await open({ namespace: 'broken' })
+    for (const [id, owner] of [
+      ['a', 'ada'],
+      ['b', 'ada'],
+      ['c', 'bob'],
+    ] as const)
+      await store.create(owned(id, owner))
+    await server.command('HSET', 'broken::a', 'head', 'cut off')
+    const engine = new FlowEngine({ sessionStore: store })
+    expect(await engine.eraseOwner('ada')).toEqual({ deleted: 1, failed: 1 })
+    expect(await engine.eraseOwner('bob')).toEqual({ deleted: 1, failed: 0 })
+    await server.command('DEL', 'broken::~owners')
+    expect(await engine.eraseOwner('ada')).toEqual({ deleted: 0, failed: 1 })
+    expect(await engine.sweep({ olderThan: 0 })).toEqual({ deleted: 0, failed: 1 })
+    await engine.close()
+  })
+
+  test('list an owner from the first time on in the order in which sessions were created', async () => {
+    const store = await open({ namespace: 'ordered' })
+    const ids = Array.from({ length: 20 }, (_, index) => `s-${index}`)
+    for (const [index, id] of ids.entries()) {
+      await store.create(owned(id, 'ada', new Date(Date.UTC(2026, 0, 1, 0, index)).toISOString()))
+    }
+    const found: string[] = []
+    let cursor: string | undefined
+    do {
+      const page = await store.list({ owner: 'ada', limit: 3, ...(cursor === undefined ? {} : { cursor }) })
+      found.push(...page.sessions.map(({ id }) => id))
+      cursor = page.cursor
+    } while (cursor !== undefined)
+    expect(found).toEqual(ids)
+    await store.close()
+  })
+
+  test('work in a namespace that Redis gets encoded', async () => {
+    const store = await open({ namespace: 'a\0b' })
+    for (const id of ['a', 'b', 'c']) await store.create(owned(id))
+    expect(await idsOf(store, { owner: 'ada', limit: 2 })).toEqual(['a', 'b', 'c'])
+    expect(await idsOf(store, { owner: 'ada', limit: 2 })).toEqual(['a', 'b', 'c'])
+    await store.delete('b')
+    const keys = async (pattern: string) => (await server.command('KEYS', pattern)).split('\r\n')
+    const [set = ''] = (await keys('*b::~owner-*')).filter((line) => line.startsWith('"a'))
+    expect(await numberOf('ZCARD', set)).toBe(2)
+    // What is gone is taken out.
+    await server.command('DEL', ...(await keys('*b::a*')).filter((line) => line.startsWith('"a')))
+    expect(await idsOf(store, { owner: 'ada' })).toEqual(['c'])
+    expect(await numberOf('ZCARD', set)).toBe(1)
     await store.close()
   })
 

@@ -4,10 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Keyv } from 'keyv'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { FlowEngine } from '../../../src/index.js'
 import type { SqlAdapter, SqlSessionDriver } from '../../../src/stores/keyv/drivers/sql-adapter.js'
 import { createSqliteKeyv, type SqliteKeyvOptions } from '../../../src/stores/keyv/drivers/sqlite/create-sqlite-keyv.js'
 import { createSqliteDriver } from '../../../src/stores/keyv/drivers/sqlite/sqlite-driver.js'
 import { KeyvSessionStore } from '../../../src/stores/keyv/keyv-session-store.js'
+import { newSession } from '../../suites/stores/documents.js'
 import { sessionStoreSuite } from '../../suites/stores/session-store-suite.js'
 import { driverCases, swapOf } from './driver-cases.js'
 import { driverTextCases } from './driver-text-cases.js'
@@ -57,6 +59,17 @@ describe.skipIf(isSqliteMissing)('SQLite (needs npm ci --prefix testing/contract
       one = (await openDriver(join(folder, 'cases.sqlite'))).driver
       two = (await openDriver(join(folder, 'cases.sqlite'))).driver
     })
+    test('knows of a session that nobody can read whose it is: erasing its owner counts it', async () => {
+      const path = join(folder, 'unreadable.sqlite')
+      const store = new KeyvSessionStore({ keyv: await createSqliteKeyv(path) })
+      for (const id of ['a', 'b']) await store.create({ ...newSession(id), owner: 'ada' })
+      await past(path, "UPDATE turnkeeper_session SET head = 'cut off' WHERE key LIKE '%a'")
+      const engine = new FlowEngine({ sessionStore: store })
+      expect(await engine.eraseOwner('ada')).toEqual({ deleted: 1, failed: 1 })
+      expect(await engine.eraseOwner('bob')).toEqual({ deleted: 0, failed: 0 })
+      await engine.close()
+    })
+
     for (const register of [driverCases, driverTextCases]) {
       register(
         () => one,

@@ -11,6 +11,11 @@ export const listingMutations = [
         'eraseOwner',
         { piece: 'if (listed === 0) return', becomes: 'if (true) return' },
       ],
+      [
+        'sessions of an erased owner that nobody can read are not counted',
+        'eraseOwner',
+        { piece: 'failed: unreadable }', becomes: 'failed: 0 }' },
+      ],
     ],
   },
   {
@@ -77,6 +82,16 @@ export const listingMutations = [
         'page',
         { piece: '- graceMs', becomes: '+ graceMs' },
       ],
+      [
+        'Redis: members of the set of an owner are not decoded',
+        'page',
+        { piece: 'decodeText(stored)', becomes: 'stored' },
+      ],
+      [
+        'Redis: an unreadable session of an owner is in no count',
+        'page',
+        { piece: '...unreadableOf(found), last', becomes: 'last' },
+      ],
       ['Redis: a deleted session stays in the set of its owner', 'remove', { piece: "'ZREM'", becomes: "'ZSCORE'" }],
     ],
   },
@@ -88,6 +103,14 @@ export const listingMutations = [
         'Redis: a cursor that somebody made up marks that everything was listed',
         '#scanned',
         { piece: 'listing.cursor === undefined || this.#whole.has(listing.cursor)', becomes: 'true' },
+      ],
+      [
+        'Redis: the first listing of an owner ends without its set',
+        '#scanned',
+        {
+          piece: "{ sessions: [], cursor: cursor ?? toCursor(['set', '']) }",
+          becomes: 'cursor === undefined ? { sessions: [] } : { sessions: [], cursor }',
+        },
       ],
       [
         'Redis: a scan goes on with the cursor of a process that is gone',
@@ -104,6 +127,39 @@ export const listingMutations = [
         'Redis: a set of an owner that lives for ever gets an end',
         'addOwnedScript',
         { piece: 'left == -2 or (left >= 0 and', becomes: 'left < 0 or (left >= 0 and' },
+      ],
+    ],
+  },
+  {
+    file: 'src/stores/keyv/drivers/redis/redis-owners.ts',
+    tests: ['src/stores/keyv/drivers/redis/redis-owners.test'],
+    rows: [
+      [
+        'Redis: the digest of an owner at every turn of a session that expires',
+        'note',
+        { piece: 'this.#prolonged.get(key)', becomes: 'undefined as number | undefined' },
+      ],
+    ],
+  },
+  {
+    file: 'src/stores/keyv/drivers/page-of-keys.ts',
+    tests: ['src/stores/keyv/drivers/page-of-keys.test'],
+    rows: [
+      [
+        'a session that nobody can read is counted on every page before it',
+        'pageOf',
+        { piece: 'listed.slice(0, isLast ? undefined : read.indexOf(last as string) + 1)', becomes: 'listed' },
+      ],
+    ],
+  },
+  {
+    file: 'src/engine/sessions/sweep.ts',
+    tests: ['src/engine/flow-engine.sessions.test'],
+    rows: [
+      [
+        'a sweep hides what the store cannot read',
+        'sweep',
+        { piece: 'failed: failed + unreadable', becomes: 'failed' },
       ],
     ],
   },

@@ -1,6 +1,6 @@
 /**
  * Sessions in Redis: each is one hash, hence one key, also in a Cluster. A turn sends two commands: one that reads, and one
- * script that swaps. Claims, leases and listings are in redis-claims.ts, redis-lease.ts, redis-owners.ts and redis-listing.ts.
+ * script that swaps. Where the caller names an owner and this process does not keep the session, the head is read before. Claims, leases and listings are in redis-claims.ts, redis-lease.ts, redis-owners.ts and redis-listing.ts.
  */
 import type { Keyv } from 'keyv'
 import type { SessionDriver, SessionSwap, StoredHead, StoredSession, SwapOutcome } from '../../session-driver.js'

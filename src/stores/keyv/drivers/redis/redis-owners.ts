@@ -1,7 +1,7 @@
 /**
  * The sessions of each owner in Redis: one sorted set, under a key of its own, also in a Cluster. A session is added before it is
  * created and taken out after it was deleted, so that a set never lacks one; what it has too much, a listing takes out. Turns do not
- * touch it, except where sessions expire: then a process prolongs the life of a set once in that time, at the turn of any of its sessions.
+ * touch it, except where sessions expire: then a process prolongs the life of a set once in that time for each of its sessions.
  */
 import { LRUCache } from 'lru-cache'
 import type { ListedPage, SessionOwner, SessionSwap } from '../../session-driver.js'
@@ -13,8 +13,8 @@ import { addOwnedScript } from './redis-scripts.js'
 /** How many times as long as a session a set lives: processes prolong it once in the life of a session, and may be late. */
 const lives = 3
 
-/** Sets that a process remembers to have prolonged. One that it forgot is prolonged once more. */
-const rememberedSets = 10_000
+/** Sessions whose sets a process remembers to have prolonged. That of one that it forgot is prolonged once more. */
+const rememberedSessions = 10_000
 
 /** What is younger may be about to be created: it stays in the set. Milliseconds, above any turn and any difference of clocks. */
 const graceMs = 3_600_000
@@ -25,8 +25,8 @@ type ReadHead = (key: string) => Promise<Listed | 'missing'>
 /** The sets of one Keyv's connection. */
 export class RedisOwners {
   readonly #commands: RedisCommands
-  /** By the key of a set: when this process prolonged it, in the time of `performance`. */
-  readonly #prolonged = new LRUCache<string, number>({ max: rememberedSets })
+  /** By the key of a session, which needs no digest: when this process prolonged its set, in the time of `performance`. */
+  readonly #prolonged = new LRUCache<string, number>({ max: rememberedSessions })
 
   constructor(commands: RedisCommands) {
     this.#commands = commands
@@ -38,11 +38,10 @@ export class RedisOwners {
     const ttlMs = lifeOf(swap)
     const isCreated = expectedRevision === undefined
     if (!isCreated && ttlMs === undefined) return
+    const last = this.#prolonged.get(key)
+    if (!isCreated && last !== undefined && performance.now() - last < (ttlMs ?? 0)) return
     const found = await owner?.()
-    if (found === undefined) return
-    const last = this.#prolonged.get(found.ownerKey)
-    const isNew = isCreated || last === undefined || ttlMs === undefined || performance.now() - last >= ttlMs
-    if (isNew) await this.add(found, key, ttlMs)
+    if (found !== undefined) await this.add(found, key, ttlMs)
   }
 
   /** Adds a session to the set of its owner. */
@@ -50,7 +49,7 @@ export class RedisOwners {
     const life = ttlMs === undefined ? '' : String(Math.ceil(ttlMs * lives))
     const now = performance.now()
     await this.#commands.run(addOwnedScript, owner.ownerKey, [memberOf(owner.createdAt, key), life])
-    this.#prolonged.set(owner.ownerKey, now)
+    this.#prolonged.set(key, now)
   }
 
   /** Takes out a session that was deleted. One that failed is taken out by a listing. */

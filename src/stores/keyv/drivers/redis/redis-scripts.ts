@@ -13,8 +13,8 @@ export interface RedisScript {
 
 /**
  * Arguments: `create` or `save`, the expected revision, the time to live in milliseconds (empty: for ever), when the session
- * expires at the latest, in milliseconds since 1970 (empty: never), `1` to remove all other chunks, how many names of chunks to remove come last, then names and texts of fields, the first of which is
- * the new revision, and those names.
+ * expires at the latest, in milliseconds since 1970 (empty: never), `1` to remove all other chunks, how many names of chunks to
+ * remove come last, then names and texts of fields, the first of which is the new revision, and those names.
  *
  * The order matters on a full server. It refuses HSET, but only before the script's first write: a script that began by
  * removing fields could store whatever it likes. So HSET comes first. A swap that was done already writes its revision
