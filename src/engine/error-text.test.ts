@@ -74,6 +74,19 @@ describe('thrownText', () => {
     }
   })
 
+  const key = `${'AK'}${'IA'}QWERTYUIOPASDFGH`
+
+  test.each([
+    ['in JSON without a space', (length: number) => `{"token":"${'a'.repeat(length)}","k":"${key}","m":"x"}`],
+    ['without any place to cut', (length: number) => `sk-${'a1'.repeat(length / 2)}.${key}`],
+    ['the user of an address', (length: number) => `{"token":"${'a'.repeat(length)}","u":"a://QWERTY,UIOPA@b"}`],
+    ['groups of a card', (length: number) => `token="${'a'.repeat(length)}" 4111 1111 1111 1111`],
+  ])('leaves no half of a secret at the cut: %s', (_what, textOf) => {
+    for (let length = 3_930; length < 4_010; length++) {
+      expect(thrownText(textOf(length))).not.toMatch(/QWE|111/)
+    }
+  })
+
   test('takes no time that grows with the square of the text', () => {
     // Each of these took seconds where a pattern was tried anew at every word.
     for (const unit of ['a.', 'a-', 'Bearer ', 'sk-', 'a://', '@', 'x:@']) {

@@ -6,7 +6,7 @@
 import { flowCodeError, isMadeByEngine } from '../errors/engine-errors.js'
 import { FlowError, type FlowErrorCode } from '../errors/flow-error.js'
 import { cutText } from '../util/cut-text.js'
-import { redact } from '../util/redaction.js'
+import { redact, redacted } from '../util/redaction.js'
 import type { EngineContext } from './engine-context.js'
 import type { FailedTurn } from './engine-options.js'
 import { maskText } from './mask-text.js'
@@ -17,10 +17,27 @@ const maxTextLength = 500
 /** Characters that are looked at: enough that what the cut leaves is clean, and no more, for time grows with them. */
 const maxRawLength = 4000
 
+/** Characters before a cut in which groups of a card or an account number are looked for: more than any of them has. */
+const maxGroupsLength = 60
+
 /** What was thrown, as a text that may go out. Never throws itself. */
 export function thrownText(thrown: unknown): string {
-  const text = redact(firstWords(rawText(thrown)))
-  return text.length > maxTextLength ? `${cutText(text, maxTextLength - 1)}…` : text
+  return shorten(uncutText(thrown), maxTextLength)
+}
+
+/** The same before it is cut at {@link maxTextLength}. */
+function uncutText(thrown: unknown): string {
+  const raw = rawText(thrown)
+  const words = firstWords(raw)
+  if (words !== '' || raw === '') return redact(words)
+  // There is no place to cut: half a secret may stand at the end. The cut that follows removes it, unless redaction has shortened the text.
+  const text = raw.slice(0, maxRawLength)
+  const clean = redact(text)
+  return clean === text ? text : clean.slice(0, clean.indexOf(redacted) + redacted.length)
+}
+
+function shorten(text: string, length: number): string {
+  return text.length > length ? `${cutText(text, length - 1)}…` : text
 }
 
 /** What flow code threw, as a {@link FlowError}. */
@@ -63,11 +80,25 @@ function fixedText({ turnId }: FailedTurn): string {
   return turnId === undefined ? 'Something went wrong.' : `Something went wrong. Reference: ${turnId}.`
 }
 
-/** A text of an error as it may be stored, reported and logged; the fixed sentence where the option `mask` fails. */
-export function maskedText({ mask }: Pick<EngineContext, 'mask'>, text: string, turn: FailedTurn): string {
+/**
+ * A text of an error as it may be stored, reported and logged; the fixed sentence where the option `mask` fails.
+ *
+ * @param cause What was thrown. Where the text holds what is left of its text after a cut, the mask gets it without the cut, for it
+ *   would not know half an address. The answer is cut instead.
+ */
+export function maskedText(
+  { mask }: Pick<EngineContext, 'mask'>,
+  text: string,
+  turn: FailedTurn,
+  cause: unknown,
+): string {
   if (mask === undefined) return text
+  const uncut = cause === undefined ? '' : uncutText(cause)
+  const asked = uncut.length > maxTextLength ? text.replace(shorten(uncut, maxTextLength), () => uncut) : text
   try {
-    return maskText(mask, text, 'reply')
+    const masked = maskText(mask, asked, 'reply')
+    if (asked === text) return masked
+    return masked === asked ? text : shorten(masked, text.length)
   } catch {
     return fixedText(turn)
   }
@@ -77,7 +108,7 @@ export function maskedText({ mask }: Pick<EngineContext, 'mask'>, text: string, 
 export function maskedError(engine: Pick<EngineContext, 'mask'>, error: FlowError, turn: FailedTurn): FlowError {
   if (engine.mask === undefined) return error
   const { code, statusCode, details } = error
-  const masked = (text: string): string => maskedText(engine, text, turn)
+  const masked = (text: string): string => maskedText(engine, text, turn, error.cause)
   return new FlowError({
     code,
     statusCode,
@@ -99,12 +130,24 @@ export function logFailure(engine: EngineContext, failure: FlowError, turn: Fail
   log().catch(() => undefined)
 }
 
-/** Whole words only: half a credential would not be recognised as one. */
+/**
+ * A long text up to where no secret is cut in two, for half of one would not be recognised. Cut is at the last white space, and
+ * groups of capitals and digits before it are dropped, which may be half a card. In a text without white space it is cut where the
+ * values of names end; what follows a `://` there may be half a user and is dropped, too. Empty where there is no such place.
+ */
 function firstWords(text: string): string {
   if (text.length <= maxRawLength) return text
+  const words = cutAfter(text, /\s/)
+  if (words === '') return cutAfter(text, /["'`&,;<>]/).replace(/:\\?\/\\?\/[^\s/?#]*$/, '')
+  const groups = words.slice(-maxGroupsLength)
+  return words.slice(0, -maxGroupsLength) + groups.replace(/(?:\b[A-Z\d]{1,19}[\s-])+$/, '')
+}
+
+/** The start of a long text up to the last of these characters. A loop, for a pattern would search on from each character. */
+function cutAfter(text: string, sign: RegExp): string {
   let end = maxRawLength
-  while (end > 0 && /\S/.test(text.charAt(end - 1))) end--
-  return text.slice(0, end || maxRawLength)
+  while (end > 0 && !sign.test(text.charAt(end - 1))) end--
+  return text.slice(0, end)
 }
 
 function rawText(thrown: unknown): string {

@@ -356,6 +356,26 @@ describe('failures', () => {
     expect(JSON.stringify(lines)).not.toContain('secret')
   })
 
+  test('what the cut of a long text would halve is masked', async () => {
+    const text = `${'x '.repeat(230)}a secret of many words`
+    const lines: unknown[] = []
+    const logger = { debug() {}, info() {}, warn() {}, error: (...line: unknown[]) => lines.push(line) }
+    for (let more = 0; more < 40; more++) {
+      const { engine, document, start } = harness({
+        ...failing,
+        mask,
+        logger,
+        errorText: (error) => `${error.message}!`,
+      })
+      engine.on('turn:error', ({ error }) => lines.push([error.message, error.cause]))
+      const sessionId = await start('Talk')
+      await engine.execute({ flowName: 'Talk', userMessage: 'y'.repeat(more) + text, sessionId })
+      lines.push((await document(sessionId)).error)
+    }
+    expect(lines).toHaveLength(120)
+    expect(JSON.stringify(lines)).not.toMatch(/a s/)
+  })
+
   test('without a mask the event has the error itself', async () => {
     const { engine, start } = harness(failing)
     const errors: unknown[] = []

@@ -6,7 +6,7 @@
  * is scanned once, because the pattern cannot begin inside it.
  */
 
-const redacted = '[redacted]'
+export const redacted = '[redacted]'
 
 /** Tokens that begin with a sign of their maker. Letters and digits follow. */
 const plainTokens =

@@ -50,7 +50,7 @@ export async function settleTurnError(
   const goesOn = goesOnAfter(control, error)
   const isNew = draft.storedRevision === undefined
   try {
-    await saveFailure(control, draft, maskedText(engine, text, failed), goesOn ? undefined : error.code)
+    await saveFailure(control, draft, maskedText(engine, text, failed, error.cause), goesOn ? undefined : error.code)
   } catch (thrownBySave) {
     const second = asFlowError(thrownBySave)
     const replayedAfterSave = await recordedOutcome(control, second)

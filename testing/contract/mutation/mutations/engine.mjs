@@ -574,17 +574,25 @@ export const engineMutations = [
     rows: [
       [
         'redaction off',
-        'thrownText',
+        'uncutText',
         {
-          piece: 'redact(firstWords(rawText(thrown)))',
-          becomes: 'firstWords(rawText(thrown))',
+          piece: 'return redact(words)',
+          becomes: 'return words',
+        },
+      ],
+      [
+        'half a secret at the end of a text without a space goes out',
+        'uncutText',
+        {
+          piece: 'clean === text ? text :',
+          becomes: 'true ? clean :',
         },
       ],
       [
         'end of a long error text searched at each character',
-        'firstWords',
+        'cutAfter',
         {
-          piece: 'return text.slice(0, end || maxRawLength)',
+          piece: 'return text.slice(0, end)',
           becomes: "return text.slice(0, maxRawLength).replace(/\\S*$/, '') || text",
         },
       ],
@@ -688,7 +696,7 @@ export const engineMutations = [
         'text of a failure stored without its mask',
         'settleTurnError',
         {
-          piece: 'maskedText(engine, text, failed)',
+          piece: 'maskedText(engine, text, failed, error.cause)',
           becomes: 'text',
         },
       ],
