@@ -57,8 +57,8 @@ describe('thrownText', () => {
     ['Authorization: Bearer abc.DEF-1_2~3+4/5==', 'Authorization: Bearer [redacted]'],
     ['bearer   abc', 'Bearer [redacted]'],
     ['the bearer of news', 'the Bearer [redacted] news'],
-    ['sk-abcdefgh', '[redacted]'],
-    ['sk_live_abcdefgh1234, pk-abcdefgh and rk_abcdefgh', '[redacted], [redacted] and [redacted]'],
+    ['sk-abcdefgh12345678', '[redacted]'],
+    ['sk_live_abcdefgh1234, pk-abcdefgh12345678 and rk_abcdefgh12345678', '[redacted], [redacted] and [redacted]'],
     ['sk-short stays, and so does task-abcdefghijk', 'sk-short stays, and so does task-abcdefghijk'],
   ])('blacks out credentials: %s', (text, expected) => {
     expect(thrownText(new Error(text))).toBe(expected)
@@ -69,7 +69,7 @@ describe('thrownText', () => {
     expect(thrownText(`${'x'.repeat(480)} https://bob:hunter2@host`)).not.toContain('bob')
     expect(thrownText(`Bearer ${'x'.repeat(3_960)} https://bob:hunter2@host`)).not.toContain('bob')
     for (let length = 3_900; length < 4_100; length += 7) {
-      const text = thrownText(`Bearer ${'x'.repeat(length)} sk-${'y'.repeat(60)} https://bob:hunter2@host`)
+      const text = thrownText(`Bearer ${'x'.repeat(length)} sk-7${'y'.repeat(60)} https://bob:hunter2@host`)
       expect(text).not.toMatch(/bob|hun|yyyyyyyy/)
     }
   })

@@ -50,6 +50,7 @@ const corpus: Readonly<Record<string, readonly (readonly [text: string, secret: 
   ].map((scheme) => [`${scheme}://bob:${some(12)}@db.example.com:5432/shop`, `bob:${some(12)}`] as const),
   Webhooks: [
     ['hooks.slack.com/services/', `T${capitals(9)}/B${capitals(9)}/${some(24)}`],
+    ['discord.com/api/v10/webhooks/', `123456789012345678/${some(68)}`],
     ['discord.com/api/webhooks/', `123456789012345678/${some(68)}`],
     ['example.webhook.office.com/webhookb2/', `${some(36)}@${some(36)}`],
   ].map(([host = '', path = '']) => [`posting to https://${host}${path} failed`, path] as const),
@@ -61,6 +62,8 @@ const corpus: Readonly<Record<string, readonly (readonly [text: string, secret: 
     [`jwe ${[encode({ alg: 'dir' }), '', some(16), some(40), some(22)].join('.')}`, some(40)],
     [`Authorization: Basic ${btoa(`bob:${some(9)}`)}`, btoa(`bob:${some(9)}`)],
     [`sent basic ${btoa('ada:s3cret?')} to it`, btoa('ada:s3cret?')],
+    ['Authorization: Basic asO8cmdlbjpnZWhlaW0=', 'asO8cmdlbjpnZWhlaW0'],
+    ['Authorization: Basic 55So5oi3OnB3', '55So5oi3OnB3'],
     [`Authorization: ApiKey ${some(30)}7`, some(30)],
     [`Authorization: ${some(30)}7`, some(30)],
   ],
@@ -205,7 +208,7 @@ describe.each(Object.entries(corpus))('%s', (_row, samples) => {
 
 test.each([
   [
-    'postgres://bob:hunter2@db/x, Bearer abc.def and sk-123456789',
+    'postgres://bob:hunter2@db/x, Bearer abc.def and sk-1234567890abcdef',
     'postgres://[redacted]@db/x, Bearer [redacted] and [redacted]',
   ],
   [`pay ${card.join(' ')} 123 for order 7`, 'pay [redacted] 123 for order 7'],
@@ -236,6 +239,10 @@ test.each([
   'basic questions, Basic plan, basic arithmetical exercises; a signature of two people',
   'mail bob@example.com, see https://example.com/a@b and https://example.com?x=1#y',
   'npm_config_user_agent, global-configuration-of-everything, task-abcdefghijk, design=modern',
+  'Devices 356938035643809 and 490154203237518 are not eligible.',
+  'It violates "pk_appointments" and pk_appointments_by_day_and_hour; sk-learning-course is full.',
+  'Unexpected token: "}" at 3, \'<\' is one, too; token: "," is',
+  'https://shop.example?mail=ann@b.example and https://shop.example#ann@b.example are wrong',
   'Call +49 30 901820 or 0800 1111 2222; 12/2028; 192.168.100.100; 1.234.567.890.123',
 ])('leaves what users need to see: %s', (text) => {
   expect(redact(text)).toBe(text)

@@ -34,6 +34,10 @@ const account = /(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9
 
 const card = /^(?:\d{14,19}|\d{4}([ -])(?:\d{4}\1\d{4}\1\d{4}(?:\1\d{3})?|\d{6}\1\d{4,5}))$/
 
+/** First digits by length: Diners Club; American Express; Visa, Mastercard, JCB, Diners Club, Discover, UnionPay and Maestro. */
+const issuers =
+  /^(?:3[0689]\d{12}|3[47]\d{13}|(?=\d{16,19}$)(?:4|5[0-8]|6[02-7]|2(?:22[1-9]|2[3-9]|[3-6]|7[01]|720)|3[05689])\d+)$/
+
 /** The patterns in the order in which they are tried, and what is put in place of a match. */
 function patterns(): readonly (readonly [RegExp, string | ((match: string, ...rest: never[]) => string)])[] {
   // In the middle of an ID nothing is a token.
@@ -46,17 +50,21 @@ function patterns(): readonly (readonly [RegExp, string | ((match: string, ...re
       /-----BEGIN ?(?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END[ A-Z0-9]{0,60}-----|$)/g,
       redacted,
     ],
-    [/(:\\?\/\\?\/)[^\s/]+@/g, `${keepName}@`],
-    [/((?:hooks\.slack\.com|discord(?:app)?\.com\/api\/webhooks|webhook\.office\.com)\/)[\w/@-]+/gi, keepName],
+    [/(:\\?\/\\?\/)[^\s/?#]+@/g, `${keepName}@`],
+    [
+      /((?:hooks\.slack\.com|discord(?:app)?\.com\/api\/(?:v\d{1,2}\/)?webhooks|webhook\.office\.com)\/)[\w/@-]+/gi,
+      keepName,
+    ],
     [/\bBearer\s+[\w.~+/=-]+/gi, `Bearer ${redacted}`],
     [/\b(Basic\s+)([\w+/-]{4,}={0,2})/gi, redactBasic],
     [/(?<![\w-])eyJ[\w-]{8,}(?:\.[\w-]*){1,4}/g, redacted],
-    [/\b(?:sk|pk|rk)[-_][\w-]{8,}/gi, redacted],
+    // Names of tables and courses begin so, too: only what is as long as a key and has a digit.
+    [/\b(?:sk|pk|rk)[-_](?=[a-z_-]{0,99}\d)[\w-]{16,}/gi, redacted],
     [anyOf(plainTokens, '[A-Za-z0-9]{20,}'), redacted],
     [anyOf(otherTokens, '[\\w.~+/=-]{16,}'), redacted],
     [anyOf(wholeTokens, '(?![A-Za-z0-9])'), redacted],
     // In quotation marks, which may be escaped; to the end of a text that was cut.
-    [valueAfter(String.raw`[:=]>?\s{0,3}(\\?["'])`, String.raw`(?:(?!\2)(?:\\[\s\S]|[\s\S]))+`), keepName],
+    [valueAfter(String.raw`[:=]>?\s{0,3}(\\?["'])`, String.raw`(?:(?!\2)(?:\\[\s\S]|[\s\S]))+`), redactQuoted],
     [valueAfter(String.raw`(?:=>?(?!=)|>)\s{0,3}`, '[^\\s"\'`&,;<>]+'), keepName],
     // After a colon only what has a digit: people write "Wrong password: try again".
     [
@@ -76,14 +84,25 @@ export function redact(text: string): string {
   return result
 }
 
-/** Words follow "basic", too: only base64 of a text with a colon is taken, `user:password`. */
+/** "unexpected token: "}" is not a secret: at least four letters or digits are. */
+function redactQuoted(match: string, name: string): string {
+  const value = match.slice(name.length)
+  return value.replace(/[^\p{L}\p{N}_]/gu, '').length < 4 ? match : name + redacted
+}
+
+/** Words follow "basic", too: only base64 of a text with a colon is taken, `user:password`, in ASCII or UTF-8. */
 function redactBasic(match: string, scheme: string, value: string): string {
   try {
-    const text = atob(value.replaceAll('-', '+').replaceAll('_', '/'))
-    return /^[ -9;-~]*:/.test(text) ? scheme + redacted : match
+    const bytes = atob(value.replaceAll('-', '+').replaceAll('_', '/'))
+    return /^[ -9;-~]*:/.test(bytes) || /^\P{Cc}*:\P{Cc}*$/u.test(utf8(bytes)) ? scheme + redacted : match
   } catch {
     return match
   }
+}
+
+/** The text of bytes. Throws where they are not UTF-8. */
+function utf8(bytes: string): string {
+  return new TextDecoder('utf-8', { fatal: true }).decode(Uint8Array.from(bytes, (byte) => byte.charCodeAt(0)))
 }
 
 /** A run of groups of digits, but for the groups at its ends that belong to a word, a number or an ID. */
@@ -122,7 +141,7 @@ function lengthOfCard(text: string): number {
 /** Whether digits are grouped as on a card, begin as those of an issuer, and have the check digit (Luhn). */
 function isCard(text: string): boolean {
   const digits = text.replace(/[ -]/g, '')
-  if (!card.test(text) || !/^(?:2[2-7]|3[04-9]|[456])/.test(digits)) return false
+  if (!card.test(text) || !issuers.test(digits)) return false
   let sum = 0
   for (let index = 0; index < digits.length; index++) {
     const product = Number(digits.at(-1 - index)) * (1 + (index % 2))

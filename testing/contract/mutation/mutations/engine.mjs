@@ -739,6 +739,22 @@ export const engineMutations = [
         },
       ],
       [
+        'IMEI blacked out as a card',
+        'isCard',
+        {
+          piece: '|| !issuers.test(digits)',
+          becomes: '',
+        },
+      ],
+      [
+        'user of an address in its query',
+        'patterns',
+        {
+          piece: String.raw`[^\s/?#]+@`,
+          becomes: String.raw`[^\s/]+@`,
+        },
+      ],
+      [
         'account number without its check digits blacked out',
         'isAccount',
         {
