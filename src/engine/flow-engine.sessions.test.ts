@@ -30,13 +30,6 @@ async function engineOver(sessions: readonly (Partial<SessionDocument> & { id: s
 const storedIds = async (store: SessionStore): Promise<string[]> =>
   ((await store.list?.({ limit: 1_000 }))?.sessions ?? []).map(({ id }) => id).sort()
 
-/** Each page of the store says from now on that it has two sessions more, which cannot be read. */
-function addUnreadable(store: MemorySessionStore): void {
-  const list = (store.list as NonNullable<SessionStore['list']>).bind(store)
-  const more: typeof list = async (query) => ({ ...(await list(query)), unreadable: 2 })
-  Object.assign(store, { list: more })
-}
-
 describe('listSessions', () => {
   test('returns rows without any text, and the cursor of the next page', async () => {
     const { engine } = await engineOver([{ id: 'a' }, { id: 'b' }, { id: 'c', owner: 'other' }])
@@ -139,6 +132,13 @@ describe('listSessions', () => {
   })
 })
 
+/** Makes the store say on each page that so many sessions cannot be read. */
+function countUnreadable(store: SessionStore, unreadable: number): void {
+  const list = (store as Required<SessionStore>).list.bind(store)
+  const counting: SessionStore['list'] = async (query) => ({ ...(await list(query)), unreadable })
+  Object.assign(store, { list: counting })
+}
+
 describe('eraseOwner', () => {
   test('removes every session of the owner and no other, and reports each', async () => {
     const { engine, inner } = await engineOver([{ id: 'a' }, { id: 'b', owner: 'other' }, { id: 'c' }])
@@ -192,7 +192,7 @@ describe('eraseOwner', () => {
 
   test('counts sessions that the store knows and cannot read', async () => {
     const { engine, inner } = await engineOver([{ id: 'a' }])
-    addUnreadable(inner)
+    countUnreadable(inner, 2)
     expect(await engine.eraseOwner('user-7')).toEqual({ deleted: 1, failed: 2 })
     expect(await engine.listSessions()).toEqual({ sessions: [], unreadable: 2 })
   })
@@ -251,7 +251,7 @@ describe('sweep', () => {
 
   test('counts sessions that the store cannot read', async () => {
     const { engine, inner } = await engineOver(sessions)
-    addUnreadable(inner)
+    countUnreadable(inner, 2)
     expect(await engine.sweep({ olderThan: 30 * day })).toEqual({ deleted: 2, failed: 2 })
   })
 
