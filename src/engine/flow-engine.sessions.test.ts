@@ -1,6 +1,6 @@
 // Operations on many sessions: listSessions, eraseOwner and sweep.
 import { describe, expect, test } from 'vitest'
-import { gate } from '../../testing/contract/engine-harness.js'
+import { gate, gatedFlow, never } from '../../testing/contract/engine-harness.js'
 import { documentOf } from '../../testing/contract/session-bench.js'
 import { FakeSessionStore, VirtualClock } from '../../testing/index.js'
 import {
@@ -10,6 +10,9 @@ import {
   SessionFlowInvariantError,
   type SessionStore,
 } from '../index.js'
+import { createEngineContext } from './engine-context.js'
+import { longestTurnMs } from './engine-limits.js'
+import { eraseOwner } from './sessions/erase-owner.js'
 import type { SweepOptions } from './sessions/session-options.js'
 
 const day = 24 * 60 * 60 * 1_000
@@ -173,6 +176,56 @@ describe('eraseOwner', () => {
     expect(await erasing).toEqual({ deleted: 1, failed: 0 })
     await work
     expect((await inner.load('a'))?.owner).toBe('other')
+  })
+
+  test('waits for first turns under way, with a stream, with a key or waiting, and removes their sessions too', async () => {
+    const { engine, inner, clock } = await engineOver([{ id: 'a' }])
+    const { flow, open } = gatedFlow()
+    engine.registerFlow(flow)
+    const say = (userMessage: string, more: object = {}) => ({
+      flowName: 'Talk',
+      userMessage,
+      owner: 'user-7',
+      ...more,
+    })
+    const streamed = async (): Promise<void> => {
+      for await (const _ of engine.stream(say('c')));
+    }
+    const turns = [
+      engine.execute(say('a')),
+      engine.execute(say('b', { idempotencyKey: 'key-of-the-message' })),
+      engine.execute(say('b', { idempotencyKey: 'key-of-the-message' })),
+      streamed(),
+    ]
+    const other = engine.execute(say('d', { owner: 'other' }))
+    let isErased = false
+    const erasing = engine.eraseOwner('user-7').finally(() => {
+      isErased = true
+    })
+    await clock.advance(1)
+    open('a')
+    open('b')
+    await Promise.all(turns.slice(0, 3))
+    await clock.advance(1)
+    expect(isErased).toBe(false)
+    open('c')
+    expect(await erasing).toEqual({ deleted: 4, failed: 0 })
+    await Promise.all(turns)
+    expect(await storedIds(inner)).toEqual([])
+    open('d')
+    await other
+    expect(await storedIds(inner)).toHaveLength(1)
+  })
+
+  test('waits no longer for a turn than a turn may take: a runtime may have dropped it', async () => {
+    const { inner, store, clock } = await engineOver([{ id: 'a' }])
+    const context = createEngineContext({ sessionStore: store, clock })
+    context.admission.enter({ owner: 'user-7', outcome: never() })
+    const erasing = eraseOwner(context, 'user-7')
+    await clock.advance(longestTurnMs(context.limits) - 1)
+    expect(await storedIds(inner)).toEqual(['a'])
+    await clock.advance(longestTurnMs(context.limits) + 1)
+    expect(await erasing).toEqual({ deleted: 1, failed: 0 })
   })
 
   test('tries sessions that another process keeps saving three times, and counts them', async () => {

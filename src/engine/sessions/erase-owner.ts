@@ -1,5 +1,7 @@
 /** Removes every session of an owner. What is stored of an owner beside sessions holds nothing of the owner: see decision 0141. */
+import { atMost } from '../close-engine.js'
 import type { EngineContext } from '../engine-context.js'
+import { longestTurnMs } from '../engine-limits.js'
 import { checkOwner } from './check-session-options.js'
 import { checkCanList, forEachSession } from './list-sessions.js'
 import { removeListed } from './remove-listed.js'
@@ -19,6 +21,7 @@ export async function eraseOwner(engine: EngineContext, owner: string): Promise<
   checkCanList(engine)
   let deleted = 0
   for (let fruitless = 0; ; ) {
+    await turnsSettled(engine, owner)
     const before = deleted
     let listed = 0
     const unreadable = await forEachSession(engine, { owner }, async (session) => {
@@ -29,4 +32,11 @@ export async function eraseOwner(engine: EngineContext, owner: string): Promise<
     fruitless = deleted > before ? 0 : fruitless + 1
     if (fruitless === fruitlessListings) return { deleted, failed: listed + unreadable }
   }
+}
+
+/** Waits for the turns of the owner in this engine: the session of a first turn is in no listing before the turn is stored. */
+async function turnsSettled(engine: EngineContext, owner: string): Promise<void> {
+  const turns = engine.admission.turnsOf(owner)
+  if (turns.length === 0) return
+  await atMost(engine, longestTurnMs(engine.limits), Promise.all(turns.map(({ outcome }) => outcome)))
 }

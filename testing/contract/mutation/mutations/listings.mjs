@@ -16,6 +16,11 @@ export const listingMutations = [
         'eraseOwner',
         { piece: 'failed: unreadable }', becomes: 'failed: 0 }' },
       ],
+      [
+        'an owner erased while a first turn is under way keeps its session',
+        'eraseOwner',
+        { piece: 'await turnsSettled(engine, owner)', becomes: '' },
+      ],
     ],
   },
   {
