@@ -28,13 +28,17 @@ function areExclusive(one: Request, other: Request): boolean {
   return one === 'application' || other === 'application' || one.owner === other.owner
 }
 
-/** What becomes of the messages of a schedule. */
-export function outcomeOfModel(schedule: Schedule, end: readonly Happening[]): Outcome {
+/**
+ * What becomes of the messages of a schedule; `undefined` where nothing says it: the application cancels while turns of both owners
+ * are about to load the session, and nobody knows yet which of them is the session's own.
+ */
+export function outcomeOfModel(schedule: Schedule, end: readonly Happening[]): Outcome | undefined {
   const model = new BusyModel(schedule)
   for (const group of [...schedule.groups, ...end.map((one) => [one])]) {
     for (const happening of group) model.happen(happening)
     model.passOn()
   }
+  if (model.isUndecided) return undefined
   const { turns, cancelled, superseded, history } = model
   return { turns, cancelled, superseded: superseded.sort(), history }
 }
@@ -44,6 +48,8 @@ class BusyModel {
   readonly cancelled: boolean[] = []
   readonly superseded: string[] = []
   readonly history: string[] = []
+  /** See {@link outcomeOfModel}. */
+  isUndecided = false
   readonly #schedule: Schedule
   readonly #policies: Readonly<Record<FlowName, Policy>>
   readonly #keyed: Turn[] = []
@@ -264,6 +270,7 @@ class BusyModel {
     const index = this.cancelled.push(false) - 1
     const ofSession = this.#turns().find((turn) => turn.owner === 'ada' && turn.hasLoaded)
     const turn = owner === undefined ? (ofSession ?? this.#turns()[0]) : this.#turnOf(owner)
+    if (owner === undefined && ofSession === undefined && this.#turns().length > 1) this.isUndecided = true
     if (turn === undefined) return
     // Whether there is something to cancel shows when it has loaded.
     if (mayBeRepeat(turn)) turn.meanwhile.push(index)

@@ -11,9 +11,14 @@ const seed = process.env.BUSY_SEED === undefined ? {} : { seed: Number(process.e
 
 test(`the engine and the model agree on ${numRuns} schedules`, { timeout: 300_000 }, async () => {
   const codes = new Map<string, number>()
+  let undecided = 0
   await fc.assert(
     fc.asyncProperty(schedules, async (schedule: Schedule) => {
       const expected = outcomeOfModel(schedule, untilTheEnd)
+      if (expected === undefined) {
+        undecided++
+        return
+      }
       expect(await outcomeOfEngine(schedule, untilTheEnd)).toEqual(expected)
       for (const outcome of [...expected.turns, ...expected.cancelled.map(String)]) {
         const [kind = 'none'] = (outcome ?? 'none').split(':')
@@ -23,6 +28,8 @@ test(`the engine and the model agree on ${numRuns} schedules`, { timeout: 300_00
     { numRuns, ...seed },
   )
   console.log(`busy: ${numRuns} schedules: ${[...codes].map(([code, count]) => `${code} ${count}`).join(', ')}`)
+  // Few schedules are left out.
+  expect(undecided).toBeLessThan(numRuns / 20)
   // The schedules reach every outcome, and none is left without one.
   expect([...codes.keys()].sort()).toEqual([
     'FLOW_ERROR',
