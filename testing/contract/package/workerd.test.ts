@@ -9,7 +9,7 @@ import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import type { RunResponseType, SessionDocument } from '../../../src/index.js'
 
-const folder = fileURLToPath(new URL('../workerd/', import.meta.url))
+const folder = fileURLToPath(new URL('../runtimes/', import.meta.url))
 const isInstalled = existsSync(join(folder, 'node_modules'))
 
 /** The worker as one file, with the installed package. */
