@@ -115,10 +115,16 @@ export class Conversations {
     return true
   }
 
-  /** One turn, which must succeed. Resolves to whether it was reported to have reached too few replicas. */
+  /**
+   * Goes on with a conversation until a turn succeeds: while servers come and go, one may fail. Resolves to whether that turn was
+   * reported to have reached too few replicas.
+   */
   async isReported(conversation: Conversation): Promise<boolean> {
-    const before = this.reports.length
-    if (!(await this.say(conversation))) throw new Error(`The conversation ${conversation.id} could not go on.`)
+    let before = 0
+    await until(() => {
+      before = this.reports.length
+      return this.say(conversation)
+    })
     return this.reports.length > before
   }
 
