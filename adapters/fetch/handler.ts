@@ -5,7 +5,8 @@ import type { ServedEngine } from './served-engine.js'
 
 /**
  * Serves an engine's flows over HTTP, on any runtime that speaks `Request` and `Response`: `POST /ai/run` runs a turn,
- * `GET /ai/flows` lists the flows, `POST /ai/end` deletes a session and `POST /ai/cancel` cancels the turn under way.
+ * `GET /ai/flows` lists the flows, `POST /ai/end` deletes a session and `POST /ai/cancel` cancels the turn under way. With the option
+ * `health`, `GET /ai/health` answers probes.
  *
  * The handler never rejects: whatever goes wrong becomes a JSON envelope with `success: false`.
  *
@@ -45,6 +46,7 @@ export function createFetchHandler(
     [`${prefix}/end`, 'end'],
     [`${prefix}/cancel`, 'cancel'],
   ])
+  if (options.health === true) routes.set(`${prefix}/health`, 'health')
   return function handleRequest(request, runtime) {
     return handleRoute(request, routes.get(pathOf(request.url)), runtime)
   }

@@ -13,7 +13,7 @@ describe('wrong options fail at creation', () => {
     [null, 'the options must be an object.'],
     [
       { maxBodySize: 1 },
-      "there is no option 'maxBodySize'. The options are basePath, maxBodyBytes, bodyTimeoutMs, cors, authorize, authorizeFlow, requirePrincipal, statuses, rawHeaders, stream, streamDetails, heartbeatMs, onDisconnect, waitUntil, onError.",
+      "there is no option 'maxBodySize'. The options are basePath, maxBodyBytes, bodyTimeoutMs, cors, authorize, authorizeFlow, requirePrincipal, statuses, rawHeaders, stream, streamDetails, heartbeatMs, onDisconnect, waitUntil, health, onError.",
     ],
     [{ maxBodyBytes: 0 }, 'maxBodyBytes must be a whole number above 0, or Infinity for no bound; got 0.'],
     [{ maxBodyBytes: 1.5 }, 'maxBodyBytes must be a whole number above 0, or Infinity for no bound; got 1.5.'],
@@ -101,11 +101,22 @@ describe('wrong options fail at creation', () => {
     )
   })
 
+  test('health, of an engine that cannot say whether it is ready', () => {
+    const { isReady: _, ...engine } = createFakeEngine()
+    expect(() => createFetchHandler(engine, { health: true })).toThrow(
+      new InvalidInputError({ message: 'createFetchHandler: health needs an engine with the method isReady.' }),
+    )
+    expect(() => createFetchHandler(engine, { health: 'yes' as never })).toThrow(
+      new InvalidInputError({ message: 'createFetchHandler: health must be true or false.' }),
+    )
+    expect(() => createFetchHandler(engine, { health: false })).not.toThrow()
+  })
+
   test('the Hono app names its own options, and takes no basePath', () => {
     expect(() => flowRoutes(createFakeEngine(), { basePath: '/ai' } as never)).toThrow(
       new InvalidInputError({
         message:
-          "flowRoutes: there is no option 'basePath'. The options are maxBodyBytes, bodyTimeoutMs, cors, authorize, authorizeFlow, requirePrincipal, statuses, rawHeaders, stream, streamDetails, heartbeatMs, onDisconnect, waitUntil, onError.",
+          "flowRoutes: there is no option 'basePath'. The options are maxBodyBytes, bodyTimeoutMs, cors, authorize, authorizeFlow, requirePrincipal, statuses, rawHeaders, stream, streamDetails, heartbeatMs, onDisconnect, waitUntil, health, onError.",
       }),
     )
   })

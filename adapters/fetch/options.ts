@@ -50,7 +50,7 @@ export interface FlowRoutesOptions {
   readonly cors?: CorsOptions
 
   /**
-   * Says who calls, before a body is read and before anything is run. It is called on each of the four routes, but not
+   * Says who calls, before a body is read and before anything is run. It is called on each route but `health`, and not
    * on a preflight. Without it everyone may call, and a session ID alone continues its session. **If it returns nothing,
    * or an object without `principal`, the caller is let in without an owner**: see `requirePrincipal`.
    *
@@ -198,6 +198,20 @@ export interface FlowRoutesOptions {
   readonly waitUntil?: (work: Promise<unknown>) => void
 
   /**
+   * Whether there is a fifth route, `GET health`, for probes and load balancers: 200 if the engine is ready, 503 if it is closing or its
+   * store does not answer; with `?check=live` 200 as long as the process answers. `authorize` is not called for it, and its
+   * reply says nothing else. An object in front of the engine needs `isReady`.
+   *
+   * @defaultValue `false`: the path is 404
+   *
+   * @example
+   * ```ts
+   * createFetchHandler(engine, { health: true })
+   * ```
+   */
+  readonly health?: boolean
+
+  /**
    * Receives what `authorize`, `authorizeFlow` or `cors.origin` threw, and any other error the adapter did not expect. The client gets a
    * fixed sentence, never this error. What it throws itself is dropped.
    *
@@ -214,8 +228,8 @@ export interface FlowRoutesOptions {
 /** The options of `createFetchHandler`. */
 export interface FetchHandlerOptions extends FlowRoutesOptions {
   /**
-   * The path that the four routes stand below: they are `<basePath>/run`, `<basePath>/flows`, `<basePath>/end` and
-   * `<basePath>/cancel`. Starts with a slash and does not end with one; `'/'` puts them at the root. Any other path is 404.
+   * The path that the routes stand below: they are `<basePath>/run`, `<basePath>/flows`, `<basePath>/end` and
+   * `<basePath>/cancel`, and with `health` also `<basePath>/health`. Starts with a slash and does not end with one; `'/'` puts them at the root. Any other path is 404.
    *
    * @defaultValue `'/ai'`
    *
@@ -241,6 +255,7 @@ const sharedOptions: OptionNames<FlowRoutesOptions> = {
   heartbeatMs: true,
   onDisconnect: true,
   waitUntil: true,
+  health: true,
   onError: true,
 }
 
@@ -261,7 +276,7 @@ export function checkOptions(options: FlowRoutesOptions, caller: string, ownOpti
   for (const name of ['authorize', 'authorizeFlow', 'waitUntil', 'onError'] as const) {
     checkType(options, caller, name, 'function', 'a function')
   }
-  for (const name of ['requirePrincipal', 'stream', 'streamDetails'] as const) {
+  for (const name of ['requirePrincipal', 'stream', 'streamDetails', 'health'] as const) {
     checkType(options, caller, name, 'boolean', 'true or false')
   }
   // Without `authorize` nobody has a principal.

@@ -18,12 +18,13 @@ import { requestIdOf } from './request/request-id.js'
 import { cancelTurn } from './routes/cancel.js'
 import { endSession } from './routes/end.js'
 import { listFlows } from './routes/flows.js'
+import { answerHealth } from './routes/health.js'
 import type { RouteContext, RoutedRequest } from './routes/route.js'
 import { runTurn } from './routes/run.js'
 import type { ServedEngine } from './served-engine.js'
 
 /** The last segment of a path that is served. */
-export type Route = 'run' | 'flows' | 'end' | 'cancel'
+export type Route = 'run' | 'flows' | 'end' | 'cancel' | 'health'
 
 /**
  * Answers a request for one of the routes; `undefined` is any other path. Never rejects.
@@ -42,7 +43,12 @@ const routes: Readonly<Record<Route, RouteDefinition>> = {
   flows: { methods: ['GET', 'HEAD'], answer: listFlows },
   end: { methods: ['POST'], answer: endSession },
   cancel: { methods: ['POST'], answer: cancelTurn },
+  health: { methods: ['GET', 'HEAD'], answer: answerHealth },
 }
+
+const notFound = 'Not found. The routes are POST run, GET flows, POST end and POST cancel, below the base path.'
+const notFoundWithHealth =
+  'Not found. The routes are POST run, GET flows, POST end, POST cancel and GET health, below the base path.'
 
 /** @throws `InvalidInputError` for what is not an engine, and for a wrong option. `caller` is the function the user called. */
 export function createRouteHandler(
@@ -53,12 +59,14 @@ export function createRouteHandler(
 ): RouteHandler {
   if (typeof engine?.execute !== 'function') throw invalidInput(`${caller}: the first argument must be a FlowEngine.`)
   checkOptions(options, caller, ownOptions)
+  checkHealth(options, engine, caller)
   const { authorize, requirePrincipal = false } = options
   const report = createReporter(options.onError)
   const cors = options.cors === undefined ? undefined : createCors(options.cors, report)
   const { statuses = 'contract', maxBodyBytes = 1024 * 1024, bodyTimeoutMs = 30_000 } = options
   const readBody = createBodyReader(maxBodyBytes, bodyTimeoutMs)
   const context = createContext({ engine, statuses, readBody, report }, options)
+  const notFoundSentence = options.health === true ? notFoundWithHealth : notFound
   const replyToRefused = createRefusalReply(statuses, maxBodyBytes, bodyTimeoutMs)
 
   async function serve(
@@ -67,13 +75,14 @@ export function createRouteHandler(
     { request, requestId, headers }: Arrived,
     runtime: unknown,
   ): Promise<Response> {
+    const waitUntil = waitUntilOf(runtime) ?? options.waitUntil
+    if (route === 'health') return answer(context, { request, caller: undefined, requestId, headers, waitUntil })
     const who = authorize === undefined ? undefined : await askAuthorize(authorize, requirePrincipal, request, report)
     if (isResponse(who)) {
       const reply = replyOfAuthorize(who, headers, report)
       context.reportRefused({ requestId, route, reason: 'response', status: reply.status })
       return reply
     }
-    const waitUntil = waitUntilOf(runtime) ?? options.waitUntil
     return answer(context, { request, caller: who, requestId, headers, waitUntil })
   }
 
@@ -82,7 +91,7 @@ export function createRouteHandler(
     if (!(error instanceof Refusal)) report(error)
     const refusal = error instanceof Refusal ? error : new Refusal('The request could not be handled.', 500)
     const reply = replyToRefused(request, refusal, extra)
-    if (error instanceof AuthorizationRefusal && route !== undefined) {
+    if (error instanceof AuthorizationRefusal && route !== undefined && route !== 'health') {
       context.reportRefused({ requestId, route, reason: error.reason, status: reply.status })
     }
     return reply
@@ -94,10 +103,7 @@ export function createRouteHandler(
     try {
       Object.assign(arrived.headers, cors?.headersFor(request))
       if (route === undefined) {
-        throw new Refusal(
-          'Not found. The routes are POST run, GET flows, POST end and POST cancel, below the base path.',
-          404,
-        )
+        throw new Refusal(notFoundSentence, 404)
       }
       const definition = routes[route]
       const { methods } = definition
@@ -114,6 +120,11 @@ export function createRouteHandler(
       return replyToError(arrived, route, error)
     }
   }
+}
+
+function checkHealth({ health }: FlowRoutesOptions, { isReady }: ServedEngine, caller: string): void {
+  if (health !== true || typeof isReady === 'function') return
+  throw invalidInput(`${caller}: health needs an engine with the method isReady.`)
 }
 
 /** The reply of `authorize`. One that cannot be sent, as `Response.error()`, is an error of `authorize`. */

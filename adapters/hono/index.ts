@@ -1,5 +1,5 @@
 /**
- * The entry point `turnkeeper/hono`: the four routes as a Hono app. Hono finds the route, so that the app answers where it
+ * The entry point `turnkeeper/hono`: the routes as a Hono app. Hono finds the route, so that the app answers where it
  * is mounted; the Fetch adapter does the rest.
  */
 import { type Context, Hono } from 'hono'
@@ -15,7 +15,7 @@ export type { Authorize, AuthorizedCaller } from '../fetch/request/authorize.js'
 export type { ServedEngine } from '../fetch/served-engine.js'
 
 /**
- * The four routes as a Hono app. Mount it with `app.route`, at any path; not with `app.mount`.
+ * The routes as a Hono app. Mount it with `app.route`, at any path; not with `app.mount`.
  *
  * Any other path below it is 404 with a JSON envelope, except for routes of your own app: those come first, whether you
  * add them before or after.
@@ -44,6 +44,7 @@ export function flowRoutes(engine: ServedEngine, options: FlowRoutesOptions = {}
   app.all('/flows', (context) => handleRoute(context.req.raw, 'flows'))
   app.all('/end', (context) => handleRoute(context.req.raw, 'end'))
   app.all('/cancel', (context) => handleRoute(context.req.raw, 'cancel'))
+  if (options.health === true) app.all('/health', (context) => handleRoute(context.req.raw, 'health'))
   app.all('*', (context, next) => (hasLaterRoute(context) ? next() : handleRoute(context.req.raw, undefined)))
   return app
 }

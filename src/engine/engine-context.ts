@@ -22,6 +22,7 @@ import { createGenerateId } from './ids.js'
 import { LoopMonitor } from './loop-monitor.js'
 import { type ModelSettings, resolveModelOptions } from './model-call/model-options.js'
 import { OwnerBudgets } from './model-call/owner-budgets.js'
+import { Readiness } from './readiness.js'
 
 /** A turn or a summary under way, as far as an engine that closes has to know it. */
 export interface RunningTurn {
@@ -60,6 +61,7 @@ export interface EngineContext extends ModelSettings {
   /** Work of `turn.once` that is under way, by its idempotency key: it may outlive its turn. */
   readonly workUnderWay: Map<string, Promise<unknown>>
   readonly loopMonitor: LoopMonitor
+  readonly readiness: Readiness
 }
 
 /**
@@ -114,6 +116,7 @@ export function createEngineContext(options: FlowEngineOptions): EngineContext {
     arrivals: new Arrivals(),
     workUnderWay: new Map(),
     loopMonitor: new LoopMonitor(clock, events, turns),
+    readiness: new Readiness(session, clock),
   }
 }
 

@@ -338,6 +338,14 @@ export class FlowEngine {
   }
 
   /**
+   * Whether the engine takes turns: it does not close, and its store answers within `storeTimeoutMs`. The store is asked at most once in
+   * a second, however often this is called, and nothing is written.
+   */
+  isReady(): Promise<boolean> {
+    return this.#context.readiness.isReady()
+  }
+
+  /**
    * Closes the engine: turns that hold a lock and summaries finish, waiting and new turns fail with `ENGINE_CLOSED`, after
    * `closeTimeoutMs` what still runs is aborted, and the store is closed. A second call returns the first one's promise.
    *

@@ -1,6 +1,7 @@
 // The HTTP cases: one body, run over every way of serving the routes. A runner gives its `test` and how it serves.
 import { badRequestCases } from './bad-request-cases.js'
 import { endAndFlowsCases } from './end-and-flows-cases.js'
+import { healthCases } from './health-cases.js'
 import { policyCases } from './policy-cases.js'
 import { rawCases } from './raw-cases.js'
 import { runCases } from './run-cases.js'
@@ -17,4 +18,5 @@ export function httpCases(test: TestFunction, serve: Serve): void {
   policyCases(test, serve)
   streamCases(test, serve)
   stateCases(test, serve)
+  healthCases(test, serve)
 }

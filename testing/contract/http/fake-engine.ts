@@ -27,6 +27,7 @@ export interface FakeAnswers {
   readonly stream?: (input: Input) => FlowStream
   readonly executeDelete?: (sessionId: string) => DeleteAnswer
   readonly maxJsonDepth?: number
+  readonly isReady?: boolean
 }
 
 /** A result of `execute`: by default a success with a plain text. */
@@ -87,6 +88,7 @@ export function createFakeEngine(answers: FakeAnswers = {}): FakeEngine {
       return true
     },
     getFlow: () => undefined,
+    isReady: async () => answers.isReady ?? true,
     reportRefused: (refusal) => void refusals.push(refusal),
   }
 }

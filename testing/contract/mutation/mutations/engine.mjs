@@ -3,6 +3,32 @@
 /** @type {import('../apply-mutation.mjs').MutationGroups} */
 export const engineMutations = [
   {
+    file: 'src/engine/readiness.ts',
+    tests: ['src/engine/flow-engine.is-ready.'],
+    rows: [
+      [
+        'every probe asks the store',
+        'Readiness.isReady',
+        { piece: 'now - this.#askedAt >= checkCountsMs', becomes: 'true' },
+      ],
+      [
+        'an engine that closes asks its store',
+        'Readiness.isReady',
+        { condition: 'this.#session.closing', becomes: 'false' },
+      ],
+      [
+        'ready once the close has begun meanwhile',
+        'Readiness.isReady',
+        { piece: '(await this.#check) && !this.#session.closing', becomes: 'await this.#check' },
+      ],
+      [
+        'ready while the store fails',
+        'Readiness.isReady',
+        { piece: 'catch {\n      return false', becomes: 'catch {\n      return true' },
+      ],
+    ],
+  },
+  {
     file: 'src/compaction/store-summary.ts',
     tests: ['src/compaction/store-summary.'],
     rows: [

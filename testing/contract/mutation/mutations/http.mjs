@@ -234,6 +234,43 @@ export const httpMutations = [
     rows: [['code of a failed delete missing', 'endSession', { piece: '[codeHeader]: codeOf(error)', becomes: '' }]],
   },
   {
+    file: 'adapters/fetch/routes/health.ts',
+    tests: ['testing/contract/http/fetch-handler.'],
+    rows: [
+      [
+        'health answers 200 while the engine is not ready',
+        'answerHealth',
+        { piece: 'ready.ready === false ? 503 : 200', becomes: '200' },
+      ],
+      [
+        'a probe for live asks the store',
+        'answerHealth',
+        { piece: 'asksForLive(request.url) ? {} : ', becomes: 'asksForLive(request.url);' },
+      ],
+      [
+        'a misspelt check taken for ready',
+        'asksForLive',
+        { piece: "(check !== 'live' && check !== 'ready')", becomes: 'false' },
+      ],
+    ],
+  },
+  {
+    file: 'adapters/fetch/route-handler.ts',
+    tests: ['testing/contract/http/fetch-handler.'],
+    rows: [['authorize called for a probe', 'serve', { condition: "route === 'health'", becomes: 'false' }]],
+  },
+  {
+    file: 'adapters/fetch/handler.ts',
+    tests: ['testing/contract/http/fetch-handler.'],
+    rows: [
+      [
+        'health served without the option',
+        'createFetchHandler',
+        { condition: 'options.health === true', becomes: 'true' },
+      ],
+    ],
+  },
+  {
     file: 'testing/contract/http/documented-chat.ts',
     tests: ['testing/contract/http/documented-chat.'],
     rows: [

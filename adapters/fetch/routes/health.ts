@@ -1,0 +1,29 @@
+/**
+ * `GET health`: whether the process is live, and whether its engine is ready. It is for probes, which have no credentials: `authorize`
+ * is not called, and the reply says nothing but that.
+ */
+import { replyJson } from '../reply/envelope.js'
+import { Refusal } from '../reply/refusal.js'
+import { addRetryAfter } from '../reply/statuses.js'
+import type { RouteContext, RoutedRequest } from './route.js'
+
+/** Answers a probe. Throws a `Refusal` where it asks for something else than `live` or `ready`. */
+export async function answerHealth({ engine }: RouteContext, { request, headers }: RoutedRequest): Promise<Response> {
+  // A process that answers is live. Its store is not asked: no restart mends a store that is down.
+  const ready = asksForLive(request.url) ? {} : { ready: (await engine.isReady?.()) === true }
+  const status = ready.ready === false ? 503 : 200
+  const added = { ...headers }
+  addRetryAfter(added, status)
+  const reply = replyJson({ live: true, ...ready }, status, added)
+  return request.method === 'HEAD' ? new Response(null, { status, headers: reply.headers }) : reply
+}
+
+/** A misspelt `check` is refused: taken for `ready`, a probe for `live` would restart every process while the store is down. */
+function asksForLive(url: string): boolean {
+  const checks = new URL(url).searchParams.getAll('check')
+  const [check = 'ready'] = checks
+  if (checks.length > 1 || (check !== 'live' && check !== 'ready')) {
+    throw new Refusal("The parameter check must be 'live' or 'ready', once.")
+  }
+  return check === 'live'
+}
