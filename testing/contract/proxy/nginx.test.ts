@@ -1,5 +1,6 @@
-// Streams through a real nginx, with the configuration that the documentation shows, so that the page is right. Without
-// nginx these tests are skipped by name; in CI they fail.
+// Streams through a real nginx, with the configuration that the documentation and examples/nginx show, so that they are right.
+// Without nginx these tests are skipped by name; in CI they fail.
+import { readFileSync } from 'node:fs'
 import { afterEach, describe, expect, test } from 'vitest'
 import { createFetchHandler } from '../../../adapters/fetch/index.js'
 import type { FlowEngine } from '../../../src/index.js'
@@ -10,6 +11,7 @@ import type { Send } from '../http/serve.js'
 import { isNginxMissing, nginxBlockOf, startNginx } from '../servers/nginx.js'
 
 const documented = nginxBlockOf('docs/streaming.md')
+const example = readFileSync(new URL('../../../examples/nginx/turnkeeper.conf', import.meta.url), 'utf8')
 /** nginx with its defaults, and what a case adds. */
 const plain = (...lines: readonly string[]): string =>
   `server { listen 8080; ${lines.join(' ')} location /ai/ { proxy_pass http://127.0.0.1:3000; } }`
@@ -24,8 +26,8 @@ interface Setup {
   readonly model: GatedModel
   readonly engine: FlowEngine
   readonly server: RunningServer
-  /** Sends through nginx with this configuration. */
-  through(serverBlock: string): Promise<Send>
+  /** Sends through nginx with this configuration. The example has two servers: the second one is on `otherPort`. */
+  through(configuration: string, otherPort?: number): Promise<Send>
 }
 
 async function setUp(): Promise<Setup> {
@@ -33,8 +35,9 @@ async function setUp(): Promise<Setup> {
   const engine = createChat(model.provider)
   const server = await startServer(createFetchHandler(engine))
   running.push(server)
-  async function through(serverBlock: string): Promise<Send> {
-    const nginx = await startNginx(serverBlock, server.port)
+  async function through(configuration: string, otherPort = server.port): Promise<Send> {
+    const upstreams = configuration === example ? { 3001: server.port, 3002: otherPort } : server.port
+    const nginx = await startNginx(configuration, upstreams)
     running.push(nginx)
     return (path, init) => fetch(`http://127.0.0.1:${nginx.port}/ai${path}`, init)
   }
@@ -49,6 +52,7 @@ function answer(call: GatedCall, text: string): void {
 describe.skipIf(isNginxMissing)('nginx', () => {
   test.each([
     ['as documented', documented],
+    ['as in the example', example],
     ['as it comes', plain()],
     ['that compresses', plain('gzip on; gzip_min_length 0; gzip_proxied any; gzip_types text/event-stream;')],
   ])('%s passes events on one by one', async (_name, block) => {
@@ -66,9 +70,12 @@ describe.skipIf(isNginxMissing)('nginx', () => {
     expect(await events.next()).toBeUndefined()
   })
 
-  test('as documented closes the connection when a client disconnects: the turn is aborted', async () => {
+  test.each([
+    ['as documented', documented],
+    ['as in the example', example],
+  ])('%s closes the connection when a client disconnects: the turn is aborted', async (_name, block) => {
     const { model, engine, through } = await setUp()
-    const send = await through(documented)
+    const send = await through(block)
     const aborted = new Promise<string>((resolve) => engine.on('turn:error', ({ code }) => resolve(code)))
     const client = new AbortController()
     const { events } = await streamTurn(send, { flowName: 'Chatting' }, {}, { signal: client.signal })
@@ -81,8 +88,8 @@ describe.skipIf(isNginxMissing)('nginx', () => {
     await call.left
   })
 
-  test('as documented passes CHAT_SESSION_ID on, and so does the configuration in docs/http.md', async () => {
-    for (const block of [documented, nginxBlockOf('docs/http.md')]) {
+  test('as documented passes CHAT_SESSION_ID on, and so do the configuration in docs/http.md and the example', async () => {
+    for (const block of [documented, nginxBlockOf('docs/http.md'), example]) {
       const { model, through } = await setUp()
       const send = await through(block)
       const first = await turn(send, model)
@@ -125,6 +132,7 @@ describe.skipIf(isNginxMissing)('nginx', () => {
   test('as documented cuts the reply if the server has gone; over HTTP/1.0 it would seem to have ended', async () => {
     for (const [block, isCut] of [
       [documented, true],
+      [example, true],
       [plain('proxy_http_version 1.0;'), false],
     ] as const) {
       const { model, server, through } = await setUp()
@@ -141,6 +149,73 @@ describe.skipIf(isNginxMissing)('nginx', () => {
     }
   })
 })
+
+describe.skipIf(isNginxMissing)('nginx as in the example', () => {
+  test('takes bodies up to the limit of the handler, and none above it', async () => {
+    const { through } = await setUp()
+    const send = await through(example)
+    const sendLetters = (length: number): Promise<Response> =>
+      send('/run', { method: 'POST', body: 'x'.repeat(length) })
+    const largest = await sendLetters(1024 * 1024)
+    // The handler's own answer: it is not JSON.
+    expect([largest.status, largest.headers.get('Chat-Error')]).toEqual([400, 'INVALID_INPUT'])
+    const larger = await sendLetters(1024 * 1024 + 1)
+    expect([larger.status, larger.headers.get('Chat-Error')]).toEqual([413, null])
+  })
+
+  test('sends each session to one of two processes, and to the other one where that is gone, from then on too', async () => {
+    const [one, other] = [await setUp(), await setUp()]
+    const send = await one.through(example, other.server.port)
+    const count = { one: 0, other: 0 }
+    for (const [name, { model, engine }] of [
+      ['one', one],
+      ['other', other],
+    ] as const) {
+      engine.on('turn:start', () => {
+        count[name] += 1
+      })
+      void answerAll(model)
+    }
+    const sessions: string[] = []
+    for (let first = 0; first < 24; first++) sessions.push(await sessionOf(send))
+    // First turns go to both.
+    expect([count.one > 0, count.other > 0]).toEqual([true, true])
+    await one.server.close()
+    const before = count.one
+    for (const session of sessions) {
+      const reply = await send('/run', requestOf(session))
+      expect(reply.headers.get('CHAT_SESSION_ID')).toBeTruthy()
+    }
+    expect([count.one, count.other >= 24]).toEqual([before, true])
+  })
+
+  test('keeps probes, and what clients say of themselves, from the processes', async () => {
+    const { engine, model, through } = await setUp()
+    const send = await through(example)
+    const reply = await send('/health')
+    expect([reply.status, reply.headers.get('Chat-Error')]).toEqual([404, null])
+    const ids: (string | undefined)[] = []
+    engine.on('turn:start', ({ requestId }) => ids.push(requestId))
+    void answerAll(model)
+    const turn = await send('/run', requestOf('', { 'Chat-Request-Id': 'mine' }))
+    expect(ids).toEqual([turn.headers.get('Chat-Request-Id')])
+    expect(ids[0]).toMatch(/^[0-9a-f]{32}$/)
+  })
+})
+
+function requestOf(session: string, more: Record<string, string> = {}): RequestInit {
+  const headers = { 'Content-Type': 'application/json', CHAT_SESSION_ID: session, ...more }
+  return { method: 'POST', headers, body: '{"flowName":"Chatting","message":"Hello"}' }
+}
+
+async function sessionOf(send: Send): Promise<string> {
+  return (await send('/run', requestOf(''))).headers.get('CHAT_SESSION_ID') ?? ''
+}
+
+/** Answers every call of a model, until the process ends. */
+async function answerAll(model: GatedModel): Promise<never> {
+  for (;;) answer(await model.called(), 'Yes.')
+}
 
 /** One whole turn. */
 async function turn(send: Send, model: GatedModel, headers: Record<string, string> = {}): Promise<StreamedTurn> {

@@ -1,6 +1,6 @@
 /// <reference types="node" />
-// A real nginx for tests: Debian's, in front of a server on this machine, with the configuration that a page of the
-// documentation shows. One process in the foreground, on a free port, ended by its own process id.
+// A real nginx for tests: Debian's, in front of servers on this machine, with the configuration that a page of the
+// documentation or an example shows. In the foreground, on a free port, ended by its own process id.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -13,6 +13,8 @@ import { until } from './until.js'
 /** A running nginx. */
 export interface Nginx {
   readonly port: number
+  /** Takes another configuration, as `nginx -s reload`. Resolves when no process with the old one takes connections any more. */
+  reload(configuration: string): Promise<void>
   close(): Promise<void>
 }
 
@@ -24,23 +26,29 @@ const binary = folders.map((folder) => join(folder, 'nginx')).find((path) => exi
 export const isNginxMissing: boolean = process.env.CI === undefined && binary === undefined
 
 /**
- * Starts nginx with one `server` block, in which `listen 8080` and the upstream `127.0.0.1:3000` are replaced.
+ * Starts nginx with a configuration in which `listen 8080` and the addresses of the servers are replaced.
  *
- * @param serverBlock - as in a page of the documentation
- * @param upstreamPort - where the server is
+ * @param configuration - as in a page of the documentation or an example: what stands inside of `http`
+ * @param upstreams - where the servers are, by the ports in the configuration; a number for `3000`
  */
-export async function startNginx(serverBlock: string, upstreamPort: number): Promise<Nginx> {
+export async function startNginx(
+  configuration: string,
+  upstreams: number | Readonly<Record<string, number>>,
+): Promise<Nginx> {
+  const ports = Object.entries(typeof upstreams === 'number' ? { 3000: upstreams } : upstreams)
   const port = await freePort()
   const folder = await mkdtemp(join(tmpdir(), 'turnkeeper-nginx-'))
-  const block = replaceOnce(
-    replaceOnce(serverBlock, 'listen 8080;', `listen 127.0.0.1:${port};`),
-    'http://127.0.0.1:3000',
-    `http://127.0.0.1:${upstreamPort}`,
-  )
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${folder};`)
-  const lines = ['daemon off;', 'master_process off;', `pid ${folder}/pid;`, 'error_log stderr crit;', 'events {}']
+  const lines = ['daemon off;', 'worker_processes 1;', `pid ${folder}/pid;`, 'error_log stderr crit;', 'events {}']
+  // Its workers could not read the folder otherwise.
+  if (process.getuid?.() === 0) lines.unshift('user root;')
   const file = join(folder, 'nginx.conf')
-  await writeFile(file, `${lines.join('\n')}\nhttp {\naccess_log off;\n${temporary.join('\n')}\n${block}\n}\n`)
+  async function write(text: string): Promise<void> {
+    let block = replaceOnce(text, 'listen 8080;', `listen 127.0.0.1:${port};`)
+    for (const [from, to] of ports) block = replaceOnce(block, `127.0.0.1:${from}`, `127.0.0.1:${to}`)
+    await writeFile(file, `${lines.join('\n')}\nhttp {\naccess_log off;\n${temporary.join('\n')}\n${block}\n}\n`)
+  }
+  await write(configuration)
   const child = spawn(binary ?? 'nginx', ['-p', folder, '-c', file, '-e', 'stderr'], {
     stdio: ['ignore', 'ignore', 'inherit'],
   })
@@ -58,7 +66,28 @@ export async function startNginx(serverBlock: string, upstreamPort: number): Pro
     await close()
     throw error
   }
-  return { port, close }
+  return {
+    port,
+    async reload(text) {
+      const before = new Set(workersOf(child))
+      await write(text)
+      child.kill('SIGHUP')
+      await until(() => {
+        const now = workersOf(child)
+        return now.length > 0 && !now.some((worker) => before.has(worker))
+      })
+    },
+    close,
+  }
+}
+
+/** The processes that take connections: not those that only finish what they have. */
+function workersOf({ pid }: ChildProcess): string[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean)
+  return children.filter((worker) => {
+    const title = existsSync(`/proc/${worker}/cmdline`) ? readFileSync(`/proc/${worker}/cmdline`, 'utf8') : ''
+    return /^nginx: worker process[\0 ]*$/.test(title)
+  })
 }
 
 /** The first nginx block of a page. */
