@@ -24,7 +24,7 @@ const aliases = Object.entries<string | { readonly default: string }>(manifest.e
   return [{ find: new RegExp(`^turnkeeper${subpath.slice(1)}$`), replacement: source(file) }]
 })
 const report: string | undefined = process.env.TEST_REPORT
-const packageTests = 'testing/contract/package/**/*.test.ts'
+const packageTests = 'testing/contract/{package,containers}/**/*.test.ts'
 const serverTests = 'testing/contract/{stores,long-sessions,effects}/**/*.test.ts'
 const clusterTests = 'testing/contract/cluster/**/*.test.ts'
 const outageTests = 'testing/contract/{storm,retries,faults}/**/*.test.ts'
