@@ -61,6 +61,13 @@ describe('the Dockerfile', () => {
     expect(dockerfile.indexOf('USER node')).toBeGreaterThan(dockerfile.lastIndexOf('RUN '))
   })
 
+  test('is shown in docs/deploy.md, without its comments and its HEALTHCHECK', () => {
+    const page = readFileSync(new URL('docs/deploy.md', root), 'utf8')
+    const shown = /^```dockerfile\n([\s\S]*?)^```$/m.exec(page)?.[1] ?? ''
+    const others = instructionsOf(dockerfile).filter(({ keyword }) => keyword !== 'HEALTHCHECK')
+    expect(instructionsOf(shown)).toEqual(others)
+  })
+
   test('installs the production dependencies and nothing else', () => {
     const installed = readdirSync(join(image.folder, 'node_modules')).filter((name) => !name.startsWith('.'))
     expect(installed).toEqual(expect.arrayContaining(['hono', 'keyv', 'turnkeeper']))
