@@ -26,7 +26,8 @@ const running: { close(): Promise<void> }[] = []
 
 beforeAll(async () => {
   image = await buildExample(inject('consumer'), folder)
-})
+  // It asks a registry.
+}, 180_000)
 
 afterEach(async () => {
   for (const item of running.splice(0).reverse()) await item.close()
@@ -46,8 +47,10 @@ const isLinterMissing =
   process.env.CI === undefined &&
   !existsSync(new URL('testing/contract/deployments/node_modules/dockerfile-utils', root))
 
+const leftOut = isLinterMissing ? ' (left out: dockerfile-utils is not installed)' : ''
+
 describe('the Dockerfile', () => {
-  test.skipIf(isLinterMissing)('has nothing that dockerfile-utils finds', () => {
+  test.skipIf(isLinterMissing)(`has nothing that dockerfile-utils finds${leftOut}`, () => {
     const { validate } = deployments('dockerfile-utils') as { validate(text: string): { message: string }[] }
     expect(validate(dockerfile)).toEqual([])
     const broken = dockerfile.replace('CMD ["node", "server.js"]', "CMD ['node']\nENTRYPOIN x")

@@ -88,7 +88,9 @@ function typeErrors(manifests: readonly Manifest[]): string[] {
   return ts.getPreEmitDiagnostics(program).map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, ' '))
 }
 
-describe.skipIf(isMissing)('the manifests', () => {
+const leftOut = isMissing ? ' (left out: kubernetes-models is not installed)' : ''
+
+describe.skipIf(isMissing)(`the manifests${leftOut}`, () => {
   test('are three, and their schemas and types take them', () => {
     const manifests = manifestsOf(text)
     expect(manifests.map(({ kind }) => kind)).toEqual(['Deployment', 'Service', 'PodDisruptionBudget'])
