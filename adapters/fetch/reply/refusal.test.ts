@@ -55,6 +55,12 @@ describe('createDrainingBody', () => {
     expect(state).toEqual({ pulled: 4, cancelled: true })
   })
 
+  test('ends the reply where the body was split, and cancelling one half of it never settles', async () => {
+    const { request } = endless()
+    const [half] = (request.body as ReadableStream<Uint8Array>).tee()
+    await expect(new Response(createDrainingBody(request, half.getReader(), 'x', 35).body).text()).resolves.toBe('x')
+  })
+
   test('goes on with a reader that has read some already', async () => {
     const { request, state } = endless()
     const reader = request.body?.getReader()

@@ -88,7 +88,12 @@ export function createDrainingBody(
       if (done) return
       drained += value.byteLength
     }
-    await reader?.cancel()
+    cancelRest()
+  }
+
+  /** Nobody waits for it: one half of a body that a runtime has split by `tee()` stays pending until the other half is cancelled, too. */
+  function cancelRest(): void {
+    reader?.cancel().catch(() => {})
   }
 
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -97,8 +102,7 @@ export function createDrainingBody(
     start(controller) {
       controller.enqueue(bytes)
       // It ends a read that waits, and so the draining.
-      const stop = (): void => void reader?.cancel().catch(() => {})
-      if (reader !== undefined && maxDrainMs !== Number.POSITIVE_INFINITY) timer = setTimeout(stop, maxDrainMs)
+      if (reader !== undefined && maxDrainMs !== Number.POSITIVE_INFINITY) timer = setTimeout(cancelRest, maxDrainMs)
       const close = (): void => {
         clearTimeout(timer)
         // Throws where the client went away first and the reply is closed already.
@@ -110,7 +114,7 @@ export function createDrainingBody(
     },
     cancel() {
       clearTimeout(timer)
-      reader?.cancel().catch(() => {})
+      cancelRest()
     },
   })
   return { body, headers: { 'Content-Length': String(bytes.byteLength), Connection: 'close' } }

@@ -52,7 +52,12 @@ export const wireMutations = [
       [
         'rest of a body waited for without end',
         'createDrainingBody',
-        { piece: 'timer = setTimeout(stop, maxDrainMs)', becomes: '{}' },
+        { piece: 'timer = setTimeout(cancelRest, maxDrainMs)', becomes: '{}' },
+      ],
+      [
+        'reply kept open until the rest of a split body is cancelled',
+        'drain',
+        { statement: 'cancelRest()', becomes: 'await reader?.cancel()' },
       ],
     ],
   },
