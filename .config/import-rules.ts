@@ -21,7 +21,7 @@ export interface ImportRule {
 const checks = ['src/util/options.ts', 'src/util/patterns.ts']
 const leaf = ['src/(leaf)', 'src/util', 'src/errors', 'src/config']
 
-/** The rules by area. `src/(leaf)` is the files of `src` itself, `src/(root)` is `src/index.ts`. */
+/** The rules by area. `src/(leaf)` is the files of `src` itself, `src/(root)` is `src/index.ts` and `src/index.node.ts`. */
 export const importRules: Readonly<Record<string, ImportRule>> = {
   'src/(leaf)': { decides: 'the names of content types', areas: leaf, packages: [] },
   'src/util': { decides: 'what JSON may be stored, how options are checked', areas: leaf, packages: ['@noble/hashes'] },
@@ -46,8 +46,7 @@ export const importRules: Readonly<Record<string, ImportRule>> = {
   'src/stores': {
     decides: 'the memory store, and which store `SESSION_STORE` means',
     areas: ['src/(leaf)', 'src/util', 'src/errors', 'src/config', 'src/session'],
-    // Computed: the late import of the Keyv store, which bundlers must not follow.
-    packages: ['(computed)', 'lru-cache'],
+    packages: ['lru-cache'],
   },
   'src/stores/keyv': {
     decides: 'sessions in Redis, SQLite, Postgres and other Keyvs: `turnkeeper/keyv`',
@@ -72,7 +71,8 @@ export const importRules: Readonly<Record<string, ImportRule>> = {
   'src/(root)': {
     decides: 'the public names',
     areas: [...leaf, 'src/model', 'src/session', 'src/flow', 'src/stores', 'src/engine'],
-    packages: [],
+    // Computed: the late import of the Keyv store, which bundlers must not follow.
+    packages: ['(computed)'],
   },
   'adapters/fetch': { decides: 'HTTP to engine calls and back', areas: ['src/(root)'], files: checks, packages: [] },
   'adapters/hono': { decides: 'the same as a Hono app', areas: ['src/(root)', 'adapters/fetch'], packages: ['hono'] },

@@ -10,6 +10,7 @@
  * outages   many processes at once, stores with faults; in CI without coverage, which slows them down
  * examples  the examples' own tests
  * package   the packed package, installed as a stranger would: needs a build
+ * runtimes  the packed package on other runtimes, after all others, because its turns have deadlines in real time
  */
 import { fileURLToPath } from 'node:url'
 import { defineConfig, type ViteUserConfig } from 'vitest/config'
@@ -18,13 +19,16 @@ import manifest from '../package.json' with { type: 'json' }
 const root: string = fileURLToPath(new URL('..', import.meta.url))
 const source = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url))
 /** `turnkeeper/...` is the source of that entry point of package.json. */
-const aliases = Object.entries<string | { readonly default: string }>(manifest.exports).flatMap(([subpath, target]) => {
-  if (typeof target === 'string') return []
-  const file = target.default.replace('./dist/', '').replace(/\.js$/, '.ts')
-  return [{ find: new RegExp(`^turnkeeper${subpath.slice(1)}$`), replacement: source(file) }]
-})
+const aliases = Object.entries<string | { readonly node?: string; readonly default: string }>(manifest.exports).flatMap(
+  ([subpath, target]) => {
+    if (typeof target === 'string') return []
+    const file = (target.node ?? target.default).replace('./dist/', '').replace(/\.js$/, '.ts')
+    return [{ find: new RegExp(`^turnkeeper${subpath.slice(1)}$`), replacement: source(file) }]
+  },
+)
 const report: string | undefined = process.env.TEST_REPORT
 const packageTests = 'testing/contract/{package,containers}/**/*.test.ts'
+const runtimeTests = 'testing/contract/package/runtimes/**/*.test.ts'
 const serverTests = 'testing/contract/{stores,long-sessions,effects}/**/*.test.ts'
 const clusterTests = 'testing/contract/cluster/**/*.test.ts'
 const outageTests = 'testing/contract/{storm,retries,faults}/**/*.test.ts'
@@ -95,8 +99,19 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: 'package',
           include: [packageTests],
+          exclude: [runtimeTests],
           testTimeout: 180_000,
           globalSetup: source('testing/contract/package/setup.ts'),
+        },
+      },
+      {
+        extends: true,
+        resolve: { alias: [] },
+        test: {
+          name: 'runtimes',
+          include: [runtimeTests],
+          globalSetup: source('testing/contract/package/setup.ts'),
+          ...afterAllOthers,
         },
       },
     ],

@@ -5,6 +5,6 @@ const { exports } = JSON.parse(readFileSync(new URL('../../package.json', import
 
 /** Paths from the root of the repository. */
 export const entryPoints = Object.values(exports)
-  .map(({ default: file }) => file)
+  .flatMap(({ node, default: file }) => [node, file])
   .filter((file) => file !== undefined)
   .map((file) => file.replace('./dist/', '').replace(/\.js$/, '.ts'))

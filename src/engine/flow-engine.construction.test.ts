@@ -1,3 +1,4 @@
+import '../index.node.js'
 import { afterEach, describe, expect, test } from 'vitest'
 import { expectNothingLeft, flowOf, harness } from '../../testing/contract/engine-harness.js'
 import { ScriptedModel, scriptedProvider } from '../../testing/index.js'

@@ -4,8 +4,10 @@ import { VirtualClock } from '../../testing/virtual-clock/virtual-clock.js'
 import { ConfigManager } from '../config/config-manager.js'
 import { InvalidInputError } from '../errors/engine-errors.js'
 import type { SessionStore } from '../session/session-store.js'
-import { checkStore, createStore, prepareStore } from './create-store.js'
+import { checkStore, createStore, prepareStore, setImportModule } from './create-store.js'
 import { MemorySessionStore } from './memory/memory-store.js'
+// Lets settings name the stores of turnkeeper/keyv, as on Node.
+import '../index.node.js'
 
 const clock = new VirtualClock()
 
@@ -75,6 +77,19 @@ describe('prepareStore', () => {
     expect(store?.guarantees).toEqual({ compareAndSwap: 'backend', durable: true })
     await expect(store?.load('session')).rejects.toThrow('ECONNREFUSED')
     await store?.close()
+  })
+
+  test('refuses a store that is loaded late on a runtime without modules of Node, and in a bundle that cannot load it', async () => {
+    const message = "SESSION_STORE is 'redis', which a bundle cannot load: pass sessionStore to the engine."
+    const cause = new Error('Cannot find package')
+    try {
+      setImportModule(undefined)
+      await expect(prepareStore(settings({ SESSION_STORE: 'redis' }))).rejects.toMatchObject({ message })
+      setImportModule(() => Promise.reject(cause))
+      await expect(prepareStore(settings({ SESSION_STORE: 'redis' }))).rejects.toMatchObject({ message, cause })
+    } finally {
+      setImportModule((specifier) => import(specifier))
+    }
   })
 
   test('refuses what createStore refuses, and a setting that cannot be used', async () => {

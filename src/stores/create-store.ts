@@ -10,8 +10,18 @@ import { MemorySessionStore } from './memory/memory-store.js'
 
 const allowed = ['memory', 'redis', 'sqlite', 'postgres']
 
-/** This package's own entry point, joined when it is needed: a bundler would follow an import that it can read. */
-const keyvModule = ['turnkeeper', 'keyv']
+/** Imports a module by its name. */
+type ImportModule = (specifier: string) => Promise<unknown>
+
+let importModule: ImportModule | undefined
+
+/**
+ * Lets `SESSION_STORE` name stores that are loaded late. src/index.node.ts calls it: an `import()` of a name that is computed is
+ * refused by Miniflare wherever it is in a bundle, so only runtimes that have Node's modules get one.
+ */
+export function setImportModule(own: ImportModule | undefined): void {
+  importModule = own
+}
 
 /** What this file uses of it. */
 interface KeyvModule {
@@ -39,12 +49,12 @@ export function createStore(config: ConfigReader, clock: Clock): SessionStore {
 export async function prepareStore(config: ConfigReader): Promise<SessionStore | undefined> {
   const name = storeName(config)
   if (name === 'memory') return undefined
-  const specifier = keyvModule.join('/')
-  const { createStoreFromSettings }: KeyvModule = await import(
-    /* webpackIgnore: true */ /* @vite-ignore */ specifier
-  ).catch((cause: unknown) => {
-    throw refusal(name, ', which a bundle cannot load: pass sessionStore to the engine.', cause)
+  const bundled = ', which a bundle cannot load: pass sessionStore to the engine.'
+  if (importModule === undefined) throw refusal(name, bundled)
+  const loaded = await importModule('turnkeeper/keyv').catch((cause: unknown) => {
+    throw refusal(name, bundled, cause)
   })
+  const { createStoreFromSettings } = loaded as KeyvModule
   return createStoreFromSettings(name, config)
 }
 

@@ -52,7 +52,7 @@ test('holds, for every source, its declarations and their map', () => {
 
 test('its exports are these, and each names files of the package', () => {
   const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
-    exports: Record<string, string | { types: string; default: string }>
+    exports: Record<string, string | { types: string; node?: string; default: string }>
   }
   expect(Object.keys(manifest.exports)).toEqual([
     '.',
@@ -68,7 +68,7 @@ test('its exports are these, and each names files of the package', () => {
     './package.json',
   ])
   const targets = Object.values(manifest.exports).flatMap((target) =>
-    typeof target === 'string' ? [target] : [target.types, target.default],
+    typeof target === 'string' ? [target] : [target.types, target.node ?? target.default, target.default],
   )
   expect(targets.filter((target) => !packed.includes(target.slice('./'.length)))).toEqual([])
 })

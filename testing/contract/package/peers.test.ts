@@ -125,7 +125,7 @@ describe('with msw and vitest installed', () => {
     const { sideEffects } = createRequire(join(folder, 'node_modules/turnkeeper/package.json'))('./package.json') as {
       sideEffects: string[]
     }
-    expect(sideEffects).toEqual(['./dist/testing/vitest/index.js'])
+    expect(sideEffects).toEqual(['./dist/src/index.node.js', './dist/testing/vitest/index.js'])
   })
 })
 
