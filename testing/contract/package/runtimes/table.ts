@@ -1,0 +1,41 @@
+// The table of docs/deploy.md, made of what ran: a row for each case, a column for each runtime.
+
+/** What the table says of each case, by the name of the runtime. */
+export type Outcomes = Map<string, ReadonlyMap<string, string>>
+
+interface Named {
+  readonly name: string
+}
+
+const begin = '<!-- The table of runtimes: `npm run runtimes:update` writes it. -->'
+const end = '<!-- The end of the table of runtimes. -->'
+
+/** A case that does not apply to a runtime has a dash. */
+export function tableOf(runtimes: readonly Named[], cases: readonly Named[], outcomes: Outcomes): string {
+  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`
+  const names = runtimes.map(({ name }) => name)
+  const cell = (runtime: string, title: string): string => outcomes.get(runtime)?.get(title) ?? '-'
+  return [
+    line(['', ...names]),
+    line(['', ...names].map(() => '---')),
+    ...cases.map(({ name: title }) => line([title, ...names.map((name) => cell(name, title))])),
+  ].join('\n')
+}
+
+/** The table that a page has. */
+export function sectionOf(page: string): string {
+  return split(page)[1].trim()
+}
+
+/** The page with another table. */
+export function withTable(page: string, table: string): string {
+  const [before, , after] = split(page)
+  return `${before}${begin}\n\n${table}\n\n${end}${after}`
+}
+
+function split(page: string): [before: string, table: string, after: string] {
+  const [before = '', rest] = page.split(begin)
+  const [table, after] = rest?.split(end) ?? []
+  if (table === undefined || after === undefined) throw new Error(`The page has no place for the table: ${begin}`)
+  return [before, table, after]
+}
