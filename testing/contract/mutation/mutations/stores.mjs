@@ -61,7 +61,7 @@ export const storeMutations = [
     ],
   },
   {
-    file: 'src/stores/keyv/keyv-session-store.ts',
+    file: 'src/stores/keyv/chunked-session-store.ts',
     tests: ['src/stores/keyv/'],
     rows: [
       [
