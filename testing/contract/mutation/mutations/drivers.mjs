@@ -103,7 +103,7 @@ export const driverMutations = [
     ],
   },
   {
-    file: 'src/stores/keyv/drivers/redis/redis-driver.ts',
+    file: 'src/stores/keyv/drivers/redis/redis-session-driver.ts',
     tests: ['testing/contract/stores/redis.test'],
     rows: [
       [
@@ -114,7 +114,7 @@ export const driverMutations = [
     ],
   },
   {
-    file: 'src/stores/keyv/drivers/redis/redis-driver.ts',
+    file: 'src/stores/keyv/drivers/redis/redis-session-driver.ts',
     tests: ['src/stores/keyv/drivers/redis/redis-driver.'],
     rows: [
       [
