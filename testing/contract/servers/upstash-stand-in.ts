@@ -11,8 +11,8 @@ function inBase64(value: unknown): unknown {
 }
 
 /** @param isCut - Called with the body when the commands were done: whether the connection is cut before the reply. */
-export async function startUpstash(url: string, token: string, isCut: (body: string) => boolean): Promise<Upstash> {
-  const client = await createClient({ url }).connect()
+export async function startUpstash(redis: string, token: string, isCut: (body: string) => boolean): Promise<Upstash> {
+  const client = await createClient({ url: redis }).connect()
   const send = (words: unknown[]): Promise<unknown> => client.sendCommand(words.map(String))
   async function replyTo(path: string | undefined, body: unknown[][], encode: typeof inBase64): Promise<object> {
     const done = (value: unknown): object => ({ result: encode(value) })
@@ -33,9 +33,6 @@ export async function startUpstash(url: string, token: string, isCut: (body: str
     else response.end(JSON.stringify(reply))
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  return {
-    url: `http://127.0.0.1:${port}`,
-    close: () => [server.close(), server.closeAllConnections(), client.destroy()],
-  }
+  const url = `http://127.0.0.1:${(server.address() as { port: number }).port}`
+  return { url, close: () => [server.close(), client.destroy()] }
 }
