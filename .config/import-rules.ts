@@ -83,6 +83,14 @@ export const importRules: Readonly<Record<string, ImportRule>> = {
     // No package of the AI SDK, not even for types: what is needed of its specification is written down there.
     packages: [],
   },
+  'adapters/upstash': {
+    decides: 'sessions in Upstash Redis over HTTP',
+    // The layout and the scripts are those of Redis: docs/decisions/0161-upstash-runs-the-scripts-of-redis.md.
+    areas: ['src/(root)', 'src/stores/keyv'],
+    files: checks,
+    // Not even for types: what is used of a client is declared there.
+    packages: [],
+  },
   testing: {
     decides: 'helpers for tests of flows and stores',
     areas: ['src/(root)', 'src/compaction'],

@@ -37,6 +37,14 @@ describe('the driver', () => {
     })
   })
 
+  test('the adapter for Valkey is refused, with the name of the one that serves it', () => {
+    class KeyvValkey extends PlainAdapter {}
+    expect(() => chooseDriver({ keyv: new Keyv(new KeyvValkey()) })).toThrow(
+      'KeyvSessionStore: the Keyv adapter KeyvValkey (@keyv/valkey) has no compare-and-swap that is known here. ' +
+        'Use @keyv/redis, which speaks to Valkey servers as well: createRedisKeyv with the same address.',
+    )
+  })
+
   test('an adapter that looks like Redis but has a client of another kind is refused', () => {
     const adapter = Object.assign(new PlainAdapter(), {
       opts: { dialect: 'redis' },

@@ -66,6 +66,12 @@ function prefixed(keyv: Keyv, key: string): string {
 
 function refusal(keyv: Keyv): string {
   const name: unknown = keyv.store?.constructor?.name
+  if (name === 'KeyvValkey') {
+    return (
+      'KeyvSessionStore: the Keyv adapter KeyvValkey (@keyv/valkey) has no compare-and-swap that is known here. ' +
+      'Use @keyv/redis, which speaks to Valkey servers as well: createRedisKeyv with the same address.'
+    )
+  }
   return (
     `KeyvSessionStore: the Keyv adapter ${typeof name === 'string' && name !== '' ? name : 'in use'} has no ` +
     'compare-and-swap that is known here, so two processes would overwrite each other. Use @keyv/redis, ' +

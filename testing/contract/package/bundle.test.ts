@@ -19,6 +19,7 @@ const subpaths = [
   'turnkeeper/prompt',
   'turnkeeper/fetch',
   'turnkeeper/ai-sdk',
+  'turnkeeper/upstash',
   'turnkeeper/testing',
 ]
 /**

@@ -62,6 +62,7 @@ test('its exports are these, and each names files of the package', () => {
     './fetch',
     './hono',
     './ai-sdk',
+    './upstash',
     './testing',
     './testing/msw',
     './testing/vitest',

@@ -32,6 +32,7 @@ const subpaths = [
   'turnkeeper/prompt',
   'turnkeeper/fetch',
   'turnkeeper/ai-sdk',
+  'turnkeeper/upstash',
   'turnkeeper/testing',
 ]
 const usesAll = `${subpaths.map((subpath, index) => `import * as entry${index} from '${subpath}'`).join('\n')}

@@ -1,4 +1,7 @@
 /** The stores that the workers of a storm or a contention use, by name: what an order can carry to another process. */
+import { Redis } from '@upstash/redis'
+import { createUpstashStore } from '../../../adapters/upstash/index.js'
+import type { SessionStore } from '../../../src/index.js'
 import { createPostgresKeyv } from '../../../src/stores/keyv/drivers/postgres/create-postgres-keyv.js'
 import { createRedisKeyv } from '../../../src/stores/keyv/drivers/redis/create-redis-keyv.js'
 import { createRedisDriver } from '../../../src/stores/keyv/drivers/redis/redis-driver.js'
@@ -12,12 +15,13 @@ export type StoreKind =
   | 'redis-with-leases'
   | 'postgres'
   | 'sqlite'
+  | 'upstash'
   /** Broken on purpose: two turns may have the lease of a session at once. */
   | 'redis-with-leases-for-everybody'
   /** Broken on purpose: it shows that the loss is seen. */
   | 'redis-where-the-last-write-wins'
 
-/** Where a store is: an address, or the path of a file. */
+/** Where a store is: an address, for Upstash with a token after a blank, or the path of a file. */
 export interface StoreOrder {
   readonly kind: StoreKind
   readonly place: string
@@ -32,12 +36,16 @@ const busyTimeoutMs = 10_000
 const leaseTtlMs = 3_000
 
 /** Opens a store of this process. */
-export async function openStore({ kind, place }: StoreOrder): Promise<KeyvSessionStore> {
+export async function openStore({ kind, place }: StoreOrder): Promise<SessionStore> {
   switch (kind) {
     case 'postgres':
       return new KeyvSessionStore({ keyv: await createPostgresKeyv(place, { maxConnections: 4 }) })
     case 'sqlite':
       return new KeyvSessionStore({ keyv: await createSqliteKeyv(place, { busyTimeoutMs }) })
+    case 'upstash': {
+      const [url = '', token = ''] = place.split(' ')
+      return createUpstashStore(new Redis({ url, token, retry: { retries: 0 } }))
+    }
     case 'redis':
       return new KeyvSessionStore({ keyv: await createRedisKeyv(place, { replyTimeoutMs }) })
     case 'redis-with-leases':

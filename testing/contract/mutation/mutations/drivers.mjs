@@ -103,7 +103,7 @@ export const driverMutations = [
     ],
   },
   {
-    file: 'src/stores/keyv/drivers/redis/redis-driver.ts',
+    file: 'src/stores/keyv/drivers/redis/redis-session-driver.ts',
     tests: ['testing/contract/stores/redis.test'],
     rows: [
       [
@@ -114,13 +114,40 @@ export const driverMutations = [
     ],
   },
   {
-    file: 'src/stores/keyv/drivers/redis/redis-driver.ts',
+    file: 'src/stores/keyv/drivers/redis/redis-session-driver.ts',
     tests: ['src/stores/keyv/drivers/redis/redis-driver.'],
     rows: [
       [
         'Redis: a known revision in doubt believed',
         'read',
         { statement: 'await replication.makeSure(key, knownRevision)', becomes: '' },
+      ],
+    ],
+  },
+  {
+    file: 'adapters/upstash/index.ts',
+    tests: ['testing/contract/stores/upstash.test'],
+    rows: [
+      [
+        'Upstash: a client taken that sends a save twice',
+        'checkClient',
+        { piece: 'Number(client?.retry?.attempts ?? 0) === 0', becomes: 'true' },
+      ],
+    ],
+  },
+  {
+    file: 'adapters/upstash/upstash-connection.ts',
+    tests: ['testing/contract/stores/upstash.test'],
+    rows: [
+      [
+        'Upstash: an error repeats the texts of the conversation',
+        'withoutCommand',
+        { piece: 'message === error.message ? error : new Error(message)', becomes: 'error' },
+      ],
+      [
+        'Upstash: the scripts that the server forgot are not sent again in a pipeline',
+        'withoutCommand',
+        { piece: ".replace(/^Command failed: /, '')", becomes: '' },
       ],
     ],
   },

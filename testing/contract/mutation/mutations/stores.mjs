@@ -61,7 +61,7 @@ export const storeMutations = [
     ],
   },
   {
-    file: 'src/stores/keyv/keyv-session-store.ts',
+    file: 'src/stores/keyv/chunked-session-store.ts',
     tests: ['src/stores/keyv/'],
     rows: [
       [
@@ -72,7 +72,7 @@ export const storeMutations = [
       [
         'a session removed that took the place of an old one',
         'load',
-        { piece: 'driver.remove(key, found.revision,', becomes: 'driver.remove(key, undefined,' },
+        { piece: '#driver.remove(key, found.revision,', becomes: '#driver.remove(key, undefined,' },
       ],
       [
         'a session saved beyond its greatest age',
@@ -88,8 +88,8 @@ export const storeMutations = [
         'what was known kept through a write that failed',
         '#write',
         {
-          piece: 'this.#known?.delete(key) const outcome = await driver.swap',
-          becomes: 'const outcome = await driver.swap',
+          piece: 'this.#known?.delete(key) const outcome = await this.#driver.swap',
+          becomes: 'const outcome = await this.#driver.swap',
         },
       ],
       [
@@ -101,7 +101,7 @@ export const storeMutations = [
         'a closed store used',
         '#checkOpen',
         {
-          piece: "if (this.#closed !== undefined) throw new Error('The Keyv session store is closed.')",
+          piece: "if (this.#closed !== undefined) throw new Error(`${this.#options.title} is closed.`)",
           becomes: '',
         },
       ],

@@ -123,7 +123,7 @@ export const strangerMutations = [
     ],
   },
   {
-    file: 'src/stores/keyv/keyv-session-store.ts',
+    file: 'src/stores/keyv/chunked-session-store.ts',
     tests: ['src/stores/keyv/keyv-session-store.strangers.'],
     rows: [
       [

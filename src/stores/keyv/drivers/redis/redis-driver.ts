@@ -1,134 +1,29 @@
-/**
- * Sessions in Redis: each is one hash, hence one key, also in a Cluster. A turn sends two commands: one that reads, and one
- * script that swaps. Where the caller names an owner and this process does not keep the session, the head is read before. Claims, leases and listings are in redis-claims.ts, redis-lease.ts, redis-owners.ts and redis-listing.ts.
- */
+/** The Redis driver over the connection of `@keyv/redis`: one server, Sentinel or a Cluster. redis-session-driver.ts decides what is sent. */
 import type { Keyv } from 'keyv'
-import type { SessionDriver, SessionSwap, StoredHead, StoredSession, SwapOutcome } from '../../session-driver.js'
-import { decodeText } from '../text-escapes.js'
-import { RedisClaims } from './redis-claims.js'
+import type { SessionDriver } from '../../session-driver.js'
 import type { RedisAdapter } from './redis-client.js'
-import { RedisCommands } from './redis-commands.js'
-import { type MasterConnection, RedisConnection } from './redis-connection.js'
+import { RedisConnection } from './redis-connection.js'
 import { RedisLeases } from './redis-lease.js'
-import { RedisListing } from './redis-listing.js'
-import { RedisOwners } from './redis-owners.js'
+import type { RedisNodes } from './redis-listing.js'
 import { RedisReplication } from './redis-replication.js'
-import { removeScript, swapScript } from './redis-scripts.js'
+import { createRedisSessionDriver } from './redis-session-driver.js'
 import { redisSettingsOf } from './redis-settings.js'
 
 /** The driver for the adapter of `@keyv/redis`, over any client that it takes. Connects at its first use. */
 export function createRedisDriver(keyv: Keyv): SessionDriver {
   const { wait, replyWithinMs, lease } = redisSettingsOf(keyv)
   const connection = new RedisConnection(keyv.store as RedisAdapter, replyWithinMs)
-  const commands = new RedisCommands(connection)
-  const claims = new RedisClaims(commands)
-  const replication = wait === undefined ? undefined : new RedisReplication(connection, wait, swapOnce)
-  const leases = lease === undefined ? undefined : new RedisLeases(commands, lease.ttlMs)
 
-  const owners = new RedisOwners(commands)
-  const ttlMs = (): number | undefined => keyv.ttl || undefined
-  const listing = new RedisListing({ connection, commands, owners, readHead: (key) => readHead(key, []), ttlMs })
-
-  async function swap(change: SessionSwap): Promise<SwapOutcome> {
-    await owners.note(change)
-    return replication === undefined ? swapOnce(change) : replication.swap(change)
+  async function nodes(): Promise<RedisNodes> {
+    const { topology, masters } = await connection.masters()
+    return { topology, nodes: masters.map((client) => (words) => connection.sendOn({ client, number: 0 }, words)) }
   }
 
-  function swapOnce(change: SessionSwap, target?: MasterConnection): Promise<SwapOutcome> {
-    return commands.run(swapScript, change.key, swapValues(change), target)
-  }
-
-  async function remove(key: string, expectedRevision?: string, owner?: SessionSwap['owner']): Promise<SwapOutcome> {
-    const found = await owner?.()
-    const outcome = await removeHash(commands, key, expectedRevision)
-    if (outcome === 'done' && found !== undefined) await owners.remove(found, key)
-    return outcome
-  }
-
-  async function hasRevision(key: string, revision: string): Promise<boolean> {
-    const reply = (await commands.send(key, ['HGET', key, 'revision'])) as string | null
-    return decodeField(reply) === revision
-  }
-
-  async function read(key: string, chunks: readonly string[], knownRevision?: string): Promise<StoredHead | undefined> {
-    if (knownRevision !== undefined && (await hasRevision(key, knownRevision))) {
-      if (replication !== undefined) await replication.makeSure(key, knownRevision)
-      return { revision: knownRevision, head: '', chunks: [] }
-    }
-    return readHead(key, chunks)
-  }
-
-  async function readHead(key: string, chunks: readonly string[]): Promise<StoredHead | undefined> {
-    const reply = (await commands.send(key, ['HMGET', key, 'revision', 'head', ...chunks])) as (string | null)[]
-    const [revision, head, ...texts] = reply.map(decodeField)
-    if (revision === undefined && head === undefined) return undefined
-    if (replication !== undefined) await replication.makeSure(key, revision)
-    return { revision: revision ?? '', head: head ?? '', chunks: texts }
-  }
-
-  async function readAll(key: string): Promise<StoredSession | undefined> {
-    const chunks = fieldsOf(await commands.send(key, ['HGETALL', key]))
-    if (chunks.size === 0) return undefined
-    const [revision = '', head = ''] = [chunks.get('revision'), chunks.get('head')]
-    if (replication !== undefined) await replication.makeSure(key, revision)
-    chunks.delete('revision')
-    chunks.delete('head')
-    return { revision, head, chunks }
-  }
-
-  return {
-    guarantees: { compareAndSwap: 'backend', durable: true },
-    read,
-    readAll,
-    swap,
-    remove,
-    claim: (key, sessionId, ttlMs) => claims.claim(key, sessionId, ttlMs),
-    ...(leases === undefined ? {} : { lease: (key, _ttlMs, signal) => leases.take(key, signal) }),
-    list: (request) => listing.page(request),
-    close() {
-      leases?.close()
-      return connection.close()
-    },
-  }
-}
-
-async function removeHash(
-  commands: RedisCommands,
-  key: string,
-  expectedRevision: string | undefined,
-): Promise<SwapOutcome> {
-  if (expectedRevision !== undefined) return commands.run(removeScript, key, [expectedRevision])
-  await commands.send(key, ['UNLINK', key])
-  return 'done'
-}
-
-/** The script's arguments, in its order. */
-function swapValues(change: SessionSwap): string[] {
-  const { expectedRevision, revision, head, chunks, removed, replacesChunks, ttlMs, expiresBy } = change
-  const kind = expectedRevision === undefined ? 'create' : 'save'
-  const ttl = ttlMs === undefined ? '' : String(Math.max(1, Math.ceil(ttlMs)))
-  // Where nothing is stored yet, there is nothing to remove.
-  const removesOthers = replacesChunks && kind === 'save' ? '1' : '0'
-  const latest = expiresBy === undefined ? '' : String(expiresBy)
-  const values = [kind, expectedRevision ?? '', ttl, latest, removesOthers, String(removed.length)]
-  values.push('revision', revision, 'head', head)
-  for (const [name, text] of chunks) values.push(name, text)
-  for (const name of removed) values.push(name)
-  return values
-}
-
-function decodeField(text: string | null): string | undefined {
-  return text === null ? undefined : decodeText(text)
-}
-
-/** The fields of a hash: a flat list in version 2 of the protocol, a map or an object in version 3. */
-function fieldsOf(reply: unknown): Map<string, string> {
-  const flat = Array.isArray(reply)
-    ? reply
-    : (reply instanceof Map ? [...reply] : Object.entries(reply as object)).flat()
-  const fields = new Map<string, string>()
-  for (let index = 0; index < flat.length; index += 2) {
-    fields.set(decodeText(flat[index] as string), decodeText(flat[index + 1] as string))
-  }
-  return fields
+  return createRedisSessionDriver({
+    connection,
+    nodes,
+    ttlMs: () => keyv.ttl || undefined,
+    ...(wait === undefined ? {} : { replication: (swapOnce) => new RedisReplication(connection, wait, swapOnce) }),
+    ...(lease === undefined ? {} : { leases: (commands) => new RedisLeases(commands, lease.ttlMs) }),
+  })
 }

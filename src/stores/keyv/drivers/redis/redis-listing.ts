@@ -8,9 +8,7 @@ import { fromCursor, toCursor } from '../../../../session/session-summary.js'
 import type { ListedPage, ListedSession, SessionListing, StoredHead } from '../../session-driver.js'
 import { readAll, sessionsOf, unreadableOf } from '../page-of-keys.js'
 import { decodeText, encodeText } from '../text-escapes.js'
-import type { RedisClientLike } from './redis-client.js'
 import type { RedisCommands } from './redis-commands.js'
-import type { RedisConnection } from './redis-connection.js'
 import type { RedisOwners } from './redis-owners.js'
 
 /** Replies of SCAN without a key of a session that one page goes through. */
@@ -40,9 +38,18 @@ type Cursor =
 
 const beginning: ScanPlace = { topology: -1, node: 0, run: '', scan: '0', left: [] }
 
-/** What the listings of one Keyv's connection need. */
+/** Sends a command, as encoded words, to one node. */
+type SendToNode = (words: readonly string[]) => Promise<unknown>
+
+/** All nodes that hold sessions, in an order that stays. `topology` is another number where they are others, or have other slots. */
+export interface RedisNodes {
+  readonly topology: number
+  readonly nodes: readonly SendToNode[]
+}
+
+/** What the listings of one connection need. */
 export interface RedisListingContext {
-  readonly connection: Pick<RedisConnection, 'masters' | 'sendOn'>
+  nodes(): Promise<RedisNodes>
   readonly commands: RedisCommands
   readonly owners: RedisOwners
   /** The head under a key, if a session is stored there. */
@@ -51,7 +58,7 @@ export interface RedisListingContext {
   ttlMs(): number | undefined
 }
 
-/** The listings of one Keyv's connection. */
+/** The listings of one connection. */
 export class RedisListing {
   readonly #context: RedisListingContext
   /** Cursors of this process, up to which a listing has gone through everything. */
@@ -107,33 +114,27 @@ export class RedisListing {
     limit: number,
     from: ScanPlace,
   ): Promise<{ readonly keys: readonly string[]; readonly next: ScanPlace | undefined }> {
-    const { topology, masters } = await this.#context.connection.masters()
+    const { topology, nodes } = await this.#context.nodes()
     // Where a slot has moved meanwhile, its sessions may be on a node that was read already: all begins anew.
     let place = from.topology === topology ? from : { ...beginning, topology, left: from.left }
     for (let scans = 0; place.left.length === 0 && scans < scansForPage; scans++) {
       if (place.scan === 'end') place = { ...place, node: place.node + 1, scan: '0' }
-      const client = masters[place.node]
-      if (client === undefined) return { keys: [], next: undefined }
-      place = await this.#scanNode(client, prefix, limit, place)
+      const send = nodes[place.node]
+      if (send === undefined) return { keys: [], next: undefined }
+      place = await this.#scanNode(send, prefix, limit, place)
     }
     const { node, scan, left } = place
-    const isLast = scan === 'end' && node === masters.length - 1 && left.length <= limit
+    const isLast = scan === 'end' && node === nodes.length - 1 && left.length <= limit
     return { keys: left.slice(0, limit), next: isLast ? undefined : { ...place, left: left.slice(limit) } }
   }
 
-  async #scanNode(client: RedisClientLike, prefix: string, limit: number, place: ScanPlace): Promise<ScanPlace> {
-    const run = await this.#runOf(client)
+  async #scanNode(send: SendToNode, prefix: string, limit: number, place: ScanPlace): Promise<ScanPlace> {
+    const run = await runOf(send)
     const from = run === place.run ? place.scan : '0'
     const words = ['SCAN', from, 'MATCH', pattern(prefix), 'COUNT', String(limit), 'TYPE', 'hash']
-    const [scan, keys] = (await this.#context.connection.sendOn({ client, number: 0 }, words)) as [string, string[]]
+    const [scan, keys] = (await send(words)) as [string, string[]]
     const left = [...new Set(keys.map(decodeText))].filter((key) => key.startsWith(prefix))
     return { ...place, run, scan: scan === '0' ? 'end' : scan, left }
-  }
-
-  /** A name of the process that a node runs in; empty where the server does not say. */
-  async #runOf(client: RedisClientLike): Promise<string> {
-    const info = await this.#context.connection.sendOn({ client, number: 0 }, ['INFO', 'server']).catch(() => '')
-    return /run_id:(\w+)/.exec(String(info))?.[1] ?? ''
   }
 
   async #addAll(found: readonly ListedSession[]): Promise<void> {
@@ -154,6 +155,12 @@ export class RedisListing {
     const key = prefix + markName
     await this.#context.commands.send(key, ['SET', key, '1'])
   }
+}
+
+/** A name of the process that a node runs in; empty where the server does not say. */
+async function runOf(send: SendToNode): Promise<string> {
+  const info = await send(['INFO', 'server']).catch(() => '')
+  return /run_id:(\w+)/.exec(String(info))?.[1] ?? ''
 }
 
 /** A pattern for the keys with a prefix; for one that is not stored as it is, a pattern for all keys. */

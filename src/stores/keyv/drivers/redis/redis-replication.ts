@@ -17,7 +17,7 @@ const maxDoubtful = 10_000
 const maxAttempts = 2
 
 /** Swaps without waiting for replicas: on a connection, or wherever the client's own routing leads. */
-type SwapOnce = (change: SessionSwap, target?: MasterConnection) => Promise<SwapOutcome>
+export type SwapOnce = (change: SessionSwap, target?: MasterConnection) => Promise<SwapOutcome>
 
 /** The replication of one Keyv's sessions. */
 export class RedisReplication {

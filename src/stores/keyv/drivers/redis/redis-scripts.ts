@@ -105,7 +105,8 @@ if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 return redis.call('DEL', KEYS[1])
 `)
 
-function script(text: string): RedisScript {
+/** A script of this text. */
+export function script(text: string): RedisScript {
   const source = text.trim()
   let digest: string | undefined
   return {

@@ -1,0 +1,34 @@
+/** The recipe of docs/contributing.md, over a table in memory, against everything that a store must do. */
+import { readFileSync } from 'node:fs'
+import { sessionStoreSuite } from 'turnkeeper/testing'
+import { describe, expect, test } from 'vitest'
+import { type SessionTable, TableSessionStore } from './table-store.js'
+
+type Rows = Map<string, { revision: string; json: string }>
+
+/** Each statement happens at once, and its answer comes later, as over a network. */
+function tableOver(rows: Rows): SessionTable {
+  const later = <T>(value: T): Promise<T> => new Promise((resolve) => setImmediate(resolve, value))
+  const holds = (id: string, expected?: string): boolean =>
+    rows.has(id) && (expected === undefined || rows.get(id)?.revision === expected)
+  return {
+    read: (id) => later(rows.get(id)),
+    insert: (id, revision, json) => later(!rows.has(id) && rows.set(id, { revision, json }) !== undefined),
+    swap: (id, expected, revision, json) =>
+      later(holds(id, expected) && rows.set(id, { revision, json }) !== undefined),
+    remove: (id, expected) => later(holds(id, expected) && rows.delete(id)),
+    end: () => later(undefined),
+  }
+}
+
+describe('the recipe for a store', () => {
+  const rows: Rows = new Map()
+  sessionStoreSuite(test, () => new TableSessionStore(tableOver(rows)), {
+    corrupt: (sessionId) => void rows.set(sessionId, { revision: '1-cut', json: '{"cut":' }),
+  })
+})
+
+test('it is the one on the page', () => {
+  const page = readFileSync(new URL('../../docs/contributing.md', import.meta.url), 'utf8')
+  expect(page).toContain(`\`\`\`ts\n${readFileSync(new URL('./table-store.ts', import.meta.url), 'utf8')}\`\`\``)
+})

@@ -1,0 +1,279 @@
+/**
+ * Sessions as a head and chunks, over any driver: what the stores of this package over a backend share. It decides what this process
+ * remembers of a session and what a conflict means. The drivers do the compare-and-swap; layout/ turns documents into texts and back.
+ */
+import { LRUCache } from 'lru-cache'
+import { SessionConflictError } from '../../errors/session-errors.js'
+import { copyDocument } from '../../session/lists/copy-document.js'
+import type { SessionDocument } from '../../session/session-document.js'
+import type {
+  SessionListQuery,
+  SessionSaveHint,
+  SessionStore,
+  SessionStoreGuarantees,
+  UnderReplicatedReport,
+} from '../../session/session-store.js'
+import { isListed, type SessionPage } from '../../session/session-summary.js'
+import { checkNumber } from '../../util/options.js'
+import { bytesOf, type KnownSession } from './layout/chunks.js'
+import { encodeAll, type SessionTextPlace, type TextCodec } from './layout/codec.js'
+import { headName } from './layout/head.js'
+import { claimKey, leaseKey, sessionKey } from './layout/keys.js'
+import { type OwnedHeads, ownedHeads } from './layout/owned-heads.js'
+import { type Caller, type ForeignSession, SessionReader } from './layout/read-session.js'
+import { planWrite } from './layout/write-plan.js'
+import type { SessionDriver, SessionOwner } from './session-driver.js'
+import { WriteAttempts } from './write-attempts.js'
+
+/** What a store gives to a {@link ChunkedSessionStore}. The options are those of the application, unchecked. */
+export interface ChunkedSessionStoreOptions {
+  /** The class that the application made, for messages about its options. */
+  readonly caller: string
+  /** What the message calls it after `close()`: `The Keyv session store`. */
+  readonly title: string
+  readonly driver: SessionDriver
+  /** The key as the backend knows it. */
+  keyOf(key: string): string
+  readonly codec: TextCodec
+  /** Milliseconds after its last save at which a session is gone, at each save anew; `undefined`: never. */
+  ttlMs(): number | undefined
+  readonly absoluteTtlMs?: number | undefined
+  readonly cacheBytes?: number | undefined
+  /** Default: closes the driver. */
+  close?(): Promise<void>
+}
+
+const defaultCacheBytes = 64 * 1024 * 1024
+
+/** What a session takes in the cache in addition to its texts. */
+const cacheOverhead = 512
+
+/** A session store over a driver. */
+export class ChunkedSessionStore implements SessionStore {
+  readonly guarantees: SessionStoreGuarantees
+  /** Absent, as `lease` and `list`, where the driver has no operation of this name. */
+  readonly claim?: NonNullable<SessionStore['claim']>
+  readonly lease?: NonNullable<SessionStore['lease']>
+  readonly list?: NonNullable<SessionStore['list']>
+  readonly #options: ChunkedSessionStoreOptions
+  readonly #driver: SessionDriver
+  readonly #absoluteTtlMs: number
+  readonly #reader: SessionReader
+  readonly #heads: OwnedHeads
+  readonly #known: LRUCache<string, KnownSession> | undefined
+  /** Of a key and revision, whatever the outcome. */
+  readonly #attempts = new WriteAttempts()
+  readonly #underReplicatedListeners = new Set<(report: UnderReplicatedReport) => void>()
+  #closed: Promise<void> | undefined
+
+  /** @throws `InvalidInputError` for an option that is out of range. */
+  constructor(options: ChunkedSessionStoreOptions) {
+    const { caller, driver, codec, absoluteTtlMs = Number.POSITIVE_INFINITY } = options
+    checkNumber(caller, 'absoluteTtlMs', absoluteTtlMs)
+    this.#options = options
+    this.#driver = driver
+    this.#absoluteTtlMs = absoluteTtlMs
+    this.guarantees = driver.guarantees
+    this.#reader = new SessionReader(driver, codec)
+    this.#heads = ownedHeads(options)
+    this.#known = createCache(caller, options.cacheBytes ?? defaultCacheBytes)
+    if (driver.claim !== undefined) this.claim = (...claim) => this.#claim(...claim)
+    if (driver.lease !== undefined) this.lease = (...lease) => this.#lease(...lease)
+    if (driver.list !== undefined) this.list = (query) => this.#list(query)
+  }
+
+  /** See {@link SessionStore.load}. For another caller than its owner, the chunks of a session are not decoded, nor is it kept. */
+  async load(sessionId: string, caller?: Caller): Promise<SessionDocument | undefined> {
+    const key = await this.#open(sessionId)
+    const known = this.#knownTo(caller, key)
+    const found = await this.#read(key, sessionId, known, caller)
+    if (found === undefined) return undefined
+    if ('foreign' in found) return found.foreign as SessionDocument
+    if (!isPast(this.#expiresBy(found.document))) return copyDocument(found.document)
+    // The backend does not know it: the session was stored without this setting, or the driver ignores it.
+    this.#known?.delete(key)
+    const outcome = await this.#driver.remove(key, found.revision, () => this.#heads.ownerOf(found.document))
+    return outcome === 'conflict' ? this.load(sessionId, caller) : undefined
+  }
+
+  create(document: SessionDocument): Promise<void> {
+    return this.#write(document, undefined, undefined)
+  }
+
+  save(document: SessionDocument, expectedRevision: string, hint?: SessionSaveHint): Promise<void> {
+    return this.#write(document, expectedRevision, hint)
+  }
+
+  async delete(sessionId: string, expectedRevision?: string): Promise<void> {
+    const key = await this.#open(sessionId)
+    const known = this.#known?.get(key)
+    this.#known?.delete(key)
+    const owner = (): Promise<SessionOwner | undefined> =>
+      known === undefined ? this.#heads.storedOwner(key) : this.#heads.ownerOf(known.document)
+    const outcome = await this.#driver.remove(key, expectedRevision, owner)
+    if (outcome === 'conflict') throw new SessionConflictError({ sessionId })
+  }
+
+  /** Removes every expired session and claim for good, and returns how many sessions; 0 where the backend removes them by itself. */
+  async purgeExpired(): Promise<number> {
+    this.#checkOpen()
+    return (await this.#driver.purgeExpired?.()) ?? 0
+  }
+
+  /** Calls after it reject. */
+  close(): Promise<void> {
+    this.#closed ??= this.#options.close?.() ?? this.#driver.close()
+    this.#known?.clear()
+    this.#underReplicatedListeners.clear()
+    return this.#closed
+  }
+
+  onUnderReplicated(listener: (report: UnderReplicatedReport) => void): () => void {
+    this.#underReplicatedListeners.add(listener)
+    return () => this.#underReplicatedListeners.delete(listener)
+  }
+
+  async #read(
+    key: string,
+    sessionId: string,
+    known: KnownSession | undefined,
+    caller: Caller | undefined,
+  ): Promise<KnownSession | ForeignSession | undefined> {
+    let found: KnownSession | ForeignSession | undefined
+    try {
+      found = await this.#reader.read(key, sessionId, known, caller)
+    } catch (error) {
+      if (known !== undefined) this.#known?.delete(key)
+      throw error
+    }
+    if (found === undefined) {
+      if (known !== undefined) this.#known?.delete(key)
+    } else if (!('foreign' in found) && found !== known) this.#remember(key, found)
+    return found
+  }
+
+  async #write(
+    document: SessionDocument,
+    expectedRevision: string | undefined,
+    hint: SessionSaveHint | undefined,
+  ): Promise<void> {
+    const { id, revision } = document
+    const { codec, ttlMs } = this.#options
+    const key = await this.#open(id)
+    const expiresBy = this.#checkAge(document)
+    const known = this.#known?.get(key)
+    const plan = planWrite(document, known?.revision === expectedRevision ? known : undefined, hint)
+    // A copy, made at once: the caller may change the document while the swap is under way.
+    const copy = plan.areFrozen && this.#known !== undefined ? copyDocument(document) : undefined
+    const placeOf = (name: string): SessionTextPlace => ({ sessionId: id, key: name, revision })
+    const texts = await encodeAll(codec, [
+      [plan.head, placeOf(headName)],
+      ...plan.chunks.map(({ chunk, name }) => [chunk, placeOf(name)] as const),
+    ])
+    const head = texts.shift() as string
+    const chunks = plan.chunks.map(({ name }, index) => [name, texts[index] as string] as const)
+    const write = `${key} ${revision}`
+    this.#attempts.add(write)
+    this.#known?.delete(key)
+    const outcome = await this.#driver.swap({
+      key,
+      expectedRevision,
+      revision,
+      head,
+      chunks,
+      removed: plan.removed,
+      replacesChunks: plan.replacesChunks,
+      ttlMs: ttlMs(),
+      expiresBy,
+      owner: () => this.#heads.ownerOf(document),
+      onUnderReplicated: (replicas, wanted) => this.#report({ sessionId: id, replicas, wanted }),
+    })
+    if (outcome === 'conflict') throw new SessionConflictError({ sessionId: id })
+    // Another attempt, made before this one or at the same time, may have stored the same revision in other chunks.
+    if (copy === undefined || this.#attempts.count(write) > 1) return
+    for (const [index, { list }] of plan.chunks.entries()) {
+      const planned = plan.lists.get(list)
+      if (planned !== undefined) planned.bytes += texts[index]?.length ?? 0
+    }
+    const isShared = known?.isShared ?? false
+    this.#remember(key, { revision, document: copy, headBytes: head.length, lists: plan.lists, isShared })
+  }
+
+  async #claim(key: string, sessionId: string, ttlMs: number): Promise<string> {
+    this.#checkOpen()
+    // The driver had it when this store was made.
+    return (this.#driver as Required<SessionDriver>).claim(this.#options.keyOf(await claimKey(key)), sessionId, ttlMs)
+  }
+
+  async #lease(sessionId: string, ttlMs: number, signal: AbortSignal): Promise<() => Promise<void>> {
+    this.#checkOpen()
+    return (this.#driver as Required<SessionDriver>).lease(
+      this.#options.keyOf(await leaseKey(sessionId)),
+      ttlMs,
+      signal,
+    )
+  }
+
+  async #list(query: SessionListQuery): Promise<SessionPage> {
+    this.#checkOpen()
+    const { owner, limit, cursor } = query
+    const { sessions, ...next } = await (this.#driver as Required<SessionDriver>).list({
+      prefix: this.#options.keyOf(''),
+      ownerKey: owner === undefined ? undefined : await this.#heads.keyOfOwner(owner),
+      limit,
+      cursor,
+      read: (key, stored) => this.#heads.read(key, stored),
+    })
+    const summaries = sessions.map(({ summary }) => summary)
+    // The backend does not know of every session that it has reached its greatest age.
+    const shown = summaries.filter((summary) => isListed(summary, query) && !isPast(this.#expiresBy(summary)))
+    return { sessions: shown, ...next }
+  }
+
+  /** When a session has reached its greatest age. `undefined`: never, or the document does not say when it was created. */
+  #expiresBy({ createdAt }: Pick<SessionDocument, 'createdAt'>): number | undefined {
+    const time = Math.floor(Date.parse(createdAt) + this.#absoluteTtlMs)
+    return Number.isFinite(time) ? time : undefined
+  }
+
+  /** As {@link ChunkedSessionStore.#expiresBy}. @throws {@link SessionConflictError} where that is past: the session is gone. */
+  #checkAge(document: SessionDocument): number | undefined {
+    const expiresBy = this.#expiresBy(document)
+    if (isPast(expiresBy)) throw new SessionConflictError({ sessionId: document.id })
+    return expiresBy
+  }
+
+  #report(report: UnderReplicatedReport): void {
+    for (const listener of this.#underReplicatedListeners) listener(report)
+  }
+
+  #checkOpen(): void {
+    if (this.#closed !== undefined) throw new Error(`${this.#options.title} is closed.`)
+  }
+
+  async #open(sessionId: string): Promise<string> {
+    this.#checkOpen()
+    return this.#options.keyOf(await sessionKey(sessionId))
+  }
+
+  /** What is known of a session. A stranger neither gets nor changes it, so that nothing later shows that he asked. */
+  #knownTo(caller: Caller | undefined, key: string): KnownSession | undefined {
+    const isForeign = caller !== undefined && this.#known?.peek(key)?.document.owner !== caller.owner
+    return isForeign ? undefined : this.#known?.get(key)
+  }
+
+  #remember(key: string, known: KnownSession): void {
+    if (this.#closed === undefined) this.#known?.set(key, known)
+  }
+}
+
+function isPast(time: number | undefined): boolean {
+  return time !== undefined && time <= Date.now()
+}
+
+function createCache(caller: string, bytes: number): LRUCache<string, KnownSession> | undefined {
+  checkNumber(caller, 'cacheBytes', bytes, { min: 0, finite: true })
+  if (bytes < 1) return undefined
+  const maxSize = Math.floor(bytes)
+  return new LRUCache({ maxSize, sizeCalculation: (known, key) => bytesOf(known) + key.length + cacheOverhead })
+}
