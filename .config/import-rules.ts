@@ -76,6 +76,12 @@ export const importRules: Readonly<Record<string, ImportRule>> = {
   },
   'adapters/fetch': { decides: 'HTTP to engine calls and back', areas: ['src/(root)'], files: checks, packages: [] },
   'adapters/hono': { decides: 'the same as a Hono app', areas: ['src/(root)', 'adapters/fetch'], packages: ['hono'] },
+  'adapters/node': {
+    decides: "a Fetch handler as a listener of Node's `http`",
+    areas: [],
+    files: ['src/util/options.ts'],
+    packages: ['@hono/node-server', 'node:http'],
+  },
   'adapters/ai-sdk': {
     decides: "models of the AI SDK's provider packages",
     areas: ['src/(root)'],
