@@ -75,17 +75,12 @@ describe.skipIf(areFrameworksMissing).each(frameworks)(`%s${leftOut}`, (name) =>
       ['a stream', 'text/event-stream'],
       ['a whole reply', 'application/json'],
     ])('a client that leaves %s cancels the turn', async (_what, accept) => {
-      const model = new GatedModel()
-      const engine = createChat(model.provider)
-      const send = await serve(engine)
-      const failed = new Promise((resolve) => engine.on('turn:error', ({ code }) => resolve(code)))
       const leaving = new AbortController()
-      const request = runRequest({ flowName: 'Chatting' }, { Accept: accept })
-      const left = send('/run', { ...request, signal: leaving.signal }).then((reply) => reply.text())
-      const call = await model.called()
-      leaving.abort()
+      const engine = createEngine({ services: { onWaiting: () => leaving.abort() } })
+      const failed = new Promise((resolve) => engine.on('turn:error', ({ code }) => resolve(code)))
+      const request = runRequest({ flowName: 'Waiting' }, { Accept: accept })
+      const left = (await serve(engine))('/run', { ...request, signal: leaving.signal }).then((reply) => reply.text())
       await expect(left).rejects.toThrow()
-      await call.left
       expect(await failed).toBe('TURN_ABORTED')
     })
 
