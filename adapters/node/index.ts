@@ -43,7 +43,9 @@ export type NodeListener = (request: IncomingMessage, response: ServerResponse, 
  */
 export function toNodeListener(handler: FetchHandler): NodeListener {
   if (typeof handler !== 'function') {
-    throw invalidInput('toNodeListener: the first argument must be a function, such as createFetchHandler(engine) returns.')
+    throw invalidInput(
+      'toNodeListener: the first argument must be a function, such as createFetchHandler(engine) returns.',
+    )
   }
   return function listen(incoming, response, frameworkRequest) {
     const parsed = isObject(frameworkRequest) ? frameworkRequest : incoming

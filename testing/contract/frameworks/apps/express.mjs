@@ -1,6 +1,7 @@
 // Express 5.
-import express from 'express'
+
 import { createServer } from 'node:http'
+import express from 'express'
 import { toNodeListener } from 'turnkeeper/node'
 
 export function plain(handler) {

@@ -6,13 +6,14 @@ import { toNodeListener } from 'turnkeeper/node'
 export async function plain(handler) {
   const app = fastify()
   const listener = toNodeListener(handler)
-  app.register(async (routes) => {
+  app.register((routes, _options, done) => {
     routes.removeAllContentTypeParsers()
-    routes.addContentTypeParser('*', (_request, _body, done) => done(null))
+    routes.addContentTypeParser('*', (_request, _body, read) => read(null))
     routes.all('/ai/*', (request, reply) => {
       reply.hijack()
       listener(request.raw, reply.raw)
     })
+    done()
   })
   await app.ready()
   return app.server
@@ -34,11 +35,12 @@ export async function parsed(handler) {
 export async function mounted(handler) {
   const app = fastify()
   const listener = toNodeListener(handler)
-  const routes = async (api) => {
+  const routes = (api, _options, done) => {
     api.all('/ai/*', (request, reply) => {
       reply.hijack()
       listener(request.raw, reply.raw, request)
     })
+    done()
   }
   app.register(routes, { prefix: '/api' })
   await app.ready()

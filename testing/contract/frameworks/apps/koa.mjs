@@ -1,8 +1,9 @@
 // Koa 3.
+
+import { createServer } from 'node:http'
 import { bodyParser } from '@koa/bodyparser'
 import Koa from 'koa'
 import mount from 'koa-mount'
-import { createServer } from 'node:http'
 import { toNodeListener } from 'turnkeeper/node'
 
 export function plain(handler) {

@@ -1,12 +1,12 @@
 /// <reference types="node" />
 /**
- * The frameworks of this folder, each as a server on a port of the system's choice. The files of `apps/` are the code of
+ * The frameworks of testing/contract/frameworks, each as a server on a port of the system's choice. The files of its folder `apps` are the code of
  * docs/frameworks.md; they are JavaScript, because the frameworks are not installed where the types are checked.
  */
 import { existsSync } from 'node:fs'
 import type { RequestListener, Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { RunningServer } from '../http/node-server.js'
+import type { RunningServer } from './node-server.js'
 
 type Handler = (request: Request) => Promise<Response>
 type CreateServer = (handler: Handler) => Server | Promise<Server>
@@ -20,7 +20,7 @@ export interface FrameworkApp {
   readonly mounted?: CreateServer
 }
 
-const isMissing = !existsSync(new URL('node_modules/express', import.meta.url))
+const isMissing = !existsSync(new URL('../frameworks/node_modules/express', import.meta.url))
 
 /** Whether the tests are left out: on a laptop without the frameworks. Where `CI` is set they must run, and fail. */
 export const areFrameworksMissing: boolean = process.env.CI === undefined && isMissing
@@ -32,7 +32,7 @@ export const leftOut: string = areFrameworksMissing
 
 /** Loads a file of `apps/`. */
 export function loadApp<App = FrameworkApp>(name: string): Promise<App> {
-  return import(`./apps/${name}.mjs`) as Promise<App>
+  return import(`../frameworks/apps/${name}.mjs`) as Promise<App>
 }
 
 /** Starts a server that does not listen yet. */

@@ -2,11 +2,12 @@
 // before, and what is different below a body parser and below a mount.
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { createFetchHandler } from '../../../adapters/fetch/index.js'
-import { createChat, streamTurn } from '../http/chatting.js'
-import { httpCases } from '../http/cases.js'
-import { GatedModel } from '../http/gated-model.js'
-import { createEngine, runRequest, runTurn, type Send, type Serve } from '../http/serve.js'
+import { httpCases } from './cases.js'
+import { createChat, streamTurn } from './chatting.js'
+import type { WaitingServices } from './flows.js'
 import { areFrameworksMissing, type FrameworkApp, leftOut, listen, loadApp } from './frameworks.js'
+import { GatedModel } from './gated-model.js'
+import { createEngine, runRequest, runTurn, type Send, type Serve } from './serve.js'
 
 const cleanUps: (() => Promise<void> | void)[] = []
 
@@ -76,7 +77,8 @@ describe.skipIf(areFrameworksMissing).each(frameworks)(`%s${leftOut}`, (name) =>
       ['a whole reply', 'application/json'],
     ])('a client that leaves %s cancels the turn', async (_what, accept) => {
       const leaving = new AbortController()
-      const engine = createEngine({ services: { onWaiting: () => leaving.abort() } })
+      const services: WaitingServices = { onWaiting: () => leaving.abort() }
+      const engine = createEngine({ services: services as FlowServices })
       const failed = new Promise((resolve) => engine.on('turn:error', ({ code }) => resolve(code)))
       const request = runRequest({ flowName: 'Waiting' }, { Accept: accept })
       const left = (await serve(engine))('/run', { ...request, signal: leaving.signal }).then((reply) => reply.text())
@@ -95,7 +97,13 @@ describe.skipIf(areFrameworksMissing).each(frameworks)(`%s${leftOut}`, (name) =>
 
     test('HEAD has the headers and no body, and two cookies are two headers', async () => {
       const authorize = (): Response =>
-        new Response('No.', { status: 401, headers: [['Set-Cookie', 'a=1'], ['Set-Cookie', 'b=2']] })
+        new Response('No.', {
+          status: 401,
+          headers: [
+            ['Set-Cookie', 'a=1'],
+            ['Set-Cookie', 'b=2'],
+          ],
+        })
       const head = await (await serve(createEngine()))('/flows', { method: 'HEAD' })
       expect([head.status, await head.text(), head.headers.get('content-type')]).toEqual([
         200,
