@@ -71,7 +71,7 @@ function noRoute({ req: { matchedRoutes, routeIndex } }: Context): NoRoute {
 }
 
 /**
- * Hono does not say its version, so it is told by a method that `Hono` has since 4.13. `matchedRoutes` is that of the request:
+ * Hono does not say its version, so it is known by a method that `Hono` has since 4.13. `matchedRoutes` is that of the request:
  * the function of `hono/route` cannot be imported from an older Hono, and the import would fail in place of this check
  * (docs/decisions/0169-peers-that-install-beside-anything.md).
  */

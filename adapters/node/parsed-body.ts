@@ -1,7 +1,7 @@
 /** The body of a request whose message was read by a body parser: made anew from what the parser left. */
 import type { IncomingMessage } from 'node:http'
 
-/** Where body parsers leave what they read. `rawBody` is the bytes, if the framework was told to keep them. */
+/** Where body parsers leave what they read. `rawBody` is the bytes, if the framework is set to keep them. */
 interface Parsed {
   readonly body?: unknown
   readonly rawBody?: unknown

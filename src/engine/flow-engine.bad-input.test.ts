@@ -37,10 +37,10 @@ class Money {
   readonly amount = 3
 }
 
-function unknownField(name: string, meant: string): string {
+function unknownField(name: string, meant?: string): string {
   return (
     `There is no field '${name}' in the input of a turn. The fields are flowName, userMessage, attachments, sessionId, ` +
-    `config, idempotencyKey, requestId, hideFlow, signal, owner, serverContext, waitUntil. Did you mean '${meant}'?`
+    `config, idempotencyKey, requestId, hideFlow, signal, owner, serverContext, waitUntil.${meant === undefined ? '' : ` Did you mean '${meant}'?`}`
   )
 }
 

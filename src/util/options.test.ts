@@ -24,7 +24,9 @@ describe('checkOptionNames', () => {
       refused("make: there is no option 'orgin'. The options are origin, credentials. Did you mean 'origin'?"),
     )
     expect(() => checkOptionNames('make', options, known, 'cors')).toThrow(
-      refused("make: there is no option 'cors.orgin'. The options of cors are origin, credentials."),
+      refused(
+        "make: there is no option 'cors.orgin'. The options of cors are origin, credentials. Did you mean 'origin'?",
+      ),
     )
   })
 

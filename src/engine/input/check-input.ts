@@ -94,7 +94,7 @@ export function checkInputNames(input: FlowRunInput): void {
   const unknown = findUnknownName(input, inputNames)
   if (unknown === undefined) return
   const names = Object.keys(inputNames)
-  const hint = hintAt(unknown.slice(0, 100), names)
+  const hint = hintAt(unknown, names)
   throw invalidInput(
     `There is no field '${shownName(unknown)}' in the input of a turn. The fields are ${names.join(', ')}.${hint}`,
   )

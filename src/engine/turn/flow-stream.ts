@@ -60,7 +60,7 @@ export type FlowStreamEvent =
  */
 export interface FlowStream extends AsyncIterator<FlowStreamEvent, undefined, void> {
   /** For `for await`. Written out, because `AsyncIterableIterator` has one parameter before TypeScript 5.6. */
-  [Symbol.asyncIterator](): FlowStream
+  [Symbol.asyncIterator](): AsyncIterator<FlowStreamEvent, undefined, void>
   /**
    * The ID of the piece that `next()` returned last, `<turnId>:<n>`: the option `lastEventId` of a call with the same idempotency key.
    * Empty before the first piece, and where the turn never began.

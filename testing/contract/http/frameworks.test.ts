@@ -1,7 +1,9 @@
 // A Fetch handler in Node's own server and in the frameworks that stand on it: all HTTP cases where nobody has read the body
 // before, and what is different below a body parser and below a mount.
+import { readFileSync } from 'node:fs'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { createFetchHandler } from '../../../adapters/fetch/index.js'
+import type { FlowServices } from '../../../src/index.js'
 import { httpCases } from './cases.js'
 import { createChat, streamTurn } from './chatting.js'
 import type { WaitingServices } from './flows.js'
@@ -133,4 +135,14 @@ describe.skipIf(areFrameworksMissing)(`a controller of nest${leftOut}`, () => {
     const { envelope } = await runTurn(send, { flowName: 'Greeting', message: 'Zoë' })
     expect(envelope).toMatchObject({ success: true, message: 'What is your name?' })
   })
+})
+
+test('every function of docs/frameworks.md is one of the tested files', () => {
+  const page = readFileSync(new URL('../../../docs/frameworks.md', import.meta.url), 'utf8')
+  const shown = Array.from(page.matchAll(/^export (?:async )?function [\s\S]*?^}$/gm), ([text]) => text)
+  const tested = frameworks
+    .map((name) => readFileSync(new URL(`../frameworks/apps/${name}.mjs`, import.meta.url), 'utf8'))
+    .join('\n')
+  expect(shown).toHaveLength(13)
+  expect(shown.filter((text) => !tested.includes(text))).toEqual([])
 })

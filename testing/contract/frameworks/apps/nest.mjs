@@ -23,7 +23,7 @@ export async function parsed(handler) {
   return app.getHttpServer()
 }
 
-// A global prefix is no part of the path of a middleware: the handler has the option `basePath: '/api/ai'`.
+// The path of a middleware does not have the global prefix: the handler has the option `basePath: '/api/ai'`.
 export async function mounted(handler) {
   const app = await NestFactory.create(AppModule, { logger: false })
   app.setGlobalPrefix('api')
