@@ -75,7 +75,18 @@ export const importRules: Readonly<Record<string, ImportRule>> = {
     packages: ['(computed)'],
   },
   'adapters/fetch': { decides: 'HTTP to engine calls and back', areas: ['src/(root)'], files: checks, packages: [] },
-  'adapters/hono': { decides: 'the same as a Hono app', areas: ['src/(root)', 'adapters/fetch'], packages: ['hono'] },
+  'adapters/hono': {
+    decides: 'the same as a Hono app',
+    areas: ['src/(root)', 'adapters/fetch'],
+    files: ['src/util/options.ts'],
+    packages: ['hono'],
+  },
+  'adapters/node': {
+    decides: "a Fetch handler as a listener of Node's `http`",
+    areas: [],
+    files: ['src/util/options.ts'],
+    packages: ['@hono/node-server', 'node:http'],
+  },
   'adapters/ai-sdk': {
     decides: "models of the AI SDK's provider packages",
     areas: ['src/(root)'],

@@ -85,7 +85,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: 'contract',
           include: ['testing/contract/**/*.test.ts'],
-          exclude: [treeTests, packageTests, serverTests, clusterTests, outageTests],
+          exclude: ['**/node_modules/**', treeTests, packageTests, serverTests, clusterTests, outageTests],
           ...besideClusters,
         },
       },

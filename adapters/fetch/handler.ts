@@ -1,5 +1,6 @@
 /** The Fetch handler: finds the route in the path and leaves the rest to the route handler. */
 import { checkBasePath, type FetchHandlerOptions } from './options.js'
+import { pathOf } from './request/path-of.js'
 import { createRouteHandler, type Route } from './route-handler.js'
 import type { ServedEngine } from './served-engine.js'
 
@@ -48,13 +49,6 @@ export function createFetchHandler(
   ])
   if (options.health === true) routes.set(`${prefix}/health`, 'health')
   return function handleRequest(request, runtime) {
-    return handleRoute(request, routes.get(pathOf(request.url)), runtime)
+    return handleRoute(request, routes.get(pathOf(request.url)) ?? { basePath }, runtime)
   }
-}
-
-/** The path of an absolute URL. `new URL` would do, at many times the cost. */
-function pathOf(url: string): string {
-  const start = url.indexOf('/', url.indexOf('://') + 3)
-  const end = url.slice(start).search(/[?#]/)
-  return end === -1 ? url.slice(start) : url.slice(start, start + end)
 }

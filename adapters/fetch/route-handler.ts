@@ -14,6 +14,7 @@ import { AuthorizationRefusal, askAuthorize, isResponse } from './request/author
 import { createFlowCheck } from './request/authorize-flow.js'
 import { createBodyReader } from './request/body.js'
 import { stateOfRequest } from './request/headers.js'
+import { pathOf, shownPath } from './request/path-of.js'
 import { requestIdOf } from './request/request-id.js'
 import { cancelTurn } from './routes/cancel.js'
 import { endSession } from './routes/end.js'
@@ -26,12 +27,17 @@ import type { ServedEngine } from './served-engine.js'
 /** The last segment of a path that is served. */
 export type Route = 'run' | 'flows' | 'end' | 'cancel' | 'health'
 
+/** No route: any other path than theirs. `basePath` is where they are. */
+export interface NoRoute {
+  readonly basePath: string
+}
+
 /**
- * Answers a request for one of the routes; `undefined` is any other path. Never rejects.
+ * Answers a request for one of the routes, or for none. Never rejects.
  *
  * @param runtime - What the runtime passes along with a request. Its `waitUntil` is used, if it has one.
  */
-export type RouteHandler = (request: Request, route: Route | undefined, runtime?: unknown) => Promise<Response>
+export type RouteHandler = (request: Request, found: Route | NoRoute, runtime?: unknown) => Promise<Response>
 
 interface RouteDefinition {
   readonly methods: readonly string[]
@@ -46,8 +52,8 @@ const routes: Readonly<Record<Route, RouteDefinition>> = {
   health: { methods: ['GET', 'HEAD'], answer: answerHealth },
 }
 
-const notFound = 'Not found. The routes are POST run, GET flows, POST end and POST cancel, below the base path.'
-const notFoundWithHealth =
+const servedRoutes = 'Not found. The routes are POST run, GET flows, POST end and POST cancel, below the base path.'
+const routesWithHealth =
   'Not found. The routes are POST run, GET flows, POST end, POST cancel and GET health, below the base path.'
 
 /** @throws `InvalidInputError` for what is not an engine, and for a wrong option. `caller` is the function the user called. */
@@ -57,7 +63,7 @@ export function createRouteHandler(
   caller: string,
   ownOptions: object = {},
 ): RouteHandler {
-  if (typeof engine?.execute !== 'function') throw invalidInput(`${caller}: the first argument must be a FlowEngine.`)
+  if (typeof engine?.execute !== 'function') throw notAnEngine(engine, caller)
   checkOptions(options, caller, ownOptions)
   checkHealth(options, engine, caller)
   const { authorize, requirePrincipal = false } = options
@@ -66,7 +72,7 @@ export function createRouteHandler(
   const { statuses = 'contract', maxBodyBytes = 1024 * 1024, bodyTimeoutMs = 30_000 } = options
   const readBody = createBodyReader(maxBodyBytes, bodyTimeoutMs)
   const context = createContext({ engine, statuses, readBody, report }, options)
-  const notFoundSentence = options.health === true ? notFoundWithHealth : notFound
+  const routesSentence = options.health === true ? routesWithHealth : servedRoutes
   const replyToRefused = createRefusalReply(statuses, maxBodyBytes, bodyTimeoutMs)
 
   async function serve(
@@ -97,25 +103,20 @@ export function createRouteHandler(
     return reply
   }
 
-  return async function handleRoute(request, route, runtime) {
+  return async function handleRoute(request, found, runtime) {
+    const route = typeof found === 'string' ? found : undefined
     const requestId = requestIdOf(request.headers)
     const arrived = { request, requestId, headers: commonHeaders(requestId) }
     try {
       Object.assign(arrived.headers, cors?.headersFor(request))
-      if (route === undefined) {
-        throw new Refusal(notFoundSentence, 404)
-      }
-      const definition = routes[route]
+      if (typeof found !== 'string') throw notFound(routesSentence, request.url, found)
+      const definition = routes[found]
       const { methods } = definition
       if (request.method === 'OPTIONS' && cors !== undefined) {
         return withCommonHeaders(cors.preflight(request, methods), commonHeaders(requestId))
       }
-      if (!methods.includes(request.method)) {
-        const allowed = cors === undefined ? methods : [...methods, 'OPTIONS']
-        arrived.headers.Allow = allowed.join(', ')
-        throw new Refusal(`Method not allowed. Use ${methods.join(' or ')}.`, 405)
-      }
-      return await serve(definition, route, arrived, runtime)
+      if (!methods.includes(request.method)) throw wrongMethod(methods, arrived.headers, cors !== undefined)
+      return await serve(definition, found, arrived, runtime)
     } catch (error) {
       return replyToError(arrived, route, error)
     }
@@ -125,6 +126,23 @@ export function createRouteHandler(
 function checkHealth({ health }: FlowRoutesOptions, { isReady }: ServedEngine, caller: string): void {
   if (health !== true || typeof isReady === 'function') return
   throw invalidInput(`${caller}: health needs an engine with the method isReady.`)
+}
+
+function notFound(sentence: string, url: string, { basePath }: NoRoute): Refusal {
+  const paths = `The path is '${shownPath(pathOf(url))}', and the base path is '${basePath}'.`
+  return new Refusal(`${sentence} ${paths}`, 404)
+}
+
+/** @param headers - get `Allow` */
+function wrongMethod(methods: readonly string[], headers: HeaderRecord, hasCors: boolean): Refusal {
+  headers.Allow = (hasCors ? [...methods, 'OPTIONS'] : methods).join(', ')
+  return new Refusal(`Method not allowed. Use ${methods.join(' or ')}.`, 405)
+}
+
+function notAnEngine(value: unknown, caller: string): Error {
+  const isPromise = typeof (value as PromiseLike<unknown> | undefined)?.then === 'function'
+  const got = isPromise ? '; got a promise: await FlowEngine.create()' : ''
+  return invalidInput(`${caller}: the first argument must be a FlowEngine${got}.`)
 }
 
 /** The reply of `authorize`. One that cannot be sent, as `Response.error()`, is an error of `authorize`. */

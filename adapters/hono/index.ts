@@ -3,9 +3,9 @@
  * is mounted; the Fetch adapter does the rest.
  */
 import { type Context, Hono } from 'hono'
-import { matchedRoutes } from 'hono/route'
+import { invalidInput } from '../../src/util/options.js'
 import type { FlowRoutesOptions } from '../fetch/options.js'
-import { createRouteHandler } from '../fetch/route-handler.js'
+import { createRouteHandler, type NoRoute } from '../fetch/route-handler.js'
 import type { ServedEngine } from '../fetch/served-engine.js'
 
 export type { CorsOptions } from '../fetch/cors.js'
@@ -40,12 +40,13 @@ export type { ServedEngine } from '../fetch/served-engine.js'
 export function flowRoutes(engine: ServedEngine, options: FlowRoutesOptions = {}): Hono {
   const handleRoute = createRouteHandler(engine, options, 'flowRoutes')
   const app = new Hono()
+  checkVersion(app)
   app.all('/run', (context) => handleRoute(context.req.raw, 'run', runtimeOf(context)))
   app.all('/flows', (context) => handleRoute(context.req.raw, 'flows'))
   app.all('/end', (context) => handleRoute(context.req.raw, 'end'))
   app.all('/cancel', (context) => handleRoute(context.req.raw, 'cancel'))
   if (options.health === true) app.all('/health', (context) => handleRoute(context.req.raw, 'health'))
-  app.all('*', (context, next) => (hasLaterRoute(context) ? next() : handleRoute(context.req.raw, undefined)))
+  app.all('*', (context, next) => (hasLaterRoute(context) ? next() : handleRoute(context.req.raw, noRoute(context))))
   return app
 }
 
@@ -61,5 +62,20 @@ function runtimeOf(context: Context): unknown {
 
 /** Whether the application has a route of its own for this path: mounted at `/`, this app must not answer for it. */
 function hasLaterRoute(context: Context): boolean {
-  return context.req.routeIndex < matchedRoutes(context).length - 1
+  return context.req.routeIndex < context.req.matchedRoutes.length - 1
+}
+
+/** Where this app is mounted, as the application wrote it: `/:tenant/ai`. */
+function noRoute({ req: { matchedRoutes, routeIndex } }: Context): NoRoute {
+  return { basePath: matchedRoutes[routeIndex]?.basePath || '/' }
+}
+
+/**
+ * Hono does not say its version, so it is known by a method that `Hono` has since 4.13. `matchedRoutes` is that of the request:
+ * the function of `hono/route` cannot be imported from an older Hono, and the import would fail in place of this check
+ * (docs/decisions/0169-peers-that-install-beside-anything.md).
+ */
+function checkVersion(app: Hono): void {
+  if ('query' in app) return
+  throw invalidInput('flowRoutes: turnkeeper/hono needs hono 4.13.19 or later: npm install hono@4.')
 }

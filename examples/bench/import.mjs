@@ -37,7 +37,7 @@ bench({
     { label: 'import, over an empty module', figure: 'milliseconds', unit: 'ms', target: 15 },
     { label: 'modules of Node in the graph', figure: 'nodeModules', unit: '', target: 0 },
     { label: 'an application, minified and gzipped', figure: 'application', unit: 'KiB' },
-    { label: 'all that the root exports', figure: 'whole', unit: 'KiB', target: 66 },
+    { label: 'all that the root exports', figure: 'whole', unit: 'KiB', target: 67 },
   ],
 })
 

@@ -120,7 +120,7 @@ describe('the last 20 texts', () => {
 
 describe('state that JSON cannot carry', () => {
   test.each<readonly [string, unknown, string]>([
-    ['a Date', new Date(0), 'is an instance of Date, which JSON cannot carry.'],
+    ['a Date', new Date(0), 'is an instance of Date, which JSON cannot carry: use date.toISOString().'],
     ['a Map', new Map(), 'is an instance of Map, which JSON cannot carry.'],
     ['NaN', Number.NaN, 'is NaN, which JSON cannot carry.'],
     ['a big integer', 1n, 'is a bigint, which JSON cannot carry.'],

@@ -33,7 +33,7 @@ describe('a flow that is not put together right', () => {
     [
       'two steps with one ID',
       { steps: () => [First, Second] },
-      "Flow 'Talk' has two steps with the ID or alias 'First'.",
+      "Flow 'Talk' has two steps with the ID or alias 'First'. Give each a static id.",
       'FLOW_REGISTRATION',
     ],
     [
@@ -45,7 +45,7 @@ describe('a flow that is not put together right', () => {
     [
       'context that JSON cannot carry',
       { init: (flow) => flow.addContext({ now: new Date(0) }) },
-      'context.now is an instance of Date, which JSON cannot carry.',
+      'context.now is an instance of Date, which JSON cannot carry: use date.toISOString().',
       'FLOW_ERROR',
     ],
   ])('%s: nothing is created, and a stored session stays as it was', async (what, hooks, message, code) => {

@@ -37,10 +37,10 @@ class Money {
   readonly amount = 3
 }
 
-function unknownField(name: string): string {
+function unknownField(name: string, meant?: string): string {
   return (
     `There is no field '${name}' in the input of a turn. The fields are flowName, userMessage, attachments, sessionId, ` +
-    'config, idempotencyKey, requestId, hideFlow, signal, owner, serverContext, waitUntil.'
+    `config, idempotencyKey, requestId, hideFlow, signal, owner, serverContext, waitUntil.${meant === undefined ? '' : ` Did you mean '${meant}'?`}`
   )
 }
 
@@ -63,9 +63,9 @@ const bad: readonly Bad[] = [
   ['no userMessage', { userMessage: undefined }, 'userMessage must be a string.'],
   ['a userMessage that is null', { userMessage: null }, 'userMessage must be a string.'],
   ['a userMessage that is an object', { userMessage: { text: 'hello' } }, 'userMessage must be a string.'],
-  ['the name of the field in HTTP bodies', { message: 'hello' }, unknownField('message')],
-  ['a field with a letter wrong', { sessionID: 'some-id' }, unknownField('sessionID')],
-  ['an unknown field that is undefined', { context: undefined }, unknownField('context')],
+  ['the name of the field in HTTP bodies', { message: 'hello' }, unknownField('message', 'userMessage')],
+  ['a field with a letter wrong', { sessionID: 'some-id' }, unknownField('sessionID', 'sessionId')],
+  ['an unknown field that is undefined', { context: undefined }, unknownField('context', 'serverContext')],
   ['a field that every object inherits', { toString: () => 'Talk' }, unknownField('toString')],
   ['a config that is null', { config: null }, 'config must be a plain object.'],
   ['a config that is a list', { config: [1] }, 'config must be a plain object.'],
@@ -88,7 +88,7 @@ const bad: readonly Bad[] = [
   [
     'a config with a Date',
     { config: { at: new Date(0) } },
-    'config.at is an instance of Date, which JSON cannot carry.',
+    'config.at is an instance of Date, which JSON cannot carry: use date.toISOString().',
   ],
   ['a config with NaN', { config: { list: [1, Number.NaN] } }, 'config.list[1] is NaN, which JSON cannot carry.'],
   [
@@ -123,7 +123,7 @@ const bad: readonly Bad[] = [
   [
     'a serverContext with a Date',
     { serverContext: { at: new Date(0) } },
-    'serverContext.at is an instance of Date, which JSON cannot carry.',
+    'serverContext.at is an instance of Date, which JSON cannot carry: use date.toISOString().',
   ],
   ['a serverContext with a config', { serverContext: { config: {} } }, "serverContext may not have the key 'config'."],
   ['an owner that is empty', { owner: '' }, 'owner must be a string that is not empty.'],

@@ -88,7 +88,7 @@ describe('which flow a session belongs to', () => {
       'an unknown step',
       {},
       { currentStep: 'Gone' },
-      "its current step is 'Gone', and the steps of its flow are Only, End",
+      "its current step is 'Gone', and the steps of its flow are Only, End (former IDs belong into static aliases)",
     ],
   ])('[7.2-3 7.3-2 3-4] a document with %s is malformed and stays as it was', async (_what, head, flow, problem) => {
     const { engine, start, rewrite, stored, backing } = harness({ flows: [talk()] })

@@ -140,22 +140,25 @@ describe('making an engine', () => {
   })
 
   test.each([
-    ['flow', { flow: [Named] }],
-    ['sessionstore', { sessionstore: new MemorySessionStore() }],
-    ['limit', { limit: undefined }],
-  ])('the unknown option %s is refused, and the known ones are listed', async (name, options) => {
-    // Before SESSION_STORE is looked at: the option may have been meant to say which store.
-    const configManager = new ConfigManager({ values: { SESSION_STORE: 'cassandra' } })
-    const message =
-      `FlowEngine: there is no option '${name}'. The options are configManager, flows, models, providers, ` +
-      'sessionStore, limits, modelRetry, circuitBreaker, budgets, services, unknownSession, onTurnError, errorText, mask, outdated, busy, clock, random, generateId, ' +
-      'logger, onListenerError.'
-    expect(thrownBy(() => new FlowEngine({ ...options, configManager } as object))).toMatchObject({
-      code: 'INVALID_INPUT',
-      message,
-    })
-    await expect(FlowEngine.create({ ...options, configManager } as object)).rejects.toMatchObject({ message })
-  })
+    ['flow', 'flows', { flow: [Named] }],
+    ['sessionstore', 'sessionStore', { sessionstore: new MemorySessionStore() }],
+    ['limit', 'limits', { limit: undefined }],
+  ])(
+    'the unknown option %s is refused, and the known ones are listed, with %s as the one that was meant',
+    async (name, meant, options) => {
+      // Before SESSION_STORE is looked at: the option may have been meant to say which store.
+      const configManager = new ConfigManager({ values: { SESSION_STORE: 'cassandra' } })
+      const message =
+        `FlowEngine: there is no option '${name}'. The options are configManager, flows, models, providers, ` +
+        'sessionStore, limits, modelRetry, circuitBreaker, budgets, services, unknownSession, onTurnError, errorText, mask, outdated, busy, clock, random, generateId, ' +
+        `logger, onListenerError. Did you mean '${meant}'?`
+      expect(thrownBy(() => new FlowEngine({ ...options, configManager } as object))).toMatchObject({
+        code: 'INVALID_INPUT',
+        message,
+      })
+      await expect(FlowEngine.create({ ...options, configManager } as object)).rejects.toMatchObject({ message })
+    },
+  )
 
   test.each([null, 'Talk', [Named]])('%s in place of the options is refused', async (options) => {
     const message = 'FlowEngine: the options must be an object.'

@@ -218,7 +218,7 @@ describe('a call that cannot be used', () => {
     [
       'a result that is not JSON',
       (turn) => turn.once('pay', () => ({ at: new Date(0) })),
-      "The result of turn.once('pay') cannot be stored: result.at is an instance of Date, which JSON cannot carry.",
+      "The result of turn.once('pay') cannot be stored: result.at is an instance of Date, which JSON cannot carry: use date.toISOString().",
     ],
   ])('%s', async (_title, call, message) => {
     const { say } = talking(async (turn) => {

@@ -125,7 +125,10 @@ test('a reader that has a piece of an earlier connection forgets its text, whoev
 test.each<[unknown, string]>([
   [{ onDisconnect: 'stop' }, "stream: onDisconnect must be 'cancel' or 'finish'."],
   [{ lastEventId: 7 }, 'stream: lastEventId must be a string.'],
-  [{ lastEventID: 'x' }, "stream: there is no option 'lastEventID'. The options are lastEventId, onDisconnect."],
+  [
+    { lastEventID: 'x' },
+    "stream: there is no option 'lastEventID'. The options are lastEventId, onDisconnect. Did you mean 'lastEventId'?",
+  ],
   [null, 'stream: the options must be an object.'],
 ])('the options %j are refused in the first and only piece, and nothing is run', async (options, message) => {
   const { engine, store } = begin()

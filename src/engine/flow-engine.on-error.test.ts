@@ -301,7 +301,7 @@ describe('a flow that does not answer', () => {
       "Flow 'Talk' returned retry() from onError. Only onReply and tools may: return reply(text) to answer the user.",
     ],
     [() => stay(), "Flow 'Talk' returned stay() without a text from onError."],
-    [() => go('nowhere'), "Flow 'Talk' has no step 'nowhere'. Its steps: Only, End."],
+    [() => go('nowhere'), "Flow 'Talk' has no step 'nowhere'. Its steps: Only, End. Add it to steps()."],
   ])('but returns what it may not: %s', async (answer, message) => {
     const { say } = await started(answering(answer, failing(broken)))
     expect(await say()).toMatchObject({ response: { success: false, message }, error: { code: 'FLOW_ERROR' } })

@@ -196,7 +196,7 @@ describe('stateSchema', () => {
     [
       'returns a Date',
       () => ({ value: { at: new Date(0) } }),
-      `${unstorable}: state.at is an instance of Date, which JSON cannot carry`,
+      `${unstorable}: state.at is an instance of Date, which JSON cannot carry: use date.toISOString()`,
     ],
   ])('that %s leaves the session as it is', async (_what, validate, problem) => {
     const { say, stored, session, before } = await released(flowOf(contact(schema(validate))))

@@ -74,7 +74,7 @@ export class FlowRegistry {
   register(registration: FlowRegistration): void {
     const batch = new Map<string, RegisteredFlow>()
     for (const [name, flow] of entriesOf(registration)) {
-      if (!isFlowConstructor(flow)) throw incomplete()
+      if (!isFlowConstructor(flow)) throw notAFlow(flow)
       const id = idOf(flow, name)
       if (this.#flows.has(id) || batch.has(id)) throw registrationError(`Flow '${id}' is already registered.`)
       checkFlowStatics(`Flow '${id}'`, flow)
@@ -128,6 +128,14 @@ function idOf({ id }: FlowConstructor, name: string | undefined): string {
 
 function isFlowConstructor(value: unknown): value is FlowConstructor {
   return typeof value === 'function' && value.prototype instanceof Flow
+}
+
+/** A class that is a flow by its methods and not by its class is one of another copy of this package. */
+function notAFlow(value: unknown): FlowRegistrationError {
+  if (typeof value !== 'function' || value === Flow || !('addContext' in Object(value.prototype))) return incomplete()
+  return registrationError(
+    `The class '${value.name}' extends Flow of another copy of turnkeeper. Install one copy: npm ls turnkeeper shows both.`,
+  )
 }
 
 function incomplete(): FlowRegistrationError {

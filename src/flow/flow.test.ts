@@ -202,7 +202,10 @@ describe('the context of a flow', () => {
     }
     await using conversation = new Conversation(Noting)
     await conversation.say('Hello', { config: {} })
-    conversation.expectError('FLOW_ERROR', 'context.when is an instance of Date, which JSON cannot carry.')
+    conversation.expectError(
+      'FLOW_ERROR',
+      'context.when is an instance of Date, which JSON cannot carry: use date.toISOString().',
+    )
     expect(await conversation.document()).toMatchObject({ runStatus: 'aborted', flow: { context: { config: {} } } })
   })
 })

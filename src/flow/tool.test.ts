@@ -110,7 +110,7 @@ describe('tool refuses, when it is called,', () => {
 
   test('an option that it does not have', () => {
     expect(message({ timeoutMs: 5 })).toBe(
-      "Tool 'book' has no option 'timeoutMs'. The options are name, description, input, inputJsonSchema, toolTimeoutMs, parallel, execute.",
+      "Tool 'book' has no option 'timeoutMs'. The options are name, description, input, inputJsonSchema, toolTimeoutMs, parallel, execute. Did you mean 'toolTimeoutMs'?",
     )
   })
 

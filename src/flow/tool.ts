@@ -5,7 +5,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { flowCodeError } from '../errors/engine-errors.js'
 import { deepFreeze, type JsonObject } from '../util/json.js'
-import { findUnknownName, type OptionNames } from '../util/options.js'
+import { findUnknownName, hintAt, type OptionNames } from '../util/options.js'
 import { isToolName } from '../util/patterns.js'
 import { jsonSchemaOf } from './json-schema.js'
 import { checkTimeout } from './timeout.js'
@@ -139,8 +139,9 @@ export function tool<Schema extends StandardSchemaV1 = StandardSchemaV1<unknown,
   }
   const unknown = findUnknownName(options, optionNames)
   if (unknown !== undefined) {
-    const known = Object.keys(optionNames).join(', ')
-    throw flowCodeError(`Tool '${name}' has no option '${unknown}'. The options are ${known}.`)
+    const known = Object.keys(optionNames)
+    const hint = hintAt(unknown === 'parameters' ? 'input' : unknown, known)
+    throw flowCodeError(`Tool '${name}' has no option '${unknown}'. The options are ${known.join(', ')}.${hint}`)
   }
   return {
     name,

@@ -51,7 +51,7 @@ describe('a builder', () => {
       'reply',
       reply,
       { at: new Date(0) },
-      'reply cannot send this: content.at is an instance of Date, which JSON cannot carry.',
+      'reply cannot send this: content.at is an instance of Date, which JSON cannot carry: use date.toISOString().',
     ],
     ['finish', finish, 36, 'finish needs a text or an object; got 36.'],
     [

@@ -258,7 +258,7 @@ describe('an entry of the catalog', () => {
     const dated = z.object({}).transform(() => ({ when: new Date(0) }))
     const registry = registryOf([provider('cloud')], [{ provider: 'cloud', name: 'small', params: dated }])
     expect(() => registry.validate(select('small'))).toThrow(
-      "model 'small' of provider 'cloud' returned parameters that are not valid: params.when is an instance of Date, which JSON cannot carry.",
+      "model 'small' of provider 'cloud' returned parameters that are not valid: params.when is an instance of Date, which JSON cannot carry: use date.toISOString().",
     )
   })
 

@@ -65,7 +65,7 @@ describe('completing a selection', () => {
       expect.objectContaining({
         code: 'INVALID_INPUT',
         message:
-          "model() of step 'Ask' returned parameters that are not valid: params.when is an instance of Date, which JSON cannot carry.",
+          "model() of step 'Ask' returned parameters that are not valid: params.when is an instance of Date, which JSON cannot carry: use date.toISOString().",
       }),
     )
   })

@@ -105,7 +105,7 @@ describe('copyJson', () => {
     ['undefined', undefined, 'value is undefined, which JSON cannot carry'],
     ['undefined in a list', [1, undefined], 'value[1] is undefined, which JSON cannot carry'],
     ['a hole in a list', Array(2), 'value[0] is undefined, which JSON cannot carry'],
-    ['a Date', { at: new Date(0) }, 'value.at is an instance of Date, which JSON cannot carry'],
+    ['a Date', { at: new Date(0) }, 'value.at is an instance of Date, which JSON cannot carry: use date.toISOString()'],
     ['a Map', new Map(), 'value is an instance of Map, which JSON cannot carry'],
     ['bytes', new Uint8Array(1), 'value is an instance of Uint8Array, which JSON cannot carry'],
     ['an error', new Error('x'), 'value is an instance of Error, which JSON cannot carry'],
@@ -125,7 +125,7 @@ describe('copyJson', () => {
     [
       'a Date of another realm',
       runInNewContext('new Date(0)'),
-      'value is an instance of Date, which JSON cannot carry',
+      'value is an instance of Date, which JSON cannot carry: use date.toISOString()',
     ],
     ['a cycle', cyclicObject(), 'value.inner.back is part of itself'],
     ['a cycle of lists', cyclicArray(), 'value[0][0] is part of itself'],

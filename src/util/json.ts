@@ -132,7 +132,11 @@ function copyList(list: readonly unknown[], walk: Walk): JsonValue {
 
 function copyObject(value: object, walk: Walk): JsonValue {
   if (!isPlainObject(value)) {
-    throw refusal(walk, `is an instance of ${nameOfClass(value)}, which JSON cannot carry`)
+    const name = nameOfClass(value)
+    throw refusal(
+      walk,
+      `is an instance of ${name}, which JSON cannot carry${name === 'Date' ? ': use date.toISOString()' : ''}`,
+    )
   }
   const result: Record<string, JsonValue> = {}
   let isEmpty = true

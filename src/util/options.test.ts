@@ -21,10 +21,12 @@ describe('checkOptionNames', () => {
   test('names the first unknown option, and lists the known ones', () => {
     const options = { origin: '*', orgin: '*', other: 1 }
     expect(() => checkOptionNames('make', options, known)).toThrow(
-      refused("make: there is no option 'orgin'. The options are origin, credentials."),
+      refused("make: there is no option 'orgin'. The options are origin, credentials. Did you mean 'origin'?"),
     )
     expect(() => checkOptionNames('make', options, known, 'cors')).toThrow(
-      refused("make: there is no option 'cors.orgin'. The options of cors are origin, credentials."),
+      refused(
+        "make: there is no option 'cors.orgin'. The options of cors are origin, credentials. Did you mean 'origin'?",
+      ),
     )
   })
 
@@ -57,7 +59,9 @@ describe('numbersWithDefaults', () => {
       refused('make: retry.retries must be a number of at least 1, or Infinity for no bound; got 0.'),
     )
     expect(() => numbersWithDefaults('make', { delay: 1 } as object, defaults, options)).toThrow(
-      refused("make: there is no option 'retry.delay'. The options of retry are retries, delayMs."),
+      refused(
+        "make: there is no option 'retry.delay'. The options of retry are retries, delayMs. Did you mean 'delayMs'?",
+      ),
     )
     expect(() => numbersWithDefaults('make', { retries: 0 }, defaults)).toThrow('make: retries must be')
   })

@@ -35,9 +35,22 @@ export function checkOptionNames(caller: string, options: unknown, known: object
   const unknown = findUnknownName(options, known)
   if (unknown === undefined) return
   const [option, owner] = path === undefined ? [unknown, ''] : [`${path}.${unknown}`, ` of ${path}`]
+  const names = Object.keys(known)
   throw invalidInput(
-    `${caller}: there is no option '${option}'. The options${owner} are ${Object.keys(known).join(', ')}.`,
+    `${caller}: there is no option '${option}'. The options${owner} are ${names.join(', ')}.${hintAt(unknown, names)}`,
   )
+}
+
+/** ` Did you mean '...'?` for the first name that contains `unknown`, is contained in it, or differs in one place. */
+export function hintAt(unknown: string, names: readonly string[]): string {
+  const a = unknown.toLowerCase()
+  const meant = names.find((name) => {
+    const b = name.toLowerCase()
+    if (a.length < 3 || a.includes(b) || b.includes(a)) return a.length > 2
+    const differsFrom = (at: number): boolean => a.startsWith(b.slice(0, at)) && a.endsWith(b.slice(at + 2))
+    return Math.abs(a.length - b.length) < 3 && Array.from(b).some((_, at) => differsFrom(at))
+  })
+  return meant === undefined ? '' : ` Did you mean '${meant}'?`
 }
 
 /** The first own name of `given` that is not in `known`. */

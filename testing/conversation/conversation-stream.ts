@@ -39,7 +39,7 @@ export interface StreamedTurn {
  * conversation.expectReply('What is your name?')
  * ```
  */
-export class ConversationStream implements AsyncIterable<FlowStreamEvent, undefined>, AsyncDisposable {
+export class ConversationStream implements AsyncIterable<FlowStreamEvent>, AsyncDisposable {
   readonly #turn: StreamedTurn
   readonly #check = new StreamCheck()
   #stream: FlowStream | undefined

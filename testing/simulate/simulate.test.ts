@@ -321,7 +321,7 @@ describe('a flow that is wrong', () => {
     }
     expect(await failureOf(Dates)).toMatchInlineSnapshot(`
       "A conversation with flow 'Onboarding' breaks a promise: a turn fails only because of a fault.
-        The turn "Ada" failed with SESSION_FLOW_INVARIANT without a fault of the store: Session 'session-2' is malformed: the flow's onRestore returned what cannot be stored: flow.steps.Old.state.since is an instance of Date, which JSON cannot carry.
+        The turn "Ada" failed with SESSION_FLOW_INVARIANT without a fault of the store: Session 'session-2' is malformed: the flow's onRestore returned what cannot be stored: flow.steps.Old.state.since is an instance of Date, which JSON cannot carry: use date.toISOString().
         If that is meant: simulate(..., { mayFail: ['SESSION_FLOW_INVARIANT'] }).
 
       Seed 1, shortened 29 times. To repeat it alone: simulate(Dates, { ..., seeds: [1] })
@@ -331,7 +331,7 @@ describe('a flow that is wrong', () => {
       const conversation = new Conversation(Dates)
       await conversation.say('Ada')
       await conversation.say('Ada')
-      // Here it breaks: a turn fails only because of a fault. The turn "Ada" failed with SESSION_FLOW_INVARIANT without a fault of the store: Session 'session-2' is malformed: the flow's onRestore returned what cannot be stored: flow.steps.Old.state.since is an instance of Date, which JSON cannot carry.
+      // Here it breaks: a turn fails only because of a fault. The turn "Ada" failed with SESSION_FLOW_INVARIANT without a fault of the store: Session 'session-2' is malformed: the flow's onRestore returned what cannot be stored: flow.steps.Old.state.since is an instance of Date, which JSON cannot carry: use date.toISOString().
       // If that is meant: simulate(..., { mayFail: ['SESSION_FLOW_INVARIANT'] })."
     `)
   })

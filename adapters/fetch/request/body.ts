@@ -54,7 +54,7 @@ export function createBodyReader(maxBodyBytes: number, bodyTimeoutMs: number = N
   async function readBytes(request: Request): Promise<Uint8Array> {
     try {
       // A body that was read before would look like an empty one.
-      if (request.bodyUsed) throw new TypeError('The body was read already.')
+      if (request.bodyUsed) throw readBefore()
       return request.body === null ? new Uint8Array() : await readStream(request.body)
     } catch (error) {
       if (error instanceof Refusal) throw error
@@ -79,10 +79,19 @@ export function createBodyReader(maxBodyBytes: number, bodyTimeoutMs: number = N
     const arrived = declared === undefined ? undefined : takeArrivedBody(request, declared)
     const bytes = arrived ?? (await readBytes(request))
     if (declared !== undefined && bytes.byteLength !== declared) {
+      // Nothing is left of a message that a body parser of a Node framework has read.
+      if (bytes.byteLength === 0) throw readBefore()
       throw new Refusal('The request body does not have the length that Content-Length says.')
     }
     return decode(bytes)
   }
+}
+
+function readBefore(): Refusal {
+  return new Refusal(
+    'The request body was read before the handler got the request, by a body parser such as express.json() or by authorize. ' +
+      'Use toNodeListener of turnkeeper/node, and read request.clone() in authorize.',
+  )
 }
 
 function declaredLengthOf(request: Request): number | undefined {

@@ -5,7 +5,7 @@
 import { invalidInput } from '../../errors/engine-errors.js'
 import type { FilePart, ImagePart } from '../../model/message.js'
 import { copyJson, deepFreeze, isLarger, isPlainObject, type JsonError, type JsonObject } from '../../util/json.js'
-import { findUnknownName, type OptionNames } from '../../util/options.js'
+import { findUnknownName, hintAt, type OptionNames } from '../../util/options.js'
 import { isRequestId, isSessionId } from '../../util/patterns.js'
 import { shownName } from '../../util/shown-name.js'
 import { depthExceeded, type EngineLimits, limitExceeded } from '../engine-limits.js'
@@ -93,8 +93,11 @@ export function checkInputNames(input: FlowRunInput): void {
   }
   const unknown = findUnknownName(input, inputNames)
   if (unknown === undefined) return
-  const known = Object.keys(inputNames).join(', ')
-  throw invalidInput(`There is no field '${shownName(unknown)}' in the input of a turn. The fields are ${known}.`)
+  const names = Object.keys(inputNames)
+  const hint = hintAt(unknown, names)
+  throw invalidInput(
+    `There is no field '${shownName(unknown)}' in the input of a turn. The fields are ${names.join(', ')}.${hint}`,
+  )
 }
 
 /** Checks the texts of a turn and copies its JSON. */

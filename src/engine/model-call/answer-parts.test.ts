@@ -53,7 +53,11 @@ describe('arguments that cannot be read', () => {
     ['a list', { input: ['A-1'] }, 'They are not a JSON object.'],
     ['too deep', { input: deep }, 'They are nested deeper than 64 levels.'],
     ['a circle', { input: circle }, 'input.own is part of itself'],
-    ['a Date', { input: { when: new Date(0) } }, 'input.when is an instance of Date, which JSON cannot carry'],
+    [
+      'a Date',
+      { input: { when: new Date(0) } },
+      'input.when is an instance of Date, which JSON cannot carry: use date.toISOString()',
+    ],
   ])('go back to the model, and the tool is not run: %s', async (_what, call, problem) => {
     const { messages, asked } = await calling([call])
     expect(taken).toEqual([])

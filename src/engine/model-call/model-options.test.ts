@@ -35,7 +35,7 @@ describe('refused, by name', () => {
     [{ modelRetry: [] }, 'FlowEngine: modelRetry must be an object.'],
     [
       { modelRetry: { attempts: 3 } },
-      "FlowEngine: there is no option 'modelRetry.attempts'. The options of modelRetry are maxAttempts, baseDelayMs, maxDelayMs.",
+      "FlowEngine: there is no option 'modelRetry.attempts'. The options of modelRetry are maxAttempts, baseDelayMs, maxDelayMs. Did you mean 'maxAttempts'?",
     ],
     [
       { modelRetry: { maxAttempts: 0 } },

@@ -39,11 +39,17 @@ describe('a flow is refused before any session is touched', () => {
       [class Odd extends BaseStep {}],
       "Flow 'Test': steps() must list step classes; got 'Odd'. Extend Step, LogicStep or EndStep.",
     ],
-    'with two steps of one ID': [[Start, place('Start')], "Flow 'Test' has two steps with the ID or alias 'Start'."],
-    'with a step listed twice': [[Start, Start], "Flow 'Test' has two steps with the ID or alias 'Start'."],
+    'with two steps of one ID': [
+      [Start, place('Start')],
+      "Flow 'Test' has two steps with the ID or alias 'Start'. Give each a static id.",
+    ],
+    'with a step listed twice': [
+      [Start, Start],
+      "Flow 'Test' has two steps with the ID or alias 'Start'. Give each a static id.",
+    ],
     'with a class that inherits the ID of another': [
       [Start, class Later extends Start {}],
-      "Flow 'Test' has two steps with the ID or alias 'Start'.",
+      "Flow 'Test' has two steps with the ID or alias 'Start'. Give each a static id.",
     ],
     'with a blank ID': [[named(' ')], "Flow 'Test' has a step whose ID is blank. Give it a static id."],
     'with a class without a name': [
@@ -65,11 +71,11 @@ describe('a flow is refused before any session is touched', () => {
     ],
     "with a step whose alias is another's ID": [
       [Start, named('Later', ['Start'])],
-      "Flow 'Test' has two steps with the ID or alias 'Start'.",
+      "Flow 'Test' has two steps with the ID or alias 'Start'. Give each a static id.",
     ],
     'with a step whose alias is End': [
       [named('Start', ['End'])],
-      "Flow 'Test' has two steps with the ID or alias 'End'.",
+      "Flow 'Test' has two steps with the ID or alias 'End'. Give each a static id.",
     ],
     'with a text as the aliases of a step, which would be one alias for each letter': [
       [named('Start', 'Old' as never)],
@@ -106,7 +112,10 @@ describe('a flow is refused before any session is touched', () => {
   test('with two steps that both take over one former ID', async () => {
     await using conversation = new Conversation(flowOf(named('Left', ['Old']), named('Right', ['Old'])))
     await conversation.say('Hi')
-    conversation.expectError('FLOW_REGISTRATION', "Flow 'Test' has two steps with the ID or alias 'Old'.")
+    conversation.expectError(
+      'FLOW_REGISTRATION',
+      "Flow 'Test' has two steps with the ID or alias 'Old'. Give each a static id.",
+    )
   })
 
   test('with a first step that it does not have', async () => {
@@ -117,7 +126,10 @@ describe('a flow is refused before any session is touched', () => {
     }
     await using conversation = new Conversation(Lost)
     await conversation.say('Hi')
-    conversation.expectError('FLOW_ERROR', "Flow 'Test' has no step 'Nowhere'. Its steps: Start, End.")
+    conversation.expectError(
+      'FLOW_ERROR',
+      "Flow 'Test' has no step 'Nowhere'. Its steps: Start, End. Add it to steps().",
+    )
     expect(conversation.store.operations).toEqual([])
   })
 })
@@ -199,7 +211,7 @@ describe('the steps of a turn', () => {
     await conversation.say('Hi')
     conversation.expectError(
       'SESSION_FLOW_INVARIANT',
-      `Session '${conversation.sessionId}' is malformed: its current step is 'Start', and the steps of its flow are Closed, End.`,
+      `Session '${conversation.sessionId}' is malformed: its current step is 'Start', and the steps of its flow are Closed, End (former IDs belong into static aliases).`,
     )
   })
 })

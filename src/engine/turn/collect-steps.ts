@@ -91,7 +91,7 @@ export class FlowSteps {
     const id = typeof target === 'string' ? target : target.id
     if (this.#steps.has(id)) return id
     const known = [...this.#steps.keys()].join(', ')
-    throw flowCodeError(`Flow '${this.#flowName}' has no step '${String(id)}'. Its steps: ${known}.`)
+    throw flowCodeError(`Flow '${this.#flowName}' has no step '${String(id)}'. Its steps: ${known}. Add it to steps().`)
   }
 }
 
@@ -139,6 +139,11 @@ export function attachSteps(draft: StepRuntime & { readonly steps: FlowSteps }):
 
 function stepClassesOf(flow: Flow, flowName: string): readonly StepConstructor[] {
   const classes: unknown = flow.steps()
+  if (classes instanceof Promise) {
+    throw registrationError(
+      `Flow '${flowName}': steps() returned a promise. Take away async, and return the list itself.`,
+    )
+  }
   if (!Array.isArray(classes) || classes.length === 0) {
     throw registrationError(`Flow '${flowName}' must return at least one step class from steps().`)
   }
@@ -189,11 +194,16 @@ function checkAliases(
 }
 
 function usedTwice(id: string, flowName: string): FlowRegistrationError {
-  return registrationError(`Flow '${flowName}' has two steps with the ID or alias '${id}'.`)
+  return registrationError(`Flow '${flowName}' has two steps with the ID or alias '${id}'. Give each a static id.`)
 }
 
 function kindOf(value: unknown): string {
-  if (typeof value === 'function') return value.name === '' ? 'a function without a name' : `'${value.name}'`
+  if (typeof value === 'function') {
+    const name = value.name === '' ? 'a function without a name' : `'${value.name}'`
+    // A step class by its methods, yet not by its class.
+    const isCopied = 'onEnter' in Object(value.prototype) && !(value.prototype instanceof BaseStep)
+    return isCopied ? `${name} of another copy of turnkeeper (npm ls turnkeeper shows both)` : name
+  }
   return value === null || value === undefined ? String(value) : `a value of type ${typeof value}`
 }
 

@@ -58,7 +58,9 @@ export type FlowStreamEvent =
  * The pieces of one turn, to be read once. The turn begins when the first one is asked for. What a reader that is slow, or leaves the
  * loop early, means to the turn is the option `onDisconnect` of `engine.stream`.
  */
-export interface FlowStream extends AsyncIterableIterator<FlowStreamEvent, undefined, void> {
+export interface FlowStream extends AsyncIterator<FlowStreamEvent, undefined, void> {
+  /** For `for await`. Written out, because `AsyncIterableIterator` has one parameter before TypeScript 5.6. */
+  [Symbol.asyncIterator](): AsyncIterator<FlowStreamEvent, undefined, void>
   /**
    * The ID of the piece that `next()` returned last, `<turnId>:<n>`: the option `lastEventId` of a call with the same idempotency key.
    * Empty before the first piece, and where the turn never began.

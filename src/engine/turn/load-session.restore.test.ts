@@ -145,7 +145,7 @@ describe("the flow's onRestore", () => {
     [
       'an unknown step',
       (document: SessionDocument) => withFlow(document, { currentStep: 'Nowhere' }),
-      "its current step is 'Nowhere', and the steps of its flow are Start, End",
+      "its current step is 'Nowhere', and the steps of its flow are Start, End (former IDs belong into static aliases)",
     ],
   ])('may not return %s: the document stays as it was', async (_what, onRestore, problem) => {
     const { conversation, stored } = await restoring(onRestore)

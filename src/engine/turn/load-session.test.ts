@@ -254,7 +254,7 @@ describe('the flow that a session is bound to', () => {
     await conversation.say('Hi')
     conversation.expectError(
       'SESSION_FLOW_INVARIANT',
-      `Session '${stored.id}' is malformed: its current step is 'Start', and the steps of its flow are Other, End.`,
+      `Session '${stored.id}' is malformed: its current step is 'Start', and the steps of its flow are Other, End (former IDs belong into static aliases).`,
     )
     expect(await conversation.document()).toEqual(stored)
   })

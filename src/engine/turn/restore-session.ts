@@ -139,7 +139,10 @@ function checkCurrentStep(document: SessionDocument, steps: FlowSteps): void {
   const { currentStep } = document.flow
   if (currentStep === null || steps.get(currentStep) !== undefined) return
   const known = [...steps.all().keys()].join(', ')
-  throw invalid(document, `its current step is '${currentStep}', and the steps of its flow are ${known}`)
+  throw invalid(
+    document,
+    `its current step is '${currentStep}', and the steps of its flow are ${known} (former IDs belong into static aliases)`,
+  )
 }
 
 function otherVersion(document: SessionDocument, { id, version }: FlowConstructor): SessionFlowInvariantError {

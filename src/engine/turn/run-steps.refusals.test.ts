@@ -85,7 +85,10 @@ describe('a target that there is not', () => {
     }
     await using conversation = new Conversation(flowOf(Start, Next))
     await conversation.say('Hi')
-    conversation.expectError('FLOW_ERROR', `Flow 'Test' has no step '${id}'. Its steps: Start, Next, End.`)
+    conversation.expectError(
+      'FLOW_ERROR',
+      `Flow 'Test' has no step '${id}'. Its steps: Start, Next, End. Add it to steps().`,
+    )
   })
 })
 

@@ -187,7 +187,11 @@ describe('the result of a tool', () => {
   })
 
   test.each([
-    ['a Date', { when: new Date(0) }, 'result.when is an instance of Date, which JSON cannot carry.'],
+    [
+      'a Date',
+      { when: new Date(0) },
+      'result.when is an instance of Date, which JSON cannot carry: use date.toISOString().',
+    ],
     ['a function', () => 1, 'result is a function, which JSON cannot carry.'],
     ['an own __proto__', JSON.parse('{"__proto__":{}}'), 'result has a key named __proto__, which is reserved.'],
   ])('that JSON cannot carry fails the turn, and the path is named: %s', async (_what, returned, problem) => {

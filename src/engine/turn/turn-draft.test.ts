@@ -124,7 +124,10 @@ describe('the state of a step', () => {
     }
     await using conversation = new Conversation(flowOf(Replacing))
     await conversation.say('a')
-    conversation.expectError('FLOW_ERROR', 'Replacing.state.when is an instance of Date, which JSON cannot carry.')
+    conversation.expectError(
+      'FLOW_ERROR',
+      'Replacing.state.when is an instance of Date, which JSON cannot carry: use date.toISOString().',
+    )
   })
 
   test('must begin as a plain object', async () => {
@@ -182,7 +185,11 @@ describe('a state that JSON cannot carry fails the turn, and the path is named',
   test.each([
     ['NaN', { price: Number.NaN }, 'Start.state.price is NaN, which JSON cannot carry.'],
     ['Infinity', { price: Number.POSITIVE_INFINITY }, 'Start.state.price is Infinity, which JSON cannot carry.'],
-    ['a Date', { when: [new Date(0)] }, 'Start.state.when[0] is an instance of Date, which JSON cannot carry.'],
+    [
+      'a Date',
+      { when: [new Date(0)] },
+      'Start.state.when[0] is an instance of Date, which JSON cannot carry: use date.toISOString().',
+    ],
     ['a Map', { 'by name': new Map() }, 'Start.state["by name"] is an instance of Map, which JSON cannot carry.'],
     ['a bigint', { id: 1n }, 'Start.state.id is a bigint, which JSON cannot carry.'],
     ['a function', { act: () => 1 }, 'Start.state.act is a function, which JSON cannot carry.'],
@@ -305,7 +312,10 @@ describe('stateOf', () => {
     const Elsewhere = place('Elsewhere')
     await using conversation = looking((turn) => reply(turn.stateOf(Elsewhere)))
     await conversation.say('Hi')
-    conversation.expectError('FLOW_ERROR', "Flow 'Test' has no step 'Elsewhere'. Its steps: Look, Visit, End.")
+    conversation.expectError(
+      'FLOW_ERROR',
+      "Flow 'Test' has no step 'Elsewhere'. Its steps: Look, Visit, End. Add it to steps().",
+    )
   })
 
   test('keeps the model that answered for the other step', async () => {

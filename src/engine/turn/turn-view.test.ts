@@ -133,7 +133,10 @@ describe('turn.addContext', () => {
   })
 
   test.each<readonly [unknown, string]>([
-    [{ plan: { since: new Date(0) } }, 'context.plan.since is an instance of Date, which JSON cannot carry.'],
+    [
+      { plan: { since: new Date(0) } },
+      'context.plan.since is an instance of Date, which JSON cannot carry: use date.toISOString().',
+    ],
     [{ list: [1, Number.NaN] }, 'context.list[1] is NaN, which JSON cannot carry.'],
     ['text', 'turn.addContext: value must be a plain object.'],
     [[1], 'turn.addContext: value must be a plain object.'],

@@ -1,7 +1,7 @@
 // GET /flows and POST /end, unknown paths and wrong methods (contract 4.2, 4.3; design 11 and 15).
 import { expect } from 'vitest'
 import { MemorySessionStore } from '../../../src/index.js'
-import { createEngine, failure, runTurn, type Serve, type TestFunction } from './serve.js'
+import { createEngine, type Envelope, failure, runTurn, type Serve, type TestFunction } from './serve.js'
 
 export function endAndFlowsCases(test: TestFunction, serve: Serve): void {
   test('[1-7 4.2-1 4.2-2 4.4-8] the flows are a JSON array of every registered name', async () => {
@@ -111,9 +111,12 @@ export function endAndFlowsCases(test: TestFunction, serve: Serve): void {
     for (const path of ['/nothing', '/run/', '/run/x', '/flows/Greeting', '/RUN', '/%72un/x']) {
       const reply = await send(path, { method: 'POST', body: '{"flowName":"Greeting"}' })
       expect([path, reply.status, reply.headers.get('Chat-Reply')]).toEqual([path, 404, 'envelope'])
-      expect(await reply.json()).toEqual(
-        failure('Not found. The routes are POST run, GET flows, POST end and POST cancel, below the base path.'),
+      const { message, ...envelope } = (await reply.json()) as Envelope
+      expect({ message: '', ...envelope }).toEqual(failure(''))
+      expect(message).toMatch(
+        /^Not found\. The routes are POST run, GET flows, POST end and POST cancel, below the base path\. The path is '/,
       )
+      expect(message).toContain(`${path}', and the base path is '/`)
     }
   })
 

@@ -22,7 +22,7 @@ export function healthCases(test: TestFunction, serve: Serve): void {
       for (const path of ['/health', livePath]) {
         const reply = await send(path)
         const message = 'Not found. The routes are POST run, GET flows, POST end and POST cancel, below the base path.'
-        expect([reply.status, await reply.json()]).toEqual([404, failure(message)])
+        expect([reply.status, await reply.json()]).toMatchObject([404, { message: expect.stringContaining(message) }])
       }
     }
   })
@@ -35,7 +35,7 @@ export function healthCases(test: TestFunction, serve: Serve): void {
     const unknown = await send('/healthz')
     const message =
       'Not found. The routes are POST run, GET flows, POST end, POST cancel and GET health, below the base path.'
-    expect([unknown.status, await unknown.json()]).toEqual([404, failure(message)])
+    expect([unknown.status, await unknown.json()]).toMatchObject([404, { message: expect.stringContaining(message) }])
   })
 
   test('while the store fails it is live and not ready, and says nothing of the failure', async () => {

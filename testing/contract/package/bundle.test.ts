@@ -28,8 +28,9 @@ const subpaths = [
  * states of sessions, rollback, `onError` and `onMessage`, migrations, locks that are taken over, tools side by side. Safe retries take
  * the rest: idempotency keys with SHA-256, effects, `busy` and `cancel`, streams that readers come back to.
  * What makes an engine safe to expose took 7 more: docs/decisions/0151-the-root-may-weigh-66-kib.md.
+ * Sentences that name the fix took 1.5 more: docs/decisions/0168-a-listener-for-node-frameworks.md.
  */
-const maximumBytes = 66 * 1024
+const maximumBytes = 67 * 1024
 
 const wholeRoot = "export * from 'turnkeeper'"
 const application = `

@@ -61,6 +61,7 @@ test('its exports are these, and each names files of the package', () => {
     './prompt',
     './fetch',
     './hono',
+    './node',
     './ai-sdk',
     './upstash',
     './testing',

@@ -1,0 +1,71 @@
+/**
+ * The entry point `turnkeeper/node`: a Fetch handler as a listener of Node's `http`, and so as middleware of the frameworks that
+ * stand on it. `@hono/node-server` turns messages into requests and responses into bytes. Decided here: which path a request has
+ * below a mount, and what its body is if a body parser has read it already (docs/decisions/0168-a-listener-for-node-frameworks.md).
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { getRequestListener } from '@hono/node-server'
+import { invalidInput } from '../../src/util/options.js'
+import { withParsedBody } from './parsed-body.js'
+
+/** What {@link toNodeListener} takes: the handler of `createFetchHandler`, or another function of its kind. */
+export type FetchHandler = (request: Request) => Response | Promise<Response>
+
+/**
+ * What {@link toNodeListener} makes. It answers every request that it gets, and never throws.
+ *
+ * @param frameworkRequest - The request object of a framework that keeps `body` and `originalUrl` on an object of its own, as Fastify
+ * and Koa do. Anything but an object, such as the `next` of Express, is ignored.
+ */
+export type NodeListener = (request: IncomingMessage, response: ServerResponse, frameworkRequest?: unknown) => void
+
+/**
+ * A Fetch handler as a listener for `http.createServer`, and as middleware of Express, NestJS, Fastify and Koa.
+ *
+ * - If a body parser has read the body, what it put into `body` (or `rawBody`) is the body: bytes, a text, or an object.
+ * - The path is the one that the client sent: if a mount has cut `url`, it is taken from `originalUrl`. `basePath` of the handler
+ *   is therefore the whole path, the mount's included.
+ * - If the client leaves, the signal of the request is aborted.
+ *
+ * @param handler - the handler of `createFetchHandler`
+ * @throws `InvalidInputError` if `handler` is not a function
+ *
+ * @example
+ * ```ts
+ * import express from 'express'
+ * import { FlowEngine } from 'turnkeeper'
+ * import { createFetchHandler } from 'turnkeeper/fetch'
+ * import { toNodeListener } from 'turnkeeper/node'
+ *
+ * const engine = await FlowEngine.create({ flows: [Onboarding] })
+ * express().use('/ai', toNodeListener(createFetchHandler(engine))).listen(3000)
+ * ```
+ */
+export function toNodeListener(handler: FetchHandler): NodeListener {
+  if (typeof handler !== 'function') {
+    throw invalidInput(
+      'toNodeListener: the first argument must be a function, such as createFetchHandler(engine) returns.',
+    )
+  }
+  return function listen(incoming, response, frameworkRequest) {
+    const parsed = isObject(frameworkRequest) ? frameworkRequest : incoming
+    // The globals `Request` and `Response` stay as they are: the application's other code uses them, too.
+    const listener = getRequestListener((request) => handler(withParsedBody(request, incoming, parsed)), {
+      overrideGlobalObjects: false,
+    })
+    const { url } = incoming
+    incoming.url = originalUrlOf(parsed) ?? url ?? '/'
+    // The listener reads the URL at once; a later middleware finds it as it was.
+    void listener(incoming, response)
+    if (url !== undefined) incoming.url = url
+  }
+}
+
+function originalUrlOf(request: object): string | undefined {
+  const { originalUrl } = request as { readonly originalUrl?: unknown }
+  return typeof originalUrl === 'string' ? originalUrl : undefined
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}

@@ -1,0 +1,148 @@
+// A Fetch handler in Node's own server and in the frameworks that stand on it: all HTTP cases where nobody has read the body
+// before, and what is different below a body parser and below a mount.
+import { readFileSync } from 'node:fs'
+import { afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { createFetchHandler } from '../../../adapters/fetch/index.js'
+import type { FlowServices } from '../../../src/index.js'
+import { httpCases } from './cases.js'
+import { createChat, streamTurn } from './chatting.js'
+import type { WaitingServices } from './flows.js'
+import { areFrameworksMissing, type FrameworkApp, leftOut, listen, loadApp } from './frameworks.js'
+import { GatedModel } from './gated-model.js'
+import { createEngine, runRequest, runTurn, type Send, type Serve } from './serve.js'
+
+const cleanUps: (() => Promise<void> | void)[] = []
+
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp()
+})
+
+type How = 'plain' | 'parsed' | 'mounted'
+
+const frameworks = ['http', 'express', 'fastify', 'koa', 'nest']
+
+describe.skipIf(areFrameworksMissing).each(frameworks)(`%s${leftOut}`, (name) => {
+  let app: FrameworkApp
+
+  beforeAll(async () => {
+    app = await loadApp(name)
+  })
+
+  function serving(how: How): Serve {
+    return async (engine, options) => {
+      const basePath = how === 'mounted' ? '/api/ai' : '/ai'
+      const createServer = app[how]
+      if (createServer === undefined) throw new Error(`The file of ${name} has no ${how}.`)
+      const server = await listen(createServer(createFetchHandler(engine, { ...options, basePath })))
+      cleanUps.push(server.close)
+      return (path, init) => fetch(`http://127.0.0.1:${server.port}${basePath}${path}`, init)
+    }
+  }
+
+  describe('with the body unread', () => {
+    httpCases(test, serving('plain'))
+  })
+
+  const ways: readonly How[] = name === 'http' ? ['plain'] : ['plain', 'parsed', 'mounted']
+  describe.each(ways)('%s', (how) => {
+    const serve = serving(how)
+
+    test('a conversation goes on from request to request', async () => {
+      const send = await serve(createEngine())
+      const first = await runTurn(send, { flowName: 'Greeting' })
+      const session = { CHAT_SESSION_ID: first.envelope.session }
+      await runTurn(send, { flowName: 'Greeting', message: 'Zoë 🐢' }, session)
+      const { reply, envelope } = await runTurn(send, { flowName: 'Greeting', message: 'Bonn' }, session)
+      expect([reply.status, envelope]).toMatchObject([200, { completed: true, message: 'Zoë 🐢 of Bonn.' }])
+      expect(reply.headers.get('CHAT_SESSION_ID')).toBe(first.envelope.session)
+      const ended = await send('/end', { method: 'POST', headers: session })
+      expect(await ended.json()).toEqual({ success: true, session: first.envelope.session })
+    })
+
+    test('a reply arrives piece by piece', async () => {
+      const model = new GatedModel()
+      const send = await serve(createChat(model.provider))
+      const { events } = await streamTurn(send, { flowName: 'Chatting' })
+      const call = await model.called()
+      expect(await events.next()).toMatchObject({ type: 'session' })
+      for (const text of ['Hel', 'lo']) {
+        call.say(text)
+        expect(await events.next()).toMatchObject({ type: 'text-delta', data: { text } })
+      }
+      call.finish()
+      expect(await events.next()).toMatchObject({ type: 'result' })
+      expect(await events.next()).toBeUndefined()
+    })
+
+    test.each([
+      ['a stream', 'text/event-stream'],
+      ['a whole reply', 'application/json'],
+    ])('a client that leaves %s cancels the turn', async (_what, accept) => {
+      const leaving = new AbortController()
+      const services: WaitingServices = { onWaiting: () => leaving.abort() }
+      const engine = createEngine({ services: services as FlowServices })
+      const failed = new Promise((resolve) => engine.on('turn:error', ({ code }) => resolve(code)))
+      const request = runRequest({ flowName: 'Waiting' }, { Accept: accept })
+      const left = (await serve(engine))('/run', { ...request, signal: leaving.signal }).then((reply) => reply.text())
+      await expect(left).rejects.toThrow()
+      expect(await failed).toBe('TURN_ABORTED')
+    })
+
+    test('a body over the limit of the handler is refused', async () => {
+      const send = await serve(createEngine(), { maxBodyBytes: 200, statuses: 'precise' })
+      const { reply, envelope } = await runTurn(send, { flowName: 'Greeting', message: 'x'.repeat(300) })
+      expect([reply.status, envelope.message]).toEqual([
+        413,
+        'The request body is larger than 200 bytes (maxBodyBytes).',
+      ])
+    })
+
+    test('HEAD has the headers and no body, and two cookies are two headers', async () => {
+      const authorize = (): Response =>
+        new Response('No.', {
+          status: 401,
+          headers: [
+            ['Set-Cookie', 'a=1'],
+            ['Set-Cookie', 'b=2'],
+          ],
+        })
+      const head = await (await serve(createEngine()))('/flows', { method: 'HEAD' })
+      expect([head.status, await head.text(), head.headers.get('content-type')]).toEqual([
+        200,
+        '',
+        expect.stringContaining('application/json'),
+      ])
+      const refused = await (await serve(createEngine(), { authorize }))('/flows')
+      expect([refused.status, refused.headers.getSetCookie()]).toEqual([401, ['a=1', 'b=2']])
+    })
+  })
+})
+
+describe.skipIf(areFrameworksMissing)(`a controller of nest${leftOut}`, () => {
+  interface ControllerApp {
+    readonly parsed: (handler: unknown, options?: object) => Parameters<typeof listen>[0]
+  }
+
+  async function serve(options: object): Promise<Send> {
+    const { parsed } = await loadApp<ControllerApp>('nest-controller')
+    const server = await listen(parsed(createFetchHandler(createEngine()), options))
+    cleanUps.push(server.close)
+    return (path, init) => fetch(`http://127.0.0.1:${server.port}/ai${path}`, init)
+  }
+
+  test.each([{}, { bodyParser: false }, { rawBody: true }])('answers with the options %o', async (options) => {
+    const send = await serve(options)
+    const { envelope } = await runTurn(send, { flowName: 'Greeting', message: 'Zoë' })
+    expect(envelope).toMatchObject({ success: true, message: 'What is your name?' })
+  })
+})
+
+test('every function of docs/frameworks.md is one of the tested files', () => {
+  const page = readFileSync(new URL('../../../docs/frameworks.md', import.meta.url), 'utf8')
+  const shown = Array.from(page.matchAll(/^export (?:async )?function [\s\S]*?^}$/gm), ([text]) => text)
+  const tested = frameworks
+    .map((name) => readFileSync(new URL(`../frameworks/apps/${name}.mjs`, import.meta.url), 'utf8'))
+    .join('\n')
+  expect(shown).toHaveLength(13)
+  expect(shown.filter((text) => !tested.includes(text))).toEqual([])
+})
