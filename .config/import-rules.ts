@@ -76,6 +76,19 @@ export const importRules: Readonly<Record<string, ImportRule>> = {
   },
   'adapters/fetch': { decides: 'HTTP to engine calls and back', areas: ['src/(root)'], files: checks, packages: [] },
   'adapters/hono': { decides: 'the same as a Hono app', areas: ['src/(root)', 'adapters/fetch'], packages: ['hono'] },
+  'adapters/d1': {
+    decides: 'sessions in a D1 database',
+    // What stores over a backend share: docs/decisions/0158-stores-beside-keyv-share-its-chunks.md.
+    areas: ['src/(root)', 'src/stores/keyv'],
+    files: checks,
+    packages: [],
+  },
+  'adapters/durable-object': {
+    decides: 'a Durable Object for each session, and the store that calls it',
+    areas: ['src/(root)', 'src/stores/keyv'],
+    files: checks,
+    packages: [],
+  },
   'adapters/ai-sdk': {
     decides: "models of the AI SDK's provider packages",
     areas: ['src/(root)'],
