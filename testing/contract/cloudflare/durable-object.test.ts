@@ -1,7 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type DurableObjectNamespaceLike, DurableObjectSessionStore } from '../../../adapters/durable-object/index.js'
+import {
+  type DurableObjectNamespaceLike,
+  DurableObjectSessionStore,
+  type DurableObjectSessionStoreOptions,
+} from '../../../adapters/durable-object/index.js'
+import type { SessionDocument } from '../../../src/index.js'
 import { longSession, newSession, nextTurn } from '../../suites/stores/documents.js'
+import { findDifference } from '../../suites/stores/same-json.js'
 import { sessionStoreSuite } from '../../suites/stores/session-store-suite.js'
+import { bigSession } from './big-session.js'
 import { askObject, namespaceAt } from './bindings.js'
 import { describeWithMiniflare, type Runtime, startWorkers } from './miniflare.js'
 
@@ -40,7 +47,170 @@ describeWithMiniflare('sessions in Durable Objects', () => {
       createUnreachable: () => new DurableObjectSessionStore({ namespace: unreachable(namespace) }),
     })
   })
+
+  const tables = "SELECT name FROM sqlite_master WHERE name IN ('entry', 'text')"
+  const newId = (): string => `id-${crypto.randomUUID()}`
+
+  test('a session of 3 MB in its state and 3 MB in its history is stored in rows of at most 1 MB', async () => {
+    const store = new DurableObjectSessionStore({ namespace })
+    const first = bigSession()
+    await store.create(first)
+    const { document, expectedRevision, hint } = nextTurn(first)
+    await store.save(document, expectedRevision, hint)
+    const reopened = new DurableObjectSessionStore({ namespace })
+    expect(findDifference(await reopened.load(first.id), document)).toBeUndefined()
+    const longest = 'SELECT max(length(CAST(body AS BLOB))) AS bytes FROM text'
+    expect(await query(first.id, longest)).toEqual([{ bytes: 1_000_000 }])
+    const next = nextTurn({ ...document, flow: { ...document.flow, context: {} } })
+    await store.save(next.document, next.expectedRevision, next.hint)
+    expect(findDifference(await reopened.load(first.id), next.document)).toBeUndefined()
+  })
+
+  test('a turn of a long conversation costs what one of a short conversation costs', async () => {
+    const costs: number[][] = []
+    for (const turns of [10, 2_500]) {
+      const bytes: number[] = []
+      const recorded: DurableObjectNamespaceLike = {
+        idFromName: (name) => namespace.idFromName(name),
+        get: (id) => ({
+          async fetch(url, init) {
+            const text = await (await namespace.get(id).fetch(url, init)).text()
+            bytes.push(init.body.length + text.length)
+            return { status: 200, text: async () => text }
+          },
+        }),
+      }
+      const store = new DurableObjectSessionStore({ namespace: recorded })
+      const session = longSession(newId(), turns)
+      await store.create(session)
+      // What the process has read once, it does not read again.
+      await store.load(session.id)
+      bytes.length = 0
+      const { document, expectedRevision, hint } = nextTurn((await store.load(session.id)) ?? session)
+      await store.save(document, expectedRevision, hint)
+      costs.push(bytes)
+    }
+    const [short = [], long = []] = costs
+    expect(short).toHaveLength(2)
+    expect(long).toHaveLength(2)
+    for (const [index, bytes] of long.entries()) expect(bytes).toBeLessThan((short[index] ?? 0) + 100)
+  })
+
+  test('a session is removed by an alarm when it has expired, with its tables', async () => {
+    const store = new DurableObjectSessionStore({ namespace, ttlMs: 200 })
+    const session = newSession(newId())
+    await store.create(session)
+    expect(await query(session.id, tables)).toHaveLength(2)
+    // The object itself is not asked by `load`, so that only the alarm removes it.
+    await expect.poll(() => query(session.id, tables), { timeout: 20_000 }).toEqual([])
+    expect(await store.load(session.id)).toBeUndefined()
+    await expect(store.save(...secondTurn(session))).rejects.toThrow('changed')
+    await store.create(session)
+    expect(await query(session.id, tables)).toHaveLength(2)
+  })
+
+  test('the alarm of a session that was saved since is set again, and removes nothing', async () => {
+    const session = newSession(newId())
+    await new DurableObjectSessionStore({ namespace, ttlMs: 300 }).create(session)
+    const [first] = await query(session.id, 'SELECT expires_at, alarm_at FROM entry')
+    expect(first?.alarm_at).toBe(first?.expires_at)
+    await new DurableObjectSessionStore({ namespace, ttlMs: 3_600_000 }).save(...secondTurn(session))
+    const [saved] = await query(session.id, 'SELECT expires_at, alarm_at FROM entry')
+    expect(saved?.alarm_at).toBe(first?.alarm_at)
+    const alarmAt = async (): Promise<unknown> => (await query(session.id, 'SELECT alarm_at FROM entry'))[0]?.alarm_at
+    await expect.poll(alarmAt, { timeout: 20_000 }).toBe(saved?.expires_at)
+    expect(await new DurableObjectSessionStore({ namespace }).load(session.id)).toMatchObject({ turns: 2 })
+  })
+
+  test('a shorter time to live moves the alarm, and none leaves the session after it', async () => {
+    const session = newSession(newId())
+    const row = async (): Promise<Record<string, unknown> | undefined> =>
+      (await query(session.id, 'SELECT expires_at, alarm_at FROM entry'))[0]
+    await new DurableObjectSessionStore({ namespace, ttlMs: 7_200_000 }).create(session)
+    const before = await row()
+    const next = nextTurn(session)
+    await new DurableObjectSessionStore({ namespace, ttlMs: 500 }).save(next.document, next.expectedRevision)
+    const after = await row()
+    expect(after?.alarm_at).toBe(after?.expires_at)
+    expect(Number(after?.alarm_at)).toBeLessThan(Number(before?.alarm_at) - 3_600_000)
+    await new DurableObjectSessionStore({ namespace }).save(...secondTurn(next.document))
+    await expect.poll(row, { timeout: 20_000 }).toEqual({ expires_at: null, alarm_at: null })
+  })
+
+  test('a claim that is over is removed by an alarm', async () => {
+    const store = new DurableObjectSessionStore({ namespace })
+    const key = newId()
+    expect(await store.claim(key, 'first', 200)).toBe('first')
+    await expect.poll(() => query(`~claim-${key}`, tables), { timeout: 20_000 }).toEqual([])
+    expect(await store.claim(key, 'second', 60_000)).toBe('second')
+  })
+
+  test('an ID that nobody has stores nothing, nor does one whose session was deleted', async () => {
+    const store = new DurableObjectSessionStore({ namespace })
+    const session = newSession(newId())
+    expect(await store.load(session.id)).toBeUndefined()
+    await expect(store.save(...secondTurn(session))).rejects.toThrow('changed')
+    await store.delete(session.id)
+    expect(await query(session.id, tables)).toEqual([])
+    await store.create(session)
+    await store.delete(session.id)
+    expect(await query(session.id, tables)).toEqual([])
+  })
+
+  test('a swap while the object is removed comes before or after it, never in between', async () => {
+    const id = newId()
+    const swap = { operation: 'swap', expectedRevision: '1-a', revision: '2-b', head: '{}', chunks: [], removed: [] }
+    const first = { ...swap, expectedRevision: undefined, revision: '1-a', replacesChunks: false }
+    const ask = async (path: string, body: object): Promise<unknown> =>
+      (await askObject(worker, id, path, JSON.stringify(body))).json()
+    expect(await ask('/', first)).toBe('done')
+    expect(await ask('/swap-while-removed', swap)).toEqual(['done', 'conflict'])
+    expect(await ask('/', first)).toBe('done')
+    expect(await ask('/swap-while-removed', { ...first, revision: '3-c' })).toEqual(['done', 'done'])
+    expect(await ask('/', { operation: 'readAll' })).toEqual({ revision: '3-c', head: '{}', chunks: [] })
+  })
+
+  test('an object that is aborted between two turns has what it acknowledged', async () => {
+    const store = new DurableObjectSessionStore({ namespace, cacheBytes: 0 })
+    let last = newSession(newId())
+    await store.create(last)
+    for (let turn = 0; turn < 3; turn++) {
+      expect((await askObject(worker, last.id, '/abort')).status).toBe(500)
+      const next = nextTurn((await store.load(last.id)) ?? last)
+      await store.save(next.document, next.expectedRevision, next.hint)
+      last = next.document
+    }
+    expect(findDifference(await store.load(last.id), last)).toBeUndefined()
+  })
+
+  test('an object that answers with an error rejects', async () => {
+    const store = new DurableObjectSessionStore({
+      namespace: {
+        idFromName: () => ({}),
+        get: () => ({ fetch: async () => new Response('overloaded', { status: 503 }) }),
+      },
+    })
+    await expect(store.load('a')).rejects.toThrow("The session's object answered with status 503: overloaded")
+  })
 })
+
+test('options that cannot be used are refused', () => {
+  const caller = 'DurableObjectSessionStore'
+  const make = (options: object) => () => new DurableObjectSessionStore(options as DurableObjectSessionStoreOptions)
+  expect(make({})).toThrow(`${caller}: namespace must be the binding of the class SessionObject.`)
+  expect(make({ namespace: { get() {} } })).toThrow(`${caller}: namespace must have the method idFromName.`)
+  const namespace = { get() {}, idFromName() {} }
+  expect(make({ namespace, ttlMs: 0 })).toThrow(`${caller}: ttlMs must be a number above 0`)
+  expect(make({ namespace, absoluteTtlMs: -1 })).toThrow(`${caller}: absoluteTtlMs must be a number above 0`)
+  expect(make({ namespace, cacheBytes: -1 })).toThrow(`${caller}: cacheBytes must be a number of at least 0`)
+  expect(make({ namespace, ttl: 5 })).toThrow(`${caller}: there is no option 'ttl'.`)
+})
+
+/** The arguments of `save` for one more turn. */
+function secondTurn(session: SessionDocument): [SessionDocument, string] {
+  const { document, expectedRevision } = nextTurn(session)
+  return [document, expectedRevision]
+}
 
 /** A namespace whose objects cannot be reached, as in an outage. */
 function unreachable(namespace: DurableObjectNamespaceLike): DurableObjectNamespaceLike {

@@ -24,9 +24,20 @@ import {
 interface Env {
   readonly DB?: D1DatabaseLike
   readonly SESSIONS?: DurableObjectNamespaceLike
-  /** Milliseconds. */
-  readonly TTL?: number
+  /** Every so many calls of the store's backend one is lost, and one answer. Default: none. */
+  readonly FAULTS?: number
 }
+
+/** Calls `work`, unless this call is one of those that are lost: before they are sent, or on the way back. */
+async function perhaps<T>(env: Env, work: () => Promise<T>): Promise<T> {
+  const { FAULTS = Number.POSITIVE_INFINITY } = env
+  calls += 1
+  if (calls % FAULTS === 0) throw new Error('The call was lost.')
+  const answer = await work()
+  if (calls % FAULTS === Math.floor(FAULTS / 2)) throw new Error('The answer was lost.')
+  return answer
+}
+let calls = 0
 
 class Talk extends LogicStep {
   static override id = 'Talk'
@@ -72,13 +83,27 @@ export class TestObject extends SessionObject {
 
 let serve: ((request: Request) => Promise<Response>) | undefined
 
-function createApplication({ DB, SESSIONS, TTL }: Env): (request: Request) => Promise<Response> {
-  const times = TTL === undefined ? {} : { ttlMs: TTL }
+function createApplication(env: Env): (request: Request) => Promise<Response> {
+  const { DB, SESSIONS } = env
   const sessionStore: SessionStore =
     SESSIONS === undefined
-      ? new D1SessionStore({ database: DB as D1DatabaseLike, ...times })
-      : new DurableObjectSessionStore({ namespace: SESSIONS, ...times })
+      ? new D1SessionStore({ database: faultyDatabase(DB as D1DatabaseLike, env) })
+      : new DurableObjectSessionStore({ namespace: faultyNamespace(SESSIONS, env) })
   return createFetchHandler(new FlowEngine({ flows: [Chat], sessionStore }))
+}
+
+function faultyDatabase(database: D1DatabaseLike, env: Env): D1DatabaseLike {
+  return {
+    prepare: (statement) => database.prepare(statement),
+    batch: (statements) => perhaps(env, () => database.batch(statements)),
+  }
+}
+
+function faultyNamespace(namespace: DurableObjectNamespaceLike, env: Env): DurableObjectNamespaceLike {
+  return {
+    idFromName: (name) => namespace.idFromName(name),
+    get: (id) => ({ fetch: (url, init) => perhaps(env, () => namespace.get(id).fetch(url, init)) }),
+  }
 }
 
 /** Statements and their values, as one batch. */
