@@ -55,7 +55,7 @@ export class D1SessionStore implements SessionStore {
     checkNumber(caller, 'ttlMs', ttlMs)
     this.#store = new ChunkedSessionStore({
       caller,
-      title: 'The D1 session store',
+      closedMessage: 'The D1 session store is closed.',
       driver: new D1Driver(database),
       keyOf: (key) => key,
       codec: plainCodec,

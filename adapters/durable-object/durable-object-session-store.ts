@@ -7,7 +7,7 @@ import { type DurableObjectNamespaceLike, ObjectDriver } from './object-driver.j
 
 /** What the constructor of {@link DurableObjectSessionStore} takes. */
 export interface DurableObjectSessionStoreOptions {
-  /** The binding of the class {@link SessionObject}. Give sessions a class of their own. */
+  /** The binding of the class `SessionObject`. Give sessions a class of their own. */
   readonly namespace: DurableObjectNamespaceLike
   /** Milliseconds after its last save at which a session is gone. Default: `Infinity`. */
   readonly ttlMs?: number
@@ -56,7 +56,7 @@ export class DurableObjectSessionStore implements SessionStore {
     checkNumber(caller, 'ttlMs', ttlMs)
     this.#store = new ChunkedSessionStore({
       caller,
-      title: 'The Durable Object session store',
+      closedMessage: 'The Durable Object session store is closed.',
       driver: new ObjectDriver(namespace),
       keyOf: (key) => key,
       codec: plainCodec,
