@@ -21,24 +21,6 @@ describeWithMiniflare('sessions in D1', () => {
 
   afterAll(() => runtime?.dispose())
 
-  describe('the suite', () => {
-    sessionStoreSuite(test, () => new D1SessionStore({ database }), {
-      async corrupt(sessionId) {
-        await queryAt(worker, 'UPDATE turnkeeper_session SET head = \'{"cut":\' WHERE key = ?1', sessionId)
-      },
-      claims: true,
-      lists: true,
-      absoluteTtl: {
-        createStore: (times) => new D1SessionStore({ database, ...times }),
-        async expiresAt(sessionId) {
-          const [row] = await queryAt(worker, 'SELECT expires_at FROM turnkeeper_session WHERE key = ?1', sessionId)
-          return (row?.expires_at as number | null) ?? undefined
-        },
-      },
-      createUnreachable: () => new D1SessionStore({ database: unreachable(database) }),
-    })
-  })
-
   /** As the database, and how many statements each batch had, and how many bytes went there and back. */
   function counted(): { readonly database: D1DatabaseLike; readonly batches: { statements: number; bytes: number }[] } {
     const batches: { statements: number; bytes: number }[] = []
@@ -146,6 +128,24 @@ describeWithMiniflare('sessions in D1', () => {
     const stores = Array.from({ length: 4 }, () => new D1SessionStore({ database }))
     await Promise.all(stores.map((store, index) => store.create(newSession(`first-${index}`))))
     expect((await stores[0]?.list({ limit: 10 }))?.sessions).toHaveLength(4)
+  })
+
+  describe('the suite', () => {
+    sessionStoreSuite(test, () => new D1SessionStore({ database }), {
+      async corrupt(sessionId) {
+        await queryAt(worker, 'UPDATE turnkeeper_session SET head = \'{"cut":\' WHERE key = ?1', sessionId)
+      },
+      claims: true,
+      lists: true,
+      absoluteTtl: {
+        createStore: (times) => new D1SessionStore({ database, ...times }),
+        async expiresAt(sessionId) {
+          const [row] = await queryAt(worker, 'SELECT expires_at FROM turnkeeper_session WHERE key = ?1', sessionId)
+          return (row?.expires_at as number | null) ?? undefined
+        },
+      },
+      createUnreachable: () => new D1SessionStore({ database: unreachable(database) }),
+    })
   })
 })
 

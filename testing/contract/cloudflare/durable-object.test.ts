@@ -4,6 +4,7 @@ import {
   DurableObjectSessionStore,
   type DurableObjectSessionStoreOptions,
 } from '../../../adapters/durable-object/index.js'
+import { ObjectDriver } from '../../../adapters/durable-object/object-driver.js'
 import type { SessionDocument } from '../../../src/index.js'
 import { longSession, newSession, nextTurn } from '../../suites/stores/documents.js'
 import { findDifference } from '../../suites/stores/same-json.js'
@@ -30,23 +31,6 @@ describeWithMiniflare('sessions in Durable Objects', () => {
   async function query(name: string, statement: string): Promise<Record<string, unknown>[]> {
     return (await (await askObject(worker, name, '/sql', statement)).json()) as Record<string, unknown>[]
   }
-
-  describe('the suite', () => {
-    sessionStoreSuite(test, () => new DurableObjectSessionStore({ namespace }), {
-      async corrupt(sessionId) {
-        await query(sessionId, "UPDATE text SET body = '{\"cut\":' WHERE name = 'head'")
-      },
-      claims: true,
-      absoluteTtl: {
-        createStore: (times) => new DurableObjectSessionStore({ namespace, ...times }),
-        async expiresAt(sessionId) {
-          const [row] = await query(sessionId, 'SELECT expires_at FROM entry')
-          return (row?.expires_at as number | null) ?? undefined
-        },
-      },
-      createUnreachable: () => new DurableObjectSessionStore({ namespace: unreachable(namespace) }),
-    })
-  })
 
   const tables = "SELECT name FROM sqlite_master WHERE name IN ('entry', 'text')"
   const newId = (): string => `id-${crypto.randomUUID()}`
@@ -109,17 +93,30 @@ describeWithMiniflare('sessions in Durable Objects', () => {
     expect(await query(session.id, tables)).toHaveLength(2)
   })
 
-  test('the alarm of a session that was saved since is set again, and removes nothing', async () => {
+  test('the alarm of a session that was saved since is set again, and removes it at its later end', async () => {
     const session = newSession(newId())
+    const times = async (): Promise<Record<string, unknown> | undefined> =>
+      (await query(session.id, 'SELECT expires_at, alarm_at FROM entry'))[0]
     await new DurableObjectSessionStore({ namespace, ttlMs: 300 }).create(session)
-    const [first] = await query(session.id, 'SELECT expires_at, alarm_at FROM entry')
+    const first = await times()
     expect(first?.alarm_at).toBe(first?.expires_at)
-    await new DurableObjectSessionStore({ namespace, ttlMs: 3_600_000 }).save(...secondTurn(session))
-    const [saved] = await query(session.id, 'SELECT expires_at, alarm_at FROM entry')
+    await new DurableObjectSessionStore({ namespace, ttlMs: 2_000 }).save(...secondTurn(session))
+    const saved = await times()
     expect(saved?.alarm_at).toBe(first?.alarm_at)
-    const alarmAt = async (): Promise<unknown> => (await query(session.id, 'SELECT alarm_at FROM entry'))[0]?.alarm_at
-    await expect.poll(alarmAt, { timeout: 20_000 }).toBe(saved?.expires_at)
+    await expect.poll(async () => (await times())?.alarm_at, { timeout: 20_000 }).toBe(saved?.expires_at)
     expect(await new DurableObjectSessionStore({ namespace }).load(session.id)).toMatchObject({ turns: 2 })
+    await expect.poll(() => query(session.id, tables), { timeout: 4_000 }).toEqual([])
+  })
+
+  test('what expired cannot be loaded before its alarm, and keeps nobody from creating it anew', async () => {
+    const store = new DurableObjectSessionStore({ namespace, ttlMs: 3_600_000, cacheBytes: 0 })
+    const session = longSession(newId(), 3)
+    await store.create(session)
+    await query(session.id, 'UPDATE entry SET expires_at = 1')
+    expect(await store.load(session.id)).toBeUndefined()
+    const anew = newSession(session.id)
+    await store.create(anew)
+    expect(findDifference(await store.load(session.id), anew)).toBeUndefined()
   })
 
   test('a shorter time to live moves the alarm, and none leaves the session after it', async () => {
@@ -157,6 +154,22 @@ describeWithMiniflare('sessions in Durable Objects', () => {
     expect(await query(session.id, tables)).toEqual([])
   })
 
+  test('what a swap removes or replaces is gone', async () => {
+    const driver = new ObjectDriver(namespace)
+    const swap = { key: newId(), head: '{}', removed: [], replacesChunks: false, ttlMs: undefined }
+    const chunks = [
+      ['history#0', '"a"'],
+      ['history#1', '"b"'],
+    ] as const
+    const stored = async (): Promise<string[]> => [...((await driver.readAll(swap.key))?.chunks.keys() ?? [])]
+    await driver.swap({ ...swap, expectedRevision: undefined, revision: '1-a', chunks })
+    await driver.swap({ ...swap, expectedRevision: '1-a', revision: '2-b', chunks: [], removed: ['history#0'] })
+    expect(await stored()).toEqual(['history#1'])
+    const all = { replacesChunks: true, chunks: [['history#2', '"c"']] as const }
+    await driver.swap({ ...swap, ...all, expectedRevision: '2-b', revision: '3-c' })
+    expect(await stored()).toEqual(['history#2'])
+  })
+
   test('a swap while the object is removed comes before or after it, never in between', async () => {
     const id = newId()
     const swap = { operation: 'swap', expectedRevision: '1-a', revision: '2-b', head: '{}', chunks: [], removed: [] }
@@ -191,6 +204,23 @@ describeWithMiniflare('sessions in Durable Objects', () => {
       },
     })
     await expect(store.load('a')).rejects.toThrow("The session's object answered with status 503: overloaded")
+  })
+
+  describe('the suite', () => {
+    sessionStoreSuite(test, () => new DurableObjectSessionStore({ namespace }), {
+      async corrupt(sessionId) {
+        await query(sessionId, "UPDATE text SET body = '{\"cut\":' WHERE name = 'head'")
+      },
+      claims: true,
+      absoluteTtl: {
+        createStore: (times) => new DurableObjectSessionStore({ namespace, ...times }),
+        async expiresAt(sessionId) {
+          const [row] = await query(sessionId, 'SELECT expires_at FROM entry')
+          return (row?.expires_at as number | null) ?? undefined
+        },
+      },
+      createUnreachable: () => new DurableObjectSessionStore({ namespace: unreachable(namespace) }),
+    })
   })
 })
 
