@@ -87,6 +87,19 @@ export const importRules: Readonly<Record<string, ImportRule>> = {
     files: ['src/util/options.ts'],
     packages: ['@hono/node-server', 'node:http'],
   },
+  'adapters/d1': {
+    decides: 'sessions in a D1 database',
+    // What stores over a backend share: docs/decisions/0158-stores-beside-keyv-share-its-chunks.md.
+    areas: ['src/(root)', 'src/stores/keyv'],
+    files: checks,
+    packages: [],
+  },
+  'adapters/durable-object': {
+    decides: 'a Durable Object for each session, and the store that calls it',
+    areas: ['src/(root)', 'src/stores/keyv'],
+    files: checks,
+    packages: [],
+  },
   'adapters/ai-sdk': {
     decides: "models of the AI SDK's provider packages",
     areas: ['src/(root)'],

@@ -29,8 +29,8 @@ import { WriteAttempts } from './write-attempts.js'
 export interface ChunkedSessionStoreOptions {
   /** The class that the application made, for messages about its options. */
   readonly caller: string
-  /** What the message calls it after `close()`: `The Keyv session store`. */
-  readonly title: string
+  /** What calls after `close()` reject with. */
+  readonly closedMessage: string
   readonly driver: SessionDriver
   /** The key as the backend knows it. */
   keyOf(key: string): string
@@ -248,7 +248,7 @@ export class ChunkedSessionStore implements SessionStore {
   }
 
   #checkOpen(): void {
-    if (this.#closed !== undefined) throw new Error(`${this.#options.title} is closed.`)
+    if (this.#closed !== undefined) throw new Error(this.#options.closedMessage)
   }
 
   async #open(sessionId: string): Promise<string> {

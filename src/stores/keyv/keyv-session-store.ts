@@ -81,7 +81,7 @@ export class KeyvSessionStore implements SessionStore {
     this.#store = new ChunkedSessionStore({
       ...chooseDriver(options),
       caller: 'KeyvSessionStore',
-      title: 'The Keyv session store',
+      closedMessage: 'The Keyv session store is closed.',
       ttlMs: () => keyv.ttl || undefined,
       absoluteTtlMs,
       cacheBytes,

@@ -17,6 +17,8 @@ const subpaths = [
   'turnkeeper',
   'turnkeeper/compaction',
   'turnkeeper/prompt',
+  'turnkeeper/d1',
+  'turnkeeper/durable-object',
   'turnkeeper/fetch',
   'turnkeeper/ai-sdk',
   'turnkeeper/upstash',

@@ -59,6 +59,8 @@ test('its exports are these, and each names files of the package', () => {
     './keyv',
     './compaction',
     './prompt',
+    './d1',
+    './durable-object',
     './fetch',
     './hono',
     './node',

@@ -30,6 +30,8 @@ const subpaths = [
   'turnkeeper',
   'turnkeeper/compaction',
   'turnkeeper/prompt',
+  'turnkeeper/d1',
+  'turnkeeper/durable-object',
   'turnkeeper/fetch',
   'turnkeeper/ai-sdk',
   'turnkeeper/upstash',

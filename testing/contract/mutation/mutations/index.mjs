@@ -2,6 +2,7 @@
 import { aiSdkMutations } from './ai-sdk.mjs'
 import { boundMutations } from './bounds.mjs'
 import { busyMutations } from './busy.mjs'
+import { cloudflareMutations } from './cloudflare.mjs'
 import { driverMutations } from './drivers.mjs'
 import { effectMutations } from './effects.mjs'
 import { engineMutations } from './engine.mjs'
@@ -39,6 +40,7 @@ export const mutations = [
   ...aiSdkMutations,
   ...storeMutations,
   ...driverMutations,
+  ...cloudflareMutations,
   ...engineMutations,
   ...timeMutations,
   ...turnMutations,

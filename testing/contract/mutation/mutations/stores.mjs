@@ -101,7 +101,7 @@ export const storeMutations = [
         'a closed store used',
         '#checkOpen',
         {
-          piece: "if (this.#closed !== undefined) throw new Error(`${this.#options.title} is closed.`)",
+          piece: 'if (this.#closed !== undefined) throw new Error(this.#options.closedMessage)',
           becomes: '',
         },
       ],

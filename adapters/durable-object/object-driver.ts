@@ -1,0 +1,72 @@
+/** What `ChunkedSessionStore` needs of Durable Objects: each operation is one request to the object that has the key as its name. */
+import type {
+  SessionDriver,
+  SessionSwap,
+  StoredHead,
+  StoredSession,
+  SwapOutcome,
+} from '../../src/stores/keyv/session-driver.js'
+import type { ObjectRequest, ObjectTexts } from './protocol.js'
+
+/** What is used of the namespace of a Durable Object class: the binding of a Worker has it. */
+export interface DurableObjectNamespaceLike {
+  idFromName(name: string): object
+  get(id: object): DurableObjectStubLike
+}
+
+/** What is used of an object. */
+export interface DurableObjectStubLike {
+  fetch(
+    url: string,
+    init: { readonly method: string; readonly body: string },
+  ): Promise<{ readonly status: number; text(): Promise<string> }>
+}
+
+/** The driver over a namespace. */
+export class ObjectDriver implements SessionDriver {
+  readonly guarantees: SessionDriver['guarantees'] = { compareAndSwap: 'backend', durable: true }
+  readonly #namespace: DurableObjectNamespaceLike
+
+  constructor(namespace: DurableObjectNamespaceLike) {
+    this.#namespace = namespace
+  }
+
+  async read(key: string, chunks: readonly string[], knownRevision?: string): Promise<StoredHead | undefined> {
+    const stored = await this.#readTexts(key, { operation: 'read', chunks, knownRevision })
+    return stored && { ...stored, chunks: chunks.map((name) => stored.chunks.get(name)) }
+  }
+
+  readAll(key: string): Promise<StoredSession | undefined> {
+    return this.#readTexts(key, { operation: 'readAll' })
+  }
+
+  async swap({ key, owner: _owner, onUnderReplicated: _report, ...swap }: SessionSwap): Promise<SwapOutcome> {
+    return (await this.#ask(key, { operation: 'swap', ...swap })) as SwapOutcome
+  }
+
+  async remove(key: string, expectedRevision?: string): Promise<SwapOutcome> {
+    return (await this.#ask(key, { operation: 'remove', expectedRevision })) as SwapOutcome
+  }
+
+  async claim(key: string, sessionId: string, ttlMs: number): Promise<string> {
+    return (await this.#ask(key, { operation: 'claim', sessionId, ttlMs })) as string
+  }
+
+  async close(): Promise<void> {}
+
+  async #readTexts(key: string, request: ObjectRequest): Promise<StoredSession | undefined> {
+    const stored = (await this.#ask(key, request)) as ObjectTexts | null
+    return stored === null ? undefined : { ...stored, chunks: new Map(stored.chunks) }
+  }
+
+  async #ask(key: string, request: ObjectRequest): Promise<unknown> {
+    // A stub of its own for each request: one whose object failed may be of no use any more.
+    const stub = this.#namespace.get(this.#namespace.idFromName(key))
+    // The address is not used; the platform wants one.
+    const response = await stub.fetch('https://session/', { method: 'POST', body: JSON.stringify(request) })
+    const text = await response.text()
+    if (response.status !== 200)
+      throw new Error(`The session's object answered with status ${response.status}: ${text}`)
+    return JSON.parse(text)
+  }
+}
