@@ -39,3 +39,15 @@ declare module 'next/server' {
   /** Keeps the platform alive for the work after the reply. */
   export function after(work: Promise<unknown>): void
 }
+
+declare namespace awslambda {
+  type StreamingHandler<Event, Context> = (
+    event: Event,
+    responseStream: NodeJS.WritableStream,
+    context: Context,
+  ) => Promise<void>
+  /** Marks a handler as one that streams, and returns it. */
+  function streamifyResponse<Event, Context>(
+    handler: StreamingHandler<Event, Context>,
+  ): StreamingHandler<Event, Context>
+}
