@@ -28,6 +28,8 @@ export type Said =
 export interface FakeLambda {
   /** An address for each sandbox. A request goes there if it is free, and to the other one if not. */
   readonly urls: readonly [string, string]
+  /** Whether one of the sandboxes is at work. */
+  isBusy(): boolean
   /** Resolves when both are frozen. */
   frozen(): Promise<void>
   close(): Promise<void>
@@ -63,6 +65,7 @@ export async function startLambda(
   const [first = '', second = ''] = servers.map(urlOf)
   return {
     urls: [first, second],
+    isBusy: () => sandboxes.some(({ busy }) => busy !== undefined),
     async frozen() {
       await Promise.all(sandboxes.map(({ busy }) => busy))
     },

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isRedisMissing, type RedisServer, startRedis } from '../../testing/contract/servers/redis-server.js'
-import { clientGoneCase, replyCase, say, streamCase, streamOf, twoIsolatesCase } from '../serverless/cases.ts'
+import { clientGoneCase, post, replyCase, say, streamCase, streamOf, twoIsolatesCase } from '../serverless/cases.ts'
 import { pathOf } from '../serverless/processes.ts'
 import { type FakeLambda, type HandlerName, startLambda } from './fake-lambda.ts'
 
@@ -56,6 +56,19 @@ describe.skipIf(isRedisMissing)('on Lambda', () => {
 
   describe('API Gateway, or a function URL that does not stream', () => {
     deploy('handler')
+
+    test('a client that leaves before its reply leaves the session usable at once', async () => {
+      const [first] = isolates()
+      const { session } = await say(first, 'Guide', 'teapots')
+      await lambda.frozen()
+      const leaving = new AbortController()
+      const left = post(first, 'Guide', 'everything', { session, stream: true, signal: leaving.signal })
+      await expect.poll(() => lambda.isBusy()).toBe(true)
+      leaving.abort()
+      await expect(left).rejects.toThrow()
+      // The other process is free.
+      expect(await say(first, 'Guide', 'kettles', session)).toMatchObject({ success: true, session })
+    })
 
     test('a client that asks for a stream gets it in one piece', async () => {
       const [whole, ...more] = await streamOf(isolates()[0])
