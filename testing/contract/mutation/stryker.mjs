@@ -24,7 +24,7 @@ export async function runStryker(root, files, tests) {
       'examples/dist',
       'docs/api',
       'coverage',
-      'testing/contract/sqlite/node_modules',
+      'testing/contract/{deployments,runtimes,sqlite}/node_modules',
     ],
     tempDirName: '.reports/stryker',
     reporters: ['clear-text'],

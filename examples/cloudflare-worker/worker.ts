@@ -1,0 +1,42 @@
+/**
+ * The flows on Cloudflare Workers. Each session is in a Durable Object of its own, so that it is the same one for all isolates.
+ *
+ *     npm install turnkeeper
+ *     npx wrangler deploy
+ */
+import { FlowEngine } from 'turnkeeper'
+import { type DurableObjectNamespaceLike, DurableObjectSessionStore } from 'turnkeeper/durable-object'
+import { createFetchHandler } from 'turnkeeper/fetch'
+import { Guide, localModels, Notes } from '../serverless/flows.ts'
+
+/** The class of the objects, which wrangler.json names. */
+export { SessionObject } from 'turnkeeper/durable-object'
+
+interface Env {
+  readonly SESSIONS: DurableObjectNamespaceLike
+}
+
+interface ExecutionContext {
+  waitUntil(work: Promise<unknown>): void
+}
+
+function createHandler({ SESSIONS }: Env): ReturnType<typeof createFetchHandler> {
+  const engine = new FlowEngine({
+    flows: [Notes, Guide],
+    providers: [localModels],
+    sessionStore: new DurableObjectSessionStore({ namespace: SESSIONS }),
+    onTurnError: 'rollback',
+  })
+  return createFetchHandler(engine)
+}
+
+/** One engine for all requests of an isolate. The bindings come with the first of them. */
+let handler: ReturnType<typeof createFetchHandler> | undefined
+
+export default {
+  // The context has `waitUntil`, which keeps the isolate at work for the summaries.
+  fetch(request: Request, env: Env, context: ExecutionContext): Promise<Response> {
+    handler ??= createHandler(env)
+    return handler(request, context)
+  },
+}

@@ -1,0 +1,30 @@
+/**
+ * The flows on Deno. A Deno server goes on after its replies, so that nothing else is needed for summaries.
+ *
+ *     deno add npm:turnkeeper npm:keyv@5 npm:@keyv/redis@5
+ *     SESSION_STORE=redis REDIS_URL=redis://127.0.0.1:6379 deno run --allow-net --allow-env --allow-read server.ts
+ *
+ * PORT is 3000 by default. Without SESSION_STORE the sessions are in the memory of this process.
+ */
+import { FlowEngine } from 'turnkeeper'
+import { createFetchHandler } from 'turnkeeper/fetch'
+import { Guide, localModels, Notes } from '../serverless/flows.ts'
+
+const engine = await FlowEngine.create({ flows: [Notes, Guide], providers: [localModels], onTurnError: 'rollback' })
+
+const server = Deno.serve(
+  {
+    port: Number(Deno.env.get('PORT') ?? 3000),
+    hostname: '127.0.0.1',
+    onListen: ({ hostname, port }) => console.log(`Listening on http://${hostname}:${port}/`),
+  },
+  createFetchHandler(engine),
+)
+
+async function shutDown(): Promise<void> {
+  const stopped = server.shutdown()
+  await engine.close()
+  await stopped
+  Deno.exit(0)
+}
+Deno.addSignalListener('SIGTERM', () => void shutDown())

@@ -1,0 +1,56 @@
+/**
+ * The flows on AWS Lambda, behind a function URL or an API Gateway, through Hono's adapter. `handler` answers when the reply is whole;
+ * `streamingHandler` streams, and is for a function URL with the invoke mode RESPONSE_STREAM. build.mjs makes the file to upload.
+ *
+ *     npm install turnkeeper hono keyv@5 @keyv/redis@5
+ *
+ * Lambda freezes the process when the handler has returned, so both wait for what a turn leaves behind. A stream has ended by then, and
+ * its client does not wait.
+ */
+import { Hono } from 'hono'
+import { handle, type LambdaContext, type LambdaEvent, streamHandle } from 'hono/aws-lambda'
+import { FlowEngine } from 'turnkeeper'
+import { flowRoutes } from 'turnkeeper/hono'
+import { createRedisKeyv, KeyvSessionStore } from 'turnkeeper/keyv'
+import { Guide, localModels, Notes } from '../serverless/flows.ts'
+
+/** What the turn under way leaves behind: a process has one request at a time. */
+const left = new Set<Promise<unknown>>()
+
+async function finishWork(): Promise<void> {
+  await Promise.allSettled(left)
+  left.clear()
+}
+
+// Lambda keeps the process, and with it the engine, for the next requests.
+const keyv = await createRedisKeyv(process.env.REDIS_URL ?? 'redis://127.0.0.1:6379')
+const engine = await FlowEngine.create({
+  flows: [Notes, Guide],
+  providers: [localModels],
+  sessionStore: new KeyvSessionStore({ keyv }),
+  onTurnError: 'rollback',
+  // Less than the timeout of the function. Nobody says that the client of a stream has left, so its turn goes on until then.
+  limits: { turnTimeoutMs: Number(process.env.TURN_TIMEOUT_MS ?? 25_000) },
+})
+const app = new Hono()
+app.route('/ai', flowRoutes(engine, { waitUntil: (work) => void left.add(work) }))
+
+const reply = handle(app)
+
+/** For API Gateway, and for a function URL with the invoke mode BUFFERED. */
+export async function handler(event: LambdaEvent, context: LambdaContext) {
+  const result = await reply(event, context)
+  await finishWork()
+  return result
+}
+
+// Hono types it as a handler without a stream.
+const stream = streamHandle(app) as unknown as awslambda.StreamingHandler<LambdaEvent, LambdaContext>
+
+/** For a function URL with the invoke mode RESPONSE_STREAM. */
+export const streamingHandler = awslambda.streamifyResponse<LambdaEvent, LambdaContext>(
+  async (event, responseStream, context) => {
+    await stream(event, responseStream, context)
+    await finishWork()
+  },
+)
