@@ -65,7 +65,7 @@ export function createUpstashStore(redis: UpstashRedisLike, options: UpstashStor
   const ttl = (): number | undefined => (Number.isFinite(ttlMs) ? ttlMs : undefined)
   return new ChunkedSessionStore({
     caller,
-    title: 'The Upstash session store',
+    closedMessage: 'The Upstash session store is closed.',
     driver: createRedisSessionDriver({ connection, nodes: async () => ({ topology: 0, nodes }), ttlMs: ttl }),
     keyOf: (key) => `${namespace}::${key}`,
     codec: plainCodec,
