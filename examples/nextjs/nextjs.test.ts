@@ -1,10 +1,12 @@
-// The application of this folder: built once by `next build`, and served by two processes of `next start` over one Redis.
+// The application of this folder: built once by `next build`, and served by two processes of `next start` over one Redis, which
+// the edge runtime reaches over HTTP.
 
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isRedisMissing, type RedisServer, startRedis } from '../../testing/contract/servers/redis-server.js'
+import { startUpstash } from '../../testing/contract/servers/upstash-stand-in.js'
 import { deploymentCases } from '../serverless/cases.ts'
 import { isMissing, pathOf, type ServerProcess, startServer } from '../serverless/processes.ts'
 
@@ -12,6 +14,7 @@ const deployments = 'testing/contract/deployments'
 const program = `${deployments}/node_modules/next/dist/bin/next`
 const leftOut = isMissing(program) ? ` (left out: npm ci --prefix ${deployments})` : ''
 const env = { NEXT_TELEMETRY_DISABLED: '1', NODE_ENV: 'production' } as const
+const token = 'a-token'
 
 /** A folder with this application and the built package, where Next.js itself is found, too. */
 function copyApplication(): string {
@@ -31,13 +34,14 @@ function copyApplication(): string {
 describe.skipIf(leftOut !== '' || isRedisMissing)(`on Next.js${leftOut}`, () => {
   let folder = ''
   let redis: RedisServer
+  let upstash: Awaited<ReturnType<typeof startUpstash>>
   let servers: ServerProcess[] = []
 
   async function start(): Promise<ServerProcess> {
     const words = [pathOf(program), 'start', '--port', '0', '--hostname', '127.0.0.1']
     return startServer(process.execPath, words, {
       folder: join(folder, 'nextjs'),
-      env: { ...env, REDIS_URL: redis.url },
+      env: { ...env, REDIS_URL: redis.url, UPSTASH_REDIS_REST_URL: upstash.url, UPSTASH_REDIS_REST_TOKEN: token },
     })
   }
 
@@ -49,11 +53,13 @@ describe.skipIf(leftOut !== '' || isRedisMissing)(`on Next.js${leftOut}`, () => 
       stdio: 'pipe',
     })
     redis = await startRedis()
+    upstash = await startUpstash(redis.url, token)
     servers = await Promise.all([start(), start()])
   }, 240_000)
 
   afterAll(async () => {
     await Promise.all(servers.map((server) => server.stop()))
+    await upstash?.close()
     await redis?.close()
     if (folder !== '') rmSync(folder, { recursive: true, force: true })
   })
@@ -65,8 +71,7 @@ describe.skipIf(leftOut !== '' || isRedisMissing)(`on Next.js${leftOut}`, () => 
   })
 
   describe("a route handler with runtime = 'edge'", () => {
-    const edge = routesAt('/museum/edge/ai')
-    deploymentCases(() => [edge()[0], edge()[0]])
+    deploymentCases(routesAt('/museum/edge/ai'))
   })
 
   test('the paths have the basePath of next.config.ts', async () => {

@@ -1,18 +1,33 @@
 /**
  * The same flows with `runtime = 'edge'`: `/museum/edge/ai/run` and its siblings. There the URL of a request has the `basePath` of
- * next.config.ts, so that of the handler begins with it.
+ * next.config.ts, so that of the handler begins with it. The edge runtime has no TCP, so the sessions are in Redis over HTTP.
+ *
+ *     npm install turnkeeper @upstash/redis
+ *     UPSTASH_REDIS_REST_URL=... UPSTASH_REDIS_REST_TOKEN=... npx next start
  */
+import { Redis } from '@upstash/redis'
 import { after } from 'next/server'
 import { FlowEngine } from 'turnkeeper'
 import { createFetchHandler } from 'turnkeeper/fetch'
+import { createUpstashStore } from 'turnkeeper/upstash'
 import { Guide, localModels, Notes } from '../../../../../serverless/flows.ts'
 
 export const runtime = 'edge'
 
-const engine = new FlowEngine({ flows: [Notes, Guide], providers: [localModels], onTurnError: 'rollback' })
-const handler = createFetchHandler(engine, { basePath: '/museum/edge/ai', waitUntil: after })
+function createHandler(): (request: Request) => Promise<Response> {
+  const engine = new FlowEngine({
+    flows: [Notes, Guide],
+    providers: [localModels],
+    sessionStore: createUpstashStore(Redis.fromEnv({ retry: { retries: 0 } })),
+    onTurnError: 'rollback',
+  })
+  return createFetchHandler(engine, { basePath: '/museum/edge/ai', waitUntil: after })
+}
+
+let handler: ReturnType<typeof createHandler> | undefined
 
 async function handle(request: Request): Promise<Response> {
+  handler ??= createHandler()
   return handler(request)
 }
 
