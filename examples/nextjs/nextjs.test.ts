@@ -53,7 +53,7 @@ describe.skipIf(leftOut !== '' || isRedisMissing)(`on Next.js${leftOut}`, () => 
       stdio: 'pipe',
     })
     redis = await startRedis()
-    upstash = await startUpstash(redis.url, token)
+    upstash = await startUpstash(redis.url, token, () => false)
     servers = await Promise.all([start(), start()])
   }, 240_000)
 

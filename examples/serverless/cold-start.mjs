@@ -30,6 +30,7 @@ const flows = "export { Guide, Notes, localModels } from './flows.ts'; export { 
 const fetchHandler = `${flows} export { createFetchHandler } from 'turnkeeper/fetch';`
 const redis =
   "export { createRedisKeyv, KeyvSessionStore } from 'turnkeeper/keyv'; export * as a from 'keyv'; export * as b from '@keyv/redis';"
+const upstash = "export { createUpstashStore } from 'turnkeeper/upstash'; export { Redis } from '@upstash/redis';"
 const objects = "export { DurableObjectSessionStore, SessionObject } from 'turnkeeper/durable-object';"
 const lambda =
   "export { Hono } from 'hono'; export { handle, streamHandle } from 'hono/aws-lambda'; export { flowRoutes } from 'turnkeeper/hono';"
@@ -39,7 +40,7 @@ const examples = [
   { name: 'Cloudflare Workers', contents: `${fetchHandler} ${objects}`, runtime: node },
   { name: 'Lambda', contents: `${flows} ${lambda} ${redis}`, runtime: node },
   { name: 'Next.js, Node', contents: `${fetchHandler} ${redis}`, runtime: node },
-  { name: 'Next.js, edge', contents: fetchHandler, runtime: node },
+  { name: 'Next.js, edge', contents: `${fetchHandler} ${upstash}`, runtime: node },
   { name: 'Deno', contents: `${fetchHandler} ${redis}`, runtime: deno },
   { name: 'Bun', contents: `${fetchHandler} ${redis}`, runtime: bun },
 ]
