@@ -9,6 +9,7 @@ import { engineMutations } from './engine.mjs'
 import { exposureMutations } from './exposure.mjs'
 import { failureMutations } from './failures.mjs'
 import { flowMutations } from './flows.mjs'
+import { frameworkMutations } from './frameworks.mjs'
 import { harnessMutations } from './harness.mjs'
 import { httpMutations } from './http.mjs'
 import { keyMutations } from './keys.mjs'
@@ -50,6 +51,7 @@ export const mutations = [
   ...supplyMutations,
   ...failureMutations,
   ...httpMutations,
+  ...frameworkMutations,
   ...wireMutations,
   ...streamOfKeyMutations,
   ...harnessMutations,

@@ -1,0 +1,73 @@
+// What the listener does to a request below a mount and behind a body parser. Real frameworks are in testing/contract/http.
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, expect, test } from 'vitest'
+import { type NodeListener, toNodeListener } from './index.js'
+
+const cleanUps: (() => void)[] = []
+
+afterEach(() => {
+  for (const cleanUp of cleanUps.splice(0)) cleanUp()
+})
+
+async function serve(listener: (request: IncomingMessage, response: ServerResponse) => void): Promise<string> {
+  const server = createServer(listener)
+  cleanUps.push(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+/** Shows the path, the body and the headers that describe it. */
+const echo: NodeListener = toNodeListener(async (request) =>
+  Response.json({
+    path: new URL(request.url).pathname,
+    body: await request.text(),
+    length: request.headers.get('content-length'),
+    encoding: request.headers.get('content-encoding'),
+  }),
+)
+
+test('below a mount the handler sees the whole path, and what comes after the listener the path that it had', async () => {
+  let after: string | undefined
+  const url = await serve((request, response) => {
+    Object.assign(request, { originalUrl: request.url, url: '/run' })
+    echo(request, response)
+    after = request.url
+  })
+  expect(await (await fetch(`${url}/ai/run?x=1`)).json()).toMatchObject({ path: '/ai/run' })
+  expect(after).toBe('/run')
+})
+
+test.each([
+  ['an object', { body: { flowName: 'A', message: 'é' } }, '{"flowName":"A","message":"é"}'],
+  ['a text', { body: 'text' }, 'text'],
+  ['bytes', { body: Buffer.from('bytes') }, 'bytes'],
+  ['bytes beside an object', { body: { other: 1 }, rawBody: Buffer.from('{ }') }, '{ }'],
+])('a body that was read is what the parser left: %s, without the headers of the wire', async (_what, parsed, body) => {
+  const url = await serve((request, response) => {
+    request.resume().once('end', () => {
+      Object.assign(request, parsed)
+      echo(request, response)
+    })
+  })
+  const sent = { method: 'POST', headers: { 'Content-Encoding': 'identity' }, body: '{ "flowName" : "A" }' }
+  expect(await (await fetch(url, sent)).json()).toMatchObject({ body, length: null, encoding: null })
+})
+
+test('a body that nobody has read is the one on the wire, whatever stands in body', async () => {
+  const url = await serve((request, response) => {
+    Object.assign(request, { body: {} })
+    echo(request, response)
+  })
+  const reply = await fetch(url, { method: 'POST', body: '{ "flowName" : "A" }' })
+  expect(await reply.json()).toMatchObject({ body: '{ "flowName" : "A" }', length: '20' })
+})
+
+test('what is not a function is refused', () => {
+  expect(() => toNodeListener({} as never)).toThrow(
+    'toNodeListener: the first argument must be a function, such as createFetchHandler(engine) returns.',
+  )
+})

@@ -1,0 +1,37 @@
+// Mutations of `turnkeeper/node` and of what is said to those who begin.
+
+/** @type {import('../apply-mutation.mjs').MutationGroups} */
+export const frameworkMutations = [
+  {
+    file: 'adapters/node/index.ts',
+    tests: ['adapters/node/'],
+    rows: [
+      [
+        'listener of Node takes the path that a mount has cut',
+        'toNodeListener',
+        { piece: "originalUrlOf(parsed) ?? url ?? '/'", becomes: "url ?? '/'" },
+      ],
+      [
+        'listener of Node leaves the whole path to later middleware',
+        'toNodeListener',
+        { condition: 'url !== undefined', becomes: 'false' },
+      ],
+    ],
+  },
+  {
+    file: 'adapters/node/parsed-body.ts',
+    tests: ['adapters/node/'],
+    rows: [
+      [
+        'body that a parser has read is lost',
+        'withParsedBody',
+        { condition: '!incoming.readableDidRead', becomes: 'true' },
+      ],
+      [
+        'parsed body keeps the length that it had on the wire',
+        'withParsedBody',
+        { piece: 'headers.delete(name)', becomes: '' },
+      ],
+    ],
+  },
+]
