@@ -4,7 +4,7 @@
  */
 import { createKeyv } from '@keyv/redis'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { ConfigManager, Flow, FlowEngine, LogicStep, reply } from '../../../src/index.js'
+import { ConfigManager, Flow, FlowEngine, LogicStep, reply } from '../../../src/index.node.js'
 import { createRedisKeyv, KeyvSessionStore, type RedisKeyvOptions } from '../../../src/stores/keyv/index.js'
 import { isRedisMissing, type RedisServer, startRedis } from '../servers/redis-server.js'
 import { startTcpProxy } from '../servers/tcp-proxy.js'
