@@ -19,12 +19,15 @@ import * as statements from './d1-statements.js'
 
 /** What is used of a prepared statement of D1. */
 export interface D1StatementLike {
+  /** The statement with the values of its parameters. */
   bind(...values: unknown[]): D1StatementLike
 }
 
 /** What is used of a D1 database: the binding of a Worker has it. */
 export interface D1DatabaseLike {
+  /** A statement of SQL, to be bound and sent. */
   prepare(query: string): D1StatementLike
+  /** Runs the statements in one transaction. */
   batch(statements: D1StatementLike[]): Promise<readonly { readonly results: readonly unknown[] }[]>
 }
 

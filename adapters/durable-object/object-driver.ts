@@ -10,16 +10,23 @@ import type { ObjectRequest, ObjectTexts } from './protocol.js'
 
 /** What is used of the namespace of a Durable Object class: the binding of a Worker has it. */
 export interface DurableObjectNamespaceLike {
+  /** The ID of the object of this name. */
   idFromName(name: string): object
+  /** The object with this ID. */
   get(id: object): DurableObjectStubLike
 }
 
 /** What is used of an object. */
 export interface DurableObjectStubLike {
+  /** Calls the method `fetch` of the object. */
   fetch(
     url: string,
     init: { readonly method: string; readonly body: string },
-  ): Promise<{ readonly status: number; text(): Promise<string> }>
+  ): Promise<{
+    readonly status: number
+    /** The body of the reply. */
+    text(): Promise<string>
+  }>
 }
 
 /** The driver over a namespace. */

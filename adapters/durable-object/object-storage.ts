@@ -9,16 +9,27 @@ import type { ObjectSwap, ObjectTexts } from './protocol.js'
 
 /** What is used of the SQL of a Durable Object. */
 export interface SqlStorageLike {
-  // biome-ignore lint/suspicious/noExplicitAny: as the platform declares the rows.
-  exec(query: string, ...bindings: (string | number | null)[]): { toArray(): any[] }
+  /** Runs a statement of SQL. */
+  exec(
+    query: string,
+    ...bindings: (string | number | null)[]
+  ): {
+    /** The rows that it returns. */
+    // biome-ignore lint/suspicious/noExplicitAny: as the platform declares the rows.
+    toArray(): any[]
+  }
 }
 
 /** What is used of the storage of a Durable Object. */
 export interface DurableObjectStorageLike {
   readonly sql: SqlStorageLike
+  /** Runs work whose statements take effect together, or not at all where it throws. */
   transactionSync<T>(work: () => T): T
+  /** Has the object woken at a time, in milliseconds since 1970. */
   setAlarm(time: number): Promise<void>
+  /** Takes the alarm back. */
   deleteAlarm(): Promise<void>
+  /** Removes all that is stored. */
   deleteAll(): Promise<void>
 }
 

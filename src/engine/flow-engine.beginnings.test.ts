@@ -57,6 +57,23 @@ describe('a wrong beginning gets a sentence that names the fix:', () => {
     )
   })
 
+  test('names of flows that a bundler made short', async () => {
+    const e = () =>
+      class e extends Flow {
+        override steps() {
+          return [place('Start')]
+        }
+      }
+    expect(() => new FlowEngine({ flows: [e(), e()] })).toThrow(
+      expect.objectContaining({ message: "Flow 'e' is already registered.", details: 'Give each flow a static id.' }),
+    )
+    const engine = new FlowEngine({ flows: [e()], logger: quiet })
+    expect((await engine.execute({ flowName: 'Onboarding', userMessage: '' })).error).toMatchObject({
+      message: "Flow class 'Onboarding' not registered.",
+      details: 'Registered: e. Give each flow a static id.',
+    })
+  })
+
   test('a step that steps() does not list', async () => {
     class Start extends LogicStep {
       static override readonly id = 'Start'

@@ -10,12 +10,12 @@ export class FlowNotFoundError extends FlowError {
   /** At most 200 characters of it, without those that break lines. */
   declare readonly flowName: string
 
-  constructor(options: { readonly flowName: string; readonly cause?: unknown }) {
+  constructor(options: { readonly flowName: string; readonly details?: string; readonly cause?: unknown }) {
     const flowName = shownName(options.flowName)
     super({
+      ...options,
       code: 'FLOW_NOT_FOUND',
       message: `Flow class '${flowName}' not registered.`,
-      cause: options.cause,
       facts: { flowName },
     })
   }
@@ -27,8 +27,8 @@ export class FlowNotFoundError extends FlowError {
 
 /** A batch of flows, a provider, a model or the steps of a flow cannot be registered. */
 export class FlowRegistrationError extends FlowError {
-  constructor(options: { readonly message: string; readonly cause?: unknown }) {
-    super({ code: 'FLOW_REGISTRATION', message: options.message, cause: options.cause })
+  constructor(options: { readonly message: string; readonly details?: string; readonly cause?: unknown }) {
+    super({ code: 'FLOW_REGISTRATION', ...options })
   }
 
   static {
@@ -323,8 +323,8 @@ export function clockFailed(cause: unknown): FlowCodeError {
 }
 
 /** Makes the error of a registration. @internal */
-export function registrationError(message: string): FlowRegistrationError {
-  return new FlowRegistrationError({ message })
+export function registrationError(message: string, details?: string): FlowRegistrationError {
+  return new FlowRegistrationError({ message, ...(details === undefined ? {} : { details }) })
 }
 
 const madeByEngine = new WeakSet<FlowError>()

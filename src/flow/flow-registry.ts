@@ -39,6 +39,9 @@ interface RegisteredFlow {
   readonly compactor: unknown
 }
 
+/** Bundlers shorten the names of classes, which are the names of flows without an `id`. */
+export const giveStaticId: string = 'Give each flow a static id.'
+
 /** The flows of one engine. */
 export class FlowRegistry {
   readonly #flows = new Map<string, RegisteredFlow>()
@@ -76,7 +79,9 @@ export class FlowRegistry {
     for (const [name, flow] of entriesOf(registration)) {
       if (!isFlowConstructor(flow)) throw notAFlow(flow)
       const id = idOf(flow, name)
-      if (this.#flows.has(id) || batch.has(id)) throw registrationError(`Flow '${id}' is already registered.`)
+      if (this.#flows.has(id) || batch.has(id)) {
+        throw registrationError(`Flow '${id}' is already registered.`, giveStaticId)
+      }
       checkFlowStatics(`Flow '${id}'`, flow)
       batch.set(id, { flow, compactor: createCompactor(id, flow.compaction) })
     }

@@ -18,12 +18,11 @@ export async function answerHealth({ engine }: RouteContext, { request, headers 
   return request.method === 'HEAD' ? new Response(null, { status, headers: reply.headers }) : reply
 }
 
-/** A misspelt `check` is refused: taken for `ready`, a probe for `live` would restart every process while the store is down. */
+/** Anything misspelt is refused: taken for `ready`, a probe for `live` would restart every process while the store is down. */
 function asksForLive(url: string): boolean {
-  const checks = new URL(url).searchParams.getAll('check')
-  const [check = 'ready'] = checks
-  if (checks.length > 1 || (check !== 'live' && check !== 'ready')) {
-    throw new Refusal("The parameter check must be 'live' or 'ready', once.")
+  const [[name, check] = ['check', 'ready'], ...others] = new URL(url).searchParams
+  if (name !== 'check' || (check !== 'live' && check !== 'ready') || others.length > 0) {
+    throw new Refusal("The only parameter is check, once: 'live' or 'ready'.")
   }
   return check === 'live'
 }

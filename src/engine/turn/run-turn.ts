@@ -5,7 +5,7 @@
 import { elapsedMs } from '../../config/clock.js'
 import { FlowNotFoundError } from '../../errors/engine-errors.js'
 import { Flow } from '../../flow/flow.js'
-import type { FlowConstructor } from '../../flow/flow-registry.js'
+import { type FlowConstructor, giveStaticId } from '../../flow/flow-registry.js'
 import { checkBudgets } from '../../model/model-budget.js'
 import type { LockHolder } from '../../session/lock-line.js'
 import { nextRevision } from '../../session/revision.js'
@@ -85,11 +85,18 @@ function beginAfterTurnTask({ engine, afterTurnTask }: TurnControl, { waitUntil 
   if (waitUntil !== undefined) engine.events.callListener(waitUntil, work, 'waitUntil')
 }
 
+function flowNotFound(flowName: string, registered: readonly string[]): FlowNotFoundError {
+  return new FlowNotFoundError({
+    flowName,
+    details: `Registered: ${registered.join(', ') || 'none'}. ${giveStaticId}`,
+  })
+}
+
 /** The flow's part of the turn. What can be checked without the session is checked before it is loaded. */
 async function runFlow(control: TurnControl, input: TurnInput): Promise<PreparedCommit | Replay> {
   const { engine, flowName } = control
   const flowClass = engine.flows.get(flowName)
-  if (flowClass === undefined) throw new FlowNotFoundError({ flowName: input.flowName })
+  if (flowClass === undefined) throw flowNotFound(input.flowName, engine.flows.names())
   // A repeat runs nothing of the flow, so that its session comes first.
   const keyed = input.idempotency === undefined ? undefined : await openKeyedSession(control, input, flowClass)
   if (keyed?.replay !== undefined) return keyed.replay

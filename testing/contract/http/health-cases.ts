@@ -87,9 +87,17 @@ export function healthCases(test: TestFunction, serve: Serve): void {
 
   test('a misspelt check is refused, and so is another method', async () => {
     const send = await serve(createEngine(), { health: true, statuses: 'precise' })
-    for (const query of ['check=liveness', 'check=', 'check=live&check=ready']) {
+    for (const query of [
+      'check=liveness',
+      'check=',
+      'check=live&check=ready',
+      'chek=live',
+      'Check=live',
+      'live',
+      'check=live&t=1',
+    ]) {
       const reply = await send(`/health?${query}`)
-      const message = "The parameter check must be 'live' or 'ready', once."
+      const message = "The only parameter is check, once: 'live' or 'ready'."
       expect([query, reply.status, await reply.json()]).toEqual([query, 400, failure(message)])
     }
     const wrong = await send('/health', { method: 'POST' })

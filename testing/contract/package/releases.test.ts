@@ -2,7 +2,7 @@
  * Checks that two releases with different stored layouts can run side by side, as docs/releases.md says: the packed package, and
  * a copy of it that writes the next layout and reads both. Turns alternate between them, over one Redis.
  */
-import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
@@ -24,7 +24,17 @@ const digestOfFields = `
   return redis.sha1hex(table.concat(texts))
 `
 
-/** Installs the package with its peers into a folder of its own. @param edit - Changes the file of `turnkeeper/keyv`. */
+/** The file that has the number of the stored layout: one that several entry points share. */
+function layoutFile(folder: string): string {
+  const chunks = join(folder, 'dist/chunks')
+  const found = readdirSync(chunks).filter(
+    (name) => name.endsWith('.js') && layoutConstant.test(readFileSync(join(chunks, name), 'utf8')),
+  )
+  if (found.length !== 1) throw new Error(`The number of the layout stands in ${found.length} files.`)
+  return join(chunks, found[0] ?? '')
+}
+
+/** Installs the package with its peers into a folder of its own. @param edit - Changes the file with the number of the layout. */
 function install(name: string, edit: (source: string) => string = (source) => source): string {
   const installed = join(project(name, { 'package.json': '{ "type": "module" }' }), 'node_modules')
   mkdirSync(join(installed, '@keyv'), { recursive: true })
@@ -33,7 +43,7 @@ function install(name: string, edit: (source: string) => string = (source) => so
   for (const peer of ['keyv', '@keyv/redis']) {
     symlinkSync(join(peers, peer), join(installed, peer), 'dir')
   }
-  const file = join(folder, 'dist/src/stores/keyv/index.js')
+  const file = layoutFile(folder)
   writeFileSync(file, edit(readFileSync(file, 'utf8')))
   return folder
 }
@@ -67,7 +77,7 @@ describe.skipIf(isRedisMissing)('two releases over one Redis', () => {
   beforeAll(async () => {
     server = await startRedis()
     const folder = install('release-today')
-    layout = Number(layoutConstant.exec(readFileSync(join(folder, 'dist/src/stores/keyv/index.js'), 'utf8'))?.[1])
+    layout = Number(layoutConstant.exec(readFileSync(layoutFile(folder), 'utf8'))?.[1])
     expect(layout).toBeGreaterThan(1)
     const raised = install('release-next', (source) =>
       source.replace(layoutConstant, `storedLayoutVersion = ${layout + 1};`),
