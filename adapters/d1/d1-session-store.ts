@@ -1,36 +1,24 @@
 /** Sessions in a D1 database: the public class. d1-driver.ts does the compare-and-swap. */
 import type { SessionDocument, SessionListQuery, SessionSaveHint, SessionStore } from '../../src/index.js'
-import { ChunkedSessionStore } from '../../src/stores/keyv/chunked-session-store.js'
-import { plainCodec } from '../../src/stores/keyv/layout/codec.js'
-import { checkMethods, checkNumber, checkOptionNames, invalidInput, type OptionNames } from '../../src/util/options.js'
+import type { ChunkedSessionStore } from '../../src/stores/keyv/chunked-session-store.js'
+import {
+  type ServerlessStoreOptions,
+  serverlessOptionNames,
+  serverlessStore,
+} from '../../src/stores/keyv/serverless-store.js'
+import { checkMethods, checkOptionNames, invalidInput, type OptionNames } from '../../src/util/options.js'
 import { type D1DatabaseLike, D1Driver } from './d1-driver.js'
 
 /** What the constructor of {@link D1SessionStore} takes. */
-export interface D1SessionStoreOptions {
+export interface D1SessionStoreOptions extends ServerlessStoreOptions {
   /** The binding of the database. The store makes its tables, whose names begin with `turnkeeper_`, where they are missing. */
   readonly database: D1DatabaseLike
-  /** Milliseconds after its last save at which a session is gone. Default: `Infinity`. */
-  readonly ttlMs?: number
-  /**
-   * Milliseconds after its creation (`createdAt`) at which a session is gone, however often it is saved. A turn that ends later
-   * fails with `SESSION_CONFLICT`. Default: `Infinity`.
-   */
-  readonly absoluteTtlMs?: number
-  /**
-   * About how many bytes of sessions this isolate keeps, so that a turn need not read them again. The sessions used
-   * longest ago are dropped first; 0 keeps none. Default 16 MiB: an isolate has 128 MB for everything.
-   */
-  readonly cacheBytes?: number
 }
 
 const optionNames: OptionNames<D1SessionStoreOptions> = {
   database: true,
-  ttlMs: true,
-  absoluteTtlMs: true,
-  cacheBytes: true,
+  ...serverlessOptionNames,
 }
-
-const defaultCacheBytes = 16 * 1024 * 1024
 
 /**
  * A durable session store over D1, with a compare-and-swap in the database. Times to live go by the clock of the database.
@@ -49,20 +37,13 @@ export class D1SessionStore implements SessionStore {
   constructor(options: D1SessionStoreOptions) {
     const caller = 'D1SessionStore'
     checkOptionNames(caller, options, optionNames)
-    const { database, ttlMs = Number.POSITIVE_INFINITY, absoluteTtlMs, cacheBytes = defaultCacheBytes } = options
+    const { database } = options
     if (database === undefined) throw invalidInput('D1SessionStore: database must be the binding of a D1 database.')
     checkMethods(caller, 'database', database, ['prepare', 'batch'])
-    checkNumber(caller, 'ttlMs', ttlMs)
-    this.#store = new ChunkedSessionStore({
-      caller,
-      closedMessage: 'The D1 session store is closed.',
-      driver: new D1Driver(database),
-      keyOf: (key) => key,
-      codec: plainCodec,
-      ttlMs: () => (Number.isFinite(ttlMs) ? Math.ceil(ttlMs) : undefined),
-      absoluteTtlMs,
-      cacheBytes,
-    })
+    this.#store = serverlessStore(
+      { caller, closedMessage: 'The D1 session store is closed.', createDriver: () => new D1Driver(database) },
+      options,
+    )
     this.guarantees = this.#store.guarantees
   }
 

@@ -1,36 +1,24 @@
 /** Sessions in Durable Objects: the public class of the store. session-object.ts is the object that it calls. */
 import type { SessionDocument, SessionSaveHint, SessionStore } from '../../src/index.js'
-import { ChunkedSessionStore } from '../../src/stores/keyv/chunked-session-store.js'
-import { plainCodec } from '../../src/stores/keyv/layout/codec.js'
-import { checkMethods, checkNumber, checkOptionNames, invalidInput, type OptionNames } from '../../src/util/options.js'
+import type { ChunkedSessionStore } from '../../src/stores/keyv/chunked-session-store.js'
+import {
+  type ServerlessStoreOptions,
+  serverlessOptionNames,
+  serverlessStore,
+} from '../../src/stores/keyv/serverless-store.js'
+import { checkMethods, checkOptionNames, invalidInput, type OptionNames } from '../../src/util/options.js'
 import { type DurableObjectNamespaceLike, ObjectDriver } from './object-driver.js'
 
 /** What the constructor of {@link DurableObjectSessionStore} takes. */
-export interface DurableObjectSessionStoreOptions {
+export interface DurableObjectSessionStoreOptions extends ServerlessStoreOptions {
   /** The binding of the class `SessionObject`. Give sessions a class of their own. */
   readonly namespace: DurableObjectNamespaceLike
-  /** Milliseconds after its last save at which a session is gone. Default: `Infinity`. */
-  readonly ttlMs?: number
-  /**
-   * Milliseconds after its creation (`createdAt`) at which a session is gone, however often it is saved. A turn that ends later
-   * fails with `SESSION_CONFLICT`. Default: `Infinity`.
-   */
-  readonly absoluteTtlMs?: number
-  /**
-   * About how many bytes of sessions this isolate keeps, so that a turn need not read them again. The sessions used
-   * longest ago are dropped first; 0 keeps none. Default 16 MiB: an isolate has 128 MB for everything.
-   */
-  readonly cacheBytes?: number
 }
 
 const optionNames: OptionNames<DurableObjectSessionStoreOptions> = {
   namespace: true,
-  ttlMs: true,
-  absoluteTtlMs: true,
-  cacheBytes: true,
+  ...serverlessOptionNames,
 }
-
-const defaultCacheBytes = 16 * 1024 * 1024
 
 /**
  * A durable session store over Durable Objects, one for each session. It has no `list`: the platform does not say which objects there are.
@@ -49,21 +37,18 @@ export class DurableObjectSessionStore implements SessionStore {
   constructor(options: DurableObjectSessionStoreOptions) {
     const caller = 'DurableObjectSessionStore'
     checkOptionNames(caller, options, optionNames)
-    const { namespace, ttlMs = Number.POSITIVE_INFINITY, absoluteTtlMs, cacheBytes = defaultCacheBytes } = options
+    const { namespace } = options
     if (namespace === undefined)
       throw invalidInput(`${caller}: namespace must be the binding of the class SessionObject.`)
     checkMethods(caller, 'namespace', namespace, ['idFromName', 'get'])
-    checkNumber(caller, 'ttlMs', ttlMs)
-    this.#store = new ChunkedSessionStore({
-      caller,
-      closedMessage: 'The Durable Object session store is closed.',
-      driver: new ObjectDriver(namespace),
-      keyOf: (key) => key,
-      codec: plainCodec,
-      ttlMs: () => (Number.isFinite(ttlMs) ? Math.ceil(ttlMs) : undefined),
-      absoluteTtlMs,
-      cacheBytes,
-    })
+    this.#store = serverlessStore(
+      {
+        caller,
+        closedMessage: 'The Durable Object session store is closed.',
+        createDriver: () => new ObjectDriver(namespace),
+      },
+      options,
+    )
     this.guarantees = this.#store.guarantees
   }
 

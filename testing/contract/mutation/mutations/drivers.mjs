@@ -125,7 +125,18 @@ export const driverMutations = [
     ],
   },
   {
-    file: 'adapters/upstash/index.ts',
+    file: 'src/stores/keyv/serverless-store.ts',
+    tests: ['src/stores/keyv/serverless-store.'],
+    rows: [
+      [
+        'a store for a serverless platform gives fractions of a millisecond to its backend',
+        'serverlessStore',
+        { piece: 'Math.ceil(ttlMs)', becomes: 'ttlMs' },
+      ],
+    ],
+  },
+  {
+    file: 'adapters/upstash/upstash-session-store.ts',
     tests: ['testing/contract/stores/upstash.test'],
     rows: [
       [

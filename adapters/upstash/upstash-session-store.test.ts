@@ -1,0 +1,13 @@
+/** Decides what the store of Upstash is, without a server: testing/contract/stores/upstash.test.ts has what it stores. */
+import { expect, test } from 'vitest'
+import { createUpstashStore, type UpstashRedisLike } from './index.js'
+
+const redis: UpstashRedisLike = { evalsha: async () => null, eval: async () => null }
+
+test('the store has the operations that Upstash has, and no others', () => {
+  const store = createUpstashStore(redis)
+  const operations = ['load', 'create', 'save', 'delete', 'claim', 'list', 'close']
+  expect(operations.filter((name) => !(name in store))).toEqual([])
+  const others = ['lease', 'hold', 'onEvicted', 'onUnderReplicated', 'purgeExpired']
+  expect(others.filter((name) => name in store)).toEqual([])
+})

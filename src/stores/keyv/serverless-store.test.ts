@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest'
+import { FakeDriver } from '../../../testing/contract/stores/fake-driver.js'
+import { newSession } from '../../../testing/suites/stores/documents.js'
+import { type ServerlessStoreOptions, serverlessStore } from './serverless-store.js'
+
+/** The time to live that a driver is made with, and the one that a save has. */
+async function timesToLive(options: ServerlessStoreOptions): Promise<(number | undefined)[]> {
+  const driver = new FakeDriver()
+  const times: (number | undefined)[] = []
+  const createDriver = (ttlMs: number | undefined): FakeDriver => {
+    times.push(ttlMs)
+    return driver
+  }
+  const store = serverlessStore({ caller: 'Store', closedMessage: 'Closed.', createDriver }, options)
+  await store.create(newSession('a'))
+  return [...times, ...driver.swaps.map(({ ttlMs }) => ttlMs)]
+}
+
+test('a time to live is rounded up to whole milliseconds, because backends take no fractions', async () => {
+  expect(await timesToLive({ ttlMs: 0.4 })).toEqual([1, 1])
+  expect(await timesToLive({ ttlMs: 1000 })).toEqual([1000, 1000])
+})
+
+test('without an end there is no time to live', async () => {
+  expect(await timesToLive({})).toEqual([undefined, undefined])
+  expect(await timesToLive({ ttlMs: Number.POSITIVE_INFINITY })).toEqual([undefined, undefined])
+})

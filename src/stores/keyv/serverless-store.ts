@@ -1,0 +1,59 @@
+/** What the stores for serverless platforms share: these options, and how a store is made of a driver. They need no Keyv. */
+import { checkNumber, type OptionNames } from '../../util/options.js'
+import { ChunkedSessionStore } from './chunked-session-store.js'
+import { plainCodec } from './layout/codec.js'
+import type { SessionDriver } from './session-driver.js'
+
+/** The options that every store for a serverless platform has. */
+export interface ServerlessStoreOptions {
+  /** Milliseconds after its last save at which a session is gone, by the backend's clock. Default: `Infinity`. */
+  readonly ttlMs?: number
+  /**
+   * Milliseconds after its creation (`createdAt`) at which a session is gone, however often it is saved. A turn that ends later
+   * fails with `SESSION_CONFLICT`. Default: `Infinity`.
+   */
+  readonly absoluteTtlMs?: number
+  /**
+   * About how many bytes of sessions this isolate keeps, so that a turn need not read them again. The sessions used
+   * longest ago are dropped first; 0 keeps none. Default 16 MiB: an isolate often has 128 MB for everything.
+   */
+  readonly cacheBytes?: number
+}
+
+export const serverlessOptionNames: OptionNames<ServerlessStoreOptions> = {
+  ttlMs: true,
+  absoluteTtlMs: true,
+  cacheBytes: true,
+}
+
+const defaultCacheBytes = 16 * 1024 * 1024
+
+/** What differs between these stores. */
+export interface ServerlessBackend {
+  /** The class or function that the application called, for messages about its options. */
+  readonly caller: string
+  /** What calls after `close()` reject with. */
+  readonly closedMessage: string
+  /** @param ttlMs - The option, in whole milliseconds; `undefined`: sessions stay. */
+  createDriver(ttlMs: number | undefined): SessionDriver
+  /** The key as the backend knows it. Default: the key. */
+  keyOf?(key: string): string
+}
+
+/** @throws `InvalidInputError` for an option that is out of range. */
+export function serverlessStore(backend: ServerlessBackend, options: ServerlessStoreOptions): ChunkedSessionStore {
+  const { caller, closedMessage, keyOf = (key) => key } = backend
+  const { ttlMs = Number.POSITIVE_INFINITY, absoluteTtlMs, cacheBytes = defaultCacheBytes } = options
+  checkNumber(caller, 'ttlMs', ttlMs)
+  const wholeTtlMs = Number.isFinite(ttlMs) ? Math.ceil(ttlMs) : undefined
+  return new ChunkedSessionStore({
+    caller,
+    closedMessage,
+    driver: backend.createDriver(wholeTtlMs),
+    keyOf,
+    codec: plainCodec,
+    ttlMs: () => wholeTtlMs,
+    absoluteTtlMs,
+    cacheBytes,
+  })
+}
