@@ -167,6 +167,20 @@ describe('links and paths', () => {
     expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([])
   })
 
+  test('every decision that a comment of a source names exists', () => {
+    const sources = ['src', 'adapters', 'testing', 'examples', '.config'].flatMap((folder) =>
+      filesBelow(folder, '').filter((file) => /\.[cm]?[jt]sx?$/.test(file) && !file.includes('node_modules/')),
+    )
+    const named = sources.flatMap((file) =>
+      Array.from(read(file).matchAll(/^\s*(?:\/\/|\/?\*).*?(docs\/decisions\/[\w-]+\.md)/gm), ([, path = '']) => ({
+        file,
+        path,
+      })),
+    )
+    expect(named.length).toBeGreaterThan(5)
+    expect(named.filter(({ path }) => !existsSync(join(root, path)))).toEqual([])
+  })
+
   test('the table of where to look names files, and what is in them', () => {
     const rows = Array.from(
       read('docs/architecture.md').matchAll(/^\| ([^|`]+) \| `([\w./-]+)` \| `(\w+)` \|$/gm),
