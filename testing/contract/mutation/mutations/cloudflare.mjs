@@ -70,6 +70,22 @@ export const cloudflareMutations = [
   },
   {
     file: 'adapters/durable-object/object-storage.ts',
+    tests: ['testing/contract/cloudflare/isolates.test'],
+    rows: [['object: two isolates overwrite each other', 'swap', { piece: "return 'conflict'", becomes: ';' }]],
+  },
+  {
+    file: 'adapters/d1/d1-statements.ts',
+    tests: ['testing/contract/cloudflare/isolates.test'],
+    rows: [
+      [
+        'D1: two isolates overwrite each other',
+        'update',
+        { piece: 'AND revision = ?7 AND', becomes: 'AND ?7 <> 0 AND' },
+      ],
+    ],
+  },
+  {
+    file: 'adapters/durable-object/object-storage.ts',
     tests: ['testing/contract/cloudflare/durable-object.test'],
     rows: [
       ['object: stale save wins', 'swap', { piece: "return 'conflict'", becomes: ';' }],
