@@ -11,3 +11,8 @@ test('the store has the operations that Upstash has, and no others', () => {
   const others = ['lease', 'hold', 'onEvicted', 'onUnderReplicated', 'purgeExpired']
   expect(others.filter((name) => name in store)).toEqual([])
 })
+
+test.each([5, '', null])('the namespace %j is refused', (namespace) => {
+  const make = (): unknown => createUpstashStore(redis, { namespace: namespace as string })
+  expect(make).toThrow('createUpstashStore: namespace must be a non-empty string.')
+})

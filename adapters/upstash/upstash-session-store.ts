@@ -51,6 +51,9 @@ class UpstashSessionStore implements SessionStore {
     checkOptionNames(caller, options, optionNames)
     checkClient(redis)
     const { namespace = 'turnkeeper' } = options
+    if (typeof namespace !== 'string' || namespace === '') {
+      throw invalidInput('createUpstashStore: namespace must be a non-empty string.')
+    }
     const connection = new UpstashConnection(redis)
     const nodes = [(words: readonly string[]) => connection.sendOn(undefined, words)]
     this.#store = serverlessStore(

@@ -137,6 +137,17 @@ export const driverMutations = [
   },
   {
     file: 'adapters/upstash/upstash-session-store.ts',
+    tests: ['adapters/upstash/upstash-session-store.'],
+    rows: [
+      [
+        'Upstash: sessions stored under an empty namespace',
+        'constructor',
+        { piece: "|| namespace === ''", becomes: '' },
+      ],
+    ],
+  },
+  {
+    file: 'adapters/upstash/upstash-session-store.ts',
     tests: ['testing/contract/stores/upstash.test'],
     rows: [
       [
