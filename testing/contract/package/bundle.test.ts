@@ -1,6 +1,7 @@
-/** Checks the size and the needs of the root when an application bundles it, with no peer installed. */
+/** Checks the sizes and the needs of the root and the other entry points when an application bundles them, with no peer installed. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { type BuildResult, build } from 'esbuild'
 import { describe, expect, inject, test } from 'vitest'
@@ -39,18 +40,28 @@ const application = `
 import { Flow, FlowEngine, LogicStep, Step, finish, go, reply, stay, tool } from 'turnkeeper'
 export { Flow, FlowEngine, LogicStep, Step, finish, go, reply, stay, tool }`
 
-function bundle(contents: string, platform: Platform, conditions: readonly string[]): Promise<Bundle> {
+function bundle(
+  contents: string,
+  platform: Platform,
+  conditions: readonly string[],
+  external: readonly string[] = [],
+): Promise<Bundle> {
   return build({
     stdin: { contents, resolveDir: inject('consumer') },
     bundle: true,
     format: 'esm',
     platform,
     conditions: [...conditions],
+    external: [...external],
     minify: true,
     write: false,
     metafile: true,
     logLevel: 'silent',
   })
+}
+
+function gzipped(contents: Uint8Array): number {
+  return gzipSync(contents, { level: 9 }).length
 }
 
 describe.each(targets)('for %s', (name, platform, conditions) => {
@@ -71,7 +82,7 @@ describe.each(targets)('for %s', (name, platform, conditions) => {
   ])('%s, minified and gzipped, is within its bound', async (what, contents) => {
     const [output] = (await bundle(contents, platform, conditions)).outputFiles
     if (output === undefined) throw new Error('esbuild wrote no file')
-    const bytes = gzipSync(output.contents, { level: 9 }).length
+    const bytes = gzipped(output.contents)
     console.log(`${what}, for ${name}: ${bytes} bytes minified and gzipped (at most ${maximumBytes})`)
     expect(bytes).toBeLessThanOrEqual(maximumBytes)
   })
@@ -89,4 +100,48 @@ test('the probe itself can fail: hono is not installed, so its entry point does 
   await expect(bundle("export * from 'turnkeeper/hono'", 'node', ['node', 'import'])).rejects.toThrow(
     'Could not resolve "hono"',
   )
+})
+
+describe('the sizes of the entry points', () => {
+  const read = (page: string): string =>
+    readFileSync(fileURLToPath(new URL(`../../../${page}`, import.meta.url)), 'utf8')
+  /** Those of an entry point in the table of the README, in KiB: what it adds to an application that has the root, and alone. */
+  const listed = new Map(
+    Array.from(
+      read('README.md').matchAll(/^\| `(turnkeeper[\w/-]*)` \| ([\d.]+|-) \/ ([\d.]+) \|/gm),
+      ([, subpath = '', added = '', alone = '']) => [subpath, [added, alone] as const] as const,
+    ),
+  )
+  const measured = [...subpaths.filter((subpath) => subpath !== 'turnkeeper/testing'), 'turnkeeper/node']
+
+  async function kibOf(...imported: string[]): Promise<number> {
+    const contents = imported.map((subpath) => `export * from '${subpath}'`).join('\n')
+    const external = ['node:*', '@hono/node-server']
+    const [output] = (await bundle(contents, 'neutral', ['workerd', 'worker', 'browser', 'import'], external))
+      .outputFiles
+    return gzipped(output?.contents ?? new Uint8Array()) / 1024
+  }
+
+  test('are in the README for each that needs no peer, and for that of Node', () => {
+    expect([...listed.keys()].sort()).toEqual([...measured].sort())
+  })
+
+  test.each(measured)('%s is as large as the README says, to within 0.5 KiB', async (subpath) => {
+    const alone = await kibOf(subpath)
+    const added =
+      subpath === 'turnkeeper' ? undefined : (await kibOf('turnkeeper', subpath)) - (await kibOf('turnkeeper'))
+    const cell = `${added?.toFixed(1) ?? '-'} / ${alone.toFixed(1)}`
+    console.log(`${subpath}: ${cell} KiB minified and gzipped (added to the root / alone)`)
+    const [saidAdded, saidAlone] = listed.get(subpath) ?? []
+    const differences = [Number(saidAlone) - alone, added === undefined ? 0 : Number(saidAdded) - added]
+    const isRight = differences.every((difference) => Math.abs(difference) <= 0.5)
+    expect(isRight, `Write \`${cell}\` in the row of ${subpath} in README.md, under "size".`).toBe(true)
+  })
+
+  test('are the same in docs/serverless-stores.md', () => {
+    const [, row = ''] = /^\| size, [^|]*\| (.*) \|$/m.exec(read('docs/serverless-stores.md')) ?? []
+    const stores = ['turnkeeper/durable-object', 'turnkeeper/d1', 'turnkeeper/upstash']
+    const cells = stores.map((subpath) => `${listed.get(subpath)?.join(' / ')} KiB`)
+    expect(row, 'Write the figures of the table in README.md here, too.').toBe(cells.join(' | '))
+  })
 })
