@@ -1,8 +1,9 @@
 /**
  * The flows on Bun. A Bun server goes on after its replies, so that nothing else is needed for summaries.
+ * docs/deploy.md, "What to copy", says which files this needs. In their folder:
  *
- *     bun add turnkeeper keyv@5 @keyv/redis@5
- *     SESSION_STORE=redis REDIS_URL=redis://127.0.0.1:6379 bun server.ts
+ *     bun add ./turnkeeper-0.1.0.tgz keyv@5 @keyv/redis@5
+ *     SESSION_STORE=redis REDIS_URL=redis://127.0.0.1:6379 bun bun/server.ts
  *
  * PORT is 3000 by default. Without SESSION_STORE the sessions are in the memory of this process.
  */

@@ -1,7 +1,7 @@
 /**
  * Bundles the handler to one file, which starts faster than a folder of packages.
  *
- *     node build.mjs handler.mjs
+ *     node lambda/build.mjs handler.mjs
  */
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'

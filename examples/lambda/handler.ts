@@ -1,8 +1,10 @@
 /**
  * The flows on AWS Lambda, behind a function URL or an API Gateway, through Hono's adapter. `handler` answers when the reply is whole;
  * `streamingHandler` streams, and is for a function URL with the invoke mode RESPONSE_STREAM. build.mjs makes the file to upload.
+ * docs/deploy.md, "What to copy", says which files this needs. In their folder:
  *
- *     npm install turnkeeper hono keyv@5 @keyv/redis@5
+ *     npm install ./turnkeeper-0.1.0.tgz hono keyv@5 @keyv/redis@5 esbuild
+ *     node lambda/build.mjs handler.mjs
  *
  * Lambda freezes the process when the handler has returned, so both wait for what a turn leaves behind. A stream has ended by then, and
  * its client does not wait.

@@ -1,6 +1,7 @@
-// The figures on docs/deploy.md are those that were measured last.
-import { readFileSync } from 'node:fs'
-import { expect, test } from 'vitest'
+// The figures on docs/deploy.md are those that were measured last, and what it says to copy and install is what the examples import.
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join, posix } from 'node:path'
+import { describe, expect, test } from 'vitest'
 import { pathOf } from './processes.ts'
 
 interface Figures {
@@ -25,3 +26,43 @@ test('the table of cold starts has the figures of cold-start.json', () => {
   expect(page).toContain(`${['|---|---|---|---|---|', ...lines].join('\n')}\n`)
   expect(page).toContain(`Measured on ${date}`)
 })
+
+describe('what to copy', () => {
+  const rows = Array.from(
+    page.matchAll(/^\| `([\w-]+)` \| (`\S+`(?:, `\S+`)*) \| `((?:npm install|bun add) [^`]+)`/gm),
+    ([, name = '', files = '', command = '']) => ({ name, files: files.replaceAll('`', '').split(', '), command }),
+  )
+
+  test('is said of each example', () => {
+    expect(rows.map(({ name }) => name)).toEqual(['lambda', 'bun', 'deno', 'cloudflare-worker', 'nextjs'])
+    const [lambda] = rows
+    expect(page).toContain(`{${lambda?.files.join()}} lambda/\n${lambda?.command}\n`)
+  })
+
+  test.each(rows)('$name: the packages that its files import are installed by the command in them', (row) => {
+    const files = row.files.flatMap((file) => sourcesIn(`examples/${row.name}/${file}`))
+    const imported = [...files, 'examples/serverless/flows.ts'].flatMap((file) => {
+      const text = readFileSync(pathOf(file), 'utf8')
+      return Array.from(text.matchAll(/ from '([^']+)'/g), ([, specifier = '']) => ({ file, specifier }))
+    })
+    const installed = row.command.split(' ').map((word) => word.replace(/^\.\/(\w+)-.*/, '$1').replace(/(?<=.)@.*/, ''))
+    for (const { file, specifier } of imported) {
+      if (specifier.startsWith('.')) {
+        expect([file, posix.join(posix.dirname(file), specifier)]).toEqual([file, 'examples/serverless/flows.ts'])
+      } else if (!specifier.startsWith('node:')) {
+        expect(installed).toContain(/^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0])
+      }
+    }
+    const headers = files
+      .map((file) => readFileSync(pathOf(file), 'utf8'))
+      .filter((text) => text.includes('What to copy'))
+    expect(headers).not.toEqual([])
+    for (const text of headers) expect(text).toContain(` *     ${row.command}\n`)
+  })
+})
+
+/** The sources of a file or a folder. */
+function sourcesIn(path: string): string[] {
+  if (!statSync(pathOf(path)).isDirectory()) return /\.m?ts$|\.mjs$/.test(path) ? [path] : []
+  return readdirSync(pathOf(path)).flatMap((name) => sourcesIn(join(path, name)))
+}

@@ -21,9 +21,13 @@ function tableOver(rows: Rows): SessionTable {
   }
 }
 
+const fail = (): Promise<never> => Promise.reject(new Error('The database is down.'))
+const tableThatIsDown: SessionTable = { read: fail, insert: fail, swap: fail, remove: fail, end: fail }
+
 describe('the recipe for a store', () => {
   const rows: Rows = new Map()
   sessionStoreSuite(test, () => new TableSessionStore(tableOver(rows)), {
+    createUnreachable: () => new TableSessionStore(tableThatIsDown),
     corrupt: (sessionId) => void rows.set(sessionId, { revision: '1-cut', json: '{"cut":' }),
   })
 })

@@ -6,6 +6,7 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
+import manifest from '../../../package.json' with { type: 'json' }
 import { isNginxMissing, type Nginx, startNginx } from '../servers/nginx.js'
 import { freePort, isRedisMissing, startRedis } from '../servers/redis-server.js'
 import { until } from '../servers/until.js'
@@ -82,6 +83,7 @@ describe('the Dockerfile', () => {
       'package.json',
       'parcels.js',
       'server.js',
+      `turnkeeper-${manifest.version}.tgz`,
     ])
   })
 

@@ -1,9 +1,7 @@
 // The example of examples/docker, built once for the tests of this folder from the packed package, and processes of it.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, createReadStream, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { cpSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { until } from '../servers/until.js'
@@ -13,32 +11,21 @@ import { type BuiltImage, build, run } from './dockerfile.js'
 export const exampleFolder: string = fileURLToPath(new URL('../../../examples/docker/', import.meta.url))
 
 /**
- * Builds the example in an empty folder as an application would be built that has Turnkeeper from a registry: its tarball is served here,
- * because it is in none yet. All else comes from the registry in use.
+ * Builds the example in an empty folder as docs/deploy.md says, beside the tarball of the package. All else comes from the registry in use.
  *
  * @param consumer - the folder in which the package was packed
  */
 export async function buildExample(consumer: string, folder: string): Promise<BuiltImage> {
   const tarball = readdirSync(consumer).find((name) => name.endsWith('.tgz')) ?? ''
-  const server = createServer((_request, response) => createReadStream(join(consumer, tarball)).pipe(response))
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  try {
-    const [context, app] = [join(folder, 'context'), join(folder, 'app')]
-    cpSync(exampleFolder, context, { recursive: true })
-    mkdirSync(app)
-    const file = join(context, 'package.json')
-    const manifest = JSON.parse(readFileSync(file, 'utf8')) as { dependencies: Record<string, string> }
-    manifest.dependencies.turnkeeper = `http://127.0.0.1:${(server.address() as AddressInfo).port}/${tarball}`
-    writeFileSync(file, JSON.stringify(manifest))
-    const quiet = { npm_config_prefer_offline: 'true', npm_config_audit: 'false', npm_config_loglevel: 'error' }
-    // The lock is the application's own. It is made by this command on its developer's machine.
-    await run(['npm', 'install', '--package-lock-only', '--ignore-scripts'], context, quiet)
-    return await build(context, app, quiet)
-  } finally {
-    server.closeAllConnections()
-    await new Promise((resolve) => server.close(resolve))
-  }
+  const [context, app] = [join(folder, 'context'), join(folder, 'app')]
+  cpSync(exampleFolder, context, { recursive: true })
+  cpSync(join(consumer, tarball), join(context, tarball))
+  mkdirSync(app)
+  const quiet = { npm_config_prefer_offline: 'true', npm_config_audit: 'false', npm_config_loglevel: 'error' }
+  // The lock is the application's own. It is made by this command on its developer's machine.
+  await run(['npm', 'install', '--package-lock-only', '--ignore-scripts'], context, quiet)
+  // An image has no cache of npm: one would also have the tarball, whether it was copied or not.
+  return await build(context, app, { ...quiet, npm_config_cache: join(folder, 'npm-cache') })
 }
 
 /** A process of the image. */

@@ -135,14 +135,52 @@ describe.skipIf(areFrameworksMissing)(`a controller of nest${leftOut}`, () => {
     const { envelope } = await runTurn(send, { flowName: 'Greeting', message: 'Zoë' })
     expect(envelope).toMatchObject({ success: true, message: 'What is your name?' })
   })
+
+  test("refuses a body over the limit of Nest's parser as Nest does", async () => {
+    const send = await serve({})
+    const over = runRequest({ flowName: 'Greeting', message: 'x'.repeat(102_400) })
+    const reply = await send('/run', over)
+    expect([reply.status, await reply.json()]).toMatchObject([413, { message: 'request entity too large' }])
+    const under = await runTurn(send, { flowName: 'Greeting', message: 'x'.repeat(100_000) })
+    expect(under.envelope.success).toBe(true)
+  })
+})
+
+describe.skipIf(areFrameworksMissing)(`what a body parser does first${leftOut}`, () => {
+  async function portOf(name: string, how: How): Promise<string> {
+    const app = await loadApp(name)
+    const server = await listen((app[how] as typeof app.plain)(createFetchHandler(createEngine())))
+    cleanUps.push(server.close)
+    return `http://127.0.0.1:${server.port}/ai`
+  }
+
+  test.each([
+    ['parsed', 'FST_ERR_CTP_EMPTY_JSON_BODY'],
+    ['plain', undefined],
+  ] as const)('fastify, %s: JSON without a body', async (how, code) => {
+    const headers = { 'Content-Type': 'application/json', CHAT_SESSION_ID: 'unknown' }
+    const reply = await fetch(`${await portOf('fastify', how)}/end`, { method: 'POST', headers })
+    const { code: said, ...rest } = (await reply.json()) as { code?: string }
+    expect([reply.status, said, 'success' in rest]).toEqual([how === 'parsed' ? 400 : 200, code, how === 'plain'])
+  })
+
+  test.each([
+    ['parsed', 200],
+    ['plain', 400],
+  ] as const)('express, %s: bytes that are not UTF-8', async (how, status) => {
+    const body = Buffer.from('{"flowName":"Greeting","message":"\xff"}', 'latin1')
+    const headers = { 'Content-Type': 'application/json' }
+    const reply = await fetch(`${await portOf('express', how)}/run`, { method: 'POST', headers, body })
+    expect(reply.status).toBe(status)
+  })
 })
 
 test('every function of docs/frameworks.md is one of the tested files', () => {
   const page = readFileSync(new URL('../../../docs/frameworks.md', import.meta.url), 'utf8')
   const shown = Array.from(page.matchAll(/^export (?:async )?function [\s\S]*?^}$/gm), ([text]) => text)
-  const tested = frameworks
+  const tested = [...frameworks, 'nest-controller']
     .map((name) => readFileSync(new URL(`../frameworks/apps/${name}.mjs`, import.meta.url), 'utf8'))
     .join('\n')
-  expect(shown).toHaveLength(13)
+  expect(shown).toHaveLength(14)
   expect(shown.filter((text) => !tested.includes(text))).toEqual([])
 })

@@ -1,9 +1,11 @@
 /**
  * The flows as a route handler of Next.js, on Node: `/museum/ai/run` and its siblings. The `basePath` of the handler is `/ai`, without the
  * `basePath` of next.config.ts, because Next.js cuts that off before on Node.
+ * docs/deploy.md, "What to copy", says which files this needs. In their folder:
  *
- *     npm install turnkeeper keyv@5 @keyv/redis@5
- *     REDIS_URL=redis://127.0.0.1:6379 npx next start
+ *     npm install ./turnkeeper-0.1.0.tgz next@16 react react-dom keyv@5 @keyv/redis@5 @upstash/redis
+ *     npx next build nextjs
+ *     REDIS_URL=redis://127.0.0.1:6379 npx next start nextjs
  */
 import { after } from 'next/server'
 import { FlowEngine } from 'turnkeeper'
