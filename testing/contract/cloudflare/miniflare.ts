@@ -1,5 +1,5 @@
 /** Starts Cloudflare's runtime, which is installed in testing/contract/runtimes and not at the root. */
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
@@ -27,20 +27,28 @@ interface Miniflare {
 export interface Runtime {
   /** Where each worker answers, by name. */
   readonly urls: Readonly<Record<string, URL>>
+  /** Where the runtime itself answers, in front of the first worker. */
+  readonly front: URL
   dispose(): Promise<void>
 }
 
-/** Starts workers, each with its bindings as Miniflare takes them. All have the module of worker.ts. */
-export async function startWorkers(workers: Readonly<Record<string, object>>): Promise<Runtime> {
+/**
+ * Starts workers, each with its bindings as Miniflare takes them. All have the same module.
+ *
+ * @param source - the TypeScript of that module; that of worker.ts by default
+ */
+export async function startWorkers(workers: Readonly<Record<string, object>>, source?: string): Promise<Runtime> {
   const load = createRequire(join(runtimes, 'package.json'))
   const { Miniflare } = load('miniflare') as { Miniflare: new (options: object) => Miniflare }
-  const contents = await bundleWorker()
+  const contents = await bundleWorker(source)
   const miniflare = new Miniflare({
     // What workerd prints where a test makes an object fail.
     handleRuntimeStdio: (stdout: Readable, stderr: Readable) => {
       stdout.resume()
       stderr.resume()
     },
+    // The front has the path that calls `scheduled`.
+    unsafeTriggerHandlers: true,
     workers: Object.entries(workers).map(([name, bindings]) => ({
       name,
       modules: [{ type: 'ESModule', path: 'worker.js', contents }],
@@ -49,16 +57,23 @@ export async function startWorkers(workers: Readonly<Record<string, object>>): P
       ...bindings,
     })),
   })
-  await miniflare.ready
+  const front = await miniflare.ready
   const urls: Record<string, URL> = {}
   for (const name of Object.keys(workers)) urls[name] = await miniflare.unsafeGetDirectURL(name)
-  return { urls, dispose: () => miniflare.dispose() }
+  return { urls, front, dispose: () => miniflare.dispose() }
 }
 
 /** The worker as one file, with the sources of the package. */
-async function bundleWorker(): Promise<string> {
+async function bundleWorker(source = readFileSync(new URL('worker.ts', import.meta.url), 'utf8')): Promise<string> {
+  const root = fileURLToPath(new URL('../../../', import.meta.url))
   const result = await build({
-    entryPoints: [fileURLToPath(new URL('worker.ts', import.meta.url))],
+    stdin: { contents: source, loader: 'ts', resolveDir: fileURLToPath(new URL('.', import.meta.url)) },
+    alias: {
+      turnkeeper: `${root}src/index.ts`,
+      'turnkeeper/d1': `${root}adapters/d1/index.ts`,
+      'turnkeeper/durable-object': `${root}adapters/durable-object/index.ts`,
+      'turnkeeper/fetch': `${root}adapters/fetch/index.ts`,
+    },
     bundle: true,
     format: 'esm',
     platform: 'neutral',
