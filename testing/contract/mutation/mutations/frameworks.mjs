@@ -32,6 +32,27 @@ export const frameworkMutations = [
         'withParsedBody',
         { piece: 'headers.delete(name)', becomes: '' },
       ],
+      [
+        'parsed body of a GET is a bare 500',
+        'withParsedBody',
+        { piece: 'catch {', becomes: 'catch (error) {\n    throw error' },
+      ],
+    ],
+  },
+  {
+    file: 'adapters/fetch/request/body.ts',
+    tests: ['adapters/fetch/request/body.'],
+    rows: [
+      [
+        'body with a length that a parser has read is only of another length',
+        'createBodyReader',
+        { condition: 'bytes.byteLength === 0', becomes: 'false' },
+      ],
+      [
+        'body in chunks that a parser has read is only not JSON',
+        'checkUnread',
+        { piece: 'throw readBefore()', becomes: 'return' },
+      ],
     ],
   },
 ]
