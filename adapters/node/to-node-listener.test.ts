@@ -1,7 +1,7 @@
 // What the listener does to a request below a mount and behind a body parser. Real frameworks are in testing/contract/http.
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { type NodeListener, toNodeListener } from './index.js'
 
 const cyclic: { self?: unknown } = {}
@@ -98,5 +98,15 @@ test.each([
 test('what is not a function is refused', () => {
   expect(() => toNodeListener({} as never)).toThrow(
     'toNodeListener: the first argument must be a function, such as createFetchHandler(engine) returns.',
+  )
+})
+
+test('an older @hono/node-server, which installs beside the package, is refused', async () => {
+  vi.resetModules()
+  vi.doMock('@hono/node-server', () => ({ getRequestListener: () => () => {} }))
+  const older = await import('./index.js')
+  vi.doUnmock('@hono/node-server')
+  expect(() => older.toNodeListener(() => new Response())).toThrow(
+    'toNodeListener: turnkeeper/node needs @hono/node-server 2.1.6 or later: npm install @hono/node-server@2 hono@4.',
   )
 })

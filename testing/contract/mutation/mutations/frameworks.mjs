@@ -12,6 +12,11 @@ export const frameworkMutations = [
         { piece: "originalUrlOf(parsed) ?? url ?? '/'", becomes: "url ?? '/'" },
       ],
       [
+        'listener of Node over an older server package',
+        'toNodeListener',
+        { condition: "!('upgradeWebSocket' in nodeServer)", becomes: 'false' },
+      ],
+      [
         'listener of Node leaves the whole path to later middleware',
         'toNodeListener',
         { condition: 'url !== undefined', becomes: 'false' },
