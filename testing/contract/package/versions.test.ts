@@ -153,7 +153,7 @@ describe('beside older peers', () => {
       failed: false,
       lines: [
         'function',
-        'INVALID_INPUT flowRoutes: turnkeeper/hono needs hono 4.13.19 or later: npm install hono@4.',
+        'INVALID_INPUT flowRoutes: turnkeeper/hono needs hono 4, from 4.13.19 on: npm install hono@4.',
         'INVALID_INPUT KeyvSessionStore: keyv must be a Keyv of version 5.6 or later.',
         'INVALID_INPUT Sessions in Redis need two packages: npm install keyv@5 @keyv/redis@5',
         'INVALID_INPUT toNodeListener: turnkeeper/node needs @hono/node-server 2.1.6 or later: npm install @hono/node-server@2 hono@4.',

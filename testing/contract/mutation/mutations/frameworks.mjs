@@ -60,4 +60,15 @@ export const frameworkMutations = [
       ],
     ],
   },
+  {
+    file: 'adapters/hono/index.ts',
+    tests: ['adapters/hono/'],
+    rows: [
+      [
+        'Hono without the routes of a request is taken',
+        'checkVersion',
+        { piece: "'matchedRoutes' in HonoRequest.prototype", becomes: 'true' },
+      ],
+    ],
+  },
 ]
