@@ -71,4 +71,15 @@ export const frameworkMutations = [
       ],
     ],
   },
+  {
+    file: 'src/engine/turn/run-tool.ts',
+    tests: ['src/engine/turn/run-tool.'],
+    rows: [
+      [
+        'arguments for a tool without a schema are not mentioned',
+        'validateAndExecute',
+        { condition: 'tool.inputSchema === noArguments', becomes: 'false' },
+      ],
+    ],
+  },
 ]
