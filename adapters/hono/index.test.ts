@@ -1,6 +1,7 @@
 // What is Hono's part: where the app is mounted, and living together with an application's own routes. All that the
 // routes do is in testing/contract/http.
 import { Hono } from 'hono'
+import { HonoRequest } from 'hono/request'
 import { describe, expect, test } from 'vitest'
 import { createFakeEngine } from '../../testing/contract/http/fake-engine.js'
 import { flowRoutes } from './index.js'
@@ -80,4 +81,16 @@ describe('flowRoutes', () => {
     const reply = await app.request('/ai/flows')
     expect([reply.headers.get('x-served-by'), await reply.json()]).toEqual(['test', ['Booking', 'Support']])
   })
+})
+
+test('a Hono whose requests have no matchedRoutes, as a later version may be, is refused', () => {
+  const matchedRoutes = Object.getOwnPropertyDescriptor(HonoRequest.prototype, 'matchedRoutes')
+  Reflect.deleteProperty(HonoRequest.prototype, 'matchedRoutes')
+  try {
+    expect(() => flowRoutes(createFakeEngine())).toThrow(
+      'flowRoutes: turnkeeper/hono needs hono 4, from 4.13.19 on: npm install hono@4.',
+    )
+  } finally {
+    Object.defineProperty(HonoRequest.prototype, 'matchedRoutes', matchedRoutes ?? {})
+  }
 })

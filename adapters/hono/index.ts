@@ -3,6 +3,7 @@
  * is mounted; the Fetch adapter does the rest.
  */
 import { type Context, Hono } from 'hono'
+import { HonoRequest } from 'hono/request'
 import { invalidInput } from '../../src/util/options.js'
 import type { FlowRoutesOptions } from '../fetch/options.js'
 import { createRouteHandler, type NoRoute } from '../fetch/route-handler.js'
@@ -71,11 +72,12 @@ function noRoute({ req: { matchedRoutes, routeIndex } }: Context): NoRoute {
 }
 
 /**
- * Hono does not say its version, so it is known by a method that `Hono` has since 4.13. `matchedRoutes` is that of the request:
- * the function of `hono/route` cannot be imported from an older Hono, and the import would fail in place of this check
+ * Hono does not say its version, so it is known by a method that `Hono` has since 4.13. `matchedRoutes` is that of the request, which is
+ * deprecated and may be gone in a later Hono: the function of `hono/route` cannot be imported from an older one, and the import would
+ * fail in place of this check
  * (docs/decisions/0169-peers-that-install-beside-anything.md).
  */
 function checkVersion(app: Hono): void {
-  if ('query' in app) return
-  throw invalidInput('flowRoutes: turnkeeper/hono needs hono 4.13.19 or later: npm install hono@4.')
+  if ('query' in app && 'matchedRoutes' in HonoRequest.prototype) return
+  throw invalidInput('flowRoutes: turnkeeper/hono needs hono 4, from 4.13.19 on: npm install hono@4.')
 }

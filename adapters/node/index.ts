@@ -4,7 +4,7 @@
  * below a mount, and what its body is if a body parser has read it already (docs/decisions/0168-a-listener-for-node-frameworks.md).
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { getRequestListener } from '@hono/node-server'
+import * as nodeServer from '@hono/node-server'
 import { invalidInput } from '../../src/util/options.js'
 import { withParsedBody } from './parsed-body.js'
 
@@ -28,7 +28,7 @@ export type NodeListener = (request: IncomingMessage, response: ServerResponse, 
  * - If the client leaves, the signal of the request is aborted.
  *
  * @param handler - the handler of `createFetchHandler`
- * @throws `InvalidInputError` if `handler` is not a function
+ * @throws `InvalidInputError` if `handler` is not a function, or `@hono/node-server` is older than version 2
  *
  * @example
  * ```ts
@@ -47,10 +47,16 @@ export function toNodeListener(handler: FetchHandler): NodeListener {
       'toNodeListener: the first argument must be a function, such as createFetchHandler(engine) returns.',
     )
   }
+  // It does not say its version; this is exported since version 2. Older ones install beside the package as well.
+  if (!('upgradeWebSocket' in nodeServer)) {
+    throw invalidInput(
+      'toNodeListener: turnkeeper/node needs @hono/node-server 2.1.6 or later: npm install @hono/node-server@2 hono@4.',
+    )
+  }
   return function listen(incoming, response, frameworkRequest) {
     const parsed = isObject(frameworkRequest) ? frameworkRequest : incoming
     // The globals `Request` and `Response` stay as they are: the application's other code uses them, too.
-    const listener = getRequestListener((request) => handler(withParsedBody(request, incoming, parsed)), {
+    const listener = nodeServer.getRequestListener((request) => handler(withParsedBody(request, incoming, parsed)), {
       overrideGlobalObjects: false,
     })
     const { url } = incoming

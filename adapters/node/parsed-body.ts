@@ -16,11 +16,16 @@ const wireHeaders = ['content-length', 'content-encoding', 'transfer-encoding']
  */
 export function withParsedBody(request: Request, incoming: IncomingMessage, parsed: Parsed): Request {
   if (!incoming.readableDidRead) return request
-  const body = bodyOf(parsed)
-  if (body === undefined) return request
-  const headers = new Headers(request.headers)
-  for (const name of wireHeaders) headers.delete(name)
-  return new Request(request.url, { method: request.method, headers, body, signal: request.signal })
+  try {
+    const body = bodyOf(parsed)
+    if (body === undefined) return request
+    const headers = new Headers(request.headers)
+    for (const name of wireHeaders) headers.delete(name)
+    return new Request(request.url, { method: request.method, headers, body, signal: request.signal })
+  } catch {
+    // `GET` and `HEAD` can have no body, and not every object is JSON: the handler decides what to reply.
+    return request
+  }
 }
 
 function bodyOf({ body, rawBody }: Parsed): string | Uint8Array<ArrayBuffer> | undefined {

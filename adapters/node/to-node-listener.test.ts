@@ -1,8 +1,11 @@
 // What the listener does to a request below a mount and behind a body parser. Real frameworks are in testing/contract/http.
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { type NodeListener, toNodeListener } from './index.js'
+
+const cyclic: { self?: unknown } = {}
+cyclic.self = cyclic
 
 const cleanUps: (() => void)[] = []
 
@@ -66,8 +69,44 @@ test('a body that nobody has read is the one on the wire, whatever stands in bod
   expect(await reply.json()).toMatchObject({ body: '{ "flowName" : "A" }', length: '20' })
 })
 
+/** Sends a request whose body a parser has read, and gives the reply. */
+async function replyToParsed(method: string, body: unknown): Promise<{ status: number; text: string }> {
+  const listener = toNodeListener((request) => new Response(request.method))
+  const url = await serve((incoming, response) => {
+    incoming.resume().once('end', () => {
+      Object.assign(incoming, { body })
+      listener(incoming, response)
+    })
+  })
+  return new Promise((resolve, reject) => {
+    const sending = request(url, { method, headers: { 'Content-Length': 2 } }, async (reply) => {
+      resolve({ status: reply.statusCode ?? 0, text: Buffer.concat(await reply.toArray()).toString() })
+    })
+    sending.on('error', reject).end('{}')
+  })
+}
+
+test.each([
+  ['GET', {}, 'GET'],
+  ['HEAD', {}, ''],
+  ['POST', cyclic, 'POST'],
+  ['POST', 1n, 'POST'],
+])('the handler answers %s with the parsed body %o, of which no request can be made', async (method, body, text) => {
+  expect(await replyToParsed(method, body)).toEqual({ status: 200, text })
+})
+
 test('what is not a function is refused', () => {
   expect(() => toNodeListener({} as never)).toThrow(
     'toNodeListener: the first argument must be a function, such as createFetchHandler(engine) returns.',
+  )
+})
+
+test('an older @hono/node-server, which installs beside the package, is refused', async () => {
+  vi.resetModules()
+  vi.doMock('@hono/node-server', () => ({ getRequestListener: () => () => {} }))
+  const older = await import('./index.js')
+  vi.doUnmock('@hono/node-server')
+  expect(() => older.toNodeListener(() => new Response())).toThrow(
+    'toNodeListener: turnkeeper/node needs @hono/node-server 2.1.6 or later: npm install @hono/node-server@2 hono@4.',
   )
 })

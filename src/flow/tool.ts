@@ -107,7 +107,8 @@ const optionNames: OptionNames<ToolOptions> = {
   execute: true,
 }
 
-const noArguments: JsonObject = deepFreeze({ type: 'object', properties: {}, additionalProperties: false })
+/** The JSON Schema of a tool without `input` and `inputJsonSchema`. */
+export const noArguments: JsonObject = deepFreeze({ type: 'object', properties: {}, additionalProperties: false })
 
 /**
  * Creates a tool. The type of the arguments of `execute` is inferred from `input`.

@@ -1,6 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { InvalidInputError } from '../errors/engine-errors.js'
-import { checkNumber, checkOptionNames, findUnknownName, type NumberRange, numbersWithDefaults } from './options.js'
+import {
+  checkNumber,
+  checkOptionNames,
+  findUnknownName,
+  hintAt,
+  type NumberRange,
+  numbersWithDefaults,
+} from './options.js'
 
 const known = { origin: true, credentials: true }
 
@@ -38,6 +45,32 @@ describe('checkOptionNames', () => {
 test.each(['toString', 'constructor', 'hasOwnProperty'])('%s, which every object has, is not a known name', (name) => {
   expect(findUnknownName({ [name]: 1 }, known)).toBe(name)
   expect(findUnknownName({}, known)).toBeUndefined()
+})
+
+describe('hintAt', () => {
+  const names = ['flowName', 'userMessage', 'flows', 'models', 'unknownSession', 'cors', 'name', 'delayMs', 'input']
+
+  test.each([
+    ['FLOWS', 'flows'],
+    ['floows', 'flows'],
+    ['flws', 'flows'],
+    ['flxws', 'flows'],
+    ['folws', 'flows'],
+    ['model', 'models'],
+    ['message', 'userMessage'],
+    ['delay', 'delayMs'],
+    ['flow', 'flowName'],
+    ['inputSchema', 'input'],
+  ])('%s is meant to be %s', (unknown, meant) => {
+    expect(hintAt(unknown, names)).toBe(` Did you mean '${meant}'?`)
+  })
+
+  test.each(['theme', 'color', 'own', 'mode', 'filename', 'nap', 'flwos1', 'fowls1', 'x', ''])(
+    '%s is not taken for one of them',
+    (unknown) => {
+      expect(hintAt(unknown, names)).toBe('')
+    },
+  )
 })
 
 describe('numbersWithDefaults', () => {

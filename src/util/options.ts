@@ -41,16 +41,34 @@ export function checkOptionNames(caller: string, options: unknown, known: object
   )
 }
 
-/** ` Did you mean '...'?` for the first name that contains `unknown`, is contained in it, or differs in one place. */
+/**
+ * ` Did you mean '...'?` for the first name that is `unknown` with at most one letter missing, added, changed or swapped with the next,
+ * or that shares whole words with it: `message` is in `userMessage`, `own` is not in `unknownSession`.
+ */
 export function hintAt(unknown: string, names: readonly string[]): string {
-  const a = unknown.toLowerCase()
+  const words = wordsOf(unknown)
   const meant = names.find((name) => {
-    const b = name.toLowerCase()
-    if (a.length < 3 || a.includes(b) || b.includes(a)) return a.length > 2
-    const differsFrom = (at: number): boolean => a.startsWith(b.slice(0, at)) && a.endsWith(b.slice(at + 2))
-    return Math.abs(a.length - b.length) < 3 && Array.from(b).some((_, at) => differsFrom(at))
+    const known = wordsOf(name)
+    return known.includes(words) || words.includes(known) || isOneLetterApart(unknown.toLowerCase(), name.toLowerCase())
   })
   return meant === undefined ? '' : ` Did you mean '${meant}'?`
+}
+
+/** `-user-message-` for `userMessage`. */
+function wordsOf(name: string): string {
+  return `-${name.replace(/[A-Z]/g, '-$&').toLowerCase()}-`
+}
+
+function isOneLetterApart(a: string, b: string): boolean {
+  let at = 0
+  while (at < a.length && a[at] === b[at]) at++
+  const [restOfA, restOfB] = [a.slice(at + 1), b.slice(at + 1)]
+  return (
+    restOfA === restOfB ||
+    restOfA === b.slice(at) ||
+    a.slice(at) === restOfB ||
+    (a[at] === b[at + 1] && a[at + 1] === b[at] && a.slice(at + 2) === b.slice(at + 2))
+  )
 }
 
 /** The first own name of `given` that is not in `known`. */

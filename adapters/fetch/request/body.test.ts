@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { Refusal } from '../reply/refusal.js'
-import { checkEmptyBody, createBodyReader, readRunBody } from './body.js'
+import { checkEmptyBody, checkUnread, createBodyReader, readRunBody } from './body.js'
 
 const bytesOf = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text)
 
@@ -56,6 +56,12 @@ describe('with a Content-Length', () => {
     )
   })
 
+  test('nothing at all was read before', async () => {
+    await expect(createBodyReader(10)(post('', { 'Content-Length': '7' }))).rejects.toThrow(
+      /^The request body was read before the handler got the request, /,
+    )
+  })
+
   test('a false length does not get a body over the limit through', async () => {
     await expect(createBodyReader(10)(post('x'.repeat(11), { 'Content-Length': '5' }))).rejects.toMatchObject({
       message: tooLarge,
@@ -91,6 +97,13 @@ describe('without a Content-Length', () => {
     await expect(createBodyReader(10)(post(stream))).rejects.toThrow(tooLarge)
     expect(pulled()).toBe(3)
   })
+})
+
+test('an empty text of a body that came in chunks was read before', () => {
+  const chunked = new Headers({ 'Transfer-Encoding': 'chunked' })
+  expect(() => checkUnread('', chunked)).toThrow(/^The request body was read before the handler got the request, /)
+  expect(() => checkUnread('{}', chunked)).not.toThrow()
+  expect(() => checkUnread('', new Headers())).not.toThrow()
 })
 
 describe('a body that cannot be read', () => {

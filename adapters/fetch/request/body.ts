@@ -87,6 +87,11 @@ export function createBodyReader(maxBodyBytes: number, bodyTimeoutMs: number = N
   }
 }
 
+/** @throws Refusal where nothing is left of a body that came in chunks: a body parser has read it. A turn needs a body. */
+export function checkUnread(text: string, headers: Headers): void {
+  if (text === '' && headers.has('transfer-encoding')) throw readBefore()
+}
+
 function readBefore(): Refusal {
   return new Refusal(
     'The request body was read before the handler got the request, by a body parser such as express.json() or by authorize. ' +

@@ -6,7 +6,7 @@ import { statusOf } from '../reply/statuses.js'
 import { replyWithStream } from '../reply/stream.js'
 import { type AuthorizedCaller, refuseContext } from '../request/authorize.js'
 import { registeredName } from '../request/authorize-flow.js'
-import { type RunBody, readRunBody } from '../request/body.js'
+import { checkUnread, type RunBody, readRunBody } from '../request/body.js'
 import { asksForStream, checkContentType, type NamedSession, readSessionHeader } from '../request/headers.js'
 import type { RouteContext, RoutedRequest } from './route.js'
 
@@ -16,7 +16,9 @@ export async function runTurn(context: RouteContext, routed: RoutedRequest): Pro
   const { request, caller, requestId } = routed
   const session = readSessionHeader(request.headers)
   checkContentType(request)
-  const body = readRunBody(await context.readBody(request), engine.limits.maxJsonDepth)
+  const text = await context.readBody(request)
+  checkUnread(text, request.headers)
+  const body = readRunBody(text, engine.limits.maxJsonDepth)
   if (mayRun === undefined) return answer(context, routed, session, body)
   const flowName = registeredName(engine, body.flowName)
   if (flowName === undefined) return answer(context, routed, session, body, true)

@@ -51,6 +51,25 @@ function act(execute: ToolOptions['execute']): Tool {
 }
 
 describe('the arguments of a tool', () => {
+  test('that has no schema are passed on, and the log says so; a call without any is not mentioned', async () => {
+    const taken: unknown[] = []
+    const warn = vi.fn(() => {
+      throw new Error('The log is full.')
+    })
+    const logger = { debug() {}, info() {}, warn, error() {} }
+    const look = act((args) => void taken.push(args))
+    const calls = [{ name: 'act', input: { city: 'Bonn' } }, { name: 'act' }]
+    const conversation = calling([look], calls, { logger })
+    await conversation.say('Go.')
+    expect(taken).toEqual([{ city: 'Bonn' }, {}])
+    expect(warn.mock.calls).toEqual([
+      [
+        "Tool 'act' was called with arguments, but it has no schema that describes and checks them. Pass input.",
+        { step: 'Desk', toolCallId: expect.any(String) },
+      ],
+    ])
+  })
+
   const schemas = {
     Zod: z.object({ guests: z.number(), names: z.array(z.string()).optional() }),
     Valibot: toStandardJsonSchema(v.object({ guests: v.number(), names: v.optional(v.array(v.string())) })),

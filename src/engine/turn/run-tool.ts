@@ -6,7 +6,7 @@ import { elapsedMs, monotonicTime } from '../../config/clock.js'
 import { LimitExceededError, toolError } from '../../errors/engine-errors.js'
 import { FlowError } from '../../errors/flow-error.js'
 import type { Step } from '../../flow/step.js'
-import { type Tool, type ToolCall, ToolError } from '../../flow/tool.js'
+import { noArguments, type Tool, type ToolCall, ToolError } from '../../flow/tool.js'
 import { returnsToModel, Transition } from '../../flow/transition.js'
 import type { ToolCallPart, ToolResultPart } from '../../model/message.js'
 import { issueText } from '../../model/schema-issues.js'
@@ -110,6 +110,8 @@ async function validateAndExecute(
         return { result: toolResult(call, `Invalid arguments: ${issueText(validated.issues)}`, true) }
       }
       args = validated.value
+    } else if (tool.inputSchema === noArguments) {
+      warnOfArguments(calling, call)
     }
     returned = await withinTime(calling, tool, call, number, together, (toolCall) => tool.execute(args, turn, toolCall))
   } catch (thrown) {
@@ -121,6 +123,16 @@ async function validateAndExecute(
   if (!Transition.isInstance(returned)) return { result: resultOf(tool, call, returned, control) }
   const result = textResult(control, call, returned.fields.feedback ?? done)
   return returnsToModel(returned) ? { result } : { result, transition: returned }
+}
+
+/** Warns the author of a tool without a schema that the model calls it with arguments: nothing has checked them. */
+function warnOfArguments({ control, draft }: CallingStep, { toolName, toolCallId, input }: ToolCallPart): void {
+  if (Object.keys(input ?? {}).length === 0) return
+  const { logger } = control.engine
+  const message = `Tool '${toolName}' was called with arguments, but it has no schema that describes and checks them. Pass input.`
+  const log = async (): Promise<void> => logger.warn(message, { step: draft.stepId, toolCallId })
+  // A logger that throws or rejects must not touch the turn.
+  void log().catch(() => {})
 }
 
 function asToolError(control: TurnControl, tool: Tool, thrown: unknown): FlowError {

@@ -1,5 +1,5 @@
 /** Starts Cloudflare's runtime, which is installed in testing/contract/runtimes and not at the root. */
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'

@@ -1,6 +1,7 @@
 // A Fetch handler in Node's own server and in the frameworks that stand on it: all HTTP cases where nobody has read the body
 // before, and what is different below a body parser and below a mount.
 import { readFileSync } from 'node:fs'
+import { type IncomingMessage, request, type Server } from 'node:http'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { createFetchHandler } from '../../../adapters/fetch/index.js'
 import type { FlowServices } from '../../../src/index.js'
@@ -115,6 +116,39 @@ describe.skipIf(areFrameworksMissing).each(frameworks)(`%s${leftOut}`, (name) =>
       const refused = await (await serve(createEngine(), { authorize }))('/flows')
       expect([refused.status, refused.headers.getSetCookie()]).toEqual([401, ['a=1', 'b=2']])
     })
+  })
+})
+
+describe.skipIf(areFrameworksMissing)(`express.json() first${leftOut}`, () => {
+  test.each(['GET', 'HEAD'])('%s with a body that was parsed is answered', async (method) => {
+    const { parsed } = await loadApp('express')
+    const server = await listen((parsed as (handler: unknown) => Server)(createFetchHandler(createEngine())))
+    cleanUps.push(server.close)
+    const headers = { 'Content-Type': 'application/json', 'Content-Length': 2 }
+    const reply = await new Promise<IncomingMessage>((resolve, reject) => {
+      const sending = request({ port: server.port, path: '/ai/flows', method, headers, agent: false }, resolve)
+      sending.on('error', reject).end('{}')
+    })
+    reply.resume()
+    expect([reply.statusCode, reply.headers['content-type']]).toEqual([
+      200,
+      expect.stringContaining('application/json'),
+    ])
+  })
+
+  test.each([
+    ['with a Content-Length', (text: string) => text],
+    ['in chunks', (text: string) => new Blob([text]).stream()],
+  ])('without toNodeListener the reply says what to use: a body %s', async (_what, bodyOf) => {
+    const { bodyRead } = await loadApp<{ bodyRead: (handler: unknown) => Server }>('express-body-read')
+    const server = await listen(bodyRead(createFetchHandler(createEngine())))
+    cleanUps.push(server.close)
+    const init = { ...runRequest({ flowName: 'Greeting' }), body: bodyOf('{"flowName":"Greeting"}'), duplex: 'half' }
+    const reply = await fetch(`http://127.0.0.1:${server.port}/ai/run`, init as RequestInit)
+    expect([reply.status, await reply.json()]).toMatchObject([
+      400,
+      { message: expect.stringMatching(/^The request body was read before the handler got the request, /) },
+    ])
   })
 })
 

@@ -3,7 +3,7 @@
  * install and are refused only where they are used.
  */
 import { execFileSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, symlinkSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -15,6 +15,7 @@ const frameworks = fileURLToPath(new URL('../frameworks/', import.meta.url))
 const areMissing = process.env.CI === undefined && !existsSync(join(frameworks, 'node_modules'))
 const leftOut = areMissing ? ' (left out: npm ci --prefix testing/contract/frameworks has not run)' : ''
 const fromRoot = createRequire(import.meta.url).resolve
+const rootFolder = (name: string): string => fileURLToPath(new URL(`../../../node_modules/${name}`, import.meta.url))
 
 /** Every entry point. Those with a peer need its types, and Vitest's need a newer TypeScript. */
 const entryPoints = Object.keys(manifest.exports)
@@ -36,13 +37,20 @@ import { FlowEngine } from 'turnkeeper'
 export const made: Promise<FlowEngine> = FlowEngine.create()
 `
 
-function typesWith(version: string, compiler: string): { failed: boolean; output: string } {
-  const folder = project(`typescript-${version}`, {
+/** @param subpaths - entry points. If a peer of one is needed, it is that of the repository. */
+function typesWith(
+  version: string,
+  compiler: string,
+  subpaths: readonly string[] = entryPoints.filter((subpath) => !withPeers.includes(subpath)),
+): { failed: boolean; output: string } {
+  const needsPeers = subpaths.some((subpath) => withPeers.includes(subpath))
+  const folder = project(`typescript-${version}${needsPeers ? '-peers' : ''}`, {
     'tsconfig.json': JSON.stringify({
       compilerOptions: {
         target: 'ES2022',
         lib: ['ES2022', 'DOM', 'DOM.Iterable', 'DOM.AsyncIterable'].slice(0, version === '5.4' ? 3 : 4),
-        types: [],
+        types: needsPeers ? ['node'] : [],
+        typeRoots: [rootFolder('@types')],
         module: 'NodeNext',
         moduleResolution: 'NodeNext',
         strict: true,
@@ -53,9 +61,20 @@ function typesWith(version: string, compiler: string): { failed: boolean; output
       },
       include: ['*.ts'],
     }),
-    'use.ts': uses(entryPoints.filter((subpath) => !withPeers.includes(subpath))),
+    'use.ts': uses(subpaths),
   })
+  if (needsPeers) linkPeers(folder)
   return run(folder, compiler, '-p', '.', '--pretty', 'false')
+}
+
+/** The package as a copy, whose imports are searched in `folder`, and the peers of these tests. */
+function linkPeers(folder: string): void {
+  const installed = join(folder, 'node_modules')
+  mkdirSync(join(installed, '@hono'), { recursive: true })
+  cpSync(join(inject('consumer'), 'node_modules', 'turnkeeper'), join(installed, 'turnkeeper'), { recursive: true })
+  for (const name of ['hono', 'keyv', '@hono/node-server']) {
+    symlinkSync(rootFolder(name), join(installed, name), 'dir')
+  }
 }
 
 describe.skipIf(areMissing)(`the types${leftOut}`, () => {
@@ -63,6 +82,16 @@ describe.skipIf(areMissing)(`the types${leftOut}`, () => {
     const compiler = join(frameworks, 'node_modules', `typescript-${version}`, 'bin', 'tsc')
     console.log(`TypeScript ${run(frameworks, compiler, '--version').output.trim()}`)
     expect(typesWith(version, compiler)).toEqual({ failed: false, output: '' })
+  })
+
+  // The types of Hono themselves need a newer TypeScript than 5.4.
+  test.each([
+    ['5.4', ['turnkeeper/keyv', 'turnkeeper/node']],
+    ['5.9', ['turnkeeper/keyv', 'turnkeeper/node', 'turnkeeper/hono']],
+    ['7', ['turnkeeper/keyv', 'turnkeeper/node', 'turnkeeper/hono']],
+  ])('compile with TypeScript %s beside their peers: %j', (version, subpaths) => {
+    const compiler = join(frameworks, 'node_modules', `typescript-${version}`, 'bin', 'tsc')
+    expect(typesWith(version, compiler, subpaths)).toEqual({ failed: false, output: '' })
   })
 })
 
@@ -92,7 +121,7 @@ test('CommonJS gets every entry point without a peer by require, as import gets 
   })
 })
 
-describe('beside hono 4.6 and keyv 4', () => {
+describe('beside older peers', () => {
   const code = `
     const said = async (work) => {
       try { console.log(typeof (await work())) } catch (error) { console.log(error.code, error.message) }
@@ -105,21 +134,30 @@ describe('beside hono 4.6 and keyv 4', () => {
     const { default: Keyv } = await import('keyv')
     await said(() => new KeyvSessionStore({ keyv: new Keyv() }))
     await said(() => createRedisKeyv('redis://127.0.0.1:1'))
+    await said(async () => (await import('turnkeeper/node')).toNodeListener(() => new Response('')))
+    const { Flow, LogicStep, finish } = await import('turnkeeper')
+    class Say extends LogicStep { static id = 'Say'; run() { return finish('Yes.') } }
+    class Echo extends Flow { static id = 'Echo'; steps() { return [Say] } }
+    await said(async () => (await import('turnkeeper/testing')).simulate(Echo, { seeds: 1, actors: [() => 'Hello.'] }))
   `
+
+  const olderPeers = ['hono@4.6', 'keyv@4', '@hono/node-server@1', '@keyv/redis@2', 'fast-check@3']
 
   test('the package installs, and its entry points say what they need when they are used', () => {
     const packed = join(inject('consumer'), `turnkeeper-${manifest.version}.tgz`)
     const folder = project('older-peers', { 'package.json': '{ "type": "module" }', 'use.mjs': code })
     const words = ['install', '--prefer-offline', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
-    execFileSync('npm', [...words, packed, 'hono@4.6', 'keyv@4'], { cwd: folder, encoding: 'utf8' })
+    execFileSync('npm', [...words, packed, ...olderPeers], { cwd: folder, encoding: 'utf8' })
     const { failed, output } = run(folder, '--no-warnings', 'use.mjs')
     expect({ failed, lines: output.trim().split('\n') }).toEqual({
       failed: false,
       lines: [
         'function',
-        'INVALID_INPUT flowRoutes: turnkeeper/hono needs hono 4.13.19 or later: npm install hono@4.',
+        'INVALID_INPUT flowRoutes: turnkeeper/hono needs hono 4, from 4.13.19 on: npm install hono@4.',
         'INVALID_INPUT KeyvSessionStore: keyv must be a Keyv of version 5.6 or later.',
         'INVALID_INPUT Sessions in Redis need two packages: npm install keyv@5 @keyv/redis@5',
+        'INVALID_INPUT toNodeListener: turnkeeper/node needs @hono/node-server 2.1.6 or later: npm install @hono/node-server@2 hono@4.',
+        'object',
       ],
     })
   })

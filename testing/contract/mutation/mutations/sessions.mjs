@@ -260,6 +260,12 @@ export const sessionMutations = [
         'findUnknownName',
         { piece: '!Object.hasOwn(known, name)', becomes: '!(name in known)' },
       ],
+      ['suggestion of an option that shares only letters', 'wordsOf', { piece: "'-$&'", becomes: "'$&'" }],
+      [
+        'suggestion for swapped letters left out',
+        'isOneLetterApart',
+        { piece: 'a[at] === b[at + 1]', becomes: 'false' },
+      ],
       ['Infinity where a number must be finite', 'isInRange', { piece: 'return !finite', becomes: 'return true' }],
     ],
   },

@@ -123,5 +123,8 @@ describe('createRedisKeyv', () => {
     await expect(createRedisKeyv()).rejects.toMatchObject({ code: 'INVALID_INPUT', message })
     const config = new ConfigManager({ values: { SESSION_STORE: 'redis' } })
     await expect(createStoreFromSettings('redis', config)).rejects.toMatchObject({ message })
+    vi.resetModules()
+    vi.doMock('@keyv/redis', () => ({ default: class {} }))
+    await expect(createRedisKeyv()).rejects.toMatchObject({ code: 'INVALID_INPUT', message })
   })
 })

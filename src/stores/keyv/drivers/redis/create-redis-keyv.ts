@@ -122,7 +122,10 @@ function reconnectStrategy(attempts: number): number {
 
 async function loadPackages(): Promise<typeof import('@keyv/redis')> {
   try {
-    return await import('@keyv/redis')
+    const packages = await import('@keyv/redis')
+    // Older versions have neither, and install beside the package as well.
+    if (!('createClient' in packages && 'Keyv' in packages)) throw new Error('This @keyv/redis is too old.')
+    return packages
   } catch (cause) {
     throw invalidInput('Sessions in Redis need two packages: npm install keyv@5 @keyv/redis@5', cause)
   }
