@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { isRedisMissing, type RedisServer, startRedis } from '../../testing/contract/servers/redis-server.js'
 import { clientGoneCase, post, replyCase, say, streamCase, streamOf, twoIsolatesCase } from '../serverless/cases.ts'
 import { pathOf } from '../serverless/processes.ts'
@@ -35,6 +35,8 @@ describe.skipIf(isRedisMissing)('on Lambda', () => {
       lambda = await startLambda(bundle, handlerName, { REDIS_URL: redis.url, TURN_TIMEOUT_MS: '3000' })
     })
     afterAll(() => lambda?.close())
+    // A turn whose client has left goes on in its process.
+    beforeEach(() => lambda.frozen())
     replyCase(isolates)
     twoIsolatesCase(isolates)
 

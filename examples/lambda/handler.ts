@@ -19,9 +19,13 @@ import { Guide, localModels, Notes } from '../serverless/flows.ts'
 /** What the turn under way leaves behind: a process has one request at a time. */
 const left = new Set<Promise<unknown>>()
 
+/** Work may leave more behind: it ends when there is none. */
 async function finishWork(): Promise<void> {
-  await Promise.allSettled(left)
-  left.clear()
+  while (left.size > 0) {
+    const work = [...left]
+    await Promise.allSettled(work)
+    for (const done of work) left.delete(done)
+  }
 }
 
 // Lambda keeps the process, and with it the engine, for the next requests.
@@ -41,9 +45,11 @@ const reply = handle(app)
 
 /** For API Gateway, and for a function URL with the invoke mode BUFFERED. */
 export async function handler(event: LambdaEvent, context: LambdaContext) {
-  const result = await reply(event, context)
-  await finishWork()
-  return result
+  try {
+    return await reply(event, context)
+  } finally {
+    await finishWork()
+  }
 }
 
 // Hono types it as a handler without a stream.
@@ -52,7 +58,10 @@ const stream = streamHandle(app) as unknown as awslambda.StreamingHandler<Lambda
 /** For a function URL with the invoke mode RESPONSE_STREAM. */
 export const streamingHandler = awslambda.streamifyResponse<LambdaEvent, LambdaContext>(
   async (event, responseStream, context) => {
-    await stream(event, responseStream, context)
-    await finishWork()
+    try {
+      await stream(event, responseStream, context)
+    } finally {
+      await finishWork()
+    }
   },
 )

@@ -45,10 +45,13 @@ export function streamCase(isolates: () => Isolates): void {
 }
 
 export function clientGoneCase(isolates: () => Isolates): void {
-  test('a client that leaves a stream leaves the session usable at once', async () => {
+  test.each([
+    ['while the model speaks', 'everything'],
+    ['while the model is silent', 'silence'],
+  ])('a client that leaves a stream %s leaves the session usable', async (_when, topic) => {
     const [first] = isolates()
     const { session } = await say(first, 'Guide', 'teapots')
-    await leaveStream(first, session)
+    await leaveStream(first, session, topic)
     // The model would go on until the turn's deadline, which is after that of this test.
     const { success, message } = await say(first, 'Guide', 'kettles', session)
     expect([success, message]).toEqual([true, expect.stringMatching(/^You ask about kettles: /)])
@@ -120,9 +123,9 @@ export async function say(isolate: string, flowName: FlowName, message: string, 
 }
 
 /** Asks for a stream that does not end by itself, and leaves after its first words. */
-export async function leaveStream(isolate: string, session: string): Promise<void> {
+async function leaveStream(isolate: string, session: string, topic: string): Promise<void> {
   const leaving = new AbortController()
-  const response = await post(isolate, 'Guide', 'everything', { session, stream: true, signal: leaving.signal })
+  const response = await post(isolate, 'Guide', topic, { session, stream: true, signal: leaving.signal })
   for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
     if (chunk.includes('text-delta')) break
   }

@@ -55,13 +55,16 @@ export const localModels: ModelProviderAdapter = {
 
 const millisecondsPerWord = 20
 
-/** Word by word. Asked for everything, it does not stop by itself. */
+/** Word by word. Asked for everything, it does not stop by itself; asked for silence, it says nothing more after a word. */
 async function* speak(request: ModelRequest): AsyncGenerator<ModelStreamPart> {
   const words = answer(request).split(/(?<= )/)
   const isEndless = lastMessage(request).includes('everything')
   for (let index = 0; isEndless || index < words.length; index += 1) {
     yield { type: 'text-delta', text: words[index % words.length] ?? '' }
     await new Promise((resolve) => setTimeout(resolve, millisecondsPerWord))
+    while (lastMessage(request) === 'silence' && !request.signal.aborted) {
+      await new Promise((resolve) => setTimeout(resolve, millisecondsPerWord))
+    }
     request.signal.throwIfAborted()
   }
   yield { type: 'finish', response: responseOf(words.join('')) }

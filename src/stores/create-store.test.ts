@@ -4,7 +4,7 @@ import { VirtualClock } from '../../testing/virtual-clock/virtual-clock.js'
 import { ConfigManager } from '../config/config-manager.js'
 import { InvalidInputError } from '../errors/engine-errors.js'
 import type { SessionStore } from '../session/session-store.js'
-import { checkStore, createStore, prepareStore, setImportModule } from './create-store.js'
+import { checkStore, createStore, prepareStore, setKeyvLoader } from './create-store.js'
 import { MemorySessionStore } from './memory/memory-store.js'
 // Lets settings name the stores of turnkeeper/keyv, as on Node.
 import '../index.node.js'
@@ -80,15 +80,15 @@ describe('prepareStore', () => {
   })
 
   test('refuses a store that is loaded late on a runtime without modules of Node, and in a bundle that cannot load it', async () => {
-    const message = "SESSION_STORE is 'redis', which a bundle cannot load: pass sessionStore to the engine."
+    const message = "SESSION_STORE is 'redis', which cannot be loaded here: pass sessionStore to the engine."
     const cause = new Error('Cannot find package')
     try {
-      setImportModule(undefined)
+      setKeyvLoader(undefined)
       await expect(prepareStore(settings({ SESSION_STORE: 'redis' }))).rejects.toMatchObject({ message })
-      setImportModule(() => Promise.reject(cause))
+      setKeyvLoader(() => Promise.reject(cause))
       await expect(prepareStore(settings({ SESSION_STORE: 'redis' }))).rejects.toMatchObject({ message, cause })
     } finally {
-      setImportModule((specifier) => import(specifier))
+      setKeyvLoader(() => import('./keyv/index.js'))
     }
   })
 

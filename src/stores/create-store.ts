@@ -10,22 +10,21 @@ import { MemorySessionStore } from './memory/memory-store.js'
 
 const allowed = ['memory', 'redis', 'sqlite', 'postgres']
 
-/** Imports a module by its name. */
-type ImportModule = (specifier: string) => Promise<unknown>
-
-let importModule: ImportModule | undefined
-
-/**
- * Lets `SESSION_STORE` name stores that are loaded late. src/index.node.ts calls it: an `import()` of a name that is computed is
- * refused by Miniflare wherever it is in a bundle, so only runtimes that have Node's modules get one.
- */
-export function setImportModule(own: ImportModule | undefined): void {
-  importModule = own
-}
-
-/** What this file uses of it. */
+/** What this file uses of `turnkeeper/keyv`. */
 interface KeyvModule {
   createStoreFromSettings(name: string, config: ConfigReader): Promise<SessionStore>
+}
+
+type KeyvLoader = () => Promise<KeyvModule>
+
+let loadKeyv: KeyvLoader | undefined
+
+/**
+ * Lets `SESSION_STORE` name stores of `turnkeeper/keyv`. src/index.node.ts calls it: an `import()` of a name that is computed is
+ * refused by Miniflare wherever it is in a bundle, so only runtimes that have Node's modules get one.
+ */
+export function setKeyvLoader(own: KeyvLoader | undefined): void {
+  loadKeyv = own
 }
 
 /**
@@ -49,12 +48,11 @@ export function createStore(config: ConfigReader, clock: Clock): SessionStore {
 export async function prepareStore(config: ConfigReader): Promise<SessionStore | undefined> {
   const name = storeName(config)
   if (name === 'memory') return undefined
-  const bundled = ', which a bundle cannot load: pass sessionStore to the engine.'
-  if (importModule === undefined) throw refusal(name, bundled)
-  const loaded = await importModule('turnkeeper/keyv').catch((cause: unknown) => {
-    throw refusal(name, bundled, cause)
+  const notLoaded = ', which cannot be loaded here: pass sessionStore to the engine.'
+  if (loadKeyv === undefined) throw refusal(name, notLoaded)
+  const { createStoreFromSettings } = await loadKeyv().catch((cause: unknown) => {
+    throw refusal(name, notLoaded, cause)
   })
-  const { createStoreFromSettings } = loaded as KeyvModule
   return createStoreFromSettings(name, config)
 }
 

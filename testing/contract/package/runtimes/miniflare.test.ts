@@ -34,16 +34,18 @@ test.skipIf(isLeftOut).each([
     '../node_modules/turnkeeper/dist/src/index.js',
     '../node_modules/turnkeeper/dist/adapters/fetch/index.js',
   ],
-  ['bundled for workers', 'turnkeeper', 'turnkeeper/fetch'],
-])(
+  ['bundled for workers', 'turnkeeper', 'turnkeeper/fetch', 'neutral'],
+  // As for the flag `nodejs_compat`: esbuild adds the condition `node`.
+  ['bundled for workers, with the platform Node', 'turnkeeper', 'turnkeeper/fetch', 'node'],
+] as const)(
   'takes the package %s',
-  async (what, root, fetchEntry) => {
+  async (_what, root, fetchEntry, platform?: 'neutral' | 'node') => {
     const folder = project('miniflare', { 'worker.js': worker(root, fetchEntry) })
     let scriptPath = join(folder, 'worker.js')
-    if (what.startsWith('bundled')) {
+    if (platform !== undefined) {
       const outfile = join(folder, 'bundled.js')
       const conditions = ['workerd', 'worker', 'browser', 'import']
-      await build({ entryPoints: [scriptPath], outfile, bundle: true, format: 'esm', platform: 'neutral', conditions })
+      await build({ entryPoints: [scriptPath], outfile, bundle: true, format: 'esm', platform, conditions })
       scriptPath = outfile
     }
     const { Miniflare } = createRequire(manifest)('miniflare') as { Miniflare: new (options: object) => Worker }

@@ -15,7 +15,7 @@ const isCi = process.env.CI === 'true'
 const outcomes: Outcomes = new Map()
 
 describe.each(runtimes)('$name', (runtime) => {
-  const { name, hasNode, missesClients = false, needs, start } = runtime
+  const { name, hasNode, needs, start } = runtime
   const isLeftOut = !isCi && !isInstalled(runtime)
   const own = new Map<string, string>()
   let running: Running | undefined
@@ -41,7 +41,7 @@ describe.each(runtimes)('$name', (runtime) => {
     test(title, async () => {
       own.set(title, 'no')
       if (running === undefined) throw new Error(`${name} did not start.`)
-      own.set(title, (await run(running, missesClients)) ?? 'yes')
+      own.set(title, (await run(running)) ?? 'yes')
     })
   }
 })

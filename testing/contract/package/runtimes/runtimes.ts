@@ -21,8 +21,6 @@ export interface Runtime {
   readonly needs: string
   /** Whether it can import modules of Node. */
   readonly hasNode: boolean
-  /** Set where it does not always report a client that leaves: then the deadline of the turn ends the turn. */
-  readonly missesClients?: true
   readonly start: () => Promise<Running>
 }
 
@@ -153,21 +151,18 @@ export const runtimes: readonly Runtime[] = [
     name: 'workerd',
     needs: join(installed, 'miniflare'),
     hasNode: false,
-    missesClients: true,
     start: () => startWorkerd([]),
   },
   {
     name: 'workerd, `enable_request_signal`',
     needs: join(installed, 'miniflare'),
     hasNode: false,
-    missesClients: true,
     start: () => startWorkerd(['enable_request_signal']),
   },
   {
     name: 'edge-runtime 4.0.1',
     needs: join(installed, 'edge-runtime'),
     hasNode: false,
-    missesClients: true,
     start: startEdgeRuntime,
   },
   {

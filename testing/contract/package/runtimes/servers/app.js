@@ -6,7 +6,7 @@ import { createFetchHandler } from 'turnkeeper/fetch'
 
 /** Gates that a test has opened, by name. */
 const opened = new Set()
-const counts = { runs: 0, summaries: 0 }
+const counts = { runs: 0, cancelled: 0 }
 
 /** By short timers of the turn's own request: workerd lets no request resolve a promise of another one. */
 async function pause(milliseconds) {
@@ -44,14 +44,13 @@ class Greeting extends Flow {
   }
 }
 
-/** Answers at once, or slowly, or never. */
+/** Answers at once, or never. */
 class Repeat extends LogicStep {
   static id = 'Repeat'
 
   async run({ message }) {
     counts.runs++
     if (message === 'hang') await new Promise(() => {})
-    if (message === 'slow') await pause(200)
     if (message === 'csv') return reply('a,b').withContentType('text/csv')
     if (message === 'png') return reply('iVBORw0KGgo=').withContentType('image/png', { encoding: 'base64' })
     return reply(`You said: ${message}`)
@@ -97,7 +96,7 @@ function textOf({ messages }) {
   return parts.map(({ text }) => text).join('')
 }
 
-/** Says what it was asked, in two pieces. `wait <gate>` holds the second one back until the gate is open. */
+/** Says what it was asked, in two pieces. `wait <gate>` holds the second one back until the gate is open; `speak` has no end. */
 const provider = {
   provider: 'scripted',
   resolve: ({ name }) => ({
@@ -106,7 +105,6 @@ const provider = {
     async generate(request) {
       if (name === 'summary') {
         await pause(100)
-        counts.summaries++
         return { parts: [{ type: 'text', text: 'The summary.' }], finishReason: 'stop', usage }
       }
       return { parts: [{ type: 'text', text: `The answer to ${textOf(request)}.` }], finishReason: 'stop', usage }
@@ -115,6 +113,10 @@ const provider = {
       const text = textOf(request)
       yield { type: 'text-delta', text: 'The answer ' }
       if (text.startsWith('wait ')) await gate(text, request.signal)
+      while (text === 'speak' && !request.signal.aborted) {
+        await pause(5)
+        yield { type: 'text-delta', text: 'and ' }
+      }
       request.signal.throwIfAborted()
       yield { type: 'text-delta', text: `to ${text}.` }
       const parts = [{ type: 'text', text: `The answer to ${text}.` }]
@@ -128,6 +130,9 @@ function createRoutes(basePath, limits) {
     flows: [Greeting, Echo, Chat, Remember],
     providers: [provider],
     limits,
+  })
+  engine.on('turn:error', ({ code }) => {
+    if (code === 'TURN_ABORTED') counts.cancelled++
   })
   return { engine, handle: createFetchHandler(engine, { basePath, maxBodyBytes: 65_536 }) }
 }
