@@ -1,11 +1,8 @@
 /** Sessions in a D1 database: the public class. d1-driver.ts does the compare-and-swap. */
 import type { SessionDocument, SessionListQuery, SessionSaveHint, SessionStore } from '../../src/index.js'
 import type { ChunkedSessionStore } from '../../src/stores/keyv/chunked-session-store.js'
-import {
-  type ServerlessStoreOptions,
-  serverlessOptionNames,
-  serverlessStore,
-} from '../../src/stores/keyv/serverless-store.js'
+import type { ServerlessStoreOptions } from '../../src/stores/keyv/serverless-options.js'
+import { serverlessOptionNames, serverlessStore } from '../../src/stores/keyv/serverless-store.js'
 import { checkMethods, checkOptionNames, invalidInput, type OptionNames } from '../../src/util/options.js'
 import { type D1DatabaseLike, D1Driver } from './d1-driver.js'
 

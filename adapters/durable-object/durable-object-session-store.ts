@@ -1,11 +1,8 @@
 /** Sessions in Durable Objects: the public class of the store. session-object.ts is the object that it calls. */
 import type { SessionDocument, SessionSaveHint, SessionStore } from '../../src/index.js'
 import type { ChunkedSessionStore } from '../../src/stores/keyv/chunked-session-store.js'
-import {
-  type ServerlessStoreOptions,
-  serverlessOptionNames,
-  serverlessStore,
-} from '../../src/stores/keyv/serverless-store.js'
+import type { ServerlessStoreOptions } from '../../src/stores/keyv/serverless-options.js'
+import { serverlessOptionNames, serverlessStore } from '../../src/stores/keyv/serverless-store.js'
 import { checkMethods, checkOptionNames, invalidInput, type OptionNames } from '../../src/util/options.js'
 import { type DurableObjectNamespaceLike, ObjectDriver } from './object-driver.js'
 

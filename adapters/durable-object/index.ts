@@ -2,7 +2,7 @@
  * The entry point `turnkeeper/durable-object`: sessions in Durable Objects of Cloudflare. Of the platform's types only what is used is
  * declared here, so that neither the package nor an application needs those of a certain version.
  */
-export type { ServerlessStoreOptions } from '../../src/stores/keyv/serverless-store.js'
+export type { ServerlessStoreOptions } from '../../src/stores/keyv/serverless-options.js'
 export type { DurableObjectSessionStoreOptions } from './durable-object-session-store.js'
 export { DurableObjectSessionStore } from './durable-object-session-store.js'
 export type { DurableObjectNamespaceLike, DurableObjectStubLike } from './object-driver.js'

@@ -2,11 +2,8 @@
 import type { SessionDocument, SessionListQuery, SessionSaveHint, SessionStore } from '../../src/index.js'
 import type { ChunkedSessionStore } from '../../src/stores/keyv/chunked-session-store.js'
 import { createRedisSessionDriver } from '../../src/stores/keyv/drivers/redis/redis-session-driver.js'
-import {
-  type ServerlessStoreOptions,
-  serverlessOptionNames,
-  serverlessStore,
-} from '../../src/stores/keyv/serverless-store.js'
+import type { ServerlessStoreOptions } from '../../src/stores/keyv/serverless-options.js'
+import { serverlessOptionNames, serverlessStore } from '../../src/stores/keyv/serverless-store.js'
 import { checkOptionNames, invalidInput, type OptionNames } from '../../src/util/options.js'
 import { UpstashConnection, type UpstashRedisLike } from './upstash-connection.js'
 

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { FakeDriver } from '../../../testing/contract/stores/fake-driver.js'
 import { newSession } from '../../../testing/suites/stores/documents.js'
-import { type ServerlessStoreOptions, serverlessStore } from './serverless-store.js'
+import type { ServerlessStoreOptions } from './serverless-options.js'
+import { serverlessStore } from './serverless-store.js'
 
 /** The time to live that a driver is made with, and the one that a save has. */
 async function timesToLive(options: ServerlessStoreOptions): Promise<(number | undefined)[]> {

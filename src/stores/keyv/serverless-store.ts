@@ -2,23 +2,8 @@
 import { checkNumber, type OptionNames } from '../../util/options.js'
 import { ChunkedSessionStore } from './chunked-session-store.js'
 import { plainCodec } from './layout/codec.js'
+import type { ServerlessStoreOptions } from './serverless-options.js'
 import type { SessionDriver } from './session-driver.js'
-
-/** The options that every store for a serverless platform has. */
-export interface ServerlessStoreOptions {
-  /** Milliseconds after its last save at which a session is gone, by the backend's clock. Default: `Infinity`. */
-  readonly ttlMs?: number
-  /**
-   * Milliseconds after its creation (`createdAt`) at which a session is gone, however often it is saved. A turn that ends later
-   * fails with `SESSION_CONFLICT`. Default: `Infinity`.
-   */
-  readonly absoluteTtlMs?: number
-  /**
-   * About how many bytes of sessions this isolate keeps, so that a turn need not read them again. The sessions used
-   * longest ago are dropped first; 0 keeps none. Default 16 MiB: an isolate often has 128 MB for everything.
-   */
-  readonly cacheBytes?: number
-}
 
 export const serverlessOptionNames: OptionNames<ServerlessStoreOptions> = {
   ttlMs: true,
