@@ -5,8 +5,7 @@
  */
 import { existsSync } from 'node:fs'
 import type { RequestListener, Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import type { RunningServer } from './node-server.js'
+import { type RunningServer, runningServer } from './node-server.js'
 
 type Handler = (request: Request) => Promise<Response>
 type CreateServer = (handler: Handler) => Server | Promise<Server>
@@ -39,12 +38,5 @@ export function loadApp<App = FrameworkApp>(name: string): Promise<App> {
 export async function listen(starting: Server | RequestListener | Promise<Server>): Promise<RunningServer> {
   const server = (await starting) as Server
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return {
-    port: (server.address() as AddressInfo).port,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
-  }
+  return runningServer(server)
 }

@@ -18,6 +18,11 @@ export async function startServer(
   const server = await new Promise<Server>((resolve) => {
     const starting = serve({ fetch, port: 0, hostname: '127.0.0.1', serverOptions }, () => resolve(starting as Server))
   })
+  return runningServer(server)
+}
+
+/** A server that listens, as a running one: its port, and how it is ended with all its connections. */
+export function runningServer(server: Server): RunningServer {
   return {
     port: (server.address() as AddressInfo).port,
     close: () =>
