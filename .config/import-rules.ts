@@ -81,6 +81,26 @@ export const importRules: Readonly<Record<string, ImportRule>> = {
     files: ['src/util/options.ts'],
     packages: ['hono'],
   },
+  'adapters/chat': {
+    decides: 'chats that a client names: whose they are, which turn answers a message, who reads it',
+    // The body, CORS and `authorize` of a chat are those of the other routes: docs/decisions/0171-one-way-from-chats-to-the-engine.md.
+    areas: ['src/(root)', 'adapters/fetch'],
+    files: checks,
+    packages: [],
+  },
+  'adapters/ui-message': {
+    decides: 'a chat as a stream of messages of the AI SDK: `turnkeeper/ui-message`',
+    areas: ['src/(root)', 'adapters/chat', 'adapters/fetch'],
+    files: checks,
+    // No package of the AI SDK, not even for types.
+    packages: [],
+  },
+  'adapters/ag-ui': {
+    decides: 'a chat as the events of an AG-UI run: `turnkeeper/ag-ui`',
+    areas: ['src/(root)', 'adapters/chat', 'adapters/fetch'],
+    files: checks,
+    packages: [],
+  },
   'adapters/node': {
     decides: "a Fetch handler as a listener of Node's `http`",
     areas: [],
@@ -100,6 +120,7 @@ export const importRules: Readonly<Record<string, ImportRule>> = {
     files: checks,
     packages: [],
   },
+  'adapters/client': { decides: 'a conversation from a page', areas: [], typesOnly: ['src/(root)'], packages: [] },
   'adapters/ai-sdk': {
     decides: "models of the AI SDK's provider packages",
     areas: ['src/(root)'],
@@ -115,12 +136,18 @@ export const importRules: Readonly<Record<string, ImportRule>> = {
     // Not even for types: what is used of a client is declared there.
     packages: [],
   },
+  'adapters/otel': {
+    decides: 'spans and metrics through OpenTelemetry: `turnkeeper/otel`',
+    areas: ['src/(root)'],
+    files: checks,
+    packages: ['@opentelemetry/api'],
+  },
   testing: {
     decides: 'helpers for tests of flows and stores',
-    areas: ['src/(root)', 'src/compaction'],
+    areas: ['src/(root)'],
     files: checks,
-    // Loaded late, where `simulate` is used.
-    packages: ['fast-check'],
+    // Loaded late, where `simulate` and `replayAll` are used.
+    packages: ['fast-check', '(computed)'],
   },
   'testing/msw': {
     decides: 'a flow service as MSW handlers',
@@ -128,7 +155,29 @@ export const importRules: Readonly<Record<string, ImportRule>> = {
     files: checks,
     packages: ['msw'],
   },
-  'testing/vitest': { decides: 'matchers', areas: ['src/(root)', 'testing'], packages: ['vitest'] },
+  'testing/suites': {
+    decides: 'what every store and every model provider must do, as tests',
+    areas: ['src/(root)', 'src/compaction'],
+    files: checks,
+    packages: [],
+  },
+  'testing/judge': {
+    decides: 'what replies mean, by recordings or a model: `turnkeeper/testing/judge`',
+    areas: ['src/(root)', 'testing'],
+    files: checks,
+    packages: ['node:fs', 'node:path', 'node:url'],
+  },
+  'testing/scenarios': {
+    decides: 'conversations written as text: `turnkeeper/testing/scenarios`',
+    areas: ['src/(root)', 'testing'],
+    packages: [],
+  },
+  'testing/vitest': {
+    decides: 'matchers, the plugin that runs scenario files, and the reporter of coverage',
+    areas: ['src/(root)', 'testing', 'testing/scenarios'],
+    files: checks,
+    packages: ['vitest', 'node:fs'],
+  },
   examples: { decides: 'what the pages show, run as an application would', areas: [], packages: ['*'] },
 }
 

@@ -9,12 +9,14 @@
  * servers   sessions in real databases, which the tests start
  * outages   many processes at once, stores with faults; in CI without coverage, which slows them down
  * examples  the examples' own tests
+ * site      the site of the documentation, as it is opened from the disk: needs `npm run docs`
  * package   the packed package, installed as a stranger would: needs a build
  * runtimes  the packed package on other runtimes, after all others, because its turns have deadlines in real time
  */
 import { fileURLToPath } from 'node:url'
 import { defineConfig, type ViteUserConfig } from 'vitest/config'
 import manifest from '../package.json' with { type: 'json' }
+import { scenarios } from '../testing/vitest/plugin/index.js'
 
 const root: string = fileURLToPath(new URL('..', import.meta.url))
 const source = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url))
@@ -31,6 +33,7 @@ const packageTests = 'testing/contract/{package,containers}/**/*.test.ts'
 const runtimeTests = 'testing/contract/package/runtimes/**/*.test.ts'
 const serverTests = 'testing/contract/{stores,long-sessions,effects}/**/*.test.ts'
 const clusterTests = 'testing/contract/cluster/**/*.test.ts'
+const siteTests = 'testing/contract/site/**/*.test.ts'
 const outageTests = 'testing/contract/{storm,retries,faults}/**/*.test.ts'
 /** These replace or reload modules, which would be replaced or loaded twice for every other file of the process. */
 const aloneTests = ['src/errors/flow-error.test.ts', 'src/stores/keyv/drivers/*/create-*-keyv*.test.ts']
@@ -85,11 +88,20 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: 'contract',
           include: ['testing/contract/**/*.test.ts'],
-          exclude: ['**/node_modules/**', treeTests, packageTests, serverTests, clusterTests, outageTests],
+          exclude: ['**/node_modules/**', treeTests, packageTests, siteTests, serverTests, clusterTests, outageTests],
           ...besideClusters,
         },
       },
-      { extends: true, test: { name: 'examples', include: ['examples/**/*.test.ts'], ...besideClusters } },
+      { extends: true, test: { name: 'site', include: [siteTests] } },
+      {
+        extends: true,
+        plugins: [scenarios()],
+        test: {
+          name: 'examples',
+          include: ['examples/**/*.test.ts', 'examples/**/*.scenario.md'],
+          ...besideClusters,
+        },
+      },
       { extends: true, test: { name: 'cluster', include: [clusterTests], ...withProcesses, ...besideClusters } },
       { extends: true, test: { name: 'servers', include: [serverTests], ...withProcesses, ...oneAtATime } },
       { extends: true, test: { name: 'outages', include: [outageTests], ...withProcesses, ...afterAllOthers } },

@@ -1,6 +1,10 @@
 /**
- * The public root: a hand-kept list of names, and nothing else.
+ * The engine, flows, steps, tools, errors and the memory store: what an application needs to define and run conversations.
+ *
+ * @module turnkeeper
  */
+
+// A list of names that is kept by hand, and nothing else.
 
 // Replies
 

@@ -1,6 +1,8 @@
 /**
  * `turnkeeper/testing`: a conversation tested without a network, a clock or luck, in any test runner. Each folder lists its
  * public names in its own `index.ts`.
+ *
+ * @module turnkeeper/testing
  */
 
 export * from './conversation/index.js'
@@ -11,7 +13,5 @@ export * from './lock-probe/index.js'
 export * from './recording/index.js'
 export * from './scripted-model/index.js'
 export * from './simulate/index.js'
-export * from './suites/providers/index.js'
-export * from './suites/stores/index.js'
 export * from './tool-doubles/index.js'
 export * from './virtual-clock/index.js'

@@ -1,9 +1,9 @@
 /**
  * Writes the JavaScript of the package: one file for each entry point, one for all that the root is made of, and chunks for
- * what else they share. A module costs a runtime a third of a millisecond to find and load, so sixty of them would cost
- * more than all that is in them; and what the root is made of is compressed best as one text, in the order of
- * `src/index.ts`. The packages that the root needs at run time are in that file, too: as imports they make loading it half
- * as long again (docs/decisions/0029-two-packages-at-run-time.md). The types stay one file for each source; tsc writes those, after it has
+ * what else they share. A module costs a runtime a third of a millisecond to find and load: sixty of them would cost
+ * more than all that is in them. What the root is made of is compressed best as one text, in the order of `src/index.ts`.
+ * The packages that the root needs at run time are in that file, too: as imports they make loading it half as long again
+ * (docs/decisions/0029-two-packages-at-run-time.md). The types stay one file for each source; tsc writes those, after it has
  * checked everything.
  */
 import { readFileSync } from 'node:fs'
@@ -14,7 +14,9 @@ import { build } from 'esbuild'
 import { entryPoints } from './entry-points.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const core = join(root, 'dist/chunks/core.js')
+const core = 'dist/chunks/core.js'
+/** The lists of the root's names. */
+const rootLists = ['src/index.ts', 'src/index.node.ts']
 
 /** The packages that become a part of the core file: what our sources take of them, and where their licences are. */
 const bundled = {
@@ -48,20 +50,39 @@ await build({
   plugins: [{ name: 'packages', setup: leaveOtherPackages }],
 })
 
-const { outputFiles } = await build({
+const entryOptions = {
   ...options,
   packages: 'external',
-  entryPoints,
   outdir: 'dist',
   outbase: '.',
+  write: false,
+}
+const inCore = modules.map((source) => [source, core])
+// Without splitting: the list that both have would be one more file to load.
+const lists = await build({
+  ...entryOptions,
+  entryPoints: rootLists,
+  plugins: [{ name: 'core', setup: takeFrom(new Map(inCore)) }],
+})
+// Others take the root's names from the core file, and the names of `turnkeeper/testing` from that entry point, which so is one file.
+const others = await build({
+  ...entryOptions,
+  entryPoints: entryPoints.filter((file) => !rootLists.includes(file)),
   chunkNames: 'chunks/[name]-[hash]',
   splitting: true,
-  write: false,
-  plugins: [{ name: 'core', setup: takeFromCore }],
+  plugins: [
+    {
+      name: 'core and testing',
+      setup: takeFrom(new Map([...inCore, ['src/index.ts', core], ['testing/index.ts', 'dist/testing/index.js']])),
+    },
+  ],
 })
-for (const { path, text } of outputFiles) {
+for (const { path, text } of [...lists.outputFiles, ...others.outputFiles]) {
   await mkdir(dirname(path), { recursive: true })
-  await writeFile(path, text.replaceAll('"turnkeeper:core"', JSON.stringify(pathToCore(path))))
+  await writeFile(
+    path,
+    text.replaceAll(/"turnkeeper:(dist\/[\w./-]+)"/g, (_, file) => JSON.stringify(pathTo(file, path))),
+  )
 }
 
 /** The modules that the root is made of, in the order in which they run. */
@@ -91,25 +112,28 @@ function packageOf(path) {
     .join('/')
 }
 
-/** The licence of a package, as a comment. */
+/** The licence of a package, as a comment. In ASCII: with any other character, V8 keeps the whole file with two bytes for each. */
 function licenceOf(path) {
   const name = packageOf(path)
   const text = readFileSync(join(root, 'node_modules', name, bundled[path].licence), 'utf8')
-  return `/* ${name}\n\n${text.trim()}\n*/`
+  return `/* ${name}\n\n${text.trim().replaceAll(/[“”]/g, '"')}\n*/`
 }
 
-function takeFromCore({ onResolve }) {
-  const known = new Set(modules.map((file) => join(root, file)))
-  onResolve({ filter: packageName }, ({ path }) =>
-    Object.hasOwn(bundled, path) ? { path: 'turnkeeper:core', external: true, sideEffects: false } : undefined,
-  )
-  onResolve({ filter: /^\./ }, ({ path, resolveDir }) => {
-    const file = join(resolveDir, path).replace(/\.js$/, '.ts')
-    return known.has(file) ? { path: 'turnkeeper:core', external: true, sideEffects: false } : undefined
-  })
+/** Imports what `files` lists, by source, from its built file. The path gets its final form when the importing file is written. */
+function takeFrom(files) {
+  const importFrom = (file) =>
+    file === undefined ? undefined : { path: `turnkeeper:${file}`, external: true, sideEffects: false }
+  return ({ onResolve }) => {
+    onResolve({ filter: packageName }, ({ path }) => importFrom(Object.hasOwn(bundled, path) ? core : undefined))
+    onResolve({ filter: /^\./ }, ({ path, resolveDir, kind }) => {
+      if (kind === 'entry-point') return undefined
+      const source = relative(root, join(resolveDir, path)).replaceAll(sep, '/').replace(/\.js$/, '.ts')
+      return importFrom(files.get(source))
+    })
+  }
 }
 
-function pathToCore(file) {
-  const path = relative(dirname(file), core).replaceAll(sep, '/')
+function pathTo(file, importer) {
+  const path = relative(dirname(importer), join(root, file)).replaceAll(sep, '/')
   return path.startsWith('.') ? path : `./${path}`
 }

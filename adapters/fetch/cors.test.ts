@@ -76,6 +76,11 @@ describe('a preflight', () => {
     })
   })
 
+  test('of a route with two methods lists both', () => {
+    const reply = createCors({ origin: '*' }, () => {}).preflight(from('https://a.example'), ['GET', 'HEAD'])
+    expect(reply.headers.get('access-control-allow-methods')).toBe('GET, HEAD')
+  })
+
   test('from another origin is answered without a permission', () => {
     const reply = createCors({ origin: 'https://a.example' }, () => {}).preflight(from('https://b.example'), [
       'GET',

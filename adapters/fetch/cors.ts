@@ -5,11 +5,14 @@
 import { checkOptionNames, invalidInput, type OptionNames } from '../../src/util/options.js'
 import {
   codeHeader,
+  completedHeader,
   dashedSessionHeader,
+  encodingHeader,
   type HeaderRecord,
   keyHeader,
   lastEventHeader,
   replayedHeader,
+  replyHeader,
   requestIdHeader,
   restartedHeader,
   sessionHeader,
@@ -45,7 +48,7 @@ const allowedHeaders = [
   ...[keyHeader, lastEventHeader, requestIdHeader],
 ].join(', ')
 const exposedHeaders = [
-  ...[sessionHeader, dashedSessionHeader, 'Chat-Reply', 'Chat-Completed', 'Chat-Encoding'],
+  ...[sessionHeader, dashedSessionHeader, replyHeader, completedHeader, encodingHeader],
   ...[stateHeader, restartedHeader, replayedHeader, codeHeader, requestIdHeader],
 ].join(', ')
 const maxAgeSeconds = '600'
@@ -90,7 +93,7 @@ function checkOrigin(origin: unknown, caller: string): void {
  */
 export function createCors(options: CorsOptions, onError: (error: unknown) => void): Cors {
   const { origin: allowed, credentials = false } = options
-  const list = new Set(typeof allowed === 'function' ? [] : [allowed].flat())
+  const list = new Set<unknown>([allowed].flat())
 
   function allows(origin: string): boolean {
     if (typeof allowed !== 'function') return list.has(origin)

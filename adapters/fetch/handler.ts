@@ -1,13 +1,15 @@
 /** The Fetch handler: finds the route in the path and leaves the rest to the route handler. */
 import { checkBasePath, type FetchHandlerOptions } from './options.js'
 import { pathOf } from './request/path-of.js'
-import { createRouteHandler, type Route } from './route-handler.js'
+import { createRouteHandler } from './route-handler.js'
+import { servedRoutes } from './routes/served-routes.js'
 import type { ServedEngine } from './served-engine.js'
 
 /**
  * Serves an engine's flows over HTTP, on any runtime that speaks `Request` and `Response`: `POST /ai/run` runs a turn,
- * `GET /ai/flows` lists the flows, `POST /ai/end` deletes a session and `POST /ai/cancel` cancels the turn under way. With the option
- * `health`, `GET /ai/health` answers probes.
+ * `GET /ai/flows` lists the flows, `POST /ai/end` deletes a session and `POST /ai/cancel` cancels the turn under way. With the options
+ * `session` and `health`, `GET /ai/session` answers with the stored conversation and `GET /ai/health` answers probes; with `openApi`,
+ * `GET /ai/openapi.json` describes the routes.
  *
  * The handler never rejects: whatever goes wrong becomes a JSON envelope with `success: false`.
  *
@@ -41,13 +43,7 @@ export function createFetchHandler(
   const { basePath = '/ai' } = options
   checkBasePath(basePath, 'createFetchHandler')
   const prefix = basePath === '/' ? '' : basePath
-  const routes = new Map<string, Route>([
-    [`${prefix}/run`, 'run'],
-    [`${prefix}/flows`, 'flows'],
-    [`${prefix}/end`, 'end'],
-    [`${prefix}/cancel`, 'cancel'],
-  ])
-  if (options.health === true) routes.set(`${prefix}/health`, 'health')
+  const routes = new Map(servedRoutes(options).map((route) => [`${prefix}/${route}`, route]))
   return function handleRequest(request, runtime) {
     return handleRoute(request, routes.get(pathOf(request.url)) ?? { basePath }, runtime)
   }

@@ -6,6 +6,15 @@ export const sessionHeader = 'CHAT_SESSION_ID'
 /** The same header without underscores: nginx and others drop names with underscores by default. */
 export const dashedSessionHeader = 'Chat-Session-Id'
 
+/** Says whether a reply is the envelope, raw, or a stream. */
+export const replyHeader = 'Chat-Reply'
+
+/** Has the field `completed` of the envelope. */
+export const completedHeader = 'Chat-Completed'
+
+/** Says that the message of an envelope is bytes in base64. */
+export const encodingHeader = 'Chat-Encoding'
+
 /** Says whether the session goes on. */
 export const stateHeader = 'Chat-Session-State'
 

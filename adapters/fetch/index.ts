@@ -1,7 +1,13 @@
-/** The entry point `turnkeeper/fetch`: the names that applications use. */
+/**
+ * The entry point `turnkeeper/fetch`: the HTTP routes on any runtime with `Request` and `Response`.
+ *
+ * @module turnkeeper/fetch
+ */
 
 export type { CorsOptions } from './cors.js'
 export { createFetchHandler } from './handler.js'
+export { type OpenApiDocument, type OpenApiDocumentOptions, openApiDocument } from './openapi/document.js'
+export type { OpenApiInfo } from './openapi/info.js'
 export type { FetchHandlerOptions, FlowRoutesOptions } from './options.js'
 export type { StatusMode } from './reply/statuses.js'
 export type { Authorize, AuthorizedCaller } from './request/authorize.js'

@@ -13,7 +13,7 @@ describe('wrong options fail at creation', () => {
     [null, 'the options must be an object.'],
     [
       { maxBodySize: 1 },
-      "there is no option 'maxBodySize'. The options are basePath, maxBodyBytes, bodyTimeoutMs, cors, authorize, authorizeFlow, requirePrincipal, statuses, rawHeaders, stream, streamDetails, heartbeatMs, onDisconnect, waitUntil, health, onError.",
+      "there is no option 'maxBodySize'. The options are basePath, maxBodyBytes, bodyTimeoutMs, cors, authorize, authorizeFlow, requirePrincipal, statuses, rawHeaders, stream, streamDetails, heartbeatMs, onDisconnect, waitUntil, health, session, openApi, onError.",
     ],
     [{ maxBodyBytes: 0 }, 'maxBodyBytes must be a whole number above 0, or Infinity for no bound; got 0.'],
     [{ maxBodyBytes: 1.5 }, 'maxBodyBytes must be a whole number above 0, or Infinity for no bound; got 1.5.'],
@@ -77,6 +77,18 @@ describe('wrong options fail at creation', () => {
       { cors: { origin: 'https://a:b:c' } },
       "cors.origin 'https://a:b:c' is not an origin as browsers send it, such as 'https://shop.example'.",
     ],
+    [
+      { cors: { origin: 'https://a.example, https://b.example'.split(',') } },
+      "cors.origin ' https://b.example' is not an origin as browsers send it, such as 'https://shop.example' or 'http://localhost:5173'.",
+    ],
+    [
+      { cors: { origin: [['app://a.example']] } },
+      "cors.origin app://a.example is not an origin as browsers send it, such as 'https://shop.example' or 'http://localhost:5173'.",
+    ],
+    [
+      { cors: { origin: 'http://LOCALHOST:5173' } },
+      "cors.origin 'http://LOCALHOST:5173' is not an origin as browsers send it; it would be 'http://localhost:5173'.",
+    ],
     [{ onDisconnect: 'stop' }, "onDisconnect must be 'cancel' or 'finish'."],
     [{ onDisconnect: null }, "onDisconnect must be 'cancel' or 'finish'."],
     [{ rawHeaders: null }, 'rawHeaders must be an object.'],
@@ -116,7 +128,7 @@ describe('wrong options fail at creation', () => {
     expect(() => flowRoutes(createFakeEngine(), { basePath: '/ai' } as never)).toThrow(
       new InvalidInputError({
         message:
-          "flowRoutes: there is no option 'basePath'. The options are maxBodyBytes, bodyTimeoutMs, cors, authorize, authorizeFlow, requirePrincipal, statuses, rawHeaders, stream, streamDetails, heartbeatMs, onDisconnect, waitUntil, health, onError.",
+          "flowRoutes: there is no option 'basePath'. The options are maxBodyBytes, bodyTimeoutMs, cors, authorize, authorizeFlow, requirePrincipal, statuses, rawHeaders, stream, streamDetails, heartbeatMs, onDisconnect, waitUntil, health, session, openApi, onError.",
       }),
     )
   })
@@ -132,7 +144,7 @@ describe('good options', () => {
     [{ cors: { origin: '*', credentials: false } }],
     [{ cors: { origin: [] } }],
     [{ cors: { origin: ['http://localhost:5173', 'http://[::1]:8080'], credentials: true } }],
-    [{ cors: { origin: ['capacitor://localhost', 'chrome-extension://abcdefgh'] } }],
+    [{ cors: { origin: ['capacitor://localhost', 'chrome-extension://abcdefgh', 'app-https://localhost'] } }],
     [{ cors: { origin: () => true, credentials: true } }],
     [{ rawHeaders: { 'Content-Security-Policy': null, 'Cache-Control': 'private' } }],
     [{ heartbeatMs: 1 }],

@@ -3,6 +3,8 @@
 import { checkNumber, checkOptionNames, invalidInput, type OptionNames } from '../../src/util/options.js'
 import type { CorsOptions } from './cors.js'
 import { checkCors } from './cors.js'
+import { checkOpenApi } from './openapi/check-info.js'
+import type { OpenApiInfo } from './openapi/info.js'
 import { checkRawHeaders } from './reply/raw.js'
 import type { StatusMode } from './reply/statuses.js'
 import type { Authorize } from './request/authorize.js'
@@ -198,7 +200,20 @@ export interface FlowRoutesOptions {
   readonly waitUntil?: (work: Promise<unknown>) => void
 
   /**
-   * Whether there is a fifth route, `GET health`, for probes and load balancers: 200 if the engine is ready, 503 if it is closing or its
+   * Whether there is a route `GET session`, with which a page that was loaded again shows the conversation: the turns stored in the
+   * session that the header `CHAT_SESSION_ID` names, of the caller's own sessions only. Needs an engine with `getSession`.
+   *
+   * @defaultValue `false`
+   *
+   * @example
+   * ```ts
+   * createFetchHandler(engine, { authorize, requirePrincipal: true, session: true })
+   * ```
+   */
+  readonly session?: boolean
+
+  /**
+   * Whether there is a route `GET health`, for probes and load balancers: 200 if the engine is ready, 503 if it is closing or its
    * store does not answer; with `?check=live` 200 as long as the process answers. `authorize` is not called for it, and its
    * reply says nothing else. An object in front of the engine needs `isReady`.
    *
@@ -210,6 +225,19 @@ export interface FlowRoutesOptions {
    * ```
    */
   readonly health?: boolean
+
+  /**
+   * Whether there is a route `GET openapi.json`, which answers with the OpenAPI document of the routes: see `openApiDocument`. An object
+   * says what the document says of the application: `title`, `version`, `servers`. `authorize` is called for it as for any other route.
+   *
+   * @defaultValue `false`: the path is 404
+   *
+   * @example
+   * ```ts
+   * createFetchHandler(engine, { openApi: { title: 'Shop', version: '2.3.0' } })
+   * ```
+   */
+  readonly openApi?: boolean | OpenApiInfo
 
   /**
    * Receives what `authorize`, `authorizeFlow` or `cors.origin` threw, and any other error the adapter did not expect. The client gets a
@@ -229,7 +257,7 @@ export interface FlowRoutesOptions {
 export interface FetchHandlerOptions extends FlowRoutesOptions {
   /**
    * The path that the routes stand below: they are `<basePath>/run`, `<basePath>/flows`, `<basePath>/end` and
-   * `<basePath>/cancel`, and with `health` also `<basePath>/health`. Starts with a slash and does not end with one; `'/'` puts them at the root. Any other path is 404.
+   * `<basePath>/cancel`, and with their options `<basePath>/session`, `<basePath>/health` and `<basePath>/openapi.json`. Starts with a slash and does not end with one; `'/'` puts them at the root. Any other path is 404.
    *
    * @defaultValue `'/ai'`
    *
@@ -256,6 +284,8 @@ const sharedOptions: OptionNames<FlowRoutesOptions> = {
   onDisconnect: true,
   waitUntil: true,
   health: true,
+  session: true,
+  openApi: true,
   onError: true,
 }
 
@@ -265,26 +295,36 @@ const maxTimerMs = 2_147_483_647
 /** @throws `InvalidInputError` that names the first option that is wrong. `caller` is the function the user called. */
 export function checkOptions(options: FlowRoutesOptions, caller: string, ownOptions: object = {}): void {
   checkOptionNames(caller, options, { ...ownOptions, ...sharedOptions })
-  const { maxBodyBytes, cors, rawHeaders } = options
-  if (maxBodyBytes !== undefined) checkNumber(caller, 'maxBodyBytes', maxBodyBytes, { whole: true })
-  for (const name of ['bodyTimeoutMs', 'heartbeatMs'] as const) {
-    const value = options[name]
-    if (value !== undefined) checkNumber(caller, name, value, { min: 1, max: maxTimerMs })
-  }
+  const { cors, rawHeaders } = options
+  checkNumbers(options, caller)
   checkOneOf(options, caller, 'statuses', 'contract', 'precise')
   checkOneOf(options, caller, 'onDisconnect', 'cancel', 'finish')
   for (const name of ['authorize', 'authorizeFlow', 'waitUntil', 'onError'] as const) {
     checkType(options, caller, name, 'function', 'a function')
   }
-  for (const name of ['requirePrincipal', 'stream', 'streamDetails', 'health'] as const) {
+  for (const name of ['requirePrincipal', 'stream', 'streamDetails', 'health', 'session'] as const) {
     checkType(options, caller, name, 'boolean', 'true or false')
   }
   // Without `authorize` nobody has a principal.
   if (options.requirePrincipal === true && options.authorize === undefined) {
     throw invalidInput(`${caller}: requirePrincipal needs authorize, which says who the principal is.`)
   }
+  checkOpenApi(options.openApi, caller)
   if (cors !== undefined) checkCors(cors, caller)
   if (rawHeaders !== undefined) checkRawHeaders(rawHeaders, caller)
+}
+
+/** @throws `InvalidInputError` for a number of bytes or milliseconds that is wrong. */
+export function checkNumbers(
+  options: Pick<FlowRoutesOptions, 'maxBodyBytes' | 'bodyTimeoutMs' | 'heartbeatMs'>,
+  caller: string,
+): void {
+  const { maxBodyBytes } = options
+  if (maxBodyBytes !== undefined) checkNumber(caller, 'maxBodyBytes', maxBodyBytes, { whole: true })
+  for (const name of ['bodyTimeoutMs', 'heartbeatMs'] as const) {
+    const value = options[name]
+    if (value !== undefined) checkNumber(caller, name, value, { min: 1, max: maxTimerMs })
+  }
 }
 
 type OptionName = keyof FlowRoutesOptions

@@ -7,7 +7,8 @@ import type { FlowEngine } from '../../src/index.js'
 /**
  * The part of a `FlowEngine` that the routes use. None of these may reject or throw. Without `stream` every reply is sent
  * whole, whatever the client asks for; without `cancel` no turn is cancelled;
- * without `getFlow` the option `authorizeFlow` refuses former names of flows; without `reportRefused` there is no event `auth:refused`. The option `health` needs `isReady`.
+ * without `getFlow` the option `authorizeFlow` refuses former names of flows; without `reportRefused` there is no event `auth:refused`. The option `health` needs `isReady`, the
+ * option `session` needs `getSession`.
  */
 export type ServedEngine = Pick<FlowEngine, 'execute' | 'executeDelete' | 'getFlowNames' | 'limits'> &
-  Partial<Pick<FlowEngine, 'stream' | 'cancel' | 'getFlow' | 'reportRefused' | 'isReady'>>
+  Partial<Pick<FlowEngine, 'stream' | 'cancel' | 'getFlow' | 'reportRefused' | 'isReady' | 'getSession'>>

@@ -1,15 +1,19 @@
 /**
  * The entry point `turnkeeper/hono`: the routes as a Hono app. Hono finds the route, so that the app answers where it
  * is mounted; the Fetch adapter does the rest.
+ *
+ * @module turnkeeper/hono
  */
 import { type Context, Hono } from 'hono'
 import { HonoRequest } from 'hono/request'
 import { invalidInput } from '../../src/util/options.js'
 import type { FlowRoutesOptions } from '../fetch/options.js'
 import { createRouteHandler, type NoRoute } from '../fetch/route-handler.js'
+import { servedRoutes } from '../fetch/routes/served-routes.js'
 import type { ServedEngine } from '../fetch/served-engine.js'
 
 export type { CorsOptions } from '../fetch/cors.js'
+export type { OpenApiInfo } from '../fetch/openapi/info.js'
 export type { FlowRoutesOptions } from '../fetch/options.js'
 export type { StatusMode } from '../fetch/reply/statuses.js'
 export type { Authorize, AuthorizedCaller } from '../fetch/request/authorize.js'
@@ -42,11 +46,9 @@ export function flowRoutes(engine: ServedEngine, options: FlowRoutesOptions = {}
   const handleRoute = createRouteHandler(engine, options, 'flowRoutes')
   const app = new Hono()
   checkVersion(app)
-  app.all('/run', (context) => handleRoute(context.req.raw, 'run', runtimeOf(context)))
-  app.all('/flows', (context) => handleRoute(context.req.raw, 'flows'))
-  app.all('/end', (context) => handleRoute(context.req.raw, 'end'))
-  app.all('/cancel', (context) => handleRoute(context.req.raw, 'cancel'))
-  if (options.health === true) app.all('/health', (context) => handleRoute(context.req.raw, 'health'))
+  for (const route of servedRoutes(options)) {
+    app.all(`/${route}`, (context) => handleRoute(context.req.raw, route, runtimeOf(context)))
+  }
   app.all('*', (context, next) => (hasLaterRoute(context) ? next() : handleRoute(context.req.raw, noRoute(context))))
   return app
 }

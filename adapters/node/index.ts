@@ -2,6 +2,8 @@
  * The entry point `turnkeeper/node`: a Fetch handler as a listener of Node's `http`, and so as middleware of the frameworks that
  * stand on it. `@hono/node-server` turns messages into requests and responses into bytes. Decided here: which path a request has
  * below a mount, and what its body is if a body parser has read it already (docs/decisions/0168-a-listener-for-node-frameworks.md).
+ *
+ * @module turnkeeper/node
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import * as nodeServer from '@hono/node-server'

@@ -1,6 +1,8 @@
 /**
  * The entry point `turnkeeper/upstash`: sessions in Upstash Redis over HTTP, for runtimes without TCP. What is stored, and the scripts
  * that store it, are those of the Redis driver (docs/decisions/0161-upstash-runs-the-scripts-of-redis.md).
+ *
+ * @module turnkeeper/upstash
  */
 export type { ServerlessStoreOptions } from '../../src/stores/keyv/serverless-options.js'
 export type { UpstashRedisLike } from './upstash-connection.js'

@@ -11,6 +11,7 @@ import { columns, printTable } from './harness.mjs'
 
 const all = [
   'turn',
+  'otel',
   'open-sessions',
   'at-once',
   'cold',

@@ -6,7 +6,7 @@
  *     deno run --unstable-kv -A check.js read <file> <session>
  */
 import { Flow, FlowEngine, LogicStep, reply, type Turn } from 'turnkeeper'
-import { sessionStoreSuite } from 'turnkeeper/testing'
+import { sessionStoreSuite } from 'turnkeeper/testing/suites'
 import { type DenoKv, DenoKvSessionStore } from './deno-kv-store.js'
 
 declare const Deno: {

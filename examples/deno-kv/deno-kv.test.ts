@@ -36,7 +36,7 @@ describe.skipIf(isMissing)(title, () => {
       platform: 'neutral',
       mainFields: ['module', 'main'],
       external: ['fast-check'],
-      alias: { 'turnkeeper/testing': source('testing/index.ts'), turnkeeper: source('src/index.ts') },
+      alias: { 'turnkeeper/testing/suites': source('testing/suites/index.ts'), turnkeeper: source('src/index.ts') },
     })
   })
 

@@ -4,10 +4,10 @@
  */
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
+import { attachmentOf, createChat } from 'turnkeeper/client'
 import { type Carrier, type ChildServer, startCarrier, startChildServer } from './checks/child-server.js'
 import { Conversation, type Envelope, post } from './checks/conversation.js'
 import { runPrintedLines } from './checks/printed-lines.js'
-import { readEvents } from './page/read-events.js'
 
 async function checkPrintedLines({ lines }: ChildServer): Promise<void> {
   const { answers, file } = await runPrintedLines(lines)
@@ -59,23 +59,43 @@ async function checkStream({ url }: ChildServer): Promise<void> {
   for (const [, path] of (await page.text()).matchAll(/(?:src|href)="([\w.]+)"/g)) {
     assert.equal((await fetch(`${url}/${path}`)).status, 200, path)
   }
+  const script = await (await fetch(`${url}/page.js`)).text()
+  for (const [, path] of script.matchAll(/from '\.\/([\w.]+)'/g)) {
+    assert.equal((await fetch(`${url}/${path}`)).status, 200, path)
+  }
 
-  const reply = await fetch(`${url}/ai/run`, {
-    method: 'POST',
-    headers: { Accept: 'text/event-stream', 'Content-Type': 'application/json' },
-    body: JSON.stringify({ flowName: 'SupportDesk', message: 'I want a refund today' }),
-  })
+  const chat = createChat({ url: `${url}/ai`, flow: 'SupportDesk' })
   let text = ''
   const taken: string[] = []
-  for await (const { type, data } of readEvents(reply.body ?? new ReadableStream())) {
-    if (type === 'text-delta') text += data.text
-    if (type === 'reset') taken.push(text)
-    if (type === 'reset') text = ''
-    if (type === 'result') assert.equal(text, data.message)
-  }
+  chat.on('text-delta', ({ text: next }) => {
+    text += next
+  })
+  chat.on('reset', () => {
+    taken.push(text)
+    text = ''
+  })
+  const { text: reply } = await chat.send('I want a refund today')
+  assert.equal(text, reply)
   assert.deepEqual(taken, ['You will have your money back soon.'])
   assert.match(text, /^Refunds are decided by the accounts team/)
   console.log(`SupportDesk > I want a refund today\n    (${taken}) ${text}`)
+
+  const photo = new Blob([new Uint8Array(1000)], { type: 'image/jpeg' })
+  const { text: thanks } = await chat.send('What is wrong with my fern?', [await attachmentOf(photo)])
+  assert.match(thanks, /^Thank you for the photo\./)
+  const shown = await chat.history()
+  assert.deepEqual(
+    shown.map(({ message, text: answer }) => [message, answer]),
+    [
+      ['I want a refund today', reply],
+      ['What is wrong with my fern?', thanks],
+    ],
+  )
+  const reports = createChat({ url: `${url}/ai`, flow: 'VisitReport' })
+  await reports.send('')
+  const { file } = await reports.send('pdf')
+  assert.equal(file?.type, 'application/pdf')
+  assert.match(await file.text(), /^%PDF-1\.4/)
 }
 
 async function checkReport({ url }: ChildServer): Promise<void> {

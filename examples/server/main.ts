@@ -11,6 +11,7 @@
  *
  * SIGTERM and SIGINT end it: no new connections, turns under way finish and are answered, exit code 0.
  */
+import { readFile } from 'node:fs/promises'
 import { serve } from '@hono/node-server'
 import { Hono } from 'hono'
 import { flowRoutes } from 'turnkeeper/hono'
@@ -33,10 +34,12 @@ app.use(async (context, next) => {
   // Otherwise a client would keep its connection, and the server would wait for it.
   if (closing) context.header('Connection', 'close')
 })
-// The page shows which tool is at work.
-app.route('/ai', flowRoutes(engine, { cors: { origin: ALLOWED_ORIGINS.split(',') }, streamDetails: true }))
+// The page shows which tool is at work, and after a reload what was said before.
+const cors = { origin: ALLOWED_ORIGINS.split(',') }
+app.route('/ai', flowRoutes(engine, { cors, streamDetails: true, session: true }))
 // What is built lies in examples/dist; the page needs no build.
-app.route('/', pageRoutes(new URL('../../server/page/', import.meta.url)))
+const client = readFile(new URL(import.meta.resolve('turnkeeper/client')), 'utf8')
+app.route('/', pageRoutes(new URL('../../server/page/', import.meta.url), client))
 
 const server = serve({ fetch: app.fetch, port: Number(PORT), hostname: HOST }, ({ port }) => {
   const url = `http://${HOST}:${port}`

@@ -1,29 +1,34 @@
-/** The page of the example server: the files in `page/`, without a build, and a policy that allows nothing else. */
+/** The page of the example server: the files in `page/` and the client, without a build, and a policy that allows nothing else. */
 import { readFile } from 'node:fs/promises'
 import { Hono } from 'hono'
 
 const policy =
-  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 const files: readonly (readonly [path: string, file: string, type: string])[] = [
   ['/', 'index.html', 'text/html'],
   ['/page.css', 'page.css', 'text/css'],
   ['/page.js', 'page.js', 'text/javascript'],
-  ['/send-message.js', 'send-message.js', 'text/javascript'],
-  ['/read-events.js', 'read-events.js', 'text/javascript'],
+  ['/conversation.js', 'conversation.js', 'text/javascript'],
+  ['/photo.js', 'photo.js', 'text/javascript'],
 ]
 
-/** @param folder - The folder of the files, with a slash at its end. */
-export function pageRoutes(folder: URL): Hono {
+/**
+ * @param folder - The folder of the files, with a slash at its end.
+ * @param client - The code of `turnkeeper/client`. It imports nothing, so the page needs this one file.
+ */
+export function pageRoutes(folder: URL, client: string | Promise<string>): Hono {
   const app = new Hono()
-  for (const [path, file, type] of files) {
+  const serve = (path: string, type: string, read: () => string | Promise<string>): void => {
     app.get(path, async (context) =>
-      context.body(await readFile(new URL(file, folder), 'utf8'), 200, {
+      context.body(await read(), 200, {
         'Content-Type': `${type}; charset=utf-8`,
         'Content-Security-Policy': policy,
         'X-Content-Type-Options': 'nosniff',
       }),
     )
   }
+  for (const [path, file, type] of files) serve(path, type, () => readFile(new URL(file, folder), 'utf8'))
+  serve('/client.js', 'text/javascript', () => client)
   return app
 }

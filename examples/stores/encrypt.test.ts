@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { Keyv } from 'keyv'
 import { Flow, FlowEngine, LogicStep, reply, SessionFlowInvariantError, type Turn } from 'turnkeeper'
 import { KeyvSessionStore } from 'turnkeeper/keyv'
-import { sessionStoreSuite } from 'turnkeeper/testing'
+import { sessionStoreSuite } from 'turnkeeper/testing/suites'
 import { describe, expect, test } from 'vitest'
 import { encrypt } from './encrypt.js'
 

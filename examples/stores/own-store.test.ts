@@ -1,6 +1,6 @@
 /** The store of the page, against everything that a store must do. */
 import { readFileSync } from 'node:fs'
-import { sessionStoreSuite } from 'turnkeeper/testing'
+import { sessionStoreSuite } from 'turnkeeper/testing/suites'
 import { describe, expect, test } from 'vitest'
 import { OwnSessionStore, type Row } from './own-store.js'
 

@@ -1,6 +1,6 @@
 /** The recipe of docs/contributing.md, over a table in memory, against everything that a store must do. */
 import { readFileSync } from 'node:fs'
-import { sessionStoreSuite } from 'turnkeeper/testing'
+import { sessionStoreSuite } from 'turnkeeper/testing/suites'
 import { describe, expect, test } from 'vitest'
 import { type SessionTable, TableSessionStore } from './table-store.js'
 

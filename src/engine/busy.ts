@@ -4,6 +4,7 @@
  * the flow whose turn has the lock. A message that is not of the same conversation, another owner's or another flow's, supersedes
  * nothing.
  */
+import { monotonicTime } from '../config/clock.js'
 import { SessionBusyError, TurnAbortedError, TurnSupersededError } from '../errors/engine-errors.js'
 import type { HeldLock, WaitingRequest } from '../session/lock-request.js'
 import type { SessionDocument } from '../session/session-document.js'
@@ -29,6 +30,7 @@ export function checkMayWait(turn: RequestedTurn, queued: number, lock: HeldLock
   if (stay >= limits.maxQueuedTurnsPerSession) {
     throw limitExceeded(limits, 'maxQueuedTurnsPerSession', 'The number of turns that wait for this session')
   }
+  control.queuedAt ??= monotonicTime(control.engine.clock)
   control.report('turn:queued', { queued: stay })
 }
 

@@ -2,12 +2,12 @@
 import { type Clock, systemClock } from '../config/clock.js'
 import { ConfigManager } from '../config/config-manager.js'
 import { Deadlines } from '../config/deadlines.js'
-import type { FlowError } from '../errors/flow-error.js'
+import { FlowError } from '../errors/flow-error.js'
 import { FlowRegistry } from '../flow/flow-registry.js'
 import type { FlowLogger, FlowServices } from '../flow/turn.js'
 import { ModelRegistry } from '../model/model-registry.js'
 import { FlowSession } from '../session/flow-session.js'
-import { StoreAccess } from '../session/store-access.js'
+import { StoreAccess, type StoreWatch } from '../session/store-access.js'
 import { checkStore, createStore } from '../stores/create-store.js'
 import { Admission } from './admission.js'
 import { AfterTurnTasks } from './after-turn-tasks.js'
@@ -77,16 +77,19 @@ export function createEngineContext(options: FlowEngineOptions): EngineContext {
   const turns = new Set<RunningTurn>()
   const deadlines = new Deadlines(clock)
   const { turnTimeoutMs, storeTimeoutMs } = limits
-  const session = new FlowSession(new StoreAccess({ store, clock, deadlines, storeTimeoutMs }), {
-    clock,
-    turnTimeoutMs,
-    storeTimeoutMs,
-    onTaken(sessionId, holder, turnId) {
-      if (!events.hasListeners('lock:taken')) return
-      const who = turnId === undefined ? { holder } : { holder, turnId }
-      events.emit('lock:taken', { sessionId, at: clock.now(), ...who })
+  const session = new FlowSession(
+    new StoreAccess({ store, clock, deadlines, storeTimeoutMs, watch: watchStore(events, clock) }),
+    {
+      clock,
+      turnTimeoutMs,
+      storeTimeoutMs,
+      onTaken(sessionId, holder, turnId) {
+        if (!events.hasListeners('lock:taken')) return
+        const who = turnId === undefined ? { holder } : { holder, turnId }
+        events.emit('lock:taken', { sessionId, at: clock.now(), ...who })
+      },
     },
-  })
+  )
   const settings = resolveModelOptions(options)
   const owner = settings.budgets?.owner
   return {
@@ -117,6 +120,19 @@ export function createEngineContext(options: FlowEngineOptions): EngineContext {
     workUnderWay: new Map(),
     loopMonitor: new LoopMonitor(clock, events, turns),
     readiness: new Readiness(session, clock),
+  }
+}
+
+/** Emits `store:end` for each operation of the store. */
+function watchStore(events: EngineEvents, clock: Clock): StoreWatch {
+  return {
+    isWatched: () => events.hasListeners('store:end'),
+    report({ operation, sessionId, turnId, durationMs, error }) {
+      const code = FlowError.isInstance(error) ? error.code : 'SESSION_STORE_ERROR'
+      const failed = error === undefined ? undefined : { code }
+      const ended = { operation, sessionId, durationMs, success: failed === undefined, at: clock.now() }
+      events.emit('store:end', Object.assign(ended, turnId && { turnId }, failed))
+    },
   }
 }
 

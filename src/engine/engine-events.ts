@@ -1,13 +1,15 @@
 /**
  * The events of an engine, and the wall between listeners and turns: a listener that throws or rejects affects neither a
- * turn nor another listener. Payloads are frozen; but for `session:trimmed` and the error of `turn:error`, they carry no text of a
- * conversation.
+ * turn nor another listener. Payloads are frozen; but for `session:trimmed`, `turn:content`, `model:content` and the error of
+ * `turn:error`, they carry no text of a conversation.
  */
 import { EventEmitter } from 'eventemitter3'
 import { invalidInput } from '../errors/engine-errors.js'
 import type { FlowError, FlowErrorCode } from '../errors/flow-error.js'
+import type { Message, MessagePart } from '../model/message.js'
 import type { LockEvent } from '../session/lock-request.js'
 import type { SessionDocument } from '../session/session-document.js'
+import type { StoreOperation } from '../session/store-access.js'
 import { isPromise } from '../util/is-promise.js'
 
 /**
@@ -15,6 +17,8 @@ import { isPromise } from '../util/is-promise.js'
  * `EngineEventMap['turn:end']`.
  */
 export interface EngineEventMap {
+  /** A turn starts a new session, under this ID. Nothing is stored yet, and nothing may ever be. */
+  'session:started': TurnEvent
   'session:created': TurnEvent
   'session:restored': TurnEvent
   'session:saved': TurnEvent
@@ -68,7 +72,7 @@ export interface EngineEventMap {
     /** Milliseconds since the epoch. */
     readonly at: number
     readonly requestId: string
-    readonly route: 'run' | 'flows' | 'end' | 'cancel'
+    readonly route: 'run' | 'flows' | 'end' | 'cancel' | 'session' | 'openapi.json'
     readonly reason: 'response' | 'error' | 'principal' | 'flow'
     /** The HTTP status of the reply. */
     readonly status: number
@@ -79,6 +83,15 @@ export interface EngineEventMap {
   }
   /** A save took effect, but reached fewer replicas than wanted, or an unknown number of them (counted as 0). */
   'session:under-replicated': SessionEvent & { readonly replicas: number; readonly wanted: number }
+  /** An operation of the store has settled: a write with its read-backs and repetitions. `sessionId` is empty for a `list`. */
+  'store:end': SessionEvent & {
+    readonly operation: StoreOperation['operation']
+    readonly durationMs: number
+    readonly success: boolean
+    readonly code?: FlowErrorCode
+    /** Of the turn that it is part of: for its loads and writes. Absent elsewhere. */
+    readonly turnId?: string
+  }
   /**
    * A request took the session's lock from a turn, a delete or a summary that had not settled long after its deadline: the
    * runtime dropped it. What lost the lock can write no more.
@@ -100,6 +113,8 @@ export interface EngineEventMap {
     /** The owner that the request names; absent where it names none. */
     readonly owner?: string
   }
+  /** The turn was stored, with this entry of `history`; `undefined` where a limit removed it at once. **It has what people said.** */
+  'turn:content': TurnEvent & { readonly entry: SessionDocument['history'][number] | undefined }
   /** The turn has ended, in success or failure. `durationMs` counts from `turn:start`. */
   'turn:end': TurnEvent & { readonly durationMs: number; readonly success: boolean; readonly completed: boolean }
   /**
@@ -109,6 +124,17 @@ export interface EngineEventMap {
   'turn:error': TurnEvent & { readonly code: FlowErrorCode; readonly error: FlowError }
   /** The turn waits for earlier ones; `queued` of them were waiting already. */
   'turn:queued': TurnEvent & { readonly queued: number }
+  /** The turn waited for its session's lock, and has it: directly before its `turn:start`. */
+  'turn:waited': TurnEvent & { readonly durationMs: number }
+  /**
+   * The turn ended before its `turn:start`, and has no `turn:end`: it was refused, or its wait for the lock ended without it. Not emitted
+   * for input that cannot be used, nor for a request that is answered with the outcome of another.
+   */
+  'turn:refused': TurnEvent & {
+    readonly code: FlowErrorCode
+    /** How long it waited for the lock, in milliseconds. */
+    readonly waitedMs: number
+  }
   /** A turn was refused because its session was busy, or the engine had as many turns as it may have. */
   'turn:rejected': TurnEvent & { readonly code: 'SESSION_BUSY' | 'ENGINE_BUSY' }
   /** A newer turn took the place of this one, which waited or was under way (`TURN_SUPERSEDED`). */
@@ -126,6 +152,8 @@ export interface EngineEventMap {
     /** When it began first: ISO 8601, UTC. */
     readonly begunAt: string
   }
+  /** The turn goes on in the step in which the session is. */
+  'step:resume': TurnEvent & { readonly step: string }
   'step:enter': TurnEvent & { readonly step: string }
   'step:exit': StepEvent
   /** An attempt at a call begins. A call that is tried again keeps its number. */
@@ -144,6 +172,20 @@ export interface EngineEventMap {
     readonly cachedInputTokens?: number
     /** As in `TokenUsage`. */
     readonly reasoningTokens?: number
+    /** What the attempt cost, where the model has prices, in their unit. */
+    readonly cost?: number
+    /** Of a failed attempt: what the turn fails with where no other attempt succeeds. */
+    readonly code?: FlowErrorCode
+  }
+  /**
+   * What an attempt at a model was asked and what it answered, directly before its `model:end`. **It has what people said.** Not emitted
+   * by an engine with the option `mask`.
+   */
+  'model:content': EngineEventMap['model:start'] & {
+    readonly system: string | undefined
+    readonly messages: readonly Message[]
+    /** Empty where the attempt failed. */
+    readonly answer: readonly MessagePart[]
   }
   /**
    * The model is asked once more: the attempt failed with a transient error, the answer was empty or did not have the form of
@@ -186,7 +228,12 @@ export interface EngineEventMap {
    */
   'memory:compaction-failed': TurnEvent & { readonly namespace: string; readonly code: FlowErrorCode }
   'tool:start': StepEvent & { readonly tool: string; readonly toolCallId: string }
-  'tool:end': EngineEventMap['tool:start'] & { readonly durationMs: number; readonly success: boolean }
+  'tool:end': EngineEventMap['tool:start'] & {
+    readonly durationMs: number
+    readonly success: boolean
+    /** Of a call that failed. `TOOL_ERROR` where the model gets it as the result, and the turn goes on. */
+    readonly code?: FlowErrorCode
+  }
   /** A model called a tool that the step does not offer. The model gets an error as the result. */
   'tool:unknown': StepEvent & {
     /** The name as it is stored: at most 64 letters, digits, `_` and `-`. */

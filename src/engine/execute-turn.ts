@@ -42,10 +42,10 @@ export async function executeTurn(
     const run = (): Promise<TurnOutcome> => runInOrder(turn, input)
     // A turn that is refused is an outcome for all who joined it.
     const runKeyed = (): Promise<TurnOutcome> =>
-      run().catch((thrown: unknown) => refusal(engine, unchecked, givenId, thrown))
+      run().catch((thrown: unknown) => refusal(engine, unchecked, givenId, thrown, turn))
     outcome = await (input.idempotency === undefined ? run() : engine.keyedTurns.run(turn, input, stream, runKeyed))
   } catch (thrown) {
-    outcome = refusal(engine, unchecked, givenId, thrown)
+    outcome = refusal(engine, unchecked, givenId, thrown, control)
   }
   if (control !== undefined) {
     engine.admission.leave(control)
@@ -58,9 +58,22 @@ export async function executeTurn(
   return { ...outcome, sessionState: await lookUpState(engine, id, fieldOf(unchecked, 'owner'), turn) }
 }
 
-/** The result of a turn that never began. */
-function refusal(engine: EngineContext, unchecked: FlowRunInput, givenId: string, thrown: unknown): TurnOutcome {
+/**
+ * The result of a turn that never began.
+ *
+ * @param control - Of the turn; `undefined` where its input was refused.
+ */
+function refusal(
+  engine: EngineContext,
+  unchecked: FlowRunInput,
+  givenId: string,
+  thrown: unknown,
+  control: TurnControl | undefined,
+): TurnOutcome {
   const error = asFlowError(thrown)
+  if (control !== undefined && engine.events.hasListeners('turn:refused')) {
+    control.report('turn:refused', { code: error.code, waitedMs: control.waitedMs })
+  }
   const flowName = fieldOf(unchecked, 'flowName')
   // Anything but `false` hides it here: the input may have been refused because of it.
   const hideFlow = (fieldOf(unchecked, 'hideFlow') ?? false) === false ? undefined : true

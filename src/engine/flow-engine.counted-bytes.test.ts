@@ -40,6 +40,18 @@ describe('a count of bytes', () => {
     },
   )
 
+  test('that is too low is true after a turn that removes more bytes than were counted', async () => {
+    const { engine, start, rewrite, document } = harness({ flows: [Talk], limits: { maxHistoryTurns: 2 } })
+    const sessionId = await start('Talk')
+    const say = (userMessage: string) => engine.run({ flowName: 'Talk', userMessage, sessionId })
+    await say('x'.repeat(500))
+    await rewrite(sessionId, (stored) => Object.assign(stored, { bytes: 1 }))
+    expect((await say('Hi')).success).toBe(true)
+    const [stored, true_] = counted(await document(sessionId))
+    expect(stored).toBe(true_)
+    expect((await say('Are you there?')).success).toBe(true)
+  })
+
   test('of layout 1 that is too low survives a summary', async () => {
     const talk = startTalk({ Chat: rollingSummary({ above: 4, keep: 2, model: summaryModel }) })
     await talk.sayTurns(2)

@@ -236,6 +236,17 @@ describe('receipts', () => {
     }
     expect(count.runs).toBe(runs)
   })
+
+  test('go with their history entries in turns without a key, too', async () => {
+    const { say, start, document } = counting({ limits: { maxHistoryTurns: 4 } })
+    const sessionId = await start('Talk')
+    await say('2', { sessionId, idempotencyKey: keyA })
+    expect((await document(sessionId)).receipts).toHaveLength(1)
+    for (const turn of [3, 4, 5]) await say(`${turn}`, { sessionId })
+    const { history, receipts } = await document(sessionId)
+    expect(history[0]?.turn).toBe(3)
+    expect(receipts).toEqual([])
+  })
 })
 
 describe('the first turn', () => {

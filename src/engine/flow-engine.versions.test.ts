@@ -7,6 +7,7 @@ import {
   type FlowConstructor,
   type FlowEngineOptions,
   finish,
+  go,
   LogicStep,
   reply,
   type SessionDocument,
@@ -211,6 +212,24 @@ describe('a session of an older version', () => {
     const { say, document, session } = await released(talk({ version: 2, migrate: toTen }, [Ask], { onError }))
     expect((await say('fail')).response.message).toBe('Sorry.')
     expect((await document(session)).flow).toMatchObject({ version: 2, steps: { Ask: { state: { asked: 10 } } } })
+  })
+
+  test('is migrated for `onError` of the flow, which does not leave the step that migrate chose: it was not entered', async () => {
+    const left: string[] = []
+    class Other extends LogicStep {
+      static override readonly id = 'Other'
+      override run(): never {
+        throw new Error('It broke.')
+      }
+      override onExit() {
+        left.push('Other')
+      }
+    }
+    const migrate: Migrate = (document) => ({ ...document, flow: { ...document.flow, currentStep: 'Other' } })
+    const onError = () => go(Ask)
+    const { say } = await released(talk({ version: 2, migrate }, [Ask, Other], { onError }))
+    expect((await say('Hi')).response.message).toBe('Asked 2.')
+    expect(left).toEqual([])
   })
 
   test('is stored as it was loaded in the checkpoint of a batch flow, too', async () => {

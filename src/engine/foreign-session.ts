@@ -23,17 +23,18 @@ export interface Found {
  * Loads what is stored for a caller. Of another owner's session nothing but the owner is looked at, whatever is wrong with it. One
  * whose owner cannot be read counts as one without an owner.
  *
+ * @param caller - `turnId`: of the turn that loads.
  * @param orUnknown - Whether one whose owner cannot be read counts as the caller's. Default `false`.
  * @throws `SessionStoreError`, and `SessionFlowInvariantError` where the caller's own session cannot be read.
  */
 export async function loadFor(
   { session }: EngineContext,
   sessionId: string,
-  { owner }: Caller,
+  { owner, turnId }: Caller & { readonly turnId?: string },
   orUnknown = false,
 ): Promise<Found> {
   try {
-    const stored = await session.access.loadUnchecked(sessionId, { owner })
+    const stored = await session.access.loadUnchecked(sessionId, { owner }, turnId)
     if (stored === undefined) return { stored, isForeign: false }
     const storedOwner = ownerOf(stored)
     const isForeign = storedOwner !== owner

@@ -1,5 +1,5 @@
 // Errors as real clients and runtimes throw them, and errors that look like them.
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { ModelBlockedError, ModelError } from '../index.js'
 import { retryAdvice } from './model-failure.js'
 
@@ -195,6 +195,16 @@ describe('the time that a provider asks for', () => {
     const thrown = error('no', { statusCode: 400, responseHeaders: { 'retry-after': '3' } })
     expect(retryAdvice(thrown, now).retryAfterMs).toBe(0)
   })
+})
+
+test('a failure without headers does not load the HTTP client of Node.js', () => {
+  const headers = vi.spyOn(globalThis, 'Headers')
+  try {
+    expect(retryAdvice(error('no', { statusCode: 503 }), now)).toEqual({ isRetryable: true, retryAfterMs: 0 })
+    expect(headers).not.toHaveBeenCalled()
+  } finally {
+    headers.mockRestore()
+  }
 })
 
 test('only the beginning of a long text is read', () => {

@@ -103,8 +103,11 @@ function isConnectionFailure(given: unknown): boolean {
  * `Date` of the same response, where it has one: then it does not matter what time this machine believes it is.
  */
 function retryAfterOf({ responseHeaders, headers }: ForeignError, now: number): number {
+  const given = responseHeaders ?? headers ?? undefined
+  // Node.js loads its whole HTTP client at the first use of `Headers`.
+  if (given === undefined) return 0
   try {
-    const read = new Headers((responseHeaders ?? headers ?? {}) as HeadersInit)
+    const read = new Headers(given as HeadersInit)
     const milliseconds = read.get('retry-after-ms') ?? ''
     if (isDecimal(milliseconds)) return Number(milliseconds)
     const after = read.get('retry-after') ?? ''

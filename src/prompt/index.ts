@@ -1,5 +1,10 @@
 /**
- * The entry point `turnkeeper/prompt`: the list of what it exports, kept by hand.
+ * Prompts with variables that are checked, and prompts that are joined from several.
+ *
+ * @module turnkeeper/prompt
  */
+
+// A list of names that is kept by hand, and nothing else.
+
 export type { PromptTemplate, PromptValue, PromptVariableName, PromptVariables } from './prompt.js'
 export { joinPrompts, promptTemplate } from './prompt.js'

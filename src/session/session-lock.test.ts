@@ -145,9 +145,26 @@ describe('SessionLock', () => {
     await expect(next.settled).resolves.toBeUndefined()
   })
 
+  test('those that wait can wait for the next holder: nobody is, while others only leave the queue', async () => {
+    const lock = new SessionLock(() => 0)
+    const holder = acquire(lock, 'a')
+    const [, second, third] = [enqueue(lock, 'a'), enqueue(lock, 'a'), enqueue(lock, 'a')]
+    let isPassedOn = false
+    void second.nextHolder().then(() => {
+      isPassedOn = true
+    })
+    third.leave()
+    await settled()
+    expect(isPassedOn).toBe(false)
+    lock.release(holder)
+    await settled()
+    expect(isPassedOn).toBe(true)
+  })
+
   test('turns every waiter of every session away, each with a reason of its own', async () => {
     const lock = new SessionLock(() => 0)
-    const holders = [acquire(lock, 'a'), acquire(lock, 'b')]
+    // Nobody waits for the last one.
+    const holders = [acquire(lock, 'a'), acquire(lock, 'b'), acquire(lock, 'c')]
     const waiting = [enqueue(lock, 'a'), enqueue(lock, 'a', { counted: false }), enqueue(lock, 'b')]
     let count = 0
     lock.refuseWaiters(() => `closed ${++count}`)
@@ -157,7 +174,7 @@ describe('SessionLock', () => {
       'closed 2',
       'closed 3',
     ])
-    expect([lock.queued('a'), lock.queued('b'), lock.size]).toEqual([0, 0, 2])
+    expect([lock.queued('a'), lock.queued('b'), lock.size]).toEqual([0, 0, 3])
     for (const holder of holders) lock.release(holder)
     expect(lock.size).toBe(0)
   })
@@ -240,11 +257,88 @@ describe('requests that name different owners', () => {
     await expect(application.settled).rejects.toBe('tired')
   })
 
+  test('learn whose session it is from the holder that excludes them, or else from any', () => {
+    const { lock, ada, bob } = made()
+    lock.setOwner(ada, { owner: 'ada' })
+    expect([bob.hasLeft, bob.holder.isStranger]).toEqual([true, true])
+    const other = new SessionLock(() => 0)
+    const holders = [holderOf('ada'), holderOf('bob')] as const
+    for (const holder of holders) other.tryAcquire('a', holder)
+    const behindAda = other.enqueue('a', holderOf('ada'), of('ada'))
+    other.setOwner(holders[1], { owner: 'bob' })
+    expect(behindAda.hasLeft).toBe(false)
+    other.setOwner(holders[0], { owner: 'bob' })
+    expect([behindAda.hasLeft, behindAda.holder.isStranger]).toEqual([true, true])
+  })
+
   test('do not get the lock because the application before them is refused', async () => {
     const { lock, ada, application, bob } = made()
     lock.refuseWaiters(() => 'closed')
     for (const { settled } of [application, bob]) await expect(settled).rejects.toBe('closed')
     expect(lock.holdersOf('a')).toEqual([ada])
+  })
+})
+
+describe('what a request sees of the lock that it has to wait for', () => {
+  const of = (owner?: string): LockWait => ({ counted: true, ...(owner === undefined ? {} : { caller: { owner } }) })
+  const holderOf = (wait: LockWait): LockHolder => new LockHolder(() => wait)
+  const [ada, bob, again, nobody] = [of('ada'), of('bob'), of('ada'), of()]
+
+  /** Ada and Bob have the lock. */
+  function made() {
+    const lock = new SessionLock(() => 0)
+    const holders = [holderOf(ada), holderOf(bob)] as const
+    for (const holder of holders) lock.tryAcquire('a', holder)
+    return { lock, holders }
+  }
+
+  test('the holder that excludes it, or the first one', () => {
+    const { lock, holders } = made()
+    expect(lock.holderOf('a', bob.caller)).toBe(holders[1])
+    expect(lock.holderOf('a', { owner: 'eve' })).toBe(holders[0])
+    expect(lock.holderOf('a')).toBe(holders[0])
+    expect(lock.holderOf('b')).toBeUndefined()
+    expect(lock.heldLock('a', bob.caller).holder).toBe(bob)
+  })
+
+  test('those that wait, as they come and go', () => {
+    const { lock } = made()
+    const held = lock.heldLock('a', ada.caller)
+    expect(held.waiting()).toEqual([])
+    const waiters = [lock.enqueue('a', holderOf(again), again), lock.enqueue('a', holderOf(nobody), nobody)]
+    expect(held.waiting()).toEqual(waiters)
+    waiters[0]?.leave()
+    expect(held.waiting()).toEqual(waiters.slice(1))
+  })
+
+  test('the last of those that it would wait behind', () => {
+    const { lock } = made()
+    expect([lock.lastWait('a', ada.caller), lock.lastWait('b', ada.caller)]).toEqual([undefined, undefined])
+    lock.enqueue('a', holderOf(again), again)
+    lock.enqueue('a', holderOf(bob), bob)
+    expect(lock.lastWait('a', ada.caller)).toBe(again)
+    expect(lock.lastWait('a')).toBe(bob)
+    expect(lock.lastWait('a', { owner: 'eve' })).toBeUndefined()
+  })
+
+  test('since when it is held, which begins anew with each holder', () => {
+    let now = 5
+    const lock = new SessionLock(() => now)
+    const holder = acquire(lock, 'a')
+    const next = enqueue(lock, 'a')
+    now = 7
+    lock.release(holder)
+    expect([holder.since, next.holder.since]).toEqual([5, 7])
+  })
+
+  test('nothing of a session that nobody has locked', () => {
+    const lock = new SessionLock(() => 0)
+    expect(lock.holdersOf('a')).toEqual([])
+    expect([lock.isClosedTo('a', ada.caller), lock.isForeign('a', ada.caller), lock.queued('a')]).toEqual([
+      false,
+      false,
+      0,
+    ])
   })
 })
 
@@ -260,6 +354,15 @@ describe('a lock that is taken', () => {
     lock.release(holder)
     expect([lock.holderOf('a'), second.hasLeft]).toEqual([first.holder, false])
     first.holder.check()
+  })
+
+  test('that was released before goes to nobody', () => {
+    const lock = new SessionLock(() => 0)
+    const late = acquire(lock, 'a')
+    lock.release(late)
+    const holder = acquire(lock, 'a')
+    lock.take(late)
+    expect([lock.holderOf('a'), late.isTaken]).toEqual([holder, true])
   })
 })
 

@@ -3,7 +3,7 @@
  * that failed but may have taken effect is settled here. When a connection is cut between request and reply, the caller
  * sees a failure although the document was written; so after a doubtful failure the document is read back.
  */
-import { type Clock, monotonicTime, setDeadline } from '../config/clock.js'
+import { type Clock, elapsedMs, monotonicTime, setDeadline } from '../config/clock.js'
 import { type Deadline, Deadlines } from '../config/deadlines.js'
 import { LimitExceededError } from '../errors/engine-errors.js'
 import { FlowError } from '../errors/flow-error.js'
@@ -46,6 +46,28 @@ export interface StoreAccessOptions {
   readonly storeTimeoutMs: number
   /** Those of the engine. Default: its own, on the same clock. */
   readonly deadlines?: Deadlines
+  /** Default: nobody watches. */
+  readonly watch?: StoreWatch
+}
+
+/** Who is reported how long the operations of the store take. */
+export interface StoreWatch {
+  /** Whether anybody gets what {@link report} reports. */
+  isWatched(): boolean
+  /** Called when an operation has settled, a write with its read-backs. What it throws is ignored. */
+  report(operation: StoreOperation): void
+}
+
+/** One operation of the store, when it has settled. */
+export interface StoreOperation {
+  readonly operation: 'load' | 'create' | 'save' | 'delete' | 'claim' | 'list'
+  /** Empty for a `list`. */
+  readonly sessionId: string
+  readonly durationMs: number
+  /** Of the turn that it is part of; `undefined` where it is part of none. */
+  readonly turnId: string | undefined
+  /** What it failed with; `undefined` for a success. */
+  readonly error: unknown
 }
 
 /** A {@link SessionStore} as the engine uses it. */
@@ -54,8 +76,10 @@ export class StoreAccess {
   readonly #clock: Clock
   readonly #deadlines: Deadlines
   readonly #timeoutMs: number
+  readonly #watch: StoreWatch | undefined
 
   constructor(options: StoreAccessOptions) {
+    this.#watch = options.watch
     this.store = options.store
     this.#clock = options.clock
     this.#deadlines = options.deadlines ?? new Deadlines(options.clock)
@@ -72,8 +96,17 @@ export class StoreAccess {
    * Whatever is stored, unchecked; `undefined` where there is nothing.
    *
    * @param caller - See {@link SessionStore.load}: of another owner's session only the owner may be read then.
+   * @param turnId - Of the turn that loads, for {@link StoreWatch}.
    */
-  async loadUnchecked(sessionId: string, caller?: { readonly owner?: string | undefined }): Promise<unknown> {
+  loadUnchecked(
+    sessionId: string,
+    caller?: { readonly owner?: string | undefined },
+    turnId?: string | undefined,
+  ): Promise<unknown> {
+    return this.#watched('load', sessionId, turnId, () => this.#load(sessionId, caller))
+  }
+
+  async #load(sessionId: string, caller: { readonly owner?: string | undefined } | undefined): Promise<unknown> {
     try {
       const stored: unknown = await this.#bounded(() => this.store.load(sessionId, caller))
       return stored ?? undefined
@@ -159,7 +192,11 @@ export class StoreAccess {
    * @throws {@link SessionStoreError} where the store failed, or returned something other than a session ID. Whether it kept this one
    * is unknown then; the claim can be repeated.
    */
-  async claim(key: string, sessionId: string, ttlMs: number): Promise<string> {
+  claim(key: string, sessionId: string, ttlMs: number): Promise<string> {
+    return this.#watched('claim', sessionId, undefined, () => this.#claim(key, sessionId, ttlMs))
+  }
+
+  async #claim(key: string, sessionId: string, ttlMs: number): Promise<string> {
     try {
       const kept: unknown = await this.#bounded(() =>
         (this.store as Required<SessionStore>).claim(key, sessionId, ttlMs),
@@ -183,7 +220,11 @@ export class StoreAccess {
    * @throws {@link SessionStoreError} where the store failed, or returned something other than a page; `InvalidInputError` for a
    * cursor that is not the store's.
    */
-  async list(query: SessionListQuery): Promise<SessionPage> {
+  list(query: SessionListQuery): Promise<SessionPage> {
+    return this.#watched('list', '', undefined, () => this.#list(query))
+  }
+
+  async #list(query: SessionListQuery): Promise<SessionPage> {
     try {
       const page: unknown = await this.#bounded(() => (this.store as Required<SessionStore>).list(query))
       if (isPage(page)) return page
@@ -203,8 +244,44 @@ export class StoreAccess {
     }
   }
 
+  /** Runs an operation, and reports it to who watches. Nothing is added to one that nobody watches. */
+  #watched<T>(
+    operation: StoreOperation['operation'],
+    sessionId: string,
+    turnId: string | undefined,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    const watch = this.#watch
+    if (watch?.isWatched() !== true) return work()
+    const startedAt = monotonicTime(this.#clock)
+    const report = (error?: unknown): void => {
+      try {
+        watch.report({ operation, sessionId, turnId, durationMs: elapsedMs(this.#clock, startedAt), error })
+      } catch {
+        // What is reported of an operation must not change what it settles with.
+      }
+    }
+    return work().then(
+      (value) => {
+        report()
+        return value
+      },
+      (error: unknown) => {
+        report(error)
+        throw error
+      },
+    )
+  }
+
+  #write(write: Write): Promise<void> {
+    const { operation, sessionId, holder } = write
+    // To ask the holder costs more than the rest of this.
+    if (this.#watch?.isWatched() !== true) return this.#attemptWrite(write)
+    return this.#watched(operation, sessionId, holder?.waitOf().turnId, () => this.#attemptWrite(write))
+  }
+
   /** Attempts a write. Where it fails in doubt, {@link #settle} finds out what happened. */
-  async #write(write: Write): Promise<void> {
+  async #attemptWrite(write: Write): Promise<void> {
     const startedAt = monotonicTime(this.#clock)
     write.holder?.check()
     try {

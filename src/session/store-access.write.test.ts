@@ -103,6 +103,10 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
     ['a document without a readable token', { id: 's-1' }],
     ['a document without a history', { id: 's-1', revision: '9-other' }],
     ['a document whose history has no entries', { id: 's-1', revision: '9-other', history: [null, 5, {}] }],
+    [
+      'a document whose turns are numbered with texts',
+      { id: 's-1', revision: '9-other', history: [{ turn: '9', id: 'turn-9' }] },
+    ],
     ['a document whose history is not a list', { id: 's-1', revision: '9-other', history: 'lost' }],
     ['something that is not a document', 'lost'],
   ])('that failed and finds %s is a conflict', async (_name, stored) => {
@@ -227,6 +231,31 @@ describe('write', () => {
     expect((await errorOf(place.access.write(documentOf('s-1', '2-own'), '1-a'))).code).toBe('SESSION_CONFLICT')
     expect(place.store.operations).toEqual(['save', 'save', 'load'])
     expect(await revisions(place.inner, 's-1')).toEqual([undefined])
+  })
+
+  test('of a long session is done where what is found goes on from its last turn', async () => {
+    const place = await bench()
+    const history = [1, 2, 3, 4].map((turn) => historyEntry(turn, 'Booked.'))
+    await place.inner.create(documentOf('s-1', '9-later', { history }))
+    place.store.failNext('save')
+    const own = documentOf('s-1', '3-own', { history: history.slice(0, 3) })
+    await place.access.write(own, '2-a', { appended: { history: 1 } }, true)
+    place.store.failNext('save')
+    const lost = documentOf('s-1', '3-own', {
+      history: [...history.slice(0, 2), { ...historyEntry(3, 'Lost.'), id: 'x' }],
+    })
+    const error = await errorOf(place.access.write(lost, '2-a', { appended: { history: 1 } }, true))
+    expect(error.code).toBe('SESSION_CONFLICT')
+    expect(await revisions(place.inner, 's-1')).toEqual(['9-later'])
+  })
+
+  test('that failed is tried again where the store says null for nothing', async () => {
+    const { access, store, inner } = await bench()
+    store.failNext('create')
+    store.answerNext(null)
+    await access.write(documentOf('s-1', '1-own'), undefined)
+    expect(store.operations).toEqual(['create', 'load', 'create'])
+    expect(await revisions(inner, 's-1')).toEqual(['1-own'])
   })
 
   test('hands the hint to the store, on every attempt', async () => {

@@ -20,7 +20,7 @@ const read = (path: string): string => readFileSync(join(root, path), 'utf8')
 function filesBelow(folder: string, extension: string): string[] {
   return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
     .map((file) => posix.join(folder, file.replaceAll('\\', '/')))
-    .filter((file) => file.endsWith(extension) && !file.startsWith('docs/api'))
+    .filter((file) => file.endsWith(extension) && !file.startsWith('docs/api-report'))
     .sort()
 }
 
@@ -71,8 +71,11 @@ function typeErrors(blocks: readonly Block[], more: ts.CompilerOptions = {}): st
   })
 }
 
-describe('TypeScript in the pages', () => {
-  const blocks = pages.flatMap((page) => blocksOf(page, 'ts'))
+// Each compiles all pages, which takes long on a machine with other work.
+describe('TypeScript in the pages', { timeout: 300_000 }, () => {
+  // The programs of that page import each other: testing/contract/package/get-started.test.ts compiles and runs them in a project.
+  const ofModules = pages.filter((page) => page !== 'docs/get-started.md')
+  const blocks = ofModules.flatMap((page) => blocksOf(page, 'ts'))
 
   test('is there, and each block is a module of its own', () => {
     expect(blocks.length).toBeGreaterThan(20)
@@ -111,16 +114,6 @@ test('no page and no example gives a stored session to a request without naming 
   const serving = loads.filter(({ code }) => /\b(Request|Response|createServer|Hono)\b/.test(code))
   expect(serving.map(({ page }) => page)).toContain('docs/http.md')
   for (const { page, code } of serving) expect(code, page).not.toMatch(/\.getSession\([^,()]*\)/)
-})
-
-test('the client in docs/http.md is the one that its test runs', () => {
-  const client = read('testing/contract/http/documented-chat.ts')
-  expect(blocksOf('docs/http.md', 'ts').map(({ code }) => code)).toContain(client)
-})
-
-test('the reader of streams in the docs is the one that the page uses', () => {
-  const [first] = blocksOf('docs/streaming.md', 'js')
-  expect(first?.code).toBe(read('examples/server/page/read-events.js'))
 })
 
 describe('links and paths', () => {

@@ -125,7 +125,7 @@ test('the script prints each finding and fails, skips what is older or built, an
     write('README.md', planted)
     for (const path of ['docs/decisions/0029-a.md', 'docs/decisions/0028-b.md', 'docs/glossary.md'])
       write(path, planted)
-    for (const path of ['examples/dist/a.js', 'testing/node_modules/a/a.js', 'docs/api/a.html']) write(path, planted)
+    for (const path of ['examples/dist/a.js', 'testing/node_modules/a/a.js', 'site/a.html']) write(path, planted)
     const found = run()
     expect(found.stderr.split('\n')).toEqual([
       'README.md:2: "visitor"; write instead: holder, or request', // vocabulary: a planted line

@@ -2,7 +2,9 @@
 import { describe, expect, test } from 'vitest'
 import { Flow, LogicStep, reply, Step, type Turn } from '../../src/index.js'
 import { Onboarding } from '../contract/onboarding.js'
-import { Conversation, type ConversationOptions } from './conversation.js'
+import { flowOf } from '../contract/test-flows.js'
+import { Conversation } from './conversation.js'
+import type { ConversationOptions } from './conversation-options.js'
 
 class Answer extends Step {
   static override readonly id = 'Answer'
@@ -70,6 +72,21 @@ describe('messages that are sent at once', () => {
       Now at Answer.
       "
     `)
+  })
+
+  test.each([0, 2000])('keep their order, with keys and without, over a store that takes %d ms', async (latencyMs) => {
+    class Echo extends LogicStep {
+      static override readonly id = 'Echo'
+      override run({ number, message }: Turn) {
+        return reply(`${number} ${message}`)
+      }
+    }
+    await using conversation = new Conversation(flowOf(Echo))
+    await conversation.say('a')
+    conversation.store.inject({ operation: 'load', effect: 'latency', latencyMs, times: 4 })
+    await conversation.atOnce([{ text: 'b', key: 'b' }, 'c', { text: 'd', key: 'd' }, 'e'])
+    conversation.expectReplies(['2 b', '3 c', '4 d', '5 e'])
+    conversation.store.heal()
   })
 
   test('are refused while a turn runs, if the flow says so', async () => {
@@ -229,6 +246,55 @@ describe('messages that are sent at once', () => {
     `)
   })
 
+  test('are numbered as the session numbers them, also after a turn that was rolled back', async () => {
+    class Count extends LogicStep {
+      static override readonly id = 'Count'
+      override run({ message, number }: Turn) {
+        if (message === 'bad') throw new Error('bad')
+        return reply(`This is turn ${number}.`)
+      }
+    }
+    class Counting extends Flow {
+      static override readonly id = 'Counting'
+      override steps() {
+        return [Count]
+      }
+    }
+    await using conversation = new Conversation(Counting, { onTurnError: 'rollback' })
+    await conversation.say('Hello')
+    await conversation.say('bad')
+    conversation.expectError('FLOW_ERROR')
+    await conversation.atOnce(['a', 'bad', 'b'])
+    conversation.expectReplies([/2/, { code: 'FLOW_ERROR' }, /3/])
+    const fork = await conversation.fork()
+    await fork.say('c')
+    expect(fork.transcript().match(/^(?:## |Reply|Failed).*/gm)).toEqual([
+      '## Turn 1',
+      'Reply: This is turn 1.',
+      '## Turn 2',
+      'Failed with FLOW_ERROR: bad',
+      '## Turn 2',
+      'Reply: This is turn 2.',
+      '## No turn',
+      'Failed with FLOW_ERROR: bad',
+      '## Turn 3',
+      'Reply: This is turn 3.',
+      '## Turn 4 (in a new session)',
+      'Reply: This is turn 4.',
+    ])
+    await fork.close()
+  })
+
+  test('wait for delays of models, doubles and the store by themselves', async () => {
+    await using conversation = await talk({ script: [slow('One.'), slow('Two.'), slow('Three.')] as never })
+    conversation.store.delayNext('load', 500)
+    conversation.store.delayNext('save', 500, { nth: 2 })
+    const start = conversation.clock.now()
+    await conversation.atOnce([{ text: 'a', key: 'a' }, { text: 'b', key: 'b' }, 'c'])
+    conversation.expectReplies(['One.', 'Two.', 'Three.'])
+    expect(conversation.clock.now() - start).toBe(4000)
+  })
+
   test('share the fate of a process that dies', async () => {
     class Pay extends LogicStep {
       static override readonly id = 'Pay'
@@ -329,7 +395,7 @@ describe('outcomes that are not the expected ones', () => {
     const conversation = await talk({ script: ['One.'], busy: 'reject' })
     await conversation.atOnce(['a', 'b'])
     await expect(conversation.say('c')).rejects.toThrow(
-      'The turn "b" failed with SESSION_BUSY: The session is busy with another message. Send this one again when that is answered.\nIf it should fail, say so after it: conversation.expectReplies([..., { code: \'SESSION_BUSY\' }]).',
+      /^The turn "b" failed with SESSION_BUSY: The session is busy .*\n {2}said at .*\nIf it should fail, say so after it: conversation\.expectReplies\(\[\.\.\., \{ code: 'SESSION_BUSY' \}\]\)\./,
     )
     await conversation.close()
   })

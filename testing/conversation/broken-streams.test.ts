@@ -57,6 +57,7 @@ test('text that is not the message is reported with the transcript so far', asyn
     "ExpectationError: The texts of the stream since its last reset, joined, are not the message of its result:
       "Hello!"
       "Hello."
+    Where: flow 'Onboarding', turn 1
 
     The conversation so far:
 
@@ -116,7 +117,7 @@ test.each(Object.entries(events))('%s', async (_name, [problem, ...pieces]) => {
   const conversation = conversationOf(...pieces)
   const failure = await failureOf(conversation, () => conversation.stream('Hi').reply())
   expect(failure).toContain(
-    `ExpectationError: ${problem}\n\nThe conversation so far:\n\n# Onboarding\n\n## Turn 1\n\nUser: Hi\n`,
+    `ExpectationError: ${problem}\nWhere: flow 'Onboarding', turn 1\n\nThe conversation so far:\n\n# Onboarding\n\n## Turn 1\n\nUser: Hi\n`,
   )
   expect(left).toBe(1)
 })
@@ -145,6 +146,7 @@ test('a missing event is reported with the events that came', async () => {
   const conversation = new Conversation(Onboarding, { script: ['What is your name?'] })
   expect(await failureOf(conversation, () => conversation.stream('Hi').until('tool-end'))).toMatchInlineSnapshot(`
     "ExpectationError: Expected an event 'tool-end' in the stream of "Hi", but the stream ended without another one. Its events: session, step, 4 text-delta, result.
+    Where: flow 'Onboarding', step 'AskName', turn 1
 
     The conversation so far:
 
@@ -201,6 +203,7 @@ test('what looks at a turn, or begins another one, waits for the end of the stre
   await stream.until('text-delta')
   expect(() => conversation.expectReply('What')).toThrowErrorMatchingInlineSnapshot(`
     [ExpectationError: expectReply() was called while stream("Hello") is under way: read it to its end with reply(), or stop() it.
+    Where: flow 'Onboarding', step 'AskName', turn 1
 
     The conversation so far:
 

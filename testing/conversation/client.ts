@@ -3,18 +3,20 @@
  * message again, or sends several at the same time. It returns what became of each message, for the record of the conversation.
  */
 import type { FlowRunInput, FlowStream, FlowStreamEvent } from '../../src/index.js'
+import { checkOptionNames } from '../../src/util/options.js'
 import { isIdempotencyKey } from '../../src/util/patterns.js'
-import { count, ExpectationError } from '../expectations/expectation-error.js'
+import { count, ExpectationError, list, show } from '../expectations/expectation-error.js'
 import { type ConversationTurn, numberIn, type TurnEnd } from './conversation-turn.js'
 import type { ConversationWorld, RequestEnd } from './conversation-world.js'
 import { StreamCheck } from './stream-check.js'
+import { isObject } from './value-kinds.js'
 
 /** A message and what became of it. */
 export type SentMessage = Omit<ConversationTurn, 'afterRestart'>
 
 type LastEvent = Extract<FlowStreamEvent, { type: 'result' | 'error' }>
 
-/** What a client does whose message had no reply. */
+/** What a client does whose message had no reply. @inline */
 export type RetryingClient = 'same-key' | 'new-key' | 'no-key' | 'resume'
 
 /** What happens to a message on its way, and what its client does then. Made by {@link retryAs}. */
@@ -40,6 +42,10 @@ export interface ClientFault {
  * ```
  */
 export function retryAs(client: RetryingClient, options: { readonly cutAfter?: number } = {}): ClientFault {
+  if (!isObject(options) || !Object.hasOwn(deeds, client)) {
+    throw new ExpectationError(`retryAs() takes one of ${list(Object.keys(deeds))}, and options; got ${show(client)}.`)
+  }
+  checkOptionNames('retryAs', options, { cutAfter: true })
   const { cutAfter } = options
   if (cutAfter !== undefined && !(Number.isInteger(cutAfter) && cutAfter > 0)) {
     throw new ExpectationError(`cutAfter of retryAs() must be a whole number above 0; got ${String(cutAfter)}.`)
@@ -52,6 +58,12 @@ const deeds: Readonly<Record<RetryingClient, string>> = {
   'new-key': 'sent again with a new key',
   'no-key': 'sent again without a key',
   resume: 'read on with the same key',
+}
+
+/** Fails for a fault that {@link retryAs} has not made. */
+export function requireFault(fault: unknown): void {
+  if (isObject(fault) && 'client' in fault && Object.hasOwn(deeds, fault.client as string)) return
+  throw new ExpectationError(`say() takes as fault what retryAs() makes; got ${show(fault)}.`)
 }
 
 /** The idempotency key that a short name stands for: the name itself, if it has the shape of a key. */
@@ -83,34 +95,52 @@ export async function sendTwice(
     client === 'no-key'
       ? keyless
       : { ...keyless, idempotencyKey: client === 'new-key' ? keyOf(`${key ?? ''} again`) : (key as string) }
-  if (client !== 'resume') world.answerFreely()
+  if (client !== 'resume') world.driver.answerFreely()
   const ends = client === 'resume' ? [await readOn(world, again, lastEventId, text)] : await world.request([again])
   const second = await finished(world, again, ends, true)
   return [await first.settled(), { ...second, note: deeds[client] }]
 }
 
-/** Sends messages at the same time. Returns what became of each, and the number that the session gave to its turn. */
+/** A message of several that were sent at the same time, and the number that the session gave to its turn. */
+export interface SentAtOnce {
+  readonly sent: SentMessage
+  readonly number: number | undefined
+}
+
+/** Sends messages at the same time. Returns what became of each. */
 export async function sendAtOnce(
   world: ConversationWorld,
   inputs: readonly FlowRunInput[],
-): Promise<readonly { readonly sent: SentMessage; readonly number: number | undefined }[]> {
+): Promise<readonly SentAtOnce[]> {
   await world.begin()
-  const ends = await world.request(inputs)
+  await world.request(inputs)
   await world.bury()
+  return endedAtOnce(world, inputs)
+}
+
+/** What became of those messages that have ended. */
+export function endedAtOnce(world: ConversationWorld, inputs: readonly FlowRunInput[]): Promise<readonly SentAtOnce[]> {
   return Promise.all(
-    ends.map(async ({ end, turnId = '' }, index) => {
-      const input = inputs[index] as FlowRunInput
-      const sent = withKey(input, await world.turnOf(input.userMessage, end, input.sessionId ?? '', turnId))
-      const { reply, document } = sent
-      const number = document && numberIn(document, turnId)
-      if (!reply.success && reply.replayed !== true && reply.sessionState !== 'aborted') {
-        return { sent: { ...sent, isNoTurn: true as const }, number }
-      }
-      // What is stored is the session after all of them: that of the last turn.
-      const isEarlier = number !== undefined && number !== document?.turns
-      return { sent: isEarlier ? { ...sent, document: undefined } : sent, number }
-    }),
+    world.requests.flatMap(({ turnId, end }, index) =>
+      end === undefined ? [] : [oneOfSeveral(world, inputs[index] as FlowRunInput, { turnId, end })],
+    ),
   )
+}
+
+async function oneOfSeveral(
+  world: ConversationWorld,
+  input: FlowRunInput,
+  { turnId = '', end }: RequestEnd,
+): Promise<SentAtOnce> {
+  const sent = withKey(input, await world.turnOf(input.userMessage, end, input.sessionId ?? '', turnId))
+  const { reply, document } = sent
+  const number = document && numberIn(document, turnId)
+  if (!reply.success && reply.replayed !== true && reply.sessionState !== 'aborted') {
+    return { sent: { ...sent, isNoTurn: true as const }, number }
+  }
+  // What is stored is the session after all of them: that of the last turn.
+  const isEarlier = number !== undefined && number !== document?.turns
+  return { sent: isEarlier ? { ...sent, document: undefined } : sent, number }
 }
 
 /** The first attempt at a message whose client has no reply. */
@@ -139,23 +169,23 @@ async function cut(world: ConversationWorld, input: FlowRunInput, cutAfter: numb
     input.waitUntil?.(work)
   }
   const check = new StreamCheck()
-  const stream = engine.stream(world.mortal({ ...input, waitUntil }))
-  world.answerWhileRead()
+  const stream = engine.stream(world.death.mortal({ ...input, waitUntil }))
+  world.driver.answerWhileRead()
   const [turnId = '', begun] = world.begun(() => stream.next())
   for (let reading = begun; check.events.length < cutAfter; reading = stream.next()) {
     const last = await readNext(world, reading, check)
     if (last === undefined) continue
-    if (world.diedAfter !== undefined) break
+    if (world.death.diedAfter !== undefined) break
     throw new ExpectationError(
       `The connection was to be cut after ${count(cutAfter, 'event')}, but the turn had ended by then. Its events: ${check.pieces}.`,
     )
   }
   const { lastEventId } = stream
   const { session, text } = check
-  await world.drive(stream.return())
+  await world.driver.drive(stream.return())
   const diedAfter = await world.bury()
   const settled = async (): Promise<SentMessage> => {
-    await world.drive(Promise.all(works))
+    await world.driver.drive(Promise.all(works))
     const end: TurnEnd = { session, stoppedAfter: text, ...(diedAfter === undefined ? {} : { diedAfter }) }
     const sent = withKey(input, await world.turnOf(input.userMessage, end, session, turnId))
     if (diedAfter !== undefined) return sent
@@ -175,13 +205,13 @@ async function readOn(
   const { engine } = await world.open()
   const check = new StreamCheck()
   check.text = text
-  const stream = engine.stream(world.mortal(input), { lastEventId })
+  const stream = engine.stream(world.death.mortal(input), { lastEventId })
   const [turnId, begun] = world.begun(() => stream.next())
   for (let reading = begun; ; reading = stream.next()) {
     const last = await readNext(world, reading, check)
     if (last === undefined) continue
     const { type: _type, ...result } = last
-    return { turnId, end: world.endOf(result) }
+    return { turnId, end: world.death.endOf(result) }
   }
 }
 
@@ -191,7 +221,7 @@ async function readNext(
   reading: ReturnType<FlowStream['next']>,
   check: StreamCheck,
 ): Promise<LastEvent | undefined> {
-  const { value } = await world.read(reading)
+  const { value } = await world.driver.read(reading)
   const problem = value === undefined ? 'The stream ended without result and error.' : check.see(value)
   if (problem !== undefined) throw new ExpectationError(problem)
   return value?.type === 'result' || value?.type === 'error' ? value : undefined

@@ -2,55 +2,84 @@
  * What a conversation keeps in memory: its turns, the turn under way, and whether the last turn's failure must still be
  * expected. Its failures carry the transcript so far. The expectations are in `conversation/expectations.ts`.
  */
+import type { SessionDocument } from '../../src/index.js'
+import { type CallPlace, placeText } from '../expectations/call-place.js'
 import { ExpectationError, list, show } from '../expectations/expectation-error.js'
 import type { ToolDoubles } from '../tool-doubles/tool-doubles.js'
 import type { ConversationTurn, RunningTurn } from './conversation-turn.js'
 import { failureOf, type Problem } from './expectations.js'
 import { transcriptOf } from './transcript.js'
+import { whereText } from './where-text.js'
 
 /** The turn under way, and how it was started. */
 export interface Saying {
   readonly by: 'say' | 'stream' | 'atOnce'
   readonly text: string
-  /** What happened so far, if the turn is read event by event. */
-  readonly soFar?: () => RunningTurn
+  /** What happened so far to its messages that have no reply yet. */
+  underWay(): readonly RunningTurn[]
 }
 
 /** The turns of one conversation. */
 export class ConversationRecord {
   readonly turns: ConversationTurn[] = []
+  /** The step at which a conversation begins in the middle, for the transcript. */
+  beginsAt: string | undefined
+  /** The session with which a conversation begins in the middle, or a fork. */
+  start: SessionDocument | undefined
   /** What the messages of the last `atOnce` became, in their order; `undefined` after another message. */
   atOnce: readonly ConversationTurn[] | undefined
   /** The turn under way, if there is one. */
   saying: Saying | undefined
+  /** Where the last message was sent. */
+  place: CallPlace | undefined
   /** The last failure that no expectation has named yet; `undefined` if there is none. */
   unexpected: ConversationTurn | undefined
   closed = false
-  /** Whether a failure was reported already: a second one would only hide it. */
-  told = false
+  /** Whether a failure was reported since the last message or restart: what is left over would only hide it. */
+  hasFailed = false
   readonly #flowName: string
+  /** What {@link fail} has thrown: it has its place already. */
+  readonly #failures = new WeakSet<ExpectationError>()
 
   constructor(flowName: string) {
     this.#flowName = flowName
   }
 
-  transcript(): string {
-    return transcriptOf(this.#flowName, this.turns, this.saying?.soFar?.())
+  transcript(running: readonly RunningTurn[] = this.#read): string {
+    const { turns, start, beginsAt } = this
+    return transcriptOf(this.#flowName, { turns, running, start }, beginsAt)
+  }
+
+  /** The turn under way, if it is read event by event: others have happened as soon as they can be looked at. */
+  get #read(): readonly RunningTurn[] {
+    return this.saying?.by === 'stream' ? this.saying.underWay() : []
   }
 
   /** The last turn. */
   last(operation: string): ConversationTurn {
     this.requireIdle(operation)
-    // Of messages that were sent at once, some did not become a turn.
-    const turn =
-      this.turns.findLast((one) => this.atOnce?.includes(one) !== true || one.isNoTurn !== true) ?? this.turns.at(-1)
-    if (turn === undefined) throw new ExpectationError(`${operation} needs a turn: await conversation.say(...) first.`)
+    const turn = this.#last
+    if (turn === undefined) this.fail({ text: `${operation} needs a turn: await conversation.say(...) first.` })
     return turn
+  }
+
+  get #last(): ConversationTurn | undefined {
+    // Of messages that were sent at once, some did not become a turn.
+    return (
+      this.turns.findLast((one) => this.atOnce?.includes(one) !== true || one.isNoTurn !== true) ?? this.turns.at(-1)
+    )
   }
 
   /** Fails while a turn is under way. */
   requireIdle(operation: string): void {
-    if (this.saying !== undefined) this.fail({ text: this.busyText(operation, this.saying) })
+    const { saying } = this
+    if (saying === undefined) return
+    this.failUnderWay(saying, { text: this.busyText(operation, saying) })
+  }
+
+  /** Fails because of a turn that is under way. */
+  failUnderWay(saying: Saying, problem: Problem): never {
+    this.fail(problem, { running: saying.underWay() })
   }
 
   /** The message for calling `operation` while a turn is under way. */
@@ -65,10 +94,9 @@ export class ConversationRecord {
   /** Fails while a turn is under way, and after the end. */
   requireOpen(operation: string): void {
     this.requireIdle(operation)
-    if (this.closed)
-      throw new ExpectationError(
-        `${operation}() was called after close(): make a new Conversation, or fork() this one before.`,
-      )
+    if (!this.closed) return
+    const text = `${operation}() was called after close(): make a new Conversation, or fork() this one before.`
+    this.fail({ text }, { isAfter: true })
   }
 
   /** Fails if the last turn failed and was not expected to. */
@@ -77,21 +105,24 @@ export class ConversationRecord {
     if (turn === undefined) return
     this.unexpected = undefined
     const missing = `\n  doubles that no step offered so far: ${list(notOffered)} (offered: ${list(offered)})`
-    const text = `${failureOf(turn)?.text}${notOffered.length === 0 ? '' : missing}`
+    const failure = failureOf(turn)
+    const text = `${failure?.text}${placeText('said', this.place)}${notOffered.length === 0 ? '' : missing}`
     const code = turn.reply.error?.code
     const expectation =
       this.atOnce === undefined ? `expectError('${code}')` : `expectReplies([..., { code: '${code}' }])`
-    this.fail({ text: `${text}\nIf it should fail, say so after it: conversation.${expectation}.` })
+    this.fail({
+      text: `${text}\nIf it should fail, say so after it: conversation.${expectation}.`,
+      cause: failure?.cause,
+      turn,
+    })
   }
 
   /** Fails with what went wrong outside of the engine's envelope, if anything did. */
   requireNo(complaint: unknown): void {
     if (complaint === undefined) return
     this.unexpected = undefined
-    if (ExpectationError.isInstance(complaint)) this.fail({ text: complaint.message })
-    // What a test's own function threw is thrown unchanged, for the test runner to show.
-    this.told = true
-    throw complaint
+    const turn = this.turns.find(({ reply }) => reply.error?.cause === complaint)
+    this.fail({ ...problemOf(complaint as Error), ...(turn === undefined ? {} : { turn }) })
   }
 
   /** Fails if there is a problem. */
@@ -99,18 +130,69 @@ export class ConversationRecord {
     if (problem !== undefined) this.fail(problem)
   }
 
-  /** Fails if `act` fails. */
+  /** Fails if `act` fails, which checks the last turn. */
   checked(act: () => void): void {
     try {
       act()
     } catch (error) {
-      this.fail({ text: (error as Error).message })
+      this.fail(problemOf(error as Error))
     }
   }
 
-  /** Fails, with the transcript so far. */
-  fail({ text, expected, actual }: Problem): never {
-    this.told = true
-    throw new ExpectationError(`${text}\n\nThe conversation so far:\n\n${this.transcript()}`, { expected, actual })
+  /** Fails if `act` fails, which checks what is left in the end. @param made - Where the conversation was made. */
+  requireNothingLeft(act: () => void, made: string): void {
+    try {
+      act()
+    } catch (error) {
+      const problem = problemOf(error as Error)
+      this.fail({ ...problem, text: `${problem.text}${made}` }, { isAfter: true })
+    }
   }
+
+  /**
+   * Fails, with the place in the conversation and the transcript so far. If the last turn failed and nothing said so yet, that is
+   * likely why.
+   *
+   * @param options - `running`: the turns under way. `isAfter`: whether it is about what came after the last turn.
+   */
+  fail(
+    { text, expected, actual, cause, turn = this.#last }: Problem,
+    {
+      running = this.#read,
+      isAfter = false,
+    }: { readonly running?: readonly RunningTurn[]; readonly isAfter?: boolean } = {},
+  ): never {
+    this.hasFailed = true
+    const failure = this.unexpected === undefined || cause !== undefined ? undefined : failureOf(this.unexpected)
+    const whole = failure === undefined ? text : `${text}\n${failure.text}`
+    const { turns, start } = this
+    const where = whereText({ flowName: this.#flowName, turns, turn, running, start, isAfter })
+    const placed = whole.includes(where) ? whole : `${whole}\nWhere: ${where}`
+    const error = new ExpectationError(`${placed}\n\nThe conversation so far:\n\n${this.transcript(running)}`, {
+      expected,
+      actual,
+      cause: cause ?? failure?.cause,
+    })
+    this.#failures.add(error)
+    throw error
+  }
+
+  /** Throws an error of the turn under way, or of what came after the last one: a failure that has no place yet gets it. */
+  rethrow(error: unknown): never {
+    if (!ExpectationError.isInstance(error) || this.#failures.has(error)) throw error
+    if (this.saying !== undefined) this.failUnderWay(this.saying, problemOf(error))
+    this.fail(problemOf(error), { isAfter: true })
+  }
+
+  /** Settles as `promise` does, and rejects as {@link rethrow} throws. */
+  placed<T>(promise: Promise<T>): Promise<T> {
+    return promise.catch((error: unknown) => this.rethrow(error))
+  }
+}
+
+function problemOf(error: Error): Problem {
+  const { message: text } = error
+  if (!ExpectationError.isInstance(error)) return { text, cause: error }
+  const { expected, actual, cause } = error
+  return { text, expected, actual, cause }
 }

@@ -22,7 +22,7 @@ export interface ConversationReply extends RunResponseType {
   readonly replayed?: true
 }
 
-/** A tool call that a model made. */
+/** A tool call that a model made. @inline */
 export interface ConversationToolCall {
   readonly name: string
   readonly input: JsonValue
@@ -47,6 +47,8 @@ export interface ConversationTurn {
   readonly events: readonly TurnEvent[]
   /** The session as it was stored after the turn; absent if nothing was stored, or it could not be read. */
   readonly document: SessionDocument | undefined
+  /** Why the session could not be read after the turn; absent if it could. */
+  readonly unread?: { readonly error: unknown }
   readonly results: readonly ToolResultPart[]
   /** Whether the conversation was restarted before this turn. */
   readonly afterRestart: boolean
@@ -58,6 +60,8 @@ export interface ConversationTurn {
   readonly key?: string
   /** What happened to the message on its way, or why it was sent again. */
   readonly note?: string
+  /** The number that the session gave to the turn; absent if the message became none, or nothing was stored of it. */
+  readonly number?: number
   /** Set if the message did not become a turn of the session. */
   readonly isNoTurn?: true
 }
@@ -70,8 +74,10 @@ export type TurnEnd =
 
 /** The turn under way, as far as it is known. */
 export interface RunningTurn extends Pick<ConversationTurn, 'said' | 'events' | 'afterRestart'> {
-  /** The text that was streamed so far. */
-  readonly text: string
+  /** The session that the message was sent to; empty if it begins one. */
+  readonly session: string
+  /** The text that was streamed so far; absent if the turn is not read event by event. */
+  readonly text?: string
 }
 
 /** The tool calls of a turn, in order. */
@@ -93,7 +99,7 @@ export function toolCallsOf({ events, results }: Pick<ConversationTurn, 'events'
 }
 
 /** The reply of a turn of a document. Default: the last one. */
-export function replyIn({ id, history, runStatus }: SessionDocument, turnId?: string): ConversationReply {
+function replyIn({ id, history, runStatus }: SessionDocument, turnId?: string): ConversationReply {
   const entry = history.find((one) => one.id === turnId) ?? history.at(-1)
   const { reply: message = '', contentType = 'text/plain', encoding } = entry ?? {}
   const completed = runStatus === 'completed'
@@ -102,7 +108,7 @@ export function replyIn({ id, history, runStatus }: SessionDocument, turnId?: st
 }
 
 /** The result of a stopped turn: the failure envelope of the engine, which no client receives. */
-export function stoppedReply(session: string): ConversationReply {
+function stoppedReply(session: string): ConversationReply {
   const error = new TurnAbortedError()
   const sessionState = session === '' ? 'none' : 'unknown'
   return {
@@ -117,12 +123,49 @@ export function stoppedReply(session: string): ConversationReply {
 }
 
 /** The results of a turn of a document, in the order of each memory. Default: the last turn. */
-export function resultsIn(document: SessionDocument, turnId?: string): ConversationTurn['results'] {
+function resultsIn(document: SessionDocument, turnId?: string): ConversationTurn['results'] {
   const turn = numberIn(document, turnId) ?? document.turns
   return Object.values(document.flow.memory).flatMap(({ messages }) => {
     const parts = messages.filter((message) => message.turn === turn).flatMap((message) => message.parts)
     return parts.filter((part) => part.type === 'tool-result')
   })
+}
+
+/** What a conversation keeps of a turn that has ended, but for how the conversation came to it. */
+export type EndedTurn = Omit<ConversationTurn, 'afterRestart'>
+
+/**
+ * What a conversation keeps of a turn that has ended.
+ *
+ * @param turn.events - What happened in it.
+ * @param turn.document - The session as it is stored now; `undefined` if nothing is.
+ * @param turnId - Where others ran at the same time. Default: the last turn of the document.
+ */
+export function endedTurn(
+  turn: Pick<ConversationTurn, 'said' | 'events' | 'document' | 'unread'>,
+  end: TurnEnd,
+  turnId?: string,
+): EndedTurn {
+  const { document, events } = turn
+  if (end.reply !== undefined) {
+    const { reply } = end
+    const hasResults = reply.success && reply.replayed !== true && document !== undefined
+    if (hasResults) return { ...turn, reply, results: resultsIn(document, turnId), ...numberOf(document, turnId) }
+    return { ...turn, reply, results: [] }
+  }
+  const isCommitted = events.some((event) => event.kind === 'end' && event.success)
+  if (isCommitted && document !== undefined) {
+    const results = resultsIn(document, turnId)
+    return { ...turn, reply: replyIn(document, turnId), results, ...numberOf(document, turnId) }
+  }
+  const { stoppedAfter, diedAfter } = end
+  const stopped = { ...turn, reply: stoppedReply(document?.id ?? ''), stoppedAfter, results: [] }
+  return diedAfter === undefined ? stopped : { ...stopped, diedAfter, isNoTurn: true }
+}
+
+function numberOf(document: SessionDocument, turnId: string | undefined): { readonly number?: number } {
+  const number = turnId === undefined ? document.turns : numberIn(document, turnId)
+  return number === undefined ? {} : { number }
 }
 
 /** The number that a session gave to a turn; `undefined` where the session has not kept the turn. */

@@ -1,54 +1,30 @@
 /**
- * The surroundings of a conversation: the clock, the data, the engine over it and the models behind it. It makes them,
- * makes new ones at a restart, and advances the clock while only a test's own delay is waited for.
+ * The surroundings of a conversation: the clock, the data, the engine over it and the models behind it. It makes them, makes new ones
+ * at a restart, and sends requests. `conversation/turn-driver.ts` waits for them.
  */
 import {
-  type ExecuteResult,
   type FlowConstructor,
   FlowEngine,
-  type FlowEngineOptions,
   type FlowRunInput,
-  MemorySessionStore,
-  type ModelProviderAdapter,
   type ModelSelection,
   type SessionDocument,
   type SessionStore,
-  type ToolCallPart,
 } from '../../src/index.js'
+import { ExpectationError, show } from '../expectations/expectation-error.js'
 import { FakeSessionStore } from '../fake-session-store/fake-session-store.js'
 import { instrumentFlow } from '../flow-coverage/instrumented-flow.js'
-import { type ModelScript, ScriptedModel } from '../scripted-model/scripted-model.js'
-import { type ToolDouble, ToolDoubles } from '../tool-doubles/tool-doubles.js'
+import { ScriptedModel } from '../scripted-model/scripted-model.js'
+import { ToolDoubles } from '../tool-doubles/tool-doubles.js'
+import { unlessHanging } from '../virtual-clock/hang-watch.js'
 import { VirtualClock } from '../virtual-clock/virtual-clock.js'
-import type { TurnEnd } from './conversation-turn.js'
-import { type ConversationTurn, replyIn, resultsIn, stoppedReply, type TurnEvent } from './conversation-turn.js'
+import { ConversationData, type IdKind } from './conversation-data.js'
+import { type EndedTurn, endedTurn, type TurnEnd, type TurnEvent } from './conversation-turn.js'
 import { type DeathBefore, EffectLog } from './effect-log.js'
-import { type LoggedCall, watchProvider } from './model-log.js'
-import { ReadingGate } from './reading-gate.js'
-import { WaitingClock } from './waiting-clock.js'
-
-type IdKind = Parameters<NonNullable<FlowEngineOptions['generateId']>>[0]
-
-/** The options of a conversation's surroundings: the engine's options, and more. */
-export interface ConversationWorldOptions extends Omit<FlowEngineOptions, 'flows' | 'sessionStore' | 'clock'> {
-  /**
-   * The replies of the models, for each provider that the flow names, unless `providers` has it. Default: none, so that a
-   * model call fails.
-   */
-  readonly script?: ModelScript
-  /** Doubles for tools, by name. Default: the tools run themselves. */
-  readonly tools?: Readonly<Record<string, ToolDouble>>
-  /**
-   * Makes a store over the data of this test. It is called for each engine: at the beginning, at each `restart` and for
-   * each `fork`. Default: a memory store over data that the conversation shares with its forks, and that counts as durable, because
-   * the data outlive every engine.
-   */
-  readonly createStore?: () => SessionStore | Promise<SessionStore>
-  /** The clock of everything. Default: a new one. */
-  readonly clock?: VirtualClock
-  /** Called with each engine when it is made, for example to listen to its events. */
-  readonly onEngine?: (engine: FlowEngine) => void
-}
+import { EventLog } from './event-log.js'
+import { ProcessDeath } from './process-death.js'
+import { TurnDriver } from './turn-driver.js'
+import { isObject } from './value-kinds.js'
+import type { ConversationWorldOptions } from './world-options.js'
 
 /** In place of random numbers: each delay between two attempts is half of its maximum. */
 export const noLuck: () => number = () => 0.5
@@ -61,10 +37,16 @@ interface Running {
   readonly inner: SessionStore
 }
 
-/** How a request ended. */
-export interface RequestEnd {
+/** A request, and how it ended. */
+export interface RequestSoFar {
   /** The turn that was to run it; `undefined` if the engine refused it before. */
   readonly turnId: string | undefined
+  /** `undefined` while it is under way. */
+  end: TurnEnd | undefined
+}
+
+/** How a request ended. */
+export interface RequestEnd extends RequestSoFar {
   readonly end: TurnEnd
 }
 
@@ -73,53 +55,48 @@ export class ConversationWorld {
   readonly clock: VirtualClock
   readonly model: ScriptedModel
   readonly tools: ToolDoubles
+  /** Waits for turns, and advances the clock. */
+  readonly driver: TurnDriver
+  readonly effects: EffectLog
+  /** Whether the process dies, and when. */
+  readonly death: ProcessDeath
   /** The IDs of the steps that the flow lists, once the engine has called `steps()`. */
   steps: readonly string[] = []
-  /** What happened, in order; emptied at the beginning of each turn. */
-  events: TurnEvent[] = []
-  readonly effects: EffectLog
+  /** The requests that were sent last, in their order. */
+  requests: readonly RequestSoFar[] = []
   readonly #flow: FlowConstructor
   readonly #options: ConversationWorldOptions
-  readonly #waiting: WaitingClock
-  readonly #createStore: () => SessionStore | Promise<SessionStore>
-  readonly #ids: Map<IdKind, number> | undefined
-  /** Models answer behind it. */
-  readonly #gate = new ReadingGate()
-  /** Ends the waits for another attempt. */
-  readonly #stopWaits = new Set<() => void>()
+  readonly #data: ConversationData
+  readonly #log: EventLog
   #running: Promise<Running> | undefined
   #current: Running | undefined
-  #movedByHand = false
+  #hasEnded = false
   /** The last turn that an engine made an ID for. */
   #turnId: string | undefined
-  /** The turns that asked a model last, by session. */
-  readonly #asking = new Map<string, string>()
-  /** Fires when the process dies; `undefined` if it is not to die. */
-  #mortal: AbortController | undefined
-  /** The effect after which the process died; `undefined` while it lives. */
-  #diedAfter: string | undefined
+  /** What is stored before the first engine; `undefined` if nothing is. */
+  #beginning: SessionDocument | undefined
+  /** The first fault that never struck, of the stores that are not used any more. */
+  #unusedFault: ExpectationError | undefined
+  /** The store of a process that died: its outage is not the test's. */
+  #deadStore: FakeSessionStore | undefined
   /** The providers that the script answers for in the current engine. */
   readonly #scripted = new Set<string>()
 
   constructor(flow: FlowConstructor, options: ConversationWorldOptions, from?: ConversationWorld) {
     this.#options = options
     this.clock = options.clock ?? new VirtualClock(from?.clock.now())
-    this.#waiting = new WaitingClock(this.clock)
-    const clock = this.#waiting
-    this.model = from?.model.fork(options.script, { clock }) ?? new ScriptedModel(options.script ?? [], { clock })
+    this.#data = new ConversationData(options, this.clock, from === undefined ? undefined : from.#data)
+    const { hangAfterMs } = options
+    const { clock } = this
+    this.driver = new TurnDriver({ clock, current: () => this.#current, hangAfterMs, ownsData: this.#data.isOwn })
+    this.#log = new EventLog(this.driver.gate)
+    const { waiting } = this.driver
+    this.model =
+      from?.model.fork(options.script, { clock: waiting }) ??
+      new ScriptedModel(options.script ?? [], { clock: waiting })
     this.tools = options.tools === undefined && from ? from.tools.fork() : new ToolDoubles(options.tools ?? {})
     this.effects = new EffectLog(from?.effects)
-    const data = new Map<string, SessionDocument>()
-    const inherited = from === undefined ? undefined : { createStore: from.#createStore, ids: from.#ids }
-    this.#createStore =
-      options.createStore ??
-      inherited?.createStore ??
-      (() => {
-        const store = new MemorySessionStore({ backing: data, clock: this.clock })
-        return Object.assign(store, { guarantees: { ...store.guarantees, durable: true } })
-      })
-    // IDs can be counted if the data belongs to this test alone.
-    this.#ids = options.createStore === undefined ? (inherited?.ids ?? new Map()) : undefined
+    this.death = new ProcessDeath(this.effects)
     const hasDoubles = options.tools !== undefined || from !== undefined
     this.#flow = instrumentFlow(flow, {
       onModel: (selection) => this.#scriptProviderOf(selection),
@@ -136,6 +113,21 @@ export class ConversationWorld {
     return this.#current
   }
 
+  /** What happened, in order; emptied at the beginning of each turn. */
+  get events(): readonly TurnEvent[] {
+    return this.#log.events
+  }
+
+  /** An ID, as the engine makes them. */
+  newId(kind: IdKind): string {
+    return this.#options.generateId?.(kind) ?? this.#data.nextId(kind)
+  }
+
+  /** Stores a session before the first engine is made. */
+  beginWith(document: SessionDocument): void {
+    this.#beginning = document
+  }
+
   /** The current engine, made now if there is none. */
   open(): Promise<Running> {
     this.#running ??= this.#start()
@@ -146,40 +138,46 @@ export class ConversationWorld {
   async load(sessionId: string): Promise<SessionDocument | undefined> {
     if (sessionId === '') return undefined
     const { inner } = await this.open()
-    return inner.load(sessionId)
+    if (this.#hasEnded) return this.#loadAfterEnd(sessionId)
+    const loading = inner.load(sessionId)
+    return this.#data.isOwn ? loading : this.#unlessHanging('load() of the store', loading)
   }
 
-  /**
-   * What the conversation keeps of a turn that has ended.
-   *
-   * @param sessionId - The session that the message was sent to; empty for a new one.
-   * @param turnId - Where others ran at the same time. Default: what happened in the session is of this turn.
-   */
-  async turnOf(
-    said: string,
-    end: TurnEnd,
-    sessionId: string,
-    turnId?: string,
-  ): Promise<Omit<ConversationTurn, 'afterRestart'>> {
-    const session = end.reply === undefined ? end.session : end.reply.session
-    const isOfTurn = (event: TurnEvent): boolean =>
-      turnId === undefined ? session === '' || event.sessionId === session : event.turnId === turnId
-    const events = this.events.filter(isOfTurn)
-    // A store that is down is reported when the document is read.
-    const document = await this.load(session === '' ? sessionId : session).catch(() => undefined)
-    const turn = { said, events, document }
-    if (end.reply !== undefined) {
-      const { reply } = end
-      const hasResults = reply.success && reply.replayed !== true && document !== undefined
-      return { ...turn, reply, results: hasResults ? resultsIn(document, turnId) : [] }
+  /** For a message that was under way at the end. */
+  async #loadAfterEnd(sessionId: string): Promise<SessionDocument | undefined> {
+    const store = await this.#data.createStore()
+    try {
+      return await store.load(sessionId)
+    } finally {
+      await store.close()
     }
-    const isCommitted = events.some((event) => event.kind === 'end' && event.success)
-    if (isCommitted && document !== undefined) {
-      return { ...turn, reply: replyIn(document, turnId), results: resultsIn(document, turnId) }
-    }
-    const { stoppedAfter, diedAfter } = end
-    const stopped = { ...turn, reply: stoppedReply(document?.id ?? ''), stoppedAfter, results: [] }
-    return diedAfter === undefined ? stopped : { ...stopped, diedAfter, isNoTurn: true }
+  }
+
+  /** A message begins: what happened before belongs to earlier ones. */
+  forget(): void {
+    this.#log.events = []
+    this.requests = []
+  }
+
+  /** Stores a session without the journal and the faults. */
+  async create(document: SessionDocument): Promise<void> {
+    const { inner } = await this.open()
+    await this.#createIn(inner, document)
+  }
+
+  /** Prepares a turn: summaries that earlier turns have left behind come first. */
+  async begin(): Promise<Running> {
+    // Now, and not later: after this a caller may advance the clock.
+    this.driver.begin()
+    const running = await this.open()
+    await this.settled()
+    this.#log.events = []
+    return running
+  }
+
+  /** Waits for the summaries that turns have left behind, and advances the clock as far as they need. */
+  async settled(): Promise<void> {
+    if (this.#current !== undefined) await this.driver.drive(this.#current.engine.settled(), { isAfterTurn: true })
   }
 
   /**
@@ -188,47 +186,16 @@ export class ConversationWorld {
    */
   async request(inputs: readonly FlowRunInput[]): Promise<readonly RequestEnd[]> {
     const { engine } = await this.open()
-    const ends: Promise<RequestEnd>[] = []
-    const keys = new Set<string>()
-    for (const input of inputs) {
-      const { idempotencyKey: key, sessionId } = input
-      const isRepeat = key !== undefined && keys.has(key)
-      if (key !== undefined) keys.add(key)
-      const isLast = ends.length === inputs.length - 1
-      // The engine looks for the receipt of a key first: a message without one would overtake it.
-      const queued =
-        isLast || isRepeat || key === undefined || sessionId === undefined ? undefined : this.#queued(engine)
-      const [turnId, result] = this.begun(() => engine.execute(this.mortal(input)))
-      ends.push(result.then((ended) => ({ turnId, end: this.endOf(ended) })))
-      await queued?.(result)
-    }
-    return this.drive(Promise.all(ends))
-  }
-
-  /** Waits until the next request has its place at the lock of its session, if it gets that without waiting for a timer. */
-  #queued(engine: FlowEngine): (result: Promise<unknown>) => Promise<void> {
-    let stop: (() => void) | undefined
-    const requested = new Promise<void>((resolve) => {
-      stop = engine.getFlowSession().watchLocks(({ kind }) => {
-        if (kind === 'requested') resolve()
-      })
+    const requests: RequestSoFar[] = []
+    const ends = inputs.map(async (input): Promise<RequestEnd> => {
+      const [turnId, result] = this.begun(() => engine.execute(this.death.mortal(input)))
+      const request: RequestSoFar = { turnId, end: undefined }
+      requests.push(request)
+      const end = this.death.endOf(await result)
+      return Object.assign(request, { end })
     })
-    return async (result) => {
-      await nextTask(Promise.race([requested, result]))
-      stop?.()
-    }
-  }
-
-  /** How a turn ended for its client, who gets no reply of a process that has died. */
-  endOf({ response, ...more }: ExecuteResult): TurnEnd {
-    const diedAfter = this.#diedAfter
-    if (diedAfter !== undefined) return { session: '', stoppedAfter: '', diedAfter }
-    return { reply: { ...response, ...more } }
-  }
-
-  /** The effect after which the process died; `undefined` while it lives. */
-  get diedAfter(): string | undefined {
-    return this.#diedAfter
+    this.requests = requests
+    return this.driver.drive(Promise.all(ends))
   }
 
   /** Begins a turn: the ID that the engine makes for it, and what `begin` returns. */
@@ -238,25 +205,33 @@ export class ConversationWorld {
     return [this.#turnId, result]
   }
 
-  /** An input whose turn ends with the process, if it is to die. */
-  mortal(input: FlowRunInput): FlowRunInput {
-    if (this.effects.awaited === undefined) return input
-    this.#mortal ??= new AbortController()
-    const { signal } = this.#mortal
-    return { ...input, signal: input.signal === undefined ? signal : AbortSignal.any([input.signal, signal]) }
+  /**
+   * What the conversation keeps of a turn that has ended.
+   *
+   * @param sessionId - The session that the message was sent to; empty for a new one.
+   * @param turnId - Where others ran at the same time. Default: what happened in the session is of this turn.
+   */
+  async turnOf(said: string, end: TurnEnd, sessionId: string, turnId?: string): Promise<EndedTurn> {
+    const session = end.reply === undefined ? end.session : end.reply.session
+    const isOfTurn = (event: TurnEvent): boolean =>
+      turnId === undefined ? session === '' || event.sessionId === session : event.turnId === turnId
+    const events = this.events.filter(isOfTurn)
+    // A store that is down is reported by what needs the document.
+    const read = await this.load(session === '' ? sessionId : session).then(
+      (document) => ({ document }),
+      (error: unknown) => ({ document: undefined, unread: { error } }),
+    )
+    return endedTurn({ said, events, ...read }, end, turnId)
   }
 
   /** Has the process die after the next run of an effect: what it would store from then on is lost. */
   dieAfter(name: string, before: DeathBefore): void {
-    const die = (): void => {
-      this.#diedAfter = name
+    this.death.prepare(name, before, () => {
       const store = this.#current?.store
-      // A fault that was prepared earlier could let a write pass.
-      store?.heal()
-      store?.outage()
-      this.#mortal?.abort()
-    }
-    this.effects.dieAfter({ name, before, die })
+      if (store !== undefined) this.#noteFaults(store)
+      this.#deadStore = store
+      return store
+    })
   }
 
   /**
@@ -265,10 +240,8 @@ export class ConversationWorld {
    * @returns The effect after which it died; `undefined` if it lives.
    */
   async bury(): Promise<string | undefined> {
-    const name = this.#diedAfter
+    const name = this.death.forget()
     if (name === undefined) return undefined
-    this.#diedAfter = undefined
-    this.#mortal = undefined
     // Nobody waits for what a dead process leaves behind.
     void this.stop().catch(() => undefined)
     await this.open()
@@ -281,104 +254,53 @@ export class ConversationWorld {
     this.#running = undefined
     this.#current = undefined
     this.#scripted.clear()
-    await running?.engine.close()
-  }
-
-  /** Advances the clock. From now on a turn under way depends on the caller's clock. */
-  async advance(ms: number): Promise<void> {
-    this.#movedByHand = true
-    await this.clock.advance(ms)
-  }
-
-  /** Prepares a turn: summaries that earlier turns have left behind come first. */
-  async begin(): Promise<Running> {
-    // Now, and not later: after this a caller may advance the clock.
-    this.#movedByHand = false
-    const running = await this.open()
-    await this.settled()
-    this.events = []
-    return running
-  }
-
-  /** Waits for the summaries that turns have left behind, and advances the clock as far as they need. */
-  async settled(): Promise<void> {
-    if (this.#current !== undefined) await this.drive(this.#current.engine.settled(), () => false)
-  }
-
-  /**
-   * Waits for a turn, or for something of it. While only a delay of the test is waited for, the clock advances by itself.
-   *
-   * @param isLeftToCaller - Whether the caller advances the clock. Default: since the first `advance` of this turn.
-   */
-  async drive<T>(something: Promise<T>, isLeftToCaller = (): boolean => this.#movedByHand): Promise<T> {
-    let over = false
-    const settled = something.finally(() => {
-      over = true
-    })
-    // Most turns need no timer at all.
-    await nextTask(settled)
-    while (!over && !isLeftToCaller()) {
-      const delay = this.#nextDelay()
-      if (delay?.isCertain === true) await this.clock.advance(delay.ms)
-      // Only up to the deadline that ends it, whichever that is.
-      else if (delay !== undefined) await this.clock.runUntil(settled, { withinMs: delay.ms }).catch(() => undefined)
-      await nextTask(settled)
+    try {
+      const closing = this.driver.close(running?.engine.close())
+      await (running === undefined ? closing : this.#unlessHanging('close() of the engine and its store', closing))
+    } finally {
+      if (running !== undefined && running.store !== this.#deadStore) this.#noteFaults(running.store)
     }
-    return settled
   }
 
-  /** Makes models answer only while {@link read} waits, until {@link answerFreely} is called. */
-  answerWhileRead(): void {
-    this.#gate.begin()
+  /** Closes the engine for good: a message that is still under way finds it closed, and gets no other one. */
+  end(): Promise<void> {
+    this.#hasEnded = true
+    const running = this.#running
+    const closing = this.stop()
+    this.#running = running
+    return closing
   }
 
-  /** {@link drive} for one event of a stream: models answer until it is there. */
-  read<T>(piece: Promise<T>): Promise<T> {
-    return this.drive(this.#gate.read(piece))
+  /** Fails for a fault that never struck, also one of a store before a restart. It is called after the end. */
+  assertFaultsUsed(): void {
+    if (this.#unusedFault !== undefined) throw this.#unusedFault
   }
 
-  /** The turn has ended: from now on models answer at once. */
-  answerFreely(): void {
-    this.#gate.end()
-    for (const stop of this.#stopWaits) stop()
-    this.#stopWaits.clear()
-  }
-
-  /** What a second engine over the same data needs: the same clock, and no random numbers. */
-  watch(engine: FlowEngine): void {
-    engine.on('model:retry', ({ delayMs }) => {
-      if (delayMs > 0) this.#stopWaits.add(this.#waiting.setTimer(() => undefined, delayMs))
-    })
-  }
-
-  #nextDelay(): { readonly ms: number; readonly isCertain: boolean } | undefined {
-    const { engine, store } = this.#current as Running
-    const { turnTimeoutMs, storeTimeoutMs } = engine.limits
-    const { next } = this.#waiting
-    if (next !== undefined && next !== Number.POSITIVE_INFINITY) return { ms: next, isCertain: true }
-    const longest = next ?? (this.#ids !== undefined && isHanging(store) ? storeTimeoutMs : undefined)
-    if (longest === undefined) return undefined
-    const ms = Math.min(longest, turnTimeoutMs)
-    return Number.isFinite(ms) ? { ms, isCertain: false } : undefined
+  #noteFaults(store: FakeSessionStore): void {
+    try {
+      store.assertFaultsUsed()
+    } catch (error) {
+      this.#unusedFault ??= error as ExpectationError
+    }
   }
 
   async #start(): Promise<Running> {
     const { script: _script, tools: _tools, createStore: _createStore, clock: _clock, ...rest } = this.#options
-    const { onEngine, providers = [], models = [], ...options } = rest
-    const counted = this.#ids === undefined ? randomId : (kind: IdKind): string => this.#countedId(kind)
-    const { generateId = counted } = options
-    const inner = await this.#createStore()
-    const store = new FakeSessionStore({ inner, clock: this.#waiting })
+    const { onEngine, coverage, hangAfterMs: _hangAfterMs, providers = [], models = [], ...options } = rest
+    const inner = await this.#makeStore()
+    if (this.#beginning !== undefined) await this.#createIn(inner, this.#beginning)
+    this.#beginning = undefined
+    const store = new FakeSessionStore({ inner, clock: this.driver.waiting })
     const engine = new FlowEngine({
       random: noLuck,
       ...options,
       generateId: (kind) => {
-        const id = generateId(kind)
+        const id = this.newId(kind)
         if (kind === 'turn') this.#turnId = id
         return id
       },
       flows: [this.#flow],
-      providers: providers.map((provider) => this.#watched(provider)),
+      providers: providers.map((provider) => this.#log.watchProvider(provider)),
       // The parameters are checked, and the script answers.
       models: models.map(({ create, ...model }) =>
         this.#isGiven(model.provider) && create ? { ...model, create } : model,
@@ -386,79 +308,55 @@ export class ConversationWorld {
       clock: this.clock,
       sessionStore: store,
     })
-    this.watch(engine)
-    engine.on('step:enter', ({ sessionId, turnId, step }) =>
-      this.events.push({ kind: 'enter', sessionId, turnId, step }),
-    )
-    engine.on('turn:end', ({ sessionId, turnId, success }) =>
-      this.events.push({ kind: 'end', sessionId, turnId, success }),
-    )
-    engine.on('model:start', ({ sessionId, turnId }) => this.#asking.set(sessionId, turnId))
+    this.#log.watchEngine(engine)
+    this.driver.watch(engine)
     const running = { engine, store, inner }
     this.#current = running
     for (const selection of modelsOfPolicies(this.#flow)) this.#scriptProviderOf(selection)
+    coverage?.watch(engine)
     onEngine?.(engine)
     return running
+  }
+
+  async #makeStore(): Promise<SessionStore> {
+    const making = this.#data.createStore()
+    const made: unknown = making instanceof Promise ? await this.#unlessHanging('createStore()', making) : making
+    // Without one the conversation would keep its data in memory.
+    if (isObject(made) && 'load' in made) return made as SessionStore
+    throw new ExpectationError(`createStore() must return a store; got ${show(made)}.`)
+  }
+
+  #createIn(inner: SessionStore, document: SessionDocument): Promise<void> {
+    const creating = inner.create(document)
+    return this.#data.isOwn ? creating : this.#unlessHanging('create() of the store', creating)
+  }
+
+  /** What is waited for outside of turns: within one, the driver reports who waits for what. */
+  #unlessHanging<T>(what: string, promise: Promise<T>): Promise<T> {
+    const { hangAfterMs: afterMs = 2000 } = this.#options
+    return unlessHanging(promise, {
+      afterMs,
+      progress: () => this.clock.monotonic(),
+      report: () =>
+        new ExpectationError(
+          `${what} has not settled, and nothing has happened for ${afterMs} ms of real time. If it is only slow, raise the option hangAfterMs.`,
+        ),
+    })
   }
 
   #isGiven(provider: string): boolean {
     return this.#options.providers?.some((given) => given.provider === provider) === true
   }
 
-  #countedId(kind: IdKind): string {
-    const number = (this.#ids?.get(kind) ?? 0) + 1
-    this.#ids?.set(kind, number)
-    return `${kind}-${number}`
-  }
-
   /** The script answers for a provider that the flow names and no option has. */
   #scriptProviderOf({ provider }: ModelSelection): void {
     if (typeof provider !== 'string' || this.#scripted.has(provider) || this.#isGiven(provider)) return
     this.#scripted.add(provider)
-    this.#current?.engine.registerProvider(this.#watched({ provider, resolve: () => this.model }))
-  }
-
-  #watched(provider: ModelProviderAdapter): ModelProviderAdapter {
-    const turns = new WeakMap<LoggedCall, string>()
-    return watchProvider(provider, this.#gate, (call, event) => {
-      const { sessionId } = call.request.origin
-      const turnId = turns.get(call) ?? this.#asking.get(sessionId) ?? ''
-      turns.set(call, turnId)
-      if (event === 'asked') this.events.push({ kind: 'asked', sessionId, turnId, call })
-      else {
-        // What it answered may be anything: the engine has not checked it yet.
-        const parts: unknown = call.response?.parts
-        const calls = (Array.isArray(parts) ? parts : []).filter(
-          (part): part is ToolCallPart => part?.type === 'tool-call',
-        )
-        for (const part of calls) this.events.push({ kind: 'tool-call', sessionId, turnId, part })
-      }
-    })
+    this.#current?.engine.registerProvider(this.#log.watchProvider({ provider, resolve: () => this.model }))
   }
 }
 
 /** The models that summarize the memories of a flow: no step names them. */
 function modelsOfPolicies({ compaction = {} }: FlowConstructor): readonly ModelSelection[] {
   return Object.values(compaction).flatMap((policy) => ('model' in policy ? policy.model : []))
-}
-
-/** An ID for data that other tests may share. */
-function randomId(): string {
-  return crypto.randomUUID()
-}
-
-function isHanging(store: FakeSessionStore): boolean {
-  return store.journal.at(-1)?.outcome === 'pending'
-}
-
-/** Waits for the next task of the event loop, or for a turn that ends before. */
-function nextTask(turn: Promise<unknown>): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, 0)
-    const end = (): void => {
-      clearTimeout(timer)
-      resolve()
-    }
-    turn.then(end, end)
-  })
 }

@@ -2,7 +2,16 @@ import { expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
 import type { FlowError, JsonValue, RunResponseType } from '../../src/index.js'
 import { AskName, Confirm, Onboarding } from '../contract/onboarding.js'
-import { Conversation, type ConversationReply, type ConversationToolCall, retryAs, type ToolDouble } from '../index.js'
+import {
+  Conversation,
+  type ConversationReply,
+  callTool,
+  coverageOf,
+  retryAs,
+  runStep,
+  type ToolDouble,
+} from '../index.js'
+import type { ConversationToolCall } from './conversation-turn.js'
 
 const conversation = new Conversation(Onboarding)
 
@@ -91,4 +100,50 @@ test('messages at once are texts or more, and their outcomes replies or codes', 
   conversation.dieAfterEffect('refund', { before: 'result' })
   // @ts-expect-error no such moment
   conversation.dieAfterEffect('refund', { before: 'reply' })
+})
+
+test('a conversation begins at a step with the states of steps', () => {
+  const begun = Conversation.at(Onboarding, { step: AskName, state: { tries: [1] }, script: ['Hello.'] })
+  expectTypeOf(begun).toEqualTypeOf<Conversation>()
+  Conversation.at(Onboarding, { step: 'Confirm', stateOf: [[AskName, { name: 'Ada' }]], history: [['Hello', 'Hi.']] })
+  Conversation.at(Onboarding, { step: Confirm, memory: [{ role: 'user', text: 'Hello' }] })
+  // @ts-expect-error the step is needed
+  Conversation.at(Onboarding, {})
+  // @ts-expect-error a slip in a name
+  Conversation.at(Onboarding, { step: AskName, state: { nmae: 'Ada' } })
+  // @ts-expect-error another type
+  Conversation.at(Onboarding, { step: AskName, state: { name: 1 } })
+  // @ts-expect-error a slip in the state of another step
+  Conversation.at(Onboarding, { step: Confirm, stateOf: [[AskName, { nmae: 'Ada' }]] })
+  // @ts-expect-error no role
+  Conversation.at(Onboarding, { step: Confirm, memory: [{ role: 'system', text: 'Hello' }] })
+})
+
+test('a step that ran alone has its state', async () => {
+  const { reply, next, state } = await runStep(AskName, { message: 'Ada', state: { tries: [1] } })
+  expectTypeOf(reply).toEqualTypeOf<string>()
+  expectTypeOf(next).toEqualTypeOf<string | undefined>()
+  expectTypeOf(state).toEqualTypeOf<{ name?: string; tries?: number[] }>()
+  // @ts-expect-error a slip in a name
+  void runStep(AskName, { state: { nmae: 'Ada' } })
+  // @ts-expect-error a slip in the state of another step
+  void runStep(Confirm, { stateOf: [[AskName, { nmae: 'Ada' }]] })
+})
+
+test('a tool that was called alone has an output, and the state of its step', async () => {
+  const { output, state } = await callTool('capture_name', { name: 'Ada' }, { step: AskName })
+  expectTypeOf(output).toEqualTypeOf<JsonValue | undefined>()
+  expectTypeOf(state).toEqualTypeOf<{ name?: string; tries?: number[] }>()
+  // @ts-expect-error arguments are JSON
+  void callTool('capture_name', { name: new Date() }, { step: AskName })
+  // @ts-expect-error the script is its own
+  void callTool('capture_name', {}, { step: AskName, script: [] })
+})
+
+test('a step and a tool alone count for no coverage', () => {
+  const coverage = coverageOf(Onboarding)
+  // @ts-expect-error of whole flows
+  void runStep(Confirm, { coverage })
+  // @ts-expect-error of whole flows
+  void callTool('capture_name', {}, { step: AskName, coverage })
 })

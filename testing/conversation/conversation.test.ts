@@ -31,7 +31,7 @@ class Clocks extends Flow {
   }
 }
 
-test('ten lines tell a conversation from its beginning to its end', async () => {
+test('ten lines show a conversation from its beginning to its end', async () => {
   await using conversation = new Conversation(Onboarding, {
     script: ['What is your name?', capture('Ada'), 'And the last name?', capture('Ada Lovelace')],
   })
@@ -130,7 +130,7 @@ test('what was said after the end begins a new session, as it does for a client'
   conversation.expectCompleted()
   await conversation.say('Hello')
   conversation.expectStep(AskName)
-  expect(conversation.transcript()).toContain('## Turn 2 (in a new session)')
+  expect(conversation.transcript()).toContain('## Turn 1 (in a new session)')
 })
 
 describe('a restart', () => {

@@ -1,43 +1,49 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
- * A whole conversation with a flow, as a test writes it: say something, expect something. It keeps the turns and their
- * results, and fails with the transcript so far. Its surroundings (engine, data, clock, models) are in
- * `conversation/conversation-world.ts`, the expectations in `conversation/expectations.ts`.
+ * A whole conversation with a flow, as a test writes it: say something, expect something. What is done is in
+ * `conversation/conversation-talk.ts`, the surroundings (engine, data, clock, models) in `conversation/conversation-world.ts`, the
+ * expectations in `conversation/expectations.ts`.
  */
 import type {
   FlowConstructor,
   FlowEngine,
   FlowErrorCode,
-  FlowRunInput,
-  JsonObject,
   SessionDocument,
   StateOf,
   StepConstructor,
 } from '../../src/index.js'
-import { ExpectationError } from '../expectations/expectation-error.js'
+import { checkOptionNames } from '../../src/util/options.js'
+import { thrownText } from '../expectations/author-frames.js'
+import { ExpectationError, show } from '../expectations/expectation-error.js'
 import type { FakeSessionStore } from '../fake-session-store/fake-session-store.js'
 import { checkAsked, type ExpectedRequest } from '../scripted-model/expected-request.js'
 import type { RecordedRequest, ScriptedModel } from '../scripted-model/scripted-model.js'
 import type { ToolDoubles } from '../tool-doubles/tool-doubles.js'
 import type { VirtualClock } from '../virtual-clock/virtual-clock.js'
-import { type ClientFault, keyOf, type SentMessage, send, sendAtOnce, sendTwice } from './client.js'
-import { ConversationRecord, type Saying } from './conversation-record.js'
-import { ConversationStream } from './conversation-stream.js'
+import { checkConversationOptions, checkFlow, checkStart, checkStepOrId, startNames } from './check-options.js'
+import type {
+  ConversationOptions,
+  MessageAtOnce,
+  SayInput,
+  StartedConversationOptions,
+} from './conversation-options.js'
+import type { ConversationRecord } from './conversation-record.js'
+import type { ConversationStream } from './conversation-stream.js'
+import { ConversationTalk } from './conversation-talk.js'
 import {
   type ConversationReply,
   type ConversationToolCall,
   type ConversationTurn,
-  type RunningTurn,
-  type TurnEnd,
   toolCallsOf,
 } from './conversation-turn.js'
-import { ConversationWorld, type ConversationWorldOptions } from './conversation-world.js'
+import type { ConversationWorld } from './conversation-world.js'
 import type { DeathBefore } from './effect-log.js'
 import {
   completedProblem,
   type ExpectedOutcome,
   type ExpectedToolCall,
   errorProblem,
+  failureInstead,
   outcomesProblem,
   type PartOf,
   type Problem,
@@ -47,29 +53,9 @@ import {
   stateProblem,
   stepProblem,
   toolCallsProblem,
+  unreadProblem,
 } from './expectations.js'
-
-/** The options of {@link Conversation}, including those of the engine. */
-export interface ConversationOptions extends ConversationWorldOptions {
-  /** The `config` of the session's first turn. Default: none. */
-  readonly config?: JsonObject
-  /** The principal of every turn. Default: none. */
-  readonly owner?: string
-}
-
-/** What `say` takes with the text, for this turn only. */
-export interface SayInput extends Partial<Omit<FlowRunInput, 'flowName' | 'userMessage' | 'idempotencyKey'>> {
-  /**
-   * The idempotency key of the message. Any short name will do: one that has not the shape of a key stands for the same key each
-   * time. Default: none.
-   */
-  readonly key?: string
-  /** What happens to the message on its way: see {@link retryAs}. Of `say` alone. Default: nothing. */
-  readonly fault?: ClientFault
-}
-
-/** A message of `atOnce`: its text, or more of it. */
-export type MessageAtOnce = string | ({ readonly text: string } & Omit<SayInput, 'fault'>)
+import type { SessionStart } from './session-start.js'
 
 /**
  * A conversation with one flow, over a model that follows a script, a clock that a test moves, and a store that fails on
@@ -91,22 +77,57 @@ export type MessageAtOnce = string | ({ readonly text: string } & Omit<SayInput,
  * ```
  */
 export class Conversation implements AsyncDisposable {
-  /** The session of the next `say`; empty before the first. Set it to continue in another one. */
-  sessionId = ''
   readonly #flow: FlowConstructor
-  readonly #options: ConversationOptions
-  #world: ConversationWorld
-  readonly #record: ConversationRecord
-  #restarted = false
-  #streaming: ConversationStream | undefined
-  #closed: Promise<void> | undefined
-  #forks = 0
+  #talk: ConversationTalk
 
   constructor(flow: FlowConstructor, options: ConversationOptions = {}) {
+    checkFlow('Conversation', flow)
+    checkConversationOptions('Conversation', options)
     this.#flow = flow
-    this.#options = options
-    this.#world = new ConversationWorld(flow, worldOptions(options))
-    this.#record = new ConversationRecord(flow.id)
+    this.#talk = new ConversationTalk(flow, options)
+  }
+
+  /**
+   * A conversation that begins in the middle: at a step, with states and messages of turns that the test need not play. The first
+   * `say` goes on in the step, as after a restart: its `turn.entered` is false.
+   *
+   * @throws `ExpectationError` for a step that the flow has not, and for a state that JSON cannot carry.
+   * @example
+   * ```ts
+   * await using conversation = Conversation.at(Onboarding, { step: Confirm, stateOf: [[AskName, { name: 'Ada Lovelace' }]] })
+   * await conversation.say('yes')
+   * ```
+   */
+  static at<Target extends StepConstructor | string, const Others extends readonly StepConstructor[] = []>(
+    flow: FlowConstructor,
+    options: StartedConversationOptions<Target, Others>,
+  ): Conversation {
+    checkFlow('Conversation.at', flow)
+    checkConversationOptions('Conversation.at', options, { step: true, ...startNames })
+    checkStepOrId('Conversation.at', options.step)
+    checkStart('Conversation.at', options as SessionStart)
+    const { step, state, stateOf, history, memory, ...rest } = options
+    const conversation = new Conversation(flow, rest)
+    conversation.#record.beginsAt = typeof step === 'string' ? step : step.id
+    conversation.#talk.beginAt('Conversation.at', step, { state, stateOf, history, memory } as SessionStart)
+    return conversation
+  }
+
+  /** The session of the next `say`; empty before the first. Set it to continue in another one. */
+  get sessionId(): string {
+    return this.#talk.sessionId
+  }
+
+  set sessionId(sessionId: string) {
+    this.#talk.sessionId = sessionId
+  }
+
+  get #world(): ConversationWorld {
+    return this.#talk.world
+  }
+
+  get #record(): ConversationRecord {
+    return this.#talk.record
   }
 
   /** The model that follows the script. */
@@ -147,7 +168,7 @@ export class Conversation implements AsyncDisposable {
   /** Makes the engine now, to have `store` and `engine` before the first `say`. */
   async open(): Promise<this> {
     this.#record.requireOpen('open')
-    await this.#world.open()
+    await this.#record.placed(this.#world.open())
     return this
   }
 
@@ -156,21 +177,8 @@ export class Conversation implements AsyncDisposable {
    *
    * @throws `ExpectationError` (rejects) if the script or a double does not fit, or an earlier turn failed unexpectedly.
    */
-  async say(text: string, { fault, ...input }: SayInput = {}): Promise<ConversationReply> {
-    this.#begin({ by: 'say', text })
-    try {
-      const request = this.#inputOf(text, input)
-      const sent = await (fault === undefined ? send(this.#world, request) : sendTwice(this.#world, request, fault))
-      for (const one of sent) this.#add(one)
-      this.#requireFit()
-      return (sent.at(-1) as SentMessage).reply
-    } catch (error) {
-      // A script that does not fit is more likely the reason.
-      if (!this.#record.told) this.#requireFit()
-      throw error
-    } finally {
-      this.#forget()
-    }
+  say(text: string, input: SayInput = {}): Promise<ConversationReply> {
+    return this.#talk.say(text, input)
   }
 
   /**
@@ -185,21 +193,8 @@ export class Conversation implements AsyncDisposable {
    * conversation.expectReplies([{ code: 'TURN_SUPERSEDED' }, { code: 'TURN_SUPERSEDED' }, 'Paid.'])
    * ```
    */
-  async atOnce(messages: readonly MessageAtOnce[]): Promise<readonly ConversationReply[]> {
-    const inputs = messages.map((message) => {
-      const { text, ...input } = typeof message === 'string' ? { text: message } : message
-      return this.#inputOf(text, input)
-    })
-    if (inputs.length === 0) throw new ExpectationError('atOnce() needs one message or more.')
-    this.#begin({ by: 'atOnce', text: inputs.map(({ userMessage }) => userMessage).join(', ') })
-    try {
-      const sent = await sendAtOnce(this.#world, inputs)
-      this.#record.atOnce = this.#addInOrder(sent)
-      this.#requireFit()
-      return sent.map(({ sent: { reply } }) => reply)
-    } finally {
-      this.#forget()
-    }
+  atOnce(messages: readonly MessageAtOnce[]): Promise<readonly ConversationReply[]> {
+    return this.#talk.atOnce(messages)
   }
 
   /**
@@ -217,37 +212,42 @@ export class Conversation implements AsyncDisposable {
    * ```
    */
   stream(text: string, input: Omit<SayInput, 'fault'> = {}): ConversationStream {
-    const world = this.#world
-    const afterRestart = this.#restarted
-    const soFar = (): RunningTurn => ({ said: text, events: world.events, text: stream.text, afterRestart })
-    this.#begin({ by: 'stream', text, soFar })
-    const stream: ConversationStream = new ConversationStream({
-      said: text,
-      open: async () => {
-        const { engine } = await world.begin()
-        world.answerWhileRead()
-        // Stopping a stream cancels its turn, also where the message has a key.
-        return engine.stream(world.mortal(this.#inputOf(text, input)), { onDisconnect: 'cancel' })
-      },
-      drive: (something) => world.drive(something),
-      read: (piece) => world.read(piece),
-      settle: (end) => this.#settle(text, end, input.key),
-      forget: () => this.#forget(),
-      fail: (problem) => {
-        try {
-          return this.#record.fail(problem)
-        } finally {
-          this.#forget()
-        }
-      },
-    })
-    this.#streaming = stream
-    return stream
+    return this.#talk.stream(text, input)
   }
 
   /** Expects the reply: its whole text, a RegExp for a part, or a Standard Schema for the JSON in it. */
   expectReply(expected: string | RegExp | ReplySchema): this {
     return this.#expect(replyProblem(this.#record.last('expectReply'), expected))
+  }
+
+  /**
+   * Expects that a statement about the reply is true, as the `judge` of the conversation finds: by its recordings, or by a model.
+   *
+   * @param meaning - A sentence about the reply, such as `'It apologises, and asks for the order number.'`
+   * @throws `ExpectationError` (rejects) if the statement is not true of the reply, or nothing is recorded for it.
+   */
+  async expectMeaning(meaning: string): Promise<this> {
+    const turn = this.#record.last('expectMeaning')
+    const { judge } = this.#talk
+    if (typeof meaning !== 'string' || meaning.trim() === '') {
+      const text = `expectMeaning needs a sentence about the reply; got ${show(meaning)}.`
+      return this.#record.fail({ text, turn })
+    }
+    if (judge === undefined) {
+      const text = 'expectMeaning needs a judge: new Conversation(Flow, { judge: new Judge({ ... }) }).'
+      return this.#record.fail({ text, turn })
+    }
+    const { said: message, reply } = turn
+    const failure = failureInstead(turn, `a reply that means ${show(meaning)}`)
+    let problem: Problem | undefined = failure
+    try {
+      problem ??= await judge.problemOf({ meaning, message, reply: reply.message })
+    } catch (error) {
+      const asked = `when it was asked whether this is true of the reply: ${show(meaning, 1000)}`
+      problem = { text: `The judge threw ${thrownText(error)}\n  ${asked}`, cause: error }
+    }
+    // Meanwhile another message may have been sent.
+    return this.#expect(problem && { ...problem, turn })
   }
 
   /** Expects that the message was a repeat, by its key: it got the reply of an earlier turn, and nothing was run for it. */
@@ -263,9 +263,8 @@ export class Conversation implements AsyncDisposable {
     this.#record.requireIdle('expectReplies')
     const { atOnce } = this.#record
     if (atOnce === undefined) {
-      throw new ExpectationError(
-        'expectReplies needs messages that were sent at once: await conversation.atOnce([...]) first.',
-      )
+      const text = 'expectReplies needs messages that were sent at once: await conversation.atOnce([...]) first.'
+      return this.#record.fail({ text })
     }
     this.#record.check(outcomesProblem(atOnce, outcomes))
     this.#record.unexpected = undefined
@@ -283,7 +282,8 @@ export class Conversation implements AsyncDisposable {
 
   /** Expects the current step: a class or its ID. */
   expectStep(step: StepConstructor | string): this {
-    return this.#expect(stepProblem(this.#record.last('expectStep').document, step, this.#world.steps))
+    const turn = this.#record.last('expectStep')
+    return this.#expect(unreadProblem(turn) ?? stepProblem(turn.document, step, this.#world.steps))
   }
 
   /**
@@ -295,7 +295,8 @@ export class Conversation implements AsyncDisposable {
    * ```
    */
   expectState<Target extends StepConstructor>(step: Target, state: PartOf<StateOf<Target>>): this {
-    return this.#expect(stateProblem(this.#record.last('expectState').document, step, state))
+    const turn = this.#record.last('expectState')
+    return this.#expect(unreadProblem(turn) ?? stateProblem(turn.document, step, state, this.tools.answered))
   }
 
   /** Expects that the turn reached an end step, and that the session is stored as completed. */
@@ -324,7 +325,7 @@ export class Conversation implements AsyncDisposable {
 
   /** Advances the clock by `ms` milliseconds. A `say` that only waits for a delay of the script does not need it. */
   advance(ms: number): Promise<void> {
-    return this.#world.advance(ms)
+    return this.#world.driver.advance(ms)
   }
 
   /**
@@ -342,18 +343,19 @@ export class Conversation implements AsyncDisposable {
    */
   dieAfterEffect(name: string, options: { readonly before?: DeathBefore } = {}): this {
     this.#record.requireOpen('dieAfterEffect')
-    this.#world.dieAfter(name, options.before ?? 'commit')
+    checkOptionNames('dieAfterEffect', options, { before: true })
+    const { before = 'commit' } = options
+    if (typeof name !== 'string' || (before !== 'commit' && before !== 'result')) {
+      const text = `dieAfterEffect needs the name of an effect, and 'commit' or 'result' as before; got ${show(name)} and ${show(before)}.`
+      return this.#record.fail({ text })
+    }
+    this.#world.dieAfter(name, before)
     return this
   }
 
   /** Closes the engine and its connections, and makes new ones over the same data, as a new process would. */
   async restart(): Promise<this> {
-    this.#record.requireOpen('restart')
-    await this.#world.settled()
-    // A process that ends does not check whether its connections closed well.
-    await this.#world.stop().catch(() => undefined)
-    await this.#world.open()
-    this.#restarted = this.#record.turns.length > 0
+    await this.#talk.restart()
     return this
   }
 
@@ -364,18 +366,9 @@ export class Conversation implements AsyncDisposable {
    * the same time.
    */
   async fork(options: ConversationOptions = {}): Promise<Conversation> {
-    this.#record.requireOpen('fork')
-    await this.#world.settled()
-    const { script: _script, tools: _tools, clock: _clock, ...inherited } = this.#options
-    const changed = { ...inherited, ...options }
-    const fork = new Conversation(this.#flow, changed)
-    fork.#world = new ConversationWorld(this.#flow, worldOptions(changed), this.#world)
-    fork.#record.turns.push(...this.#record.turns)
-    const { inner } = await fork.#world.open()
-    const document = await this.#world.load(this.sessionId)
-    if (document === undefined) return fork
-    fork.sessionId = `${this.sessionId}-fork-${++this.#forks}`
-    await inner.create({ ...document, id: fork.sessionId })
+    checkConversationOptions('fork', options)
+    const fork = new Conversation(this.#flow)
+    fork.#talk = await this.#talk.fork(options)
     return fork
   }
 
@@ -385,11 +378,15 @@ export class Conversation implements AsyncDisposable {
    */
   async document(): Promise<SessionDocument> {
     this.#record.requireOpen('document')
-    await this.#world.settled()
-    const document = await this.#world.load(this.sessionId)
-    if (document === undefined)
-      this.#record.fail({ text: `Nothing is stored under the session ID '${this.sessionId}'.` })
-    return document
+    await this.#talk.settled()
+    const document = await this.#record.placed(this.#world.load(this.sessionId))
+    if (document !== undefined) return document
+    return this.#record.fail({ text: `Nothing is stored under the session ID '${this.sessionId}'.` })
+  }
+
+  /** Fails as an expectation does, with the place and the transcript: for the runner of scenarios. @internal */
+  fail(problem: string): never {
+    return this.#record.fail({ text: problem })
   }
 
   /** The conversation so far as Markdown: the same for the same conversation, with any IDs and times. */
@@ -404,116 +401,42 @@ export class Conversation implements AsyncDisposable {
    * @throws `ExpectationError` (rejects)
    */
   close(): Promise<void> {
-    this.#closed ??= this.#close()
-    return this.#closed
+    return this.#talk.close()
+  }
+
+  /**
+   * Runs the body of a test, and then {@link close}. If the body fails, that failure is the one that is thrown, whatever is left over
+   * then. It needs no `await using`.
+   *
+   * @returns What the body returns.
+   * @example
+   * ```ts
+   * test('asks for the name', () =>
+   *   new Conversation(Onboarding, { script: ['What is your name?'] }).use(async (conversation) => {
+   *     await conversation.say('Hello')
+   *     expect(conversation.reply.message).toBe('What is your name?')
+   *   }))
+   * ```
+   */
+  async use<T>(body: (conversation: this) => T | Promise<T>): Promise<T> {
+    let result: T
+    try {
+      result = await body(this)
+    } catch (error) {
+      this.#record.hasFailed = true
+      // What is left over, or does not close, follows from the failure.
+      await this.close().catch(() => undefined)
+      throw error
+    }
+    // The body has caught what failed in it; what it left over is still wrong.
+    this.#record.hasFailed = false
+    await this.close()
+    return result
   }
 
   /** {@link close}, for `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
-  }
-
-  async #close(): Promise<void> {
-    const { current } = this.#world
-    const stream = this.#streaming
-    // A user who leaves in the middle; one who never began is a mistake.
-    const isLeft = stream !== undefined && stream.events.length > 0
-    const { saying } = this.#record
-    const text = saying === undefined || isLeft ? undefined : this.#record.busyText('close', saying)
-    this.#record.closed = true
-    try {
-      await stream?.stop()
-      if (saying === undefined) await this.#world.settled()
-    } finally {
-      const closing = this.#world.stop()
-      // A turn that is still under way would be waited for; the time it is given has to pass.
-      if (saying !== undefined && saying.by !== 'stream')
-        await this.#world.advance(current?.engine.limits.closeTimeoutMs ?? 0)
-      await closing
-    }
-    if (this.#record.told) return
-    if (text !== undefined) this.#record.fail({ text })
-    this.#record.requireExpected(this.tools)
-    for (const part of [this.model, this.tools]) this.#record.checked(() => part.assertDone())
-    this.#record.checked(() => current?.store.assertFaultsUsed())
-    const { awaited } = this.#world.effects
-    if (awaited !== undefined) {
-      this.#record.fail({
-        text: `The process was to die after '${awaited}', which did not run: let the conversation come that far, or take dieAfterEffect() out of the test.`,
-      })
-    }
-  }
-
-  #begin(saying: Saying): void {
-    this.#record.requireOpen(saying.by)
-    this.#record.requireExpected(this.tools)
-    this.#record.saying = saying
-    this.#record.atOnce = undefined
-  }
-
-  #inputOf(text: string, { key, ...input }: Omit<SayInput, 'fault'>): FlowRunInput {
-    const { config, owner } = this.#options
-    return {
-      flowName: this.#flow.id,
-      userMessage: text,
-      ...(this.sessionId === '' ? {} : { sessionId: this.sessionId }),
-      ...(config === undefined ? {} : { config }),
-      ...(owner === undefined ? {} : { owner }),
-      ...(key === undefined ? {} : { idempotencyKey: keyOf(key) }),
-      ...input,
-    }
-  }
-
-  /** No turn is under way any more. */
-  #forget(): void {
-    this.#record.saying = undefined
-    this.#streaming = undefined
-    this.#world.answerFreely()
-  }
-
-  /** A streamed turn is over: remembers it, and fails if the script or a double did not fit. */
-  async #settle(said: string, end: TurnEnd, key: string | undefined): Promise<void> {
-    try {
-      const diedAfter = await this.#world.bury()
-      const died = diedAfter === undefined ? end : { session: '', stoppedAfter: '', diedAfter }
-      const turn = await this.#world.turnOf(said, died, this.sessionId)
-      this.#add(key === undefined ? turn : { ...turn, key: keyOf(key) })
-    } finally {
-      this.#forget()
-    }
-    this.#requireFit()
-  }
-
-  /** Remembers what became of a message. */
-  #add(sent: SentMessage): ConversationTurn {
-    const { reply, stoppedAfter, diedAfter } = sent
-    if (reply.session !== '') this.sessionId = reply.session
-    const turn = { ...sent, afterRestart: this.#restarted && diedAfter === undefined }
-    this.#record.turns.push(turn)
-    this.#restarted = diedAfter !== undefined
-    this.#record.unexpected = reply.success || stoppedAfter !== undefined ? undefined : turn
-    return turn
-  }
-
-  /**
-   * Remembers what became of messages that were sent at once, in the order of their turns; those that became none keep their places.
-   *
-   * @returns The same in the order of the messages.
-   */
-  #addInOrder(sent: Awaited<ReturnType<typeof sendAtOnce>>): readonly ConversationTurn[] {
-    const numbered = sent.filter(({ number }) => number !== undefined)
-    const isOneSession = new Set(numbered.map((one) => one.sent.reply.session)).size === 1
-    if (isOneSession) numbered.sort((one, other) => (one.number as number) - (other.number as number))
-    const inOrder = sent.map((one) => (one.number === undefined ? one : (numbered.shift() as typeof one)))
-    const turns = new Map(inOrder.map((one) => [one, this.#add(one.sent)] as const))
-    const outcomes = sent.map((one) => turns.get(one) as ConversationTurn)
-    this.#record.unexpected = outcomes.find(({ reply, stoppedAfter }) => !reply.success && stoppedAfter === undefined)
-    return outcomes
-  }
-
-  /** Fails if the script or a double does not fit. */
-  #requireFit(): void {
-    this.#record.requireNo(this.model.complaint ?? this.tools.complaint)
   }
 
   #opened(): NonNullable<ConversationWorld['current']> {
@@ -532,9 +455,4 @@ export class Conversation implements AsyncDisposable {
 
 function requestsOf({ events }: ConversationTurn): RecordedRequest[] {
   return events.flatMap((event) => (event.kind === 'asked' ? [event.call.request] : []))
-}
-
-/** The options without those of the turns, which the engine would refuse. */
-function worldOptions({ config: _config, owner: _owner, ...options }: ConversationOptions): ConversationWorldOptions {
-  return options
 }

@@ -1,9 +1,10 @@
 /**
  * What a flow did in the world during a conversation: the work of `turn.once`, and the tools. It counts what really ran, over retries
- * and restarts, and can have the process die just after an effect. `conversation/conversation-world.ts` decides how it dies.
+ * and restarts, and can have the process die just after an effect. `conversation/process-death.ts` decides how it dies.
  */
 import type { Tool, Turn } from '../../src/index.js'
 import { list, show } from '../expectations/expectation-error.js'
+import { withExecute } from '../tool-doubles/with-execute.js'
 import type { Problem } from './expectations.js'
 
 /**
@@ -52,6 +53,11 @@ export class EffectLog {
     return this.#death?.name
   }
 
+  /** The names of the effects that ran. */
+  get ran(): ReadonlySet<string> {
+    return new Set(this.#runs.map(({ name }) => name))
+  }
+
   /** Has the process die after the next run of an effect. */
   dieAfter(death: Death): void {
     this.#death = death
@@ -76,14 +82,11 @@ export class EffectLog {
     return tools.map((tool) => {
       // The engine refuses what is not a tool.
       if (typeof tool?.execute !== 'function') return tool
-      const execute: Tool['execute'] = (args, turn, call) =>
+      return withExecute(tool, (args, turn, call) =>
         this.#run({ name: tool.name, by: 'tool', turn: turn.number, said: turn.message, uncertain: false }, () =>
           tool.execute(args, turn, call),
-        )
-      // A tool may be an object of the flow's own class.
-      const copy: Tool = Object.getPrototypeOf(tool) === Object.prototype ? { ...tool } : Object.create(tool)
-      Object.defineProperty(copy, 'execute', { value: execute, enumerable: true })
-      return copy
+        ),
+      )
     })
   }
 
@@ -97,8 +100,7 @@ export class EffectLog {
     if (done.length === 1) return undefined
     const lines = runs.map((run) => `\n  - ${shown(run)}`).join('')
     const ran = done.length === 0 ? 'did not run' : `ran ${done.length} times`
-    const others = new Set(this.#runs.map((run) => run.name))
-    const known = runs.length > 0 ? lines : ` What ran: ${list(others)}.`
+    const known = runs.length > 0 ? lines : ` What ran: ${list(this.ran)}.`
     return {
       text: `Expected '${name}' to run exactly once in the whole conversation, but it ${ran}${runs.length > 0 ? ':' : '.'}${known}`,
       expected: 1,

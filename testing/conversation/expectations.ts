@@ -9,10 +9,13 @@ import {
   type StepConstructor,
   type ToolOptions,
 } from '../../src/index.js'
-import { count, differences, fits, list, show } from '../expectations/expectation-error.js'
+import { causesText, thrownText } from '../expectations/author-frames.js'
+import { count, differences, ExpectationError, fits, list, show } from '../expectations/expectation-error.js'
+import { unknownNameText } from '../expectations/known-names.js'
 import { type ConversationToolCall, type ConversationTurn, toolCallsOf } from './conversation-turn.js'
+import { isListOf, isObject, isStepClass, shownStep } from './value-kinds.js'
 
-/** A Standard Schema (Zod, Valibot, ArkType). */
+/** A Standard Schema (Zod, Valibot, ArkType). @inline */
 export type ReplySchema = NonNullable<ToolOptions['input']>
 
 /**
@@ -27,7 +30,7 @@ export type PartOf<T> = T extends string
       ? { readonly [Key in keyof T]?: PartOf<T[Key]> | undefined }
       : T
 
-/** A tool call that is expected: its name, or more of it. */
+/** A tool call that is expected: its name, or more of it. @inline */
 export type ExpectedToolCall =
   | string
   | {
@@ -47,7 +50,7 @@ export type ExpectedToolCall =
  */
 export type ExpectedReply = string | RegExp | ReplySchema
 
-/** An outcome that is expected of a message of `atOnce`: its reply, or more of it. */
+/** An outcome that is expected of a message of `atOnce`: its reply, or more of it. @inline */
 export type ExpectedOutcome =
   | ExpectedReply
   | {
@@ -69,32 +72,77 @@ export interface Problem {
   readonly text: string
   readonly expected?: unknown
   readonly actual?: unknown
+  /** The error behind it, for runners that show it. */
+  readonly cause?: unknown
+  /** The turn that it is about. Default: the last one. */
+  readonly turn?: ConversationTurn
 }
 
-/** The problem of a turn that failed unexpectedly. */
-export function failureOf({ said, reply }: ConversationTurn): Problem | undefined {
+/**
+ * Finds whether a statement about a reply is true: a `Judge` of `turnkeeper/testing/judge`, or one of your own. `expectMeaning` waits for it
+ * without a time limit; that of a `Judge` is its option `hangAfterMs`.
+ */
+export interface ReplyJudge {
+  /** What is wrong; `undefined` if the statement is true of the reply. */
+  problemOf(question: {
+    /** The statement. */
+    readonly meaning: string
+    /** What the user said. */
+    readonly message: string
+    readonly reply: string
+  }): Promise<{ readonly text: string; readonly cause?: unknown } | undefined>
+}
+
+/** The problem of a turn that failed unexpectedly. @param what - What failed, in words. Default: the turn. */
+export function failureOf({ said, reply }: ConversationTurn, what = `The turn ${show(said, 60)}`): Problem | undefined {
   if (reply.success) return undefined
-  const cause: unknown = reply.error?.cause
-  const isShown = cause === undefined || (cause instanceof Error && cause.message === reply.message)
-  const why = isShown ? '' : `\n  cause: ${show(cause, 1000)}`
+  const { error } = reply
   return {
-    text: `The turn ${show(said, 60)} failed with ${reply.error?.code ?? 'no code'}: ${reply.message}${why}`,
+    text: `${what} failed with ${error?.code ?? 'no code'}: ${reply.message}${causesText(error, reply.message)}`,
+    cause: error?.cause ?? error,
   }
+}
+
+/** The same where an expectation needs a turn that succeeded: with what was expected. */
+export function failureInstead(turn: ConversationTurn, wanted: string, expected?: unknown): Problem | undefined {
+  const failure = failureOf(turn)
+  return failure && { ...failure, text: `Expected ${wanted}, but the turn failed.\n${failure.text}`, expected }
+}
+
+/** The problem of a turn after which the session could not be read, for what needs the session. */
+export function unreadProblem({ said, unread }: ConversationTurn): Problem | undefined {
+  if (unread === undefined) return undefined
+  const { error } = unread
+  const why = ExpectationError.isInstance(error) ? error.message : `The store threw ${thrownText(error)}`
+  return { text: `The session could not be read after the turn ${show(said, 60)}. ${why}`, cause: error }
 }
 
 /** The reply: its whole text, a part of it, or a schema of its JSON. */
 export function replyProblem(turn: ConversationTurn, expected: ExpectedReply): Problem | undefined {
-  const failure = failureOf(turn)
+  if (!isWholeReply(expected)) {
+    return { text: `A reply is expected as a text, a RegExp or a Standard Schema; got ${show(expected)}.` }
+  }
+  const isSchema = typeof expected !== 'string' && !(expected instanceof RegExp)
+  const wanted = isSchema ? 'a reply that fits the schema' : wantedReply(expected)
+  const failure = isAnyReply(expected) ? failureOf(turn) : failureInstead(turn, wanted, isSchema ? undefined : expected)
   if (failure !== undefined) return failure
   const { message } = turn.reply
-  if (typeof expected !== 'string' && !(expected instanceof RegExp)) return schemaProblem(expected, message)
+  if (isSchema) return schemaProblem(expected, message)
   if (fits(expected, message)) return undefined
-  const wanted = typeof expected === 'string' ? `the reply ${show(expected, 1000)}` : `a reply that matches ${expected}`
   return {
     text: `Expected ${wanted}\n  but it was ${show(message, 1000)}`,
     expected: typeof expected === 'string' ? expected : undefined,
     actual: message,
   }
+}
+
+function wantedReply(expected: string | RegExp): string {
+  return typeof expected === 'string' ? `the reply ${show(expected, 1000)}` : `a reply that matches ${expected}`
+}
+
+/** Whether only a failure is not expected: an empty pattern matches every reply. */
+function isAnyReply(expected: ExpectedReply): boolean {
+  return expected instanceof RegExp && expected.source === '(?:)'
 }
 
 function schemaProblem(schema: ReplySchema, message: string): Problem | undefined {
@@ -124,6 +172,9 @@ export function stepProblem(
   expected: StepConstructor | string,
   known: readonly string[],
 ): Problem | undefined {
+  if (typeof expected !== 'string' && !isStepClass(expected)) {
+    return { text: `expectStep needs a step of the flow, or its ID; got ${shownStep(expected)}.` }
+  }
   const id = typeof expected === 'string' ? expected : expected.id
   const actual = document?.flow.currentStep ?? undefined
   if (actual === id) return undefined
@@ -134,34 +185,46 @@ export function stepProblem(
   return { text: `Expected the conversation to be at step '${id}', but ${at}.${unknown}`, expected: id, actual }
 }
 
-/** Some of a step's state. */
+/**
+ * Some of a step's state.
+ *
+ * @param doubles - The tools that did not run themselves: what they would have written to the state is missing.
+ */
 export function stateProblem(
   document: SessionDocument | undefined,
   step: StepConstructor,
   expected: unknown,
+  doubles: readonly string[] = [],
 ): Problem | undefined {
+  if (!isStepClass(step)) return { text: `expectState needs the class of a step; got ${shownStep(step)}.` }
   const steps = document?.flow.steps ?? {}
   const state = Object.hasOwn(steps, step.id) ? steps[step.id]?.state : undefined
   if (state === undefined) {
     return {
-      text: `Expected state of step '${step.id}', but none is stored. Steps with state: ${list(Object.keys(steps))}.`,
+      text: `Expected state of step '${step.id}', but none is stored. Steps with state: ${list(Object.keys(steps))}.${doublesText(doubles)}`,
     }
   }
   const differing = differences(expected, state)
   if (differing.length === 0) return undefined
   return {
-    text: `The state of step '${step.id}' is not what was expected:\n${differing.map((line) => `  ${line}`).join('\n')}\n  the whole state: ${show(state, 1000)}`,
+    text: `The state of step '${step.id}' is not what was expected:\n${differing.map((line) => `  ${line}`).join('\n')}\n  the whole state: ${show(state, 1000)}${doublesText(doubles)}`,
     expected,
     actual: state,
   }
 }
 
+function doublesText(doubles: readonly string[]): string {
+  if (doubles.length === 0) return ''
+  return `\nDoubles answered for these tools: ${list(doubles)}. What the tools write to the state is not written then, unless the double is a function that writes it: (args, turn) => { turn.stateOf(Step).name = ... }`
+}
+
 /** Whether the conversation is completed. */
 export function completedProblem(turn: ConversationTurn): Problem | undefined {
-  const failure = failureOf(turn)
+  const failure = failureInstead(turn, 'the conversation to be completed')
   if (failure !== undefined) return failure
-  const { document, reply } = turn
+  const { document, unread, reply } = turn
   if (reply.completed && document?.runStatus === 'completed') return undefined
+  if (reply.completed && unread !== undefined) return unreadProblem(turn)
   const stored = document === undefined ? 'nothing is stored' : `the session is stored as '${document.runStatus}'`
   const at = document?.flow.currentStep
   return {
@@ -169,21 +232,44 @@ export function completedProblem(turn: ConversationTurn): Problem | undefined {
   }
 }
 
+const callNames = { name: true, input: true, output: true, isError: true }
+const outcomeNames = { reply: true, code: true, replayed: true }
+
+function firstText<T>(entries: readonly T[], textOf: (entry: T) => string | undefined): string | undefined {
+  for (const entry of entries) {
+    const text = textOf(entry)
+    if (text !== undefined) return text
+  }
+  return undefined
+}
+
 /** The tool calls of the turn, all of them, in order. */
 export function toolCallsProblem(turn: ConversationTurn, expected: readonly ExpectedToolCall[]): Problem | undefined {
   const calls = toolCallsOf(turn)
+  if (!isListOf(expected, (call) => typeof call === 'string' || isObject(call))) {
+    return { text: `expectToolCalls needs a list of names, or of objects with a name; got ${show(expected)}.` }
+  }
   const wanted = expected.map((call) => (typeof call === 'string' ? { name: call } : call))
+  const misspelt = firstText(wanted, (call) => unknownNameText('expectToolCalls', call, callNames))
+  if (misspelt !== undefined) return { text: misspelt }
   const differing =
     calls.length === wanted.length
       ? wanted.flatMap((call, index) => callDifferences(call, calls[index] as ConversationToolCall, index + 1))
-      : [`expected ${count(wanted.length, 'call')}, got ${calls.length}`]
+      : [`expected ${count(wanted.length, 'call')}, got ${calls.length}`, ...expectedNames(wanted)]
   if (differing.length === 0) return undefined
+  // What the calls returned is in the session.
+  const unread = unreadProblem(turn)
+  const unreadText = unread === undefined ? '' : `\n${unread.text}`
   const made = calls.map((call, index) => `  ${index + 1}. ${shownCall(call)}`)
   return {
-    text: `The tool calls of the turn are not what was expected:\n${differing.map((line) => `  ${line}`).join('\n')}\nThe calls:${made.length === 0 ? ' none' : `\n${made.join('\n')}`}`,
+    text: `The tool calls of the turn are not what was expected:\n${differing.map((line) => `  ${line}`).join('\n')}\nThe calls:${made.length === 0 ? ' none' : `\n${made.join('\n')}`}${unreadText}`,
     expected: wanted,
     actual: calls,
   }
+}
+
+function expectedNames(wanted: readonly { readonly name: string }[]): string[] {
+  return wanted.length === 0 ? [] : [`expected calls: ${list(wanted.map(({ name }) => name))}`]
 }
 
 function callDifferences(
@@ -216,9 +302,10 @@ export function errorProblem(
   }
   if (error.code !== code) {
     return {
-      text: `Expected the turn to fail with ${code}, but it failed with ${error.code}: ${reply.message}`,
+      text: `Expected the turn to fail with ${code}, but it failed with ${error.code}: ${reply.message}${causesText(error, reply.message)}`,
       expected: code,
       actual: error.code,
+      cause: error.cause ?? error,
     }
   }
   if (message === undefined || fits(message, reply.message)) return undefined
@@ -226,6 +313,7 @@ export function errorProblem(
     text: `The turn failed with ${code}, as expected, but not with this text: ${show(message)}\n  but ${show(reply.message, 1000)}`,
     expected: message,
     actual: reply.message,
+    cause: error.cause ?? error,
   }
 }
 
@@ -241,22 +329,37 @@ export function outcomesProblem(
   turns: readonly ConversationTurn[],
   expected: readonly ExpectedOutcome[],
 ): Problem | undefined {
-  if (turns.length !== expected.length) {
-    return { text: `Expected ${count(expected.length, 'outcome')}, but ${count(turns.length, 'message')} were sent.` }
+  if (!isListOf(expected, (one) => isWholeReply(one) || isObject(one))) {
+    const outcomes = 'a list of outcomes, each a reply or { reply, code, replayed }'
+    return { text: `expectReplies needs ${outcomes}; got ${show(expected)}.` }
   }
+  if (turns.length !== expected.length) {
+    const were = turns.length === 1 ? 'was' : 'were'
+    return {
+      text: `Expected ${count(expected.length, 'outcome')}, but ${count(turns.length, 'message')} ${were} sent.`,
+    }
+  }
+  const misspelt = firstText(expected, (outcome) =>
+    isWholeReply(outcome) ? undefined : unknownNameText('expectReplies', outcome, outcomeNames),
+  )
+  if (misspelt !== undefined) return { text: misspelt }
   for (const [index, turn] of turns.entries()) {
     const problem = outcomeProblem(turn, expected[index] as ExpectedOutcome)
     if (problem !== undefined) {
-      return { ...problem, text: `Message ${index + 1}, ${show(turn.said, 60)}: ${problem.text}` }
+      return { ...problem, turn, text: `Message ${index + 1}, ${show(turn.said, 60)}: ${problem.text}` }
     }
   }
   return undefined
 }
 
+function isWholeReply(expected: unknown): expected is ExpectedReply {
+  if (typeof expected === 'string' || expected instanceof RegExp) return true
+  // The schemas of ArkType are functions.
+  return (isObject(expected) || typeof expected === 'function') && '~standard' in expected
+}
+
 function outcomeProblem(turn: ConversationTurn, expected: ExpectedOutcome): Problem | undefined {
-  if (typeof expected === 'string' || expected instanceof RegExp || '~standard' in expected) {
-    return replyProblem(turn, expected)
-  }
+  if (isWholeReply(expected)) return replyProblem(turn, expected)
   const { replayed = turn.reply.replayed === true } = expected
   const problem =
     expected.code === undefined

@@ -1,7 +1,16 @@
 /** What a conversation says when something is not as it should be: each expectation meets the fault it is for. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { Flow, go, LogicStep, MemorySessionStore, type SessionDocument, stay, tool } from '../../src/index.js'
+import {
+  Flow,
+  go,
+  LogicStep,
+  MemorySessionStore,
+  type SessionDocument,
+  stay,
+  type Turn,
+  tool,
+} from '../../src/index.js'
 import { AskName, Confirm, capture, Onboarding } from '../contract/onboarding.js'
 import { Conversation } from './conversation.js'
 
@@ -55,7 +64,8 @@ async function failureOf(conversation: Conversation, act: () => unknown): Promis
     message = `${(error as Error).name}: ${(error as Error).message}`
   }
   await conversation.close()
-  return message
+  // Which line it is, is tested in `author-lines.test.ts`.
+  return message.replaceAll(/\/[^ ]*\/(testing\/.*\.test\.ts):\d+:\d+/g, '$1:<line>')
 }
 
 /** The same, without the transcript. */
@@ -77,6 +87,7 @@ describe('expectReply', () => {
     expect(await failureOf(conversation, () => conversation.expectReply('Who are you?'))).toMatchInlineSnapshot(`
       "ExpectationError: Expected the reply "Who are you?"
         but it was "What is your name?"
+      Where: flow 'Onboarding', step 'AskName', turn 1
 
       The conversation so far:
 
@@ -99,11 +110,15 @@ describe('expectReply', () => {
     const first = await afterHello()
     expect(await problemOf(first, () => first.expectReply(/who/i))).toMatchInlineSnapshot(`
       "ExpectationError: Expected a reply that matches /who/i
-        but it was "What is your name?""
+        but it was "What is your name?"
+      Where: flow 'Onboarding', step 'AskName', turn 1"
     `)
     const second = await afterHello()
     expect(await problemOf(second, () => second.expectReply(z.object({})))).toMatchInlineSnapshot(
-      `"ExpectationError: Expected a JSON reply, but it was "What is your name?""`,
+      `
+      "ExpectationError: Expected a JSON reply, but it was "What is your name?"
+      Where: flow 'Onboarding', step 'AskName', turn 1"
+    `,
     )
   })
 
@@ -113,7 +128,8 @@ describe('expectReply', () => {
     expect(await problemOf(conversation, () => conversation.expectReply(schema))).toMatchInlineSnapshot(`
       "ExpectationError: The reply does not fit the schema:
         tables.0.seats: Invalid input: expected number, received string
-        it was "{\\"tables\\":[{\\"seats\\":\\"two\\"}]}""
+        it was "{\\"tables\\":[{\\"seats\\":\\"two\\"}]}"
+      Where: flow 'Onboarding', step 'AskName', turn 1"
     `)
   })
 
@@ -127,7 +143,10 @@ describe('expectReply', () => {
     const conversation = new Conversation(Crashing)
     await conversation.say('Hello')
     expect(await problemOf(conversation, () => conversation.expectReply('Hello.'))).toMatchInlineSnapshot(`
-      "ExpectationError: The turn "Hello" failed with FLOW_ERROR: out of paper"
+      "ExpectationError: Expected the reply "Hello.", but the turn failed.
+      The turn "Hello" failed with FLOW_ERROR: out of paper
+        at Crash.run (testing/conversation/failures.test.ts:<line>)
+      Where: flow 'Crashing', step 'Crash', turn 1"
     `)
   })
 })
@@ -137,7 +156,10 @@ describe('expectStep', () => {
     const conversation = new Conversation(StuckOnboarding, { script: [capture('Ada Lovelace'), 'Hm.'] })
     await conversation.say('Ada Lovelace')
     expect(await problemOf(conversation, () => conversation.expectStep(Confirm))).toMatchInlineSnapshot(
-      `"ExpectationError: Expected the conversation to be at step 'Confirm', but it is at 'AskName'."`,
+      `
+      "ExpectationError: Expected the conversation to be at step 'Confirm', but it is at 'AskName'.
+      Where: flow 'Onboarding', step 'AskName', turn 1"
+    `,
     )
   })
 
@@ -145,7 +167,8 @@ describe('expectStep', () => {
     const conversation = await afterHello()
     expect(await problemOf(conversation, () => conversation.expectStep('AskNmae'))).toMatchInlineSnapshot(`
       "ExpectationError: Expected the conversation to be at step 'AskNmae', but it is at 'AskName'.
-        The flow has no step 'AskNmae'; its steps: AskName, Confirm, End."
+        The flow has no step 'AskNmae'; its steps: AskName, Confirm, End.
+      Where: flow 'Onboarding', step 'AskName', turn 1"
     `)
   })
 
@@ -158,7 +181,10 @@ describe('expectStep', () => {
     await conversation.say('Hello')
     await conversation.say('Ada Lovelace')
     expect(await problemOf(conversation, () => conversation.expectStep('End'))).toMatchInlineSnapshot(
-      `"ExpectationError: Expected the conversation to be at step 'End', but it is at 'AskName'."`,
+      `
+      "ExpectationError: Expected the conversation to be at step 'End', but it is at 'AskName'.
+      Where: flow 'Onboarding', step 'AskName', turn 1"
+    `,
     )
   })
 })
@@ -172,7 +198,8 @@ describe('expectState', () => {
       "ExpectationError: The state of step 'AskName' is not what was expected:
         name: expected "Ada Lovelace", got nothing
         tries: expected [1], got nothing
-        the whole state: {}"
+        the whole state: {}
+      Where: flow 'Onboarding', step 'End', turn 1"
     `)
   })
 
@@ -184,14 +211,43 @@ describe('expectState', () => {
     ).toMatchInlineSnapshot(`
       "ExpectationError: The state of step 'AskName' is not what was expected:
         name: expected nothing, got "Ada Lovelace"
-        the whole state: {"name":"Ada Lovelace"}"
+        the whole state: {"name":"Ada Lovelace"}
+      Where: flow 'Onboarding', step 'End', turn 1"
     `)
+  })
+
+  test('says of a tool whose double answered that its state is not written', async () => {
+    const options = { script: [capture('Ada Lovelace'), 'Noted.'] }
+    const conversation = new Conversation(Onboarding, { ...options, tools: { capture_name: 'Noted.' } })
+    await conversation.say('Ada Lovelace')
+    const expected = { name: 'Ada Lovelace' }
+    expect(await problemOf(conversation, () => conversation.expectState(AskName, expected))).toMatchInlineSnapshot(`
+      "ExpectationError: The state of step 'AskName' is not what was expected:
+        name: expected "Ada Lovelace", got nothing
+        the whole state: {}
+      Doubles answered for these tools: capture_name. What the tools write to the state is not written then, unless the double is a function that writes it: (args, turn) => { turn.stateOf(Step).name = ... }
+      Where: flow 'Onboarding', step 'AskName', turn 1"
+    `)
+    const writing = new Conversation(Onboarding, {
+      ...options,
+      tools: {
+        capture_name: ({ name }: { name: string }, turn: Turn) => {
+          turn.stateOf(AskName).name = `${name}!`
+          return 'Noted.'
+        },
+      },
+    })
+    await writing.say('Ada Lovelace')
+    expect(await problemOf(writing, () => writing.expectState(AskName, expected))).not.toContain('Doubles')
   })
 
   test('lists the steps with state', async () => {
     const conversation = await afterHello()
     expect(await problemOf(conversation, () => conversation.expectState(Confirm, {}))).toMatchInlineSnapshot(
-      `"ExpectationError: Expected state of step 'Confirm', but none is stored. Steps with state: AskName."`,
+      `
+      "ExpectationError: Expected state of step 'Confirm', but none is stored. Steps with state: AskName.
+      Where: flow 'Onboarding', step 'AskName', turn 1"
+    `,
     )
   })
 })
@@ -200,7 +256,10 @@ describe('expectCompleted', () => {
   test('names the current step', async () => {
     const conversation = await afterHello()
     expect(await problemOf(conversation, () => conversation.expectCompleted())).toMatchInlineSnapshot(
-      `"ExpectationError: Expected the conversation to be completed. The reply said completed: false, and the session is stored as 'running' at step 'AskName'."`,
+      `
+      "ExpectationError: Expected the conversation to be completed. The reply said completed: false, and the session is stored as 'running' at step 'AskName'.
+      Where: flow 'Onboarding', step 'AskName', turn 1"
+    `,
     )
   })
 
@@ -211,7 +270,10 @@ describe('expectCompleted', () => {
     await conversation.say('Hello')
     await conversation.say('Ada Lovelace')
     expect(await problemOf(conversation, () => conversation.expectCompleted())).toMatchInlineSnapshot(
-      `"ExpectationError: Expected the conversation to be completed. The reply said completed: true, and the session is stored as 'running' at step 'AskName'."`,
+      `
+      "ExpectationError: Expected the conversation to be completed. The reply said completed: true, and the session is stored as 'running' at step 'AskName'.
+      Where: flow 'Onboarding', step 'AskName', turn 1"
+    `,
     )
   })
 
@@ -236,7 +298,8 @@ describe('expectToolCalls', () => {
         expected 0 calls, got 2
       The calls:
         1. capture_name {"name":"Ada"} = "First and last name, please."
-        2. capture_name {"name":1} failed: "Invalid arguments: name: Invalid input: expected string, received number""
+        2. capture_name {"name":1} failed: "Invalid arguments: name: Invalid input: expected string, received number"
+      Where: flow 'Onboarding', step 'AskName', turn 1"
     `)
   })
 
@@ -249,7 +312,8 @@ describe('expectToolCalls', () => {
         call 2: expected forget_name, got capture_name
       The calls:
         1. capture_name {"name":"Ada"} = "First and last name, please."
-        2. capture_name {"name":1} failed: "Invalid arguments: name: Invalid input: expected string, received number""
+        2. capture_name {"name":1} failed: "Invalid arguments: name: Invalid input: expected string, received number"
+      Where: flow 'Onboarding', step 'AskName', turn 1"
     `)
   })
 
@@ -281,7 +345,10 @@ describe('expectError', () => {
   test('reports a turn that did not fail', async () => {
     const conversation = await afterHello()
     expect(await problemOf(conversation, () => conversation.expectError('TOOL_ERROR'))).toMatchInlineSnapshot(
-      `"ExpectationError: Expected the turn "Hello" to fail with TOOL_ERROR, but it succeeded."`,
+      `
+      "ExpectationError: Expected the turn "Hello" to fail with TOOL_ERROR, but it succeeded.
+      Where: flow 'Onboarding', step 'AskName', turn 1"
+    `,
     )
   })
 
@@ -289,13 +356,18 @@ describe('expectError', () => {
     const first = new Conversation(Crashing)
     await first.say('Hello')
     expect(await problemOf(first, () => first.expectError('TOOL_ERROR'))).toMatchInlineSnapshot(
-      `"ExpectationError: Expected the turn to fail with TOOL_ERROR, but it failed with FLOW_ERROR: out of paper"`,
+      `
+      "ExpectationError: Expected the turn to fail with TOOL_ERROR, but it failed with FLOW_ERROR: out of paper
+        at Crash.run (testing/conversation/failures.test.ts:<line>)
+      Where: flow 'Crashing', step 'Crash', turn 1"
+    `,
     )
     const second = new Conversation(Crashing)
     await second.say('Hello')
     expect(await problemOf(second, () => second.expectError('FLOW_ERROR', 'out of ink'))).toMatchInlineSnapshot(`
       "ExpectationError: The turn failed with FLOW_ERROR, as expected, but not with this text: "out of ink"
-        but "out of paper""
+        but "out of paper"
+      Where: flow 'Crashing', step 'Crash', turn 1"
     `)
   })
 })
@@ -306,7 +378,10 @@ describe('a failed turn that was not expected', () => {
     await conversation.say('Hello')
     expect(await problemOf(conversation, () => conversation.say('Hello?'))).toMatchInlineSnapshot(`
       "ExpectationError: The turn "Hello" failed with FLOW_ERROR: out of paper
-      If it should fail, say so after it: conversation.expectError('FLOW_ERROR')."
+        at Crash.run (testing/conversation/failures.test.ts:<line>)
+        said at testing/conversation/failures.test.ts:<line>
+      If it should fail, say so after it: conversation.expectError('FLOW_ERROR').
+      Where: flow 'Crashing', step 'Crash', turn 1"
     `)
   })
 
@@ -324,7 +399,10 @@ describe('a failed turn that was not expected', () => {
     expect(await problemOf(conversation, () => conversation.say('Hello?'))).toMatchInlineSnapshot(`
       "ExpectationError: The turn "Hello" failed with MODEL_ERROR: Model 'gpt-5-mini' of provider 'openai' failed.
         cause: Error: overloaded
-      If it should fail, say so after it: conversation.expectError('MODEL_ERROR')."
+          at testing/conversation/failures.test.ts:<line>
+        said at testing/conversation/failures.test.ts:<line>
+      If it should fail, say so after it: conversation.expectError('MODEL_ERROR').
+      Where: flow 'Onboarding', step 'AskName', turn 1"
     `)
   })
 })
@@ -367,16 +445,38 @@ describe('a script that does not fit', () => {
     await expect(conversation.close()).rejects.toThrow('The script of the model was not used up: 1 reply of 2 left')
   })
 
-  test('fails the say with what a function of it threw, unchanged', async () => {
-    const failed = new Error('expected the prompt to be short')
+  test('fails the say with what a function of it threw, and with its two values', async () => {
+    const failed = Object.assign(new Error('expected the prompt to be short'), { expected: 10, actual: 12 })
     const conversation = new Conversation(Onboarding, {
       script: () => {
         throw failed
       },
     })
-    await expect(conversation.say('Hello')).rejects.toBe(failed)
+    const error = await conversation.say('Hello').catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ name: 'ExpectationError', cause: failed, expected: 10, actual: 12 })
+    const [head = '', transcript] = (error as Error).message.split('\n\nThe conversation so far:')
+    expect(head).toMatch(
+      /^A function of the script threw Error: expected the prompt to be short\n {2}at .*failures\.test\.ts:\d+:\d+\)?\n/,
+    )
+    expect(head).toContain("\n  in flow 'Onboarding', step 'AskName', turn 1, call 1 of the turn\n")
+    expect(transcript).toContain('User: Hello')
     await conversation.close()
   })
+
+  test.each(['too long', undefined])(
+    'fails the say where a function of it throws %j in place of an error',
+    async (thrown) => {
+      const conversation = new Conversation(Onboarding, {
+        script: () => {
+          throw thrown
+        },
+      })
+      await expect(conversation.say('Hello')).rejects.toThrow(
+        `A function of the script threw ${JSON.stringify(thrown)}\n`,
+      )
+      await conversation.close()
+    },
+  )
 
   test('of a double fails the say', async () => {
     const conversation = new Conversation(Onboarding, { script: [capture('Ada')], tools: { capture_name: [] } })
@@ -411,7 +511,8 @@ describe('a broken engine', () => {
     conversation.expectReply('Hello.')
     expect(await problemOf(conversation, () => conversation.expectStep(AskName))).toMatchInlineSnapshot(`
       "ExpectationError: Expected the conversation to be at step 'AskName', but nothing is stored yet.
-        The flow has no step 'AskName'; its steps: End."
+        The flow has no step 'AskName'; its steps: End.
+      Where: flow 'Onboarding', turn 1"
     `)
   })
 
@@ -514,4 +615,15 @@ test('a store that cannot be read after a turn is reported when the document is 
   await conversation.say('Hello')
   conversation.expectError('SESSION_STORE_ERROR')
   expect(await problemOf(conversation, () => conversation.expectStep(AskName))).toContain('nothing is stored yet')
+})
+
+test('a message without a text is refused', async () => {
+  const conversation = new Conversation(Crashing)
+  const nothing = undefined as never
+  await expect(conversation.say(nothing)).rejects.toThrow('say() needs the text of the message; got undefined.')
+  expect(() => conversation.stream(nothing)).toThrow('stream() needs the text of the message; got undefined.')
+  await expect(conversation.atOnce(['a', nothing])).rejects.toThrow(
+    'atOnce() needs the text of each message; got undefined.',
+  )
+  await conversation.close()
 })

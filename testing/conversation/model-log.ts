@@ -16,6 +16,8 @@ export interface LoggedCall {
   readonly request: RecordedRequest
   /** Absent if the call failed. */
   response?: ModelResponse
+  /** The limit within which it had no answer, in words; absent if the engine did not abort it for that. */
+  exceeded?: string
 }
 
 type CallLog = (call: LoggedCall, event: 'asked' | 'answered') => void
@@ -49,6 +51,16 @@ export function watchProvider(provider: ModelProviderAdapter, gate: ReadingGate,
 
 function asked(log: CallLog, request: ModelRequest, streamed: boolean): LoggedCall {
   const call: LoggedCall = { request: recordedRequest(request, streamed) }
+  const { signal } = request
+  // A provider that ignores the signal does not settle.
+  signal.addEventListener(
+    'abort',
+    () => {
+      const limit = /within the limit (modelTimeoutMs.*)\.$/.exec(String(signal.reason))?.[1]
+      if (limit !== undefined) call.exceeded = limit
+    },
+    { once: true },
+  )
   log(call, 'asked')
   return call
 }

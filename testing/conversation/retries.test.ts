@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { Flow, go, LogicStep, MemorySessionStore, reply, Step, type Turn, tool } from '../../src/index.js'
 import { FakeSessionStore } from '../fake-session-store/fake-session-store.js'
 import { retryAs } from './client.js'
-import { Conversation, type ConversationOptions } from './conversation.js'
+import { Conversation } from './conversation.js'
+import type { ConversationOptions } from './conversation-options.js'
 
 class Pay extends LogicStep {
   static override readonly id = 'Pay'
@@ -152,7 +153,7 @@ describe('a reply that is lost', () => {
     expect(conversation.transcript()).not.toContain('in a new session')
     await using other = new Conversation(Shop)
     await other.say('pay', { fault: retryAs('no-key') })
-    expect(other.transcript()).toContain('## Turn 2 (sent again without a key, in a new session)')
+    expect(other.transcript()).toContain('## Turn 1 (sent again without a key, in a new session)')
     expect(() => other.expectRanOnce('payment:1')).toThrow(
       `Expected 'payment:1' to run exactly once in the whole conversation, but it ran 2 times:\n  - in turn 1, "pay"\n  - in turn 1, "pay"\n`,
     )
@@ -385,7 +386,7 @@ describe('a process that dies after an effect', () => {
     const conversation = await shop()
     conversation.dieAfterEffect('payment:7')
     await expect(conversation.close()).rejects.toThrow(
-      "The process was to die after 'payment:7', which did not run: let the conversation come that far, or take dieAfterEffect() out of the test.",
+      "The process was to die after 'payment:7', which did not run: let the conversation come that far, or take dieAfterEffect() out of the test. What ran: none.",
     )
   })
 })
@@ -435,5 +436,31 @@ describe('an effect that ran once', () => {
     await conversation.say('hook')
     await conversation.say('fail')
     conversation.expectRanOnce('in onMessage').expectRanOnce('in onError')
+  })
+})
+
+describe('a misspelt option of a message', () => {
+  const names = 'key, sessionId, attachments, config, owner, serverContext, requestId, signal, hideFlow, waitUntil'
+
+  test.each<[string, (conversation: Conversation) => unknown]>([
+    [
+      `say: there is no option 'keys'. The options are fault, ${names}. Did you mean 'key'?`,
+      (conversation) => conversation.say('pay', { keys: 'a' } as object),
+    ],
+    [
+      `stream: there is no option 'fault'. The options are ${names}.`,
+      (conversation) => conversation.stream('pay', { fault: retryAs('no-key') } as object),
+    ],
+    [
+      `atOnce: there is no option 'fault'. The options are text, ${names}.`,
+      (conversation) => conversation.atOnce(['pay', { text: 'pay', fault: retryAs('no-key') } as { text: string }]),
+    ],
+    ['say: the options must be an object.', (conversation) => conversation.say('pay', 'a' as never)],
+  ])('is refused before anything is sent: %s', async (message, send) => {
+    await using conversation = await shop()
+    await expect(async () => send(conversation)).rejects.toMatchObject({ code: 'INVALID_INPUT', message })
+    await conversation.say('pay')
+    conversation.expectReply('Paid 1.')
+    expect(conversation.transcript().match(/^## .*/gm)).toEqual(['## Turn 1', '## Turn 2'])
   })
 })

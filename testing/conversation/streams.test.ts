@@ -272,7 +272,7 @@ describe('a turn that is stopped', () => {
 
       Stopped after: And
 
-      ## Turn 3
+      ## Turn 2
 
       User: Ada
 

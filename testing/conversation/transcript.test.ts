@@ -84,3 +84,79 @@ test('calls without a result are those of a turn that failed', async () => {
     "
   `)
 })
+
+test('an attempt of a model that took too long is shown, as its reply is dropped', async () => {
+  await using conversation = new Conversation(Onboarding, {
+    script: [
+      { delayMs: 60_000, text: 'Who are you?' },
+      { failure: 503 },
+      'What is your name?',
+      { text: 'Hm?', stallAfter: 0 },
+      'And the last one?',
+    ],
+  })
+  await conversation.say('Hello')
+  await conversation.stream('Ada').reply()
+  expect(conversation.transcript()).toMatchInlineSnapshot(`
+    "# Onboarding
+
+    ## Turn 1
+
+    User: Hello
+
+    - enters AskName
+    - attempt 1 of the model: no answer within modelTimeoutMs (60000 ms)
+
+    Reply: What is your name?
+
+    Now at AskName.
+
+    ## Turn 2
+
+    User: Ada
+
+    - attempt 1 of the model: no answer within modelTimeoutMs (60000 ms)
+
+    Reply: And the last one?
+
+    Now at AskName.
+    "
+  `)
+})
+
+test('a provider that ignores its signal is shown as one that took too long, and an ended turn is not', async () => {
+  class Slow extends AskName {
+    override readonly modelTimeoutMs = 20_000
+  }
+  class SlowOnboarding extends Onboarding {
+    override steps() {
+      return [Slow]
+    }
+  }
+  let attempts = 0
+  const generate = () => new Promise<never>(() => attempts++)
+  const provider = { provider: 'openai', resolve: () => ({ provider: 'openai', name: 'gpt-5-mini', generate }) }
+  await using conversation = new Conversation(SlowOnboarding, {
+    providers: [provider],
+    limits: { turnTimeoutMs: 30_000 },
+  })
+  await conversation.open()
+  const saying = conversation.say('Hello')
+  await conversation.advance(31_000)
+  await saying
+  conversation.expectError('TURN_TIMEOUT')
+  expect(attempts).toBe(2)
+  expect(conversation.transcript()).toMatchInlineSnapshot(`
+    "# Onboarding
+
+    ## Turn 1
+
+    User: Hello
+
+    - enters AskName
+    - attempt 1 of the model: no answer within modelTimeoutMs of step 'AskName' (20000 ms)
+
+    Failed with TURN_TIMEOUT: The turn took longer than the limit turnTimeoutMs (30000 ms).
+    "
+  `)
+})

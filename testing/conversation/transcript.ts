@@ -4,59 +4,53 @@
  */
 import { HttpContentType } from '../../src/index.js'
 import { show } from '../expectations/expectation-error.js'
-import { type ConversationReply, type ConversationTurn, type RunningTurn, toolCallsOf } from './conversation-turn.js'
+import {
+  type ConversationReply,
+  type ConversationToolCall,
+  type ConversationTurn,
+  type RunningTurn,
+  toolCallsOf,
+} from './conversation-turn.js'
+import type { LoggedCall } from './model-log.js'
+import { namesOf, type TurnName, type TurnsSoFar } from './turn-names.js'
 
 const isoTime = /\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)/g
 
-/** The transcript of a flow's turns, and of the one under way. */
-export function transcriptOf(
-  flowName: string,
-  turns: readonly ConversationTurn[],
-  running: RunningTurn | undefined,
+/**
+ * The transcript of a flow's turns, and of those under way.
+ *
+ * @param beginsAt - The step at which the conversation begins in the middle, if it does.
+ */
+export function transcriptOf(flowName: string, soFar: TurnsSoFar, beginsAt?: string): string {
+  const { turns, running } = soFar
+  const names = namesOf(soFar)
+  const sections = turns.map((turn, index) => sectionOf(turn, names[index] as TurnName, turns[index - 1]))
+  const underWay = running.map((one, index) => sectionUnderWay(one, names[turns.length + index] as TurnName))
+  const beginning = beginsAt === undefined ? [] : [`Begins at ${beginsAt}.`]
+  return [`# ${flowName}`, ...beginning, ...sections, ...underWay].join('\n\n').concat('\n')
+}
+
+function sectionUnderWay(running: RunningTurn, name: TurnName): string {
+  const lines = [headingOf(name, running), ...beginningOf({ ...running, results: [] }), endSoFar(running)]
+  return lines.map((line) => stable(line, [])).join('\n\n')
+}
+
+function endSoFar({ text }: RunningTurn): string {
+  if (text === undefined) return 'No reply so far.'
+  return text === '' ? 'Nothing was streamed so far.' : `Streamed so far: ${indented(text)}`
+}
+
+function sectionOf(turn: ConversationTurn, name: TurnName, before: ConversationTurn | undefined): string {
+  const ids = [turn.reply.session, before?.reply.session ?? '']
+  return [headingOf(name, turn), ...[...beginningOf(turn), endOf(turn)].map((line) => stable(line, ids))].join('\n\n')
+}
+
+function headingOf(
+  { name, note: session }: TurnName,
+  { afterRestart, note }: Pick<ConversationTurn, 'afterRestart' | 'note'>,
 ): string {
-  const names = namesOf(turns)
-  const sections = turns.map((turn, index) => sectionOf(turn, names[index] as string, turns[index - 1]))
-  if (running !== undefined) {
-    const next = turns.filter(isNumbered).length + 1
-    const lines = [headingOf(`Turn ${next}`, notesOf(running)), ...beginningOf({ ...running, results: [] })]
-    const end = running.text === '' ? 'Nothing was streamed so far.' : `Streamed so far: ${indented(running.text)}`
-    sections.push([...lines, end].map((line) => stable(line, [])).join('\n\n'))
-  }
-  return [`# ${flowName}`, ...sections].join('\n\n').concat('\n')
-}
-
-function isNumbered({ reply, isNoTurn }: ConversationTurn): boolean {
-  return isNoTurn !== true && reply.replayed !== true
-}
-
-/** `Turn 2`; `Turn 2 again` for a repeat of its message that got the recorded reply; `No turn` for a message that became none. */
-function namesOf(turns: readonly ConversationTurn[]): string[] {
-  const byKey = new Map<string, string>()
-  let number = 0
-  return turns.map((turn) => {
-    const { key = '', isNoTurn, reply } = turn
-    if (isNoTurn === true) return 'No turn'
-    if (reply.replayed === true) return `${byKey.get(key) ?? 'A turn'} again`
-    const name = `Turn ${++number}`
-    byKey.set(key, name)
-    return name
-  })
-}
-
-function sectionOf(turn: ConversationTurn, name: string, before: ConversationTurn | undefined): string {
-  const { reply } = turn
-  const isNew = before !== undefined && before.reply.session !== reply.session && before.reply.session !== ''
-  const heading = headingOf(name, [...notesOf(turn), ...(isNew ? ['in a new session'] : [])])
-  const ids = [reply.session, before?.reply.session ?? '']
-  return [heading, ...[...beginningOf(turn), endOf(turn)].map((line) => stable(line, ids))].join('\n\n')
-}
-
-function headingOf(name: string, notes: readonly string[]): string {
+  const notes = [afterRestart ? 'after a restart' : undefined, note, session].filter((text) => text !== undefined)
   return `## ${name}${notes.length === 0 ? '' : ` (${notes.join(', ')})`}`
-}
-
-function notesOf({ afterRestart, note }: Pick<ConversationTurn, 'afterRestart' | 'note'>): string[] {
-  return [...(afterRestart ? ['after a restart'] : []), ...(note === undefined ? [] : [note])]
 }
 
 /** The message, and what happened. */
@@ -66,19 +60,42 @@ function beginningOf(turn: Pick<ConversationTurn, 'said' | 'events' | 'results'>
   const lines: string[] = []
   for (const event of turn.events) {
     if (event.kind === 'enter') lines.push(`- enters ${event.step}`)
+    if (event.kind === 'asked') lines.push(...attemptOf(event.call))
     if (event.kind !== 'tool-call') continue
-    const { name, input, output, isError } = calls[made++] ?? { name: event.part.toolName, input: event.part.input }
-    const result = output === undefined ? '' : `${isError === true ? ' fails' : ''}: ${show(output)}`
-    lines.push(`- calls ${name} ${show(input)}${result}`)
+    lines.push(callText(calls[made++] ?? { name: event.part.toolName, input: event.part.input }))
   }
-  return [`User: ${indented(turn.said)}`, ...(lines.length === 0 ? [] : [lines.join('\n')])]
+  return [`User: ${indented(turn.said)}`, ...(lines.length === 0 ? [] : [entersJoined(lines).join('\n')])]
 }
 
-function endOf({ reply, document, stoppedAfter, diedAfter }: ConversationTurn): string {
+function callText({ name, input, output, isError }: ConversationToolCall): string {
+  const result = output === undefined ? '' : `${isError === true ? ' fails' : ''}: ${show(output)}`
+  return `- calls ${name} ${show(input)}${result}`
+}
+
+/** An attempt that the engine aborted: its reply is not in the conversation. */
+function attemptOf({ request, exceeded }: LoggedCall): string[] {
+  return exceeded === undefined
+    ? []
+    : [`- attempt ${request.origin.attempt} of the model: no answer within ${exceeded}`]
+}
+
+/** A step may move to itself again and again: that is one line. */
+function entersJoined(lines: readonly string[]): string[] {
+  const firsts = lines.flatMap((line, index) =>
+    line.startsWith('- enters ') && line === lines[index - 1] ? [] : [index],
+  )
+  return firsts.map((first, index) => {
+    const times = (firsts[index + 1] ?? lines.length) - first
+    return times === 1 ? (lines[first] as string) : `${lines[first]}, ${times} times`
+  })
+}
+
+function endOf({ reply, document, unread, stoppedAfter, diedAfter }: ConversationTurn): string {
   if (diedAfter !== undefined) return `The process died after ${diedAfter}: there was no reply.`
   if (stoppedAfter === '') return 'Stopped before any text.'
   if (stoppedAfter !== undefined) return `Stopped after: ${indented(stoppedAfter)}`
   if (!reply.success) return `Failed with ${reply.error?.code ?? 'no code'}: ${indented(reply.message)}`
+  if (unread !== undefined) return `${textOf(reply)}\n\nThe session could not be read after it.`
   const at = document?.flow.currentStep
   const end = reply.completed ? `Completed at ${at}.` : `Now at ${at}.`
   return at === undefined || at === null ? textOf(reply) : `${textOf(reply)}\n\n${end}`

@@ -61,3 +61,14 @@ test('a value is shown as JSON, cut if it is long', () => {
     '"abc… (8 characters)',
   ])
 })
+
+test.each([
+  [new Date(5), 'Date'],
+  [new Map([['a', 1]]), 'Map'],
+  [new Set([1]), 'Set'],
+])('an expected %s does not match every object', (expected, kind) => {
+  expect(differences({ at: expected }, { at: { day: 1 } })).toEqual([
+    `at: expected an instance of ${kind}, got {"day":1}`,
+  ])
+  expect(differences({ at: expected }, { at: expected })).toEqual([])
+})

@@ -1,7 +1,8 @@
 /**
- * What the helpers of this module throw if a test and a conversation disagree, and how they show values in it. The
+ * What the helpers of this module throw if a test and a conversation disagree, and how they show values and requests in it. The
  * helpers decide whether there is a failure; this file decides its form.
  */
+import type { ModelRequest } from '../../src/index.js'
 
 /**
  * A failed expectation, or a script that does not fit the conversation. Runners that show a difference find `expected`
@@ -78,7 +79,7 @@ export function differences(expected: unknown, actual: unknown, path = ''): stri
     }
     return expected.flatMap((entry, index) => differences(entry, actual[index], `${path}[${index}]`))
   }
-  if (isObject(expected) && isObject(actual)) {
+  if (isObject(expected) && isObject(actual) && kindOf(expected) === 'Object') {
     return Object.keys(expected).flatMap((key) =>
       differences(
         expected[key],
@@ -88,10 +89,38 @@ export function differences(expected: unknown, actual: unknown, path = ''): stri
     )
   }
   if (Object.is(expected, actual)) return []
-  const wanted = expected === undefined ? 'nothing' : show(expected)
+  const wanted = expected === undefined ? 'nothing' : shownExpected(expected)
   return [`${here}: expected ${wanted}, got ${actual === undefined ? 'nothing' : show(actual)}`]
+}
+
+/** `Object`; for a `Date` or a `Map`, which has no properties of its own and so would match every object, its name. */
+function kindOf(value: object): string {
+  return Object.prototype.toString.call(value).slice(8, -1)
+}
+
+function shownExpected(expected: unknown): string {
+  return isObject(expected) && kindOf(expected) !== 'Object' ? `an instance of ${kindOf(expected)}` : show(expected)
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof RegExp)
+}
+
+/** Where a request to a model comes from, in words. */
+export function whereOf({ origin }: Pick<ModelRequest, 'origin'>): string {
+  const { flowName, stepId, turnNumber, callNumber, attempt } = origin
+  const again = attempt > 1 ? `, attempt ${attempt}` : ''
+  return `flow '${flowName}', step '${stepId}', turn ${turnNumber}, call ${callNumber} of the turn${again}`
+}
+
+/** The content of a request to a model, in two lines. */
+export function askedOf({ messages, tools }: Pick<ModelRequest, 'messages' | 'tools'>): string {
+  const last = messages.at(-1)
+  const parts = (last?.parts ?? []).map((part) => {
+    if (part.type === 'text' || part.type === 'reasoning') return show(part.text)
+    if (part.type === 'tool-call') return `call of ${part.toolName}`
+    return part.type === 'tool-result' ? `${part.toolName} = ${show(part.output)}` : part.mediaType
+  })
+  const asked = last === undefined ? 'nothing' : `${last.role} ${parts.join(', ')}`
+  return `  asked: ${asked}\n  tools offered: ${list(tools.map(({ name }) => name))}`
 }

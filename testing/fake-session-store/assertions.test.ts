@@ -63,7 +63,9 @@ describe('expectJournal', () => {
       > 4  save       done     session2  2-revision5  1-revision3
 
       Expected: create, load, save
-      Got:      create, load, save, save]
+      Got:      create, load, save, save
+
+      Stored last: session 'session2' of flow 'Hello', step 'Greet', turn 2]
     `)
   })
 
@@ -78,7 +80,9 @@ describe('expectJournal', () => {
         2  load       done     session2
 
       Expected: create, load, save
-      Got:      create, load]
+      Got:      create, load
+
+      Stored last: session 'session2' of flow 'Hello', step 'Greet', turn 1]
     `)
   })
 
@@ -96,7 +100,9 @@ describe('expectJournal', () => {
         4  load       done     session2
 
       Expected: create, load, save
-      Got:      create, load, save failed, load]
+      Got:      create, load, save failed, load
+
+      Stored last: session 'session2' of flow 'Hello', step 'Greet', turn 2]
     `)
   })
 

@@ -6,7 +6,9 @@ import {
   type UnderReplicatedReport,
 } from '../../src/index.js'
 import { documentOf } from '../contract/session-bench.js'
-import { FakeSessionStore, type FakeStoreEffect, type FakeStoreFault, VirtualClock } from '../index.js'
+import { FakeSessionStore, VirtualClock } from '../index.js'
+import type { FakeStoreFault } from './faults.js'
+import type { FakeStoreEffect } from './journal.js'
 
 interface Bench {
   readonly store: FakeSessionStore
@@ -326,5 +328,37 @@ describe('FakeSessionStore', () => {
     expect(store.hold('a')()).toBeUndefined()
     expect(store.onEvicted(() => undefined)()).toBeUndefined()
     expect(store.onUnderReplicated(() => undefined)()).toBeUndefined()
+  })
+})
+
+describe('a fault that could never strike is refused', () => {
+  const misspelt = { time: 3 } as object
+  test.each<[string, (store: FakeSessionStore) => void]>([
+    ["failNext: there is no option 'time'.", (store) => store.failNext('save', misspelt)],
+    ["hangNext: there is no option 'atOnce'.", (store) => store.hangNext('save', { atOnce: true } as object)],
+    ["delayNext: there is no option 'time'.", (store) => store.delayNext('save', 5, misspelt)],
+    ["rivalWrites: there is no option 'time'.", (store) => store.rivalWrites(misspelt)],
+    ["rivalDeletes: there is no option 'change'.", (store) => store.rivalDeletes({ change: 1 } as object)],
+    ["staleRead: there is no option 'time'.", (store) => store.staleRead(misspelt)],
+    ["answerNext: there is no option 'time'.", (store) => store.answerNext(null, misspelt)],
+    ["outage: there is no option 'time'.", (store) => store.outage(misspelt)],
+    ["inject: there is no option 'time'.", (store) => store.inject({ effect: 'throw', ...misspelt })],
+    [
+      'failNext: a store has no operation "write". Its operations: load, create, save, delete, claim, lease, list, close.',
+      (store) => store.failNext('write' as never),
+    ],
+    ['failNext: nth must be a whole number of at least 1; got 0.', (store) => store.failNext('save', { nth: 0 })],
+    ['failNext: times must be a whole number of at least 1', (store) => store.failNext('save', { times: 0.5 })],
+  ])('%s', (text, prepare) => {
+    expect(() => prepare(new FakeSessionStore())).toThrow(text)
+  })
+
+  test('and one with all of its options is not', () => {
+    const store = new FakeSessionStore()
+    const match = { nth: 1, times: Number.POSITIVE_INFINITY, sessionId: 'a', when: () => true }
+    store.failNext('save', { after: true, latencyMs: 5, atOnce: false, error: 1, ...match })
+    store.rivalWrites({ before: 'delete', change: (stored) => stored, ...match })
+    store.outage({ hang: true, error: 1, sessionId: 'a', when: () => true })
+    expect(() => store.assertFaultsUsed()).toThrow('save fails after it took effect, until healed')
   })
 })

@@ -13,6 +13,7 @@ import {
   type UnderReplicatedReport,
 } from '../../src/index.js'
 import { ExpectationError } from '../expectations/expectation-error.js'
+import { checkFault, checkFaultOptions, type FaultMethod } from './check-faults.js'
 import { describeFault, type FakeStoreFault, type FakeStoreMatch, FaultList } from './faults.js'
 import {
   type ExpectedStoreCall,
@@ -87,47 +88,55 @@ export class FakeSessionStore implements SessionStore {
 
   /** The next call fails: before it took effect, or `after` it did, when its caller cannot know. */
   failNext(operation: FakeStoreOperation, options: FailOptions = {}): void {
+    checkFaultOptions('failNext', options)
     const { after = false, atOnce = false, ...more } = options
-    this.inject({ operation, effect: atOnce ? 'throw' : after ? 'fail-after' : 'fail-before', ...more })
+    this.#prepare('failNext', { operation, effect: atOnce ? 'throw' : after ? 'fail-after' : 'fail-before', ...more })
   }
 
   /** The next call never settles: it took no effect, or with `after` it did. */
   hangNext(operation: FakeStoreOperation, options: HangOptions = {}): void {
+    checkFaultOptions('hangNext', options)
     const { after = false, ...more } = options
-    this.inject({ operation, effect: after ? 'hang-after' : 'hang-before', ...more })
+    this.#prepare('hangNext', { operation, effect: after ? 'hang-after' : 'hang-before', ...more })
   }
 
   /** The next call begins `ms` milliseconds late, by the store's clock. */
   delayNext(operation: FakeStoreOperation, ms: number, match: FakeStoreMatch = {}): void {
-    this.inject({ operation, effect: 'latency', latencyMs: ms, ...match })
+    checkFaultOptions('delayNext', match)
+    this.#prepare('delayNext', { operation, effect: 'latency', latencyMs: ms, ...match })
   }
 
   /** Another process writes the session just before the next `save`: the engine's save meets another revision. */
   rivalWrites(options: RivalWriteOptions = {}): void {
+    checkFaultOptions('rivalWrites', options)
     const { before = 'save', ...more } = options
-    this.inject({ operation: before, effect: 'rival-write', ...more })
+    this.#prepare('rivalWrites', { operation: before, effect: 'rival-write', ...more })
   }
 
   /** Another process deletes the session just before the next `save`. */
   rivalDeletes(options: RivalOptions = {}): void {
+    checkFaultOptions('rivalDeletes', options)
     const { before = 'save', ...more } = options
-    this.inject({ operation: before, effect: 'rival-delete', ...more })
+    this.#prepare('rivalDeletes', { operation: before, effect: 'rival-delete', ...more })
   }
 
   /** The next `load` answers the document before the last write, as a replica that lags behind does. */
   staleRead(match: FakeStoreMatch = {}): void {
-    this.inject({ operation: 'load', effect: 'stale-read', ...match })
+    checkFaultOptions('staleRead', match)
+    this.#prepare('staleRead', { operation: 'load', effect: 'stale-read', ...match })
   }
 
   /** The next `load` answers this, whatever is stored: a truncated document, or none at all. */
   answerNext(answer: unknown, match: FakeStoreMatch = {}): void {
-    this.inject({ operation: 'load', effect: 'answer', answer, ...match })
+    checkFaultOptions('answerNext', match)
+    this.#prepare('answerNext', { operation: 'load', effect: 'answer', answer, ...match })
   }
 
   /** Every call but `close` fails until {@link heal}. */
   outage(options: OutageOptions = {}): void {
+    checkFaultOptions('outage', options)
     const { hang = false, ...more } = options
-    this.inject({ effect: hang ? 'hang-before' : 'fail-before', times: Number.POSITIVE_INFINITY, ...more })
+    this.#prepare('outage', { effect: hang ? 'hang-before' : 'fail-before', times: Number.POSITIVE_INFINITY, ...more })
   }
 
   /** Ends an outage and every other fault. A call that hangs still never settles. */
@@ -137,7 +146,8 @@ export class FakeSessionStore implements SessionStore {
 
   /** Prepares a fault that is given as data, for a generated test. In a handwritten test use the methods above. */
   inject(fault: FakeStoreFault): void {
-    this.#faults.add(fault)
+    checkFaultOptions('inject', fault)
+    this.#prepare('inject', fault)
   }
 
   /**
@@ -146,7 +156,7 @@ export class FakeSessionStore implements SessionStore {
    * @throws {@link ExpectationError} that shows the journal as a table.
    */
   expectJournal(expected: readonly ExpectedStoreCall[]): void {
-    const problem = journalProblem(this.#journal, expected)
+    const problem = journalProblem(this.#journal, expected, this.#past.lastText)
     if (problem !== undefined) throw new ExpectationError(problem)
   }
 
@@ -229,6 +239,11 @@ export class FakeSessionStore implements SessionStore {
       const data = inner instanceof MemorySessionStore ? inner.backing : inner
       return FakeLeases.of(data, this.#clock).take(sessionId, ttlMs, signal)
     })
+  }
+
+  #prepare(method: FaultMethod, fault: FakeStoreFault): void {
+    checkFault(method, fault)
+    this.#faults.add(fault)
   }
 
   #call<T>(call: FakeStoreCall, run: () => Promise<T>, runStale?: () => T): Promise<T> {

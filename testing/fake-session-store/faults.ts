@@ -5,7 +5,7 @@
 import type { SessionDocument } from '../../src/index.js'
 import type { FakeStoreCall, FakeStoreEffect, FakeStoreOperation } from './journal.js'
 
-/** Which calls a fault applies to. */
+/** Which calls a fault applies to. @inline */
 export interface FakeStoreMatch {
   /** The first matching call that it applies to, counted from now. Default 1: the next one. */
   readonly nth?: number
@@ -17,7 +17,7 @@ export interface FakeStoreMatch {
   readonly when?: (call: FakeStoreCall) => boolean
 }
 
-/** A fault as data: the methods of `FakeSessionStore` make one, and so can a generated test. */
+/** A fault as data: the methods of `FakeSessionStore` make one, and so can a generated test. @inline */
 export interface FakeStoreFault extends FakeStoreMatch {
   /** Default: any of them but `close`. */
   readonly operation?: FakeStoreOperation

@@ -7,7 +7,7 @@ import { differences } from '../expectations/expectation-error.js'
 /** An operation of a store. */
 export type FakeStoreOperation = 'load' | 'create' | 'save' | 'delete' | 'claim' | 'lease' | 'list' | 'close'
 
-/** What a fault does: see the method of `FakeSessionStore` that prepares it. */
+/** What a fault does: see the method of `FakeSessionStore` that prepares it. @inline */
 export type FakeStoreEffect =
   | 'fail-before'
   | 'fail-after'
@@ -43,6 +43,8 @@ export interface FakeStoreCall {
 /**
  * An expected call: `'save'` for one that succeeded, `'save failed'`, `'save pending'`, or some fields of
  * {@link FakeStoreCall} (`undefined`: it has none).
+ *
+ * @inline
  */
 export type ExpectedStoreCall =
   | FakeStoreOperation
@@ -50,10 +52,15 @@ export type ExpectedStoreCall =
   | `${FakeStoreOperation} pending`
   | { readonly [Field in keyof FakeStoreCall]?: FakeStoreCall[Field] | undefined }
 
-/** How `journal` differs from the expected one; `undefined` if it does not. */
+/**
+ * How `journal` differs from the expected one; `undefined` if it does not.
+ *
+ * @param storedLast - The session that was stored last, in words. Default: none was.
+ */
 export function journalProblem(
   journal: readonly FakeStoreCall[],
   expected: readonly ExpectedStoreCall[],
+  storedLast?: string,
 ): string | undefined {
   const length = Math.max(journal.length, expected.length)
   for (let index = 0; index < length; index++) {
@@ -66,6 +73,7 @@ export function journalProblem(
       '',
       `Expected: ${listOf(expected.map(expectedInShort))}`,
       `Got:      ${listOf(journal.map(inShort))}`,
+      ...(storedLast === undefined ? [] : ['', `Stored last: ${storedLast}`]),
     ].join('\n')
   }
   return undefined

@@ -16,7 +16,7 @@ export interface FakeSessionStoreOptions {
   readonly clock?: Clock
 }
 
-/** How `hangNext` hangs. */
+/** How `hangNext` hangs. @inline */
 export interface HangOptions extends FakeStoreMatch {
   /** Whether the call takes effect nevertheless. Default `false`. */
   readonly after?: boolean
@@ -24,7 +24,7 @@ export interface HangOptions extends FakeStoreMatch {
   readonly latencyMs?: number
 }
 
-/** How `failNext` fails. */
+/** How `failNext` fails. @inline */
 export interface FailOptions extends HangOptions {
   /** Whether the error is thrown synchronously, as a careless store does, in place of a promise that rejects. Default `false`. */
   readonly atOnce?: boolean
@@ -32,7 +32,7 @@ export interface FailOptions extends HangOptions {
   readonly error?: unknown
 }
 
-/** How calls fail during an `outage`. */
+/** How calls fail during an `outage`. @inline */
 export interface OutageOptions extends Pick<FakeStoreMatch, 'sessionId' | 'when'> {
   /** Whether calls never settle, in place of failing. Default `false`. */
   readonly hang?: boolean
@@ -40,13 +40,13 @@ export interface OutageOptions extends Pick<FakeStoreMatch, 'sessionId' | 'when'
   readonly error?: unknown
 }
 
-/** How a rival deletes. */
+/** How a rival deletes. @inline */
 export interface RivalOptions extends FakeStoreMatch {
   /** The operation of the engine before which the rival deletes. Default `'save'`. */
   readonly before?: 'save' | 'delete'
 }
 
-/** How a rival writes. */
+/** How a rival writes. @inline */
 export interface RivalWriteOptions extends RivalOptions {
   /** Makes the rival's document from the stored one. Default: the same document under another revision. */
   readonly change?: (stored: SessionDocument) => SessionDocument

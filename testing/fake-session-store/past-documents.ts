@@ -12,6 +12,15 @@ interface Past {
 /** What was stored under each session, now and one write ago. */
 export class PastDocuments {
   readonly #past = new Map<string, Past>()
+  #last: SessionDocument | undefined
+
+  /** What was stored last, of any session, in words; `undefined` if nothing was. */
+  get lastText(): string | undefined {
+    if (this.#last === undefined) return undefined
+    const { id, flow, turns } = this.#last
+    const step = flow.currentStep === null ? '' : `, step '${flow.currentStep}'`
+    return `session '${id}' of flow '${flow.name}'${step}, turn ${turns}`
+  }
 
   /** Notes what is stored now; `undefined` if it was deleted. */
   note(sessionId: string, document: SessionDocument | undefined): void {
@@ -19,6 +28,7 @@ export class PastDocuments {
     // The same write again changes nothing.
     if (current !== undefined && current.revision === document?.revision) return
     this.#past.set(sessionId, { current: document, before: current })
+    this.#last = document ?? this.#last
   }
 
   /**

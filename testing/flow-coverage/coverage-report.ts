@@ -1,19 +1,26 @@
 /**
- * What the conversations of a suite reached of a flow, compared with the flow's outline: as data, as named gaps, and as
- * text. `flow-coverage/flow-coverage.ts` counts.
+ * What the conversations of a suite reached of a flow, compared with the flow's outline: as data, and as named gaps.
+ * `flow-coverage/coverage-counts.ts` has the counts; `flow-coverage/coverage-text.ts` and `flow-coverage/mermaid.ts` show
+ * a report to people.
  */
 import { count, list } from '../expectations/expectation-error.js'
-import type { CoveredStepKind, FlowOutline } from './flow-outline.js'
+import type { FlowCounts } from './coverage-counts.js'
+import type { FlowOutline, OutlinedStep } from './flow-outline.js'
 
-/** A step, and how often conversations reached it. */
-export interface CoveredStep {
-  readonly id: string
-  readonly kind: CoveredStepKind
+/** A step, and how often conversations reached it. @inline */
+export interface CoveredStep extends OutlinedStep {
   /** How often it was seen: entered, or continued by a session that was in it already. */
   readonly seen: number
+  /**
+   * The fewest messages with which a conversation reached it; absent where none are known. Only a conversation that has the
+   * coverage as its option `coverage` reports its messages.
+   */
+  readonly messages?: readonly string[]
+  /** The step in which the last of these messages ended, if it only passed through this one. Absent if it ended here. */
+  readonly endsAt?: string
 }
 
-/** A tool, and how often models called it. */
+/** A tool, and how often models called it. @inline */
 export interface CoveredTool {
   /** The step in which it was called; `null` for a tool of the flow. */
   readonly step: string | null
@@ -23,7 +30,7 @@ export interface CoveredTool {
   readonly succeeded: number
 }
 
-/** A move from one step to another. */
+/** A move from one step to another. @inline */
 export interface CoveredTransition {
   readonly from: string
   readonly to: string
@@ -32,7 +39,7 @@ export interface CoveredTransition {
   readonly declared: boolean | null
 }
 
-/** Something that no conversation reached, or that contradicts the flow. */
+/** Something that no conversation reached, or that contradicts the flow. @inline */
 export interface CoverageGap {
   readonly kind:
     | 'step'
@@ -48,7 +55,7 @@ export interface CoverageGap {
   readonly text: string
 }
 
-/** The coverage of one flow. */
+/** The coverage of one flow. @inline */
 export interface FlowCoverageOfFlow {
   readonly flow: string
   /** Turns of the conversations. */
@@ -56,6 +63,8 @@ export interface FlowCoverageOfFlow {
   readonly steps: readonly CoveredStep[]
   readonly tools: readonly CoveredTool[]
   readonly transitions: readonly CoveredTransition[]
+  /** The IDs of those whose tools depend on the turn: steps, or the flow itself. */
+  readonly toolsNotKnown: readonly string[]
   readonly gaps: readonly CoverageGap[]
 }
 
@@ -64,23 +73,16 @@ export interface FlowCoverageReport {
   readonly flows: readonly FlowCoverageOfFlow[]
 }
 
-/** The counts of one flow, by name. */
-export interface FlowCounts {
-  turns: number
-  readonly steps: Map<string, number>
-  /** By step, then by tool. */
-  readonly tools: Map<string, Map<string, { calls: number; succeeded: number }>>
-  /** By the step left, then by the step entered. */
-  readonly transitions: Map<string, Map<string, number>>
-}
-
 /** Combines the counts with the outline. */
 export function reportOf(outline: FlowOutline, counts: FlowCounts): FlowCoverageOfFlow {
-  const steps = outline.steps.map(({ id, kind }) => ({ id, kind, seen: counts.steps.get(id) ?? 0 }))
+  const steps = outline.steps.map((step) => {
+    return { ...step, seen: counts.steps.get(step.id) ?? 0, ...counts.messages.get(step.id) }
+  })
   const tools = toolsOf(outline, counts)
   const transitions = transitionsOf(outline, counts)
-  const covered = { flow: outline.flow, turns: counts.turns, steps, tools, transitions }
-  return { ...covered, gaps: gapsOf(outline, covered) }
+  const { flow, toolsNotKnown } = outline
+  const covered = { flow, turns: counts.turns, steps, tools, transitions, toolsNotKnown }
+  return { ...covered, gaps: gapsOf(covered) }
 }
 
 function toolsOf(outline: FlowOutline, counts: FlowCounts): CoveredTool[] {
@@ -132,12 +134,12 @@ function transitionsFrom(
 type Covered = Omit<FlowCoverageOfFlow, 'gaps'>
 
 /** The gaps. If a step was never reached, its tools and moves are left out. */
-function gapsOf(outline: FlowOutline, covered: Covered): CoverageGap[] {
+function gapsOf(covered: Covered): CoverageGap[] {
   const missed = new Set(covered.steps.filter(({ seen }) => seen === 0).map(({ id }) => id))
   return [
     ...covered.steps.filter(({ id }) => missed.has(id)).map(stepGap),
     ...toolGaps(covered, missed),
-    ...outline.toolsNotKnown.filter((owner) => !missed.has(owner)).map(unknownToolsGap),
+    ...covered.toolsNotKnown.filter((owner) => !missed.has(owner)).map(unknownToolsGap),
     ...transitionGaps(covered, missed),
   ]
 }
@@ -179,33 +181,4 @@ function transitionGaps({ steps, transitions }: Covered, missed: ReadonlySet<str
     }
   }
   return gaps
-}
-
-/** A report in words. */
-export function textOf({ flows }: FlowCoverageReport): string {
-  return flows.map(flowText).join('\n\n')
-}
-
-function flowText({ flow, turns, steps, tools, transitions, gaps }: FlowCoverageOfFlow): string {
-  const ends = steps.filter(({ kind }) => kind === 'end')
-  const others = steps.filter(({ kind }) => kind !== 'end')
-  const declared = transitions.filter((transition) => transition.declared === true)
-  const lines = [
-    `${flow}, ${count(turns, 'turn')}`,
-    row('steps', others.filter(({ seen }) => seen > 0).length, others.length),
-    row('end steps', ends.filter(({ seen }) => seen > 0).length, ends.length),
-    row('tools', tools.filter(({ succeeded }) => succeeded > 0).length, tools.length),
-    row('transitions', declared.filter(({ seen }) => seen > 0).length, declared.length),
-  ]
-  const free = transitions.filter((transition) => transition.declared === null)
-  if (free.length > 0) {
-    lines.push(`  seen from steps without next: ${list(free.map(({ from, to }) => `${from} -> ${to}`))}`)
-  }
-  lines.push(gaps.length === 0 ? '  nothing is missing' : '  missing:')
-  lines.push(...gaps.map(({ text }) => `  - ${text}`))
-  return lines.join('\n')
-}
-
-function row(what: string, reached: number, all: number): string {
-  return `  ${what.padEnd(12)}${all === 0 ? 'none' : `${reached} of ${all}`}`
 }

@@ -171,8 +171,8 @@ describe('a report', () => {
       flow: 'Onboarding',
       turns: 7,
       steps: [
-        { id: 'AskName', kind: 'model', seen: 3 },
-        { id: 'Confirm', kind: 'logic', seen: 2 },
+        { id: 'AskName', kind: 'model', next: ['Confirm', 'Leave'], seen: 3 },
+        { id: 'Confirm', kind: 'logic', next: ['Done', 'AskName'], seen: 2 },
         { id: 'Done', kind: 'end', seen: 1 },
         { id: 'Leave', kind: 'end', seen: 1 },
       ],
@@ -187,6 +187,7 @@ describe('a report', () => {
         { from: 'Confirm', to: 'Done', seen: 1, declared: true },
         { from: 'Confirm', to: 'AskName', seen: 1, declared: true },
       ],
+      toolsNotKnown: [],
       gaps: [],
     })
   })
@@ -197,7 +198,7 @@ describe('a report', () => {
     await conversation.say('Hello')
     coverage.watch(conversation.engine)
     await conversation.say('Hm')
-    expect(coverage.report().flows[0]?.steps[0]).toEqual({ id: 'AskName', kind: 'model', seen: 1 })
+    expect(coverage.report().flows[0]?.steps[0]).toMatchObject({ id: 'AskName', kind: 'model', seen: 1 })
   })
 })
 
@@ -343,5 +344,14 @@ describe('what a flow says of itself', () => {
 
   test('has one ID', () => {
     expect(() => coverageOf([Onboarding, Onboarding])).toThrow("coverageOf: two flows have the ID 'Onboarding'.")
+  })
+
+  test('refuses names that nothing has', () => {
+    expect(() => coverageOf(Onboarding, { tool: {} } as object)).toThrow(
+      "coverageOf: there is no option 'tool'. The options are tools. Did you mean 'tools'?",
+    )
+    expect(() => coverageOf(Onboarding, { tools: { AskNam: ['capture_name'] } })).toThrow(
+      "coverageOf: tools names 'AskNam', and there is no such flow or step. There is Onboarding, AskName, Confirm, Done, Leave. Did you mean 'AskName'?",
+    )
   })
 })

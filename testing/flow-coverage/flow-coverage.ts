@@ -1,21 +1,28 @@
 /**
  * Which steps, tools, end steps and transitions of a flow the conversations of a suite reached. It listens to the events
- * of engines and counts; what a flow has to reach is in `flow-coverage/flow-outline.ts`, what is missing in
- * `flow-coverage/coverage-report.ts`.
+ * of engines and counts (`flow-coverage/coverage-counts.ts`); what a flow has to reach is in
+ * `flow-coverage/flow-outline.ts`, what is missing in `flow-coverage/coverage-report.ts`.
  */
 
 import type { EngineEventMap, FlowConstructor, FlowEngine } from '../../src/index.js'
-import { invalidInput } from '../../src/util/options.js'
-import { count, ExpectationError, list } from '../expectations/expectation-error.js'
+import { checkOptionNames, hintAt, invalidInput } from '../../src/util/options.js'
+import type { ConversationTurn } from '../conversation/conversation-turn.js'
+import { count, ExpectationError, list, show } from '../expectations/expectation-error.js'
 import {
-  type CoverageGap,
+  countStep,
+  countTool,
+  countTransition,
   type FlowCounts,
-  type FlowCoverageOfFlow,
-  type FlowCoverageReport,
-  reportOf,
-  textOf,
-} from './coverage-report.js'
+  keepFewest,
+  noCounts,
+  wayOf,
+} from './coverage-counts.js'
+import { type CoverageGap, type FlowCoverageReport, reportOf } from './coverage-report.js'
+import { belowThresholds, type CoverageThresholds, checkThresholds } from './coverage-shares.js'
+import { tableOf, textOf } from './coverage-text.js'
 import { type FlowOutline, outlineOf } from './flow-outline.js'
+import { addCovered, type PassedReport } from './merge-reports.js'
+import { mermaidOf } from './mermaid.js'
 
 /** The options of {@link coverageOf}. */
 export interface FlowCoverageOptions {
@@ -26,7 +33,7 @@ export interface FlowCoverageOptions {
   readonly tools?: Readonly<Record<string, readonly string[]>>
 }
 
-/** The options of {@link FlowCoverage.expectFull}. */
+/** The options of {@link FlowCoverage.expectFull}. @inline */
 export interface ExpectFullOptions {
   /**
    * What may be missing, by its name in the report: `'Confirm'`, `'AskName.capture_name'`, `'AskName -> Confirm'`; with the
@@ -42,7 +49,7 @@ export interface ExpectFullOptions {
  * @example
  * ```ts
  * const coverage = coverageOf([Onboarding])
- * const conversation = new Conversation(Onboarding, { onEngine: coverage.watch, script })
+ * const conversation = new Conversation(Onboarding, { coverage, script })
  * // ... every conversation of the suite, then, after all of them:
  * coverage.expectFull({ except: ['Leave'] })
  * ```
@@ -58,19 +65,34 @@ export function coverageOf(
 export class FlowCoverage {
   readonly #flows = new Map<string, { readonly outline: FlowOutline; readonly counts: FlowCounts }>()
   readonly #watched = new WeakSet<FlowEngine>()
+  /** Its name among those of all processes, made when it is needed. */
+  #id: string | undefined
+  #passed = 0
 
-  /** @throws `ExpectationError` if two flows have one ID. What the constructors of flows and steps throw. */
+  /**
+   * @throws `InvalidInputError` without a flow, if two flows have one ID, and for an unknown option or step. What the constructors of
+   * flows and steps throw.
+   */
   constructor(flows: readonly FlowConstructor[], options: FlowCoverageOptions = {}) {
+    checkOptionNames('coverageOf', options, { tools: true })
+    if (flows.length === 0) throw invalidInput('coverageOf got no flow: there would be nothing to reach.')
     for (const flow of flows) {
+      if (typeof flow !== 'function') throw invalidInput(`coverageOf: a flow must be a class; got ${show(flow)}.`)
       if (this.#flows.has(flow.id)) throw invalidInput(`coverageOf: two flows have the ID '${flow.id}'.`)
-      const counts = { turns: 0, steps: new Map(), tools: new Map(), transitions: new Map() }
-      this.#flows.set(flow.id, { outline: outlineOf(flow, options.tools ?? {}), counts })
+      this.#flows.set(flow.id, { outline: outlineOf(flow, options.tools ?? {}), counts: noCounts() })
     }
+    const outlines = [...this.#flows.values()].map(({ outline }) => outline)
+    const known = outlines.flatMap(({ flow, steps }) => [flow, ...steps.map(({ id }) => id)])
+    const unknown = Object.keys(options.tools ?? {}).find((owner) => !known.includes(owner))
+    if (unknown === undefined) return
+    throw invalidInput(
+      `coverageOf: tools names '${unknown}', and there is no such flow or step. There is ${list(known)}.${hintAt(unknown, known)}`,
+    )
   }
 
   /**
-   * Counts what an engine's conversations reach from now on. An engine is counted once, however often it is watched.
-   * Pass the method itself as `onEngine` of a conversation.
+   * Counts what an engine's conversations reach from now on. An engine is counted once, however often it is watched. A
+   * `Conversation` with the option `coverage` watches its engines itself.
    *
    * @returns The engine.
    */
@@ -81,7 +103,7 @@ export class FlowCoverage {
     const left = new Map<string, string>()
     const see = ({ flowName, step }: EngineEventMap['step:enter']): FlowCounts | undefined => {
       const counts = this.#flows.get(flowName)?.counts
-      if (counts !== undefined && !counts.steps.has(step)) counts.steps.set(step, 1)
+      if (counts !== undefined && !counts.steps.has(step)) countStep(counts, step)
       return counts
     }
     engine.on('turn:start', ({ flowName }) => {
@@ -96,7 +118,7 @@ export class FlowCoverage {
     engine.on('step:enter', ({ flowName, turnId, step }) => {
       const counts = this.#flows.get(flowName)?.counts
       if (counts === undefined) return
-      increase(counts.steps, step)
+      countStep(counts, step)
       const from = left.get(turnId)
       left.delete(turnId)
       if (from !== undefined) countTransition(counts, from, step)
@@ -115,14 +137,56 @@ export class FlowCoverage {
     return { flows: [...this.#flows.values()].map(({ outline, counts }) => reportOf(outline, counts)) }
   }
 
+  /**
+   * The report, for a reporter that gets one of each test file.
+   *
+   * @internal
+   */
+  passedReport(): PassedReport {
+    this.#id ??= crypto.randomUUID()
+    return { ...this.report(), from: { coverage: this.#id, count: ++this.#passed } }
+  }
+
   /** {@link FlowCoverage.report}, for `JSON.stringify`. */
   toJSON(): FlowCoverageReport {
     return this.report()
   }
 
-  /** The report as text. */
+  /** The report as text, with what is missing. */
   text(): string {
     return textOf(this.report())
+  }
+
+  /** The report as a table in Markdown: a line for each flow, in numbers and in percent. */
+  table(): string {
+    return tableOf(this.report())
+  }
+
+  /**
+   * The report as a Mermaid flowchart: how often each step was seen and each transition was taken, and what was never
+   * reached.
+   */
+  mermaid(): string {
+    return mermaidOf(this.report())
+  }
+
+  /**
+   * Keeps the messages that led to the steps of a turn, for {@link pathsOf}. A `Conversation` calls it after each turn.
+   *
+   * @param turns - All turns of the conversation so far, those before a fork included.
+   * @internal
+   */
+  addTurn({ reply, document, events, number }: ConversationTurn, turns: readonly ConversationTurn[]): void {
+    const counts = document === undefined ? undefined : this.#flows.get(document.flow.name)?.counts
+    if (counts === undefined || !reply.success || number === undefined || !turns.some(isBeginning)) return
+    const messages = (document?.history ?? []).filter(({ turn }) => turn <= number).map(({ message }) => message)
+    // A long session keeps only its last turns, so that its first messages are not known.
+    if (messages.length !== number) return
+    const endsAt = document?.history.find(({ turn }) => turn === number)?.step
+    for (const event of events) {
+      if (event.kind !== 'enter') continue
+      keepFewest(counts, event.step, wayOf(messages, endsAt === event.step ? undefined : endsAt))
+    }
   }
 
   /** Adds the report of another process. Flows that are not covered here are left out. */
@@ -162,39 +226,33 @@ export class FlowCoverage {
     }
     if (problems.length > 0) throw new ExpectationError(problems.join('\n\n'))
   }
-}
 
-function addCovered(counts: FlowCounts, { turns, steps, tools, transitions }: FlowCoverageOfFlow): void {
-  counts.turns += turns
-  for (const { id, seen } of steps) if (seen > 0) increase(counts.steps, id, seen)
-  for (const { step, name, ...called } of tools) {
-    // A tool of the flow is counted without the step in which it was called.
-    if (called.calls > 0) countTool(counts, step ?? '', name, called)
+  /**
+   * Fails if the conversations reached less of a flow than this.
+   *
+   * @throws `ExpectationError` with what is below its threshold, and with all that is missing. `InvalidInputError` for a
+   * threshold that is not a percentage.
+   * @example
+   * ```ts
+   * coverage.expectAtLeast({ steps: 90, transitions: 80, tools: 100 })
+   * ```
+   */
+  expectAtLeast(thresholds: CoverageThresholds): void {
+    checkThresholds(thresholds)
+    const report = this.report()
+    const problems = belowThresholds(report, thresholds)
+    if (problems.length === 0) return
+    throw new ExpectationError(
+      `The conversations reached less than they should:\n\n- ${problems.join('\n- ')}\n\n${textOf(report)}`,
+    )
   }
-  for (const { from, to, seen } of transitions) if (seen > 0) countTransition(counts, from, to, seen)
 }
 
-function countTool(counts: FlowCounts, step: string, name: string, by: { calls: number; succeeded: number }): void {
-  const ofStep = entry(counts.tools, step, () => new Map())
-  const called = entry(ofStep, name, () => ({ calls: 0, succeeded: 0 }))
-  called.calls += by.calls
-  called.succeeded += by.succeeded
-}
-
-function countTransition(counts: FlowCounts, from: string, to: string, by = 1): void {
-  const left = entry(counts.transitions, from, () => new Map())
-  increase(left, to, by)
-}
-
-function increase(counts: Map<string, number>, key: string, by = 1): void {
-  counts.set(key, (counts.get(key) ?? 0) + by)
-}
-
-function entry<Value>(map: Map<string, Value>, key: string, make: () => Value): Value {
-  let value = map.get(key)
-  if (value === undefined) {
-    value = make()
-    map.set(key, value)
-  }
-  return value
+/**
+ * Whether a turn is the first of a session that began with it. A session of `Conversation.at` has turns before it, or a step that no
+ * turn entered.
+ */
+function isBeginning({ number, document, events }: ConversationTurn): boolean {
+  const entered = events.filter(({ kind }) => kind === 'enter').length
+  return number === 1 && document !== undefined && document.flow.sequence.length <= entered
 }

@@ -13,7 +13,7 @@ import {
   type Turn,
 } from '../../src/index.js'
 
-/** The kind of a step. `end` completes the session. */
+/** The kind of a step. `end` completes the session. @inline */
 export type CoveredStepKind = 'model' | 'logic' | 'end'
 
 /** A step, as its class declares it. */

@@ -63,7 +63,10 @@ export function instrumentFlow(flowClass: FlowConstructor, instruments: FlowInst
 }
 
 /** Wraps a class: `change` gets each new object. Everything else is the class's own. */
-function whenMade<Class extends new () => object>(original: Class, change: (made: InstanceType<Class>) => void): Class {
+export function whenMade<Class extends new () => object>(
+  original: Class,
+  change: (made: InstanceType<Class>) => void,
+): Class {
   return new Proxy(original, {
     construct(target) {
       const made = new target() as InstanceType<Class>

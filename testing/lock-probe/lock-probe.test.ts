@@ -1,10 +1,11 @@
 // The probe over the engine's own lock, and over locks that are wrong on purpose: each assertion must find its fault.
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { Flow, type FlowEngine, reply, Step, type Turn, tool } from '../../src/index.js'
+import { Flow, FlowEngine, reply, Step, type Turn, tool } from '../../src/index.js'
 import type { LockHolder, Waiter } from '../../src/session/lock-line.js'
 import { SessionLock } from '../../src/session/session-lock.js'
 import { flowOf, harness } from '../contract/engine-harness.js'
-import { LockProbe, scriptedProvider } from '../index.js'
+import { capture, Onboarding } from '../contract/onboarding.js'
+import { Conversation, ExpectationError, LockProbe, scriptedProvider, VirtualClock } from '../index.js'
 
 afterEach(() => {
   vi.restoreAllMocks()
@@ -231,7 +232,7 @@ describe('assertFirstInFirstOut', () => {
         #1 turn of flow 'Talk' releases it
         #2 turn of flow 'Talk' acquires it
         #2 turn of flow 'Talk' releases it
-      Keep the lock with a gate, start two turns or more, then open the gate.]
+      Keep the lock with a gate, start three turns or more, of which one has the lock and the others wait, then open the gate.]
     `)
   })
 })
@@ -274,7 +275,7 @@ describe('assertReleased', () => {
     await gate.reached
     await expect(probe.assertReleased(one)).rejects.toThrowErrorMatchingInlineSnapshot(`
       [ExpectationError: The lock of session 'session-1' is not free.
-        holding  #1 turn of flow 'Talk'
+        holding  #1 turn of flow 'Talk', in step 'Only'
         waiting  #2 delete
       Await what was started before this assertion, and open the gates.]
     `)
@@ -299,11 +300,24 @@ describe('assertReleased', () => {
     await probe.assertReleased(one)
     expect(() => probe.assertFirstInFirstOut(one)).toThrow("#2 turn of flow 'Talk' is refused")
   })
+})
 
-  test('needs an engine', async () => {
-    await expect(new LockProbe().assertReleased('a')).rejects.toThrow(
-      'This LockProbe observes no engine. Call observe(engine) first.',
-    )
+describe('a probe that observes no engine', () => {
+  const problem =
+    'This LockProbe observes no engine: call observe(engine) before the turns, or pass it to a conversation as onEngine: (engine) => probe.observe(engine).'
+
+  test.each<[string, (probe: LockProbe) => unknown]>([
+    ['assertSerialized', (probe) => probe.assertSerialized()],
+    ['assertFirstInFirstOut', (probe) => probe.assertFirstInFirstOut()],
+    ['assertOverlaps', (probe) => probe.assertOverlaps('a', 'b')],
+    ['assertReleased', (probe) => probe.assertReleased()],
+    ['assertReleased of a session', (probe) => probe.assertReleased('a')],
+  ])('fails %s with that reason', async (_name, check) => {
+    await expect(async () => check(new LockProbe())).rejects.toThrow(new ExpectationError(problem))
+  })
+
+  test('names it where no code came to a gate', async () => {
+    await expect(new LockProbe({ hangAfterMs: 1 }).gate().reached).rejects.toThrow(problem)
   })
 })
 
@@ -393,7 +407,7 @@ describe('watch', () => {
     await gate.reached
     await expect(clock.runUntil(probe.watch(Promise.all(turns)))).rejects.toThrowErrorMatchingInlineSnapshot(`
       [ExpectationError: The lock of session 'session-1' made no progress for 10000 ms.
-        holding  #1 turn of flow 'Talk', for 10000 ms
+        holding  #1 turn of flow 'Talk', in step 'Only', for 10000 ms
         waiting  #2 turn of flow 'Talk', for 10000 ms
       A gate of this session is closed: open it, and the lock makes progress.]
     `)
@@ -433,7 +447,72 @@ describe('watch', () => {
   })
 })
 
-test('a probe observes one engine', async () => {
-  const { engine, probe } = await scene()
-  expect(() => probe.observe(engine)).toThrow('A LockProbe observes one engine. Make another probe for this one.')
+describe('a probe of several engines', () => {
+  test('observes one at a time', async () => {
+    const { engine, probe } = await scene()
+    expect(() => probe.observe(engine)).toThrow(
+      'A LockProbe observes one engine at a time. Make another probe for this one, or close the other engine.',
+    )
+    await engine.close()
+    const next = new FlowEngine()
+    expect(probe.observe(next)).toBe(next)
+  })
+
+  test('survives the restart of a conversation', async () => {
+    const clock = new VirtualClock()
+    const probe = new LockProbe({ clock })
+    await using conversation = new Conversation(Onboarding, {
+      clock,
+      onEngine: (engine) => probe.observe(engine),
+      script: async ({ origin }) => {
+        await probe.pass(origin.sessionId)
+        return { delayMs: 1000, text: 'What is your name?' }
+      },
+    })
+    await conversation.say('Hello')
+    await conversation.atOnce(['one', 'two'])
+    await conversation.restart()
+    const gate = probe.gate(conversation.sessionId)
+    const both = conversation.atOnce(['three', 'four', 'five'])
+    await gate.reached
+    gate.open()
+    await both
+    probe.assertSerialized(conversation.sessionId)
+    probe.assertFirstInFirstOut()
+    await probe.assertReleased()
+  })
+
+  test('counts what the first one still had when it closed as over', async () => {
+    const probe = new LockProbe()
+    const first = probe.observe(new FlowEngine())
+    const never = new Promise<void>(() => undefined)
+    void first.getFlowSession().withSessionLock('a', () => never)
+    first
+      .getFlowSession()
+      .withSessionLock('a', () => never)
+      .catch(() => undefined)
+    void first.close()
+    const next = probe.observe(new FlowEngine())
+    await Promise.all(
+      ['b', 'b', 'a', 'a'].map((id) => next.getFlowSession().withSessionLock(id, () => Promise.resolve())),
+    )
+    probe.assertSerialized('b')
+    probe.assertSerialized('a')
+    await probe.assertReleased('a')
+  })
+
+  test('follows a conversation whose process dies', async () => {
+    const probe = new LockProbe()
+    await using conversation = new Conversation(Onboarding, {
+      onEngine: (engine) => probe.observe(engine),
+      script: ['What is your name?', capture('Ada'), capture('Ada Lovelace')],
+    })
+    await conversation.say('Hello')
+    conversation.dieAfterEffect('capture_name')
+    await conversation.say('Ada')
+    await conversation.say('Ada Lovelace')
+    conversation.expectCompleted()
+    probe.assertSerialized()
+    await probe.assertReleased()
+  })
 })

@@ -2,32 +2,42 @@
  * Observes the locks of an engine: when they are requested, acquired and released. It has gates that keep a lock held,
  * assertions on the order, and a report of a lock that is stuck. It does not change how the engine locks.
  */
-import {
-  type Clock,
-  type EngineEventMap,
-  type FlowEngine,
-  type FlowSession,
-  type LockEvent,
-  systemClock,
-} from '../../src/index.js'
+import { type Clock, type FlowEngine, type FlowSession, type LockEvent, systemClock } from '../../src/index.js'
+import { checkNumber, checkOptionNames, type OptionNames } from '../../src/util/options.js'
 import { ExpectationError } from '../expectations/expectation-error.js'
 import { VirtualClock } from '../virtual-clock/virtual-clock.js'
 import { Gates, type LockGate } from './gates.js'
+import { locateTurns } from './locate-turns.js'
 import { isWaiting, LockRequests } from './lock-requests.js'
-import { heldProblem, leakProblem, orderProblem, overlapProblem, serialProblem, stuckProblem } from './problems.js'
+import {
+  heldProblem,
+  leakProblem,
+  notReachedProblem,
+  orderProblem,
+  overlapProblem,
+  serialProblem,
+  stuckProblem,
+} from './problems.js'
 
 export type { LockGate } from './gates.js'
 
-/** The options of {@link LockProbe}. */
+const unobserved =
+  'This LockProbe observes no engine: call observe(engine) before the turns, or pass it to a conversation as onEngine: (engine) => probe.observe(engine).'
+
+/** The options of {@link LockProbe}. @inline */
 export interface LockProbeOptions {
   /** The engine's clock. Default: the machine's. */
   readonly clock?: Clock
   /** Milliseconds without progress after which {@link LockProbe.watch} reports a lock with waiting requests. Default 10 000. */
   readonly stuckAfterMs?: number
+  /** Milliseconds of real time after which {@link LockGate.reached} rejects if no code comes to the gate. `Infinity`: never. Default 2 000. */
+  readonly hangAfterMs?: number
 }
 
+const names: OptionNames<LockProbeOptions> = { clock: true, stuckAfterMs: true, hangAfterMs: true }
+
 /**
- * Observes the locks of one engine: of its turns, of its deletes, and of the application's `withSessionLock`.
+ * Observes the locks of an engine: of its turns, of its deletes, and of the application's `withSessionLock`.
  *
  * @example
  * ```ts
@@ -53,39 +63,49 @@ export class LockProbe {
   readonly #clock: Clock
   readonly #stuckAfterMs: number
   readonly #requests = new LockRequests()
-  readonly #gates = new Gates()
+  readonly #gates: Gates
   readonly #watchers = new Set<(error: Error) => void>()
   #session: FlowSession | undefined
+  #stopWatching: () => void = () => undefined
   #isChecking = false
   readonly #checks = new Set<number>()
   #cancelTimer: (() => void) | undefined
 
   constructor(options: LockProbeOptions = {}) {
+    checkOptionNames('LockProbe', options, names)
     this.#clock = options.clock ?? systemClock
+    for (const name of ['stuckAfterMs', 'hangAfterMs'] as const) {
+      if (options[name] !== undefined) checkNumber('LockProbe', name, options[name])
+    }
     this.#stuckAfterMs = options.stuckAfterMs ?? 10_000
+    const afterMs = options.hangAfterMs ?? 2000
+    this.#gates = new Gates({
+      afterMs,
+      report: (sessionId) => {
+        const problem = notReachedProblem(this.#requests, sessionId, afterMs)
+        return new ExpectationError(this.#session === undefined ? `${problem}\n${unobserved}` : problem)
+      },
+    })
   }
 
   /**
-   * Begins to observe an engine.
+   * Begins to observe an engine. A probe observes one after the other, such as those of a conversation that is restarted: pass it to
+   * the conversation as `onEngine: (engine) => probe.observe(engine)`.
    *
    * @returns That engine.
-   * @throws Error if this probe observes an engine already: each engine has its own locks.
+   * @throws Error while the engine that this probe observes is open: each engine has its own locks.
    */
   observe(engine: FlowEngine): FlowEngine {
-    if (this.#session !== undefined)
-      throw new Error('A LockProbe observes one engine. Make another probe for this one.')
+    if (this.#session?.closing === false) {
+      throw new Error(
+        'A LockProbe observes one engine at a time. Make another probe for this one, or close the other engine.',
+      )
+    }
+    this.#stopWatching()
+    this.#requests.endAll()
     this.#session = engine.getFlowSession()
-    this.#session.watchLocks((event) => this.#note(event))
-    const isIn = ({ turnId, flowName }: EngineEventMap['turn:start'], ...places: readonly string[]): void => {
-      this.#requests.locate(turnId, flowName, places, this.#clock.now())
-    }
-    engine.on('turn:queued', (event) => isIn(event))
-    engine.on('turn:start', (event) => isIn(event))
-    for (const name of ['step:enter', 'model:end', 'tool:end'] as const) {
-      engine.on(name, (event) => isIn(event, `step '${event.step}'`))
-    }
-    engine.on('model:start', (event) => isIn(event, `step '${event.step}'`, `a call of model '${event.model}'`))
-    engine.on('tool:start', (event) => isIn(event, `step '${event.step}'`, `tool '${event.tool}'`))
+    this.#stopWatching = this.#session.watchLocks((event) => this.#note(event))
+    locateTurns(engine, this.#requests, () => this.#clock.now())
     return engine
   }
 
@@ -132,6 +152,7 @@ export class LockProbe {
    * @throws {@link ExpectationError} that shows what happened; also if too little happened to show anything.
    */
   assertSerialized(sessionId?: string): void {
+    this.#observed()
     throwIf(serialProblem(this.#requests, sessionId))
   }
 
@@ -142,6 +163,7 @@ export class LockProbe {
    * @throws {@link ExpectationError} that shows what happened; also if two requests never waited at the same time.
    */
   assertFirstInFirstOut(sessionId?: string): void {
+    this.#observed()
     throwIf(orderProblem(this.#requests, sessionId))
   }
 
@@ -151,6 +173,7 @@ export class LockProbe {
    * @throws {@link ExpectationError} that shows what happened.
    */
   assertOverlaps(sessionId: string, otherSessionId: string): void {
+    this.#observed()
     throwIf(overlapProblem(this.#requests, sessionId, otherSessionId))
   }
 
@@ -161,10 +184,17 @@ export class LockProbe {
    * @throws {@link ExpectationError} (rejects) that names the holder.
    */
   async assertReleased(sessionId?: string): Promise<void> {
+    const session = this.#observed()
     for (const id of sessionId === undefined ? this.#requests.sessions() : [sessionId]) {
       throwIf(heldProblem(this.#requests, id))
-      if (await this.#isLocked(id)) throw new ExpectationError(leakProblem(this.#requests, id))
+      if (await this.#isLocked(session, id)) throw new ExpectationError(leakProblem(this.#requests, id))
     }
+  }
+
+  /** The session side of the observed engine. Without one, no assertion can show anything. */
+  #observed(): FlowSession {
+    if (this.#session === undefined) throw new ExpectationError(unobserved)
+    return this.#session
   }
 
   #note(event: LockEvent): void {
@@ -175,15 +205,14 @@ export class LockProbe {
   }
 
   /** Whether a new request has to wait. It does nothing with the lock, also if it acquires it later. */
-  async #isLocked(sessionId: string): Promise<boolean> {
-    if (this.#session === undefined) throw new Error('This LockProbe observes no engine. Call observe(engine) first.')
+  async #isLocked(session: FlowSession, sessionId: string): Promise<boolean> {
     let isLocked = true
     const unlock = (): void => {
       isLocked = false
     }
     this.#isChecking = true
     // A closed engine refuses the request: then nothing can wait.
-    this.#session.withSessionLock(sessionId, unlock).catch(unlock)
+    session.withSessionLock(sessionId, unlock).catch(unlock)
     this.#isChecking = false
     await new VirtualClock().settle()
     return isLocked

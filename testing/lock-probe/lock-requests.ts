@@ -61,6 +61,16 @@ export class LockRequests {
     else this.#lines.push({ request, text: deeds[kind] })
   }
 
+  /** Notes that the engine of all requests is closed: another one numbers its requests anew. */
+  endAll(): void {
+    for (const request of this.#byNumber.values()) {
+      if (request.acquired === undefined) request.refused = true
+      else request.released ??= ++this.#moments
+    }
+    this.#byNumber.clear()
+    this.#byTurn.clear()
+  }
+
   /** Notes where a turn is now. */
   locate(turnId: string, flowName: string, places: readonly string[], at: number): void {
     const request = this.#byTurn.get(turnId)

@@ -43,7 +43,7 @@ export function orderProblem(requests: LockRequests, sessionId: string | undefin
     requests,
     sessionId,
     'two requests never waited at the same time',
-    'Keep the lock with a gate, start two turns or more, then open the gate',
+    'Keep the lock with a gate, start three turns or more, of which one has the lock and the others wait, then open the gate',
   )
 }
 
@@ -102,6 +102,19 @@ export function stuckProblem(requests: LockRequests, sessionId: string, now: num
     )
   }
   return lines.join('\n')
+}
+
+/** A gate to which no code came. */
+export function notReachedProblem(requests: LockRequests, sessionId: string | undefined, afterMs: number): string {
+  const whose = sessionId === undefined ? 'every session' : `session '${sessionId}'`
+  const all = requests.of(sessionId)
+  return [
+    `No code came to the gate of ${whose} within ${afterMs} ms of real time.`,
+    ...all.filter(isHolding).map((request) => `  holding  ${whereabouts(request)}`),
+    ...all.filter(isWaiting).map((request) => `  waiting  ${nameOf(request)}`),
+    requests.record(...(sessionId === undefined ? requests.sessions() : [sessionId])),
+    'Start the turn before you wait for the gate, and let its step, tool or model call pass(sessionId) of this probe.',
+  ].join('\n')
 }
 
 function whereabouts(request: LockRequest): string {

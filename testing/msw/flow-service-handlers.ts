@@ -4,7 +4,8 @@
  */
 import { type HttpHandler, HttpResponse, http } from 'msw'
 import { checkBasePath, type FetchHandlerOptions } from '../../adapters/fetch/options.js'
-import { createRouteHandler, type Route } from '../../adapters/fetch/route-handler.js'
+import { createRouteHandler } from '../../adapters/fetch/route-handler.js'
+import type { Route } from '../../adapters/fetch/routes/served-routes.js'
 import type { ServedEngine } from '../../adapters/fetch/served-engine.js'
 import {
   type Clock,

@@ -1,4 +1,8 @@
-/** The entry point `turnkeeper/testing/msw`: a flow service for the tests of a front end, played by MSW. */
+/**
+ * The entry point `turnkeeper/testing/msw`: a flow service for the tests of a front end, played by MSW.
+ *
+ * @module turnkeeper/testing/msw
+ */
 export type { FlowServiceHandlers, FlowServiceOptions, ScriptedFlowServiceOptions } from './flow-service-handlers.js'
 export { flowServiceHandlers } from './flow-service-handlers.js'
 export type {

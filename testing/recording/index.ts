@@ -1,4 +1,4 @@
 /** A stored session as a test: record it, and run it again on the current code. */
-export type { RecordedToolCall, RecordedTurn } from './recorded-turn.js'
 export type { Recording, RecordingOptions, ReplayOptions } from './recording.js'
 export { recordingOf, replay } from './recording.js'
+export { type ReplayAllOptions, type ReplaySummary, replayAll } from './replay-all.js'

@@ -15,7 +15,7 @@ import type {
 
 import type { ScriptedAnswer } from '../scripted-model/scripted-model.js'
 
-/** A tool call of a stored turn, with its result. */
+/** A tool call of a stored turn, with its result. @inline */
 export interface RecordedToolCall {
   readonly namespace: string
   readonly name: string
@@ -24,7 +24,7 @@ export interface RecordedToolCall {
   readonly isError?: true
 }
 
-/** A stored turn: what the user said, what models answered, and the result. */
+/** A stored turn: what the user said, what models answered, and the result. @inline */
 export interface RecordedTurn {
   /** Counted from 1. */
   readonly number: number

@@ -18,7 +18,8 @@ import {
   type Turn,
   tool,
 } from '../../src/index.js'
-import { Conversation, type ConversationOptions } from '../conversation/conversation.js'
+import { Conversation } from '../conversation/conversation.js'
+import type { ConversationOptions } from '../conversation/conversation-options.js'
 import type { RecordedTurn } from './recorded-turn.js'
 import { recordingOf, replay } from './recording.js'
 
@@ -547,6 +548,40 @@ describe('replay', () => {
     expect((await replay(Onboarding, older)).turns).toBe(document.turns)
   })
 
+  test('runs doubles in place of tools that must not run, new ones for each session', async () => {
+    const recording = recordingOf(await onboarding())
+    const captured: string[] = []
+    class AskSafely extends AskName {
+      override capture(name: string): unknown {
+        captured.push(name)
+        return go(AskColour)
+      }
+    }
+    class Safe extends Onboarding {
+      override steps(): StepConstructor[] {
+        return [AskSafely, AskColour]
+      }
+    }
+    const tools = { capture_name: [new ToolError('First and last name, please.'), go(AskColour)] }
+    // The doubles write no state, which is what differs at the end.
+    for (const _session of [1, 2]) await expect(replay(Safe, recording, { tools })).rejects.toThrow('at turn 4 of 4')
+    expect(captured).toEqual([])
+  })
+
+  test('fails with the error of the flow as its cause', async () => {
+    const broken = new RangeError('No such plan')
+    class Broken extends Plans {
+      override onMessage(): never {
+        throw broken
+      }
+    }
+    const recording = recordingOf(await stored(Plans, () => 'Which plan?', ['Hello']))
+    await expect(replay(Broken, recording)).rejects.toMatchObject({
+      cause: broken,
+      message: expect.stringMatching(/failed with FLOW_ERROR: No such plan\n {4}\+ {3}at .*recording\.test\.ts:/),
+    })
+  })
+
   test('and a recording have no use for a session that lost its oldest turns', async () => {
     const said = ['Hello', 'Ada', 'Ada', 'Ada', 'Ada']
     const document = await stored(Plans, () => 'Which plan?', said, { limits: { maxHistoryTurns: 4 } })
@@ -769,7 +804,8 @@ describe('replay', () => {
         () => undefined,
         (thrown: Error) => thrown,
       )
-      texts.push(`# ${what}\n\n${error?.message}`)
+      // The place in this file, without the path and the line.
+      texts.push(`# ${what}\n\n${error?.message.replaceAll(/\(.*\/(recording\.test\.ts):[\d:]+\)/g, '($1)')}`)
     }
     expect(texts.join('\n\n')).toMatchInlineSnapshot(`
       "# a reply and a step
@@ -896,6 +932,8 @@ describe('replay', () => {
         reply
           - Your colour?
           + failed with TOOL_ERROR: No such table: names
+          +   at AskName.capture (recording.test.ts)
+          +   at Object.execute (recording.test.ts)
 
         - as recorded, + as replayed
 

@@ -13,9 +13,14 @@ import {
   type MessagePart,
   type SessionDocument,
 } from '../../src/index.js'
+import { checkNumber } from '../../src/util/options.js'
+import { EngineActivity } from '../conversation/engine-activity.js'
+import { hangText } from '../conversation/hang-report.js'
 import { ExpectationError } from '../expectations/expectation-error.js'
 import { instrumentFlow } from '../flow-coverage/instrumented-flow.js'
 import type { ScriptedAnswer } from '../scripted-model/scripted-model.js'
+import { type ToolDouble, ToolDoubles } from '../tool-doubles/tool-doubles.js'
+import { unlessHanging } from '../virtual-clock/hang-watch.js'
 import { VirtualClock } from '../virtual-clock/virtual-clock.js'
 import { RecordedModel, StepNames } from './recorded-model.js'
 import {
@@ -27,7 +32,7 @@ import {
   toolCallsOf,
   turnMessagesOf,
 } from './recorded-turn.js'
-import { differencesOf, replayFailure } from './replay-differences.js'
+import { differencesOf, replayFailure, replayHang } from './replay-differences.js'
 import { ownTextsOf, requireWhole } from './whole-session.js'
 
 /** The options of {@link recordingOf}. */
@@ -111,6 +116,10 @@ export interface ReplayOptions extends Pick<FlowEngineOptions, 'services' | 'lim
   readonly serverContext?: JsonObject
   /** The `config` of the first turn. Default: that of the recording. */
   readonly config?: JsonObject
+  /** Doubles for tools that must not run, by name: results in order, or one for every call. Default: all tools run. */
+  readonly tools?: Readonly<Record<string, ToolDouble>>
+  /** Milliseconds of real time in which nothing happens, after which a turn hangs: that fails. `Infinity`: never. Default 2 000. */
+  readonly hangAfterMs?: number
 }
 
 /**
@@ -119,7 +128,7 @@ export interface ReplayOptions extends Pick<FlowEngineOptions, 'services' | 'lim
  *
  * @returns The session as it is stored at the end.
  * @throws `ExpectationError` (rejects) that shows the first turn that differs in its reply, content type, step, tool calls,
- * model calls or memory, and at the end in state or context.
+ * model calls or memory, and at the end in state or context; or that says who waits for what in a turn that hangs.
  */
 export async function replay(
   flow: FlowConstructor,
@@ -131,12 +140,17 @@ export async function replay(
       `The recording is of flow '${recording.flow}', and not of '${flow.id}' or a former name of it.`,
     )
   }
-  const { serverContext, config = recording.config, ...engineOptions } = options
+  const { serverContext, config = recording.config, tools = {}, hangAfterMs = 2000, ...engineOptions } = options
+  checkNumber('replay', 'hangAfterMs', hangAfterMs)
   const clock = new VirtualClock(Date.parse(recording.startedAt))
   const names = new StepNames(flow)
   const model = new RecordedModel(recording, names)
+  const doubles = new ToolDoubles(tools)
   const flows = [
-    instrumentFlow(flow, { onModel: ({ provider }) => engine.registerProvider({ provider, resolve: () => model }) }),
+    instrumentFlow(flow, {
+      onModel: ({ provider }) => engine.registerProvider({ provider, resolve: () => model }),
+      replaceTools: (offered) => doubles.replace(offered),
+    }),
   ]
   let revisions = 0
   const engine: FlowEngine = new FlowEngine({
@@ -149,17 +163,28 @@ export async function replay(
       return (kind === 'turn' ? turnId : undefined) ?? `${kind}-${++revisions}`
     },
   })
+  const activity = new EngineActivity(clock)
+  activity.watch(engine)
   let document: SessionDocument | undefined
   let turnId: string | undefined
   for (const turn of recording.turns) {
     turnId = turn.id
     await clock.advance(Math.max(0, Date.parse(turn.at) - clock.now()))
-    const result = await engine.execute(inputOf(flow, recording, turn, { serverContext, config }))
+    const result = await unlessHanging(engine.execute(inputOf(flow, recording, turn, { serverContext, config })), {
+      afterMs: hangAfterMs,
+      progress: () => activity.happened,
+      report: () => {
+        const { requests, tools, summaries } = activity
+        const nothingElse = { isAfterTurn: false, journal: [], timers: 0, isMovedByHand: false }
+        const report = hangText({ afterMs: hangAfterMs, requests, tools, summaries, ...nothingElse })
+        return new ExpectationError(replayHang(recording, turn, report))
+      },
+    })
     document = await engine.getSession(recording.sessionId)
     const replayed = { result, document, model: model.problemsOf(turn) }
     const found = differencesOf(recording, turn, replayed, (name) => names.current(name))
     if (found.length === 0) continue
-    throw new ExpectationError(replayFailure(recording, turn, found, model.rewritten))
+    throw new ExpectationError(replayFailure(recording, turn, found, model.rewritten), { cause: result.error?.cause })
   }
   return document as SessionDocument
 }

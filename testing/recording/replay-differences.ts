@@ -1,5 +1,6 @@
 /** Where a replayed turn differs from the recorded one, and how that is shown. `recording/recording.ts` runs the turn. */
 import type { ExecuteResult, JsonValue, SessionDocument, StoredMessage } from '../../src/index.js'
+import { causesText } from '../expectations/author-frames.js'
 import { show } from '../expectations/expectation-error.js'
 import type { ModelProblems } from './recorded-model.js'
 import {
@@ -42,7 +43,10 @@ export function differencesOf(
   // If the model had no answer to give, the turn failed for that alone.
   if (unanswered.length > 0 && !response.success) return unanswered
   if (error !== undefined || document === undefined) {
-    const text = error === undefined ? 'nothing is stored' : `failed with ${error.code}: ${response.message}`
+    const text =
+      error === undefined
+        ? 'nothing is stored'
+        : `failed with ${error.code}: ${response.message}${causesText(error, response.message)}`
     return [{ what: 'reply', recorded: recorded.reply, replayed: text }]
   }
   const isLast = recorded === recording.turns.at(-1)
@@ -162,6 +166,21 @@ export function replayFailure(
     'Correct the flow, or record the session anew if the change is intended.',
   ]
   return lines.join('\n')
+}
+
+/** The failure of a replay in which a turn hangs; `report` says who waits for what. */
+export function replayHang(
+  { sessionId, flow, turns }: Recording,
+  { number, said }: RecordedTurn,
+  report: string,
+): string {
+  return [
+    `Session '${sessionId}' of flow '${flow}', replayed, hangs at turn ${number} of ${turns.length}.`,
+    '',
+    `  User: ${show(said)}`,
+    '',
+    report,
+  ].join('\n')
 }
 
 /** The advice if the cause may be that a step changes what its model says. */

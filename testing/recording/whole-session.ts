@@ -29,7 +29,7 @@ export function requireWhole(
 }
 
 function requireWholeHistory(document: SessionDocument): void {
-  const { runStatus, history, error, flow } = document
+  const { runStatus, history, error, flow, turns } = document
   if (runStatus === 'aborted') {
     refuse(
       document,
@@ -48,6 +48,13 @@ function requireWholeHistory(document: SessionDocument): void {
     refuse(
       document,
       `its history ends in step '${last}', and its current step is '${flow.currentStep}': turns are missing.`,
+    )
+  }
+  // A document as a store has it from an older release does not count its turns.
+  if (turns !== history.length && (turns !== undefined || document.version !== 1)) {
+    refuse(
+      document,
+      `its history ends with turn ${history.length}, and its field turns is ${show(turns)}: turns are missing.`,
     )
   }
 }

@@ -1,9 +1,10 @@
 /** What a test may expect of a request to a model, and the check. */
 import type { JsonObject, StepConstructor } from '../../src/index.js'
-import { differences, ExpectationError, fits, list, show } from '../expectations/expectation-error.js'
-import { type RecordedRequest, whereOf } from './recorded-request.js'
+import { count, differences, ExpectationError, fits, list, show, whereOf } from '../expectations/expectation-error.js'
+import { unknownNameText } from '../expectations/known-names.js'
+import type { RecordedRequest } from './recorded-request.js'
 
-/** The expected request to a model. What is left out may be anything. */
+/** The expected request to a model. What is left out may be anything. @inline */
 export interface ExpectedRequest {
   /** The system prompt: the whole text, or a RegExp for a part of it. */
   readonly system?: string | RegExp
@@ -21,18 +22,30 @@ export interface ExpectedRequest {
   readonly call?: number
 }
 
+const names: Readonly<Record<keyof ExpectedRequest, true>> = {
+  system: true,
+  user: true,
+  tools: true,
+  params: true,
+  output: true,
+  step: true,
+  call: true,
+}
+
 /**
  * Fails if the request differs.
  *
  * @throws {@link ExpectationError} with all that differs.
  */
 export function checkAsked(requests: readonly RecordedRequest[], expected: ExpectedRequest): void {
+  const misspelt = unknownNameText('expectAsked', expected, names)
+  if (misspelt !== undefined) throw new ExpectationError(misspelt)
   const { call } = expected
   const request = call === undefined ? requests.at(-1) : requests[call - 1]
   if (request === undefined) {
-    const asked = requests.length === 0 ? 'it was not asked at all' : `it was asked ${requests.length} times`
+    const asked = requests.length === 0 ? 'it was not asked at all' : `it was asked ${count(requests.length, 'time')}`
     throw new ExpectationError(
-      `Expected the model to be asked${call === undefined ? '' : ` ${call} times`}, but ${asked}.`,
+      `Expected the model to be asked${call === undefined ? '' : ` ${count(call, 'time')}`}, but ${asked}.`,
     )
   }
   const problems = problemsOf(request, expected)

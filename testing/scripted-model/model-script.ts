@@ -3,9 +3,27 @@
  * is left; what a reply may say is in `scripted-answer.ts`.
  */
 import type { ModelRequest } from '../../src/index.js'
-import { count, ExpectationError, list, show } from '../expectations/expectation-error.js'
-import { askedOf, whereOf } from './recorded-request.js'
+import { thrownText } from '../expectations/author-frames.js'
+import { askedOf, count, ExpectationError, list, show, whereOf } from '../expectations/expectation-error.js'
+import type { NotAList } from '../expectations/not-a-list.js'
 import type { ScriptedReply } from './scripted-answer.js'
+
+/**
+ * Replies for each step, by its ID. It stands before the function in `ModelScript`, because the compiler looks for a mistake in the
+ * first type that is not a list.
+ *
+ * @inline
+ */
+interface ScriptRules extends NotAList {
+  /** The replies to one step. */
+  readonly [stepId: string]: ScriptedReplies
+}
+
+/** The whole script: replies, or replies for each step, by its ID. */
+export type ModelScript = ScriptRules | ScriptedReplies
+
+/** Replies used in order, or one function for all. @inline */
+export type ScriptedReplies = readonly (ScriptedReply | ScriptedReplyFunction)[] | ScriptFunction
 
 /**
  * A reply made from the request. Return an `Error` to make the call fail; what the function throws is treated as a
@@ -13,11 +31,12 @@ import type { ScriptedReply } from './scripted-answer.js'
  */
 export type ScriptedReplyFunction = (request: ModelRequest) => ScriptedReply | Promise<ScriptedReply>
 
-/** Replies used in order, or one function for all. */
-export type ScriptedReplies = readonly (ScriptedReply | ScriptedReplyFunction)[] | ScriptedReplyFunction
-
-/** The whole script: replies, or replies for each step, by its ID. */
-export type ModelScript = ScriptedReplies | { readonly [stepId: string]: ScriptedReplies }
+/**
+ * A function for all replies. An interface, because the compiler misses a wrong result where two types are joined by `&`.
+ *
+ * @inline
+ */
+interface ScriptFunction extends NotAList, ScriptedReplyFunction {}
 
 interface Part {
   readonly replies: ScriptedReplies
@@ -41,7 +60,7 @@ export class ScriptReader {
   /**
    * The reply to a request.
    *
-   * @throws {@link ExpectationError} if the script has none. Whatever a function of the script throws.
+   * @throws {@link ExpectationError} if the script has none, or a function of the script throws.
    */
   async take(request: ModelRequest): Promise<ScriptedReply> {
     const { stepId } = request.origin
@@ -51,7 +70,7 @@ export class ScriptReader {
         `The script has no rule for the step that asked: ${whereOf(request)}.\n${askedOf(request)}\n  rules for: ${list(this.#parts.keys())}\nAdd a rule for '${stepId}'.`,
       )
     }
-    if (typeof part.replies === 'function') return part.replies(request)
+    if (typeof part.replies === 'function') return replyOf(part.replies, request)
     const reply = part.replies[part.used]
     if (reply === undefined) {
       throw new ExpectationError(
@@ -59,7 +78,7 @@ export class ScriptReader {
       )
     }
     part.used++
-    return typeof reply === 'function' ? reply(request) : reply
+    return typeof reply === 'function' ? replyOf(reply, request) : reply
   }
 
   /**
@@ -88,6 +107,21 @@ export class ScriptReader {
     })
     const [first] = rests
     return first?.[0] === '' ? first[1] : Object.fromEntries(rests)
+  }
+}
+
+/** What a function of the script returns. */
+async function replyOf(make: ScriptedReplyFunction, request: ModelRequest): Promise<ScriptedReply> {
+  try {
+    return await make(request)
+  } catch (error) {
+    if (ExpectationError.isInstance(error)) throw error
+    // Runners show the difference of two values.
+    const { expected, actual } = (error ?? {}) as { readonly expected?: unknown; readonly actual?: unknown }
+    throw new ExpectationError(
+      `A function of the script threw ${thrownText(error)}\n  in ${whereOf(request)}\n${askedOf(request)}`,
+      { expected, actual, cause: error },
+    )
   }
 }
 

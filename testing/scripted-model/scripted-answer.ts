@@ -3,8 +3,7 @@
  * response. `scripted-model/scripted-model.ts` decides when each is sent.
  */
 import type { JsonValue, MessagePart, ModelFailure, ModelRequest, ModelResponse, TokenUsage } from '../../src/index.js'
-import { count, ExpectationError, list, show } from '../expectations/expectation-error.js'
-import { askedOf, whereOf } from './recorded-request.js'
+import { askedOf, count, ExpectationError, list, show, whereOf } from '../expectations/expectation-error.js'
 
 /** A tool call in a script. */
 export interface ScriptedToolCall {
@@ -19,7 +18,7 @@ export interface ScriptedToolCall {
   readonly offered?: false
 }
 
-/** A failure of a provider, as its client reports it. */
+/** A failure of a provider, as its client reports it. @inline */
 export interface ScriptedFailure extends Omit<ModelFailure, 'responseHeaders'> {
   /** Milliseconds that the provider asks to wait, as in the header `retry-after-ms`. Default: none. */
   readonly retryAfterMs?: number

@@ -17,11 +17,10 @@ import { type RecordedRequest, recordedRequest } from './recorded-request.js'
 import { cutError, type PlayedAnswer, playedAnswer } from './scripted-answer.js'
 
 export type { ExpectedRequest } from './expected-request.js'
-export type { ModelScript, ScriptedReplies, ScriptedReplyFunction } from './model-script.js'
+export type { ModelScript, ScriptedReplyFunction } from './model-script.js'
 export { type RecordedRequest, recordedRequest } from './recorded-request.js'
 export type {
   ScriptedAnswer,
-  ScriptedFailure,
   ScriptedReply,
   ScriptedToolCall,
 } from './scripted-answer.js'
@@ -115,7 +114,7 @@ export class ScriptedModel implements RuntimeModel {
   /**
    * Fails if the script and the conversation did not fit, or the script is not used up.
    *
-   * @throws `ExpectationError` that lists what is left. What a function of the script threw.
+   * @throws `ExpectationError` that lists what is left, or says which function of the script threw what.
    */
   assertDone(): void {
     if (this.#complaint !== undefined) throw this.#complaint

@@ -4,7 +4,7 @@
  */
 import type { FakeStoreFault } from '../fake-session-store/fake-session-store.js'
 
-/** What a user knows before the next message. */
+/** What a user knows before the next message. @inline */
 export interface ActorView {
   /** The last reply; `undefined` at the beginning. */
   readonly reply: string | undefined

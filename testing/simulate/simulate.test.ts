@@ -376,6 +376,7 @@ describe('the code that is printed', () => {
       mayFail: [],
       services: undefined,
       wrapStore: (store) => store,
+      hangAfterMs: 2000,
     })
     const speech = { actor: 0, picks: [0], modelPicks: [0] }
     const save = { operation: 'save', effect: 'fail-after', times: 3 } as const
@@ -576,7 +577,130 @@ describe('a store that is wrong', () => {
   })
 })
 
+describe('a conversation that cannot go on', () => {
+  /** Fails with the seed, and with what was thrown as the cause. */
+  async function thrownBy(options: SimulateOptions): Promise<string> {
+    const error = await simulate(Onboarding, { ...calm, ...options }).then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    )
+    expect(error).toBeInstanceOf(ExpectationError)
+    expect((error as Error).cause).toMatchObject({ message: 'It is out of order.' })
+    return (error as Error).message.replaceAll(/ at .*simulate\.test\.ts:\d+:\d+\)?/g, ' at a line of the author')
+  }
+  function outOfOrder(): never {
+    throw new Error('It is out of order.')
+  }
+
+  test('fails if an actor throws', async () => {
+    const actors: Actor[] = [({ turn }) => (turn < 2 ? 'Hello' : outOfOrder())]
+    expect(await thrownBy({ actors, seeds: [3] })).toMatchInlineSnapshot(`
+      "A conversation with flow 'Onboarding' cannot go on.
+        Error: It is out of order.
+          at a line of the author
+          at a line of the author
+
+      Seed 3, shortened 20 times. To repeat it alone: simulate(Onboarding, { ..., seeds: [3] })
+
+      The shortest conversation found, as a test:
+
+      const conversation = new Conversation(Onboarding)
+      await conversation.say('Hello')
+      // Here it cannot go on: Error: It is out of order.
+      //   at a line of the author
+      //   at a line of the author"
+    `)
+  })
+
+  test('fails if services throws, or wrapStore', async () => {
+    expect(await thrownBy({ services: outOfOrder, seeds: [1] })).toMatchInlineSnapshot(`
+      "A conversation with flow 'Onboarding' cannot go on.
+        Error: It is out of order.
+          at a line of the author
+
+      Seed 1, shortened 9 times. To repeat it alone: simulate(Onboarding, { ..., seeds: [1] })"
+    `)
+    expect(await thrownBy({ wrapStore: outOfOrder, seeds: [1] })).toContain('Error: It is out of order.')
+  })
+
+  test('fails if a turn hangs, at once: each shorter one would hang as well', async () => {
+    let hanging = 0
+    class Hangs extends LogicStep {
+      static override readonly id = 'AskName'
+      override run(turn: Turn) {
+        if (turn.message !== 'no') return reply('Hm')
+        hanging++
+        return new Promise<never>(() => undefined)
+      }
+    }
+    class Waits extends Onboarding {
+      override steps() {
+        return [Hangs]
+      }
+    }
+    const text = await failureOf(Waits, { ...calm, seeds: [4], hangAfterMs: 40 })
+    expect(text).toMatchInlineSnapshot(`
+      "A conversation with flow 'Onboarding' cannot go on.
+        Nothing has happened for 40 ms of real time, and a turn is still under way.
+          - #2 turn of flow 'Onboarding' is under way, in step 'AskName'
+        Open the gate, settle the promise or advance the clock that it waits for. If it is only slow, raise the option hangAfterMs.
+
+      Seed 4, shortened 0 times, and no further because it hangs. To repeat it alone: simulate(Waits, { ..., seeds: [4] })
+
+      The shortest conversation found, as a test:
+
+      const conversation = new Conversation(Waits)
+      await conversation.say('yes')
+      await conversation.say('no')
+      // Here it cannot go on: Nothing has happened for 40 ms of real time, and a turn is still under way.
+      //   - #2 turn of flow 'Onboarding' is under way, in step 'AskName'
+      // Open the gate, settle the promise or advance the clock that it waits for. If it is only slow, raise the option hangAfterMs."
+    `)
+    expect(hanging).toBe(1)
+  })
+
+  test('fails if one of two turns at the same time hangs', async () => {
+    class Hangs extends LogicStep {
+      static override readonly id = 'AskName'
+      override run() {
+        return new Promise<never>(() => undefined)
+      }
+    }
+    class Waits extends Onboarding {
+      override steps() {
+        return [Hangs]
+      }
+    }
+    const seeds = Array.from({ length: 40 }, (_, index) => index + 1)
+    const texts: string[] = []
+    for (const seed of seeds) {
+      if (texts.some((text) => text.includes('Promise.all'))) break
+      texts.push(await failureOf(Waits, { ...calm, together: true, seeds: [seed], hangAfterMs: 20 }))
+    }
+    expect(texts.at(-1)).toContain('await conversation.clock.runUntil(\n  Promise.all([')
+  })
+})
+
 describe('what cannot be simulated', () => {
+  test('is reported: with a bound that is not a number', async () => {
+    const hangAfterMs = '30s' as unknown as number
+    await expect(simulate(Onboarding, { hangAfterMs })).rejects.toThrow('simulate: hangAfterMs must be')
+  })
+
+  test('is reported: with an option that there is not', async () => {
+    await expect(simulate(Onboarding, { sedes: 5 } as object)).rejects.toThrow("simulate: there is no option 'sedes'")
+  })
+
+  test.each([0, -1, 1.5, Number.NaN])('is reported: with %s seeds', async (seeds) => {
+    await expect(simulate(Onboarding, { seeds })).rejects.toThrow(
+      'simulate: seeds must be a whole number of at least 1',
+    )
+  })
+
+  test('is reported: with an empty list of seeds', async () => {
+    await expect(simulate(Onboarding, { seeds: [] })).rejects.toThrow('simulate: seeds must have at least one seed.')
+  })
+
   test('is reported: without an actor', async () => {
     await expect(simulate(Onboarding, { actors: [] })).rejects.toThrow('simulate: actors must have at least one actor.')
   })

@@ -5,7 +5,8 @@
  */
 
 import type { FlowConstructor, FlowErrorCode, FlowServices, ModelRequest, SessionStore } from '../../src/index.js'
-import { invalidInput } from '../../src/util/options.js'
+import { checkNumber, checkOptionNames, invalidInput, type OptionNames } from '../../src/util/options.js'
+import { thrownText } from '../expectations/author-frames.js'
 import { count, ExpectationError } from '../expectations/expectation-error.js'
 import type { ScriptedReply } from '../scripted-model/scripted-model.js'
 import { plansOf } from './draw-plans.js'
@@ -39,6 +40,23 @@ export interface SimulateOptions {
   readonly services?: () => FlowServices
   /** Wraps the memory store in another store. Default: no wrapper. */
   readonly wrapStore?: (store: SessionStore) => SessionStore
+  /** Milliseconds of real time in which nothing happens, after which a turn hangs: that fails. `Infinity`: never. Default 2 000. */
+  readonly hangAfterMs?: number
+}
+
+const optionNames: OptionNames<SimulateOptions> = {
+  seeds: true,
+  actors: true,
+  invariants: true,
+  model: true,
+  maxActions: true,
+  faults: true,
+  restarts: true,
+  together: true,
+  mayFail: true,
+  services: true,
+  wrapStore: true,
+  hangAfterMs: true,
 }
 
 /** The size of a simulation without a failure: a small number means that little was tried. */
@@ -58,7 +76,9 @@ export interface SimulationResult {
  * committed, no turn was stored twice, everything stored is JSON, a completed session never continued, a turn failed
  * only because of a fault, and the `invariants` hold. Needs `fast-check`.
  *
- * @throws `ExpectationError` (rejects) with the seed and the shortest conversation found, as test code.
+ * @throws `ExpectationError` (rejects) with the seed and the shortest conversation found, as test code. So does a conversation that
+ * cannot go on, because an actor, `services` or `wrapStore` throws or a turn hangs; what was thrown is its `cause`. `InvalidInputError`
+ * (rejects) for an unknown option, and without a seed or an actor.
  * @example
  * ```ts
  * await simulate(Onboarding, {
@@ -72,32 +92,71 @@ export interface SimulationResult {
  */
 export async function simulate(flow: FlowConstructor, options: SimulateOptions = {}): Promise<SimulationResult> {
   const { seeds = 100, maxActions = 8, faults = true, restarts = true, together = true } = options
-  const { actors = [anyone], invariants = {}, mayFail = [], services } = options
+  const { actors = [anyone], invariants = {}, mayFail = [], services, hangAfterMs = 2000 } = options
+  checkOptionNames('simulate', options, optionNames)
+  checkNumber('simulate', 'hangAfterMs', hangAfterMs)
+  const seedList = typeof seeds === 'number' ? countedSeeds(seeds) : seeds
+  if (seedList.length === 0) throw invalidInput('simulate: seeds must have at least one seed.')
   if (actors.length === 0) throw invalidInput('simulate: actors must have at least one actor.')
   const { model = () => 'All right.', wrapStore = (store: SessionStore) => store } = options
   const fc = await fastCheck()
   const plans = plansOf(fc, { maxActions, faults, restarts, together })
-  const worldOptions = { actors, invariants, mayFail, services, model, wrapStore }
+  const worldOptions = { actors, invariants, mayFail, services, model, wrapStore, hangAfterMs }
   const result = { conversations: 0, turns: 0, disturbed: 0, together: 0, completed: 0 }
-  for (const seed of typeof seeds === 'number' ? Array.from({ length: seeds }, (_, index) => index + 1) : seeds) {
-    let failed: { readonly world: SimulatedWorld; readonly violation: Violation } | undefined
+  for (const seed of seedList) {
+    let failed: Failed | undefined
     let shrunk = -1
     const property = fc.asyncProperty(plans, async (plan: Plan) => {
-      const world = new SimulatedWorld(flow, worldOptions)
-      const violation = await world.play(plan)
-      if (violation === undefined) {
-        if (failed === undefined) add(result, world)
+      // A shorter one would hang as well, each for as long.
+      if (failed?.world?.isHanging === true) return true
+      const played = await play(() => new SimulatedWorld(flow, worldOptions), plan)
+      if (played.failed === undefined) {
+        if (failed === undefined) add(result, played.world)
         return true
       }
       // The last one that fails is the shortest.
-      failed = { world, violation }
+      failed = played.failed
       shrunk++
       return false
     })
-    await fc.check(property, { seed, numRuns: 1 })
-    if (failed !== undefined) throw new ExpectationError(failureText(flow, seed, shrunk, failed, options))
+    const run = await fc.check(property, { seed, numRuns: 1 })
+    if (failed !== undefined) {
+      const { cause } = failed
+      throw new ExpectationError(failureText(flow, seed, shrunk, failed, options), cause === undefined ? {} : { cause })
+    }
+    // What fast-check itself threw.
+    if (run.failed) throw new ExpectationError(`Seed ${seed} cannot be simulated.`, { cause: run.errorInstance })
   }
   return result
+}
+
+/** The seeds 1, 2, 3 and so on. */
+function countedSeeds(count: number): readonly number[] {
+  checkNumber('simulate', 'seeds', count, { min: 1, whole: true, finite: true })
+  return Array.from({ length: count }, (_, index) => index + 1)
+}
+
+/** A conversation that broke a promise, or that could not go on. */
+interface Failed {
+  /** `undefined` if it could not be made. */
+  readonly world: SimulatedWorld | undefined
+  readonly violation?: Violation
+  /** What was thrown, if no promise was broken. */
+  readonly cause?: unknown
+}
+
+async function play(
+  make: () => SimulatedWorld,
+  plan: Plan,
+): Promise<{ readonly world: SimulatedWorld; readonly failed?: never } | { readonly failed: Failed }> {
+  let world: SimulatedWorld | undefined
+  try {
+    world = make()
+    const violation = await world.play(plan)
+    return violation === undefined ? { world } : { failed: { world, violation } }
+  } catch (cause) {
+    return { failed: { world, cause } }
+  }
 }
 
 async function fastCheck(): Promise<typeof import('fast-check')> {
@@ -127,26 +186,33 @@ function failureText(
   flow: FlowConstructor,
   seed: number,
   shrunk: number,
-  { world, violation }: { readonly world: SimulatedWorld; readonly violation: Violation },
+  failed: Failed,
   { services, wrapStore }: SimulateOptions,
 ): string {
-  const { promise, text } = violation
+  const { world, violation } = failed
+  const text = violation?.text ?? thrownTextOf(failed.cause)
+  const what = violation === undefined ? 'cannot go on' : `breaks a promise: ${violation.promise}`
+  const here = violation === undefined ? 'Here it cannot go on:' : `Here it breaks: ${violation.promise}.`
+  const noFurther = world?.isHanging === true ? ', and no further because it hangs' : ''
+  const lines = [
+    `A conversation with flow '${flow.id}' ${what}.`,
+    ...text.split('\n').map((line) => `  ${line}`),
+    '',
+    `Seed ${seed}, shortened ${count(shrunk, 'time')}${noFurther}. To repeat it alone: simulate(${flow.name}, { ..., seeds: [${seed}] })`,
+  ]
+  if (world === undefined) return lines.join('\n')
   const code = testCode(world.played, {
     flow: flow.name,
     script: world.script,
     providers: [...world.providers],
     hasServices: services !== undefined,
     hasStore: wrapStore !== undefined,
-    broken: `Here it breaks: ${promise}. ${text}`,
+    broken: `${here} ${text}`,
   })
-  return [
-    `A conversation with flow '${flow.id}' breaks a promise: ${promise}.`,
-    ...text.split('\n').map((line) => `  ${line}`),
-    '',
-    `Seed ${seed}, shortened ${count(shrunk, 'time')}. To repeat it alone: simulate(${flow.name}, { ..., seeds: [${seed}] })`,
-    '',
-    'The shortest conversation found, as a test:',
-    '',
-    code,
-  ].join('\n')
+  return [...lines, '', 'The shortest conversation found, as a test:', '', code].join('\n')
+}
+
+/** What was thrown in a conversation, with the line of the author's code. */
+function thrownTextOf(cause: unknown): string {
+  return ExpectationError.isInstance(cause) ? cause.message : thrownText(cause)
 }

@@ -2,7 +2,7 @@
 import type { ExecuteResult, FlowErrorCode, SessionDocument } from '../../src/index.js'
 import type { PlannedFault } from './plan.js'
 
-/** One turn of a simulated conversation. */
+/** One turn of a simulated conversation. @inline */
 export interface SimulatedTurn {
   readonly said: string
   /** The session to which the message was sent; `''` for a new one. */

@@ -30,6 +30,7 @@ export interface WorldOptions {
   readonly mayFail: readonly FlowErrorCode[]
   readonly services: (() => FlowServices) | undefined
   readonly wrapStore: (store: SessionStore) => SessionStore
+  readonly hangAfterMs: number
 }
 
 /** One conversation of a simulation. */
@@ -40,6 +41,8 @@ export class SimulatedWorld {
   readonly script: ScriptedReply[] = []
   /** The providers that the flow names. */
   readonly providers: Set<string> = new Set()
+  /** Whether it could not go on because a turn hangs. */
+  isHanging = false
   readonly #flow: FlowConstructor
   readonly #options: WorldOptions
   readonly #world: ConversationWorld
@@ -60,6 +63,7 @@ export class SimulatedWorld {
     this.#world = new ConversationWorld(this.#flow, {
       ...this.#services,
       clock,
+      hangAfterMs: options.hangAfterMs,
       generateId: (kind) => `${kind}-${++this.#ids}`,
       createStore: () => this.#promises.watch(options.wrapStore(new MemorySessionStore({ backing, clock }))),
       script: async (request) => {
@@ -70,7 +74,7 @@ export class SimulatedWorld {
     })
   }
 
-  /** Runs the plan up to the first failure. */
+  /** Runs the plan up to the first failure. Rejects with what code of the simulation throws, and if a turn hangs. */
   async play({ actions }: Plan): Promise<Violation | undefined> {
     try {
       for (const action of actions) {
@@ -82,6 +86,9 @@ export class SimulatedWorld {
         if (problem !== undefined) return problem
       }
       return undefined
+    } catch (error) {
+      this.isHanging = this.#world.driver.hang !== undefined
+      throw error
     } finally {
       await this.#world.stop().catch(() => undefined)
     }
@@ -97,12 +104,18 @@ export class SimulatedWorld {
       const to = this.#sessionId
       if (action.fault !== undefined) store.inject(action.fault)
       const { engine } = await this.#world.open()
-      const result = await this.#world.drive(this.#execute(engine, said, to))
-      const struck = store.journal.filter(({ fault }) => fault !== undefined).length
-      store.heal()
-      const faults = action.fault === undefined || struck === 0 ? [] : [{ ...action.fault, times: struck }]
-      this.#answered([turnOf(said, to, result, { disturbed: struck > 0, together: false })])
-      this.played.push({ kind: 'say', said, faults, code: result.error?.code })
+      let result: ExecuteResult | undefined
+      try {
+        result = await this.#world.driver.drive(this.#execute(engine, said, to))
+      } finally {
+        const struck = store.journal.filter(({ fault }) => fault !== undefined).length
+        store.heal()
+        const faults = action.fault === undefined || struck === 0 ? [] : [{ ...action.fault, times: struck }]
+        if (result !== undefined) {
+          this.#answered([turnOf(said, to, result, { disturbed: struck > 0, together: false })])
+        }
+        this.played.push({ kind: 'say', said, faults, code: result?.error?.code })
+      }
     }
   }
 
@@ -123,14 +136,17 @@ export class SimulatedWorld {
       const result = await this.#execute(engines[index] as FlowEngine, text, to)
       turns.push(turnOf(text, to, result, { disturbed: false, together: true }))
     }
-    await this.#world.drive(Promise.all(said.map(run)))
-    store.heal()
-    this.transcript.push(...turns)
-    const met = delays.map((ms, index) => {
-      const calls = store.operations.filter((operation) => operation === (index < 2 ? 'load' : 'save'))
-      return calls.length > index % 2 ? ms : 0
-    })
-    this.played.push({ kind: 'together', said, elsewhere, delays: met })
+    try {
+      await this.#world.driver.drive(Promise.all(said.map(run)))
+    } finally {
+      store.heal()
+      this.transcript.push(...turns)
+      const met = delays.map((ms, index) => {
+        const calls = store.operations.filter((operation) => operation === (index < 2 ? 'load' : 'save'))
+        return calls.length > index % 2 ? ms : 0
+      })
+      this.played.push({ kind: 'together', said, elsewhere, delays: met })
+    }
   }
 
   /** A second engine over the same data, as another process has one. */
@@ -147,7 +163,7 @@ export class SimulatedWorld {
       random: noLuck,
       generateId: (kind) => `${kind}-${++this.#ids}`,
     })
-    this.#world.watch(engine)
+    this.#world.driver.watchRetries(engine)
     return engine
   }
 

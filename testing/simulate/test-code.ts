@@ -1,4 +1,5 @@
 /** A simulated conversation as the code of a test that repeats it. It only writes; nothing is run here. */
+import { codeOf } from '../expectations/code-of.js'
 import type { ScriptedReply } from '../scripted-model/scripted-model.js'
 import type { PlannedFault } from './plan.js'
 import type { PlayedAction } from './simulated-turn.js'
@@ -40,7 +41,7 @@ function actionCode(action: PlayedAction, isLast: boolean, options: TestCodeOpti
   if (action.kind === 'say') {
     return [
       ...action.faults.map(faultCode),
-      `await conversation.say(${code(action.said)})`,
+      `await conversation.say(${codeOf(action.said)})`,
       // The last turn is the one at fault.
       ...(action.code === undefined || isLast ? [] : [`conversation.expectError('${action.code}')`]),
     ]
@@ -64,7 +65,7 @@ function togetherCode(
     const nth = index % 2 === 0 ? '' : ', { nth: 2 }'
     return [`conversation.store.delayNext('${index < 2 ? 'load' : 'save'}', ${ms}${nth})`]
   })
-  const models = providers.map((provider) => `{ provider: ${code(provider)}, resolve: () => conversation.model }`)
+  const models = providers.map((provider) => `{ provider: ${codeOf(provider)}, resolve: () => conversation.model }`)
   const fields = [
     `flows: [${flow}]`,
     'sessionStore: conversation.store',
@@ -80,7 +81,7 @@ function togetherCode(
     'await conversation.clock.runUntil(',
     '  Promise.all([',
     ...said.map((text, index) => {
-      return `    ${engines[index]}.execute({ flowName: ${flow}.id, userMessage: ${code(text)}, sessionId: conversation.sessionId }),`
+      return `    ${engines[index]}.execute({ flowName: ${flow}.id, userMessage: ${codeOf(text)}, sessionId: conversation.sessionId }),`
     }),
     '  ]),',
     ')',
@@ -88,20 +89,5 @@ function togetherCode(
 }
 
 function replyCode(reply: ScriptedReply): string {
-  return reply instanceof Error ? `new Error(${code(reply.message)})` : code(reply)
-}
-
-/** A value as it is written in code. */
-function code(value: unknown): string {
-  if (typeof value === 'string') {
-    const text = JSON.stringify(value).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")
-    return `'${text}'`
-  }
-  if (value instanceof Error) return `new Error(${code(value.message)})`
-  if (Array.isArray(value)) return `[${value.map(code).join(', ')}]`
-  if (typeof value !== 'object' || value === null) return String(value)
-  const fields = Object.entries(value).map(([key, entry]) => {
-    return `${/^[A-Za-z_$][\w$]*$/.test(key) ? key : code(key)}: ${code(entry)}`
-  })
-  return fields.length === 0 ? '{}' : `{ ${fields.join(', ')} }`
+  return reply instanceof Error ? `new Error(${codeOf(reply.message)})` : codeOf(reply)
 }

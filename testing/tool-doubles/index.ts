@@ -1,3 +1,3 @@
 /** Doubles for the tools of a flow. */
-export type { ToolDouble, ToolDoubleCall, ToolDoubleFunction, ToolDoubleResult } from './tool-doubles.js'
+export type { ToolDouble, ToolDoubleCall } from './tool-doubles.js'
 export { ToolDoubles } from './tool-doubles.js'

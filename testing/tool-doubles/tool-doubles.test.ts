@@ -44,7 +44,7 @@ function run(doubles: ToolDoubles, ...calls: readonly { name: string; input?: { 
 const findOrder = { name: 'find_order', input: { orderNumber: ' A-1 ' as never } }
 
 /** The result of the model's last call. */
-async function told(doubles: ToolDoubles, ...calls: readonly (typeof findOrder)[]): Promise<unknown> {
+async function receivedBy(doubles: ToolDoubles, ...calls: readonly (typeof findOrder)[]): Promise<unknown> {
   const { result, provider } = run(doubles, ...calls)
   await result
   return provider.requests.at(-1)?.messages.at(-1)?.parts[0]
@@ -53,7 +53,7 @@ async function told(doubles: ToolDoubles, ...calls: readonly (typeof findOrder)[
 describe('a double', () => {
   test('replaces a tool of a step, with validated arguments, and is recorded', async () => {
     const doubles = new ToolDoubles({ find_order: { state: 'lost' } })
-    expect(await told(doubles, findOrder)).toMatchObject({ output: { state: 'lost' } })
+    expect(await receivedBy(doubles, findOrder)).toMatchObject({ output: { state: 'lost' } })
     expect(doubles.calls('find_order')).toEqual([
       { tool: 'find_order', args: { orderNumber: 'A-1' }, turn: 1, result: { state: 'lost' } },
     ])
@@ -64,7 +64,7 @@ describe('a double', () => {
 
   test('is not called with arguments that do not fit the schema of the tool', async () => {
     const doubles = new ToolDoubles({ find_order: 'never' })
-    expect(await told(doubles, { name: 'find_order', input: { orderNumber: 7 as never } })).toMatchObject({
+    expect(await receivedBy(doubles, { name: 'find_order', input: { orderNumber: 7 as never } })).toMatchObject({
       isError: true,
       output: expect.stringContaining('Invalid arguments: orderNumber'),
     })
@@ -79,7 +79,7 @@ describe('a double', () => {
 
   test('may be a list: each result once, in order', async () => {
     const doubles = new ToolDoubles({ find_order: [new ToolError('Try later.'), [1, 2]] })
-    expect(await told(doubles, findOrder, findOrder)).toMatchObject({ output: [1, 2] })
+    expect(await receivedBy(doubles, findOrder, findOrder)).toMatchObject({ output: [1, 2] })
     expect(doubles.calls().map(({ error, result }) => error ?? result)).toEqual([new ToolError('Try later.'), [1, 2]])
     doubles.assertDone()
   })
@@ -92,7 +92,7 @@ describe('a double', () => {
         call.name,
       ],
     })
-    expect(await told(doubles, findOrder)).toMatchObject({ output: ['A-1', 'Hi', 'find_order'] })
+    expect(await receivedBy(doubles, findOrder)).toMatchObject({ output: ['A-1', 'Hi', 'find_order'] })
   })
 
   test('may move the conversation', async () => {
@@ -176,7 +176,8 @@ test('a fork continues with the remaining results', async () => {
   await run(doubles, findOrder).result
   const fork = doubles.fork()
   expect(fork.notOffered).toEqual([])
-  expect(await told(fork, findOrder)).toMatchObject({ output: 'two' })
+  expect(() => fork.assertDone()).toThrow('\'find_order\' were not used up: 1 result of 2 left; the next is "two".')
+  expect(await receivedBy(fork, findOrder)).toMatchObject({ output: 'two' })
   expect(fork.calls()).toHaveLength(1)
   fork.assertDone()
 })

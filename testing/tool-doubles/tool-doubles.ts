@@ -2,21 +2,33 @@
  * Doubles for the tools of a flow, by name: the test decides what a tool does, while its name, its schema and the check of
  * its arguments stay the flow's own. It uses only the public API.
  */
-import type { FlowConstructor, JsonValue, Tool, ToolCall, Transition, Turn } from '../../src/index.js'
+import type { FlowConstructor, JsonObject, JsonValue, Tool, ToolCall, Transition, Turn } from '../../src/index.js'
 import { count, ExpectationError, list, show } from '../expectations/expectation-error.js'
+import type { NotAList } from '../expectations/not-a-list.js'
 import { instrumentFlow } from '../flow-coverage/instrumented-flow.js'
+import { withExecute } from './with-execute.js'
 
-/** Replaces the `execute` of a tool: returns a value or a transition, or throws. */
+/** Replaces the `execute` of a tool: returns a value or a transition, or throws. @inline */
 export type ToolDoubleFunction = {
   /** Written as a method, so that a function of narrower arguments fits: the tool's own schema validated them. */
   execute(args: Readonly<Record<string, unknown>>, turn: Turn, call: ToolCall): unknown
 }['execute']
 
-/** One result: a value, a transition, an error to throw (a `ToolError` goes to the model), or a function. */
+/** One result: a value, a transition, an error to throw (a `ToolError` goes to the model), or a function. @inline */
 export type ToolDoubleResult = JsonValue | Error | Transition | ToolDoubleFunction
 
+/** A function for every call. @inline */
+interface OneDoubleFunction extends NotAList, ToolDoubleFunction {}
+
 /** A double: results used in order, or one for every call. */
-export type ToolDouble = Exclude<ToolDoubleResult, JsonValue[]> | readonly ToolDoubleResult[]
+export type ToolDouble =
+  | string
+  | number
+  | boolean
+  | null
+  | ((JsonObject | Error | Transition) & NotAList)
+  | OneDoubleFunction
+  | readonly ToolDoubleResult[]
 
 /** A call of a double. */
 export interface ToolDoubleCall {
@@ -53,6 +65,8 @@ export class ToolDoubles {
   readonly #entries: Map<string, Entry>
   readonly #calls: ToolDoubleCall[] = []
   readonly #seen = new Set<string>()
+  readonly #answered = new Set<string>()
+  readonly #optional = new Set<string>()
   #complaint: ExpectationError | undefined
 
   /** @param doubles - By the name of the tool. */
@@ -81,7 +95,7 @@ export class ToolDoubles {
       if (entry === undefined) continue
       entry.offered = true
       replaced ??= [...offered]
-      replaced[index] = { ...tool, execute: (args, turn, call) => this.#run(entry, args, turn, call) }
+      replaced[index] = withExecute(tool, (args, turn, call) => this.#run(entry, args, turn, call))
     }
     return replaced ?? offered
   }
@@ -96,6 +110,11 @@ export class ToolDoubles {
     return Array.from(this.#entries, ([name, { offered }]) => (offered ? '' : name)).filter((name) => name !== '')
   }
 
+  /** The tools that a double without a function has answered for: what they write to the state is not written. */
+  get answered(): readonly string[] {
+    return [...this.#answered]
+  }
+
   /** The names of all tools that steps have offered so far. */
   get offered(): readonly string[] {
     return [...this.#seen]
@@ -108,27 +127,38 @@ export class ToolDoubles {
    */
   assertDone(): void {
     if (this.#complaint !== undefined) throw this.#complaint
-    const { notOffered } = this
+    const notOffered = this.notOffered.filter((name) => !this.#optional.has(name))
     if (notOffered.length > 0) {
       throw new ExpectationError(
         `No step offered a tool with the name of a double: ${list(notOffered)}.\n  tools offered: ${list(this.#seen)}\nCorrect the name, or have the conversation reach the step that offers it.`,
       )
     }
     for (const [name, { double, used }] of this.#entries) {
-      if (!isList(double) || used >= double.length) continue
+      if (!isList(double) || used >= double.length || this.#optional.has(name)) continue
       throw new ExpectationError(
         `The results of the double of '${name}' were not used up: ${count(double.length - used, 'result')} of ${double.length} left; the next is ${shown(double[used])}.`,
       )
     }
   }
 
+  /**
+   * Lets these doubles stay unused: several conversations share them, and not each one calls every tool.
+   *
+   * @internal
+   */
+  allowUnused(names: Iterable<string>): void {
+    for (const name of names) this.#optional.add(name)
+  }
+
   /** Doubles that continue where these are. */
   fork(): ToolDoubles {
     const copy = new ToolDoubles({})
     for (const [name, { double, used, offered }] of this.#entries) {
-      copy.#entries.set(name, { double: isList(double) ? double.slice(used) : double, used: 0, offered })
+      copy.#entries.set(name, { double, used, offered })
     }
     for (const name of this.#seen) copy.#seen.add(name)
+    for (const name of this.#answered) copy.#answered.add(name)
+    copy.allowUnused(this.#optional)
     return copy
   }
 
@@ -137,6 +167,7 @@ export class ToolDoubles {
     this.#calls.push(record)
     try {
       const result = this.#resultOf(entry, record)
+      if (typeof result !== 'function') this.#answered.add(call.name)
       if (result instanceof Error) throw result
       record.result =
         typeof result === 'function' ? await result(args as Readonly<Record<string, unknown>>, turn, call) : result

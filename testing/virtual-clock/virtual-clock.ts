@@ -5,6 +5,7 @@
 import type { Clock } from '../../src/index.js'
 import { checkNumber } from '../../src/util/options.js'
 import { ExpectationError } from '../expectations/expectation-error.js'
+import { inNextTask } from './real-time.js'
 
 interface Timer {
   /** In monotonic time. */
@@ -13,7 +14,7 @@ interface Timer {
   readonly callback: () => void
 }
 
-/** How far {@link VirtualClock.runUntil} goes. */
+/** How far {@link VirtualClock.runUntil} goes. @inline */
 export interface RunUntilOptions {
   /** Milliseconds of virtual time. Default: one day. */
   readonly withinMs?: number
@@ -137,7 +138,7 @@ export class VirtualClock implements Clock {
   async settle(): Promise<void> {
     // One turn of the event loop: by then every chain of settled promises has run.
     await new Promise<void>((resolve) => {
-      setTimeout(resolve, 0)
+      inNextTask(resolve)
     })
   }
 

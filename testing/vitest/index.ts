@@ -1,5 +1,7 @@
 /**
  * The entry point `turnkeeper/testing/vitest`: matchers for conversations. Importing it adds them to vitest's `expect`.
+ *
+ * @module turnkeeper/testing/vitest
  */
 import { expect } from 'vitest'
 import { type ConversationMatchers, matchers } from './matchers.js'
@@ -10,5 +12,6 @@ declare module 'vitest' {
 
 expect.extend(matchers)
 
+export { coverFlows } from './cover-flows.js'
 export type { ConversationMatchers, Matcher, MatcherContext, MatcherResult, OfConversation } from './matchers.js'
 export { matchers } from './matchers.js'

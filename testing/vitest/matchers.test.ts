@@ -1,7 +1,8 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { Flow, finish, type ModelSelection, Step, type StepConstructor, type Tool, tool } from '../../src/index.js'
-import { Conversation, type ConversationOptions, type ReplySchema } from '../index.js'
+import type { ReplySchema } from '../conversation/expectations.js'
+import { Conversation, type ConversationOptions } from '../index.js'
 import './index.js'
 
 const Seat = z.object({ row: z.number() })
@@ -91,6 +92,7 @@ describe('a conversation that is not', () => {
     expect(failureOf(() => expect(conversation).toHaveReplied('Which seat?'))).toMatchInlineSnapshot(`
       "Expected the reply "Which seat?"
         but it was "Which row?"
+      Where: flow 'Seats', step 'Book', turn 1
 
       The conversation so far:
 
@@ -154,7 +156,15 @@ describe('a mistake in the test', () => {
 
   test('a conversation in which nothing was said', () => {
     expect(failureOf(() => expect(new Conversation(Seats)).toBeCompleted())).toMatchInlineSnapshot(
-      `"expectCompleted needs a turn: await conversation.say(...) first."`,
+      `
+      "expectCompleted needs a turn: await conversation.say(...) first.
+      Where: flow 'Seats', before the first turn
+
+      The conversation so far:
+
+      # Seats
+      "
+    `,
     )
   })
 

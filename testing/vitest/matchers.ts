@@ -3,9 +3,10 @@
  * messages.
  */
 import type { FlowErrorCode, StateOf, StepConstructor } from '../../src/index.js'
+import type { ExpectedToolCall, PartOf, ReplySchema } from '../conversation/expectations.js'
 import { ExpectationError, show } from '../expectations/expectation-error.js'
-import type { ExpectedToolCall, PartOf, ReplySchema } from '../index.js'
-import { Conversation, type ExpectedRequest } from '../index.js'
+import { Conversation } from '../index.js'
+import type { ExpectedRequest } from '../scripted-model/scripted-model.js'
 
 /** A matcher that only a conversation has: `expect('text').toBeAtStep(...)` does not compile. */
 export type OfConversation<T, Matcher> = T extends Conversation ? Matcher : never

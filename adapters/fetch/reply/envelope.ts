@@ -5,7 +5,14 @@
  */
 import type { ExecuteResult, RunResponseType } from '../../../src/index.js'
 import { isSessionId } from '../../../src/util/patterns.js'
-import { dashedSessionHeader, type HeaderRecord, sessionHeader } from '../header-names.js'
+import {
+  completedHeader,
+  dashedSessionHeader,
+  encodingHeader,
+  type HeaderRecord,
+  replyHeader,
+  sessionHeader,
+} from '../header-names.js'
 import { safeHeaders } from './common-headers.js'
 import { addOutcomeHeaders } from './outcome.js'
 import { rawBody, withCharset } from './raw.js'
@@ -34,8 +41,8 @@ export function replyToRun(result: ExecuteResult, form: RunReplyForm): Response 
   const headers: HeaderRecord = {
     ...form.headers,
     'Content-Type': jsonType,
-    'Chat-Reply': 'envelope',
-    'Chat-Completed': response.completed ? 'true' : 'false',
+    [replyHeader]: 'envelope',
+    [completedHeader]: response.completed ? 'true' : 'false',
   }
   addSessionHeaders(headers, response.session, form.dashed)
   addOutcomeHeaders(headers, result)
@@ -47,14 +54,14 @@ export function replyToRun(result: ExecuteResult, form: RunReplyForm): Response 
     const body = rawBody(response, encoding)
     if (body !== undefined) {
       headers['Content-Type'] = withCharset(response.contentType)
-      headers['Chat-Reply'] = 'raw'
+      headers[replyHeader] = 'raw'
       // The application may have taken these away.
       for (const name of Object.keys(safeHeaders)) delete headers[name]
       Object.assign(headers, form.rawHeaders(response.contentType))
       return new Response(body, { status: 200, headers })
     }
   }
-  if (encoding === 'base64') headers['Chat-Encoding'] = 'base64'
+  if (encoding === 'base64') headers[encodingHeader] = 'base64'
   return envelope(response, 200, headers)
 }
 

@@ -17,6 +17,14 @@ export type SentEvent =
 /** A comment: readers drop it, and everything in between sees that the connection lives. */
 export const keepAlive = ': keep-alive\n\n'
 
+/** The headers of an event stream. It is UTF-8 always: its type needs no charset (WHATWG HTML, section 9.2.5). */
+export const eventStreamHeaders: Readonly<Record<string, string>> = {
+  'Content-Type': 'text/event-stream',
+  // A proxy that compresses or buffers would hold events back.
+  'Cache-Control': 'no-store, no-transform',
+  'X-Accel-Buffering': 'no',
+}
+
 /**
  * One event.
  *

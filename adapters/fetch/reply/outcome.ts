@@ -8,8 +8,14 @@ import { codeHeader, type HeaderRecord, replayedHeader, restartedHeader, stateHe
 type SessionState = ExecuteResult['sessionState']
 type Restarted = NonNullable<ExecuteResult['restarted']>
 
-const states: ReadonlySet<unknown> = new Set<SessionState>(['running', 'completed', 'aborted', 'none', 'unknown'])
-const restarts: ReadonlySet<unknown> = new Set<Restarted>(['unknown', 'completed', 'aborted', 'outdated', 'flow'])
+/** What a session can be. */
+export const sessionStates: readonly SessionState[] = ['running', 'completed', 'aborted', 'none', 'unknown']
+
+/** Why a new session can answer. */
+export const restartReasons: readonly Restarted[] = ['unknown', 'completed', 'aborted', 'outdated', 'flow']
+
+const states: ReadonlySet<unknown> = new Set(sessionStates)
+const restarts: ReadonlySet<unknown> = new Set(restartReasons)
 
 /** The code of a failure that did not come from the engine. */
 export const internalCode = 'INTERNAL_ERROR'

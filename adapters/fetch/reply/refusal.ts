@@ -4,8 +4,8 @@
  * fixed, but for numbers from the options: nothing of a request is echoed.
  */
 import type { RunResponseType } from '../../../src/index.js'
-import { codeHeader, type HeaderRecord } from '../header-names.js'
-import { codeOfRefusal, type StatusMode } from './statuses.js'
+import { codeHeader, completedHeader, type HeaderRecord, replyHeader } from '../header-names.js'
+import { codeOfRefusal, type StatusMode, statusOfRefusal } from './statuses.js'
 
 /** Why a request is refused: the sentence for the client, and the status that `statuses: 'precise'` gives it. */
 export class Refusal extends Error {
@@ -46,12 +46,11 @@ export function createRefusalReply(statuses: StatusMode, maxDrainBytes: number, 
       contentType: 'text/plain',
     }
     const text = JSON.stringify(response)
-    const isAboutRoute = preciseStatus === 404 || preciseStatus === 405
-    const status = statuses === 'precise' || isAboutRoute ? preciseStatus : 400
+    const status = statusOfRefusal(preciseStatus, statuses)
     const headers: HeaderRecord = {
       'Content-Type': 'application/json',
-      'Chat-Reply': 'envelope',
-      'Chat-Completed': 'true',
+      [replyHeader]: 'envelope',
+      [completedHeader]: 'true',
       [codeHeader]: codeOfRefusal(preciseStatus),
       ...extraHeaders,
     }

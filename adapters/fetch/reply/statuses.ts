@@ -9,25 +9,36 @@ import { internalCode } from './outcome.js'
 /** Which status a failure has: see the option `statuses`. */
 export type StatusMode = 'contract' | 'precise'
 
-const precise: ReadonlyMap<FlowErrorCode, number> = new Map([
-  ['INVALID_INPUT', 400],
-  ['FLOW_NOT_FOUND', 404],
-  ['SESSION_NOT_FOUND', 404],
-  ['SESSION_CONFLICT', 409],
-  ['SESSION_FLOW_MISMATCH', 409],
-  ['SESSION_FLOW_INVARIANT', 409],
-  ['SESSION_BUSY', 409],
-  ['TURN_SUPERSEDED', 409],
-  ['IDEMPOTENCY_MISMATCH', 422],
-  ['LIMIT_EXCEEDED', 422],
-  ['BUDGET_EXCEEDED', 422],
-  ['TURN_ABORTED', 499],
-  ['MODEL_ERROR', 502],
-  ['MODEL_BLOCKED', 502],
-  ['ENGINE_BUSY', 503],
-  ['ENGINE_CLOSED', 503],
-  ['TURN_TIMEOUT', 504],
-])
+/** The status of each code under `statuses: 'precise'`. */
+export const preciseStatuses: Readonly<Record<FlowErrorCode, number>> = {
+  INVALID_INPUT: 400,
+  FLOW_NOT_FOUND: 404,
+  SESSION_NOT_FOUND: 404,
+  SESSION_CONFLICT: 409,
+  SESSION_FLOW_MISMATCH: 409,
+  SESSION_FLOW_INVARIANT: 409,
+  SESSION_BUSY: 409,
+  TURN_SUPERSEDED: 409,
+  IDEMPOTENCY_MISMATCH: 422,
+  LIMIT_EXCEEDED: 422,
+  BUDGET_EXCEEDED: 422,
+  TURN_ABORTED: 499,
+  FLOW_ERROR: 500,
+  TOOL_ERROR: 500,
+  FLOW_REGISTRATION: 500,
+  SESSION_STORE_ERROR: 500,
+  MODEL_ERROR: 502,
+  MODEL_BLOCKED: 502,
+  ENGINE_BUSY: 503,
+  ENGINE_CLOSED: 503,
+  TURN_TIMEOUT: 504,
+}
+
+/** An object in front of an engine may have a code of any other name. */
+const precise: ReadonlyMap<string, number> = new Map(Object.entries(preciseStatuses))
+
+/** The status of `LIMIT_EXCEEDED` where the queue of a session is full. */
+export const fullQueueStatus = 429
 
 /** The codes of requests that the adapter refuses, by their precise status. All others are `INVALID_INPUT`. */
 const refused: ReadonlyMap<number, string> = new Map([
@@ -44,9 +55,19 @@ export function codeOfRefusal(preciseStatus: number): string {
   return refused.get(preciseStatus) ?? 'INVALID_INPUT'
 }
 
+/** The status of a request that the adapter refuses. What is said about the route is the same in both modes. */
+export function statusOfRefusal(preciseStatus: number, mode: StatusMode): number {
+  return mode === 'precise' || preciseStatus === 404 || preciseStatus === 405 ? preciseStatus : 400
+}
+
+/** Whether a request that failed with this status may succeed in a moment. */
+export function isPassing(status: number): boolean {
+  return status === 429 || status === 503
+}
+
 /** Adds when a request may be sent again, to a reply with a status that passes. */
 export function addRetryAfter(headers: HeaderRecord, status: number): void {
-  if (status === 429 || status === 503) headers['Retry-After'] = '1'
+  if (isPassing(status)) headers['Retry-After'] = '1'
 }
 
 /** The status of a failure that the engine reported. Codes outside the table are 500. */
@@ -54,6 +75,7 @@ export function statusOf(error: FlowError | undefined, mode: StatusMode): number
   if (mode === 'contract') return 400
   if (error === undefined) return 500
   // A full queue passes: the same request may succeed in a moment. No other limit does.
-  if (error.code === 'LIMIT_EXCEEDED' && 'limit' in error && error.limit === 'maxQueuedTurnsPerSession') return 429
+  if (error.code === 'LIMIT_EXCEEDED' && 'limit' in error && error.limit === 'maxQueuedTurnsPerSession')
+    return fullQueueStatus
   return precise.get(error.code) ?? 500
 }

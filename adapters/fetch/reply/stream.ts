@@ -3,9 +3,10 @@
  * comment now and then while there is nothing to send, and leaves the stream when the reader goes away.
  */
 import type { FlowStream, FlowStreamEvent } from '../../../src/index.js'
-import type { HeaderRecord } from '../header-names.js'
+import { type HeaderRecord, replyHeader } from '../header-names.js'
 import { addSessionHeaders, type RunReplyForm } from './envelope.js'
-import { encodeEvent, keepAlive, type SentEvent } from './event-stream.js'
+import { encodeEvent, eventStreamHeaders, type SentEvent } from './event-stream.js'
+import { Heartbeat } from './heartbeat.js'
 import { addOriginHeaders } from './outcome.js'
 
 /** What the body of one reply is made from. */
@@ -25,12 +26,8 @@ export interface StreamSource {
 export function replyWithStream(source: StreamSource, form: Pick<RunReplyForm, 'dashed' | 'headers'>): Response {
   const headers: HeaderRecord = {
     ...form.headers,
-    // An event stream is UTF-8 always: its type needs no charset (WHATWG HTML, section 9.2.5).
-    'Content-Type': 'text/event-stream',
-    // A proxy that compresses would hold pieces back.
-    'Cache-Control': 'no-store, no-transform',
-    'X-Accel-Buffering': 'no',
-    'Chat-Reply': 'stream',
+    ...eventStreamHeaders,
+    [replyHeader]: 'stream',
   }
   const { first } = source
   if (first.type === 'session') {
@@ -54,12 +51,12 @@ class StreamBody implements UnderlyingDefaultSource<Uint8Array> {
   /** How many events were sent: the IDs of those that have none. */
   #sent = 0
   #session = ''
-  #waiting = false
   #ended = false
-  #heartbeat: ReturnType<typeof setInterval> | undefined
+  readonly #heartbeat: Heartbeat
 
   constructor(source: StreamSource) {
     this.#source = source
+    this.#heartbeat = new Heartbeat(source.heartbeatMs)
   }
 
   start(controller: Controller): void {
@@ -67,10 +64,9 @@ class StreamBody implements UnderlyingDefaultSource<Uint8Array> {
   }
 
   async pull(controller: Controller): Promise<void> {
-    this.#waiting = true
-    this.#startHeartbeat(controller)
+    this.#heartbeat.start(controller)
     const event = await this.#next()
-    this.#waiting = false
+    this.#heartbeat.pause()
     if (this.#ended || event === undefined) return
     this.#send(controller, event)
     if (event.type !== 'result' && event.type !== 'error') return
@@ -80,7 +76,7 @@ class StreamBody implements UnderlyingDefaultSource<Uint8Array> {
 
   async cancel(): Promise<void> {
     this.#ended = true
-    this.#stopHeartbeat()
+    this.#heartbeat.stop()
     try {
       await this.#source.events.return()
     } catch (error) {
@@ -112,23 +108,6 @@ class StreamBody implements UnderlyingDefaultSource<Uint8Array> {
       this.#source.report(error)
       return brokenOff(this.#session)
     }
-  }
-
-  // Only while the reader waits: a body that is not read any more keeps no timer for longer than one beat.
-  #startHeartbeat(controller: Controller): void {
-    const { heartbeatMs } = this.#source
-    if (this.#heartbeat !== undefined || heartbeatMs === Infinity) return
-    this.#heartbeat = setInterval(() => {
-      if (!this.#waiting) this.#stopHeartbeat()
-      else if (controller.desiredSize === 0) controller.enqueue(this.#encoder.encode(keepAlive))
-    }, heartbeatMs)
-    // On Node a timer keeps the process alive, unless it is unreferenced.
-    ;(this.#heartbeat as { unref?(): void }).unref?.()
-  }
-
-  #stopHeartbeat(): void {
-    clearInterval(this.#heartbeat)
-    this.#heartbeat = undefined
   }
 }
 

@@ -3,6 +3,8 @@
  * refuses the request. What a principal may do with a session is decided in `src/engine`.
  */
 import type { JsonObject } from '../../../src/index.js'
+import type { HeaderRecord } from '../header-names.js'
+import { withCommonHeaders } from '../reply/common-headers.js'
 import { Refusal } from '../reply/refusal.js'
 import { isObject } from './is-object.js'
 
@@ -64,6 +66,20 @@ export async function askAuthorize(
     ),
   )
   throw new AuthorizationRefusal('principal')
+}
+
+/** The reply of `authorize`. One that cannot be sent, as `Response.error()`, is an error of `authorize`. */
+export function replyOfAuthorize(
+  response: Response,
+  headers: HeaderRecord,
+  report: (error: unknown) => void,
+): Response {
+  try {
+    return withCommonHeaders(response, headers)
+  } catch (error) {
+    report(error)
+    throw new AuthorizationRefusal('error')
+  }
 }
 
 /**

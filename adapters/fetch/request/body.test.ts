@@ -160,6 +160,10 @@ describe('readRunBody', () => {
     ['{"flowName":"A","userMessage":"hi","session":"x"}', { flowName: 'A', message: '', config: undefined }],
     ['{"flowName":"__proto__"}', { flowName: '__proto__', message: '', config: undefined }],
     ['{"flowName":"A","__proto__":{"message":"inherited"}}', { flowName: 'A', message: '', config: undefined }],
+    [
+      '{"flowName":"A","attachments":[{"url":"https://a.example/1.png"}]}',
+      { flowName: 'A', message: '', attachments: [{ url: 'https://a.example/1.png' }] },
+    ],
     [' {"flowName":"A"} ', { flowName: 'A', message: '', config: undefined }],
   ])('%s', (text, expected) => {
     expect(readRunBody(text, 64)).toEqual(expected)
@@ -189,6 +193,8 @@ describe('readRunBody', () => {
     ['{"flowName":"A","config":null}', "The field 'config' must be an object."],
     ['{"flowName":"A","config":[]}', "The field 'config' must be an object."],
     ['{"flowName":"A","config":"x"}', "The field 'config' must be an object."],
+    ['{"flowName":"A","attachments":null}', "The field 'attachments' must be a list."],
+    ['{"flowName":"A","attachments":{"0":{}}}', "The field 'attachments' must be a list."],
   ])('%s is refused', (text, message) => {
     expect(() => readRunBody(text, 64)).toThrow(new Refusal(message))
   })
@@ -267,6 +273,24 @@ describe('the time for a body', () => {
       preciseStatus: 408,
       unreadBody: expect.any(ReadableStreamDefaultReader),
     })
+  })
+
+  test('is over: what still comes is left to the refusal, which reads on', async () => {
+    let body: ReadableStreamDefaultController<Uint8Array> | undefined
+    const stream = new ReadableStream<Uint8Array>({
+      start(controller) {
+        body = controller
+      },
+    })
+    const reading = createBodyReader(10, 30_000)(post(stream)).catch((error: unknown) => error)
+    await vi.advanceTimersByTimeAsync(30_000)
+    const { unreadBody } = (await reading) as Refusal
+    // This one was waited for before the time was over.
+    body?.enqueue(bytesOf('a'))
+    await vi.advanceTimersByTimeAsync(0)
+    body?.enqueue(bytesOf('b'))
+    body?.close()
+    expect(await (unreadBody as ReadableStreamDefaultReader).read()).toEqual({ done: false, value: bytesOf('b') })
   })
 
   test('leaves no timer behind, whatever becomes of the body', async () => {

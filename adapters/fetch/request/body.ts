@@ -3,7 +3,7 @@
  * request, their types, and how deep its JSON may be nested. Sizes and the rules for values inside `config` are the
  * engine's.
  */
-import type { JsonObject } from '../../../src/index.js'
+import type { FlowRunInput, JsonObject } from '../../../src/index.js'
 import { Refusal } from '../reply/refusal.js'
 import { takeArrivedBody } from './arrived-body.js'
 import { isObject } from './is-object.js'
@@ -121,17 +121,22 @@ export interface RunBody {
   readonly flowName: string
   readonly message: string
   readonly config: JsonObject | undefined
+  /** Checked by the engine. */
+  readonly attachments: NonNullable<FlowRunInput['attachments']> | undefined
 }
 
 /** @throws Refusal that names what is wrong with the body. */
 export function readRunBody(text: string, maxJsonDepth: number): RunBody {
-  const { flowName, message = '', config } = parseObject(text, maxJsonDepth)
+  const { flowName, message = '', config, attachments } = parseObject(text, maxJsonDepth)
   if (typeof flowName !== 'string' || flowName === '') {
     throw new Refusal("The field 'flowName' is required and must be a non-empty string.")
   }
   if (typeof message !== 'string') throw new Refusal("The field 'message' must be a string.")
   if (config !== undefined && !isObject(config)) throw new Refusal("The field 'config' must be an object.")
-  return { flowName, message, config }
+  if (attachments !== undefined && !Array.isArray(attachments)) {
+    throw new Refusal("The field 'attachments' must be a list.")
+  }
+  return { flowName, message, config, attachments: attachments as RunBody['attachments'] }
 }
 
 /** @throws Refusal unless the body is empty or an empty object: `POST /end` takes nothing else. */
@@ -142,7 +147,8 @@ export function checkEmptyBody(text: string, maxJsonDepth: number): void {
   }
 }
 
-function parseObject(text: string, maxJsonDepth: number): JsonObject {
+/** @throws Refusal unless the body is a JSON object that is not nested too deep. */
+export function parseObject(text: string, maxJsonDepth: number): JsonObject {
   let value: unknown
   try {
     value = JSON.parse(text)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { Refusal } from '../reply/refusal.js'
-import { asksForStream, checkContentType, readSessionHeader } from './headers.js'
+import { asksForStream, checkContentType, readSessionHeader, stateOfRequest } from './headers.js'
 
 const read = (headers: Record<string, string>): unknown => readSessionHeader(new Headers(headers))
 const shape =
@@ -51,6 +51,19 @@ describe('readSessionHeader', () => {
   )
 })
 
+describe('the state of the session that a refused request names', () => {
+  test.each([
+    [{}, 'none'],
+    [{ CHAT_SESSION_ID: '' }, 'none'],
+    [{ CHAT_SESSION_ID: 'a b' }, 'none'],
+    [{ CHAT_SESSION_ID: 'abc' }, 'unknown'],
+    [{ 'Chat-Session-Id': 'abc' }, 'unknown'],
+    [{ CHAT_SESSION_ID: '', 'Chat-Session-Id': 'abc' }, 'unknown'],
+  ])('%j: %s', (headers, state) => {
+    expect(stateOfRequest(new Headers(headers as Record<string, string>))).toBe(state)
+  })
+})
+
 describe('checkContentType', () => {
   const check = (headers: Record<string, string>) => () =>
     checkContentType(new Request('http://chat.example/ai/run', { method: 'POST', headers }))
@@ -60,6 +73,7 @@ describe('checkContentType', () => {
     [{ 'Content-Type': 'text/plain' }],
     [{ Origin: 'https://a.example', 'Content-Type': 'application/json' }],
     [{ Origin: 'https://a.example', 'Content-Type': 'Application/JSON; charset=utf-8' }],
+    [{ Origin: 'https://a.example', 'Content-Type': 'application/json ; charset=utf-8' }],
     [{ Origin: 'https://a.example', 'Content-Type': 'application/vnd.chat+json' }],
   ])('lets %j through', (headers) => {
     expect(check(headers as Record<string, string>)).not.toThrow()
@@ -100,6 +114,9 @@ describe('asksForStream', () => {
     'text/event-stream;v="a,application/json",,',
     'text/event-stream;v="\\",application/json";q=1',
     'text/event-stream;v=";q=0"',
+    'text/event-stream;q=0.5;v="\\",application/json,"',
+    'application/json;q=abc, text/event-stream;q=0.5',
+    'application/json;q=10, text/event-stream;q=0.5',
   ])('%j does', (accept) => {
     expect(asks(accept)).toBe(true)
   })
@@ -111,6 +128,8 @@ describe('asksForStream', () => {
     'application/json',
     'application/json, text/event-stream;q=0.5',
     'text/event-stream;q=0.5, */*;q=0.6',
+    'text/event-stream;q = 0.5, application/json;q=0.6',
+    'text/event-stream;q=0.5;v="a", application/json',
     'text/event-stream;q=0.5, application/*',
     'text/event-stream;q=0',
     'text/event-stream;q=0.000',

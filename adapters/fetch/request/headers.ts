@@ -14,13 +14,10 @@ export interface NamedSession {
   readonly dashed: boolean
 }
 
-const noSession: NamedSession = { sessionId: '', dashed: false }
-
 /** @throws Refusal for a value that cannot be a session ID, and for two headers that differ. */
 export function readSessionHeader(headers: Headers): NamedSession {
   const underscored = headers.get(sessionHeader)
   const dashed = headers.get(dashedSessionHeader)
-  if (underscored === null && dashed === null) return noSession
   if (underscored !== null && dashed !== null && underscored !== dashed) {
     throw new Refusal('The headers CHAT_SESSION_ID and Chat-Session-Id carry different session IDs.')
   }

@@ -23,6 +23,8 @@ export interface RouteContext {
   readonly mayRun: FlowCheck | undefined
   /** The safety headers of a raw reply. */
   readonly rawHeaders: (contentType: string) => Readonly<HeaderRecord>
+  /** The OpenAPI document of the routes below a path. */
+  readonly openApi: (basePath: string) => object
   /** Passes an error that the client must not see to `onError`. */
   readonly report: (error: unknown) => void
   /** Emits `auth:refused`. Never throws. */

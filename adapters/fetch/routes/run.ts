@@ -72,7 +72,7 @@ function keepAlive(turn: Promise<unknown>, { report }: RouteContext, { waitUntil
 function inputOf(
   { request, caller, requestId, waitUntil }: RoutedRequest,
   sessionId: string,
-  { flowName, message, config }: RunBody,
+  { flowName, message, config, attachments }: RunBody,
   idempotencyKey: string | undefined,
   onDisconnect: 'cancel' | 'finish',
 ): FlowRunInput {
@@ -87,6 +87,7 @@ function inputOf(
   if (idempotencyKey !== undefined) input.idempotencyKey = idempotencyKey
   if (sessionId !== '') input.sessionId = sessionId
   if (config !== undefined) input.config = config
+  if (attachments !== undefined) input.attachments = attachments
   if (principal !== undefined) input.owner = principal
   if (context !== undefined) input.serverContext = context
   if (waitUntil !== undefined) input.waitUntil = waitUntil

@@ -51,6 +51,18 @@ test.each<[string, readonly (readonly [said: string, answered: string])[]]>([
   }
 })
 
+test('thanks for a photo', async () => {
+  await using conversation = new Conversation(SupportDesk, {
+    providers: [localProvider],
+    services: { calendar: createCalendar(Date.now), orders: createOrders(), parcels: createLocalParcels() },
+  })
+  const photo = { type: 'image', mediaType: 'image/jpeg', data: 'AAEC' } as const
+  await conversation.say('What is wrong with my order?', { attachments: [photo] })
+  conversation.expectReply(/^Thank you for the photo\./)
+  await conversation.say('FK-1063')
+  conversation.expectReply('Order FK-1063 is being packed: green glaze cup and boston fern.')
+})
+
 test('there is no other local model', () => {
   const engine = new FlowEngine({ providers: [localProvider] })
   expect(() => engine.validateModel({ provider: 'local', name: 'desk-9', params: {} })).toThrow(

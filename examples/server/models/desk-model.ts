@@ -50,7 +50,7 @@ async function* stream(request: ModelRequest): AsyncGenerator<ModelStreamPart> {
 function respond(request: ModelRequest): ModelResponse {
   const last = request.messages.at(-1)
   const result = last?.parts.find((part): part is ToolResultPart => part.type === 'tool-result')
-  const part = result === undefined ? answer(request, textOf(last)) : read(result)
+  const part = result === undefined ? answer(request, last) : read(result)
   return {
     parts: [part],
     usage: { inputTokens: words(request.messages.map(textOf).join(' ')), outputTokens: words(show(part)) },
@@ -58,7 +58,9 @@ function respond(request: ModelRequest): ModelResponse {
 }
 
 /** The answer to a message of the customer, or of the flow. */
-function answer(request: ModelRequest, text: string): MessagePart {
+function answer(request: ModelRequest, message: Message | undefined): MessagePart {
+  const text = textOf(message)
+  if (message?.parts.some(({ type }) => type === 'image')) return say(thanksForPhoto)
   if (text.startsWith('Never promise')) return say('Refunds are decided by the accounts team within five working days.')
   if (request.tools.some(({ name }) => name === 'record_return')) return takeReturn(request, text)
   const orderNumber = /\b(?:fk-?)?\d+\b/i.exec(text)?.[0].toUpperCase()
@@ -72,6 +74,8 @@ function answer(request: ModelRequest, text: string): MessagePart {
 }
 
 const greeting = 'I can find an order, track a parcel or take a return. What is it about?'
+
+const thanksForPhoto = 'Thank you for the photo. Our gardener looks at it and writes to you today. Anything else?'
 
 /** What the customer asked for last. */
 function topicOf(messages: readonly Message[]): 'return' | 'parcel' | 'order' | 'none' {

@@ -7,14 +7,14 @@ import type { TurnControl } from '../turn/turn-control.js'
 
 /** A session as it is stored now; `undefined` where it is not the owner's and flow's, or cannot be read. */
 export async function readStored(
-  { engine, flowName }: TurnControl,
+  { engine, flowName, turnId }: TurnControl,
   sessionId: string,
   owner: string | undefined,
 ): Promise<SessionDocument | undefined> {
   const flowClass = engine.flows.get(flowName)
   if (flowClass === undefined) return undefined
   try {
-    const { stored } = await loadFor(engine, sessionId, { owner })
+    const { stored } = await loadFor(engine, sessionId, { owner, turnId })
     if (stored === undefined) return undefined
     const document = decodeSession(stored, sessionId)
     checkFlowName(document, flowClass)

@@ -261,7 +261,10 @@ test('each attempt is reported with its number, and counted with what it cost', 
   const of = { provider: 'own', model: 'small', callNumber: 1 }
   expect(told).toEqual([
     ['model:start', { ...of, attempt: 1 }],
-    ['model:end', { ...of, attempt: 1, durationMs: 0, success: false, inputTokens: 0, outputTokens: 0 }],
+    [
+      'model:end',
+      { ...of, attempt: 1, durationMs: 0, success: false, inputTokens: 0, outputTokens: 0, code: 'MODEL_ERROR' },
+    ],
     ['model:retry', { ...of, reason: 'failure', delayMs: 250 }],
     ['model:start', { ...of, attempt: 2 }],
     ['model:end', { ...of, attempt: 2, durationMs: 0, success: true, inputTokens: 7, outputTokens: 3 }],

@@ -5,7 +5,7 @@
 import { elapsedMs, monotonicTime, setDeadline } from '../../config/clock.js'
 import { FlowError } from '../../errors/flow-error.js'
 import type { CircuitBreaker } from '../../model/circuit-breaker.js'
-import type { TokenUsage } from '../../model/message.js'
+import type { MessagePart, TokenUsage } from '../../model/message.js'
 import { costOf } from '../../model/model-budget.js'
 import { retryAdvice } from '../../model/model-failure.js'
 import type { ModelFailure, ModelResponse, RuntimeModel } from '../../model/model-provider.js'
@@ -47,7 +47,7 @@ export async function attemptModel(
       addUsage(draft, resolved, usage)
       const parts = partsOf(response, answerContext(draft, question, resolved, limits.maxJsonDepth))
       checkNotEmpty(parts, response.finishReason)
-      reportEnd(control, draft, question, resolved, attempt, startedAt, usage, true)
+      reportEnd(control, draft, asked, resolved, attempt, startedAt, usage, parts)
       reportWorking(control, breaker, provider)
       const answer = { parts, resolved, finishReason: response.finishReason }
       if (control.stream !== undefined) await streamWhole(control, question, answer)
@@ -57,7 +57,7 @@ export async function attemptModel(
       usage ??= countForOwner(draft, resolved, thrown as ModelFailure)
       control.check()
       if (!isAdded) addUsage(draft, resolved, usage)
-      reportEnd(control, draft, question, resolved, attempt, startedAt, usage, false)
+      reportEnd(control, draft, asked, resolved, attempt, startedAt, usage, asModelError(control, resolved, thrown))
       const delayMs = delayAfter(control, draft, breaker, provider, attempt, thrown)
       if (delayMs === undefined) throw asModelError(control, resolved, thrown)
       asked = await prepareNext(control, draft, question, asked, resolved, thrown, delayMs)
@@ -110,7 +110,7 @@ function ask(
   const { flowName, sessionId, stream } = control
   const { selection, model } = resolved
   if (control.hasListeners('model:start')) {
-    control.emit('model:start', { ...namesOf(draft, question, resolved), attempt })
+    control.emit('model:start', Object.assign(namesOf(draft, question, resolved), { attempt }))
   }
   // A listener may have cancelled the turn.
   control.check()
@@ -216,6 +216,7 @@ function reportRetry(
   control.check()
 }
 
+/** @param outcome - The answer, or why there is none. */
 function reportEnd(
   control: TurnControl,
   draft: CallingDraft,
@@ -224,11 +225,21 @@ function reportEnd(
   attempt: number,
   startedAt: number,
   usage: TokenUsage,
-  success: boolean,
+  outcome: readonly MessagePart[] | FlowError,
 ): void {
+  const names = Object.assign(namesOf(draft, question, resolved), { attempt })
+  const failed = FlowError.isInstance(outcome) ? { code: outcome.code } : undefined
+  // A mask is asked about what is stored, at the commit. Until then there is no masked text.
+  if (control.engine.mask === undefined && control.hasListeners('model:content')) {
+    const { system, messages } = question
+    const answer = failed === undefined ? (outcome as readonly MessagePart[]) : []
+    control.emit('model:content', { ...names, system, messages, answer })
+  }
   if (!control.hasListeners('model:end')) return
+  const { prices } = resolved
   const durationMs = elapsedMs(control.engine.clock, startedAt)
-  control.emit('model:end', { ...namesOf(draft, question, resolved), attempt, durationMs, success, ...usage })
+  const cost = prices && { cost: costOf(usage, prices) }
+  control.emit('model:end', Object.assign(names, { durationMs, success: failed === undefined }, usage, cost, failed))
 }
 
 /** What every event of a call names. */

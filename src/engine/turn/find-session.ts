@@ -67,7 +67,7 @@ async function loadOf(control: TurnControl, sessionId: string, owner: string | u
     if (lockHolder !== undefined) engine.session.setOwner(lockHolder, stored)
   }
   try {
-    const found = await loadFor(engine, sessionId, { owner })
+    const found = await loadFor(engine, sessionId, { owner, turnId: control.turnId })
     const { stored, isForeign } = found
     if (isForeign) reportForeign(engine, { ...ids, sessionId, operation: 'run' }, { owner }, found.owner)
     // Those who wait go on with the session that the turn is about to create.

@@ -124,6 +124,7 @@ function newSession(
   control.sessionId = claimedId ?? engine.generateId('session')
   // The turn has nothing more to do with the session that the input names.
   giveBackLeases(control, control.sessionId)
+  control.emit('session:started', {})
   // Whoever learns this ID waits for the turn.
   if (lockHolder !== undefined) engine.session.moveTo(lockHolder, control.sessionId, input.owner)
   return {

@@ -117,6 +117,24 @@ describe('the content type of a reply', () => {
     ])
   })
 
+  test('set by finish is neither that of another closing reply, which onEnter of the end step returns, nor stored', async () => {
+    class Bye extends EndStep {
+      static override readonly id = 'Bye'
+      override onEnter() {
+        return reply('Bye.')
+      }
+    }
+    class Start extends LogicStep {
+      static override readonly id = 'Start'
+      override run() {
+        return finish('{}').withContentType(HttpContentType.Json)
+      }
+    }
+    await using conversation = new Conversation(flowOf(Start, Bye))
+    expect(await conversation.say('Hi')).toMatchObject({ message: 'Bye.', contentType: 'text/plain' })
+    expect((await conversation.document()).flow).not.toHaveProperty('contentType')
+  })
+
   test('can be set by what onEnter of an end step returns', async () => {
     const ending = (returned: Transition): Conversation => {
       class Bye extends EndStep {

@@ -21,6 +21,7 @@ import { TurnView } from './turn-view.js'
 export async function runSteps(control: TurnControl, input: TurnInput, draft: TurnDraft): Promise<void> {
   const turn = new TurnView(control, input, draft)
   if (draft.currentStep !== null) {
+    control.emit('step:resume', { step: draft.currentStep })
     const returned: unknown = await draft.steps.require(draft.currentStep).onRestore(turn)
     refuseTransition(returned, 'onRestore', draft.currentStep)
     control.check()

@@ -4,7 +4,7 @@
  */
 import { elapsedMs, monotonicTime } from '../../config/clock.js'
 import { LimitExceededError, toolError } from '../../errors/engine-errors.js'
-import { FlowError } from '../../errors/flow-error.js'
+import { FlowError, type FlowErrorCode } from '../../errors/flow-error.js'
 import type { Step } from '../../flow/step.js'
 import { noArguments, type Tool, type ToolCall, ToolError } from '../../flow/tool.js'
 import { returnsToModel, Transition } from '../../flow/transition.js'
@@ -65,14 +65,18 @@ export async function runTool(calling: CallingStep, call: ToolCallPart, together
   const names = { step: draft.stepId, tool: tool.name, toolCallId }
   control.emit('tool:start', names)
   control.stream?.send({ type: 'tool-start', tool: tool.name, toolCallId })
-  let success = false
+  let code: FlowErrorCode | undefined = 'TOOL_ERROR'
   try {
     const running = validateAndExecute(calling, tool, call, together)
     const outcome = await (together === undefined ? running : unlessAborted(running, together))
-    success = outcome.result.isError !== true
+    if (outcome.result.isError !== true) code = undefined
     return outcome
+  } catch (error) {
+    if (FlowError.isInstance(error)) code = error.code
+    throw error
   } finally {
-    control.emit('tool:end', { ...names, durationMs: elapsedMs(clock, startedAt), success })
+    const success = code === undefined
+    control.emit('tool:end', { ...names, durationMs: elapsedMs(clock, startedAt), success, ...(code && { code }) })
     control.stream?.send({ type: 'tool-end', tool: tool.name, toolCallId, success })
   }
 }

@@ -207,6 +207,7 @@ async function commit(control: TurnControl, { draft, document, compaction }: Pre
   control.finishWork()
   await session.access.write(document, storedRevision, draft.hint(), true, draft.stateBytes, control.lockHolder)
   control.report(storedRevision === undefined ? 'session:created' : 'session:saved', {})
+  control.report('turn:content', { entry: document.history.at(-1) })
   if (completed) control.report('session:completed', {})
   if (!draft.removed.isEmpty && control.hasListeners('session:trimmed')) {
     const { history, memory, attachments } = draft.removed

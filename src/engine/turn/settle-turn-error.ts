@@ -127,7 +127,6 @@ function reportSuperseded(control: TurnControl, { code }: FlowError): void {
 /** The ID of a new session where its checkpoint was stored, or the ID that the caller asked for. */
 function storedId(draft: TurnDraft | undefined, givenSessionId: string): string {
   if (draft === undefined) return givenSessionId
-  if (draft.loaded !== undefined) return draft.base.id
   return draft.storedRevision === undefined ? '' : draft.base.id
 }
 

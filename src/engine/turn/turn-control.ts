@@ -2,7 +2,7 @@
  * The control of one turn: who it is, how long it may last, how it is aborted, and where its events go. What still runs
  * after an abort is ignored: its results, its errors and its events.
  */
-import { monotonicTime } from '../../config/clock.js'
+import { elapsedMs, monotonicTime } from '../../config/clock.js'
 import type { Deadline } from '../../config/deadlines.js'
 import { TurnAbortedError, TurnTimeoutError } from '../../errors/engine-errors.js'
 import type { FlowError, FlowErrorCode } from '../../errors/flow-error.js'
@@ -23,6 +23,8 @@ type Extra<Name extends EngineEventName> = Omit<
   EngineEventMap[Name],
   'sessionId' | 'flowName' | 'turnId' | 'requestId' | 'owner' | 'at'
 >
+
+type Writable<T> = { -readonly [Name in keyof T]: T[Name] }
 
 /** A turn and what was asked of it. */
 export interface RequestedTurn {
@@ -52,6 +54,8 @@ export class TurnControl implements RunningTurn {
   readonly owner: string | undefined
   /** When the turn got its session's lock, in the clock's monotonic time; `Infinity` before. */
   startedAt: number = Number.POSITIVE_INFINITY
+  /** When the turn began to wait for the lock, in the clock's monotonic time; `undefined` where it did not wait. */
+  queuedAt: number | undefined
   /** The draft, once a failure of the turn is one of its session; `undefined` before. */
   draft: TurnDraft | undefined
   /** What the turn's code did once and for all; `undefined` where it asked for nothing. It outlives a draft. */
@@ -136,6 +140,11 @@ export class TurnControl implements RunningTurn {
     return this.startedAt + this.engine.limits.turnTimeoutMs
   }
 
+  /** How long the turn has waited for the lock until now, at the end of its wait. */
+  get waitedMs(): number {
+    return this.queuedAt === undefined ? 0 : elapsedMs(this.engine.clock, this.queuedAt)
+  }
+
   /** The stream of the turn; `undefined` where nobody reads it, or the turn was aborted. */
   get stream(): TurnStream | undefined {
     return this.#aborted === undefined ? this.#stream : undefined
@@ -165,6 +174,7 @@ export class TurnControl implements RunningTurn {
   reportStart(): void {
     if (this.hasStarted) return
     this.hasStarted = true
+    if (this.queuedAt !== undefined) this.report('turn:waited', { durationMs: this.waitedMs })
     this.report('turn:start', {})
   }
 
@@ -310,8 +320,11 @@ export class TurnControl implements RunningTurn {
   report<Name extends EngineEventName>(name: Name, extra: Extra<Name>): void {
     const { events, clock } = this.engine
     if (!events.hasListeners(name)) return
-    const { ids, owner } = this
-    const turn = { ...ids, ...(owner === undefined ? {} : { owner }), at: clock.now() }
-    events.emit(name, { ...turn, ...extra } as unknown as EngineEventMap[Name])
+    const { sessionId, flowName, turnId, requestId, owner } = this
+    // Field by field: several spreads in one literal take ten times as long.
+    const turn: Writable<EngineEventMap['turn:start']> = { sessionId, flowName, turnId, at: clock.now() }
+    if (requestId !== undefined) turn.requestId = requestId
+    if (owner !== undefined) turn.owner = owner
+    events.emit(name, Object.assign(turn, extra) as unknown as EngineEventMap[Name])
   }
 }

@@ -1,14 +1,19 @@
 import { describe, expect, test } from 'vitest'
+import { talking } from '../../../testing/contract/effects-harness.js'
 import { flowOf, place } from '../../../testing/contract/test-flows.js'
-import { Conversation, VirtualClock } from '../../../testing/index.js'
+import { Conversation, type ConversationOptions, VirtualClock } from '../../../testing/index.js'
 import { go, LogicStep, reply, type SessionDocument, Step, type Transition, type Turn } from '../../index.js'
+import { bytesOfLists } from '../../session/document-bytes.js'
 
 async function stepsOf(conversation: Conversation): Promise<SessionDocument['flow']['steps']> {
   return (await conversation.document()).flow.steps
 }
 
 /** A flow of one step that does this with its state. */
-function acting(act: (state: Record<string, unknown>, turn: Turn) => void): Conversation {
+function acting(
+  act: (state: Record<string, unknown>, turn: Turn) => void,
+  options: ConversationOptions = {},
+): Conversation {
   class Start extends LogicStep<Record<string, unknown>> {
     static override readonly id = 'Start'
     override run(turn: Turn) {
@@ -16,7 +21,7 @@ function acting(act: (state: Record<string, unknown>, turn: Turn) => void): Conv
       return reply('Done.')
     }
   }
-  return new Conversation(flowOf(Start))
+  return new Conversation(flowOf(Start), options)
 }
 
 interface Visits {
@@ -145,6 +150,30 @@ describe('the state of a step', () => {
     conversation.expectError('FLOW_ERROR', 'Broken.state must be a plain object.')
   })
 
+  test('begins anew where onRestore removed it, and is stored also if the turn only looked at it', async () => {
+    let made = 0
+    class Numbered extends LogicStep<{ number: number }> {
+      static override readonly id = 'Numbered'
+      override initialState() {
+        return { number: ++made }
+      }
+      override run() {
+        return reply(`${this.state.number}`)
+      }
+    }
+    class Forgetting extends flowOf(Numbered) {
+      override onRestore(document: SessionDocument) {
+        return { ...document, flow: { ...document.flow, steps: {} } }
+      }
+    }
+    await using conversation = new Conversation(Forgetting)
+    await conversation.say('a')
+    conversation.expectReply('1')
+    await conversation.say('b')
+    conversation.expectReply('2')
+    expect(await stepsOf(conversation)).toEqual({ Numbered: { state: { number: 2 } } })
+  })
+
   test('drops what is undefined', async () => {
     await using conversation = acting((state) => {
       state.name = undefined
@@ -210,6 +239,12 @@ describe('a state that JSON cannot carry fails the turn, and the path is named',
       history: [{ turn: 1 }],
       flow: { steps: { Start: { state: { before: true } } } },
     })
+  })
+
+  test('as a context does, whose path is named, too', async () => {
+    await using conversation = acting((_state, turn) => turn.addContext({ price: Number.NaN }))
+    await conversation.say('Hi')
+    conversation.expectError('FLOW_ERROR', 'context.price is NaN, which JSON cannot carry.')
   })
 
   test('what a getter throws has its own text', async () => {
@@ -407,12 +442,50 @@ describe('the document of a turn', () => {
     expect(conversation.store.journal.at(-1)?.hint).toEqual({ appended: { history: 1, 'memory:desk': 2 } })
   })
 
+  test('of a request with a key is saved with the hint of one more receipt, which is counted', async () => {
+    const { say, start, store, document } = talking(() => reply('Hello.'))
+    const sessionId = await start('Talk')
+    await say('Hi', sessionId, { idempotencyKey: 'key-of-the-second-turn' })
+    expect(store.journal.at(-1)?.hint).toEqual({ appended: { history: 1, receipts: 1 } })
+    const stored = await document(sessionId)
+    expect(stored.bytes).toBe(bytesOfLists(JSON.parse(JSON.stringify(stored))))
+  })
+
+  test('reaches the store without names that have no value: JSON drops them, and other formats keep them', async () => {
+    const { say, start, store } = talking(() => reply('Hello.'))
+    const written: SessionDocument[] = []
+    const [create, save] = [store.create.bind(store), store.save.bind(store)]
+    store.create = (document, ...more) => {
+      written.push(document)
+      return create(document, ...more)
+    }
+    store.save = (document, ...more) => {
+      written.push(document)
+      return save(document, ...more)
+    }
+    await say('Hi', await start('Talk'))
+    expect(written).toHaveLength(2)
+    for (const document of written) expect(document).toStrictEqual(JSON.parse(JSON.stringify(document)))
+  })
+
   test('may not grow beyond maxSessionBytes: the turn is refused, and the session goes on', async () => {
     await using conversation = new Conversation(flowOf(Visit), { limits: { maxSessionBytes: 600 } })
     await conversation.say('Ada')
     await conversation.say('x'.repeat(600))
     conversation.expectError('LIMIT_EXCEEDED', 'The session exceeds the limit maxSessionBytes (600).')
     expect(await conversation.document()).toMatchObject({ runStatus: 'running', history: [{ message: 'Ada' }] })
+  })
+
+  test.each<[string, Parameters<typeof acting>[0]]>([
+    ['a state', (state) => Object.assign(state, { text: 'x'.repeat(500) })],
+    ['a context', (_state, turn) => turn.addContext({ text: 'x'.repeat(500) })],
+  ])('is refused where %s and the lists are larger than maxSessionBytes together', async (_what, act) => {
+    await using conversation = acting(act, { limits: { maxSessionBytes: 600 } })
+    await conversation.say('Hi')
+    conversation.expectError('LIMIT_EXCEEDED', 'The session exceeds the limit maxSessionBytes (600).')
+    await using roomy = acting(act, { limits: { maxSessionBytes: 800 } })
+    await roomy.say('Hi')
+    roomy.expectReply('Done.')
   })
 })
 

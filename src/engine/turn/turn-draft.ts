@@ -91,8 +91,8 @@ export class TurnDraft implements StepRuntime {
   readonly #limits: EngineLimits
   /** Live states, by step: those that were read or written. */
   readonly #states = new Map<string, object>()
-  /** The first states, as JSON, of steps that the session has not been in. */
-  #initialStates: Map<string, string> | undefined
+  /** The states of steps that the turn was not in when it read them, as JSON. */
+  readonly #firstStates = new Map<string, string>()
   /** By step: the model that answered last. */
   #answeredBy: Map<string, ResolvedModelSelection> | undefined
   readonly #entered: SessionSequenceEntry[] = []
@@ -136,12 +136,12 @@ export class TurnDraft implements StepRuntime {
     this.currentStep = null
   }
 
-  /** The reply of the turn, once it has one. */
+  /** The reply of the turn, which must have its {@link answer}. */
   get reply(): TurnReply {
-    const { answer } = this
-    const form = answer?.contentType === undefined ? this.nextReply : answer
+    const answer = this.answer as Answer
+    const form = answer.contentType === undefined ? this.nextReply : answer
     return {
-      text: answer?.text ?? '',
+      text: answer.text,
       contentType: form?.contentType ?? this.stepContentType ?? plain,
       encoding: form?.encoding,
     }
@@ -167,10 +167,7 @@ export class TurnDraft implements StepRuntime {
     let state = this.#states.get(stepId)
     if (state === undefined) {
       state = this.writeState(stepId, this.#stored(stepId)?.state ?? this.steps.require(stepId).initialState())
-      if (!this.#wasEntered(stepId)) {
-        this.#initialStates ??= new Map()
-        this.#initialStates.set(stepId, JSON.stringify(state))
-      }
+      if (!this.#wasIn(stepId)) this.#firstStates.set(stepId, JSON.stringify(state))
     }
     return state
   }
@@ -187,10 +184,10 @@ export class TurnDraft implements StepRuntime {
   enter(stepId: string, fields: Transition['fields'] | undefined): void {
     this.currentStep = stepId
     // Bytes are one reply, and the closing reply is the last: neither says anything of texts that follow.
-    const isOfOneReply = fields?.kind === 'finish' || fields?.encoding !== undefined
+    const isOfOneReply = fields !== undefined && (fields.kind === 'finish' || fields.encoding !== undefined)
     this.stepContentType = isOfOneReply ? undefined : fields?.contentType
     // A transition that brings its reply has said what form that one has.
-    this.nextReply = isOfOneReply && fields?.reply === undefined ? fields : undefined
+    this.nextReply = isOfOneReply && fields.reply === undefined ? fields : undefined
     this.addedPrompt = fields?.prompt
     this.#entered.push(sequenceEntry(stepId, this.steps.require(stepId)))
     const current = this.readState(stepId)
@@ -284,18 +281,17 @@ export class TurnDraft implements StepRuntime {
   }
 
   #storedFlow(context: JsonObject, steps: Record<string, SessionStep>): SessionDocument['flow'] {
-    const { base, stepContentType } = this
-    const flow = {
-      ...base.flow,
-      currentStep: this.currentStep ?? base.flow.currentStep,
+    const { stepContentType: contentType } = this
+    const { contentType: _ofStepBefore, ...flow } = this.base.flow
+    return {
+      ...flow,
+      currentStep: this.currentStep ?? flow.currentStep,
       context,
       steps,
       memory: this.memory.toStored(),
       sequence: this.#sequence(),
+      ...(contentType === undefined ? {} : { contentType }),
     }
-    if (stepContentType === base.flow.contentType) return flow
-    const { contentType: _ofStepBefore, ...rest } = flow
-    return stepContentType === undefined ? rest : { ...rest, contentType: stepContentType }
   }
 
   /** Cuts the lists to their limits, and returns about how many bytes they take then. */
@@ -335,7 +331,7 @@ export class TurnDraft implements StepRuntime {
     const steps: Record<string, SessionStep> = { ...this.base.flow.steps }
     for (const [stepId, state] of this.#states) {
       const stored = storable(state, `${stepId}.state`, this.#limits)
-      if (!this.#wasEntered(stepId) && JSON.stringify(stored) === this.#initialStates?.get(stepId)) continue
+      if (!this.#wasIn(stepId) && JSON.stringify(stored) === this.#firstStates.get(stepId)) continue
       const { model } = this.#stored(stepId) ?? {}
       steps[stepId] = model === undefined ? { state: stored } : { state: stored, model }
     }
@@ -345,10 +341,9 @@ export class TurnDraft implements StepRuntime {
     return steps
   }
 
-  /** Whether the session has been in a step. One whose initial state was only read is not stored. */
-  #wasEntered(stepId: string): boolean {
-    if (this.#stored(stepId) !== undefined || stepId === this.base.flow.currentStep) return true
-    return this.#entered.some(({ step }) => step === stepId)
+  /** Whether the turn began in a step, or entered it. The state of any other is stored only where it was changed. */
+  #wasIn(stepId: string): boolean {
+    return stepId === this.base.flow.currentStep || this.#entered.some(({ step }) => step === stepId)
   }
 
   #stored(stepId: string): SessionStep | undefined {

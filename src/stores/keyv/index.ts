@@ -1,6 +1,11 @@
 /**
- * The public subpath `turnkeeper/keyv`: a list of its names, maintained by hand.
+ * Sessions in Redis, SQLite, Postgres or another Keyv.
+ *
+ * @module turnkeeper/keyv
  */
+
+// A list of names that is kept by hand, and nothing else.
+
 export type { PostgresKeyvOptions } from './drivers/postgres/create-postgres-keyv.js'
 export { createPostgresKeyv } from './drivers/postgres/create-postgres-keyv.js'
 export type { RedisKeyvOptions } from './drivers/redis/create-redis-keyv.js'

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { documentOf } from '../../../testing/contract/session-bench.js'
 import { VirtualClock } from '../../../testing/index.js'
 import type { SessionDocument } from '../../index.js'
 import { MemorySessionStore } from './memory-store.js'
@@ -29,4 +30,12 @@ test('there are as many claims as sessions', async () => {
   for (const key of ['a', 'b', 'c']) await store.claim(key, 'first', 1_000)
   expect(await store.claim('b', 'second', 1_000)).toBe('first')
   expect(await store.claim('a', 'second', 1_000)).toBe('second')
+})
+
+test('maxSessions bounds no data that the store was given: neither its sessions nor its claims', async () => {
+  const store = new MemorySessionStore({ maxSessions: 1, backing: new Map<string, SessionDocument>() })
+  for (const key of ['a', 'b']) await store.claim(key, 'first', 1_000)
+  expect(await store.claim('a', 'second', 1_000)).toBe('first')
+  for (const id of ['s-1', 's-2']) await store.create(documentOf(id, '1-a'))
+  expect(await store.load('s-1')).toMatchObject({ id: 's-1' })
 })

@@ -1,6 +1,6 @@
 // The page of the example server in a browser, as a user has it: what one says, and what one reads.
 import type { Page } from 'playwright-core'
-import type { TestContext } from 'vitest'
+import { type TestContext, vi } from 'vitest'
 import { openPage } from './chromium.js'
 
 /** The open page. */
@@ -18,7 +18,7 @@ export interface DeskPage {
 /** Opens the page; ends the test if there is no browser. */
 export async function openDesk(context: TestContext, origin: string): Promise<DeskPage> {
   const page = await openPage(context, origin)
-  const last = page.locator('#conversation li').last()
+  const last = page.locator('#conversation .text').last()
   return {
     page,
     async say(text) {
@@ -32,3 +32,6 @@ export async function openDesk(context: TestContext, origin: string): Promise<De
     triesAgain: () => page.getByRole('status').filter({ hasText: 'tries again' }).waitFor(),
   }
 }
+
+/** Waits until a check passes, as long as the browser's own waits, which a busy machine needs. */
+export const eventually = (check: () => void | Promise<void>): Promise<void> => vi.waitFor(check, { timeout: 30_000 })

@@ -6,7 +6,6 @@ import { createAdaptorServer } from '@hono/node-server'
 import { Hono } from 'hono'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createFetchHandler } from '../../../adapters/fetch/index.js'
-import { pageRoutes } from '../../../examples/server/page.js'
 import {
   Flow,
   FlowEngine,
@@ -23,6 +22,7 @@ import {
 import { FakeSessionStore } from '../../index.js'
 import { closeBrowser, launchBrowser } from './chromium.js'
 import { type DeskPage, openDesk } from './desk-page.js'
+import { deskRoutes } from './desk-routes.js'
 import { listen, type RunningServer } from './servers.js'
 
 class Desk extends LogicStep<{ words: string[] }> {
@@ -73,10 +73,10 @@ beforeEach(async () => {
   sent = []
   const app = new Hono()
   app.post('/ai/run', (context) => {
-    sent.push(context.req.header('CHAT_SESSION_ID') ?? null)
+    sent.push(context.req.header('Chat-Session-Id') ?? null)
     return handle(context.req.raw)
   })
-  app.route('/', pageRoutes(new URL('../../../examples/server/page/', import.meta.url)))
+  app.route('/', deskRoutes())
   server = await listen(createAdaptorServer({ fetch: app.fetch }) as Server)
 })
 

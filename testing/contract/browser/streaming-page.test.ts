@@ -5,11 +5,11 @@ import { createAdaptorServer } from '@hono/node-server'
 import { Hono } from 'hono'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, type TestContext, test } from 'vitest'
 import { flowRoutes } from '../../../adapters/hono/index.js'
-import { pageRoutes } from '../../../examples/server/page.js'
 import { Flow, FlowEngine, retry, Step, type StepConstructor, type Transition } from '../../../src/index.js'
 import { GatedModel } from '../http/gated-model.js'
 import { closeBrowser, launchBrowser } from './chromium.js'
 import { type DeskPage, openDesk } from './desk-page.js'
+import { deskRoutes } from './desk-routes.js'
 import { listen, type RunningServer } from './servers.js'
 
 class Desk extends Step {
@@ -47,7 +47,7 @@ beforeEach(async () => {
   engine.on('session:created', ({ sessionId }) => sessions.push(sessionId))
   const app = new Hono()
   app.route('/ai', flowRoutes(engine))
-  app.route('/', pageRoutes(new URL('../../../examples/server/page/', import.meta.url)))
+  app.route('/', deskRoutes())
   server = await listen(createAdaptorServer({ fetch: app.fetch }) as Server)
 })
 
@@ -145,6 +145,6 @@ test('nothing that anybody writes is HTML, and the page keeps its own policy', a
   call.finish()
   await idle()
   await reads('<b>bold</b><script>alert(2)</script>')
-  expect(await page.locator('#conversation li *').count()).toBe(0)
+  expect(await page.locator('#conversation .text *').count()).toBe(0)
   expect(complaints).toEqual([])
 })

@@ -1,11 +1,14 @@
 // The HTTP cases: one body, run over every way of serving the routes. A runner gives its `test` and how it serves.
+import { attachmentCases } from './attachment-cases.js'
 import { badRequestCases } from './bad-request-cases.js'
 import { endAndFlowsCases } from './end-and-flows-cases.js'
 import { healthCases } from './health-cases.js'
+import { openApiCases } from './openapi-cases.js'
 import { policyCases } from './policy-cases.js'
 import { rawCases } from './raw-cases.js'
 import { runCases } from './run-cases.js'
 import type { Serve, TestFunction } from './serve.js'
+import { sessionCases } from './session-cases.js'
 import { stateCases } from './state-cases.js'
 import { streamCases } from './stream-cases.js'
 
@@ -19,4 +22,7 @@ export function httpCases(test: TestFunction, serve: Serve): void {
   streamCases(test, serve)
   stateCases(test, serve)
   healthCases(test, serve)
+  sessionCases(test, serve)
+  attachmentCases(test, serve)
+  openApiCases(test, serve)
 }

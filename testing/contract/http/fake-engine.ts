@@ -89,6 +89,7 @@ export function createFakeEngine(answers: FakeAnswers = {}): FakeEngine {
     },
     getFlow: () => undefined,
     isReady: async () => answers.isReady ?? true,
+    getSession: async () => undefined,
     reportRefused: (refusal) => void refusals.push(refusal),
   }
 }

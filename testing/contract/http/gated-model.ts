@@ -1,13 +1,13 @@
 // A model in the hands of a test: it says what the test lets it say, when the test lets it, and records its readers.
-import type { ModelProviderAdapter, ModelRequest, ModelStreamPart } from '../../../src/index.js'
+import type { ModelProviderAdapter, ModelRequest, ModelResponse, ModelStreamPart } from '../../../src/index.js'
 
 /** A call of the model that waits to be answered. */
 export interface GatedCall {
   readonly request: ModelRequest
   /** Sends a piece of the answer. */
   say(text: string): void
-  /** Ends the answer: it is all that was said. */
-  finish(): void
+  /** Ends the answer: it is all that was said, or this. */
+  finish(response?: ModelResponse): void
   /** Ends it with an error. */
   fail(error: Error): void
   /** Whether the reader of the answer has left. */
@@ -39,17 +39,17 @@ export class GatedModel {
   }
 
   async *#answer(request: ModelRequest): AsyncGenerator<ModelStreamPart, void, void> {
-    const said: (string | Error | undefined)[] = []
+    const said: (string | Error | ModelResponse | undefined)[] = []
     let wake = (): void => {}
     let leave = (): void => {}
-    const give = (piece: string | Error | undefined): void => {
+    const give = (piece: string | Error | ModelResponse | undefined): void => {
       said.push(piece)
       wake()
     }
     const call: GatedCall = {
       request,
       say: give,
-      finish: () => give(undefined),
+      finish: give,
       fail: give,
       left: new Promise((resolve) => {
         leave = resolve
@@ -65,8 +65,8 @@ export class GatedModel {
         while (said.length > 0) {
           const piece = said.shift()
           if (piece instanceof Error) throw piece
-          if (piece === undefined) {
-            yield { type: 'finish', response: { parts: [{ type: 'text', text }] } }
+          if (typeof piece !== 'string') {
+            yield { type: 'finish', response: responseOf(piece, text) }
             return
           }
           text += piece
@@ -80,4 +80,8 @@ export class GatedModel {
       leave()
     }
   }
+}
+
+function responseOf(given: ModelResponse | undefined, text: string): ModelResponse {
+  return given ?? { parts: [{ type: 'text', text }] }
 }

@@ -1,6 +1,6 @@
 // One request to the model of a subject, without an engine.
 import type { ModelFailure, ModelRequest, ModelResponse, ModelStreamPart, RuntimeModel } from '../../../src/index.js'
-import type { ModelSuiteSubject } from '../../index.js'
+import type { ModelSuiteSubject } from '../../suites/index.js'
 
 /** A request that says `Hi`. */
 export function request(fields: Partial<ModelRequest> = {}): ModelRequest {

@@ -14,7 +14,8 @@ import {
   ToolError,
   tool,
 } from '../../../src/index.js'
-import { type ModelSuiteAnswer, VirtualClock } from '../../index.js'
+import { VirtualClock } from '../../index.js'
+import type { ModelSuiteAnswer } from '../../suites/index.js'
 import { linesOf } from './asking.js'
 import { anthropicWire } from './wire/anthropic.js'
 import { formats } from './wire/formats.js'

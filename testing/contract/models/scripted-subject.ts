@@ -7,13 +7,8 @@ import type {
   ModelStreamPart,
   RuntimeModel,
 } from '../../../src/index.js'
-import {
-  type ModelSuiteAnswer,
-  type ModelSuiteFailure,
-  type ModelSuiteSubject,
-  type ScriptedAnswer,
-  scriptedProvider,
-} from '../../index.js'
+import { type ScriptedAnswer, scriptedProvider } from '../../index.js'
+import type { ModelSuiteAnswer, ModelSuiteFailure, ModelSuiteSubject } from '../../suites/index.js'
 
 const noReasoning = 'A script has no reasoning.'
 

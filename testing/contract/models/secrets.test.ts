@@ -2,7 +2,7 @@
 import { setupServer } from 'msw/node'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { Flow, FlowEngine, type ModelSelection, Step, type StepConstructor } from '../../../src/index.js'
-import type { ModelSuiteAnswer } from '../../index.js'
+import type { ModelSuiteAnswer } from '../../suites/index.js'
 import { generateFrom, streamFrom, type Told } from './asking.js'
 import { formats } from './wire/formats.js'
 import { openaiCompatibleWire } from './wire/openai-compatible.js'

@@ -3,7 +3,7 @@
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { aiSdkProvider } from '../../../adapters/ai-sdk/index.js'
-import type { ModelSuiteAnswer, ModelSuiteSubject } from '../../index.js'
+import type { ModelSuiteAnswer, ModelSuiteSubject } from '../../suites/index.js'
 import { asksForStream, type WireAnswer, wireAnswer } from './wire/wire-answer.js'
 import type { WireFormat } from './wire/wire-format.js'
 import { canary } from './wire-subject.js'

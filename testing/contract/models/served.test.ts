@@ -1,6 +1,6 @@
 // The suite over real sockets, which shows that no connection stays open.
 import { describe, expect, test } from 'vitest'
-import { modelProviderSuite } from '../../index.js'
+import { modelProviderSuite } from '../../suites/index.js'
 import { generateFrom, modelOf, request, streamFrom } from './asking.js'
 import { leftOut } from './left-out.js'
 import { servedSubject } from './served-subject.js'

@@ -1,7 +1,7 @@
 // Streams of the real packages on the wire: however the network splits them, and whatever happens in the middle.
 import { setupServer } from 'msw/node'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import type { ModelSuiteReply } from '../../index.js'
+import type { ModelSuiteReply } from '../../suites/index.js'
 import { generateFrom, streamFrom } from './asking.js'
 import { anthropicWire } from './wire/anthropic.js'
 import { formats } from './wire/formats.js'

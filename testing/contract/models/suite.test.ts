@@ -1,7 +1,7 @@
 // The suite over the real packages: their requests are really sent, and MSW answers.
 import { setupServer } from 'msw/node'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { modelProviderSuite } from '../../index.js'
+import { modelProviderSuite } from '../../suites/index.js'
 import { leftOut } from './left-out.js'
 import { scriptedLeaveOut, scriptedSubject } from './scripted-subject.js'
 import { formats } from './wire/formats.js'

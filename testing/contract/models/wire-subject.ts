@@ -3,7 +3,7 @@
 import { HttpResponse, http } from 'msw'
 import type { SetupServer } from 'msw/node'
 import { aiSdkProvider } from '../../../adapters/ai-sdk/index.js'
-import type { ModelSuiteAnswer, ModelSuiteSubject } from '../../index.js'
+import type { ModelSuiteAnswer, ModelSuiteSubject } from '../../suites/index.js'
 import type { Chunking } from './wire/server-sent-events.js'
 import { asksForStream, type WireAnswer, wireAnswer } from './wire/wire-answer.js'
 import type { WireConnection, WireFormat } from './wire/wire-format.js'

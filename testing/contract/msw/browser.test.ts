@@ -8,11 +8,13 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, type TestContext, test } from 'vitest'
+import { Page as DocsPage } from '../testing-page/page.js'
 import type { PageGlobals } from './page.js'
 
 const executablePath = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium'
 const args = ['--headless', '--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking']
 
+const docsPage = new DocsPage('testing-front-ends')
 let browser: Browser | undefined
 let server: Server
 let origin: string
@@ -26,12 +28,28 @@ beforeAll(async () => {
     write: false,
     logLevel: 'silent',
   })
+  // The program of docs/testing-front-ends.md, in a page of its own.
+  const { outputFiles: documented } = await build({
+    stdin: {
+      contents: `${docsPage.text('setupWorker')}globalThis.started = Promise.resolve()\n`,
+      resolveDir: fileURLToPath(new URL('.', import.meta.url)),
+    },
+    alias: { 'turnkeeper/testing/msw': fileURLToPath(new URL('../../msw/index.ts', import.meta.url)) },
+    bundle: true,
+    format: 'esm',
+    platform: 'browser',
+    write: false,
+    logLevel: 'silent',
+  })
+  const html = (script: string): string[] => [
+    'text/html',
+    `<!doctype html><link rel="icon" href="data:,"><script type="module" src="${script}"></script>`,
+  ]
   const files = new Map([
-    [
-      '/',
-      ['text/html', '<!doctype html><link rel="icon" href="data:,"><script type="module" src="/page.js"></script>'],
-    ],
+    ['/', html('/page.js')],
     ['/page.js', ['text/javascript', outputFiles[0]?.text ?? '']],
+    ['/documented', html('/documented.js')],
+    ['/documented.js', ['text/javascript', documented[0]?.text ?? '']],
     [
       '/mockServiceWorker.js',
       ['text/javascript', readFileSync(createRequire(import.meta.url).resolve('msw/mockServiceWorker.js'), 'utf8')],
@@ -58,13 +76,14 @@ afterAll(async () => {
 })
 
 /** Opens the page; ends the test if there is no browser. */
-async function open(context: TestContext): Promise<Page> {
+async function open(context: TestContext, path = '/'): Promise<Page> {
   if (browser === undefined) {
     if (process.env.CI) throw new Error(`There is no Chromium at ${executablePath}. Set CHROMIUM_PATH.`)
     return context.skip(`There is no Chromium at ${executablePath}. Set CHROMIUM_PATH.`)
   }
   const page = await browser.newPage()
-  await page.goto(origin)
+  await page.goto(new URL(path, origin).href)
+  await page.waitForFunction(() => 'started' in globalThis)
   await page.evaluate(async () => {
     await (globalThis as unknown as PageGlobals).started
   })
@@ -108,6 +127,15 @@ function run(page: Page, base: string, message: string, session = ''): Promise<A
 function envelope(message: string, session: string, more: object = {}): string {
   return JSON.stringify({ success: true, completed: false, message, session, contentType: 'text/plain', ...more })
 }
+
+test('the program of docs/testing-front-ends.md answers a page', async (context) => {
+  const page = await open(context, '/documented')
+  const sent = { status: 200, session: 'session-1', kind: 'envelope' }
+  const first = envelope('What is your name?', 'session-1')
+  expect(await run(page, 'https://api.example', 'Hi')).toEqual({ ...sent, completed: 'false', body: first })
+  const last = envelope('Hello!', 'session-1', { completed: true })
+  expect(await run(page, 'https://api.example', 'Ada', 'session-1')).toEqual({ ...sent, completed: 'true', body: last })
+})
 
 test('a page talks to a script, failures included', async (context) => {
   const page = await open(context)

@@ -105,6 +105,7 @@ function nameOf(node) {
   const isNamed =
     ts.isFunctionDeclaration(node) ||
     ts.isClassDeclaration(node) ||
+    ts.isInterfaceDeclaration(node) ||
     ts.isClassElement(node) ||
     ts.isVariableDeclaration(node) ||
     ts.isPropertyAssignment(node) ||

@@ -12,6 +12,7 @@ import { applyMutation } from './apply-mutation.mjs'
 import { changedFiles } from './changed-files.mjs'
 import { always, chooseChanged } from './choose-changed.mjs'
 import { mutations } from './mutations/index.mjs'
+import { scoredFiles } from './scored-files.mjs'
 import { createWorkingCopy } from './working-copy.mjs'
 
 /** @typedef {import('./apply-mutation.mjs').Mutation} Mutation */
@@ -25,8 +26,9 @@ const startedAt = Date.now()
 
 if (words.length > 0 && words.every((word) => /\.ts$/.test(word) && existsSync(join(root, word)))) {
   const { runStryker } = await import('./stryker.mjs')
-  const tests = mutations.filter(({ file }) => words.includes(file)).flatMap((mutation) => mutation.tests)
-  await runStryker(root, words, [...new Set(tests)])
+  const beside = words.map((file) => file.replace(/\.ts$/, '.'))
+  const tests = [...mutations, ...scoredFiles].filter(({ file }) => words.includes(file)).flatMap(({ tests }) => tests)
+  await runStryker(root, words, [...new Set([...beside, ...tests])])
 } else {
   process.exitCode = await mutate(choose())
 }

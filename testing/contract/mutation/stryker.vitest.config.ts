@@ -14,7 +14,10 @@ const unitConfig: ViteUserConfig = {
   test: {
     ...test,
     ...unit?.test,
-    include: parts.map((part) => (part.endsWith('/') ? `${part}**/*.test.ts` : `${part}*test.ts`)),
+    include: parts.map((part) => {
+      if (part.endsWith('.test.ts')) return part
+      return part.endsWith('/') ? `${part}**/*.test.ts` : `${part}*test.ts`
+    }),
   },
 }
 

@@ -1,8 +1,9 @@
 // A copy of the sources in a folder of its own, where a mutation can do no harm, and the test runner on it.
 import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join, relative } from 'node:path'
+import { basename, join, relative } from 'node:path'
 
 const copied = ['.config', 'src', 'adapters', 'testing', 'examples', 'docs', 'package.json', 'tsconfig.json']
 /** With a mutation in place a test that hangs fails after this time, and the first failure is enough. */
@@ -23,11 +24,28 @@ const environment = { NO_COLOR: '1', SIMULATION_RUNS: '500' }
 /** @typedef {Awaited<ReturnType<typeof createWorkingCopy>>} WorkingCopy */
 
 /**
+ * Links what is installed for single folders of tests, which is large.
+ *
+ * @param {string} root
+ * @param {string} folder
+ */
+async function linkFixtures(root, folder) {
+  for (const name of await readdir(join(root, 'testing/contract'))) {
+    for (const path of [join('testing/contract', name), join('testing/contract', name, 'packages')]) {
+      const installed = join(path, 'node_modules')
+      if (existsSync(join(root, installed))) await symlink(join(root, installed), join(folder, installed), 'junction')
+    }
+  }
+}
+
+/**
  * @param {string} root the root of the repository
  */
 export async function createWorkingCopy(root) {
   const folder = await mkdtemp(join(tmpdir(), 'turnkeeper-mutation-'))
-  for (const name of copied) await cp(join(root, name), join(folder, name), { recursive: true })
+  const filter = (/** @type {string} */ path) => basename(path) !== 'node_modules'
+  for (const name of copied) await cp(join(root, name), join(folder, name), { recursive: true, filter })
+  await linkFixtures(root, folder)
   // A folder of links and no link to the folder: what the test runner caches must not be shared with other runs.
   await mkdir(join(folder, 'node_modules'))
   for (const name of await readdir(join(root, 'node_modules'))) {

@@ -1,10 +1,12 @@
-/** Checks what importing the root loads and does: nothing of Node's, and nothing at all. */
+/** Checks what importing the root loads and does: nothing of Node's, and nothing at all. And how many files it and the harness are. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { createContext, Script } from 'node:vm'
 import { build } from 'esbuild'
 import { expect, inject, test } from 'vitest'
 import { project, run } from './run.js'
 
-/** Registers a loader that prints every module asked for while the root is imported. */
+/** A loader that prints every module asked for during an import. */
 const hook = `
 import { writeSync } from 'node:fs'
 export async function resolve(specifier, context, next) {
@@ -14,25 +16,72 @@ export async function resolve(specifier, context, next) {
 }
 `
 
-test('the graph that Node loads for the root holds no module of Node', () => {
-  const folder = project('graph', {
+/** The addresses that Node loads for an entry point. */
+function loadedFor(specifier: string): string[] {
+  const folder = project(`graph-${specifier.replaceAll('/', '-')}`, {
     'hook.mjs': hook,
     'start.mjs': `
 import { register } from 'node:module'
 register('./hook.mjs', import.meta.url)
-await import('turnkeeper')
+await import('${specifier}')
 `,
   })
   const { failed, output } = run(folder, 'start.mjs')
   expect({ failed, output }).toMatchObject({ failed: false })
-  const loaded = output
-    .trim()
-    .split('\n')
-    .map((line) => (JSON.parse(line) as { url: string }).url)
+  const lines = output.trim().split('\n')
+  return lines.map((line) => (JSON.parse(line) as { url: string }).url)
+}
+
+/** The files of the package among them, in the order of the alphabet, with `*` for the digest in the name of a chunk. */
+function filesFor(specifier: string): string[] {
+  const files = loadedFor(specifier).map((url) => /\/node_modules\/turnkeeper\/(.*)/.exec(url)?.[1] ?? url)
+  return [...new Set(files)].map((file) => file.replace(/chunk-\w+/, 'chunk-*')).sort()
+}
+
+test('the graph that Node loads for the root holds no module of Node', () => {
+  const loaded = loadedFor('turnkeeper')
   expect(loaded.filter((url) => !url.startsWith('file:'))).toEqual([])
   const packages = new Set(loaded.map((url) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1]))
   expect([...packages].filter((name) => !['turnkeeper'].includes(String(name)))).toEqual([])
   expect(packages.has('turnkeeper')).toBe(true)
+})
+
+// Each file more costs a third of a millisecond of every start: .config/scripts/bundle.mjs.
+test.each([
+  ['turnkeeper', ['dist/chunks/core.js', 'dist/src/index.node.js']],
+  // The chunks: what the judge, vitest's plugin and reporter, and the scenarios share with it.
+  [
+    'turnkeeper/testing',
+    [
+      'dist/chunks/chunk-*.js',
+      'dist/chunks/chunk-*.js',
+      'dist/chunks/chunk-*.js',
+      'dist/chunks/chunk-*.js',
+      'dist/chunks/core.js',
+      'dist/testing/index.js',
+    ],
+  ],
+  // A configuration does not load the engine.
+  [
+    'turnkeeper/testing/vitest/plugin',
+    [
+      'dist/chunks/chunk-*.js',
+      'dist/chunks/chunk-*.js',
+      'dist/chunks/chunk-*.js',
+      'dist/testing/vitest/plugin/index.js',
+    ],
+  ],
+])('%s is few files', (specifier, files) => {
+  expect(filesFor(specifier).filter((file) => file.startsWith('dist/'))).toEqual(files)
+})
+
+test('what every process loads is ASCII, which V8 keeps and reads as one byte for each character', () => {
+  const dist = join(inject('consumer'), 'node_modules/turnkeeper/dist')
+  for (const file of ['chunks/core.js', 'src/index.node.js', 'src/index.js', 'testing/index.js']) {
+    const text = readFileSync(join(dist, file), 'utf8')
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII is meant.
+    expect({ file, others: text.match(/[^\x00-\x7f]/g) }).toEqual({ file, others: null })
+  }
 })
 
 test('no file of that graph imports a module of Node, under any condition', async () => {

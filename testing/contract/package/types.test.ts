@@ -33,6 +33,8 @@ const subpaths = [
   'turnkeeper/d1',
   'turnkeeper/durable-object',
   'turnkeeper/fetch',
+  'turnkeeper/ui-message',
+  'turnkeeper/ag-ui',
   'turnkeeper/ai-sdk',
   'turnkeeper/upstash',
   'turnkeeper/testing',

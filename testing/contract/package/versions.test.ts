@@ -25,8 +25,11 @@ const withPeers = [
   'turnkeeper/keyv',
   'turnkeeper/hono',
   'turnkeeper/node',
+  'turnkeeper/otel',
   'turnkeeper/testing/msw',
   'turnkeeper/testing/vitest',
+  'turnkeeper/testing/vitest/plugin',
+  'turnkeeper/testing/vitest/reporter',
 ]
 
 const uses = (subpaths: readonly string[]): string => `
@@ -70,9 +73,9 @@ function typesWith(
 /** The package as a copy, whose imports are searched in `folder`, and the peers of these tests. */
 function linkPeers(folder: string): void {
   const installed = join(folder, 'node_modules')
-  mkdirSync(join(installed, '@hono'), { recursive: true })
+  for (const scope of ['@hono', '@opentelemetry']) mkdirSync(join(installed, scope), { recursive: true })
   cpSync(join(inject('consumer'), 'node_modules', 'turnkeeper'), join(installed, 'turnkeeper'), { recursive: true })
-  for (const name of ['hono', 'keyv', '@hono/node-server']) {
+  for (const name of ['hono', 'keyv', '@hono/node-server', '@opentelemetry/api']) {
     symlinkSync(rootFolder(name), join(installed, name), 'dir')
   }
 }
@@ -86,9 +89,9 @@ describe.skipIf(areMissing)(`the types${leftOut}`, () => {
 
   // The types of Hono themselves need a newer TypeScript than 5.4.
   test.each([
-    ['5.4', ['turnkeeper/keyv', 'turnkeeper/node']],
-    ['5.9', ['turnkeeper/keyv', 'turnkeeper/node', 'turnkeeper/hono']],
-    ['7', ['turnkeeper/keyv', 'turnkeeper/node', 'turnkeeper/hono']],
+    ['5.4', ['turnkeeper/keyv', 'turnkeeper/node', 'turnkeeper/otel']],
+    ['5.9', ['turnkeeper/keyv', 'turnkeeper/node', 'turnkeeper/otel', 'turnkeeper/hono']],
+    ['7', ['turnkeeper/keyv', 'turnkeeper/node', 'turnkeeper/otel', 'turnkeeper/hono']],
   ])('compile with TypeScript %s beside their peers: %j', (version, subpaths) => {
     const compiler = join(frameworks, 'node_modules', `typescript-${version}`, 'bin', 'tsc')
     expect(typesWith(version, compiler, subpaths)).toEqual({ failed: false, output: '' })

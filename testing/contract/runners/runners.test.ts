@@ -5,13 +5,14 @@
  * CI is set.
  */
 import { execFileSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { writeSourcePackage } from '../source-package.js'
+import { Page } from '../testing-page/page.js'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 const root = fileURLToPath(new URL('../../../', import.meta.url))
@@ -41,6 +42,35 @@ const runners: readonly Runner[] = [
   },
 ]
 
+/** What a user of Jest copies from the page. */
+const page = new Page('testing')
+const settingsOfJest = [page.text('"testMatch"'), page.text('"extensionsToTreatAsEsm"')]
+const transform = page.text("from 'esbuild'")
+const typedTest = `
+import { Flow, LogicStep, reply, type Turn } from 'turnkeeper'
+import { Conversation } from 'turnkeeper/testing'
+import { replyTo } from './reply.js'
+
+class Greet extends LogicStep {
+  static override readonly id = 'Greet'
+  override run(turn: Turn) {
+    return reply(replyTo(turn.message))
+  }
+}
+class Greeting extends Flow {
+  static override readonly id = 'Greeting'
+  override steps() {
+    return [Greet]
+  }
+}
+
+test('greets', async () => {
+  await using conversation = new Conversation(Greeting)
+  await conversation.say('Ada')
+  conversation.expectReply('Good morning, Ada.')
+})
+`
+
 let folder = ''
 
 beforeAll(async () => {
@@ -48,28 +78,8 @@ beforeAll(async () => {
     execFileSync(process.execPath, [join(here, 'install.mjs')], { stdio: 'inherit' })
   }
   folder = mkdtempSync(join(tmpdir(), 'runners-'))
-  const packageFolder = join(folder, 'node_modules', 'turnkeeper')
-  await build({
-    absWorkingDir: root,
-    entryPoints: { index: 'src/index.ts', testing: 'testing/index.ts' },
-    outdir: packageFolder,
-    bundle: true,
-    splitting: true,
-    format: 'esm',
-    platform: 'neutral',
-    // Loaded late, where `simulate` is used. The packages that the root needs go into the files, as in the real package.
-    external: ['fast-check'],
-    logLevel: 'silent',
-  })
-  const manifest = { name: 'turnkeeper', type: 'module', exports: { '.': './index.js', './testing': './testing.js' } }
-  writeFileSync(join(packageFolder, 'package.json'), JSON.stringify(manifest))
-  const jestConfig = {
-    testEnvironment: 'node',
-    transform: {},
-    testMatch: ['**/*.test.mjs'],
-    moduleFileExtensions: ['mjs', 'js'],
-  }
-  writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module', private: true, jest: jestConfig }))
+  await writeSourcePackage(folder)
+  writeFileSync(join(folder, 'package.json'), settingsOfJest[0] ?? '')
   for (const file of ['runner.mjs', 'conversation.test.mjs', 'broken.test.mjs'])
     cpSync(join(here, file), join(folder, file))
   mkdirSync(join(folder, 'home'))
@@ -77,7 +87,11 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-function run({ command }: Runner, file: string): { readonly failed: boolean; readonly output: string } {
+function run(
+  { command }: Runner,
+  file: string,
+  cwd: string = folder,
+): { readonly failed: boolean; readonly output: string } {
   const [program = '', ...words] = command
   // Another runner must not think that it is part of this one.
   const { VITEST: _vitest, NODE_OPTIONS: _options, NODE_TEST_CONTEXT: _context, ...rest } = process.env
@@ -85,7 +99,7 @@ function run({ command }: Runner, file: string): { readonly failed: boolean; rea
   try {
     return {
       failed: false,
-      output: execFileSync(program, [...words, `./${file}`], { cwd: folder, env, encoding: 'utf8', stdio: 'pipe' }),
+      output: execFileSync(program, [...words, `./${file}`], { cwd, env, encoding: 'utf8', stdio: 'pipe' }),
     }
   } catch (error) {
     const { stdout, stderr, message } = error as { stdout?: string; stderr?: string; message: string }
@@ -106,5 +120,25 @@ describe.each(runners)('$name', (runner) => {
     expect(output).toContain('Expected the reply "Good morning."')
     expect(output).toContain('but it was "Good evening."')
     expect(output).toContain('User: Hello there')
+  })
+})
+
+describe('Jest with tests in TypeScript, set up as the page says', () => {
+  const missing = !existsSync(jest) && process.env.CI === undefined
+
+  test.skipIf(missing)('runs a conversation', () => {
+    const typed = join(folder, 'typed')
+    mkdirSync(join(typed, 'node_modules'), { recursive: true })
+    for (const name of ['turnkeeper', 'esbuild']) {
+      const target = join(name === 'turnkeeper' ? folder : root, 'node_modules', name)
+      symlinkSync(target, join(typed, 'node_modules', name), 'dir')
+    }
+    const reply = 'export const replyTo = (name: string): string => `Good morning, ${name}.`'
+    const files = { 'package.json': settingsOfJest[1] ?? '', 'jest-typescript.mjs': transform, 'reply.ts': reply }
+    for (const [name, text] of Object.entries({ ...files, 'greeting.test.ts': typedTest })) {
+      writeFileSync(join(typed, name), text)
+    }
+    const runner = { name: 'Jest', command: [process.execPath, '--experimental-vm-modules', jest, '--runTestsByPath'] }
+    expect(run(runner, 'greeting.test.ts', typed)).toMatchObject({ failed: false })
   })
 })

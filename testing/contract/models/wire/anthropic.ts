@@ -1,6 +1,6 @@
 // How the Messages API answers: the formats that are published at docs.anthropic.com/en/api/messages and .../streaming.
 import { createAnthropic } from '@ai-sdk/anthropic'
-import type { ModelSuiteReply } from '../../../index.js'
+import type { ModelSuiteReply } from '../../../suites/index.js'
 import { namedEvent, piecesOf } from './server-sent-events.js'
 import type { WireFormat } from './wire-format.js'
 

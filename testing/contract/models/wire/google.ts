@@ -1,7 +1,7 @@
 // How generateContent and streamGenerateContent answer: the format that is published at
 // ai.google.dev/api/generate-content.
 import { createGoogleGenerativeAI } from '@ai-sdk/google'
-import type { ModelSuiteReply } from '../../../index.js'
+import type { ModelSuiteReply } from '../../../suites/index.js'
 import { dataEvent, piecesOf } from './server-sent-events.js'
 import type { WireFormat } from './wire-format.js'
 

@@ -1,7 +1,7 @@
 // How the Responses API answers: the formats that are published at platform.openai.com/docs/api-reference/responses and
 // .../responses-streaming.
 import { createOpenAI } from '@ai-sdk/openai'
-import type { ModelSuiteReply } from '../../../index.js'
+import type { ModelSuiteReply } from '../../../suites/index.js'
 import { namedEvent, piecesOf } from './server-sent-events.js'
 import type { WireFormat } from './wire-format.js'
 

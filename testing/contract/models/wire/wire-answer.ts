@@ -1,6 +1,6 @@
 // What a provider's server sends for an answer of the suite, as status, headers and bytes. `models/wire-subject.ts` and
 // `models/served-subject.ts` send it.
-import type { ModelSuiteAnswer, ModelSuiteFailure } from '../../../index.js'
+import type { ModelSuiteAnswer, ModelSuiteFailure } from '../../../suites/index.js'
 import { type Chunking, chunkings } from './server-sent-events.js'
 import type { WireFormat } from './wire-format.js'
 

@@ -266,12 +266,12 @@ export const boundMutations = [
       [
         'bytes of one reply made the type of the step',
         'TurnDraft.enter',
-        { piece: '|| fields?.encoding !== undefined', becomes: '' },
+        { piece: '|| fields.encoding !== undefined', becomes: '' },
       ],
       [
         'type of a reply kept for the one in its place',
         'TurnDraft.enter',
-        { piece: 'isOfOneReply && fields?.reply === undefined', becomes: 'isOfOneReply' },
+        { piece: 'isOfOneReply && fields.reply === undefined', becomes: 'isOfOneReply' },
       ],
       [
         'type of a reply ignored',

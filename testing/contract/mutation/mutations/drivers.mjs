@@ -224,7 +224,7 @@ export const driverMutations = [
     rows: [
       [
         'whatever a store answers to a claim believed',
-        'claim',
+        '#claim',
         { condition: "typeof kept === 'string' && isSessionId(kept)", becomes: 'true' },
       ],
     ],

@@ -921,7 +921,7 @@ export const engineMutations = [
         'refused input rejects the run',
         'executeTurn',
         {
-          statement: 'outcome = refusal(engine, unchecked, givenId, thrown)',
+          statement: 'outcome = refusal(engine, unchecked, givenId, thrown, control)',
           becomes: 'throw thrown',
         },
       ],

@@ -66,6 +66,11 @@ export const httpMutations = [
         'statusOf',
         { piece: "if (mode === 'contract') return 400", becomes: '' },
       ],
+      [
+        'precise status without the option',
+        'statusOfRefusal',
+        { piece: "mode === 'precise' || preciseStatus === 404", becomes: 'true' },
+      ],
     ],
   },
   {
@@ -136,11 +141,6 @@ export const httpMutations = [
     tests: ['adapters/fetch/reply/refusal.', 'testing/contract/http/fetch-handler.'],
     rows: [
       [
-        'precise status without the option',
-        'createRefusalReply',
-        { piece: "statuses === 'precise' || isAboutRoute", becomes: 'true' },
-      ],
-      [
         'more of a body that is too long read than allowed',
         'drain',
         { piece: 'drained < maxDrainBytes', becomes: 'drained < 2 * maxDrainBytes' },
@@ -157,6 +157,22 @@ export const httpMutations = [
         { statement: 'input.signal = request.signal', becomes: '' },
       ],
       ['caller of a request forgotten', 'inputOf', { statement: 'input.owner = principal', becomes: '' }],
+      [
+        'attachments of a request forgotten',
+        'inputOf',
+        { piece: 'input.attachments = attachments', becomes: 'void attachments' },
+      ],
+    ],
+  },
+  {
+    file: 'adapters/fetch/request/body.ts',
+    tests: ['adapters/fetch/request/body.', 'testing/contract/http/fetch-handler.'],
+    rows: [
+      [
+        'attachments that are not a list passed to the engine',
+        'readRunBody',
+        { condition: '!Array.isArray(attachments)', becomes: 'false' },
+      ],
     ],
   },
   {
@@ -168,10 +184,16 @@ export const httpMutations = [
         'createRouteHandler',
         { piece: 'waitUntilOf(runtime) ?? options.waitUntil', becomes: 'options.waitUntil' },
       ],
+    ],
+  },
+  {
+    file: 'adapters/fetch/request/wait-until.ts',
+    tests: ['adapters/fetch/wait-until.', 'adapters/hono/index.'],
+    rows: [
       [
         'waitUntil called without its runtime',
         'waitUntilOf',
-        { statement: 'return (work) =>', becomes: "return context.waitUntil as FlowRoutesOptions['waitUntil']" },
+        { statement: 'return (work) =>', becomes: 'return runtime.waitUntil as WaitUntil' },
       ],
     ],
   },
@@ -260,77 +282,123 @@ export const httpMutations = [
     rows: [['authorize called for a probe', 'serve', { condition: "route === 'health'", becomes: 'false' }]],
   },
   {
-    file: 'adapters/fetch/handler.ts',
+    file: 'adapters/fetch/routes/served-routes.ts',
     tests: ['testing/contract/http/fetch-handler.'],
     rows: [
       [
         'health served without the option',
-        'createFetchHandler',
-        { condition: 'options.health === true', becomes: 'true' },
+        'servedRoutes',
+        { piece: 'Boolean(options[option])', becomes: "option === 'health' || Boolean(options[option])" },
+      ],
+      [
+        'OpenAPI document served without the option',
+        'servedRoutes',
+        { piece: 'Boolean(options[option])', becomes: "option === 'openApi' || Boolean(options[option])" },
       ],
     ],
   },
   {
-    file: 'testing/contract/http/documented-chat.ts',
-    tests: ['testing/contract/http/documented-chat.'],
+    file: 'adapters/fetch/routes/openapi.ts',
+    tests: ['testing/contract/http/fetch-handler.', 'adapters/fetch/openapi/'],
     rows: [
       [
-        'client throws its session away at a failure',
-        'Chat.say',
+        'OpenAPI document at another path than that of the client',
+        'sendDocument',
+        { piece: "path.slice(0, path.lastIndexOf('/')) || '/'", becomes: "'/ai'" },
+      ],
+      [
+        'HEAD of the OpenAPI document has a body',
+        'sendDocument',
         {
-          piece: "['completed', 'aborted', 'none'].includes(state)",
-          becomes: "response.headers.get('Chat-Completed') === 'true'",
+          piece: "request.method === 'HEAD' ? new Response(null, { headers: reply.headers }) : reply",
+          becomes: 'reply',
         },
       ],
+    ],
+  },
+  {
+    file: 'adapters/fetch/openapi/operations.ts',
+    tests: ['testing/contract/openapi/replies.', 'adapters/fetch/openapi/'],
+    rows: [
       [
-        'client offers a new conversation in an outage of the store',
-        'Chat.say',
-        { piece: "state === 'running' && failure !== null", becomes: 'failure !== null' },
+        'OpenAPI: statuses of the contract in place of the precise ones',
+        'failuresOf',
+        { piece: "mode === 'precise' ? preciseStatuses[code] : 400", becomes: '400' },
+      ],
+      [
+        'OpenAPI: status of a full queue missing',
+        'failuresOf',
+        { piece: "code === 'LIMIT_EXCEEDED'", becomes: 'false' },
+      ],
+      [
+        'OpenAPI: status of a wrong method missing',
+        'failuresOf',
+        { piece: '[...refusals, 404, 405, 500]', becomes: '[...refusals, 404, 500]' },
+      ],
+      [
+        'OpenAPI: headers of the application missing',
+        'formHeaders',
+        { piece: '...Object.keys(rawHeaders).filter((name) => rawHeaders[name] !== null),', becomes: '' },
+      ],
+      [
+        'OpenAPI: header of a new session that answers missing',
+        'turnHeaders',
+        { piece: ', restartedHeader', becomes: '' },
+      ],
+      [
+        'OpenAPI: Retry-After missing',
+        'headersAt',
+        { piece: "isPassing(status) ? ['Retry-After'] : []", becomes: '[]' },
+      ],
+      [
+        'OpenAPI: preflight says what pages can read',
+        'createPreflight',
+        { piece: "name !== 'Access-Control-Expose-Headers'", becomes: 'true' },
       ],
     ],
   },
   {
-    file: 'examples/server/page/page.js',
-    tests: ['testing/contract/browser/kept-conversation.'],
+    file: 'adapters/fetch/openapi/document.ts',
+    tests: ['testing/contract/openapi/replies.', 'adapters/fetch/openapi/'],
     rows: [
       [
-        'page replaces its session by an empty one',
-        'followSession',
-        { piece: "hasEnded ? '' : session || kept.session", becomes: "hasEnded ? '' : session" },
-      ],
-      [
-        'page offers a new conversation in an outage of the store',
-        'settle',
-        { piece: "success || outcome.sessionState !== 'running'", becomes: 'success' },
+        'OpenAPI: preflight where no other origin may call',
+        'createDocument',
+        { condition: 'options.cors !== undefined', becomes: 'true' },
       ],
     ],
   },
   {
-    file: 'examples/server/page/send-message.js',
-    tests: ['examples/server/page/send-message.', 'testing/contract/browser/retries.'],
+    file: 'adapters/fetch/openapi/schemas.ts',
+    tests: ['testing/contract/openapi/replies.', 'adapters/fetch/openapi/'],
     rows: [
-      ['page sends no key', 'attemptOf', { piece: "'Idempotency-Key': key,", becomes: '' }],
       [
-        'page makes a key for each attempt',
-        'attemptOf',
-        { piece: "'Idempotency-Key': key,", becomes: "'Idempotency-Key': crypto.randomUUID()," },
+        'OpenAPI: field of a stored turn missing',
+        'schemas',
+        { piece: "at: { type: 'string', format: 'date-time' },", becomes: '' },
       ],
-      ['page does not say which event came last', 'attemptOf', { piece: "lastEventId === ''", becomes: 'true' }],
-      ['page repeats what is refused', 'isToBeRepeated', { piece: ' && !refusals.includes(data.code)', becomes: '' }],
-      ['page tries for ever', 'sendMessage', { piece: 'attempt < maxAttempts && ', becomes: '' }],
+      [
+        'OpenAPI: code of a streamed failure missing',
+        'events',
+        { piece: "code: schemaOf('ErrorCode'), ", becomes: '' },
+      ],
+      [
+        'OpenAPI: events that name steps and tools, which are not sent',
+        'createSchemas',
+        { piece: 'details ||', becomes: 'true ||' },
+      ],
     ],
   },
   {
-    file: 'examples/server/page/page.js',
-    tests: ['testing/contract/browser/retries.'],
+    file: 'adapters/fetch/routes/session.ts',
+    tests: ['testing/contract/http/fetch-handler.'],
     rows: [
+      ["another owner's conversation shown", 'loadOwn', { piece: '{ ...owner, requestId }', becomes: '{ requestId }' }],
       [
-        'page begins a second conversation in the first turn',
-        'takeTurn',
-        { piece: "message.session === undefined && kept.session === ''", becomes: 'false' },
+        'conversation of a flow shown that the caller may not run',
+        'loadOwn',
+        { condition: 'mayRun === undefined', becomes: 'true' },
       ],
-      ['page forgets what has no outcome', 'keep', { piece: 'JSON.stringify(kept)', becomes: "'null'" }],
-      ['Stop of the page only leaves', 'cancel', { piece: "session === ''", becomes: 'true' }],
     ],
   },
   {

@@ -2,6 +2,8 @@
 import { aiSdkMutations } from './ai-sdk.mjs'
 import { boundMutations } from './bounds.mjs'
 import { busyMutations } from './busy.mjs'
+import { chatMutations } from './chats.mjs'
+import { clientMutations } from './client.mjs'
 import { cloudflareMutations } from './cloudflare.mjs'
 import { driverMutations } from './drivers.mjs'
 import { effectMutations } from './effects.mjs'
@@ -17,6 +19,8 @@ import { listingMutations } from './listings.mjs'
 import { listMutations } from './lists.mjs'
 import { lockMutations } from './locks.mjs'
 import { modelMutations } from './models.mjs'
+import { otelMutations } from './otel.mjs'
+import { scenarioMutations } from './scenarios.mjs'
 import { sessionMutations } from './sessions.mjs'
 import { storeMutations } from './stores.mjs'
 import { strangerMutations } from './strangers.mjs'
@@ -39,6 +43,7 @@ export const mutations = [
   ...flowMutations,
   ...modelMutations,
   ...aiSdkMutations,
+  ...otelMutations,
   ...storeMutations,
   ...driverMutations,
   ...cloudflareMutations,
@@ -52,7 +57,10 @@ export const mutations = [
   ...failureMutations,
   ...httpMutations,
   ...frameworkMutations,
+  ...clientMutations,
+  ...chatMutations,
   ...wireMutations,
+  ...scenarioMutations,
   ...streamOfKeyMutations,
   ...harnessMutations,
   ...exposureMutations,

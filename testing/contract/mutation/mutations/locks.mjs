@@ -125,7 +125,7 @@ export const lockMutations = [
     tests: ['src/engine/flow-engine.taken-lock.', 'src/session/store-access.'],
     rows: [
       ['write repeated after the lock was taken', '#repeat', { piece: 'write.holder?.check()', becomes: '' }],
-      ['write begun after the lock was taken', '#write', { piece: 'write.holder?.check()', becomes: '' }],
+      ['write begun after the lock was taken', '#attemptWrite', { piece: 'write.holder?.check()', becomes: '' }],
     ],
   },
   {

@@ -36,7 +36,7 @@ export const sessionMutations = [
     rows: [
       [
         'failed load taken for a missing session',
-        'loadUnchecked',
+        '#load',
         {
           piece: "throw asStoreError('load', sessionId, cause)",
           becomes: 'return undefined',
@@ -52,7 +52,7 @@ export const sessionMutations = [
       ],
       [
         'conflict on the first attempt not believed',
-        '#write',
+        '#attemptWrite',
         {
           piece: 'if (isSessionConflict(error)) throw error return this.#settle(',
           becomes: 'return this.#settle(',

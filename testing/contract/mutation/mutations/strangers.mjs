@@ -88,7 +88,7 @@ export const strangerMutations = [
   {
     file: 'src/engine/turn/turn-control.ts',
     tests: strangerTests,
-    rows: [['owner missing in the events of a turn', 'report', { piece: '{ owner }', becomes: '{}' }]],
+    rows: [['owner missing in the events of a turn', 'report', { piece: 'turn.owner = owner', becomes: '{}' }]],
   },
   {
     file: 'src/engine/idempotency/receipts.ts',

@@ -144,7 +144,7 @@ export const streamOfKeyMutations = [
       [
         'full queue does not say when to come again',
         'addRetryAfter',
-        { condition: 'status === 429 || status === 503', becomes: 'status === 503' },
+        { condition: 'isPassing(status)', becomes: 'status === 503' },
       ],
     ],
   },

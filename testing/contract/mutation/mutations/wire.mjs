@@ -124,14 +124,20 @@ export const wireMutations = [
         { piece: "context.reportRefused({ requestId, route, reason: 'response', status: reply.status })", becomes: '' },
       ],
       [
-        'reply of authorize that cannot be sent not reported as an error',
-        'replyOfAuthorize',
-        { piece: "new AuthorizationRefusal('error')", becomes: 'error' },
-      ],
-      [
         'reply of authorize without the headers',
         'createRouteHandler.serve',
         { piece: 'replyOfAuthorize(who, headers, report)', becomes: 'who' },
+      ],
+    ],
+  },
+  {
+    file: 'adapters/fetch/request/authorize.ts',
+    tests: ['adapters/fetch/every-reply.', 'adapters/fetch/authorize-flow.'],
+    rows: [
+      [
+        'reply of authorize that cannot be sent not reported as an error',
+        'replyOfAuthorize',
+        { piece: "new AuthorizationRefusal('error')", becomes: 'error' },
       ],
     ],
   },

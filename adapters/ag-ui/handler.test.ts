@@ -1,0 +1,131 @@
+// What is refused, and what is not streamed. Whole runs, by the published client, are in testing/contract/ui-message/ag-ui.test.ts.
+import { afterEach, expect, test } from 'vitest'
+import { FlowEngine, FlowNotFoundError, type FlowStreamEvent, reply } from '../../src/index.js'
+import { flowOf } from '../../testing/contract/engine-harness.js'
+import { type AgUiOptions, createAgUiHandler } from './index.js'
+import { runEventsOf } from './run-events.js'
+
+const cleanUps: (() => Promise<void>)[] = []
+
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0)) await cleanUp()
+})
+
+function start(options: Partial<AgUiOptions> = {}, flow = flowOf('Test')) {
+  const engine = new FlowEngine({ flows: [flow] })
+  cleanUps.push(() => engine.close())
+  let turns = 0
+  engine.on('turn:start', () => turns++)
+  const handler = createAgUiHandler(engine, { flow: 'Test', authorize: () => ({ principal: 'ada' }), ...options })
+  const post = (body: unknown, path = '/ag-ui', headers: Record<string, string> = {}): Promise<Response> =>
+    handler(new Request(`https://shop.example${path}`, { method: 'POST', headers, body: JSON.stringify(body) }))
+  return { post, turns: () => turns }
+}
+
+const hello = { id: 'm1', role: 'user', content: 'Hello' }
+const run = { threadId: 't1', runId: 'r1', messages: [hello] }
+
+async function eventsOf(response: Response): Promise<{ readonly type: string }[]> {
+  const lines = (await response.text()).split('\n\n').filter((line) => line !== '')
+  return lines.map((line) => JSON.parse(line.slice('data: '.length)))
+}
+
+test('the events of a reply that is not streamed', async () => {
+  const response = await start().post(run)
+  expect(response.headers.get('content-type')).toBe('text/event-stream')
+  const messageId = 'm1-reply'
+  expect(await eventsOf(response)).toEqual([
+    { type: 'RUN_STARTED', threadId: 't1', runId: 'r1' },
+    { type: 'TEXT_MESSAGE_START', messageId, role: 'assistant' },
+    { type: 'TEXT_MESSAGE_CONTENT', messageId, delta: 'You said: Hello' },
+    { type: 'TEXT_MESSAGE_END', messageId },
+    { type: 'STATE_SNAPSHOT', snapshot: { session: expect.any(String), sessionState: 'running' } },
+    { type: 'RUN_FINISHED', threadId: 't1', runId: 'r1' },
+  ])
+})
+
+test('a message is sent again with what came of its reply, and the reply replaces that', async () => {
+  const { post, turns } = start()
+  const first = await eventsOf(await post(run))
+  const half = { id: 'm1-reply', role: 'assistant', content: 'You sa' }
+  const again = await eventsOf(await post({ ...run, messages: [hello, half] }))
+  expect(again).toEqual([first[0], { type: 'MESSAGES_SNAPSHOT', messages: [hello] }, ...first.slice(1)])
+  expect(turns()).toBe(1)
+})
+
+const failed: FlowStreamEvent = {
+  type: 'error',
+  response: { success: false, completed: true, message: 'No.', session: 's1', contentType: 'text/plain' },
+  sessionState: 'running',
+  error: new FlowNotFoundError({ flowName: 'Test' }),
+}
+
+test.each<[string, readonly FlowStreamEvent[], readonly string[]]>([
+  ['that fails', [failed], ['STATE_SNAPSHOT']],
+  ['whose stream breaks off', [], []],
+])('the text of a run %s is removed before the error', async (_name, last, between) => {
+  async function* events(): AsyncGenerator<FlowStreamEvent, void> {
+    yield { type: 'text-delta', text: 'Half' }
+    yield* last
+  }
+  const form = { threadId: 't1', runId: 'r1', messageId: 'm1', messages: [hello], isSentAgain: false, details: false }
+  const sent: unknown[] = []
+  for await (const event of runEventsOf(events(), form)) {
+    sent.push(event.type === 'MESSAGES_SNAPSHOT' ? event.messages : event.type)
+  }
+  expect(sent.slice(3)).toEqual(['TEXT_MESSAGE_END', [hello], ...between, 'RUN_ERROR'])
+})
+
+test('bytes are a data URL', async () => {
+  const flow = flowOf('Test', () => reply('iVBORw0KGgo=').withContentType('image/png', { encoding: 'base64' }))
+  const delta = 'data:image/png;base64,iVBORw0KGgo='
+  expect(await eventsOf(await start({}, flow).post(run))).toContainEqual(expect.objectContaining({ delta }))
+})
+
+test.each<[string, object]>([
+  ['no thread', { ...run, threadId: '' }],
+  ['no run', { ...run, runId: undefined }],
+  ['no messages', { ...run, messages: [] }],
+  ['no message of the user', { ...run, messages: [{ id: 'a', role: 'assistant', content: 'x' }] }],
+  ['a message without an ID', { ...run, messages: [{ role: 'user', content: 'x' }] }],
+  ['no content', { ...run, messages: [{ id: 'm1', role: 'user' }] }],
+  ['a content that is an object', { ...run, messages: [{ ...hello, content: { a: 1 } }] }],
+  ['no text and no file', { ...run, messages: [{ ...hello, content: [null, { type: 'text' }] }] }],
+  [
+    'a file of a provider',
+    { ...run, messages: [{ ...hello, content: [{ type: 'image', source: { type: 'file', value: 'f' } }] }] },
+  ],
+  [
+    'bytes that are not base64',
+    {
+      ...run,
+      messages: [
+        { ...hello, content: [{ type: 'image', source: { type: 'data', value: '%', mimeType: 'image/png' } }] },
+      ],
+    },
+  ],
+])('%s: 400 and a sentence, and nothing runs', async (_name, body) => {
+  const { post, turns } = start()
+  const response = await post(body)
+  expect([response.status, turns()]).toEqual([400, 0])
+  expect(await response.text()).toMatch(/^(The|A) .*\.$/)
+})
+
+test('other paths, and forms of other sites', async () => {
+  const { post } = start()
+  const foreign = { Origin: 'https://evil.example', 'Content-Type': 'text/plain' }
+  const statuses = [
+    await post(run, '/ag-ui/t1'),
+    await post(run, '/ag-ui/t1/stop/more'),
+    await post(run, '/ag-ui', foreign),
+    await post({}, '/ag-ui/t1/stop', foreign),
+  ].map(({ status }) => status)
+  expect(statuses).toEqual([404, 404, 415, 415])
+  expect(await (await post({}, '/ag-ui/t1/stop')).json()).toEqual({ stopped: false })
+})
+
+test('a path that is not one', () => {
+  expect(() => start({ path: 'ag-ui' })).toThrow(
+    "createAgUiHandler: path must be a path such as '/api/chat', with no slash at its end.",
+  )
+})

@@ -1,0 +1,61 @@
+/** The body that an agent of AG-UI sends (`RunAgentInput`): the user's last message, and what the client knows of the thread. */
+import { isBase64, isMediaType, isSessionId } from '../../src/util/patterns.js'
+import type { ChatMessage } from '../chat/chat-turns.js'
+import { isClientId } from '../chat/client-id.js'
+import { Refusal } from '../fetch/reply/refusal.js'
+import { isObject } from '../fetch/request/is-object.js'
+
+/** What a client sends. */
+export interface SentRun extends ChatMessage {
+  readonly threadId: string
+  readonly runId: string
+  /** The client's messages up to the user's last one. */
+  readonly messages: readonly unknown[]
+  /** Whether the client has messages after it: what came of its reply before a connection broke or the turn failed. */
+  readonly isSentAgain: boolean
+}
+
+type Attachment = ChatMessage['attachments'][number]
+
+/** @throws Refusal that names what is wrong with the body. */
+export function readRunInput(body: Readonly<Record<string, unknown>>): SentRun {
+  const { threadId, runId, messages, state } = body
+  if (!isClientId(threadId) || !isClientId(runId)) {
+    throw new Refusal("The fields 'threadId' and 'runId' must be texts of 1 to 256 characters.")
+  }
+  const all: readonly unknown[] = Array.isArray(messages) ? messages : []
+  const index = all.findLastIndex((message) => isObject(message) && message.role === 'user')
+  const last = all[index]
+  if (!isObject(last) || !isClientId(last.id)) {
+    throw new Refusal("The field 'messages' must be a list with a message of the user, which has an ID.")
+  }
+  const parts = Array.isArray(last.content) ? last.content : [{ type: 'text', text: last.content }]
+  const texts = parts.flatMap((part) => (isText(part) ? [part.text] : []))
+  const attachments = parts.flatMap((part) => (isObject(part) && part.type !== 'text' ? [attachmentOf(part)] : []))
+  if (texts.length + attachments.length === 0) throw new Refusal("The user's last message has no text and no file.")
+  const session = isObject(state) ? state.session : undefined
+  return {
+    ...{ threadId, runId, id: last.id, config: undefined },
+    messages: all.slice(0, index + 1),
+    isSentAgain: index < all.length - 1,
+    text: texts.join('\n'),
+    attachments,
+    session: typeof session === 'string' && isSessionId(session) ? session : undefined,
+  }
+}
+
+function isText(part: unknown): part is { readonly text: string } {
+  return isObject(part) && part.type === 'text' && typeof part.text === 'string'
+}
+
+/** @throws Refusal for a source that is neither bytes in base64 nor an address. */
+function attachmentOf({ source }: Readonly<Record<string, unknown>>): Attachment {
+  const { type, value, mimeType } = isObject(source) ? source : {}
+  const isBytes = type === 'data' && typeof value === 'string' && isBase64(value)
+  const isAddress = type === 'url' && typeof value === 'string'
+  if ((!isBytes && !isAddress) || typeof mimeType !== 'string' || !isMediaType(mimeType)) {
+    throw new Refusal('A file must have a source with a mimeType: bytes in base64, or an address.')
+  }
+  const media = isBytes ? { data: value } : { url: value as string }
+  return { type: mimeType.startsWith('image/') ? 'image' : 'file', mediaType: mimeType, ...media }
+}

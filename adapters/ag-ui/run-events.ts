@@ -1,0 +1,131 @@
+/** From the events of a turn to the events of an AG-UI run. */
+import type { FlowStreamEvent } from '../../src/index.js'
+import type { TurnOutcome } from '../chat/turn-broadcast.js'
+
+/** What the agent's state has of its session: sent at the end of a run, and sent back by the client with the next one. */
+export interface FlowAgentState {
+  /** The ID of the session. */
+  readonly session: string
+  readonly sessionState: TurnOutcome['sessionState']
+  /** Why a new session answered and not the one of the thread. */
+  readonly restarted?: NonNullable<TurnOutcome['restarted']>
+}
+
+/** An event of AG-UI 1.0. */
+export interface RunEvent {
+  readonly type: string
+  readonly [field: string]: unknown
+}
+
+/** What one stream of events is made for. */
+export interface RunForm {
+  readonly threadId: string
+  readonly runId: string
+  /** The ID of the user's message. */
+  readonly messageId: string
+  /** The messages that the client has up to the user's, for the events that take a text back. */
+  readonly messages: readonly unknown[]
+  /** Whether it has more of them, which the reply replaces. */
+  readonly isSentAgain: boolean
+  /** Whether tools are named. */
+  readonly details: boolean
+}
+
+/** The events of a turn that is read from its beginning. The last one is `RUN_FINISHED` or `RUN_ERROR`. */
+export async function* runEventsOf(
+  events: AsyncIterable<FlowStreamEvent>,
+  form: RunForm,
+): AsyncGenerator<RunEvent, void> {
+  const { threadId, runId } = form
+  yield { type: 'RUN_STARTED', threadId, runId }
+  if (form.isSentAgain) yield { type: 'MESSAGES_SNAPSHOT', messages: form.messages }
+  const writer = new RunWriter(form)
+  for await (const event of events) {
+    yield* writer.write(event)
+    if (event.type === 'result' || event.type === 'error') return
+  }
+  yield* writer.takeBack()
+  yield { type: 'RUN_ERROR', message: 'The request could not be handled.' }
+}
+
+class RunWriter {
+  readonly #form: RunForm
+  readonly #messageId: string
+  readonly #calls = new Set<string>()
+  #isOpen = false
+
+  constructor(form: RunForm) {
+    this.#form = form
+    this.#messageId = `${form.messageId}-reply`
+  }
+
+  *write(event: FlowStreamEvent): Generator<RunEvent, void> {
+    switch (event.type) {
+      case 'text-delta':
+        yield* this.#text(event.text)
+        break
+      case 'reset':
+        yield* this.takeBack()
+        break
+      case 'tool-start':
+      case 'tool-end':
+        if (this.#form.details) yield* this.#tool(event)
+        break
+      case 'result':
+      case 'error':
+        yield* this.#end(event)
+    }
+  }
+
+  *#text(delta: string): Generator<RunEvent, void> {
+    const messageId = this.#messageId
+    if (!this.#isOpen) yield { type: 'TEXT_MESSAGE_START', messageId, role: 'assistant' }
+    this.#isOpen = true
+    if (delta !== '') yield { type: 'TEXT_MESSAGE_CONTENT', messageId, delta }
+  }
+
+  *#close(): Generator<RunEvent, void> {
+    if (this.#isOpen) yield { type: 'TEXT_MESSAGE_END', messageId: this.#messageId }
+    this.#isOpen = false
+  }
+
+  /** The client's messages as they were before the reply: nothing else removes a text. */
+  *takeBack(): Generator<RunEvent, void> {
+    if (!this.#isOpen) return
+    yield* this.#close()
+    yield { type: 'MESSAGES_SNAPSHOT', messages: this.#form.messages }
+  }
+
+  *#tool(event: Extract<FlowStreamEvent, { type: 'tool-start' | 'tool-end' }>): Generator<RunEvent, void> {
+    const { toolCallId, tool: toolCallName } = event
+    if (!this.#calls.has(toolCallId)) {
+      this.#calls.add(toolCallId)
+      yield { type: 'TOOL_CALL_START', toolCallId, toolCallName }
+      yield { type: 'TOOL_CALL_ARGS', toolCallId, delta: '{}' }
+      yield { type: 'TOOL_CALL_END', toolCallId }
+    }
+    if (event.type === 'tool-start') return
+    const content = event.success ? 'The tool has returned.' : 'The tool failed.'
+    yield { type: 'TOOL_CALL_RESULT', messageId: `${toolCallId}-result`, toolCallId, content, role: 'tool' }
+  }
+
+  *#end(event: TurnOutcome): Generator<RunEvent, void> {
+    const { threadId, runId } = this.#form
+    const { response, sessionState, restarted } = event
+    if (event.type === 'result' && !this.#isOpen) yield* this.#whole(event)
+    // A turn that was stopped keeps its text: the user has read it.
+    if (event.type === 'error' && event.error.code !== 'TURN_ABORTED') yield* this.takeBack()
+    yield* this.#close()
+    const { session } = response
+    const snapshot: FlowAgentState = { session, sessionState, ...(restarted === undefined ? {} : { restarted }) }
+    if (session !== '') yield { type: 'STATE_SNAPSHOT', snapshot }
+    if (event.type === 'result') yield { type: 'RUN_FINISHED', threadId, runId }
+    else yield { type: 'RUN_ERROR', message: response.message, code: event.error.code }
+  }
+
+  /** A reply that was not streamed. Messages of AG-UI are texts: bytes become a data URL. */
+  *#whole({ response, encoding }: Extract<TurnOutcome, { type: 'result' }>): Generator<RunEvent, void> {
+    const { message, contentType } = response
+    yield* this.#text(encoding === undefined ? message : `data:${contentType};base64,${message}`)
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * Which session a chat goes on in. A client makes the ID of a chat, and the engine that of a session: this is what ties them
+ * together where the client does not bring the session's ID (docs/decisions/0170-a-chat-belongs-to-its-owner.md).
+ */
+
+/** A chat: its ID means nothing without the other two. */
+export interface Chat {
+  /** The principal that `authorize` named. */
+  readonly owner: string
+  /** The name of the flow that is served. */
+  readonly flow: string
+  /** The ID that the client made. At most 256 characters, of any kind. */
+  readonly id: string
+}
+
+/** Where the session of each chat is kept, for clients that do not bring its ID: a table of the application, for example. */
+export interface ChatSessions {
+  /**
+   * The ID that was saved last for this owner, flow and ID together; `undefined` if there is none.
+   *
+   * @throws Anything if it cannot be asked: then nothing is run.
+   */
+  load(chat: Chat): Promise<string | undefined>
+  /**
+   * Keeps the ID, in place of an earlier one. What it throws goes to `onError`, and the reply is sent all the same. So is the error of a
+   * call that takes longer than 5 seconds.
+   */
+  save(chat: Chat, sessionId: string): Promise<void>
+}
+
+const maxChats = 10_000
+
+/** The last chats of this process. */
+export class MemoryChatSessions implements ChatSessions {
+  readonly #sessions = new Map<string, string>()
+
+  async load(chat: Chat): Promise<string | undefined> {
+    return this.#sessions.get(nameOf(chat))
+  }
+
+  async save(chat: Chat, sessionId: string): Promise<void> {
+    const name = nameOf(chat)
+    this.#sessions.delete(name)
+    this.#sessions.set(name, sessionId)
+    const [oldest] = this.#sessions.keys()
+    if (this.#sessions.size > maxChats && oldest !== undefined) this.#sessions.delete(oldest)
+  }
+}
+
+/** One text for a chat, different from that of every other chat. */
+export function nameOf({ owner, flow, id }: Chat): string {
+  return JSON.stringify([owner, flow, id])
+}

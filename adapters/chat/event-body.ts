@@ -1,0 +1,43 @@
+/** The body of a stream: texts as they come, and a comment now and then while none comes. */
+import { Heartbeat } from '../fetch/reply/heartbeat.js'
+
+/** @param texts - Is left when the reader goes away. What it throws goes to `report`, and the body ends there. */
+export function createEventBody(
+  texts: AsyncGenerator<string, void>,
+  heartbeatMs: number,
+  report: (error: unknown) => void,
+): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder()
+  const heartbeat = new Heartbeat(heartbeatMs)
+  let hasLeft = false
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        heartbeat.start(controller)
+        try {
+          const { value } = await texts.next()
+          heartbeat.pause()
+          if (hasLeft) return
+          if (value !== undefined) return controller.enqueue(encoder.encode(value))
+        } catch (error) {
+          report(error)
+        }
+        heartbeat.stop()
+        controller.close()
+      },
+      cancel() {
+        hasLeft = true
+        heartbeat.stop()
+        // It settles with the next event, which nobody waits for.
+        texts.return().catch(report)
+      },
+    },
+    // Nothing is read ahead.
+    { highWaterMark: 0 },
+  )
+}
+
+/** One event with JSON as its data, which is on one line. */
+export function dataLine(data: unknown): string {
+  return `data: ${JSON.stringify(data)}\n\n`
+}

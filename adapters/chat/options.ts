@@ -1,0 +1,78 @@
+/** The options that the chat handlers share, and the errors for wrong ones. */
+import { checkMethods, checkOptionNames, invalidInput, type OptionNames } from '../../src/util/options.js'
+import { type CorsOptions, checkCors } from '../fetch/cors.js'
+import { checkNumbers } from '../fetch/options.js'
+import type { Authorize } from '../fetch/request/authorize.js'
+import type { ChatSessions } from './chat-sessions.js'
+
+/** The options of both chat handlers. */
+export interface ChatHandlerOptions {
+  /** The registered name of the flow that answers. */
+  readonly flow: string
+  /**
+   * Says who calls, before a body is read and before anything is run, as in `turnkeeper/fetch`. It must name a principal: a chat
+   * belongs to one. To refuse a caller, return a `Response`.
+   */
+  readonly authorize: Authorize
+  /** Where the session of a chat is kept for clients that do not bring it. Default: the memory of this process, the last 10 000 chats. */
+  readonly chats?: ChatSessions
+  /** Which web pages of other origins may call. Default: none. */
+  readonly cors?: CorsOptions
+  /**
+   * The most bytes of a request body. The libraries of both protocols send the whole conversation with each message, photos included.
+   * Default: 8 388 608 (8 MiB).
+   */
+  readonly maxBodyBytes?: number
+  /** How long a request body may take to arrive, in milliseconds. Default: 30 000. */
+  readonly bodyTimeoutMs?: number
+  /** How long a stream may be silent, in milliseconds, before a comment goes out. Default: 15 000. */
+  readonly heartbeatMs?: number
+  /** Whether streams name the tools that are called. The names say how the application is built. Default: `false`. */
+  readonly streamDetails?: boolean
+  /**
+   * Receives each turn, and what it leaves behind, on a runtime that stops when the reply is sent. A handler whose second argument has a
+   * method `waitUntil` uses that one. Default: nothing.
+   */
+  readonly waitUntil?: (work: Promise<unknown>) => void
+  /** Receives errors that clients must not see. Default: `console.error`. */
+  readonly onError?: (error: unknown) => void
+}
+
+const names: OptionNames<ChatHandlerOptions> = {
+  flow: true,
+  authorize: true,
+  chats: true,
+  cors: true,
+  maxBodyBytes: true,
+  bodyTimeoutMs: true,
+  heartbeatMs: true,
+  streamDetails: true,
+  waitUntil: true,
+  onError: true,
+}
+
+/** @throws `InvalidInputError` that names the first option that is wrong. */
+export function checkChatOptions(options: ChatHandlerOptions, caller: string, pathOption: string): void {
+  checkOptionNames(caller, options, { ...names, [pathOption]: true })
+  const { flow, authorize, chats, cors, streamDetails } = options
+  if (typeof flow !== 'string' || flow === '') throw invalidInput(`${caller}: flow must be the name of a flow.`)
+  if (typeof authorize !== 'function') {
+    throw invalidInput(`${caller}: authorize is required, because a chat belongs to a principal.`)
+  }
+  checkMethods(caller, 'chats', chats, ['load', 'save'])
+  checkNumbers(options, caller)
+  if (cors !== undefined) checkCors(cors, caller)
+  for (const name of ['waitUntil', 'onError'] as const) {
+    if (options[name] === undefined || typeof options[name] === 'function') continue
+    throw invalidInput(`${caller}: ${name} must be a function.`)
+  }
+  if (streamDetails !== undefined && typeof streamDetails !== 'boolean') {
+    throw invalidInput(`${caller}: streamDetails must be true or false.`)
+  }
+}
+
+/** @throws `InvalidInputError` unless `path` is one or more segments, without a slash at the end. */
+export function checkPath(caller: string, name: string, path: string): void {
+  if (typeof path === 'string' && /^(?:\/[^/?#\s]+)+$/.test(path)) return
+  throw invalidInput(`${caller}: ${name} must be a path such as '/api/chat', with no slash at its end.`)
+}

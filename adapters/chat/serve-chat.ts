@@ -1,0 +1,164 @@
+/**
+ * What happens to every request of a chat, whatever its protocol: CORS, the method, `authorize`, and an error that becomes a reply. The
+ * protocol decides which path and method mean what.
+ */
+import { invalidInput } from '../../src/util/options.js'
+import { createCors } from '../fetch/cors.js'
+import type { HeaderRecord } from '../fetch/header-names.js'
+import { commonHeaders, withCommonHeaders } from '../fetch/reply/common-headers.js'
+import { createDrainingBody, Refusal } from '../fetch/reply/refusal.js'
+import { createRefusedReporter, createReporter, type Report } from '../fetch/reply/reporters.js'
+import { AuthorizationRefusal, askAuthorize, isResponse, replyOfAuthorize } from '../fetch/request/authorize.js'
+import { type BodyReader, createBodyReader, parseObject } from '../fetch/request/body.js'
+import { checkContentType } from '../fetch/request/headers.js'
+import { pathOf } from '../fetch/request/path-of.js'
+import { requestIdOf } from '../fetch/request/request-id.js'
+import { waitUntilOf } from '../fetch/request/wait-until.js'
+import { type ChatSessions, MemoryChatSessions } from './chat-sessions.js'
+import { type ChatEngine, ChatTurns, type TurnRequest } from './chat-turns.js'
+import { type ChatHandlerOptions, checkChatOptions } from './options.js'
+
+/** A request that was let in. */
+export interface ChatRequest {
+  readonly request: Request
+  /** The principal. */
+  readonly owner: string
+  /** What a turn gets of the request. */
+  readonly turn: TurnRequest
+  /** The headers that every reply has. */
+  readonly headers: Readonly<HeaderRecord>
+}
+
+/** What a path and a method mean. */
+export interface ChatRoute {
+  readonly method: 'GET' | 'POST'
+  /** As it is in the event `auth:refused`. */
+  readonly name: 'run' | 'cancel' | 'session'
+  answer(arrived: ChatRequest): Promise<Response>
+}
+
+/** What the routes share. */
+export interface ChatContext {
+  readonly engine: ChatEngine
+  readonly turns: ChatTurns
+  readonly flow: string
+  readonly heartbeatMs: number
+  readonly streamDetails: boolean
+  /** Reads a JSON object; throws a `Refusal`. */
+  readonly readBody: (request: Request) => Promise<Readonly<Record<string, unknown>>>
+  /** Passes an error to `onError`. Never throws. */
+  readonly report: Report
+}
+
+/** Serves requests. Never rejects. */
+export type ChatHandler = (request: Request, runtime?: unknown) => Promise<Response>
+
+/**
+ * Makes the handler of a protocol.
+ *
+ * @param caller - The function that the application called, for messages of errors.
+ * @param pathOption - The option that only this protocol has.
+ * @param createRoutes - The routes by path: `undefined` where there is none.
+ * @throws `InvalidInputError` for what is not an engine, and for a wrong option.
+ */
+export function createChatHandler(
+  engine: ChatEngine,
+  options: ChatHandlerOptions,
+  caller: string,
+  pathOption: string,
+  createRoutes: (context: ChatContext) => (path: string) => ChatRoute | undefined,
+): ChatHandler {
+  if (typeof engine?.stream !== 'function' || typeof engine.getSession !== 'function') {
+    throw invalidInput(`${caller}: the first argument must be a FlowEngine.`)
+  }
+  checkChatOptions(options, caller, pathOption)
+  const { authorize, maxBodyBytes = 8 * 1024 * 1024, bodyTimeoutMs = 30_000 } = options
+  const report = createReporter(options.onError)
+  const reportRefused = createRefusedReporter(engine, report)
+  const cors = options.cors === undefined ? undefined : createCors(options.cors, report)
+  const routeOf = createRoutes(createContext(engine, options, createBodyReader(maxBodyBytes, bodyTimeoutMs), report))
+
+  async function serve({ request, route, headers, requestId, runtime }: Arrived): Promise<Response> {
+    const caller = await askAuthorize(authorize, true, request, report)
+    if (isResponse(caller)) {
+      const reply = replyOfAuthorize(caller, headers, report)
+      reportRefused({ requestId, route: route.name, reason: 'response', status: reply.status })
+      return reply
+    }
+    const waitUntil = waitUntilOf(runtime) ?? options.waitUntil
+    const turn: TurnRequest = {
+      requestId,
+      ...(caller.context === undefined ? {} : { serverContext: caller.context }),
+      ...(waitUntil === undefined ? {} : { waitUntil }),
+    }
+    return route.answer({ request, owner: caller.principal as string, turn, headers })
+  }
+
+  function replyToError(request: Request, error: unknown, headers: HeaderRecord): Response {
+    if (!(error instanceof Refusal)) report(error)
+    const refusal = error instanceof Refusal ? error : new Refusal('The request could not be handled.', 500)
+    const { message, preciseStatus: status, unreadBody } = refusal
+    const all: HeaderRecord = { ...headers, 'Content-Type': 'text/plain; charset=utf-8' }
+    if (unreadBody === undefined) return new Response(message, { status, headers: all })
+    const draining = createDrainingBody(request, unreadBody, message, maxBodyBytes, bodyTimeoutMs)
+    return new Response(draining.body, { status, headers: { ...all, ...draining.headers } })
+  }
+
+  async function answer(arrived: Omit<Arrived, 'route'>, route: ChatRoute | undefined): Promise<Response> {
+    if (route === undefined) throw new Refusal('Not found.', 404)
+    const { request, headers, requestId } = arrived
+    if (request.method === 'OPTIONS' && cors !== undefined) {
+      return withCommonHeaders(cors.preflight(request, [route.method]), commonHeaders(requestId))
+    }
+    if (request.method === route.method) return serve({ ...arrived, route })
+    headers.Allow = cors === undefined ? route.method : `${route.method}, OPTIONS`
+    throw new Refusal(`Method not allowed. Use ${route.method}.`, 405)
+  }
+
+  return async function handleChat(request, runtime) {
+    const requestId = requestIdOf(request.headers)
+    const headers = commonHeaders(requestId)
+    let route: ChatRoute | undefined
+    try {
+      Object.assign(headers, cors?.headersFor(request))
+      route = routeOf(pathOf(request.url))
+      return await answer({ request, headers, requestId, runtime }, route)
+    } catch (error) {
+      const reply = replyToError(request, error, headers)
+      if (error instanceof AuthorizationRefusal && route !== undefined) {
+        reportRefused({ requestId, route: route.name, reason: error.reason, status: reply.status })
+      }
+      return reply
+    }
+  }
+}
+
+/** A request for one of the routes. */
+interface Arrived {
+  readonly request: Request
+  readonly route: ChatRoute
+  readonly headers: HeaderRecord
+  readonly requestId: string
+  readonly runtime: unknown
+}
+
+/** That of an engine without the option, for an object in front of one that has no `limits`. */
+const defaultJsonDepth = 64
+
+function createContext(
+  engine: ChatEngine,
+  options: ChatHandlerOptions,
+  readText: BodyReader,
+  report: Report,
+): ChatContext {
+  const { flow, heartbeatMs = 15_000, streamDetails = false } = options
+  const chats: ChatSessions = options.chats ?? new MemoryChatSessions()
+  return {
+    ...{ engine, flow, heartbeatMs, streamDetails, report },
+    turns: new ChatTurns(engine, chats, report),
+    async readBody(request) {
+      checkContentType(request)
+      return parseObject(await readText(request), engine.limits?.maxJsonDepth ?? defaultJsonDepth)
+    },
+  }
+}

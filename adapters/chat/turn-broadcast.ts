@@ -1,0 +1,92 @@
+/**
+ * One turn and everyone who reads it. The turn is read here, so that it depends on no connection: readers come, leave and come
+ * back, and each gets what still counts from the beginning.
+ */
+import type { FlowStream, FlowStreamEvent } from '../../src/index.js'
+
+/** The last event of a turn. */
+export type TurnOutcome = Extract<FlowStreamEvent, { type: 'result' | 'error' }>
+
+/** A turn that runs, or has ended. */
+export class TurnBroadcast {
+  readonly #events: FlowStreamEvent[] = []
+  readonly #aborter = new AbortController()
+  readonly #settle: (outcome: TurnOutcome) => Promise<void>
+  readonly #report: (error: unknown) => void
+  /** Readers that wait for the next event. */
+  #waiting: (() => void)[] = []
+  #ended = false
+  /** Resolves when nothing comes any more. Never rejects. */
+  readonly ended: Promise<void>
+
+  /**
+   * @param start - Begins the turn; the signal stops it.
+   * @param settle - Is awaited with the outcome before readers get it.
+   * @param report - Gets what the stream throws, which it should not.
+   */
+  constructor(
+    start: (signal: AbortSignal) => FlowStream,
+    settle: (outcome: TurnOutcome) => Promise<void>,
+    report: (error: unknown) => void,
+  ) {
+    this.#settle = settle
+    this.#report = report
+    this.ended = this.#run(start)
+  }
+
+  /** The ID of the session, when it is known; empty if the turn has ended before. */
+  async session(): Promise<string> {
+    for await (const event of this.read()) {
+      if (event.type === 'session') return event.session
+      if ('response' in event) return event.response.session
+    }
+    return ''
+  }
+
+  /** All events that count, also those from before this call, and then what comes. */
+  async *read(): AsyncGenerator<FlowStreamEvent, void> {
+    const lastReset = this.#events.findLastIndex(({ type }) => type === 'reset')
+    for (let index = 0; ; index++) {
+      while (index >= this.#events.length) {
+        if (this.#ended) return
+        await new Promise<void>((resolve) => this.#waiting.push(resolve))
+      }
+      const event = this.#events[index] as FlowStreamEvent
+      const isDiscarded = index <= lastReset && (event.type === 'text-delta' || event.type === 'reset')
+      if (!isDiscarded) yield event
+    }
+  }
+
+  /** Stops the turn, unless its commit has begun. Resolves when it has ended: whether it was stopped. */
+  async stop(): Promise<boolean> {
+    this.#aborter.abort()
+    await this.ended
+    const last = this.#events.at(-1)
+    return last?.type === 'error' && last.error.code === 'TURN_ABORTED'
+  }
+
+  async #run(start: (signal: AbortSignal) => FlowStream): Promise<void> {
+    try {
+      const stream = start(this.#aborter.signal)
+      while (!this.#ended) {
+        const { value } = await stream.next()
+        if (value === undefined) break
+        const isOutcome = value.type === 'result' || value.type === 'error'
+        if (isOutcome) await this.#settle(value)
+        this.#ended = isOutcome
+        this.#events.push(value)
+        this.#wake()
+      }
+    } catch (error) {
+      this.#report(error)
+    }
+    this.#ended = true
+    this.#wake()
+  }
+
+  #wake(): void {
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const resolve of waiting) resolve()
+  }
+}

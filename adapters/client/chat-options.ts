@@ -1,0 +1,25 @@
+import type { ChatHeaders } from './chat-server.js'
+import type { ChatStorage } from './chat-storage.js'
+
+/** What `createChat` takes. */
+export interface ChatOptions {
+  /** Where the routes are mounted: `/ai` in a page, `https://shop.example/ai` elsewhere. */
+  readonly url: string
+  /** The name of the flow. */
+  readonly flow: string
+  /** Kept in the context of the flow: goes with the first message of each conversation. Plain JSON. */
+  readonly config?: Readonly<Record<string, unknown>>
+  /**
+   * Keeps the session and the messages without an outcome for the next load of the page: `sessionStorage` for each tab its own,
+   * `localStorage` for one conversation in the browser. Default: nothing is kept.
+   */
+  readonly storage?: ChatStorage
+  /** Under which name the storage keeps it. Default `turnkeeper:<url>:<flow>`. Name the user in it where several share a browser. */
+  readonly storageKey?: string
+  /** Headers of every request, such as `Authorization`, or a function that makes them. What it throws fails the turn, except a `TypeError`: docs/client.md. */
+  readonly headers?: ChatHeaders
+  /** Whether cookies go to another origin: as the option of `fetch`. */
+  readonly credentials?: NonNullable<RequestInit['credentials']>
+  /** Stands in for `fetch`. */
+  readonly fetch?: typeof fetch
+}

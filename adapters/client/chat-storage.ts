@@ -1,0 +1,49 @@
+/** What a chat keeps for the next load of its page: the session, and the messages that have no outcome yet. */
+import type { ChatMessage } from './chat-request.js'
+
+/** Where a chat keeps it: `sessionStorage`, `localStorage`, or an object with the same three methods. */
+export interface ChatStorage {
+  /** What is kept under a name; `null` if there is nothing. */
+  getItem(name: string): string | null
+  /** Keeps a text. */
+  setItem(name: string, value: string): void
+  /** Forgets it. */
+  removeItem(name: string): void
+}
+
+/** What is kept. */
+export interface KeptChat {
+  /** Empty if the next message starts a session. */
+  readonly session: string
+  readonly pending: readonly ChatMessage[]
+}
+
+/** What is kept under a name. What cannot be read counts as nothing: the next message starts a session. */
+export function readKept(storage: ChatStorage | undefined, name: string): KeptChat {
+  try {
+    const { session, pending } = JSON.parse(storage?.getItem(name) ?? '{}')
+    return {
+      session: typeof session === 'string' ? session : '',
+      pending: Array.isArray(pending) ? pending.filter(isMessage) : [],
+    }
+  } catch {
+    return { session: '', pending: [] }
+  }
+}
+
+/** Keeps it. A storage that is full or forbidden refuses it: then the chat goes on, and a reload forgets what was refused. */
+export function keep(storage: ChatStorage | undefined, name: string, kept: KeptChat): void {
+  try {
+    if (kept.session === '' && kept.pending.length === 0) storage?.removeItem(name)
+    else storage?.setItem(name, JSON.stringify(kept))
+  } catch {
+    // Attachments may be too large for it; the session is not.
+    const small = kept.pending.filter(({ attachments = [] }) => attachments.length === 0)
+    if (small.length < kept.pending.length) keep(storage, name, { ...kept, pending: small })
+  }
+}
+
+function isMessage(value: unknown): value is ChatMessage {
+  const { key, text, session } = (value ?? {}) as Record<string, unknown>
+  return typeof key === 'string' && typeof text === 'string' && ['string', 'undefined'].includes(typeof session)
+}

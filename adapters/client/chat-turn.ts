@@ -1,0 +1,77 @@
+/** One message and its reply, as a page shows them. */
+import type { ChatOutcome, ChatTurnEvent } from './chat-events.js'
+import type { ChatAttachment, ChatMessage } from './chat-request.js'
+
+/**
+ * - `waiting`: the turn has not begun.
+ * - `running`: the reply comes. What came so far is provisional.
+ * - `answered`: the reply is there.
+ * - `failed`: the turn failed. `failure` says why.
+ * - `stopped`: the user stopped it. It left nothing behind.
+ * - `superseded`: a newer message took its place. If the flow merges messages, the reply to that one answers both.
+ * - `unanswered`: no outcome came after several attempts. Whether the turn ran is unknown; `retry` finds out.
+ */
+export type ChatTurnStatus = 'waiting' | 'running' | 'answered' | 'failed' | 'stopped' | 'superseded' | 'unanswered'
+
+/** One message and its reply. It does not change: each change makes a new one with the same `id`. */
+export interface ChatTurn {
+  readonly id: string
+  readonly message: string
+  readonly attachments: readonly ChatAttachment[]
+  readonly status: ChatTurnStatus
+  /** The reply, as far as it has come; empty if it is a `file`, and if the turn failed. */
+  readonly text: string
+  /** The reply if its content type is not `text/plain`: `file.type` says which it is. */
+  readonly file?: Blob
+  readonly failure?: {
+    /** Such as `MODEL_ERROR`. */
+    readonly code: string
+    readonly message: string
+  }
+}
+
+/** A turn that waits for its message to be sent. */
+export function turnOf({ key, text, attachments = [] }: ChatMessage, status: ChatTurnStatus): ChatTurn {
+  return Object.freeze({ id: key, message: text, attachments, status, text: '' })
+}
+
+/** The turn after one of its events. */
+export function afterEvent(turn: ChatTurn, event: ChatTurnEvent): ChatTurn {
+  const { failure: _failure, file: _file, ...rest } = turn
+  switch (event.type) {
+    case 'session':
+      return Object.freeze({ ...rest, status: 'running' })
+    case 'text-delta':
+      return Object.freeze({ ...rest, status: 'running', text: rest.text + event.data.text })
+    case 'reset':
+      return Object.freeze({ ...rest, text: '' })
+    case 'result':
+      return Object.freeze({ ...rest, status: 'answered', ...contentOf(event.data) })
+    case 'error':
+      return Object.freeze({ ...rest, ...failureOf(rest, event.data) })
+    default:
+      return turn
+  }
+}
+
+/** The reply of an outcome, as text or as a file. */
+export function contentOf({
+  message,
+  contentType,
+  encoding,
+}: Pick<ChatOutcome, 'message' | 'contentType' | 'encoding'>): Pick<ChatTurn, 'text' | 'file'> {
+  if (encoding === undefined && contentType === 'text/plain') return { text: message }
+  const content = encoding === 'base64' ? Uint8Array.from(atob(message), (byte) => byte.charCodeAt(0)) : message
+  return { text: '', file: new Blob([content], { type: contentType }) }
+}
+
+/** What came of a reply that was stopped stays: the user has seen it. */
+function failureOf(
+  { text }: { readonly text: string },
+  { code = '', message }: ChatOutcome,
+): Pick<ChatTurn, 'status' | 'text' | 'failure'> {
+  const failure = { code, message }
+  if (code === 'TURN_ABORTED') return { status: 'stopped', text, failure }
+  if (code === 'TURN_SUPERSEDED') return { status: 'superseded', text, failure }
+  return { status: 'failed', text: '', failure }
+}

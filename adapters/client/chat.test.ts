@@ -1,0 +1,687 @@
+/** A chat with a real engine behind the Fetch handler. Between them the network is lost or cut where a test says so. */
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import {
+  Flow,
+  FlowEngine,
+  type FlowEngineOptions,
+  finish,
+  HttpContentType,
+  LogicStep,
+  reply,
+  type Turn,
+} from '../../src/index.js'
+import { createFetchHandler } from '../fetch/index.js'
+import { type ChatState, createChat } from './index.js'
+
+/** What the flow waits for before it answers `slow`. */
+let slow = Promise.resolve()
+let ran: string[] = []
+
+class Talk extends LogicStep {
+  static override readonly id = 'Talk'
+  override async run(turn: Turn) {
+    const { message } = turn
+    ran.push(message)
+    if (message === 'slow') await slow
+    if (message === 'fail') throw new Error('Broken.')
+    if (message === 'bye') return finish('Goodbye.')
+    if (message === 'page') return reply('<p>Hello</p>').withContentType(HttpContentType.Html)
+    if (message === 'bytes') return reply('AAEC').withContentType(HttpContentType.Png, { encoding: 'base64' })
+    return reply(`You said ${message}.`)
+  }
+}
+class Desk extends Flow {
+  static override readonly id = 'Desk'
+  static override readonly onTurnError = 'rollback'
+  override steps() {
+    return [Talk]
+  }
+}
+class Strict extends Flow {
+  static override readonly id = 'Strict'
+  override steps() {
+    return [Talk]
+  }
+}
+
+/** A storage as pages have one. */
+class TestStorage {
+  readonly entries = new Map<string, string>()
+  getItem(name: string): string | null {
+    return this.entries.get(name) ?? null
+  }
+  setItem(name: string, value: string): void {
+    this.entries.set(name, value)
+  }
+  removeItem(name: string): void {
+    this.entries.delete(name)
+  }
+}
+
+/** What a stream waits for after its first event, where it is held. */
+let held = Promise.resolve()
+
+/** What the network does with a request: passes it, loses it, loses its reply after the turn was stored, or holds the reply's end. */
+type Network = 'pass' | 'lose request' | 'lose reply' | 'cut stream' | 'hold stream'
+
+function setUp(options: { engine?: FlowEngineOptions; flow?: string; stream?: boolean } = {}) {
+  const engine = new FlowEngine({ flows: [Desk, Strict], ...options.engine })
+  const handler = createFetchHandler(engine, { stream: options.stream ?? true, session: true })
+  const network: Network[] = []
+  const requests: Request[] = []
+  const send: typeof fetch = async (path, init) => {
+    const request = new Request(`http://chat.example${path}`, init)
+    requests.push(request)
+    const now = network.shift() ?? 'pass'
+    if (now === 'lose request') throw new TypeError('Failed to fetch')
+    const response = await handler(request)
+    if (now === 'lose reply') {
+      await response.text()
+      throw new TypeError('Failed to fetch')
+    }
+    if (now === 'hold stream') return new Response(response.body?.pipeThrough(holding()), response)
+    return now === 'cut stream' ? new Response(cut(await response.text()), response) : response
+  }
+  const storage = new TestStorage()
+  const open = () => createChat({ url: '/ai', flow: options.flow ?? 'Desk', storage, fetch: send })
+  return { engine, network, requests, storage, open, chat: open() }
+}
+
+/** Passes what comes first. */
+function holding(): TransformStream<Uint8Array, Uint8Array> {
+  let isFirst = true
+  return new TransformStream({
+    async transform(chunk, controller) {
+      if (!isFirst) await held
+      isFirst = false
+      controller.enqueue(chunk)
+    },
+  })
+}
+
+/** The first event and half of the next. */
+function cut(text: string): string {
+  return text.slice(0, text.indexOf('\n\n') + 10)
+}
+
+/** The reply of a server that does not stream. */
+const answered = (session: string) =>
+  Response.json(
+    { success: true, completed: false, message: 'Yes.', session, contentType: 'text/plain' },
+    { headers: { 'Chat-Reply': 'envelope', 'Chat-Session-State': 'running' } },
+  )
+
+const headersOf = (requests: readonly Request[], name: string) => requests.map(({ headers }) => headers.get(name))
+
+/** Lets pauses between attempts pass at once. */
+async function passing<Result>(work: Promise<Result>): Promise<Result> {
+  let isOver = false
+  void work.then(
+    () => (isOver = true),
+    () => (isOver = true),
+  )
+  while (!isOver) await vi.advanceTimersByTimeAsync(100)
+  return work
+}
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  ran = []
+  slow = Promise.resolve()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+describe.each([
+  ['streams', true],
+  ['plain replies', false],
+])('with %s', (_name, stream) => {
+  test('a conversation goes on in its session, and its end lets the next message start another', async () => {
+    const { chat, requests } = setUp({ stream })
+    expect(await chat.send('one')).toMatchObject({ status: 'answered', text: 'You said one.', message: 'one' })
+    const { session } = chat.state
+    expect(session).not.toBe('')
+    await chat.send('two')
+    expect(headersOf(requests, 'Chat-Session-Id')).toEqual([null, session])
+    expect(await chat.send('bye')).toMatchObject({ status: 'answered', text: 'Goodbye.' })
+    expect(chat.state).toMatchObject({ session: '', hasEnded: true, isBusy: false })
+    await chat.send('again')
+    expect(chat.state.session).not.toBe(session)
+    expect(chat.state).toMatchObject({ hasEnded: false, hasRestarted: false })
+    expect(chat.state.turns.map(({ text }) => text)).toEqual([
+      'You said one.',
+      'You said two.',
+      'Goodbye.',
+      'You said again.',
+    ])
+  })
+
+  test('a reply that is not plain text is a file of its type', async () => {
+    const { chat } = setUp({ stream })
+    const { file: page, text } = await chat.send('page')
+    expect([page?.type, await page?.text(), text]).toEqual(['text/html', '<p>Hello</p>', ''])
+    const { file: bytes } = await chat.send('bytes')
+    expect([bytes?.type, new Uint8Array((await bytes?.arrayBuffer()) as ArrayBuffer)]).toEqual([
+      'image/png',
+      Uint8Array.of(0, 1, 2),
+    ])
+  })
+
+  test.each(['lose request', 'lose reply', 'cut stream'] as const)(
+    '%s: the turn runs once, and its reply comes',
+    async (loss) => {
+      const { chat, network, requests } = setUp({ stream })
+      network.push(loss, 'lose request')
+      const turn = await passing(chat.send('one'))
+      expect(turn).toMatchObject({ status: 'answered', text: 'You said one.' })
+      expect(ran).toEqual(['one'])
+      expect(requests).toHaveLength(3)
+      expect(new Set(headersOf(requests, 'Idempotency-Key')).size).toBe(1)
+    },
+  )
+
+  test('a turn that failed keeps the session, and can be tried again in its place', async () => {
+    const { chat, open } = setUp({ stream })
+    await chat.send('one')
+    const { session } = chat.state
+    const failed = await chat.send('fail')
+    expect(failed).toMatchObject({ status: 'failed', text: '', failure: { code: 'FLOW_ERROR', message: 'Broken.' } })
+    expect(chat.state).toMatchObject({ session, isStuck: false })
+    expect(open().state).toMatchObject({ session, turns: [] })
+    await chat.retry()
+    expect(chat.state).toMatchObject({ session, isStuck: true })
+    expect(chat.state.turns).toHaveLength(2)
+    chat.startOver()
+    expect(chat.state).toMatchObject({ session: '', isStuck: false })
+  })
+
+  test('a failure that ended the session is tried again under a new key, as a new conversation', async () => {
+    const { chat, requests } = setUp({ stream, flow: 'Strict' })
+    await chat.send('one')
+    expect(await chat.send('fail')).toMatchObject({ status: 'failed' })
+    expect(chat.state).toMatchObject({ session: '', hasEnded: true })
+    await chat.retry()
+    const keys = headersOf(requests, 'Idempotency-Key')
+    expect(keys[2]).not.toBe(keys[1])
+    expect(headersOf(requests, 'Chat-Session-Id')[2]).toBeNull()
+    expect(ran).toEqual(['one', 'fail', 'fail'])
+  })
+})
+
+test('after all attempts a message is unanswered; trying again finds that its turn ran', async () => {
+  const { chat, network, storage, open } = setUp()
+  network.push('lose reply', ...Array.from({ length: 7 }, () => 'lose request' as const))
+  expect(await passing(chat.send('one'))).toMatchObject({ status: 'unanswered' })
+  expect(chat.state.isBusy).toBe(false)
+  expect(await chat.retry()).toMatchObject({ status: 'answered', text: 'You said one.' })
+  expect(ran).toEqual(['one'])
+  expect(JSON.parse([...storage.entries.values()][0] as string).pending).toEqual([])
+  expect(open().state.session).toBe(chat.state.session)
+})
+
+test('a page that is loaded again goes on with its session and gets the reply that it missed', async () => {
+  const { chat, network, open } = setUp()
+  await chat.send('one')
+  const { session } = chat.state
+  network.push('lose reply', ...Array.from({ length: 100 }, () => 'lose request' as const))
+  void chat.send('two')
+  await vi.advanceTimersByTimeAsync(100)
+  const next = open()
+  expect(next.state).toMatchObject({ session, turns: [{ message: 'two', status: 'unanswered' }] })
+  network.length = 0
+  expect(await next.resume()).toMatchObject([{ status: 'answered', text: 'You said two.' }])
+  expect(ran).toEqual(['one', 'two'])
+})
+
+test('what a storage refuses or has garbled does no harm', async () => {
+  const { storage, open } = setUp()
+  storage.setItem('turnkeeper:/ai:Desk', '{"session":7,"pending":[null,{"key":1},{"key":"k","text":"t","session":{}}]}')
+  expect(open().state).toMatchObject({ session: '', turns: [] })
+  storage.setItem = () => {
+    throw new DOMException('Full.', 'QuotaExceededError')
+  }
+  expect(await open().send('one')).toMatchObject({ status: 'answered' })
+})
+
+test('what a reload needs is written when it changes, not at each piece of a reply', async () => {
+  const events: [string, object][] = [
+    ['session', { session: 's1' }],
+    ...Array.from({ length: 50 }, (): [string, object] => ['text-delta', { text: 'word ' }]),
+    ['result', { success: true, message: 'Yes.', session: 's1', contentType: 'text/plain', sessionState: 'running' }],
+  ]
+  const body = events.map(([type, data], id) => `event: ${type}\nid: ${id}\ndata: ${JSON.stringify(data)}\n\n`).join('')
+  const storage = new TestStorage()
+  const written = vi.spyOn(storage, 'setItem')
+  const chat = createChat({
+    url: '/ai',
+    flow: 'Desk',
+    storage,
+    fetch: async () => new Response(body, { headers: { 'Chat-Reply': 'stream' } }),
+  })
+  const photo = { type: 'image', mediaType: 'image/png', data: 'AAEC' } as const
+  expect(await chat.send('What is this?', [photo])).toMatchObject({ status: 'answered' })
+  const contents = written.mock.calls.map(([, value]) => JSON.parse(value))
+  const { key } = contents[0].pending[0]
+  const message = { key, text: 'What is this?', attachments: [photo] }
+  expect(contents).toEqual([
+    { session: '', pending: [message] },
+    { session: '', pending: [{ ...message, session: '' }] },
+    { session: 's1', pending: [] },
+  ])
+})
+
+test('a second message waits for the first of a conversation only', async () => {
+  const { chat, requests } = setUp()
+  let release = (): void => {}
+  slow = new Promise((resolve) => {
+    release = resolve
+  })
+  const both = [chat.send('slow'), chat.send('two')]
+  await vi.advanceTimersByTimeAsync(0)
+  await vi.waitFor(() => expect(ran).toEqual(['slow']))
+  expect(requests).toHaveLength(1)
+  release()
+  expect(await Promise.all(both)).toMatchObject([{ text: 'You said slow.' }, { text: 'You said two.' }])
+  slow = new Promise((resolve) => {
+    release = resolve
+  })
+  const others = [chat.send('slow'), chat.send('three')]
+  await vi.waitFor(() => expect(requests).toHaveLength(4))
+  release()
+  await Promise.all(others)
+  expect(new Set(headersOf(requests, 'Chat-Session-Id')).size).toBe(2)
+})
+
+test('stop cancels the turn on the server, and the message can be sent again', async () => {
+  const { chat, requests } = setUp()
+  await chat.send('one')
+  slow = new Promise(() => {})
+  const turn = chat.send('slow')
+  await vi.waitFor(() => expect(chat.state.turns.at(-1)?.status).toBe('running'))
+  expect(await chat.stop()).toBe(true)
+  expect(await turn).toMatchObject({ status: 'stopped', failure: { code: 'TURN_ABORTED' } })
+  expect(requests.at(-1)?.url).toBe('http://chat.example/ai/cancel')
+  slow = Promise.resolve()
+  expect(await chat.retry()).toMatchObject({ status: 'answered' })
+})
+
+test('a refusal that names no session leaves the one that the chat has', async () => {
+  const { chat } = setUp()
+  await chat.send('one')
+  const { session } = chat.state
+  expect(await chat.send('x'.repeat(2 ** 21))).toMatchObject({ status: 'failed' })
+  expect([session, chat.state.session]).toEqual([expect.stringMatching(/./), session])
+})
+
+test('a message that was stopped while the network was lost has no outcome until it is tried again', async () => {
+  const { chat, network } = setUp()
+  network.push('lose reply', 'lose request', 'lose request')
+  const turn = chat.send('one')
+  await new Promise<void>((resolve) => {
+    chat.on('retry', () => resolve())
+  })
+  expect(await chat.stop()).toBe(false)
+  expect(await turn).toMatchObject({ status: 'unanswered' })
+  network.length = 0
+  expect(await chat.retry()).toMatchObject({ status: 'answered', text: 'You said one.' })
+  expect(ran).toEqual(['one'])
+})
+
+test('a message that was never sent is stopped, whatever the network does', async () => {
+  const { chat, network } = setUp()
+  slow = new Promise(() => {})
+  const first = chat.send('slow')
+  const second = chat.send('two')
+  network.push('lose request', 'lose request')
+  await chat.stop()
+  expect(await second).toMatchObject({ status: 'stopped' })
+  expect(ran).not.toContain('two')
+  void first
+})
+
+test('stop before the session of a first message is known cancels it as soon as it is', async () => {
+  const { chat } = setUp()
+  slow = new Promise(() => {})
+  const turn = chat.send('slow')
+  const later = chat.send('later')
+  expect(await chat.stop()).toBe(false)
+  expect(await turn).toMatchObject({ status: 'stopped' })
+  expect(await later).toMatchObject({ status: 'stopped' })
+  expect(ran).not.toContain('later')
+})
+
+test('a conversation that is started over during a turn begins at once, and that turn does not bring the earlier one back', async () => {
+  const { chat, requests, open, storage } = setUp()
+  await chat.send('one')
+  const earlier = chat.state.session
+  let release = (): void => {}
+  slow = new Promise((resolve) => {
+    release = resolve
+  })
+  const turn = chat.send('slow')
+  await vi.waitFor(() => expect(chat.state.turns.at(-1)?.status).toBe('running'))
+  chat.startOver()
+  expect(chat.state).toMatchObject({ session: '', isBusy: true })
+  expect(open().state.turns).toEqual([])
+  await chat.send('fresh')
+  const { session } = chat.state
+  release()
+  expect(await turn).toMatchObject({ status: 'answered', text: 'You said slow.' })
+  expect(chat.state).toMatchObject({ session, hasEnded: false, hasRestarted: false })
+  await chat.send('more')
+  expect(headersOf(requests, 'Chat-Session-Id')).toEqual([null, earlier, null, session])
+  expect(JSON.parse([...storage.entries.values()][0] as string)).toEqual({ session, pending: [] })
+})
+
+test('started over in the first turn, what was sent before goes on in the earlier conversation', async () => {
+  const { chat, requests } = setUp()
+  let release = (): void => {}
+  slow = new Promise((resolve) => {
+    release = resolve
+  })
+  const both = [chat.send('slow'), chat.send('bye')]
+  await vi.waitFor(() => expect(ran).toEqual(['slow']))
+  chat.startOver()
+  await chat.send('fresh')
+  const { session } = chat.state
+  release()
+  expect(await Promise.all(both)).toMatchObject([{ text: 'You said slow.' }, { text: 'Goodbye.' }])
+  expect(chat.state).toMatchObject({ session, hasEnded: false })
+  const named = headersOf(requests, 'Chat-Session-Id')
+  expect(named.slice(0, 2)).toEqual([null, null])
+  expect([null, session]).not.toContain(named[2])
+})
+
+test('a first message that failed begins the conversation that was started over, when it is tried again', async () => {
+  const { chat } = setUp({ flow: 'Strict' })
+  await chat.send('fail')
+  chat.startOver()
+  await chat.retry()
+  expect(chat.state.hasEnded).toBe(true)
+})
+
+test('a message that is sent while the conversation is deleted does not reject', async () => {
+  let answer = (): void => {}
+  let deleted = (): void => {}
+  const chat = createChat({
+    url: '/ai',
+    flow: 'Desk',
+    storage: { getItem: () => '{"session":"s1","pending":[]}', setItem: () => {}, removeItem: () => {} },
+    fetch: async (path) => {
+      const isEnd = String(path).endsWith('/end')
+      await new Promise<void>((resolve) => {
+        if (isEnd) deleted = resolve
+        else answer = resolve
+      })
+      return isEnd ? Response.json({ success: true }) : answered('s1')
+    },
+  })
+  const ended = chat.end()
+  await vi.advanceTimersByTimeAsync(0)
+  const turn = chat.send('late')
+  await vi.advanceTimersByTimeAsync(0)
+  deleted()
+  await ended
+  answer()
+  expect(await turn).toMatchObject({ message: 'late', status: 'unanswered' })
+  expect(chat.state).toMatchObject({ session: '', turns: [] })
+})
+
+test('a session that is unknown now is replaced, and the chat says so', async () => {
+  const { chat, engine } = setUp()
+  await chat.send('one')
+  await engine.deleteSession(chat.state.session)
+  expect(await chat.send('two')).toMatchObject({ status: 'answered' })
+  expect(chat.state.hasRestarted).toBe(true)
+})
+
+test('end deletes the session and forgets the turns', async () => {
+  const { chat, engine, storage } = setUp()
+  await chat.send('one')
+  const { session } = chat.state
+  await chat.end()
+  expect(await engine.getSession(session)).toBeUndefined()
+  expect(chat.state).toMatchObject({ session: '', turns: [], hasEnded: false })
+  expect(storage.entries.size).toBe(0)
+})
+
+test.each(['history', 'end'] as const)(
+  'turns that are no longer shown after %s are freed with their files',
+  async (action) => {
+    const chat = createChat({
+      url: '/ai',
+      flow: 'Desk',
+      fetch: async (path) =>
+        String(path).endsWith('/session')
+          ? Response.json({ success: true, sessionState: 'running', turns: [] })
+          : answered('s1'),
+    })
+    const turns: WeakRef<object>[] = []
+    for (const message of ['one', 'two', 'three']) turns.push(new WeakRef(await chat.send(message)))
+    await chat[action]()
+    setFlagsFromString('--expose-gc')
+    const collect = runInNewContext('gc') as () => void
+    // What `deref` returns lives until the end of its job.
+    await vi.advanceTimersByTimeAsync(0)
+    await new Promise((resolve) => setImmediate(resolve))
+    collect()
+    expect(turns.filter((turn) => turn.deref() !== undefined).length).toBe(0)
+  },
+)
+
+test('end reports a server that refuses, and forgets nothing', async () => {
+  const { chat, engine } = setUp()
+  await chat.send('one')
+  await engine.close()
+  await expect(chat.end()).rejects.toThrow('The engine is closed.')
+  expect(chat.state.turns).toHaveLength(1)
+})
+
+test('history shows what the server has, after a reload too, and keeps what has no reply', async () => {
+  const { chat, open, network } = setUp()
+  await chat.send('one')
+  await chat.send('bytes')
+  await chat.send('fail')
+  const next = open()
+  const turns = await next.history()
+  expect(turns.map(({ message, text, status }) => [message, text, status])).toEqual([
+    ['one', 'You said one.', 'answered'],
+    ['bytes', '', 'answered'],
+  ])
+  expect(turns[1]?.file?.type).toBe('image/png')
+  await chat.history()
+  expect(chat.state.turns.map(({ status }) => status)).toEqual(['answered', 'answered', 'failed'])
+  network.push('lose request')
+  await expect(chat.history()).rejects.toThrow('Failed to fetch')
+  expect(chat.state.turns).toHaveLength(3)
+})
+
+test('history leaves a turn without a reply in its place, also before those that are only stored', async () => {
+  const { chat, open, network } = setUp()
+  await chat.send('one')
+  await chat.send('fail')
+  await chat.send('fail')
+  await chat.send('two')
+  const messages = async (page: typeof chat) => (await page.history()).map(({ message }) => message)
+  expect(await messages(chat)).toEqual(['one', 'fail', 'fail', 'two'])
+  expect(await messages(chat)).toEqual(['one', 'fail', 'fail', 'two'])
+  const next = open()
+  network.push(...Array.from({ length: 8 }, () => 'lose request' as const))
+  await passing(next.send('three'))
+  await next.send('four')
+  expect(await messages(next)).toEqual(['one', 'two', 'three', 'four'])
+})
+
+/** The messages at each change, where one was shown twice. */
+function doubled(chat: { on(name: 'change', listener: (state: ChatState) => void): unknown }): string[][] {
+  const found: string[][] = []
+  chat.on('change', ({ turns }) => {
+    const messages = turns.map(({ message }) => message)
+    if (new Set(messages).size < messages.length) found.push(messages)
+  })
+  return found
+}
+
+test('history after a reload shows the stored turns while the newest turn still runs, and that one once', async () => {
+  const { chat, open, network } = setUp()
+  await chat.send('one')
+  let release = (): void => {}
+  slow = new Promise((resolve) => {
+    release = resolve
+  })
+  network.push('pass', 'pass')
+  void chat.send('slow')
+  await vi.waitFor(() => expect(chat.state.turns.at(-1)?.status).toBe('running'))
+  const next = open()
+  const twice = doubled(next)
+  const resumed = next.resume()
+  const shown = next.history()
+  const now = () => next.state.turns.map(({ message, text, status }) => [message, text, status])
+  await vi.waitFor(() =>
+    expect(now()).toEqual([
+      ['one', 'You said one.', 'answered'],
+      ['slow', '', 'running'],
+    ]),
+  )
+  release()
+  await Promise.all([resumed, shown])
+  expect(now()).toEqual([
+    ['one', 'You said one.', 'answered'],
+    ['slow', 'You said slow.', 'answered'],
+  ])
+  expect([ran, twice]).toEqual([['one', 'slow'], []])
+})
+
+test('history after a reload shows a turn once that was stored without the page', async () => {
+  const { chat, open, network } = setUp()
+  await chat.send('one')
+  network.push('lose reply', ...Array.from({ length: 100 }, () => 'lose request' as const))
+  void chat.send('two')
+  await vi.advanceTimersByTimeAsync(100)
+  network.length = 0
+  const next = open()
+  const twice = doubled(next)
+  await Promise.all([next.resume(), next.history()])
+  expect(next.state.turns.map(({ text }) => text)).toEqual(['You said one.', 'You said two.'])
+  expect([ran, twice]).toEqual([['one', 'two'], []])
+})
+
+test('a turn that is stored before its end has reached the page is shown once in the end', async () => {
+  const { chat, engine, network } = setUp()
+  await chat.send('one')
+  let release = (): void => {}
+  held = new Promise((resolve) => {
+    release = resolve
+  })
+  const ended = new Promise((resolve) => engine.once('turn:end', resolve))
+  network.push('hold stream')
+  const turn = chat.send('two')
+  await ended
+  await vi.waitFor(() => expect(chat.state.turns.at(-1)?.status).toBe('running'))
+  const shown = chat.history()
+  await vi.waitFor(() =>
+    expect(chat.state.turns.map(({ text }) => text)).toEqual(['You said one.', 'You said two.', '']),
+  )
+  release()
+  expect(await turn).toMatchObject({ status: 'answered', text: 'You said two.' })
+  await shown
+  expect(chat.state.turns.map(({ text }) => text)).toEqual(['You said one.', 'You said two.'])
+})
+
+test('history that something in front of the server refuses says the status', async () => {
+  const chat = createChat({
+    url: '/ai',
+    flow: 'Desk',
+    storage: { getItem: () => '{"session":"s1","pending":[]}', setItem: () => {}, removeItem: () => {} },
+    fetch: async () => new Response('Who are you?', { status: 401 }),
+  })
+  await expect(chat.history()).rejects.toThrow('The conversation was refused with the status 401.')
+  expect(chat.state.session).toBe('s1')
+})
+
+test('end that something in front of the server answers says the status, and forgets nothing', async () => {
+  const chat = createChat({
+    url: '/ai',
+    flow: 'Desk',
+    storage: { getItem: () => '{"session":"s1","pending":[]}', setItem: () => {}, removeItem: () => {} },
+    fetch: async () => new Response('<h1>Bad gateway</h1>', { status: 502 }),
+  })
+  await expect(chat.end()).rejects.toThrow('The conversation was refused with the status 502.')
+  expect(chat.state.session).toBe('s1')
+})
+
+test.each([
+  ['no reply', () => new Promise<never>(() => {})],
+  ['half a reply', async () => new Response(new ReadableStream())],
+])('stop, history and end do not wait for ever for a server of which %s comes', async (_name, reply) => {
+  const chat = createChat({
+    url: '/ai',
+    flow: 'Desk',
+    storage: { getItem: () => '{"session":"s1","pending":[]}', setItem: () => {}, removeItem: () => {} },
+    fetch: (_path, init) => {
+      const signal = init?.signal as AbortSignal
+      const closed = new Promise<never>((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason))
+      })
+      return Promise.race([reply(), closed]).then((response) => {
+        const body = response.body?.pipeThrough(new TransformStream(), { signal })
+        return new Response(body, response)
+      })
+    },
+  })
+  const turn = chat.send('one')
+  await vi.advanceTimersByTimeAsync(0)
+  const outcome = (work: Promise<unknown>) => passing(work.catch((error: Error) => error.message))
+  expect(await outcome(chat.stop())).toBe(false)
+  expect(await outcome(turn)).toMatchObject({ status: 'unanswered' })
+  expect(await outcome(chat.history())).toBe('No reply came.')
+  expect(await outcome(chat.end())).toBe('No reply came.')
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+test('history of a session that is gone lets the next message start another; without a session nothing is asked', async () => {
+  const { chat, engine, requests } = setUp()
+  expect(await chat.history()).toEqual([])
+  expect(requests).toEqual([])
+  await chat.send('one')
+  await engine.deleteSession(chat.state.session)
+  expect(await chat.history()).toEqual([])
+  expect(chat.state).toMatchObject({ session: '', hasEnded: true })
+})
+
+test('each change is a new frozen state with the turns as they were; listeners cannot harm it', async () => {
+  const { chat } = setUp()
+  const states: ChatState[] = []
+  const off = chat.on('change', (state) => states.push(state))
+  chat.on('result', () => {
+    throw new Error('A listener of the page.')
+  })
+  const deltas: string[] = []
+  chat.on('text-delta', ({ text, turn }) => deltas.push(`${turn.message}: ${text}`))
+  await chat.send('one')
+  expect(states.every((state) => Object.isFrozen(state) && Object.isFrozen(state.turns))).toBe(true)
+  expect([...new Set(states.map(({ turns }) => turns[0]?.status))]).toEqual(['waiting', 'running', 'answered'])
+  expect(states[0]).toMatchObject({ isBusy: true, turns: [{ text: '' }] })
+  off()
+  const { length } = states
+  await chat.send('two')
+  expect(states).toHaveLength(length)
+})
+
+test.each([
+  [{ flow: 'Desk' }, /needs url: where the routes are mounted/],
+  [{ url: '/ai' }, /needs flow: the name of a registered flow/],
+])('createChat(%j) says what is missing', (options, sentence) => {
+  expect(() => createChat(options as never)).toThrow(sentence)
+})
+
+test('there is nothing to try again in a new chat, and not what is under way', async () => {
+  const { chat } = setUp()
+  await expect(chat.retry()).rejects.toThrow('There is no turn to try again.')
+  const turn = chat.send('one')
+  await expect(chat.retry()).rejects.toThrow('The turn is under way already.')
+  await turn
+})

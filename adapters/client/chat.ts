@@ -1,0 +1,413 @@
+/**
+ * A conversation with one flow, as a page or a program has it: the turns, the session that the next message goes to, and the
+ * messages that have no outcome yet.
+ */
+import { type ChatOutcome, type ChatTurnEvent, outcomeOf } from './chat-events.js'
+import type { ChatOptions } from './chat-options.js'
+import type { ChatAttachment, ChatMessage, ChatTarget } from './chat-request.js'
+import { ChatServer } from './chat-server.js'
+import type { ChatEvents, ChatState } from './chat-state.js'
+import { type ChatStorage, keep, readKept } from './chat-storage.js'
+import { afterEvent, type ChatTurn, type ChatTurnStatus, turnOf } from './chat-turn.js'
+import { sendMessage } from './send-message.js'
+import { readConversation } from './stored-turns.js'
+
+/** A message that has no outcome yet, or may be sent again. */
+interface Entry {
+  readonly id: string
+  message: ChatMessage
+  stopping: AbortController
+  /** Whether the server may have got it. */
+  isSent: boolean
+  /** After a stop: whether the server said that it cancelled a turn. */
+  cancelled?: Promise<boolean>
+  /** Of the turn under way. */
+  session: string
+  conversation: Conversation
+}
+
+/** What the messages between two calls of `startOver` or `end` share. A turn that outlives it says nothing about the next one. */
+interface Conversation {
+  /** Empty if the next message starts one. */
+  session: string
+  /** Settles when the newest turn and all before it are settled. It holds none of them: they may have megabytes attached. */
+  newest: Promise<unknown>
+  lastFailure?: string | undefined
+}
+
+const ended: readonly string[] = ['completed', 'aborted', 'none']
+const settled: readonly ChatTurnStatus[] = ['answered', 'failed', 'stopped', 'superseded', 'unanswered']
+
+/** See {@link createChat}. */
+export class Chat {
+  readonly #server: ChatServer
+  readonly #target: ChatTarget
+  readonly #storage: ChatStorage | undefined
+  readonly #storageKey: string
+  /** What was kept last, without texts and attachments. */
+  #kept = ''
+  readonly #listeners = new Map<string, Set<(payload: never) => void>>()
+  /** By the ID of the turn: those under way, and those that may be sent again. */
+  readonly #entries = new Map<string, Entry>()
+  #conversation: Conversation
+  #state: ChatState
+
+  /** @throws `TypeError` if `url` or `flow` is missing. */
+  constructor(options: ChatOptions) {
+    const { url, flow, config, storage, headers = {}, credentials } = options
+    if (typeof url !== 'string')
+      throw new TypeError("createChat needs url: where the routes are mounted, such as '/ai'.")
+    if (typeof flow !== 'string' || flow === '')
+      throw new TypeError('createChat needs flow: the name of a registered flow.')
+    // Called without a receiver, which browsers ask of `fetch`.
+    const send = options.fetch ?? ((...request) => fetch(...request))
+    this.#server = new ChatServer(url, headers, credentials, send)
+    this.#target = { flow, config }
+    this.#storage = storage
+    this.#storageKey = options.storageKey ?? `turnkeeper:${url}:${flow}`
+    const { session, pending } = readKept(storage, this.#storageKey)
+    this.#conversation = { session, newest: Promise.resolve() }
+    for (const message of pending) this.#addEntry(message)
+    const turns = Object.freeze(pending.map((message) => turnOf(message, 'unanswered')))
+    this.#state = Object.freeze({
+      session,
+      turns,
+      isBusy: false,
+      hasEnded: false,
+      hasRestarted: false,
+      isStuck: false,
+    })
+  }
+
+  /** The chat now. */
+  get state(): ChatState {
+    return this.#state
+  }
+
+  /**
+   * Calls a listener at each event of a name, until the returned function is called. With `change` it follows the chat as a whole.
+   *
+   * @example
+   * ```ts
+   * chat.on('change', ({ turns, isBusy }) => render(turns, isBusy))
+   * chat.on('tool-start', ({ tool }) => showStatus(`Looking: ${tool}`))
+   * ```
+   */
+  on<Name extends keyof ChatEvents>(name: Name, listener: (payload: ChatEvents[Name]) => void): () => void {
+    const listeners = this.#listeners.get(name) ?? new Set()
+    this.#listeners.set(name, listeners.add(listener))
+    return () => listeners.delete(listener)
+  }
+
+  /**
+   * Sends a message. Resolves to its turn when that is settled, whatever became of it: `status` says it.
+   *
+   * A user need not wait for a reply: what becomes of a message for a busy session is for the flow to say. Only the first message of
+   * a conversation is waited for, because its outcome has the ID of the session.
+   */
+  send(message: string, attachments: readonly ChatAttachment[] = []): Promise<ChatTurn> {
+    this.#forgetUnsettled()
+    const sent: ChatMessage = {
+      key: crypto.randomUUID(),
+      text: message,
+      ...(attachments.length > 0 && { attachments }),
+    }
+    const entry = this.#addEntry(sent)
+    this.#change({ turns: [...this.#state.turns, turnOf(sent, 'waiting')] })
+    return this.#take(entry)
+  }
+
+  /** After a reload: sends the messages again that had no outcome. Each that was answered meanwhile gets its reply; none runs twice. */
+  resume(): Promise<readonly ChatTurn[]> {
+    const waiting = this.#state.turns.filter(({ status }) => status === 'unanswered')
+    return Promise.all(waiting.map(({ id }) => this.retry(id)))
+  }
+
+  /**
+   * After a reload: shows the conversation as the server has it. The stored turns take the place of those that are answered here; the
+   * server needs the option `session`. It may be called while turns run: they stay where they are, and it resolves when they are
+   * settled.
+   *
+   * @throws `Error` (rejected) if the server was not reached or refused: then nothing changes.
+   */
+  async history(): Promise<readonly ChatTurn[]> {
+    // A turn that waits may be stored already, and would be shown twice. With its first event its reply comes, or it runs.
+    await this.#reaches(({ turns }) => turns.every(({ status }) => status !== 'waiting'))
+    const { isBusy } = this.#state
+    await this.#showStored()
+    if (isBusy) {
+      // So may one that ran while the stored turns were read.
+      await this.#reaches((state) => !state.isBusy)
+      await this.#showStored()
+    }
+    return this.#state.turns
+  }
+
+  /**
+   * Sends a message again that failed, was stopped or has no outcome, by default the newest one. The server recognises one that it
+   * answered already. Where the failure itself was recorded, the message gets a new key.
+   *
+   * @param id - Of the turn.
+   * @throws `TypeError` (rejected) if there is no such turn.
+   */
+  async retry(id: string | undefined = this.#newestOpen()): Promise<ChatTurn> {
+    const entry = this.#entries.get(id ?? '')
+    const turn = this.#state.turns.find((each) => each.id === id)
+    if (entry === undefined || turn === undefined) throw new TypeError('There is no turn to try again.')
+    if (!settled.includes(turn.status)) throw new TypeError('The turn is under way already.')
+    entry.stopping = new AbortController()
+    entry.isSent = false
+    entry.session = ''
+    // One that was sent to no session may begin one.
+    if (!entry.message.session) entry.conversation = this.#conversation
+    const { message, attachments } = turn
+    this.#replace({ id: turn.id, message, attachments, status: 'waiting', text: '' })
+    return this.#take(entry)
+  }
+
+  /**
+   * Stops what is under way. Resolves to whether the server stopped a turn: not one that was being stored, nor one whose server was
+   * not reached. Nothing that was stopped is sent again by itself.
+   */
+  async stop(): Promise<boolean> {
+    const running = [...this.#entries.values()].filter(({ id }) => this.#isUnderWay(id))
+    const cancelled = new Map<string, Promise<boolean>>()
+    for (const entry of running) {
+      const session = entry.session || entry.conversation.session
+      const answer = cancelled.get(session) ?? this.#cancel(session)
+      cancelled.set(session, answer)
+      entry.cancelled = answer
+      entry.stopping.abort()
+    }
+    const answers = await Promise.all(cancelled.values())
+    return answers.includes(true)
+  }
+
+  /**
+   * Forgets the conversation: the next message starts a new one, also while a turn is under way. The turns so far are still shown until
+   * a reload; the server keeps the session.
+   */
+  startOver(): void {
+    this.#begin(this.#state.turns)
+  }
+
+  /**
+   * Deletes the session on the server, and forgets the conversation and its turns.
+   *
+   * @throws `Error` (rejected) with the server's sentence, if it sent one, where it was not deleted: then nothing is forgotten.
+   */
+  async end(): Promise<void> {
+    const conversation = this.#conversation
+    await this.stop()
+    await conversation.newest
+    const { session } = conversation
+    if (session !== '') await this.#server.ask('POST', 'end', session)
+    this.#entries.clear()
+    this.#begin([])
+  }
+
+  #begin(turns: readonly ChatTurn[]): void {
+    this.#conversation = { session: '', newest: Promise.resolve() }
+    this.#change({ turns, hasEnded: false, hasRestarted: false, isStuck: false })
+  }
+
+  async #showStored(): Promise<void> {
+    const { session } = this.#state
+    if (session === '') return
+    const { turns, sessionState } = await readConversation(this.#server, session)
+    // A message that was sent meanwhile may have begun another conversation.
+    if (session !== this.#state.session) return
+    const isOver = ended.includes(sessionState)
+    if (isOver) this.#conversation.session = ''
+    this.#change({ turns: withOpenTurns(turns, this.#state.turns), ...(isOver && { hasEnded: true }) })
+  }
+
+  /** Resolves once the chat has such a state. */
+  #reaches(isReached: (state: ChatState) => boolean): Promise<void> {
+    return new Promise((resolve) => {
+      const look = (): void => {
+        if (!isReached(this.#state)) return
+        off()
+        resolve()
+      }
+      const off = this.on('change', look)
+      look()
+    })
+  }
+
+  #addEntry(message: ChatMessage): Entry {
+    const stopping = new AbortController()
+    const entry: Entry = {
+      id: message.key,
+      message,
+      stopping,
+      isSent: false,
+      session: '',
+      conversation: this.#conversation,
+    }
+    this.#entries.set(entry.id, entry)
+    return entry
+  }
+
+  #isUnderWay(id: string): boolean {
+    const turn = this.#state.turns.find((each) => each.id === id)
+    return turn !== undefined && !settled.includes(turn.status)
+  }
+
+  #newestOpen(): string | undefined {
+    return [...this.#entries.keys()].at(-1)
+  }
+
+  /** A new message takes the place of those that were not answered. */
+  #forgetUnsettled(): void {
+    for (const id of [...this.#entries.keys()]) if (!this.#isUnderWay(id)) this.#entries.delete(id)
+  }
+
+  #take(entry: Entry): Promise<ChatTurn> {
+    const { conversation } = entry
+    const before = conversation.newest
+    const taken = this.#run(entry, before)
+    conversation.newest = Promise.all([before, taken]).then(() => {})
+    return taken
+  }
+
+  async #run(entry: Entry, before: Promise<unknown>): Promise<ChatTurn> {
+    const { id, message, stopping, conversation } = entry
+    this.#change({})
+    // An answered one may be replaced by `history` before its stream is closed.
+    let turn = this.#turn(id)
+    try {
+      if (message.session === undefined && conversation.session === '') await before
+      stopping.signal.throwIfAborted()
+      message.session ??= conversation.session
+      this.#change({})
+      entry.isSent = true
+      for await (const event of sendMessage(this.#server, this.#target, message, stopping.signal)) {
+        turn = this.#receive(entry, event)
+      }
+    } catch {
+      const isStopped = stopping.signal.aborted && (!entry.isSent || (await entry.cancelled))
+      // Otherwise nobody knows whether the message was answered. To find out it is sent again, so it is kept.
+      turn = { ...turn, status: isStopped ? 'stopped' : 'unanswered' }
+      this.#replace(turn)
+    }
+    return turn
+  }
+
+  #turn(id: string): ChatTurn {
+    const turn = this.#state.turns.find((each) => each.id === id)
+    if (turn === undefined) throw new Error('The turn was forgotten.')
+    return turn
+  }
+
+  #receive(entry: Entry, event: ChatTurnEvent): ChatTurn {
+    const turn = afterEvent(this.#turn(entry.id), event)
+    this.#replace(turn)
+    if (event.type === 'session') {
+      entry.session = event.data.session
+      // Where the user pressed stop earlier, there was nothing to cancel yet.
+      if (entry.stopping.signal.aborted) entry.cancelled = this.#cancel(entry.session)
+    }
+    const outcome = outcomeOf(event)
+    if (outcome !== undefined) this.#settle(entry, turn, outcome)
+    this.#emit(event.type, { ...event.data, turn })
+    return turn
+  }
+
+  #settle(entry: Entry, turn: ChatTurn, outcome: ChatOutcome): void {
+    const { session, sessionState, restarted, code } = outcome
+    const { conversation } = entry
+    const had = conversation.session
+    const isOver = ended.includes(sessionState)
+    const isFailing = turn.status === 'failed'
+    const isStuck = isFailing && sessionState === 'running' && code === conversation.lastFailure
+    conversation.lastFailure = isFailing ? code : undefined
+    // A reply that names no session says nothing about the ID that the chat has.
+    conversation.session = isOver ? '' : session || had
+    if (turn.status === 'answered' || turn.status === 'superseded') this.#entries.delete(entry.id)
+    else entry.message = messageToRepeat(entry.message, outcome)
+    if (conversation !== this.#conversation) return
+    this.#change({
+      hasEnded: isOver && (sessionState !== 'none' || had !== ''),
+      hasRestarted: restarted !== undefined,
+      isStuck,
+    })
+  }
+
+  async #cancel(session: string): Promise<boolean> {
+    if (session === '') return false
+    try {
+      const { cancelled } = await this.#server.ask<{ readonly cancelled: boolean }>('POST', 'cancel', session)
+      return cancelled
+    } catch {
+      return false
+    }
+  }
+
+  #replace(turn: ChatTurn): void {
+    const changed = Object.freeze(turn)
+    this.#change({ turns: this.#state.turns.map((each) => (each.id === turn.id ? changed : each)) })
+  }
+
+  /** Makes the next state, keeps what a reload needs, and reports it. */
+  #change(changes: Partial<Omit<ChatState, 'session' | 'isBusy'>>): void {
+    const turns = changes.turns === undefined ? this.#state.turns : Object.freeze(changes.turns)
+    const isBusy = turns.some(({ status }) => !settled.includes(status))
+    const { session } = this.#conversation
+    this.#state = Object.freeze({ ...this.#state, ...changes, session, turns, isBusy })
+    this.#keep()
+    this.#emit('change', this.#state)
+  }
+
+  /** Writes only where the session or the list of messages has changed: attachments are large, and pieces of text many. */
+  #keep(): void {
+    const entries = [...this.#entries.values()].filter(
+      ({ id, stopping, conversation }) =>
+        this.#hasNoOutcome(id) && !stopping.signal.aborted && conversation === this.#conversation,
+    )
+    const kept = { session: this.#state.session, pending: entries.map(({ message }) => message) }
+    const summary = JSON.stringify(kept, ['session', 'pending', 'key'])
+    if (summary === this.#kept) return
+    this.#kept = summary
+    keep(this.#storage, this.#storageKey, kept)
+  }
+
+  #hasNoOutcome(id: string): boolean {
+    const status = this.#state.turns.find((each) => each.id === id)?.status
+    return status === 'waiting' || status === 'running' || status === 'unanswered'
+  }
+
+  #emit(name: keyof ChatEvents, payload: object): void {
+    for (const listener of this.#listeners.get(name) ?? []) {
+      try {
+        listener(payload as never)
+      } catch (error) {
+        // As a listener of the browser's own events: it is reported, and changes nothing here.
+        globalThis.reportError?.(error)
+      }
+    }
+  }
+}
+
+/**
+ * The stored turns, with those that were not answered between them: each before as many answered ones as in the page, which has the
+ * newest ones.
+ */
+function withOpenTurns(stored: readonly ChatTurn[], shown: readonly ChatTurn[]): ChatTurn[] {
+  const turns = [...stored]
+  let place = stored.length
+  for (const turn of [...shown].reverse()) {
+    if (turn.status !== 'answered') turns.splice(place, 0, turn)
+    else if (place > 0) place--
+  }
+  return turns
+}
+
+/** The message as it is sent again after a failure. */
+function messageToRepeat(message: ChatMessage, { sessionState, code }: ChatOutcome): ChatMessage {
+  // A failure that ended the session is recorded under its key, and a key that belongs to another message stays that one's.
+  const needsKey = sessionState === 'aborted' || code === 'IDEMPOTENCY_MISMATCH'
+  const { session, ...rest } = { ...message, ...(needsKey && { key: crypto.randomUUID() }) }
+  // Where the conversation has ended, or never began, the message begins one.
+  return ended.includes(sessionState) || session === undefined ? rest : { ...rest, session }
+}

@@ -1,0 +1,16 @@
+/**
+ * The entry point `turnkeeper/client`: a conversation with a flow from a browser, or from any runtime with `fetch`. It imports
+ * nothing when it runs.
+ *
+ * @module turnkeeper/client
+ */
+export { attachmentOf } from './attachment-of.js'
+export type { Chat } from './chat.js'
+export type { ChatOutcome, ChatSessionState, ChatTurnEvents } from './chat-events.js'
+export type { ChatOptions } from './chat-options.js'
+export type { ChatAttachment } from './chat-request.js'
+export type { ChatHeaders } from './chat-server.js'
+export type { ChatEvents, ChatState } from './chat-state.js'
+export type { ChatStorage } from './chat-storage.js'
+export type { ChatTurn, ChatTurnStatus } from './chat-turn.js'
+export { createChat } from './create-chat.js'

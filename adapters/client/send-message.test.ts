@@ -1,0 +1,264 @@
+/** How one message is sent: what is repeated, with what, and when it ends. The server follows a script. */
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { ChatServer } from './chat-server.js'
+import { sendMessage } from './send-message.js'
+
+type Reply = (signal: AbortSignal) => Response | Promise<Response>
+
+const message = { key: '5c0a3d1e-8f0b-4b6e-9a55-6a8f3a1c2d4e', text: 'Hello', session: 's1' }
+
+/** The headers of the requests so far. */
+let sent: Headers[]
+let replies: readonly Reply[]
+
+/** A server that answers each request with the next reply, and the last one ever after. */
+const server = new ChatServer(
+  '/ai/',
+  () => ({ Authorization: 'Bearer token' }),
+  undefined,
+  async (path, options) => {
+    expect(path).toBe('/ai/run?envelope=1')
+    const reply = replies[Math.min(sent.length, replies.length - 1)] as Reply
+    sent.push(new Headers(options?.headers))
+    return reply(options?.signal as AbortSignal)
+  },
+)
+
+beforeEach(() => {
+  vi.useFakeTimers()
+  vi.stubGlobal('navigator', { onLine: true })
+  replies = []
+  sent = []
+})
+
+afterEach(() => {
+  vi.useRealTimers()
+  vi.unstubAllGlobals()
+})
+
+function serve(...script: readonly Reply[]): void {
+  replies = script
+}
+
+const lost: Reply = () => Promise.reject(new TypeError('Failed to fetch'))
+
+/** A stream of events, numbered from 1; it ends after them. */
+const stream =
+  (...events: readonly (readonly [type: string, data: object])[]): Reply =>
+  () =>
+    new Response(
+      events
+        .map(([type, data], index) => `event: ${type}\nid: t:${index + 1}\ndata: ${JSON.stringify(data)}\n\n`)
+        .join(''),
+      { headers: { 'Chat-Reply': 'stream' } },
+    )
+
+/** A failure before the turn has begun. */
+const failure =
+  (code: string, state: string): Reply =>
+  () =>
+    Response.json(
+      { success: false, completed: true, message: `It failed: ${code}.`, session: 's1' },
+      { status: 400, headers: { 'Chat-Reply': 'envelope', 'Chat-Session-State': state, 'Chat-Error': code } },
+    )
+
+const session = ['session', { session: 's1' }] as const
+const delta = ['text-delta', { text: 'Wel' }] as const
+const result = ['result', { success: true, message: 'Welcome.', session: 's1', sessionState: 'running' }] as const
+
+/** The types of the events, and the last event's data; an error where there was no outcome. */
+async function send(
+  stopped = new AbortController(),
+  sender = server,
+  config?: Record<string, unknown>,
+): Promise<{ types: string[]; last: unknown; error: unknown }> {
+  const types: string[] = []
+  let last: unknown
+  let error: unknown
+  const reading = (async () => {
+    for await (const { type, data } of sendMessage(
+      sender,
+      { flow: 'SupportDesk', config },
+      config === undefined ? message : { ...message, session: '' },
+      stopped.signal,
+    )) {
+      types.push(type)
+      last = data
+    }
+  })().catch((thrown: unknown) => {
+    error = thrown
+  })
+  let isReading = true
+  void reading.then(() => {
+    isReading = false
+  })
+  while (isReading) await vi.advanceTimersByTimeAsync(100)
+  return { types, last, error }
+}
+
+test('a stream passes, and what its last event says', async () => {
+  serve(stream(session, delta, result))
+  const { types, last } = await send()
+  expect(types).toEqual(['session', 'text-delta', 'result'])
+  expect(last).toMatchObject({ message: 'Welcome.' })
+  const [first] = sent
+  expect([first?.get('Idempotency-Key'), first?.get('Chat-Session-Id'), first?.get('Authorization')]).toEqual([
+    message.key,
+    's1',
+    'Bearer token',
+  ])
+  expect(first?.has('Last-Event-ID')).toBe(false)
+})
+
+test('where the network is lost the same request is sent again, after pauses that grow', async () => {
+  serve(lost, lost, lost, stream(session, result))
+  const started = Date.now()
+  expect((await send()).types).toEqual(['retry', 'retry', 'retry', 'session', 'result'])
+  expect(Date.now() - started).toBeGreaterThanOrEqual(500 + 1000 + 2000)
+  expect(sent.map((headers) => headers.get('Idempotency-Key'))).toEqual(Array.from({ length: 4 }, () => message.key))
+})
+
+test('a stream that was cut goes on after its last event', async () => {
+  serve(stream(session, delta), lost, stream(session, result))
+  expect((await send()).types).toEqual(['session', 'text-delta', 'retry', 'retry', 'session', 'result'])
+  expect(sent.map((headers) => headers.get('Last-Event-ID'))).toEqual([null, 't:2', 't:2'])
+})
+
+test('a connection on which nothing comes is closed, and the message is sent again', async () => {
+  const silent: Reply = (signal) => {
+    const body = new ReadableStream({
+      start: (controller) => signal.addEventListener('abort', () => controller.error(signal.reason)),
+    })
+    return new Response(body, { headers: { 'Chat-Reply': 'stream' } })
+  }
+  serve(silent, stream(session, result))
+  const started = Date.now()
+  expect((await send()).types).toEqual(['retry', 'session', 'result'])
+  expect(Date.now() - started).toBeGreaterThanOrEqual(45_000)
+})
+
+test.for([
+  ['SESSION_CONFLICT', 'running'],
+  ['SESSION_BUSY', 'running'],
+  ['SESSION_STORE_ERROR', 'unknown'],
+  ['ENGINE_CLOSED', 'unknown'],
+  ['ENGINE_BUSY', 'none'],
+  ['SESSION_STORE_ERROR', 'none'],
+  ['ENGINE_CLOSED', 'none'],
+] as const)('after %s (%s) the message is sent again', async ([code, state]) => {
+  serve(failure(code, state), stream(session, ['error', { code, sessionState: state }]), stream(session, result))
+  expect((await send()).types).toEqual(['retry', 'session', 'retry', 'session', 'result'])
+})
+
+test.for([
+  ['FLOW_ERROR', 'running'],
+  ['MODEL_ERROR', 'aborted'],
+  ['TURN_SUPERSEDED', 'running'],
+  ['TURN_ABORTED', 'unknown'],
+  ['INVALID_INPUT', 'unknown'],
+  ['IDEMPOTENCY_MISMATCH', 'running'],
+] as const)('after %s (%s) it is not', async ([code, state]) => {
+  serve(failure(code, state))
+  const { types, last } = await send()
+  expect(types).toEqual(['error'])
+  expect(last).toMatchObject({ message: `It failed: ${code}.`, sessionState: state, code })
+  expect(sent).toHaveLength(1)
+})
+
+test('what answers in place of the server is tried again, and believed where it refuses', async () => {
+  serve(
+    () => new Response('Bad gateway', { status: 502 }),
+    () => new Response('Who are you?', { status: 401 }),
+  )
+  const { types, last } = await send()
+  expect(types).toEqual(['retry', 'error'])
+  expect(last).toMatchObject({ success: false, message: 'The message was refused with the status 401.', code: '401' })
+})
+
+/** A server whose headers need a token. */
+const withToken = (token: () => string): ChatServer =>
+  new ChatServer(
+    '/ai',
+    () => ({ Authorization: token() }),
+    undefined,
+    async (_path, options) => {
+      sent.push(new Headers(options?.headers))
+      return stream(session, result)(options?.signal as AbortSignal)
+    },
+  )
+
+test('a message that cannot be sent fails at once, and says why', async () => {
+  const signedOut = withToken(() => {
+    throw new Error('Sign in again.')
+  })
+  const { types, last } = await send(undefined, signedOut)
+  expect([types, sent.length]).toEqual([['error'], 0])
+  expect(last).toMatchObject({ success: false, message: 'Sign in again.', code: 'REQUEST_ERROR', session: '' })
+  const garbled = await send(undefined, server, { amount: 1n })
+  expect(garbled.types).toEqual(['error'])
+  expect(garbled.last).toMatchObject({ message: expect.stringContaining('BigInt'), code: 'REQUEST_ERROR' })
+})
+
+test('where the network is lost while a token is fetched, the message is sent again', async () => {
+  const tokens = [
+    () => {
+      throw new TypeError('Failed to fetch')
+    },
+    () => 'Bearer token',
+  ]
+  const { types } = await send(
+    undefined,
+    withToken(() => tokens.shift()?.() ?? ''),
+  )
+  expect(types).toEqual(['retry', 'session', 'result'])
+  expect(sent.map((headers) => headers.get('Authorization'))).toEqual(['Bearer token'])
+})
+
+test('the attempts are bounded', async () => {
+  serve(lost)
+  const { types, error } = await send()
+  expect([types, sent.length]).toEqual([Array.from({ length: 7 }, () => 'retry'), 8])
+  expect(error).toMatchObject({ message: 'No reply came.' })
+})
+
+test('the last attempt shows why there is no reply', async () => {
+  serve(failure('SESSION_STORE_ERROR', 'unknown'))
+  expect((await send()).last).toMatchObject({ code: 'SESSION_STORE_ERROR' })
+  expect(sent).toHaveLength(8)
+})
+
+test('after Stop nothing is sent again, in a pause too', async () => {
+  const stopping = new AbortController()
+  serve(() => {
+    setTimeout(() => stopping.abort(), 100)
+    return Promise.reject(new TypeError('Failed to fetch'))
+  })
+  const { types, error } = await send(stopping)
+  expect([types, sent.length]).toEqual([['retry'], 1])
+  expect(error).toBeDefined()
+})
+
+test('where the browser is offline the next attempt waits until it is not', async () => {
+  const browser = new EventTarget()
+  const navigator = { onLine: false }
+  vi.stubGlobal('navigator', navigator)
+  vi.stubGlobal('addEventListener', browser.addEventListener.bind(browser))
+  serve(lost, stream(session, result))
+  const reading = send()
+  await vi.advanceTimersByTimeAsync(3_600_000)
+  expect(sent).toHaveLength(1)
+  navigator.onLine = true
+  browser.dispatchEvent(new Event('online'))
+  expect((await reading).types).toEqual(['retry', 'session', 'result'])
+})
+
+test('after Stop an attempt that fails is the last one, and no other is reported', async () => {
+  const stopping = new AbortController()
+  serve(() => {
+    stopping.abort()
+    return Promise.reject(new TypeError('Failed to fetch'))
+  })
+  const { types, error } = await send(stopping)
+  expect([types, sent.length]).toEqual([[], 1])
+  expect(error).toMatchObject({ message: 'No reply came.' })
+})

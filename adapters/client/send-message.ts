@@ -1,0 +1,65 @@
+/** Sends one message until there is an outcome, whatever becomes of the network meanwhile. */
+import { type ChatOutcome, type ChatTurnEvent, outcomeOf } from './chat-events.js'
+import { attempt, type ChatMessage, type ChatTarget, notSentCode } from './chat-request.js'
+import type { ChatServer } from './chat-server.js'
+
+const maxAttempts = 8
+const firstPauseMs = 500
+const longestPauseMs = 8000
+
+/** Failures that pass, whatever is known of the session: a first message has none yet. */
+const passing = ['SESSION_CONFLICT', 'SESSION_BUSY', 'SESSION_STORE_ERROR', 'ENGINE_BUSY', 'ENGINE_CLOSED']
+
+/** Failures that the same request meets again, also if nobody could look at the session. */
+const refusals = ['INVALID_INPUT', 'LIMIT_EXCEEDED', 'IDEMPOTENCY_MISMATCH', 'TURN_ABORTED', notSentCode]
+
+/**
+ * The events of the message's turn. The last one is `result` or `error`. Every attempt has the key of the message, and goes on after
+ * the last event that came.
+ *
+ * @param stopped - After it nothing is sent again; the reply to what was sent is still read.
+ * @throws If no outcome came: after the last attempt, or after it was stopped.
+ */
+export async function* sendMessage(
+  server: ChatServer,
+  target: ChatTarget,
+  message: ChatMessage,
+  stopped: AbortSignal,
+): AsyncGenerator<ChatTurnEvent, void, void> {
+  let lastEventId = ''
+  for (let number = 1; ; number++) {
+    const mayRepeat = (): boolean => number < maxAttempts && !stopped.aborted
+    for await (const event of attempt(server, target, message, lastEventId)) {
+      const outcome = outcomeOf(event)
+      if (outcome !== undefined && mayRepeat() && mayPass(outcome)) break
+      lastEventId = event.id
+      yield event
+      if (outcome !== undefined) return
+    }
+    if (!mayRepeat()) throw new Error('No reply came.')
+    const afterMs = Math.min(firstPauseMs * 2 ** (number - 1), longestPauseMs)
+    yield { type: 'retry', data: { attempt: number, afterMs } }
+    await pause(afterMs, stopped)
+  }
+}
+
+/** Whether the same request may have another outcome in a moment. */
+function mayPass({ success, code = '', sessionState }: ChatOutcome): boolean {
+  if (success || /^\d+$/.test(code)) return false
+  return passing.includes(code) || (sessionState === 'unknown' && !refusals.includes(code))
+}
+
+/** Waits, and on until a browser that knows that it is offline is back. @throws If it is stopped meanwhile. */
+async function pause(ms: number, stopped: AbortSignal): Promise<void> {
+  await new Promise<void>((resolve) => {
+    setTimeout(resolve, ms)
+    stopped.addEventListener('abort', () => resolve(), { once: true })
+  })
+  if (globalThis.navigator?.onLine === false && !stopped.aborted) {
+    await new Promise<void>((resolve) => {
+      globalThis.addEventListener('online', () => resolve(), { once: true })
+      stopped.addEventListener('abort', () => resolve(), { once: true })
+    })
+  }
+  stopped.throwIfAborted()
+}

@@ -1,0 +1,33 @@
+/** The conversation as the server has it: `GET session`. */
+import type { ChatOutcome, ChatSessionState } from './chat-events.js'
+import type { ChatServer } from './chat-server.js'
+import { type ChatTurn, contentOf } from './chat-turn.js'
+
+/** What is stored under a session ID. */
+export interface StoredConversation {
+  readonly sessionState: ChatSessionState
+  readonly turns: readonly ChatTurn[]
+}
+
+interface StoredTurn extends Pick<ChatOutcome, 'contentType' | 'encoding'> {
+  readonly turn: number
+  readonly message: string
+  readonly reply: string
+}
+
+/** The reply of the route. */
+interface SessionReply {
+  readonly sessionState: ChatSessionState
+  readonly turns: readonly StoredTurn[]
+}
+
+/** @throws `Error` if the server was not reached or refused. */
+export async function readConversation(server: ChatServer, session: string): Promise<StoredConversation> {
+  const { turns, sessionState } = await server.ask<SessionReply>('GET', 'session', session)
+  return { sessionState, turns: turns.map((turn) => turnOf(session, turn)) }
+}
+
+function turnOf(session: string, { turn, message, reply, ...type }: StoredTurn): ChatTurn {
+  const content = contentOf({ message: reply, ...type })
+  return Object.freeze({ id: `${session}:${turn}`, message, attachments: [], status: 'answered', ...content })
+}

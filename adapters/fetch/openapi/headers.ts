@@ -1,0 +1,123 @@
+/** The headers of requests and replies. */
+import type { JsonObject } from '../../../src/index.js'
+import type { CorsOptions } from '../cors.js'
+import {
+  completedHeader,
+  dashedSessionHeader,
+  encodingHeader,
+  keyHeader,
+  lastEventHeader,
+  replayedHeader,
+  replyHeader,
+  requestIdHeader,
+  restartedHeader,
+  sessionHeader,
+  stateHeader,
+} from '../header-names.js'
+import { safeHeaders } from '../reply/common-headers.js'
+import { restartReasons } from '../reply/outcome.js'
+import { oneOf, schemaOf, text } from './schemas.js'
+
+/** What a name says by itself needs no description. */
+type Described = readonly [description?: string, schema?: JsonObject]
+
+const sessionId: JsonObject = { type: 'string', maxLength: 256 }
+const truth = oneOf(['true', 'false'])
+
+/** What replies have, apart from the code of a failure, whose values are those of its status. */
+const replyHeaders: Readonly<Record<string, Described>> = {
+  [sessionHeader]: ['The session ID; absent if there is no session.', sessionId],
+  [dashedSessionHeader]: ['The same, if the request had this header.', sessionId],
+  [replyHeader]: ['What the body is.', oneOf(['envelope', 'raw', 'stream'])],
+  [completedHeader]: ['The field `completed`, which a raw reply does not have.', truth],
+  [encodingHeader]: ['`message` of the envelope is bytes in base64.', oneOf(['base64'])],
+  [stateHeader]: ['Whether the session goes on. A stream has it in its last event.', schemaOf('SessionState')],
+  [restartedHeader]: ['Why a new session answered and not the one that was named.', oneOf(restartReasons)],
+  [replayedHeader]: ['The reply is that of an earlier request with the same key.', oneOf(['true'])],
+  [requestIdHeader]: ['Names the request.'],
+  'Cache-Control': ['`no-store`, unless the application says otherwise.'],
+  'X-Content-Type-Options': ['`nosniff`, unless the application says otherwise.'],
+  'Content-Security-Policy': ['Of a raw reply that a browser would run as a page.'],
+  'X-Accel-Buffering': [],
+  'Retry-After': ['Seconds.'],
+  Allow: [],
+  Vary: [],
+  'Access-Control-Allow-Origin': [],
+  'Access-Control-Allow-Credentials': [],
+  'Access-Control-Expose-Headers': [],
+  'Access-Control-Allow-Methods': [],
+  'Access-Control-Allow-Headers': [],
+  'Access-Control-Max-Age': [],
+}
+
+/** What requests have. */
+const requestHeaders: Readonly<Record<string, Described>> = {
+  [sessionHeader]: ['The session to go on with. Without it a run starts a new one.', sessionId],
+  [dashedSessionHeader]: ['The same, for proxies that drop names with underscores.', sessionId],
+  [keyHeader]: [
+    'Names the request, so that it can be sent again: best a UUID for each message.',
+    { type: 'string', minLength: 16, maxLength: 255 },
+  ],
+  [lastEventHeader]: ['The last event that the client has of a stream that was cut.'],
+  [requestIdHeader]: ['Names the request in the reply and in logs.', { type: 'string', maxLength: 128 }],
+}
+
+/** The parameters of a query. */
+const queries: Readonly<Record<string, Described>> = {
+  envelope: ['The reply is the envelope, whatever its content type.', oneOf(['1'])],
+  check: ['`live`: whether the process answers. The store is not asked.', oneOf(['live', 'ready'])],
+}
+
+/** A header of a request, or a parameter of its query. */
+export function parameterOf(name: string): JsonObject {
+  const query = queries[name]
+  const [description, schema = text] = query ?? requestHeaders[name] ?? []
+  return { name, in: query === undefined ? 'header' : 'query', description: description ?? '', schema }
+}
+
+/** Headers of replies, and those among them that were used. */
+export interface HeaderList {
+  /** The headers of a reply. */
+  of(names: readonly string[]): JsonObject
+  /** All that were used. */
+  readonly used: JsonObject
+}
+
+/** @returns Headers by their names in the table. Any other name is one that the application has chosen. */
+export function createHeaderList(): HeaderList {
+  const used: { [name: string]: JsonObject } = {}
+
+  function header(name: string): JsonObject {
+    const known = Object.hasOwn(replyHeaders, name) ? replyHeaders[name] : undefined
+    if (known === undefined) return { description: 'Set by the application.', schema: text }
+    const [description, schema = text] = known
+    used[name] = description === undefined ? { schema } : { description, schema }
+    return { $ref: `#/components/headers/${name}` }
+  }
+
+  return {
+    used,
+    of(names) {
+      // The application may write a name with other capitals. The last one counts.
+      const different = new Map(names.map((name) => [name.toLowerCase(), name]))
+      return Object.fromEntries([...different.values()].map((name) => [name, header(name)]))
+    },
+  }
+}
+
+/** The names of the headers that every reply has. */
+export function commonNames(cors: CorsOptions | undefined): readonly string[] {
+  const names = [requestIdHeader, ...Object.keys(safeHeaders)]
+  if (cors === undefined) return names
+  return [
+    ...names,
+    ...(cors.origin === '*' ? [] : ['Vary']),
+    ...['Access-Control-Allow-Origin', 'Access-Control-Expose-Headers'],
+    ...(cors.credentials === true ? ['Access-Control-Allow-Credentials'] : []),
+  ]
+}
+
+/** The names of the headers of a preflight, beside those that every reply has. */
+export const preflightNames: readonly string[] = [
+  ...['Allow', 'Access-Control-Allow-Methods', 'Access-Control-Allow-Headers', 'Access-Control-Max-Age'],
+]

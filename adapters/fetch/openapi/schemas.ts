@@ -1,0 +1,150 @@
+/** The JSON of requests, replies and stream events, as JSON Schemas (2020-12, which OpenAPI 3.1 has). */
+import type { FlowStreamEvent, JsonObject } from '../../../src/index.js'
+import { restartReasons, sessionStates } from '../reply/outcome.js'
+
+type EventType = FlowStreamEvent['type']
+type ResetReason = Extract<FlowStreamEvent, { type: 'reset' }>['reason']
+
+export const text: JsonObject = { type: 'string' }
+const flag: JsonObject = { type: 'boolean' }
+
+export function schemaOf(name: string): JsonObject {
+  return { $ref: `#/components/schemas/${name}` }
+}
+
+/** A text that is one of these. */
+export function oneOf(values: readonly string[]): JsonObject {
+  return { type: 'string', enum: values }
+}
+
+/** An object. A name with a question mark at its end may be absent. */
+function object(properties: JsonObject, description?: string): JsonObject {
+  const names = Object.entries(properties)
+  return {
+    type: 'object',
+    ...(description === undefined ? {} : { description }),
+    required: names.map(([name]) => name).filter((name) => !name.endsWith('?')),
+    properties: Object.fromEntries(names.map(([name, schema]) => [name.replace('?', ''), schema])),
+  }
+}
+
+const describe = (description: string, schema: JsonObject = text): JsonObject => ({ ...schema, description })
+
+const reply: JsonObject = {
+  message: describe('The text for the user.'),
+  session: describe('The session ID.'),
+  contentType: describe('The content type of `message`.'),
+}
+const failure: JsonObject = {
+  success: { const: false },
+  message: describe('What went wrong.'),
+  session: describe('The session ID; empty if there is no session.'),
+}
+const state = schemaOf('SessionState')
+const replayed = describe('The reply is that of an earlier request with the same key.', { const: true })
+const restarted = describe('Why a new session answered.', oneOf(restartReasons))
+const encoding = describe('The text is bytes in base64.', { const: 'base64' })
+const origin: JsonObject = { 'replayed?': replayed, 'restarted?': restarted }
+const resetReasons: Readonly<Record<ResetReason, true>> = {
+  ...{ retry: true, fallback: true, tools: true, repair: true, step: true, reply: true, error: true, resume: true },
+}
+
+const schemas: JsonObject = {
+  RunRequest: object({
+    flowName: describe('A registered flow.', { type: 'string', minLength: 1 }),
+    'message?': describe('What the user says; empty by default.'),
+    'config?': describe("Stored in the flow's context on the session's first turn.", { type: 'object' }),
+    'attachments?': { type: 'array', items: schemaOf('Attachment') },
+  }),
+  Attachment: object(
+    {
+      type: oneOf(['image', 'file']),
+      mediaType: describe('For example `image/png`.'),
+      'data?': describe('The bytes in base64.'),
+      'url?': describe('An http or https address.'),
+      'name?': describe('The name of a file.'),
+    },
+    'An image or a file, with either `data` or `url`.',
+  ),
+  Envelope: object({ success: { const: true }, completed: describe('Whether the session has ended.', flag), ...reply }),
+  Failure: object({
+    ...failure,
+    completed: describe('Says nothing about the session.', { const: true }),
+    contentType: { const: 'text/plain' },
+  }),
+  ShortFailure: object(
+    { ...failure, 'completed?': { const: true }, 'contentType?': { const: 'text/plain' } },
+    'A `Failure`, which has only these fields if the request was handled.',
+  ),
+  SessionState: describe(
+    'What is stored under the session ID. `running` and `unknown`: send it again. Any other: drop it.',
+    oneOf(sessionStates),
+  ),
+  Ended: object({ success: { const: true }, session: text }),
+  Cancelled: object({ success: { const: true }, session: text, cancelled: describe('Whether a turn was.', flag) }),
+  Conversation: object({
+    success: { const: true },
+    session: text,
+    sessionState: state,
+    turns: { type: 'array', items: schemaOf('ConversationTurn') },
+  }),
+  ConversationTurn: object({
+    turn: describe('Counted from 1.', { type: 'integer' }),
+    at: { type: 'string', format: 'date-time' },
+    message: describe('What the user said.'),
+    reply: text,
+    contentType: describe('The content type of `reply`.'),
+    'encoding?': encoding,
+  }),
+  Health: object({ live: { const: true }, 'ready?': describe('Absent with `check=live`.', flag) }),
+}
+
+/** The data of each stream event. */
+const events: Readonly<Record<EventType, JsonObject>> = {
+  session: object({ session: text, ...origin }, 'The session is open.'),
+  step: object({ step: text }, 'A step was entered.'),
+  'text-delta': object({ text }, 'The next piece of the reply.'),
+  'tool-start': object({ tool: text, toolCallId: text }, 'A tool is called.'),
+  'tool-end': object({ tool: text, toolCallId: text, success: flag }, 'The tool returned or failed.'),
+  reset: object({ reason: oneOf(Object.keys(resetReasons)) }, 'The text so far does not count: discard it.'),
+  result: object(
+    {
+      ...{ success: { const: true }, completed: flag, ...reply, sessionState: state },
+      ...{ 'encoding?': encoding, ...origin },
+    },
+    'The turn is committed: the last event.',
+  ),
+  error: object(
+    {
+      ...{ ...failure, completed: { const: true }, contentType: { const: 'text/plain' }, sessionState: state },
+      ...{ code: schemaOf('ErrorCode'), ...origin },
+    },
+    'The turn failed: the last event.',
+  ),
+}
+const detailEvents: readonly EventType[] = ['step', 'tool-start', 'tool-end']
+
+/** The schemas of a document. `streams`: with stream events; `details`: those that name steps and tools, too. */
+export function createSchemas(codes: readonly string[], streams: boolean, details: boolean): JsonObject {
+  const sent = Object.entries(streams ? events : {}).filter(
+    ([type]) => details || !detailEvents.includes(type as EventType),
+  )
+  return {
+    ...schemas,
+    ErrorCode: oneOf(codes),
+    ...(sent.length === 0 ? {} : { StreamEvent: streamEvent(sent.map(([type]) => type)) }),
+    ...Object.fromEntries(sent.map(([type, schema]) => [eventName(type), schema])),
+  }
+}
+
+/** `TextDeltaEvent` for `text-delta`. */
+function eventName(type: string): string {
+  return `${type.replace(/(?:^|-)[a-z]/g, (letter) => letter.replace('-', '').toUpperCase())}Event`
+}
+
+function streamEvent(types: readonly string[]): JsonObject {
+  return {
+    description: 'A server-sent event. On the wire `data` is JSON on one line.',
+    oneOf: types.map((type) => object({ event: { const: type }, id: text, data: schemaOf(eventName(type)) })),
+  }
+}

@@ -1,0 +1,65 @@
+/** `GET session`: the conversation that a request names, for a page that was loaded again. */
+import { FlowError, type SessionDocument } from '../../../src/index.js'
+import { codeHeader, type HeaderRecord, stateHeader } from '../header-names.js'
+import { replyJson } from '../reply/envelope.js'
+import { codeOf } from '../reply/outcome.js'
+import { addRetryAfter, statusOf } from '../reply/statuses.js'
+import { registeredName } from '../request/authorize-flow.js'
+import { readSessionHeader } from '../request/headers.js'
+import type { RouteContext, RoutedRequest } from './route.js'
+
+/**
+ * Answers with the turns that are stored. A session of another owner, one of a flow that the caller may not run, and an unknown one
+ * are the same: none. Throws a `Refusal` where the request is not valid.
+ */
+export async function readSession(context: RouteContext, routed: RoutedRequest): Promise<Response> {
+  const { request, headers } = routed
+  const { sessionId } = readSessionHeader(request.headers)
+  let reply: Response
+  try {
+    reply = replyWith(sessionId, await loadOwn(context, routed, sessionId), headers)
+  } catch (error) {
+    if (!FlowError.isInstance(error)) throw error
+    reply = replyToFailure(error, sessionId, context, headers)
+  }
+  return request.method === 'HEAD' ? new Response(null, { status: reply.status, headers: reply.headers }) : reply
+}
+
+async function loadOwn(
+  { engine, mayRun }: RouteContext,
+  { request, caller, requestId }: RoutedRequest,
+  sessionId: string,
+): Promise<SessionDocument | undefined> {
+  if (sessionId === '') return undefined
+  const owner = caller?.principal === undefined ? {} : { owner: caller.principal }
+  const document = await engine.getSession?.(sessionId, { ...owner, requestId })
+  if (document === undefined || mayRun === undefined) return document
+  const flowName = registeredName(engine, document.flow.name)
+  return flowName !== undefined && (await mayRun(caller?.principal, flowName, request)) ? document : undefined
+}
+
+function replyWith(
+  sessionId: string,
+  document: SessionDocument | undefined,
+  headers: Readonly<HeaderRecord>,
+): Response {
+  const sessionState = document?.runStatus ?? 'none'
+  const turns = (document?.history ?? []).map(({ turn, at, message, reply, contentType, encoding }) => ({
+    ...{ turn, at, message, reply, contentType },
+    ...(encoding === undefined ? {} : { encoding }),
+  }))
+  const body = { success: true, session: sessionId, sessionState, turns }
+  return replyJson(body, 200, { ...headers, [stateHeader]: sessionState })
+}
+
+function replyToFailure(
+  error: FlowError,
+  session: string,
+  { statuses }: RouteContext,
+  common: Readonly<HeaderRecord>,
+): Response {
+  const status = statusOf(error, statuses)
+  const headers: HeaderRecord = { ...common, [codeHeader]: codeOf(error), [stateHeader]: 'unknown' }
+  addRetryAfter(headers, status)
+  return replyJson({ success: false, session, message: 'The session could not be read.' }, status, headers)
+}

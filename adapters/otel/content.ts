@@ -1,0 +1,54 @@
+/**
+ * What was said, as attributes of spans: for `instrumentEngine` with `content: true`, and nobody else. The form is that of the semantic
+ * conventions (`names.ts`), as JSON. Bytes and addresses of images and files are left out: they are large, and addresses can be secret.
+ */
+import type { Attributes } from '@opentelemetry/api'
+import type { EngineEventMap } from '../../src/index.js'
+import { attribute } from './names.js'
+
+type Call = EngineEventMap['model:content']
+type Part = Call['answer'][number]
+
+/** Of the span of an attempt at a model. */
+export function contentOfModel({ system, messages, answer }: Call): Attributes {
+  const attributes: Attributes = { [attribute.inputMessages]: JSON.stringify(messages.map(messageOf)) }
+  if (system !== undefined) attributes[attribute.systemInstructions] = JSON.stringify([textOf(system)])
+  if (answer.length > 0) {
+    attributes[attribute.outputMessages] = JSON.stringify([messageOf({ role: 'assistant', parts: answer })])
+  }
+  return attributes
+}
+
+/** Of the span of a turn. */
+export function contentOfTurn({ entry }: EngineEventMap['turn:content']): Attributes {
+  if (entry === undefined) return {}
+  const { message, reply, contentType, encoding } = entry
+  const said = encoding === undefined ? textOf(reply) : { type: 'file', mime_type: contentType }
+  return {
+    [attribute.inputMessages]: JSON.stringify([{ role: 'user', parts: [textOf(message)] }]),
+    [attribute.outputMessages]: JSON.stringify([{ role: 'assistant', parts: [said] }]),
+  }
+}
+
+function messageOf({ role, parts }: { readonly role: string; readonly parts: readonly Part[] }) {
+  return { role, parts: parts.map(partOf) }
+}
+
+function textOf(content: string) {
+  return { type: 'text', content }
+}
+
+function partOf(part: Part) {
+  switch (part.type) {
+    case 'text':
+      return textOf(part.text)
+    case 'reasoning':
+      return { type: 'reasoning', content: part.text }
+    case 'tool-call':
+      return { type: 'tool_call', id: part.toolCallId, name: part.toolName, arguments: part.input }
+    case 'tool-result':
+      return { type: 'tool_call_response', id: part.toolCallId, response: part.output }
+    default:
+      return { type: part.type, mime_type: part.mediaType }
+  }
+}

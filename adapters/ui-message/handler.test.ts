@@ -1,0 +1,606 @@
+// The routes for pages of the AI SDK, chunk by chunk, without a page: what is sent, what is bound to whom, and what never runs twice. The
+// real pages are in testing/contract/ui-message.
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import {
+  FlowEngine,
+  type FlowEngineOptions,
+  type FlowStreamEvent,
+  MemorySessionStore,
+  reply,
+  type SessionDocument,
+  Step,
+} from '../../src/index.js'
+import { gate, never, flowOf as onlyFlowOf } from '../../testing/contract/engine-harness.js'
+import { delta, finish, type Play, pieces, streaming } from '../../testing/contract/stream-harness.js'
+import { flowOf } from '../../testing/contract/test-flows.js'
+import {
+  type ChatEngine,
+  type ChatSessions,
+  createUiMessageHandler,
+  type FlowMessage,
+  type UiMessageOptions,
+} from './index.js'
+
+import { chunksOf as chunksOfReply } from './reply-chunks.js'
+
+type Chunk = Readonly<Record<string, unknown>> & { readonly type: string }
+
+class Talk extends Step {
+  static override readonly id = 'Talk'
+}
+
+const cleanUps: (() => Promise<void>)[] = []
+
+afterEach(async () => {
+  vi.useRealTimers()
+  for (const cleanUp of cleanUps.splice(0)) await cleanUp()
+})
+
+interface SetUp {
+  readonly engine?: FlowEngineOptions
+  readonly options?: Partial<UiMessageOptions>
+  readonly documents?: Map<string, SessionDocument>
+}
+
+/** A process: an engine over what is stored, and its handler. The header `user` names the principal. */
+function start({ engine: engineOptions, options, documents = new Map() }: SetUp = {}) {
+  const engine = new FlowEngine({
+    flows: [onlyFlowOf('Test')],
+    sessionStore: new MemorySessionStore({ backing: documents }),
+    ...engineOptions,
+  })
+  cleanUps.push(() => engine.close())
+  let turns = 0
+  engine.on('turn:start', () => turns++)
+  const handler = createUiMessageHandler(engine, {
+    flow: 'Test',
+    authorize: ({ headers }) => {
+      const principal = headers.get('user')
+      return principal === null ? new Response('Sign in first.', { status: 401 }) : { principal }
+    },
+    ...options,
+  })
+  const send = (path: string, body?: unknown, user = 'ada', headers: Record<string, string> = {}): Promise<Response> =>
+    handler(
+      new Request(`https://shop.example/api/chat${path}`, {
+        method: body === undefined ? 'GET' : 'POST',
+        headers: { ...(user === '' ? {} : { user }), ...headers },
+        ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      }),
+    )
+  const say = (id: string, text: string, more: object = {}, user?: string): Promise<Response> =>
+    send('', { id: 'c1', messages: [message(id, text)], trigger: 'submit-message', ...more }, user)
+  return { engine, handler, send, say, documents, turns: () => turns }
+}
+
+function frontOf(engine: FlowEngine): ChatEngine {
+  return { stream: engine.stream.bind(engine), getSession: engine.getSession.bind(engine) }
+}
+
+function message(id: string, text: string): object {
+  return { id, role: 'user', parts: [{ type: 'text', text }] }
+}
+
+async function chunksOf(response: Response): Promise<Chunk[]> {
+  const lines = (await response.text()).split('\n\n').filter((line) => line.startsWith('data: '))
+  expect(lines.pop()).toBe('data: [DONE]')
+  return lines.map((line) => JSON.parse(line.slice(6)) as Chunk)
+}
+
+async function textOf(response: Response): Promise<string> {
+  const chunks = await chunksOf(response)
+  const last = chunks.findLastIndex(({ type }) => type === 'data-reset')
+  return chunks.map(({ type, delta = '' }, index) => (type === 'text-delta' && index > last ? delta : '')).join('')
+}
+
+async function messagesOf(response: Response): Promise<FlowMessage[]> {
+  const { messages } = (await response.json()) as { messages: FlowMessage[] }
+  return messages
+}
+
+/** Model steps that stream what `play` says. */
+function playing(play: Play, documents?: Map<string, SessionDocument>, options?: Partial<UiMessageOptions>) {
+  const engine = { flows: [flowOf(Talk)], providers: [streaming(play)] }
+  return start({
+    engine,
+    ...(documents === undefined ? {} : { documents }),
+    ...(options === undefined ? {} : { options }),
+  })
+}
+
+describe('a reply', () => {
+  test('is a message of the AI SDK, with the session in its metadata', async () => {
+    const { say, documents } = start()
+    const response = await say('m1', 'Hello')
+    expect(response.status).toBe(200)
+    expect(response.headers.get('x-vercel-ai-ui-message-stream')).toBe('v1')
+    expect(response.headers.get('content-type')).toBe('text/event-stream')
+    const chunks = await chunksOf(response)
+    const [session] = documents.keys()
+    expect(chunks).toEqual([
+      { type: 'start', messageId: 'm1-reply' },
+      { type: 'text-start', id: 'text-1' },
+      { type: 'text-delta', id: 'text-1', delta: 'You said: Hello' },
+      { type: 'text-end', id: 'text-1' },
+      { type: 'finish', messageMetadata: { session, sessionState: 'running' } },
+    ])
+  })
+
+  test('that is taken back is marked, and what counts comes after it', async () => {
+    const { say } = playing((_request, call) =>
+      call === 1
+        ? (async function* () {
+            yield delta('Half')
+            throw Object.assign(new Error('overloaded'), { status: 503 })
+          })()
+        : pieces(delta('Whole'), finish('Whole')),
+    )
+    const types = (await chunksOf(await say('m1', 'Hello'))).map(({ type }) => type)
+    expect(types).toEqual([
+      ...['start', 'text-start', 'text-delta', 'text-end', 'data-reset'],
+      ...['text-start', 'text-delta', 'text-end', 'finish'],
+    ])
+  })
+
+  test('that fails after a part of it was shown is marked before the error', async () => {
+    const { say } = playing(async function* () {
+      yield delta('Half')
+      throw new Error('broken')
+    })
+    const chunks = await chunksOf(await say('m1', 'Hello'))
+    expect(chunks.slice(3)).toEqual([
+      { type: 'text-end', id: 'text-1' },
+      { type: 'data-reset', data: { reason: 'error' } },
+      { type: 'message-metadata', messageMetadata: expect.anything() },
+      { type: 'error', errorText: expect.any(String) },
+    ])
+  })
+
+  test('whose stream breaks off is marked before the error', async () => {
+    async function* broken(): AsyncGenerator<FlowStreamEvent, void> {
+      yield { type: 'text-delta', text: 'Half' }
+    }
+    const chunks = chunksOfReply(broken(), { messageId: 'm1', resumes: false, details: false })
+    const types: string[] = []
+    for await (const { type } of chunks) types.push(type)
+    expect(types).toEqual(['start', 'text-start', 'text-delta', 'text-end', 'data-reset', 'error'])
+  })
+
+  test('of bytes is a file', async () => {
+    const { say } = start({
+      engine: {
+        flows: [onlyFlowOf('Test', () => reply('iVBORw0KGgo=').withContentType('image/png', { encoding: 'base64' }))],
+      },
+    })
+    expect(await chunksOf(await say('m1', 'Draw'))).toContainEqual({
+      type: 'file',
+      mediaType: 'image/png',
+      url: 'data:image/png;base64,iVBORw0KGgo=',
+    })
+  })
+
+  test('that fails is an error with the text of the envelope, and the session', async () => {
+    const { say } = start({
+      engine: {
+        flows: [
+          onlyFlowOf('Test', () => {
+            throw new Error('The shelf fell down.')
+          }),
+        ],
+      },
+    })
+    expect(await chunksOf(await say('m1', 'Hello'))).toEqual([
+      { type: 'start', messageId: 'm1-reply' },
+      { type: 'message-metadata', messageMetadata: { session: expect.any(String), sessionState: 'aborted' } },
+      { type: 'error', errorText: 'The shelf fell down.' },
+    ])
+  })
+})
+
+describe('the session of a chat', () => {
+  test('is the one that the newest reply of the page names, in another process', async () => {
+    const documents = new Map<string, SessionDocument>()
+    const first = await chunksOf(await start({ documents }).say('m1', 'Hello'))
+    const { messageMetadata } = first.at(-1) as { messageMetadata?: object }
+    const messages = [
+      message('m1', 'Hello'),
+      { id: 'm1-reply', role: 'assistant', parts: [], metadata: messageMetadata },
+      message('m2', 'Again'),
+    ]
+    await textOf(await start({ documents }).say('m2', 'Again', { messages }))
+    expect([...documents.values()].map(({ history }) => history.length)).toEqual([2])
+  })
+
+  test('is the one of the option `chats` where the page names none, and the transcript too', async () => {
+    const documents = new Map<string, SessionDocument>()
+    const table = new Map<string, string>()
+    const chats: ChatSessions = {
+      load: async ({ owner, flow, id }) => table.get(`${owner}/${flow}/${id}`),
+      save: async ({ owner, flow, id }, session) => void table.set(`${owner}/${flow}/${id}`, session),
+    }
+    await textOf(await start({ documents, options: { chats } }).say('m1', 'Hello'))
+    const second = start({ documents, options: { chats } })
+    await textOf(await second.say('m2', 'Again'))
+    expect([...table]).toEqual([['ada/Test/c1', [...documents.keys()][0]]])
+    const shown = await messagesOf(await second.send('/c1'))
+    expect(shown.map(({ role, parts }) => [role, parts])).toEqual([
+      ['user', [{ type: 'text', text: 'Hello' }]],
+      ['assistant', [{ type: 'text', text: 'You said: Hello' }]],
+      ['user', [{ type: 'text', text: 'Again' }]],
+      ['assistant', [{ type: 'text', text: 'You said: Again' }]],
+    ])
+  })
+
+  test('is never that of another owner, whatever the page sends', async () => {
+    const documents = new Map<string, SessionDocument>()
+    const { say, send } = start({ documents })
+    await textOf(await say('m1', 'My secret'))
+    const [session] = documents.keys()
+    const before = JSON.stringify(documents.get(session ?? ''))
+    expect(await messagesOf(await send('/c1', undefined, 'eve'))).toEqual([])
+    const messages = [{ id: 'a', role: 'assistant', parts: [], metadata: { session } }, message('m1', 'My secret')]
+    const chunks = await chunksOf(await say('m1', 'My secret', { messages }, 'eve'))
+    expect(chunks.at(-1)).toMatchObject({ messageMetadata: { sessionState: 'running', restarted: 'unknown' } })
+    expect(JSON.stringify(documents.get(session ?? ''))).toBe(before)
+    expect([...documents.values()].map(({ owner }) => owner)).toEqual(['ada', 'eve'])
+  })
+
+  test('nothing is run where the option `chats` fails', async () => {
+    const errors: unknown[] = []
+    const fails = async (): Promise<never> => {
+      throw new Error('The table is away.')
+    }
+    const { say, documents } = start({
+      options: { chats: { load: fails, save: fails }, onError: (error) => errors.push(error) },
+    })
+    const response = await say('m1', 'Hello')
+    expect([response.status, await response.text()]).toEqual([500, 'The request could not be handled.'])
+    expect([documents.size, errors.length]).toEqual([0, 1])
+  })
+})
+
+test('a reply waits five seconds for `chats` to keep its session, and not longer', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const errors: unknown[] = []
+  const isSaving = gate()
+  const chats: ChatSessions = {
+    load: async () => undefined,
+    save() {
+      isSaving.open()
+      return never()
+    },
+  }
+  const { say, send } = start({ options: { chats, onError: (error) => errors.push(error) } })
+  const text = textOf(await say('m1', 'Hello'))
+  await isSaving.opened
+  await vi.advanceTimersByTimeAsync(4_999)
+  expect([errors, (await send('/c1/stream')).status]).toEqual([[], 200])
+  await vi.advanceTimersByTimeAsync(1)
+  expect(await text).toBe('You said: Hello')
+  expect(errors).toEqual([new Error('chats.save has not settled within 5000 ms. The reply does not wait for it.')])
+  expect((await send('/c1/stream')).status).toBe(204)
+})
+
+describe('a message that is sent again', () => {
+  test('gets the recorded reply, in another process too, and runs nothing', async () => {
+    const documents = new Map<string, SessionDocument>()
+    const chats = { load: async () => [...documents.keys()][0], save: async () => {} }
+    await textOf(await start({ documents, options: { chats } }).say('m1', 'Hello'))
+    const other = start({ documents, options: { chats } })
+    expect(await textOf(await other.say('m1', 'Hello', { trigger: 'regenerate-message' }))).toBe('You said: Hello')
+    expect([...documents.values()].map(({ history }) => history.length)).toEqual([1])
+  })
+
+  test('with another text is refused', async () => {
+    const { say, documents } = start()
+    await textOf(await say('m1', 'Hello'))
+    expect((await chunksOf(await say('m1', 'Other'))).at(-1)).toMatchObject({ type: 'error' })
+    expect([...documents.values()].map(({ history }) => history.length)).toEqual([1])
+  })
+
+  test('while its turn runs reads that turn from the beginning', async () => {
+    const hold = gate()
+    const { say, turns } = playing(async function* () {
+      yield delta('Wel')
+      await hold.opened
+      yield* pieces(delta('come.'), finish('Welcome.'))
+    })
+    const first = await say('m1', 'Hello')
+    const second = await say('m1', 'Hello')
+    hold.open()
+    expect([await textOf(first), await textOf(second), turns()]).toEqual(['Welcome.', 'Welcome.', 1])
+  })
+
+  test('from the transcript is answered from the history', async () => {
+    const { say, send, turns } = start()
+    await textOf(await say('m1', 'Hello'))
+    const [stored] = await messagesOf(await send('/c1'))
+    const again = { id: 'c1', messages: [stored], trigger: 'regenerate-message' }
+    expect(await textOf(await send('', again))).toBe('You said: Hello')
+    const changed = { ...stored, parts: [{ type: 'text', text: 'Other' }] }
+    expect((await send('', { id: 'c1', messages: [changed] })).status).toBe(409)
+    expect(turns()).toBe(1)
+  })
+})
+
+test('a photo of the transcript cannot be replaced, removed or added', async () => {
+  const documents = new Map<string, SessionDocument>()
+  const { say, send } = playing(() => pieces(delta('A fern.'), finish('A fern.')), documents)
+  const photo = (data: string): object => ({
+    type: 'file',
+    mediaType: 'image/png',
+    url: `data:image/png;base64,${data}`,
+  })
+  const first = { id: 'm1', role: 'user', parts: [photo('iVBORw0KGgo='), { type: 'text', text: 'What is it?' }] }
+  await textOf(await say('', '', { messages: [first] }))
+  await textOf(await say('m2', 'Thanks'))
+  const [stored, , other] = await messagesOf(await send('/c1'))
+  const statusOf = async (sent: object | undefined, parts: readonly unknown[] | undefined): Promise<number> =>
+    (await send('', { id: 'c1', messages: [{ ...sent, parts }] })).status
+  expect(stored?.parts).toEqual(first.parts)
+  expect(await statusOf(stored, stored?.parts)).toBe(200)
+  expect(await statusOf(stored, [photo('AAEC'), ...first.parts.slice(1)])).toBe(409)
+  expect(await statusOf(stored, first.parts.slice(1))).toBe(409)
+  expect(await statusOf(other, other?.parts)).toBe(200)
+  expect(await statusOf(other, [photo('AAEC'), { type: 'text', text: 'Thanks' }])).toBe(409)
+})
+
+describe('a turn that runs', () => {
+  /** A page that has left in the middle of a reply. */
+  async function leftAlone() {
+    const hold = gate()
+    const setUp = playing(async function* ({ signal }) {
+      yield delta('Wel')
+      await Promise.race([hold.opened, new Promise((resolve) => signal.addEventListener('abort', resolve))])
+      signal.throwIfAborted()
+      yield* pieces(delta('come.'), finish('Welcome.'))
+    })
+    const reader = (await setUp.say('m1', 'Hello')).body?.getReader()
+    for (let text = ''; !text.includes('Wel'); ) text += new TextDecoder().decode((await reader?.read())?.value)
+    await reader?.cancel()
+    return { ...setUp, hold }
+  }
+
+  test('goes on without its page, and a page that comes back reads it whole', async () => {
+    const { send, hold, turns } = await leftAlone()
+    const stream = await send('/c1/stream')
+    expect(stream.status).toBe(200)
+    hold.open()
+    const chunks = await chunksOf(stream)
+    expect(chunks.slice(0, 2)).toEqual([
+      { type: 'start', messageId: 'm1-reply' },
+      { type: 'data-reset', data: { reason: 'resume' } },
+    ])
+    expect(chunks.filter(({ type }) => type === 'text-delta').map(({ delta }) => delta)).toEqual(['Wel', 'come.'])
+    expect([(await send('/c1/stream')).status, turns()]).toEqual([204, 1])
+  })
+
+  test('is nothing to another owner: neither its stream nor a stop reaches it', async () => {
+    const { send, hold, engine } = await leftAlone()
+    const ended = new Promise((resolve) => engine.on('turn:end', resolve))
+    expect((await send('/c1/stream', undefined, 'eve')).status).toBe(204)
+    expect(await (await send('/c1/stop', '', 'eve')).json()).toEqual({ stopped: false })
+    hold.open()
+    await ended
+  })
+
+  test('shows its message in the transcript before it is stored', async () => {
+    const { send, hold } = await leftAlone()
+    expect(await messagesOf(await send('/c1'))).toEqual([message('m1', 'Hello')])
+    hold.open()
+    await (await send('/c1/stream')).text()
+    expect((await messagesOf(await send('/c1'))).map(({ role }) => role)).toEqual(['user', 'assistant'])
+  })
+
+  test('is stopped by its own request, leaves nothing, and may be sent again', async () => {
+    const { send, say, documents, hold } = await leftAlone()
+    const stream = await send('/c1/stream')
+    expect(await (await send('/c1/stop', '')).json()).toEqual({ stopped: true })
+    expect((await chunksOf(stream)).at(-1)).toEqual({ type: 'abort' })
+    expect(documents.size).toBe(0)
+    expect(await (await send('/c1/stop', '')).json()).toEqual({ stopped: false })
+    hold.open()
+    expect(await textOf(await say('m1', 'Hello'))).toBe('Welcome.')
+  })
+
+  test('lets the next message of a chat without a session wait for its session', async () => {
+    const { say, hold, documents, engine } = await leftAlone()
+    const arrived = new Promise((resolve) => engine.on('turn:queued', resolve).on('turn:start', resolve))
+    const second = say('m2', 'Me too')
+    await arrived
+    hold.open()
+    await textOf(await second)
+    expect([...documents.values()].map(({ history }) => history.length)).toEqual([2])
+  })
+
+  test('lets the next message wait for its session where `chats` has looked before and answers after its end', async () => {
+    const table = new Map<string, string>()
+    const [hold, isAsked, answers] = [gate(), gate(), gate()]
+    let loads = 0
+    const chats: ChatSessions = {
+      async load({ id }) {
+        const found = table.get(id)
+        if (++loads === 2) {
+          isAsked.open()
+          await answers.opened
+        }
+        return found
+      },
+      save: async ({ id }, session) => void table.set(id, session),
+    }
+    const flow = onlyFlowOf('Test', async ({ message: text }) => {
+      if (text === 'Hello') await hold.opened
+      return reply('Seen.')
+    })
+    const { say, documents } = start({ engine: { flows: [flow] }, options: { chats } })
+    const first = await say('m1', 'Hello')
+    const second = say('m2', 'Me too')
+    await isAsked.opened
+    hold.open()
+    await textOf(first)
+    answers.open()
+    await textOf(await second)
+    expect([...documents.values()].map(({ history }) => history.length)).toEqual([2])
+  })
+
+  test('is waited for where two first messages are sent at once and `chats` is slow', async () => {
+    const table = new Map<string, string>()
+    const answers = gate()
+    let loads = 0
+    const chats: ChatSessions = {
+      async load({ id }) {
+        const found = table.get(id)
+        if (++loads === 2) answers.open()
+        await answers.opened
+        return found
+      },
+      save: async ({ id }, session) => void table.set(id, session),
+    }
+    const { say, documents } = start({ options: { chats } })
+    const both = Promise.all([say('m1', 'Hello'), say('m2', 'Me too')])
+    for (const response of await both) await textOf(response)
+    expect([...documents.values()].map(({ history }) => history.length)).toEqual([2])
+  })
+
+  test('is passed to waitUntil', async () => {
+    const work: Promise<unknown>[] = []
+    const { say } = start({ options: { waitUntil: (promise) => void work.push(promise) } })
+    await textOf(await say('m1', 'Hello'))
+    expect(work.length).toBeGreaterThan(0)
+    await Promise.all(work)
+  })
+})
+
+describe('a photo', () => {
+  test('reaches the flow, and bytes that are not valid do not', async () => {
+    const seen: unknown[] = []
+    const flows = [
+      onlyFlowOf('Test', ({ attachments, message: text }) => {
+        seen.push([attachments, text])
+        return reply('Seen.')
+      }),
+    ]
+    const { say } = start({ engine: { flows } })
+    const withFile = (url: string): object => ({
+      messages: [{ id: 'm1', role: 'user', parts: [{ type: 'file', mediaType: 'image/png', url, filename: 'a.png' }] }],
+    })
+    await textOf(await say('', '', withFile('data:image/png;base64,iVBORw0KGgo=')))
+    expect(seen).toEqual([[[{ type: 'image', mediaType: 'image/png', data: 'iVBORw0KGgo=' }], '']])
+    for (const url of ['data:image/png,plain', 'data:image/png;base64,%%%']) {
+      expect((await say('', '', withFile(url))).status).toBe(400)
+    }
+  })
+})
+
+describe('a request that is refused', () => {
+  test.each<[string, unknown]>([
+    ['not JSON', '{'],
+    ['a list', []],
+    ['no chat', { messages: [message('m', 'x')] }],
+    ['no messages', { id: 'c1' }],
+    ["the last message is not the user's", { id: 'c1', messages: [{ id: 'a', role: 'assistant', parts: [] }] }],
+    ['a message without an ID', { id: 'c1', messages: [{ role: 'user', parts: [{ type: 'text', text: 'x' }] }] }],
+    ['a message of nothing', { id: 'c1', messages: [{ id: 'a', role: 'user', parts: [{ type: 'data-x' }] }] }],
+    ['a config that is not an object', { id: 'c1', messages: [message('m', 'x')], config: 1 }],
+    ['a file without a type', { id: 'c1', messages: [{ id: 'a', role: 'user', parts: [{ type: 'file', url: 'x' }] }] }],
+  ])('%s: 400 and a sentence, and nothing runs', async (_name, body) => {
+    const { send, turns } = start()
+    const response = await send('', body)
+    expect([response.status, turns()]).toEqual([400, 0])
+    expect(await response.text()).toMatch(/^The .*\.$|^A .*\.$/)
+  })
+
+  test('nobody: the Response of authorize, before anything is read', async () => {
+    const { send, engine } = start()
+    const refusals: unknown[] = []
+    engine.on('auth:refused', ({ route, reason }) => refusals.push([route, reason]))
+    for (const path of ['/c1', '/c1/stream']) {
+      const response = await send(path, undefined, '')
+      expect([response.status, await response.text()]).toEqual([401, 'Sign in first.'])
+    }
+    expect((await send('', {}, '')).status).toBe(401)
+    expect(refusals).toEqual([
+      ['session', 'response'],
+      ['run', 'response'],
+      ['run', 'response'],
+    ])
+  })
+
+  test('a Response of authorize that cannot be sent is an error of authorize', async () => {
+    const errors: unknown[] = []
+    const { say, engine } = start({
+      options: { authorize: () => Response.error(), onError: (error) => errors.push(error) },
+    })
+    const refusals: unknown[] = []
+    engine.on('auth:refused', ({ route, reason }) => refusals.push([route, reason]))
+    const response = await say('m1', 'x')
+    expect([response.status, await response.text()]).toEqual([500, 'The request could not be authorized.'])
+    expect([errors.length, refusals]).toEqual([1, [['run', 'error']]])
+  })
+
+  test.each<[string, (engine: FlowEngine) => ChatEngine, number]>([
+    ['maxJsonDepth of the engine', (engine) => engine, 8],
+    ['the default where an object in front of the engine has no limits', frontOf, 64],
+  ])('a body that is nested too deep: %s', async (_name, served, depth) => {
+    const engine = new FlowEngine({ flows: [onlyFlowOf('Test')], limits: { maxJsonDepth: 8 } })
+    cleanUps.push(() => engine.close())
+    const handler = createUiMessageHandler(served(engine), { flow: 'Test', authorize: () => ({ principal: 'ada' }) })
+    const config = `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`
+    const body = `{"id":"c1","messages":[${JSON.stringify(message('m1', 'x'))}],"config":${config}}`
+    const response = await handler(new Request('https://shop.example/api/chat', { method: 'POST', body }))
+    expect([response.status, await response.text()]).toEqual([
+      422,
+      `The request body is nested deeper than ${depth} levels (maxJsonDepth).`,
+    ])
+  })
+
+  test('a caller without a principal', async () => {
+    const errors: unknown[] = []
+    const { say } = start({ options: { authorize: () => ({}), onError: (error) => errors.push(error) } })
+    expect([(await say('m1', 'x')).status, errors.length]).toEqual([500, 1])
+  })
+
+  test.each([
+    ['/c1/other', 404],
+    ['/c1/stream/more', 404],
+    ['/%E0%A4%A', 404],
+    ['x', 404],
+    ['', 405],
+    ['/c1/stop', 405],
+  ])('GET %s: %d', async (path, status) => {
+    expect((await start().send(path)).status).toBe(status)
+  })
+
+  test('a form of a foreign site', async () => {
+    const headers = { Origin: 'https://evil.example', 'Content-Type': 'text/plain' }
+    const { send } = start()
+    expect((await send('', { id: 'c1', messages: [message('m', 'x')] }, 'ada', headers)).status).toBe(415)
+    expect((await send('/c1/stop', '', 'ada', headers)).status).toBe(415)
+  })
+
+  test('a body that is too large', async () => {
+    const { say } = start({ options: { maxBodyBytes: 10 } })
+    expect((await say('m1', 'x')).status).toBe(413)
+  })
+})
+
+test('pages of other origins may call where `cors` says so', async () => {
+  const { handler } = start({ options: { cors: { origin: 'https://a.example' } } })
+  const request = new Request('https://shop.example/api/chat/c1/stop', {
+    method: 'OPTIONS',
+    headers: { Origin: 'https://a.example' },
+  })
+  const response = await handler(request)
+  expect([response.status, response.headers.get('Access-Control-Allow-Methods')]).toEqual([204, 'POST'])
+})
+
+test.each<[string, object]>([
+  ['createUiMessageHandler: flow must be the name of a flow.', { flow: '' }],
+  ['createUiMessageHandler: authorize is required, because a chat belongs to a principal.', { authorize: undefined }],
+  ['createUiMessageHandler: chats must have the method save.', { chats: { load: () => {} } }],
+  ["createUiMessageHandler: api must be a path such as '/api/chat', with no slash at its end.", { api: '/' }],
+  ['createUiMessageHandler: streamDetails must be true or false.', { streamDetails: 1 }],
+  ['createUiMessageHandler: waitUntil must be a function.', { waitUntil: 1 }],
+])('%s', (sentence, options) => {
+  expect(() => start({ options })).toThrow(sentence)
+})

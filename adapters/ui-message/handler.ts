@@ -1,0 +1,175 @@
+/** The routes of a chat of the AI SDK: from a request to a turn, a stream that goes on, a stop, or the transcript. */
+import type { SessionDocument } from '../../src/index.js'
+import type { Chat } from '../chat/chat-sessions.js'
+import type { ChatEngine } from '../chat/chat-turns.js'
+import { clientIdIn } from '../chat/client-id.js'
+import { createEventBody, dataLine } from '../chat/event-body.js'
+import { type ChatHandlerOptions, checkPath } from '../chat/options.js'
+import { type ChatContext, type ChatRequest, type ChatRoute, createChatHandler } from '../chat/serve-chat.js'
+import type { TurnOutcome } from '../chat/turn-broadcast.js'
+import { replyJson } from '../fetch/reply/envelope.js'
+import { eventStreamHeaders } from '../fetch/reply/event-stream.js'
+import { Refusal } from '../fetch/reply/refusal.js'
+import { checkContentType } from '../fetch/request/headers.js'
+import { readSentMessage, type SentMessage } from './read-request.js'
+import { chunksOf, type ReplyForm } from './reply-chunks.js'
+import { isStoredId, messagesOf, turnOf } from './transcript.js'
+import type { FlowMessage } from './ui-message.js'
+
+/** The options of {@link createUiMessageHandler}. */
+export interface UiMessageOptions extends ChatHandlerOptions {
+  /** The path that the page's transport has as `api`. Starts with a slash and does not end with one. Default: `'/api/chat'`. */
+  readonly api?: string
+}
+
+/**
+ * Serves one flow to pages of the AI SDK: `useChat` of `@ai-sdk/react` 2, 3 and 4 with its own transport.
+ *
+ * `POST {api}` sends a message and streams the reply, `GET {api}/{id}/stream` goes on with the stream of a chat, `POST {api}/{id}/stop`
+ * stops the turn of a chat, and `GET {api}/{id}` answers with its messages.
+ *
+ * @param engine - the engine, or an object that stands in front of one
+ * @param options - `flow` and `authorize` are required
+ * @returns a function from a request to its reply, as `createFetchHandler` returns it
+ * @throws `InvalidInputError` at once for an option that is wrong or unknown
+ *
+ * @example
+ * ```ts
+ * const handler = createUiMessageHandler(engine, {
+ *   flow: 'SupportDesk',
+ *   authorize: async (request) => ({ principal: await userOf(request) }),
+ * })
+ * ```
+ */
+export function createUiMessageHandler(
+  engine: ChatEngine,
+  options: UiMessageOptions,
+): (request: Request, runtime?: unknown) => Promise<Response> {
+  return createChatHandler(engine, options, 'createUiMessageHandler', 'api', (context) => {
+    const { api = '/api/chat' } = options
+    checkPath('createUiMessageHandler', 'api', api)
+    const routes = new UiMessageRoutes(context)
+    return (path) => routeOf(routes, path, api)
+  })
+}
+
+function routeOf(routes: UiMessageRoutes, path: string, api: string): ChatRoute | undefined {
+  if (path === api) return { method: 'POST', name: 'run', answer: (arrived) => routes.send(arrived) }
+  if (!path.startsWith(`${api}/`)) return undefined
+  const [segment = '', action, ...more] = path.slice(api.length + 1).split('/')
+  const id = clientIdIn(segment)
+  if (id === undefined || more.length > 0) return undefined
+  switch (action) {
+    case undefined:
+      return { method: 'GET', name: 'session', answer: (arrived) => routes.transcript(arrived, id) }
+    case 'stream':
+      return { method: 'GET', name: 'run', answer: (arrived) => routes.resume(arrived, id) }
+    case 'stop':
+      return { method: 'POST', name: 'cancel', answer: (arrived) => routes.stop(arrived, id) }
+    default:
+      return undefined
+  }
+}
+
+class UiMessageRoutes {
+  readonly #context: ChatContext
+
+  constructor(context: ChatContext) {
+    this.#context = context
+  }
+
+  /** `POST {api}` */
+  async send(arrived: ChatRequest): Promise<Response> {
+    const { readBody, turns } = this.#context
+    const message = readSentMessage(await readBody(arrived.request))
+    const chat = this.#chatOf(arrived, message.chatId)
+    const form = { messageId: message.id, resumes: false }
+    if (isStoredId(message.id)) return this.#stream(arrived, await this.#recorded(chat, message, arrived), form)
+    const turn = await turns.send(chat, message, arrived.turn, message.parts)
+    return this.#stream(arrived, turn.read(), form)
+  }
+
+  /** `GET {api}/{id}/stream` */
+  async resume(arrived: ChatRequest, id: string): Promise<Response> {
+    const running = this.#context.turns.running(this.#chatOf(arrived, id))
+    if (running === undefined) return new Response(null, { status: 204, headers: arrived.headers })
+    return this.#stream(arrived, running.broadcast.read(), { messageId: running.messageId, resumes: true })
+  }
+
+  /** `POST {api}/{id}/stop` */
+  async stop(arrived: ChatRequest, id: string): Promise<Response> {
+    checkContentType(arrived.request)
+    const stopped = await this.#context.turns.stop(this.#chatOf(arrived, id))
+    return replyJson({ stopped }, 200, arrived.headers)
+  }
+
+  /** `GET {api}/{id}` */
+  async transcript(arrived: ChatRequest, id: string): Promise<Response> {
+    const { turns } = this.#context
+    const chat = this.#chatOf(arrived, id)
+    // Looked at first: a turn that ends meanwhile is in the document, and one that is in both is shown once.
+    const running = turns.running(chat)
+    const document = await this.#load(chat, undefined, arrived)
+    const messages = document === undefined ? [] : messagesOf(document)
+    if (running !== undefined && running === turns.running(chat)) {
+      messages.push({ id: running.messageId, role: 'user', parts: running.shown as FlowMessage['parts'] })
+    }
+    return replyJson({ messages }, 200, arrived.headers)
+  }
+
+  #chatOf({ owner }: ChatRequest, id: string): Chat {
+    return { owner, flow: this.#context.flow, id }
+  }
+
+  async #load(
+    chat: Chat,
+    brought: string | undefined,
+    { turn, owner }: ChatRequest,
+  ): Promise<SessionDocument | undefined> {
+    const { turns, engine } = this.#context
+    const session = await turns.sessionOf(chat, brought)
+    if (session === undefined) return undefined
+    const requestId = turn.requestId === undefined ? {} : { requestId: turn.requestId }
+    return engine.getSession(session, { owner, ...requestId })
+  }
+
+  /** The reply to a message of the transcript, which is never run again. */
+  async #recorded(chat: Chat, message: SentMessage, arrived: ChatRequest): Promise<AsyncIterable<TurnOutcome>> {
+    const document = await this.#load(chat, message.session, arrived)
+    const entry = document && turnOf(document, message)
+    if (document === undefined || entry === undefined) {
+      throw new Refusal('This message was answered before. It can be neither changed nor answered anew.', 409)
+    }
+    const { reply, contentType, encoding } = entry
+    const response = { success: true, completed: false, message: reply, session: document.id, contentType }
+    const { runStatus: sessionState } = document
+    const outcome: TurnOutcome = {
+      type: 'result',
+      response,
+      sessionState,
+      ...(encoding === undefined ? {} : { encoding }),
+    }
+    return once(outcome)
+  }
+
+  #stream(
+    { headers }: ChatRequest,
+    events: Parameters<typeof chunksOf>[0],
+    form: Omit<ReplyForm, 'details'>,
+  ): Response {
+    const { heartbeatMs, report, streamDetails } = this.#context
+    const texts = linesOf(events, { ...form, details: streamDetails })
+    return new Response(createEventBody(texts, heartbeatMs, report), {
+      headers: { ...headers, ...eventStreamHeaders, 'x-vercel-ai-ui-message-stream': 'v1' },
+    })
+  }
+}
+
+async function* linesOf(events: Parameters<typeof chunksOf>[0], form: ReplyForm): AsyncGenerator<string, void> {
+  for await (const chunk of chunksOf(events, form)) yield dataLine(chunk)
+  yield 'data: [DONE]\n\n'
+}
+
+async function* once<Value>(value: Value): AsyncGenerator<Value, void> {
+  yield value
+}

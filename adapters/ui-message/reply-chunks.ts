@@ -1,0 +1,130 @@
+/** From the events of a turn to the chunks of one assistant message. */
+import type { FlowStreamEvent } from '../../src/index.js'
+import type { TurnOutcome } from '../chat/turn-broadcast.js'
+import { type FlowMessageChunk, type FlowMessageMetadata, replyIdOf, replyPart } from './ui-message.js'
+
+/** What one stream of chunks is made for. */
+export interface ReplyForm {
+  /** The ID of the message that is answered. */
+  readonly messageId: string
+  /** Whether the page may have a beginning of the reply already, which then does not count. */
+  readonly resumes: boolean
+  /** Whether tools are named. */
+  readonly details: boolean
+}
+
+/** The chunks of a turn that is read from its beginning. The last one is `finish`, `abort` or `error`. */
+export async function* chunksOf(
+  events: AsyncIterable<FlowStreamEvent>,
+  form: ReplyForm,
+): AsyncGenerator<FlowMessageChunk, void> {
+  yield { type: 'start', messageId: replyIdOf(form.messageId) }
+  if (form.resumes) yield { type: 'data-reset', data: { reason: 'resume' } }
+  const writer = new ReplyWriter(form.details)
+  for await (const event of events) {
+    yield* writer.write(event)
+    if (event.type === 'result' || event.type === 'error') return
+  }
+  yield* writer.takeBack('error')
+  yield { type: 'error', errorText: 'The request could not be handled.' }
+}
+
+class ReplyWriter {
+  readonly #details: boolean
+  /** The tools that were called and have not returned. */
+  readonly #calls = new Set<string>()
+  /** How many texts were begun: their IDs. */
+  #texts = 0
+  #isOpen = false
+
+  constructor(details: boolean) {
+    this.#details = details
+  }
+
+  *write(event: FlowStreamEvent): Generator<FlowMessageChunk, void> {
+    switch (event.type) {
+      case 'text-delta':
+        yield* this.#text(event.text)
+        break
+      case 'reset':
+        yield* this.takeBack(event.reason)
+        break
+      case 'tool-start':
+      case 'tool-end':
+        if (this.#details) yield* this.#tool(event)
+        break
+      case 'result':
+      case 'error':
+        yield* this.#end(event)
+    }
+  }
+
+  *#text(delta: string): Generator<FlowMessageChunk, void> {
+    if (!this.#isOpen) {
+      this.#isOpen = true
+      yield { type: 'text-start', id: `text-${++this.#texts}` }
+    }
+    yield { type: 'text-delta', id: `text-${this.#texts}`, delta }
+  }
+
+  *#close(): Generator<FlowMessageChunk, void> {
+    if (!this.#isOpen) return
+    this.#isOpen = false
+    yield { type: 'text-end', id: `text-${this.#texts}` }
+  }
+
+  /** Marks the text so far as discarded. */
+  *takeBack(reason: string): Generator<FlowMessageChunk, void> {
+    // Nothing was shown that could be discarded.
+    if (!this.#isOpen) return
+    yield* this.#close()
+    yield { type: 'data-reset', data: { reason } }
+  }
+
+  *#tool(event: Extract<FlowStreamEvent, { type: 'tool-start' | 'tool-end' }>): Generator<FlowMessageChunk, void> {
+    const { toolCallId, tool: toolName } = event
+    const call = { toolCallId, providerExecuted: true } as const
+    if (!this.#calls.has(toolCallId)) {
+      this.#calls.add(toolCallId)
+      yield { type: 'tool-input-start', ...call, toolName }
+      // What tools get and return may be nothing for the user to see.
+      yield { type: 'tool-input-available', ...call, toolName, input: {} }
+    }
+    if (event.type === 'tool-start') return
+    if (event.success) yield { type: 'tool-output-available', ...call, output: {} }
+    else yield { type: 'tool-output-error', ...call, errorText: 'The tool failed.' }
+  }
+
+  *#end(event: TurnOutcome): Generator<FlowMessageChunk, void> {
+    const isStopped = event.type === 'error' && event.error.code === 'TURN_ABORTED'
+    if (event.type === 'result' && !this.#isOpen) yield* this.#whole(event)
+    // A turn that was stopped keeps its text: the user has read it.
+    if (event.type === 'error' && !isStopped) yield* this.takeBack('error')
+    yield* this.#close()
+    const messageMetadata = metadataOf(event)
+    if (event.type === 'result') {
+      yield { type: 'finish', messageMetadata }
+      return
+    }
+    if (messageMetadata.session !== '') yield { type: 'message-metadata', messageMetadata }
+    if (isStopped) yield { type: 'abort' }
+    else yield { type: 'error', errorText: event.response.message }
+  }
+
+  /** A reply that was not streamed. */
+  *#whole({ response, encoding }: Extract<TurnOutcome, { type: 'result' }>): Generator<FlowMessageChunk, void> {
+    const part = replyPart(response.message, response.contentType, encoding)
+    if (part.type === 'file') yield { type: 'file', mediaType: part.mediaType, url: part.url }
+    else if (part.text !== '') yield* this.#text(part.text)
+  }
+}
+
+function metadataOf({ response, sessionState, restarted }: TurnOutcome): FlowMessageMetadata {
+  const { session, contentType } = response
+  return {
+    session,
+    sessionState,
+    ...(restarted === undefined ? {} : { restarted }),
+    ...(contentType === 'text/plain' ? {} : { contentType }),
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * The messages and the chunks of the AI SDK that this adapter reads and writes, in its own words: no package of the AI SDK is needed,
+ * and only what versions 5, 6 and 7 all know is here.
+ */
+
+/** A piece of a message. */
+export type FlowMessagePart =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'file'; readonly mediaType: string; readonly url: string; readonly filename?: string }
+
+/** What a reply says of its session: the `metadata` of an assistant message. */
+export interface FlowMessageMetadata {
+  /** The ID of the session. A page sends it back with its messages. */
+  readonly session: string
+  /** Whether the session goes on: see `ExecuteResult.sessionState`. */
+  readonly sessionState: 'running' | 'completed' | 'aborted' | 'none' | 'unknown'
+  /** Why a new session answered and not the one of the chat: see `ExecuteResult.restarted`. */
+  readonly restarted?: 'unknown' | 'completed' | 'aborted' | 'outdated' | 'flow'
+  /** Of the reply; absent for plain text. */
+  readonly contentType?: string
+}
+
+/** A message of the transcript: a `UIMessage` of the AI SDK. */
+export interface FlowMessage {
+  readonly id: string
+  readonly role: 'user' | 'assistant'
+  readonly parts: FlowMessagePart[]
+  readonly metadata?: FlowMessageMetadata
+}
+
+/** A chunk of the stream. */
+export type FlowMessageChunk =
+  | { readonly type: 'start'; readonly messageId: string }
+  | { readonly type: 'data-reset'; readonly data: { readonly reason: string } }
+  | { readonly type: 'text-start' | 'text-end'; readonly id: string }
+  | { readonly type: 'text-delta'; readonly id: string; readonly delta: string }
+  | { readonly type: 'file'; readonly mediaType: string; readonly url: string }
+  | (ToolFields & { readonly type: 'tool-input-start'; readonly toolName: string })
+  | (ToolFields & { readonly type: 'tool-input-available'; readonly toolName: string; readonly input: object })
+  | (ToolFields & { readonly type: 'tool-output-available'; readonly output: object })
+  | (ToolFields & { readonly type: 'tool-output-error'; readonly errorText: string })
+  | { readonly type: 'message-metadata' | 'finish'; readonly messageMetadata: FlowMessageMetadata }
+  | { readonly type: 'error'; readonly errorText: string }
+  | { readonly type: 'abort' }
+
+interface ToolFields {
+  readonly toolCallId: string
+  /** The server runs the tool, so that no page tries to. */
+  readonly providerExecuted: true
+}
+
+/** The ID of the reply to a message: the same whenever the message is sent again. */
+export function replyIdOf(messageId: string): string {
+  return `${messageId}-reply`
+}
+
+/** Text of any content type is text, and bytes are a file. */
+export function replyPart(text: string, contentType: string, encoding: 'base64' | undefined): FlowMessagePart {
+  if (encoding === undefined) return { type: 'text', text }
+  return { type: 'file', mediaType: contentType, url: `data:${contentType};base64,${text}` }
+}

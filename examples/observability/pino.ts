@@ -1,0 +1,18 @@
+/** One line of JSON for each turn, by pino. Of what was said only the text of an error is logged. */
+import type { Logger } from 'pino'
+import type { FlowEngine } from 'turnkeeper'
+
+/** Logs turns that end, fail or are refused, and what slows them down. */
+export function logTurns(engine: FlowEngine, logger: Logger): void {
+  engine
+    .on('turn:end', ({ at, ...turn }) => logger.info(turn, 'turn ended'))
+    // `error` has the cause with it: for operators, never for users.
+    .on('turn:error', ({ at, error, ...turn }) => logger.error({ ...turn, err: error }, 'turn failed'))
+    .on('turn:refused', ({ at, ...turn }) => logger.warn(turn, 'turn refused'))
+    .on('turn:waited', ({ at, ...turn }) => logger.debug(turn, 'turn waited'))
+    .on('model:retry', ({ at, ...call }) => logger.warn(call, 'model is called again'))
+    .on('session:conflict', ({ at, ...turn }) => logger.warn(turn, 'session changed in another process'))
+    .on('store:end', ({ at, ...operation }) => {
+      if (!operation.success) logger.error(operation, 'store failed')
+    })
+}

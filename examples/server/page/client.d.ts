@@ -1,0 +1,2 @@
+/** The server sends the file of `turnkeeper/client` under this name. */
+export * from 'turnkeeper/client'

@@ -1,0 +1,146 @@
+/** The list of what was said, and what is read out of it. Text is put into the page as text, never as HTML, whoever wrote it. */
+
+/** @typedef {import('./client.js').ChatTurn} ChatTurn */
+/** @typedef {{ user: HTMLLIElement, reply: HTMLLIElement }} Place */
+
+/** The entries of each turn, by its ID. */
+const places = /** @type {Map<string, Place>} */ (new Map())
+
+/**
+ * Shows these turns, and no other.
+ *
+ * @param {HTMLOListElement} list
+ * @param {readonly ChatTurn[]} turns
+ */
+export function showTurns(list, turns) {
+  const entries = turns.flatMap((turn) => entriesOf(turn))
+  // Whoever selects text or reads the list with a screen reader keeps the place, unless there are other turns.
+  const isSame = entries.length === list.children.length && entries.every((entry, at) => list.children[at] === entry)
+  if (!isSame) list.replaceChildren(...entries)
+}
+
+/** Keeps the newest text in sight while the page grows, unless the reader has scrolled up. */
+export function followEnd() {
+  const { documentElement } = document
+  let isAtEnd = true
+  let lastY = scrollY
+  addEventListener('scroll', () => {
+    // Only a way up leaves the end: the page may have grown since it was scrolled down, before this event came.
+    if (innerHeight + scrollY >= documentElement.scrollHeight - 8) isAtEnd = true
+    else if (scrollY < lastY) isAtEnd = false
+    lastY = scrollY
+  })
+  new ResizeObserver(() => {
+    if (isAtEnd) scrollTo(0, documentElement.scrollHeight)
+  }).observe(document.body)
+}
+
+/** @param {ChatTurn} turn */
+function entriesOf(turn) {
+  const { user, reply } = places.get(turn.id) ?? addPlace(turn)
+  reply.className = turn.status
+  setText(reply, '.who', whoAnswers(turn))
+  setText(reply, '.text', textOf(turn))
+  if (turn.file !== undefined && reply.querySelector('.file') === null) reply.append(elementOf(turn.file))
+  // A conversation may begin with the flow's greeting.
+  return turn.message === '' && turn.attachments.length === 0 ? [reply] : [user, reply]
+}
+
+/**
+ * What stands above the reply of a turn.
+ *
+ * @param {ChatTurn} turn
+ */
+function whoAnswers({ status }) {
+  return status === 'failed' ? 'The desk could not answer' : 'Desk'
+}
+
+/**
+ * What a screen reader says of a turn that is settled.
+ *
+ * @param {ChatTurn} turn
+ */
+export function spoken(turn) {
+  const { file } = turn
+  return file === undefined ? `${whoAnswers(turn)}: ${textOf(turn)}` : `The desk sent a file: ${file.type}.`
+}
+
+/**
+ * What the reply of a turn says, also if there is none.
+ *
+ * @param {ChatTurn} turn
+ */
+function textOf({ status, text, failure }) {
+  if (status === 'failed') return failure?.message ?? ''
+  if (status === 'stopped') return `${text} (${failure === undefined ? 'Stopped before a reply came.' : 'Stopped.'})`
+  if (status === 'superseded') return `${text} (See the reply to your next message.)`
+  if (status === 'unanswered') return `${text} (No reply came.)`
+  return text
+}
+
+/** @param {ChatTurn} turn */
+function addPlace({ id, message, attachments }) {
+  const place = { user: entry('You', message), reply: entry('Desk', '') }
+  place.user.className = 'user'
+  for (const { mediaType, data } of attachments) {
+    place.user.append(image(`data:${mediaType};base64,${data}`, 'The photo that you sent'))
+  }
+  places.set(id, place)
+  return place
+}
+
+/**
+ * @param {string} who
+ * @param {string} text
+ */
+function entry(who, text) {
+  const item = document.createElement('li')
+  for (const [className, content] of Object.entries({ who, text })) {
+    const part = document.createElement('p')
+    part.className = className
+    part.textContent = content
+    item.append(part)
+  }
+  return item
+}
+
+/**
+ * @param {HTMLElement} item
+ * @param {string} selector
+ * @param {string} text
+ */
+function setText(item, selector, text) {
+  const part = item.querySelector(selector)
+  if (part !== null && part.textContent !== text) part.textContent = text
+}
+
+/** @param {Blob} file */
+function elementOf(file) {
+  const address = URL.createObjectURL(file)
+  const element = file.type.startsWith('image/') ? image(address, 'A picture from the desk') : download(address, file)
+  element.classList.add('file')
+  return element
+}
+
+/**
+ * @param {string} address
+ * @param {Blob} file
+ */
+function download(address, { type, size }) {
+  const link = document.createElement('a')
+  link.href = address
+  link.download = 'reply'
+  link.textContent = `Save the reply (${type}, ${size} bytes)`
+  return link
+}
+
+/**
+ * @param {string} address
+ * @param {string} description
+ */
+function image(address, description) {
+  const element = document.createElement('img')
+  element.src = address
+  element.alt = description
+  return element
+}

@@ -1,0 +1,143 @@
+// Mutations of chats that a client names: pages of the AI SDK, and agents of AG-UI.
+
+/** @type {import('../apply-mutation.mjs').MutationGroups} */
+export const chatMutations = [
+  {
+    file: 'adapters/chat/chat-sessions.ts',
+    tests: ['adapters/ui-message/'],
+    rows: [['chat found by its ID alone', 'nameOf', { piece: '[owner, flow, id]', becomes: '[flow, id]' }]],
+  },
+  {
+    file: 'adapters/chat/chat-turns.ts',
+    tests: ['adapters/ui-message/'],
+    rows: [
+      ['turn of a chat for nobody', 'ChatTurns.send', { piece: 'owner: chat.owner,', becomes: '' }],
+      [
+        'another key each time a message of a chat is sent',
+        'keyOf',
+        { piece: '[id, message.id]', becomes: '[id, message.id, Math.random()]' },
+      ],
+      ['session that the page brings ignored', 'ChatTurns.sessionOf', { piece: 'brought ??', becomes: '' }],
+      [
+        'message during the first turn of a chat in a session of its own',
+        'sessionOfTurn',
+        { piece: "session === '' ? undefined : session", becomes: 'undefined' },
+      ],
+      [
+        'session of a turn that ends while the sessions of chats are read not found',
+        'ChatTurns.sessionOf',
+        { piece: 'running && sessionOfTurn(running)', becomes: 'undefined' },
+      ],
+      [
+        'two first messages of a chat at once in a session each',
+        'ChatTurns.send',
+        { piece: 'begun && (await sessionOfTurn(begun))', becomes: 'undefined' },
+      ],
+      [
+        'session of a chat not kept',
+        'ChatTurns.#keep',
+        { piece: 'this.#sessions.save(chat, session), late', becomes: 'undefined' },
+      ],
+      [
+        'reply that waits for ever for the session of a chat to be kept',
+        'ChatTurns.#keep',
+        { piece: 'this.#sessions.save(chat, session), late', becomes: 'this.#sessions.save(chat, session)' },
+      ],
+    ],
+  },
+  {
+    file: 'adapters/chat/serve-chat.ts',
+    tests: ['adapters/ui-message/'],
+    rows: [
+      [
+        'Response of authorize that a chat cannot send not reported as an error',
+        'createChatHandler.serve',
+        { piece: 'replyOfAuthorize(caller, headers, report)', becomes: 'withCommonHeaders(caller, headers)' },
+      ],
+      [
+        'body of a chat nested as deep as it likes',
+        'createContext',
+        { piece: 'engine.limits?.maxJsonDepth ?? defaultJsonDepth', becomes: 'Infinity' },
+      ],
+    ],
+  },
+  {
+    file: 'adapters/fetch/reply/heartbeat.ts',
+    tests: ['adapters/chat/'],
+    rows: [['timer of a stream that is not read on', 'start', { condition: '!this.#isWaiting', becomes: 'false' }]],
+  },
+  {
+    file: 'adapters/chat/turn-broadcast.ts',
+    tests: ['adapters/ui-message/'],
+    rows: [
+      [
+        'turn read on from where it is, and not from its beginning',
+        'TurnBroadcast.read',
+        { piece: 'let index = 0', becomes: 'let index = this.#events.length' },
+      ],
+    ],
+  },
+  {
+    file: 'adapters/ui-message/reply-chunks.ts',
+    tests: ['adapters/ui-message/'],
+    rows: [
+      ['resumed reply not marked', 'chunksOf', { condition: 'form.resumes', becomes: 'false' }],
+      [
+        'stopped turn shown as an error',
+        'ReplyWriter.#end',
+        { piece: "event.error.code === 'TURN_ABORTED'", becomes: 'false' },
+      ],
+      ['text of a failed turn not marked', 'ReplyWriter.#end', { condition: '!isStopped', becomes: 'false' }],
+      ['taken back text not marked', 'ReplyWriter.takeBack', { statement: "type: 'data-reset'", becomes: '' }],
+    ],
+  },
+  {
+    file: 'adapters/ui-message/transcript.ts',
+    tests: ['adapters/ui-message/'],
+    rows: [
+      [
+        'message of the transcript with another photo answered as before',
+        'turnOf',
+        { piece: 'addressesOf(kept ?? []) === addressesOf(parts)', becomes: 'true' },
+      ],
+    ],
+  },
+  {
+    file: 'adapters/ui-message/handler.ts',
+    tests: ['adapters/ui-message/'],
+    rows: [
+      [
+        'message of the transcript run again',
+        'UiMessageRoutes.send',
+        { condition: 'isStoredId(message.id)', becomes: 'false' },
+      ],
+      [
+        'form of another site may stop a turn',
+        'UiMessageRoutes.stop',
+        { statement: 'checkContentType(arrived.request)', becomes: '' },
+      ],
+      [
+        'transcript without asking whose session it is',
+        'UiMessageRoutes.#load',
+        { piece: '{ owner, ...requestId }', becomes: 'requestId' },
+      ],
+    ],
+  },
+  {
+    file: 'adapters/ag-ui/run-events.ts',
+    tests: ['adapters/ag-ui/', 'testing/contract/ui-message/ag-ui'],
+    rows: [
+      [
+        'text that was taken back stays with the agent',
+        'RunWriter.takeBack',
+        { statement: "type: 'MESSAGES_SNAPSHOT'", becomes: '' },
+      ],
+      [
+        'text of a failed run stays with the agent',
+        'RunWriter.#end',
+        { condition: "event.error.code !== 'TURN_ABORTED'", becomes: 'false' },
+      ],
+      ['session not in the state of the agent', 'RunWriter.#end', { condition: "session !== ''", becomes: 'false' }],
+    ],
+  },
+]

@@ -1,0 +1,51 @@
+// The page of the tests, with a button for each thing that a test does. Bundled once for each version of the AI SDK.
+import { createElement as element, useState } from 'react'
+import { createRoot } from 'react-dom/client'
+import { countedParts, loadMessages, useFlowChat } from './use-flow-chat.mjs'
+
+const id = new URLSearchParams(location.search).get('chat')
+
+function Part({ part }) {
+  if (part.type === 'text') return element('span', null, part.text)
+  if (part.type === 'file' && part.mediaType.startsWith('image/'))
+    return element('img', { src: part.url, alt: 'photo' })
+  if (part.type.startsWith('tool-')) return element('em', null, `[${part.type} ${part.state}]`)
+  return null
+}
+
+function Message({ message }) {
+  const parts = countedParts(message.parts).map((part, key) => element(Part, { key, part }))
+  return element('li', { 'data-role': message.role }, parts)
+}
+
+function Page({ messages: initial }) {
+  const [text, setText] = useState('')
+  const [files, setFiles] = useState()
+  const chat = useFlowChat(id, initial)
+  const { messages, status, error } = chat
+  globalThis.setMessages = chat.setMessages
+  const actions = [
+    ['Send', () => chat.sendMessage({ text, ...(files === undefined ? {} : { files }) })],
+    ['Stop', chat.stop],
+    ['Leave only', chat.leave],
+    ['Resume', () => chat.resumeStream()],
+    ['Come back', chat.comeBack],
+    ['Again', () => chat.regenerate()],
+  ]
+  return element(
+    'main',
+    null,
+    element(
+      'ol',
+      null,
+      messages.map((message) => element(Message, { key: message.id, message })),
+    ),
+    element('output', null, status),
+    element('p', { role: 'alert' }, error === undefined ? '' : error.message),
+    element('input', { 'aria-label': 'Message', value: text, onChange: (event) => setText(event.target.value) }),
+    element('input', { 'aria-label': 'Photo', type: 'file', onChange: (event) => setFiles(event.target.files) }),
+    actions.map(([name, onClick]) => element('button', { key: name, type: 'button', onClick }, name)),
+  )
+}
+
+createRoot(document.querySelector('#root')).render(element(Page, { messages: await loadMessages(id) }))

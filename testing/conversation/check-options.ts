@@ -1,0 +1,131 @@
+/**
+ * The options of a conversation, by their names: a misspelt one would do nothing, or show as an option of the engine at the first message.
+ * And the values that would only fail far from the line that gave them.
+ */
+import { checkMethods, checkNumber, checkOptionNames, invalidInput, type OptionNames } from '../../src/util/options.js'
+import { show } from '../expectations/expectation-error.js'
+import type { ConversationOptions, SayInput } from './conversation-options.js'
+import type { SessionStart } from './session-start.js'
+import { isListOf, isObject, isStep, isStepClass, isText, shownStep } from './value-kinds.js'
+
+const names: OptionNames<ConversationOptions> = {
+  script: true,
+  tools: true,
+  config: true,
+  owner: true,
+  judge: true,
+  createStore: true,
+  clock: true,
+  onEngine: true,
+  coverage: true,
+  hangAfterMs: true,
+  configManager: true,
+  models: true,
+  providers: true,
+  limits: true,
+  modelRetry: true,
+  circuitBreaker: true,
+  budgets: true,
+  services: true,
+  unknownSession: true,
+  onTurnError: true,
+  errorText: true,
+  mask: true,
+  outdated: true,
+  busy: true,
+  random: true,
+  generateId: true,
+  logger: true,
+  onListenerError: true,
+}
+
+/** Where a session begins, by the names of its options. */
+export const startNames: OptionNames<SessionStart> = { state: true, stateOf: true, history: true, memory: true }
+
+const messageNames: OptionNames<Omit<SayInput, 'fault'>> = {
+  key: true,
+  sessionId: true,
+  attachments: true,
+  config: true,
+  owner: true,
+  serverContext: true,
+  requestId: true,
+  signal: true,
+  hideFlow: true,
+  waitUntil: true,
+}
+
+/**
+ * Checks what is sent with the text of a message: the engine would refuse another name in its own words, as a turn that failed.
+ *
+ * @param more - The names of what else the caller takes.
+ * @throws `InvalidInputError` that names the first option that is unknown.
+ */
+export function checkMessage(caller: string, input: object, more: object = {}): void {
+  checkOptionNames(caller, input, { ...more, ...messageNames })
+}
+
+/**
+ * @param caller - What was called.
+ * @param more - The names of its other options. Default: it has none.
+ * @param without - The names of a conversation's options that it has not. Default: it has all.
+ * @throws `InvalidInputError` that names the first option that is unknown, or wrong.
+ */
+export function checkConversationOptions(
+  caller: string,
+  options: ConversationOptions,
+  more: object = {},
+  without: readonly string[] = [],
+): void {
+  const known = Object.entries({ ...more, ...names }).filter(([name]) => !without.includes(name))
+  checkOptionNames(caller, options, Object.fromEntries(known))
+  if (options.hangAfterMs !== undefined) checkNumber(caller, 'hangAfterMs', options.hangAfterMs)
+  checkMethods(caller, 'judge', options.judge, ['problemOf'])
+  checkMethods(caller, 'coverage', options.coverage, ['watch', 'addTurn'])
+}
+
+/** @throws `InvalidInputError` for what is not a class. */
+export function checkFlow(caller: string, flow: unknown): void {
+  if (typeof flow !== 'function') throw invalidInput(`${caller}: the flow must be a class; got ${show(flow)}.`)
+}
+
+/** @throws `InvalidInputError` for what is not the class of a step. */
+export function checkStep(caller: string, step: unknown): void {
+  if (!isStepClass(step)) throw invalidInput(`${caller}: the step must be a class of a step; got ${shownStep(step)}.`)
+}
+
+/**
+ * Checks where a session begins. Whether the flow has the steps is found where the session is made.
+ *
+ * @throws `InvalidInputError` that names the first option that is wrong.
+ */
+export function checkStart(caller: string, start: SessionStart): void {
+  const { state = {}, stateOf = [], history = [], memory = [] } = start
+  const must = (isRight: boolean, name: string, what: string, got: unknown): void => {
+    if (!isRight) throw invalidInput(`${caller}: ${name} must be ${what}; got ${show(got)}.`)
+  }
+  must(isObject(state), 'state', 'an object', state)
+  const states = 'a list of pairs, a step and some of its state: [[AskName, { name: "Ada" }]]'
+  must(isListOf(stateOf, isPair(isStep, isObject)), 'stateOf', states, stateOf)
+  const turns = 'a list of pairs, a message and its reply: [["Hello", "Your name?"]]'
+  must(isListOf(history, isPair(isText, isText)), 'history', turns, history)
+  const messages = 'a list of messages, each with a role (user, assistant, tool) and a text, or parts'
+  must(isListOf(memory, isMessage), 'memory', messages, memory)
+}
+
+/** @throws `InvalidInputError` for what is neither a class of a step nor an ID. */
+export function checkStepOrId(caller: string, step: unknown): void {
+  if (isStep(step)) return
+  throw invalidInput(`${caller}: step must be a step of the flow, or its ID; got ${shownStep(step)}.`)
+}
+
+function isPair(isFirst: (value: unknown) => boolean, isSecond: (value: unknown) => boolean) {
+  return (value: unknown): boolean =>
+    Array.isArray(value) && value.length === 2 && isFirst(value[0]) && isSecond(value[1])
+}
+
+function isMessage(value: unknown): boolean {
+  if (!isObject(value)) return false
+  const { role, text, parts } = value as Readonly<Record<string, unknown>>
+  return ['user', 'assistant', 'tool'].includes(role as string) && (isText(text) || Array.isArray(parts))
+}

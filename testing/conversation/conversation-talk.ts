@@ -1,0 +1,382 @@
+/**
+ * The turns of a conversation: it sends the messages, keeps what became of them, and ends. What a test calls, and its documentation, is
+ * `conversation/conversation.ts`; what is sent how, `conversation/client.ts`.
+ */
+import type { FlowConstructor, FlowRunInput, StepConstructor } from '../../src/index.js'
+import { callPlace, placeText } from '../expectations/call-place.js'
+import { ExpectationError, list, show } from '../expectations/expectation-error.js'
+import { checkMessage } from './check-options.js'
+import { endedAtOnce, keyOf, requireFault, type SentMessage, send, sendAtOnce, sendTwice } from './client.js'
+import { type ConversationOptions, type MessageAtOnce, type SayInput, worldOptions } from './conversation-options.js'
+import { ConversationRecord, type Saying } from './conversation-record.js'
+import { ConversationStream } from './conversation-stream.js'
+import type { ConversationReply, ConversationTurn, RunningTurn, TurnEnd } from './conversation-turn.js'
+import { ConversationWorld, type RequestSoFar } from './conversation-world.js'
+import type { ReplyJudge } from './expectations.js'
+import { type SessionStart, startedSession } from './session-start.js'
+import { nextNumber } from './turn-names.js'
+
+/** The turns of one conversation. */
+export class ConversationTalk {
+  /** The session of the next message; empty before the first. */
+  sessionId = ''
+  readonly world: ConversationWorld
+  readonly record: ConversationRecord
+  readonly #flow: FlowConstructor
+  readonly #options: ConversationOptions
+  /** Where the conversation was made. */
+  readonly #made = callPlace()
+  #restarted = false
+  #streaming: ConversationStream | undefined
+  #closed: Promise<void> | undefined
+  readonly #forks: ConversationTalk[] = []
+
+  /** @param from - The talk that this one continues from its current point. */
+  constructor(flow: FlowConstructor, options: ConversationOptions, from?: ConversationTalk) {
+    this.#flow = flow
+    this.#options = options
+    this.world = new ConversationWorld(flow, worldOptions(options), from?.world)
+    this.record = new ConversationRecord(flow.id)
+    this.record.turns.push(...(from?.record.turns ?? []))
+    this.record.beginsAt = from?.record.beginsAt
+    this.record.start = from?.record.start
+  }
+
+  /** Judges what replies mean, if the conversation has one. */
+  get judge(): ReplyJudge | undefined {
+    return this.#options.judge
+  }
+
+  /**
+   * Begins with a stored session, in place of a new one.
+   *
+   * @param operation - For error messages.
+   * @param enters - Whether the first message enters the step, in place of going on in it.
+   */
+  beginAt(operation: string, step: StepConstructor | string, start: SessionStart, enters = false): void {
+    const { owner } = this.#options
+    const id = this.world.newId('session')
+    const place = { id, owner, at: this.world.clock.iso, step, enters }
+    const document = startedSession(operation, this.#flow, place, start)
+    this.world.beginWith(document)
+    this.record.start = document
+    this.sessionId = id
+  }
+
+  /** Sends a message, and waits for the reply. */
+  async say(text: string, options: SayInput = {}): Promise<ConversationReply> {
+    checkMessage('say', options, { fault: true })
+    const { fault, ...input } = options
+    if (fault !== undefined) requireFault(fault)
+    const request = this.#inputOf(text, input)
+    this.#begin({ by: 'say', text, underWay: () => this.#underWay([request]) })
+    try {
+      const sent = await (fault === undefined ? send(this.world, request) : sendTwice(this.world, request, fault))
+      const turns = sent.map((one) => this.#add(one))
+      if (this.record.unexpected !== undefined) this.record.unexpected = causedBy(turns, this.record.unexpected)
+      this.#requireFit()
+      return (sent.at(-1) as SentMessage).reply
+    } catch (error) {
+      // A script that does not fit is more likely the reason.
+      if (!this.record.hasFailed) this.#requireFit()
+      this.#requireNoHang(error)
+      this.record.rethrow(error)
+    } finally {
+      this.#forget()
+    }
+  }
+
+  /** Sends messages at the same time, in this order, and waits for all replies. */
+  async atOnce(messages: readonly MessageAtOnce[]): Promise<readonly ConversationReply[]> {
+    if (!Array.isArray(messages))
+      throw new ExpectationError(`atOnce() needs a list of messages; got ${show(messages)}.`)
+    const inputs = (messages as readonly MessageAtOnce[]).map((message) => {
+      const { text, ...input } = typeof message === 'string' ? { text: message } : (message ?? {})
+      if (typeof text !== 'string') {
+        throw new ExpectationError(`atOnce() needs the text of each message; got ${show(message)}.`)
+      }
+      checkMessage('atOnce', input, { text: true })
+      return this.#inputOf(text, input)
+    })
+    if (inputs.length === 0) throw new ExpectationError('atOnce() needs one message or more.')
+    const text = inputs.map(({ userMessage }) => userMessage).join(', ')
+    this.#begin({ by: 'atOnce', text, underWay: () => this.#underWay(inputs) })
+    try {
+      const sent = await sendAtOnce(this.world, inputs)
+      this.record.atOnce = this.#addInOrder(sent)
+      this.#requireFit()
+      return sent.map(({ sent: { reply } }) => reply)
+    } catch (error) {
+      if (this.#isHang(error)) {
+        this.#addInOrder(await endedAtOnce(this.world, inputs))
+        // What hangs is what the test has to know.
+        this.record.unexpected = undefined
+      }
+      this.#requireNoHang(error, this.#underWay(inputs, { isOpen: ({ end }) => end === undefined }))
+      this.record.rethrow(error)
+    } finally {
+      this.#forget()
+    }
+  }
+
+  /** Sends a message, and reads the turn event by event. */
+  stream(text: string, input: Omit<SayInput, 'fault'> = {}): ConversationStream {
+    checkMessage('stream', input)
+    const world = this.world
+    const underWay = () => this.#underWay([this.#inputOf(text, input)], { text: stream.text })
+    this.#begin({ by: 'stream', text, underWay })
+    const stream: ConversationStream = new ConversationStream({
+      said: text,
+      open: async () => {
+        const { engine } = await this.#unlessHanging(world.begin())
+        world.driver.answerWhileRead()
+        // Stopping a stream cancels its turn, also where the message has a key.
+        return engine.stream(world.death.mortal(this.#inputOf(text, input)), { onDisconnect: 'cancel' })
+      },
+      drive: (something) => world.driver.drive(something),
+      read: (piece) => this.#unlessHanging(world.driver.read(piece)),
+      settle: (end) => this.#settle(text, end, input.key),
+      forget: () => this.#forget(),
+      fail: (problem) => {
+        try {
+          return this.record.fail(problem)
+        } finally {
+          this.#forget()
+        }
+      },
+    })
+    this.#streaming = stream
+    return stream
+  }
+
+  /** Waits for the summaries that turns have left behind. */
+  async settled(): Promise<void> {
+    await this.#unlessHanging(this.world.settled())
+  }
+
+  /** The same, before the engine is closed: what hangs is not waited for again. */
+  async #settledBeforeEnd(): Promise<void> {
+    if (this.world.driver.hang === undefined) await this.settled()
+  }
+
+  /** Closes the engine and its connections, and makes new ones over the same data. */
+  async restart(): Promise<void> {
+    this.record.requireOpen('restart')
+    // The test goes on after a failure that it caught: what it leaves is checked again.
+    this.record.hasFailed = false
+    await this.#settledBeforeEnd()
+    // A process that ends does not check whether its connections closed well.
+    await this.world.stop().catch(() => undefined)
+    await this.record.placed(this.world.open())
+    this.#restarted = this.record.turns.length > 0
+  }
+
+  /** Another talk that continues from this point, with a copy of the session. */
+  async fork(options: ConversationOptions): Promise<ConversationTalk> {
+    this.record.requireOpen('fork')
+    await this.settled()
+    const { script: _script, tools: _tools, clock: _clock, ...inherited } = this.#options
+    const fork = new ConversationTalk(this.#flow, { ...inherited, ...options }, this)
+    const number = this.#forks.push(fork)
+    await this.record.placed(fork.world.open())
+    const document = await this.record.placed(this.world.load(this.sessionId))
+    if (document === undefined) return fork
+    fork.sessionId = `${this.sessionId}-fork-${number}`
+    fork.record.start = { ...document, id: fork.sessionId }
+    await this.record.placed(fork.world.create(fork.record.start))
+    return fork
+  }
+
+  /** Ends the conversation, and fails if something is left. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  async #close(): Promise<void> {
+    const { current } = this.world
+    const stream = this.#streaming
+    // A user who leaves in the middle; one who never began is a mistake.
+    const isLeft = stream !== undefined && stream.events.length > 0
+    const { saying } = this.record
+    const busy = saying === undefined || isLeft ? undefined : { saying, text: this.record.busyText('close', saying) }
+    this.record.closed = true
+    try {
+      await stream?.stop()
+      if (saying === undefined) await this.#settledBeforeEnd()
+    } finally {
+      const closing = this.world.end()
+      // A turn that is still under way would be waited for; the time it is given has to pass.
+      if (saying !== undefined && saying.by !== 'stream')
+        await this.world.driver.advance(current?.engine.limits.closeTimeoutMs ?? 0)
+      await this.record.placed(closing)
+    }
+    if (this.record.hasFailed) return
+    if (busy !== undefined) {
+      const problem = { text: `${busy.text}${placeText('said', this.record.place)}` }
+      // Meanwhile it may have ended.
+      if (this.record.saying === busy.saying) this.record.failUnderWay(busy.saying, problem)
+      this.record.fail(problem)
+    }
+    this.#requireNothingLeft()
+  }
+
+  #requireNothingLeft(): void {
+    this.record.requireExpected(this.world.tools)
+    for (const fork of this.#forks) fork.requireExpectedFork()
+    const made = placeText('the conversation was made', this.#made)
+    for (const part of [this.world.model, this.world.tools])
+      this.record.requireNothingLeft(() => part.assertDone(), made)
+    this.record.requireNothingLeft(() => this.world.assertFaultsUsed(), made)
+    const { awaited, ran } = this.world.effects
+    if (awaited !== undefined) {
+      const text = `The process was to die after '${awaited}', which did not run: let the conversation come that far, or take dieAfterEffect() out of the test. What ran: ${list(ran)}.${made}`
+      this.record.fail({ text }, { isAfter: true })
+    }
+  }
+
+  /** Fails for a failed turn of a fork that goes on, or that nobody closes: see {@link close}. */
+  requireExpectedFork(): void {
+    if (!this.record.hasFailed) this.record.requireExpected(this.world.tools)
+    for (const fork of this.#forks) fork.requireExpectedFork()
+  }
+
+  #begin(saying: Saying): void {
+    const { by, text } = saying
+    if (typeof text !== 'string') {
+      throw new ExpectationError(`${by}() needs the text of the message; got ${show(text)}.`)
+    }
+    this.record.requireOpen(saying.by)
+    this.record.requireExpected(this.world.tools)
+    this.world.forget()
+    this.record.hasFailed = false
+    this.record.saying = saying
+    this.record.place = callPlace()
+    this.record.atOnce = undefined
+  }
+
+  #inputOf(text: string, { key, ...input }: Omit<SayInput, 'fault'>): FlowRunInput {
+    const { config, owner } = this.#options
+    return {
+      flowName: this.#flow.id,
+      userMessage: text,
+      ...(this.sessionId === '' ? {} : { sessionId: this.sessionId }),
+      ...(config === undefined ? {} : { config }),
+      ...(owner === undefined ? {} : { owner }),
+      ...(key === undefined ? {} : { idempotencyKey: keyOf(key) }),
+      ...input,
+    }
+  }
+
+  /** No turn is under way any more. */
+  #forget(): void {
+    this.record.saying = undefined
+    this.#streaming = undefined
+    this.world.driver.answerFreely()
+  }
+
+  /** A streamed turn is over: remembers it, and fails if the script or a double did not fit. */
+  async #settle(said: string, end: TurnEnd, key: string | undefined): Promise<void> {
+    try {
+      const diedAfter = await this.world.bury()
+      const died = diedAfter === undefined ? end : { session: '', stoppedAfter: '', diedAfter }
+      const turn = await this.world.turnOf(said, died, this.sessionId)
+      this.#add(key === undefined ? turn : { ...turn, key: keyOf(key) })
+    } finally {
+      this.#forget()
+    }
+    this.#requireFit()
+  }
+
+  /** Remembers what became of a message. */
+  #add(sent: SentMessage): ConversationTurn {
+    const { reply, stoppedAfter, diedAfter } = sent
+    if (reply.session !== '') this.sessionId = reply.session
+    const { turns, start } = this.record
+    const isCounted = sent.unread !== undefined && sent.isNoTurn !== true && reply.replayed !== true
+    // The number that nobody could read.
+    const number = isCounted ? { number: nextNumber({ session: this.sessionId }, { turns, running: [], start }) } : {}
+    const turn = { ...sent, ...number, afterRestart: this.#restarted && diedAfter === undefined }
+    this.record.turns.push(turn)
+    this.#options.coverage?.addTurn(turn, this.record.turns)
+    this.#restarted = diedAfter !== undefined
+    this.record.unexpected = reply.success || stoppedAfter !== undefined ? undefined : turn
+    return turn
+  }
+
+  /**
+   * Remembers what became of messages that were sent at once, in the order of their turns; those that became none keep their places.
+   *
+   * @returns The same in the order of the messages.
+   */
+  #addInOrder(sent: Awaited<ReturnType<typeof sendAtOnce>>): readonly ConversationTurn[] {
+    const numbered = sent.filter(({ number }) => number !== undefined)
+    const isOneSession = new Set(numbered.map((one) => one.sent.reply.session)).size === 1
+    if (isOneSession) numbered.sort((one, other) => (one.number as number) - (other.number as number))
+    const inOrder = sent.map((one) => (one.number === undefined ? one : (numbered.shift() as typeof one)))
+    const turns = new Map(inOrder.map((one) => [one, this.#add(one.sent)] as const))
+    const outcomes = sent.map((one) => turns.get(one) as ConversationTurn)
+    this.record.unexpected = outcomes.find(({ reply, stoppedAfter }) => !reply.success && stoppedAfter === undefined)
+    return outcomes
+  }
+
+  /**
+   * What happened so far to messages that were sent together.
+   *
+   * @param options - `isOpen`: whether a message is shown whose request was sent. `text`: what was streamed.
+   */
+  #underWay(
+    inputs: readonly FlowRunInput[],
+    { isOpen = () => true, text }: { isOpen?(request: RequestSoFar): boolean; readonly text?: string } = {},
+  ): readonly RunningTurn[] {
+    const { requests, events } = this.world
+    return inputs.flatMap(({ userMessage: said, sessionId: session = '' }, index): readonly RunningTurn[] => {
+      const request = requests[index]
+      if (request !== undefined && !isOpen(request)) return []
+      const own = inputs.length === 1 ? events : events.filter(({ turnId }) => turnId === request?.turnId)
+      const streamed = text === undefined ? {} : { text }
+      return [{ said, session, events: own, afterRestart: this.#restarted, ...streamed }]
+    })
+  }
+
+  /** Whether an error is the report of a hang, which no failure has shown yet. */
+  #isHang(error: unknown): boolean {
+    const { hang } = this.world.driver
+    return hang !== undefined && (error as Error | undefined)?.message === hang.text
+  }
+
+  /**
+   * Fails if nothing happens any more.
+   *
+   * @param error - What was thrown: the report of a hang, or another failure.
+   * @param running - What is under way. Default: all that was sent.
+   */
+  #requireNoHang(error: unknown, running = this.record.saying?.underWay() ?? []): void {
+    const { hang } = this.world.driver
+    if (hang === undefined || !this.#isHang(error)) return
+    const { text, isAfterTurn: isAfter } = hang
+    this.record.fail({ text }, { isAfter, running: isAfter ? [] : running })
+  }
+
+  async #unlessHanging<T>(something: Promise<T>): Promise<T> {
+    try {
+      return await something
+    } catch (error) {
+      this.#requireNoHang(error)
+      return this.record.rethrow(error)
+    }
+  }
+
+  /** Fails if the script or a double does not fit. */
+  #requireFit(): void {
+    this.record.requireNo(this.world.model.complaint ?? this.world.tools.complaint)
+  }
+}
+
+/** The attempt that shows why a message failed: the reply to a repeat is the recorded one, whose error has no cause. */
+function causedBy(turns: readonly ConversationTurn[], failed: ConversationTurn): ConversationTurn {
+  const { error, message } = failed.reply
+  const isAlike = ({ reply }: ConversationTurn): boolean =>
+    reply.error?.cause !== undefined && reply.error.code === error?.code && reply.message === message
+  return isAlike(failed) ? failed : (turns.find(isAlike) ?? failed)
+}

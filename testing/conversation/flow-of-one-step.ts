@@ -1,0 +1,136 @@
+/**
+ * A flow around one step that a test runs alone. Where the step would move to another one, the conversation moves to a step that does
+ * nothing, and the flow remembers the ID of the other one.
+ */
+import {
+  type BaseStep,
+  End,
+  Flow,
+  type FlowConstructor,
+  LogicStep,
+  type ModelSelection,
+  reply,
+  type SessionDocument,
+  type StepConstructor,
+  type Tool,
+  type Transition,
+} from '../../src/index.js'
+import { whenMade } from '../flow-coverage/instrumented-flow.js'
+import type { ToolDouble, ToolDoubleResult } from '../tool-doubles/tool-doubles.js'
+import { withExecute } from '../tool-doubles/with-execute.js'
+
+/** What may return a transition. */
+const hooks = ['onEnter', 'run', 'onReply', 'onModelError', 'onModelBlocked'] as const
+
+/** Stands in place of every other step. */
+class Elsewhere extends LogicStep {
+  static override readonly id: string = 'Elsewhere'
+  override run(): Transition {
+    return reply('')
+  }
+}
+
+/** A flow whose session does not leave its first step. */
+export class FlowOfOneStep {
+  readonly flow: FlowConstructor
+  readonly #step: StepConstructor
+  #next: string | undefined
+
+  /**
+   * @param name - Of the flow, for error messages.
+   * @param others - Steps whose states the step reads.
+   */
+  constructor(name: string, step: StepConstructor, others: readonly StepConstructor[]) {
+    this.#step = step
+    const watched = whenMade(step, (made) => this.#watch(made))
+    const ids = new Set([step.id, Elsewhere.id])
+    const known = others.filter(({ id }) => !ids.has(id))
+    this.flow = class extends Flow {
+      static override readonly id: string = name
+      override model(): ModelSelection {
+        return { provider: 'script', name: 'script' }
+      }
+      override steps(): readonly StepConstructor[] {
+        return [watched, Elsewhere, ...known]
+      }
+    }
+  }
+
+  /** The ID of the step that the step moved to; `undefined` if it remained. */
+  nextIn({ flow }: SessionDocument): string | undefined {
+    if (this.#next !== undefined) return this.#next
+    return flow.currentStep === null || flow.currentStep === this.#step.id ? undefined : flow.currentStep
+  }
+
+  /** The session as it would be if the other step were there. */
+  documentOf(document: SessionDocument): SessionDocument {
+    const next = this.#next
+    if (next === undefined) return document
+    const { flow, history } = document
+    const named = (id: string): string => (id === Elsewhere.id ? next : id)
+    const { [Elsewhere.id]: left, ...others } = flow.steps
+    // A test may have given the other step a state, to which that of the move is added.
+    const known = others[next]
+    const moved = left === undefined ? {} : { [next]: { ...known, ...left, state: { ...known?.state, ...left.state } } }
+    return {
+      ...document,
+      flow: {
+        ...flow,
+        currentStep: flow.currentStep === null ? null : named(flow.currentStep),
+        steps: { ...others, ...moved },
+        sequence: flow.sequence.map((entry) => ({ ...entry, step: named(entry.step) })),
+      },
+      history: history.map((entry) => ({ ...entry, step: named(entry.step) })),
+    }
+  }
+
+  /** The same doubles for tools: the step does not leave by them either. */
+  watchDoubles(doubles: Readonly<Record<string, ToolDouble>>): Readonly<Record<string, ToolDouble>> {
+    const watched = (result: ToolDoubleResult): ToolDoubleResult => {
+      if (typeof result === 'function') return async (...args) => this.#redirected(await result(...args))
+      return isTransition(result) ? () => this.#redirected(result) : result
+    }
+    return Object.fromEntries(
+      Object.entries(doubles).map(([name, double]) => {
+        return [name, (Array.isArray(double) ? double.map(watched) : watched(double as ToolDoubleResult)) as ToolDouble]
+      }),
+    )
+  }
+
+  #watch(made: BaseStep): void {
+    const methods = made as unknown as Record<string, ((...args: readonly unknown[]) => unknown) | undefined>
+    for (const hook of hooks) {
+      const original = methods[hook]
+      // The closing step of a flow has no such hooks but onEnter.
+      if (original === undefined) continue
+      methods[hook] = async (...args) => this.#redirected(await original.apply(made, args as unknown[]))
+    }
+    const tools = methods.tools
+    if (tools === undefined) return
+    methods.tools = async (...args) => {
+      const offered = await tools.apply(made, args as unknown[])
+      // The engine refuses what is not a list.
+      return Array.isArray(offered) ? offered.map((tool: Tool) => this.#watchedTool(tool)) : offered
+    }
+  }
+
+  #watchedTool(tool: Tool): Tool {
+    if (typeof tool?.execute !== 'function') return tool
+    return withExecute(tool, async (args, turn, call) => this.#redirected(await tool.execute(args, turn, call)))
+  }
+
+  /** The same transition, to the step that does nothing. Everything else as it is. */
+  #redirected(returned: unknown): unknown {
+    if (!isTransition(returned) || returned.fields.target === undefined) return returned
+    const { target } = returned.fields
+    const id = typeof target === 'string' ? target : target.id
+    if (id === this.#step.id || id === End.id) return returned
+    this.#next = id
+    const fields = { ...returned.fields, target: Elsewhere }
+    return Object.create(Object.getPrototypeOf(returned), { fields: { value: fields, enumerable: true } })
+  }
+}
+
+function isTransition(value: unknown): value is Transition {
+  return typeof value === 'object' && value !== null && Symbol.for('turnkeeper.Transition') in value
+}

@@ -1,0 +1,261 @@
+/** One step, or one tool, without the flow around it: a single turn in a real engine, with all its checks. */
+import {
+  type JsonValue,
+  type SessionDocument,
+  type StateOf,
+  Step,
+  type StepConstructor,
+  type Tool,
+  type Turn,
+} from '../../src/index.js'
+import { ExpectationError, list, show } from '../expectations/expectation-error.js'
+import { whenMade } from '../flow-coverage/instrumented-flow.js'
+import { checkConversationOptions, checkStart, checkStep, startNames } from './check-options.js'
+import type { ConversationOptions, SayInput } from './conversation-options.js'
+import { ConversationTalk } from './conversation-talk.js'
+import { type ConversationToolCall, type ConversationTurn, toolCallsOf } from './conversation-turn.js'
+import { failureOf, unreadProblem } from './expectations.js'
+import { FlowOfOneStep } from './flow-of-one-step.js'
+import type { SessionStart } from './session-start.js'
+
+/**
+ * The options of {@link runStep}.
+ *
+ * @inline
+ */
+export interface RunStepOptions<Target extends StepConstructor, Others extends readonly StepConstructor[]>
+  extends Omit<ConversationOptions, 'coverage'>,
+    SessionStart<Target, Others>,
+    Pick<SayInput, 'attachments'> {
+  /** What the user says to the step. Default: nothing; the step is entered, and `turn.entered` is true. */
+  readonly message?: string
+}
+
+/**
+ * What became of a step that ran alone.
+ *
+ * @inline
+ */
+export interface StepRun<State> {
+  /** The reply; empty if the step moved on without one. */
+  readonly reply: string
+  /** The ID of the step that it moved to, which did not run; `undefined` if it remained. */
+  readonly next: string | undefined
+  /** Its state after the turn. */
+  readonly state: State
+  /** The tool calls that its model made. */
+  readonly toolCalls: readonly ConversationToolCall[]
+  /** The session as it was stored after the turn: states of other steps, memory, history. */
+  readonly document: SessionDocument
+}
+
+/**
+ * Runs one step alone, for one turn. Another step that it moves to does not run.
+ *
+ * @throws `ExpectationError` (rejects) if the turn fails, or the script or a double does not fit.
+ * @example
+ * ```ts
+ * const { reply, next } = await runStep(Confirm, { message: 'no', stateOf: [[AskWish, { table: 4 }]] })
+ * ```
+ */
+export async function runStep<Target extends StepConstructor, const Others extends readonly StepConstructor[] = []>(
+  step: Target,
+  options: RunStepOptions<Target, Others> = {},
+): Promise<StepRun<StateOf<Target>>> {
+  checkStep('runStep', step)
+  checkConversationOptions('runStep', options, { message: true, attachments: true, ...startNames }, ['coverage'])
+  checkStart('runStep', options as SessionStart)
+  const { message, attachments = [], ...start } = options
+  const isEntered = message === undefined
+  const alone = new FlowOfOneStep(`runStep(${step.id})`, step, stepsOf(start))
+  const { turn, document } = await oneTurn('runStep', alone, step, start, {
+    text: message ?? '',
+    attachments,
+    isEntered,
+    what: isEntered ? `Step '${step.id}'` : undefined,
+  })
+  const { state = {} } = document.flow.steps[step.id] ?? {}
+  return {
+    reply: turn.reply.message,
+    next: alone.nextIn(document),
+    state: state as StateOf<Target>,
+    toolCalls: toolCallsOf(turn),
+    document: alone.documentOf(document),
+  }
+}
+
+/**
+ * The options of {@link callTool}.
+ *
+ * @inline
+ */
+export interface CallToolOptions<Target extends StepConstructor, Others extends readonly StepConstructor[]>
+  extends Omit<ConversationOptions, 'script' | 'tools' | 'providers' | 'coverage'>,
+    SessionStart<Target, Others> {
+  /** The step whose `tools()` has the tool. Default: the tool needs no step. */
+  readonly step?: Target
+  /** What the user said. Default: nothing. */
+  readonly message?: string
+}
+
+/**
+ * What became of a tool that was called alone.
+ *
+ * @inline
+ */
+export interface ToolRun<State> {
+  /** What the model receives; absent if the call ended the turn before. */
+  readonly output: JsonValue | undefined
+  /** Whether the call was refused, or the tool threw a `ToolError`. */
+  readonly isError: boolean
+  /** The reply to the user, if the tool returned one with its transition. */
+  readonly reply: string | undefined
+  /** The ID of the step that it moved to, which did not run; `undefined` if it remained. */
+  readonly next: string | undefined
+  /** The state of the option `step` after the call. */
+  readonly state: State
+  /** The session as it was stored after the turn. */
+  readonly document: SessionDocument
+}
+
+/**
+ * Calls one tool, as a model does: the engine checks the arguments and the result.
+ *
+ * @param tool - The tool, or the name of one that the option `step` offers.
+ * @throws `ExpectationError` (rejects) if the turn fails.
+ * @example
+ * ```ts
+ * const { output } = await callTool(findOrder, { order: 'A-1042' })
+ * const { state, next } = await callTool('take_table', { table: 4 }, { step: AskWish })
+ * ```
+ */
+export async function callTool<
+  Target extends StepConstructor = typeof Step & StepConstructor,
+  const Others extends readonly StepConstructor[] = [],
+>(
+  tool: Tool | string,
+  args: JsonValue,
+  options: CallToolOptions<Target, Others> = {},
+): Promise<ToolRun<StateOf<Target>>> {
+  checkTool(tool)
+  const others = { step: true, message: true, ...startNames }
+  checkConversationOptions('callTool', options, others, ['script', 'tools', 'providers', 'coverage'])
+  if (options.step !== undefined) checkStep('callTool', options.step)
+  else if (options.state !== undefined) {
+    throw new ExpectationError('callTool() needs the step whose state it is given: { step, state }.')
+  }
+  checkStart('callTool', options as SessionStart)
+  const { step, message = '', state, stateOf = [], ...start } = options
+  const name = typeof tool === 'string' ? tool : tool.name
+  const offered = offeringStep(tool, step)
+  const states = [...(step === undefined ? [] : [[step, state ?? {}]]), ...stateOf] as SessionStart['stateOf']
+  const alone = new FlowOfOneStep(`callTool(${name})`, offered.caller, [...offered.steps, ...stepsOf({ stateOf })])
+  const script: ConversationOptions['script'] = ({ origin }) =>
+    origin.callNumber === 1 ? { toolCalls: [{ name, input: args }] } : 'Done.'
+  const { turn, document } = await oneTurn(
+    'callTool',
+    alone,
+    offered.caller,
+    { ...(start as SessionStart), script, stateOf: states as NonNullable<typeof states> },
+    {
+      text: message,
+      attachments: [],
+      isEntered: false,
+      what: `Tool '${name}'${step === undefined ? '' : ` of step '${step.id}'`}`,
+    },
+  )
+  const [call] = toolCallsOf(turn)
+  const asked = turn.events.filter(({ kind }) => kind === 'asked').length
+  const after = step === undefined ? {} : (document.flow.steps[step.id]?.state ?? {})
+  return {
+    output: call?.output,
+    isError: call?.isError === true,
+    reply: asked > 1 || turn.reply.message === '' ? undefined : turn.reply.message,
+    next: alone.nextIn(document),
+    state: after as StateOf<Target>,
+    document: alone.documentOf(document),
+  }
+}
+
+function checkTool(tool: unknown): void {
+  const name = typeof tool === 'object' && tool !== null && 'name' in tool ? tool.name : tool
+  if (typeof name === 'string') return
+  throw new ExpectationError(`callTool() needs a tool, or the name of one that a step offers; got ${show(tool)}.`)
+}
+
+/** A model step that offers one tool, its own or that of another step. */
+function offeringStep(
+  tool: Tool | string,
+  step: StepConstructor | undefined,
+): { readonly caller: StepConstructor; readonly steps: readonly StepConstructor[] } {
+  if (typeof tool === 'string' && step === undefined) {
+    throw new ExpectationError(`callTool('${tool}') needs the step that offers the tool: { step }.`)
+  }
+  let made: Step | undefined
+  const steps = step === undefined ? [] : [whenMade(step, (one) => (made = one as unknown as Step))]
+  class CallTool extends Step {
+    static override readonly id: string = 'CallTool'
+    override async tools(turn: Turn): Promise<readonly Tool[]> {
+      if (typeof tool !== 'string') return [tool]
+      const offered = (await made?.tools?.(turn)) ?? []
+      const found = offered.find(({ name }) => name === tool)
+      if (found === undefined) {
+        throw new ExpectationError(
+          `callTool: step '${step?.id}' does not offer a tool '${tool}'. Its tools: ${list(offered.map(({ name }) => name))}.`,
+        )
+      }
+      return [Object.create(found, { toolTimeoutMs: { value: found.toolTimeoutMs ?? made?.toolTimeoutMs } })]
+    }
+  }
+  return { caller: CallTool, steps }
+}
+
+/** One turn of such a flow. Fails as an expectation does, with the transcript. */
+async function oneTurn(
+  operation: string,
+  alone: FlowOfOneStep,
+  step: StepConstructor,
+  { state, stateOf, history, memory, tools, ...options }: ConversationOptions & SessionStart,
+  input: {
+    readonly text: string
+    readonly attachments: NonNullable<SayInput['attachments']>
+    readonly isEntered: boolean
+    /** What fails if the turn does. Default: the turn. */
+    readonly what: string | undefined
+  },
+): Promise<{ readonly turn: ConversationTurn; readonly document: SessionDocument }> {
+  const doubles = tools === undefined ? {} : { tools: alone.watchDoubles(tools) }
+  const talk = new ConversationTalk(alone.flow, { ...options, ...doubles })
+  const start = { state, stateOf, history, memory } as SessionStart
+  talk.beginAt(operation, step, start, input.isEntered)
+  let ended: { readonly turn: ConversationTurn; readonly document: SessionDocument }
+  try {
+    await talk.say(input.text, { attachments: input.attachments })
+    const turn = talk.record.last(operation)
+    const failure = failureOf(turn, input.what)
+    talk.record.unexpected = undefined
+    // A tool that the step does not offer: no turn has failed, the test has.
+    if (ExpectationError.isInstance(failure?.cause)) throw new ExpectationError(failure.cause.message)
+    if (failure !== undefined)
+      talk.record.fail({ ...failure, text: `${failure.text}${hintOf(operation, failure.text)}` })
+    talk.record.check(unreadProblem(turn))
+    ended = { turn, document: turn.document as SessionDocument }
+  } catch (error) {
+    await talk.close().catch(() => undefined)
+    throw error
+  }
+  await talk.close()
+  return ended
+}
+
+/** How a state is given that the step reads of another one. */
+function hintOf(operation: string, text: string): string {
+  const [, id] = /has no step '([^']*)'/.exec(text) ?? []
+  return id === undefined
+    ? ''
+    : `\n${operation} knows the states of other steps from its options: { stateOf: [[${id}, { ... }]] }.`
+}
+
+function stepsOf({ stateOf = [] }: Pick<SessionStart, 'stateOf'>): readonly StepConstructor[] {
+  return stateOf.map(([step]) => step)
+}

@@ -1,0 +1,172 @@
+/**
+ * A stored session in the middle of a conversation, from what a test says of it: the step, states, messages. The engine continues it as
+ * one of its own, with all checks that it has for stored sessions.
+ */
+import {
+  type Flow,
+  type FlowConstructor,
+  type JsonObject,
+  type Message,
+  type SessionDocument,
+  type StateOf,
+  Step,
+  type StepConstructor,
+} from '../../src/index.js'
+import { ExpectationError, list } from '../expectations/expectation-error.js'
+
+/**
+ * A message in the memory of a step: its text, or its parts.
+ *
+ * @inline
+ */
+type RememberedMessage = { readonly role: Message['role'] } & (
+  | { readonly text: string; readonly parts?: never }
+  | { readonly parts: Message['parts']; readonly text?: never }
+)
+
+/**
+ * States of other steps, by their classes.
+ *
+ * @inline
+ */
+export type StatesOf<Others extends readonly StepConstructor[]> = {
+  readonly [Index in keyof Others]: readonly [step: Others[Index], state: Partial<StateOf<Others[Index]>>]
+}
+
+/**
+ * What a session has stored of earlier turns.
+ *
+ * @inline
+ */
+export interface SessionStart<
+  Target extends StepConstructor | string = StepConstructor | string,
+  Others extends readonly StepConstructor[] = readonly StepConstructor[],
+> {
+  /** Some of the state of the step; the rest is its `initialState()`. Default: none. */
+  readonly state?: Partial<StateOf<Target>>
+  /** The same for other steps: `[[AskName, { name: 'Ada Lovelace' }]]`. Default: none. */
+  readonly stateOf?: StatesOf<Others>
+  /** The turns so far, as the user saw them: messages and replies. Default: none. */
+  readonly history?: readonly (readonly [message: string, reply: string])[]
+  /** What the model of the step remembers. Default: the texts of `history`, if the step is a model step. */
+  readonly memory?: readonly RememberedMessage[]
+}
+
+/** Where the session is. */
+interface Place {
+  readonly id: string
+  readonly owner: string | undefined
+  /** When it was stored: ISO 8601, UTC. */
+  readonly at: string
+  readonly step: StepConstructor | string
+  /** Whether the next turn enters the step, in place of going on in it. Then it must be the flow's initial step. */
+  readonly enters?: boolean
+}
+
+/**
+ * The document of such a session.
+ *
+ * @param operation - For error messages.
+ * @throws `ExpectationError` for a step that the flow has not, and for a state that JSON cannot carry.
+ */
+export function startedSession(
+  operation: string,
+  flowClass: FlowConstructor,
+  { id, owner, at, step, enters }: Place,
+  start: SessionStart,
+): SessionDocument {
+  const flow = new flowClass()
+  const target = stepOf(operation, flow, flowClass.id, step)
+  const { state = {}, stateOf = [], history = [], memory } = start
+  const steps: SessionDocument['flow']['steps'] = Object.fromEntries(
+    [[target, state] as const, ...stateOf].map(([one, given]) => {
+      const stepClass = stepOf(operation, flow, flowClass.id, one)
+      const whole = { ...new stepClass().initialState(), ...given }
+      return [stepClass.id, { state: plain(`${operation}: the state of step '${stepClass.id}'`, whole) }]
+    }),
+  )
+  const messages = plain(`${operation}: the memory`, memoryOf(memory, history))
+  const namespace = namespaceOf(target)
+  return {
+    id,
+    version: 2,
+    revision: '1-start',
+    ...(owner === undefined ? {} : { owner }),
+    runStatus: 'running',
+    createdAt: at,
+    savedAt: at,
+    error: [],
+    usage: { inputTokens: 0, outputTokens: 0, modelCalls: 0 },
+    turns: history.length,
+    bytes: 0,
+    flow: {
+      name: flowClass.id,
+      version: flowClass.version,
+      currentStep: enters === true ? null : target.id,
+      context: plain(`${operation}: the context of the flow`, flow.context as JsonObject),
+      steps,
+      memory: namespace === undefined || messages.length === 0 ? {} : { [namespace]: { messages } },
+      sequence: enters === true ? [] : [{ step: target.id, level: 0 }],
+    },
+    history: history.map(([message, reply], index) => {
+      return { turn: index + 1, at, message, reply, contentType: 'text/plain', step: target.id }
+    }),
+  }
+}
+
+function stepOf(operation: string, flow: Flow, flowName: string, step: StepConstructor | string): StepConstructor {
+  const id = typeof step === 'string' ? step : step.id
+  const classes = flow.steps()
+  const known = classes.find((one) => one.id === id)
+  if (known !== undefined) return known
+  throw new ExpectationError(
+    `${operation}: flow '${flowName}' has no step '${id}'. Its steps: ${list(classes.map((one) => one.id))}.`,
+  )
+}
+
+/** The memory namespace of a step; `undefined` if it calls no model. */
+function namespaceOf(stepClass: StepConstructor): string | undefined {
+  const step = new stepClass()
+  return step instanceof Step ? (step.memory ?? stepClass.id) : undefined
+}
+
+function memoryOf(given: SessionStart['memory'], history: NonNullable<SessionStart['history']>): readonly Message[] {
+  if (given === undefined) {
+    return history.flatMap(([message, reply], index) => [
+      textMessage('user', message, index + 1),
+      textMessage('assistant', reply, index + 1),
+    ])
+  }
+  return given.map(({ role, text, parts }) =>
+    text === undefined ? { role, parts, turn: history.length } : textMessage(role, text, history.length),
+  )
+}
+
+function textMessage(role: Message['role'], text: string, turn: number): Message {
+  return { role, parts: [{ type: 'text', text }], turn }
+}
+
+/** A copy of what JSON can carry. */
+function plain<T>(what: string, value: T): T {
+  const path = notJson(value, '')
+  if (path !== undefined) throw new ExpectationError(`${what} must be plain JSON, but ${path.slice(1)} is not.`)
+  return JSON.parse(JSON.stringify(value))
+}
+
+/**
+ * Where a value is not plain JSON; `undefined` if it is. A property whose value is `undefined` is left out when it is stored; an entry of
+ * a list is not.
+ *
+ * @param above - The objects that the value is in: none of them can be in itself.
+ */
+function notJson(value: unknown, path: string, above: readonly object[] = []): string | undefined {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return undefined
+  if (typeof value === 'number' && Number.isFinite(value)) return undefined
+  const isList = Array.isArray(value)
+  const isPlain = isList || Object.getPrototypeOf(Object(value)) === Object.prototype
+  if (typeof value !== 'object' || !isPlain || above.includes(value)) return path
+  const inside = [...above, value]
+  // A list may have holes, which JSON makes to null.
+  const entries = Object.entries(isList ? [...value] : value).filter(([, entry]) => isList || entry !== undefined)
+  return entries.map(([key, entry]) => notJson(entry, `${path}.${key}`, inside)).find((found) => found !== undefined)
+}

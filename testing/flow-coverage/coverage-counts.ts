@@ -1,0 +1,71 @@
+/** What coverage counts of one flow, and how a count grows. */
+
+/** How a conversation reached a step. */
+export interface WayToStep {
+  readonly messages: readonly string[]
+  /** The step in which the last message ended, if it only passed through the step. */
+  readonly endsAt?: string
+}
+
+/** A way as it is made of its parts, the end left out if there is none. */
+export function wayOf(messages: readonly string[], endsAt: string | undefined): WayToStep {
+  return endsAt === undefined ? { messages } : { messages, endsAt }
+}
+
+/** The counts of one flow, by name. */
+export interface FlowCounts {
+  turns: number
+  readonly steps: Map<string, number>
+  /** By step, then by tool. */
+  readonly tools: Map<string, Map<string, { calls: number; succeeded: number }>>
+  /** By the step left, then by the step entered. */
+  readonly transitions: Map<string, Map<string, number>>
+  /** By step: the fewest messages with which a conversation reached it. */
+  readonly messages: Map<string, WayToStep>
+}
+
+/** Counts of a flow of which nothing was reached. */
+export function noCounts(): FlowCounts {
+  return { turns: 0, steps: new Map(), tools: new Map(), transitions: new Map(), messages: new Map() }
+}
+
+export function countStep(counts: FlowCounts, step: string, by = 1): void {
+  increase(counts.steps, step, by)
+}
+
+export function countTool(
+  counts: FlowCounts,
+  step: string,
+  name: string,
+  by: { calls: number; succeeded: number },
+): void {
+  const ofStep = entry(counts.tools, step, () => new Map())
+  const called = entry(ofStep, name, () => ({ calls: 0, succeeded: 0 }))
+  called.calls += by.calls
+  called.succeeded += by.succeeded
+}
+
+export function countTransition(counts: FlowCounts, from: string, to: string, by = 1): void {
+  const left = entry(counts.transitions, from, () => new Map())
+  increase(left, to, by)
+}
+
+/** Keeps the messages that led to a step, if no better ones are known: fewer, or as many that also stay there. */
+export function keepFewest(counts: FlowCounts, step: string, way: WayToStep): void {
+  const known = counts.messages.get(step)
+  const fewer = (known?.messages.length ?? Number.POSITIVE_INFINITY) - way.messages.length
+  if (fewer > 0 || (fewer === 0 && way.endsAt === undefined)) counts.messages.set(step, way)
+}
+
+function increase(counts: Map<string, number>, key: string, by: number): void {
+  counts.set(key, (counts.get(key) ?? 0) + by)
+}
+
+function entry<Value>(map: Map<string, Value>, key: string, make: () => Value): Value {
+  let value = map.get(key)
+  if (value === undefined) {
+    value = make()
+    map.set(key, value)
+  }
+  return value
+}

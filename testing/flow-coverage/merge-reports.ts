@@ -1,0 +1,73 @@
+/** The reports of several processes as one: what each test file of a runner counted. */
+import {
+  countStep,
+  countTool,
+  countTransition,
+  type FlowCounts,
+  keepFewest,
+  noCounts,
+  wayOf,
+} from './coverage-counts.js'
+import { type FlowCoverageOfFlow, type FlowCoverageReport, reportOf } from './coverage-report.js'
+import type { FlowOutline } from './flow-outline.js'
+
+/** A report on its way to a reporter, which gets one of each test file. */
+export interface PassedReport extends FlowCoverageReport {
+  /** The coverage that reports, and how many reports it has made. */
+  readonly from: { readonly coverage: string; readonly count: number }
+}
+
+/**
+ * The last report of each coverage: where test files share their modules, they share a coverage too, and each report of it has all that
+ * the earlier ones have.
+ */
+export function lastReports(reports: readonly PassedReport[]): readonly FlowCoverageReport[] {
+  return reports.filter(
+    ({ from }) => !reports.some((other) => other.from.coverage === from.coverage && other.from.count > from.count),
+  )
+}
+
+/** Merges reports. Flows with one ID are one flow, which has the steps and tools of all of them. */
+export function mergeReports(reports: readonly FlowCoverageReport[]): FlowCoverageReport {
+  const byFlow = new Map<string, FlowCoverageOfFlow[]>()
+  for (const covered of reports.flatMap(({ flows }) => flows)) {
+    byFlow.set(covered.flow, [...(byFlow.get(covered.flow) ?? []), covered])
+  }
+  const flows = [...byFlow.values()].map((covered) => {
+    const counts = noCounts()
+    for (const one of covered) addCovered(counts, one)
+    return reportOf(outlineOfAll(covered), counts)
+  })
+  return { flows }
+}
+
+function outlineOfAll(covered: readonly FlowCoverageOfFlow[]): FlowOutline {
+  const steps = new Map(covered.flatMap((one) => one.steps).map(({ id, kind, next }) => [id, { id, kind, next }]))
+  const tools = new Map(
+    covered.flatMap((one) => one.tools).map(({ step, name }) => [JSON.stringify([step, name]), { step, name }]),
+  )
+  const [first, ...others] = covered
+  return {
+    flow: first?.flow ?? '',
+    steps: [...steps.values()].map(({ id, kind, next }) => (next === undefined ? { id, kind } : { id, kind, next })),
+    tools: [...tools.values()].map(({ step, name }) => (step === null ? { name } : { step, name })),
+    // One file may have named the tools that another one could not know.
+    toolsNotKnown: (first?.toolsNotKnown ?? []).filter((owner) =>
+      others.every((one) => one.toolsNotKnown.includes(owner)),
+    ),
+  }
+}
+
+/** Adds what was counted elsewhere. */
+export function addCovered(counts: FlowCounts, { turns, steps, tools, transitions }: FlowCoverageOfFlow): void {
+  counts.turns += turns
+  for (const { id, seen, messages, endsAt } of steps) {
+    if (seen > 0) countStep(counts, id, seen)
+    if (messages !== undefined) keepFewest(counts, id, wayOf(messages, endsAt))
+  }
+  for (const { step, name, ...called } of tools) {
+    // A tool of the flow is counted without the step in which it was called.
+    if (called.calls > 0) countTool(counts, step ?? '', name, called)
+  }
+  for (const { from, to, seen } of transitions) if (seen > 0) countTransition(counts, from, to, seen)
+}

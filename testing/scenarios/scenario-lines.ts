@@ -1,0 +1,156 @@
+/**
+ * What one line of a scenario says: `User: Hello`, `State of AskName: name = Ada`. Which line may stand where is decided in
+ * `scenarios/read-scenarios.ts`, what is done for it in `scenarios/run-scenario.ts`.
+ */
+import type { JsonValue } from '../../src/index.js'
+
+/** Where in a file a line is, and how it is written there. */
+export interface Place {
+  readonly line: number
+  readonly source: string
+}
+
+/** What the user of the bot does, or what happens around the bot. */
+export type Happening =
+  | { readonly kind: 'user'; readonly text: string }
+  | { readonly kind: 'given'; readonly phrase: string }
+  | { readonly kind: 'wait'; readonly ms: number }
+  | { readonly kind: 'restart' }
+
+/** What a model answers. */
+export type ModelLine =
+  | { readonly kind: 'model'; readonly text: string }
+  | { readonly kind: 'model calls'; readonly tool: string; readonly input: JsonValue }
+
+/** What must be so after a message. */
+export type ExpectationLine =
+  | { readonly kind: 'reply'; readonly expected: string | RegExp }
+  | { readonly kind: 'meaning'; readonly text: string }
+  | { readonly kind: 'step'; readonly step: string }
+  | { readonly kind: 'state'; readonly step: string; readonly part: object }
+  | { readonly kind: 'tools'; readonly names: readonly string[] }
+  | { readonly kind: 'completed' }
+  | { readonly kind: 'failure'; readonly code: string }
+
+/** What any line of a scenario says. */
+export type ScenarioLine = Happening | ModelLine | ExpectationLine
+
+/** Reads what follows the colon; returns a problem as a text. */
+type Reader = (text: string, argument: string) => ScenarioLine | string
+
+/** The lines, by what is before the colon; `State of ...` has an argument. */
+const readers: Readonly<Record<string, Reader>> = {
+  given: (phrase) => ({ kind: 'given', phrase }),
+  user: (text) => ({ kind: 'user', text }),
+  model: (text) => ({ kind: 'model', text }),
+  'model calls': readCall,
+  bot: (text) => readReply(text),
+  'bot mentions': (text) => ({ kind: 'reply', expected: new RegExp(escaped(text), 'i') }),
+  'bot means': (text) => ({ kind: 'meaning', text }),
+  step: (step) => ({ kind: 'step', step }),
+  'state of': readState,
+  tools: (text) => ({ kind: 'tools', names: text === 'none' ? [] : text.split(',').map((name) => name.trim()) }),
+  completed: (text) =>
+    text === 'yes'
+      ? { kind: 'completed' }
+      : `it can only be "Completed: yes". To expect that it goes on, name the step.`,
+  fails: (code) => ({ kind: 'failure', code }),
+  wait: readWait,
+  server: (text) => (text === 'restarts' ? { kind: 'restart' } : 'it can only be "Server: restarts".'),
+}
+
+/** How the lines are written, for the message of a wrong one. */
+export const knownLines =
+  'Given, User, Model, Model calls, Bot, Bot mentions, Bot means, Step, State of <step>, Tools, Completed, Fails, Wait, Server'
+
+/** The lines that may have no text after the colon. */
+const mayBeEmpty: readonly string[] = ['user', 'model']
+
+/**
+ * Reads a line, which is a keyword, a colon and a text.
+ *
+ * @returns What it says; a problem as a text; `undefined` if it does not begin with a keyword.
+ */
+export function readLine(keyword: string, text: string): ScenarioLine | string | undefined {
+  const name = keyword.toLowerCase().replaceAll(/\s+/g, ' ')
+  const stateOf = /^state of (.+)$/i.exec(keyword)
+  const key = stateOf === null ? name : 'state of'
+  const reader = Object.hasOwn(readers, key) ? readers[key] : undefined
+  if (reader === undefined || (key === 'state of' && stateOf === null)) return undefined
+  if (text === '' && !mayBeEmpty.includes(name)) return 'nothing follows the colon.'
+  return reader(text, stateOf?.[1]?.trim() ?? '')
+}
+
+function readReply(text: string): ScenarioLine | string {
+  const pattern = patternOf(text)
+  if (typeof pattern === 'string') return pattern
+  return { kind: 'reply', expected: pattern ?? unescaped(text) }
+}
+
+function readCall(text: string): ScenarioLine | string {
+  const [, tool = '', input = ''] = /^(\S+)\s*([\s\S]*)$/.exec(text) ?? []
+  if (input === '') return { kind: 'model calls', tool, input: {} }
+  try {
+    return { kind: 'model calls', tool, input: JSON.parse(input) }
+  } catch (error) {
+    return `what the model gives to the tool is not valid JSON: ${(error as Error).message}. Write it as in Model calls: find_order {"number": "A-1", "urgent": true}`
+  }
+}
+
+/** `name = Ada`, `wish.day = Friday`, `guests = 4`, `table = nothing`, `note = /fern/`. */
+function readState(text: string, step: string): ScenarioLine | string {
+  const [, path = '', value = ''] = /^([^=\s]+)\s*=\s*([\s\S]+)$/.exec(text) ?? []
+  if (path === '') return 'it needs a name, = and a value, as in State of AskName: name = Ada'
+  const expected = expectedValueOf(value)
+  if (typeof expected === 'object' && 'problem' in expected) return expected.problem
+  const part = path.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), expected.value)
+  return { kind: 'state', step, part: part as object }
+}
+
+function expectedValueOf(text: string): { readonly value: unknown } | { readonly problem: string } {
+  if (text === 'nothing') return { value: undefined }
+  const pattern = patternOf(text)
+  if (typeof pattern === 'string') return { problem: pattern }
+  if (pattern !== undefined) return { value: pattern }
+  try {
+    return { value: JSON.parse(text) }
+  } catch {
+    return { value: unescaped(text) }
+  }
+}
+
+const units: Readonly<Record<string, number>> = { second: 1000, minute: 60_000, hour: 3_600_000, day: 86_400_000 }
+/** About 100 years: the dates that a clock can show have an end. */
+const longestWaitDays = 36_500
+
+function readWait(text: string): ScenarioLine | string {
+  const [, number = '', unit = ''] = /^(\d+(?:\.\d+)?) (second|minute|hour|day)s?$/.exec(text) ?? []
+  const ms = Number(number) * (units[unit] ?? 0)
+  if (ms > longestWaitDays * 86_400_000) return `the longest wait is ${longestWaitDays} days.`
+  return ms > 0
+    ? { kind: 'wait', ms }
+    : 'it needs a number and a unit: seconds, minutes, hours or days, as in Wait: 20 minutes'
+}
+
+/**
+ * The pattern that a text is, if it is between its only two slashes, which flags may follow; a problem as a text. Within a pattern a
+ * slash has a backslash before it: what has more slashes is a path.
+ */
+function patternOf(text: string): RegExp | string | undefined {
+  const [, source, flags = ''] = /^\/((?:[^\\/]|\\[\s\S])+)\/([imsu]*)$/.exec(text) ?? []
+  if (source === undefined) return undefined
+  try {
+    return new RegExp(source, flags)
+  } catch (error) {
+    return `a text between slashes is a pattern, and this is not a valid one: ${(error as Error).message}`
+  }
+}
+
+/** A text that begins with a slash, and would be taken for a pattern, is written with a backslash before it. */
+function unescaped(text: string): string {
+  return text.replace(/^\\\//, '/')
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
+}

@@ -1,0 +1,78 @@
+/**
+ * The entry point `turnkeeper/testing/vitest/reporter`: a reporter of vitest that adds up the coverage of flows of all test
+ * files, prints it, and fails the run below a threshold. The test files use `coverFlows` of `turnkeeper/testing/vitest`.
+ *
+ * @module turnkeeper/testing/vitest/reporter
+ */
+import { writeFile } from 'node:fs/promises'
+import type { Reporter, TestModule } from 'vitest/node'
+import { checkOptionNames, type OptionNames } from '../../src/util/options.js'
+import { belowThresholds, type CoverageThresholds, checkThresholds } from '../flow-coverage/coverage-shares.js'
+import { tableOf, textOf } from '../flow-coverage/coverage-text.js'
+import { lastReports, mergeReports, type PassedReport } from '../flow-coverage/merge-reports.js'
+import { mermaidOf } from '../flow-coverage/mermaid.js'
+
+export type { CoverageThresholds }
+
+/** The options of {@link FlowCoverageReporter}. */
+export interface FlowCoverageReporterOptions {
+  /** The least that all test files together must reach of each flow. Default: nothing. */
+  readonly thresholds?: CoverageThresholds
+  /** A file in which the coverage is drawn as a Mermaid flowchart, relative to the working directory. Default: none. */
+  readonly mermaid?: string
+  /** A file for the whole report as JSON, relative to the working directory. Default: none. */
+  readonly json?: string
+}
+
+const optionNames: OptionNames<FlowCoverageReporterOptions> = { thresholds: true, mermaid: true, json: true }
+
+/**
+ * Adds up what the conversations of all test files reached, prints a table, and fails the run where a flow is below a
+ * threshold. Flows with the same ID in several files are one flow.
+ *
+ * @throws `InvalidInputError` from the constructor, for an unknown option, and for a threshold that is not a percentage.
+ * @example
+ * ```ts
+ * // vitest.config.ts
+ * import { defineConfig } from 'vitest/config'
+ *
+ * const thresholds = { steps: 90, transitions: 80, tools: 100 }
+ * export default defineConfig({
+ *   test: { reporters: ['default', ['turnkeeper/testing/vitest/reporter', { thresholds }]] },
+ * })
+ * ```
+ */
+export default class FlowCoverageReporter implements Reporter {
+  readonly #options: FlowCoverageReporterOptions
+
+  constructor(options: FlowCoverageReporterOptions = {}) {
+    checkOptionNames('FlowCoverageReporter', options, optionNames)
+    if (options.thresholds !== undefined) checkThresholds(options.thresholds)
+    this.#options = options
+  }
+
+  /** vitest calls it after all test files, also after each run of watch mode. */
+  async onTestRunEnd(testModules: readonly Pick<TestModule, 'meta'>[]): Promise<void> {
+    const reports = testModules.flatMap((testModule) => {
+      const { flowCoverage, scenarioCoverage } = testModule.meta() as unknown as Readonly<
+        Partial<Record<'flowCoverage' | 'scenarioCoverage', readonly PassedReport[]>>
+      >
+      return [...(flowCoverage ?? []), ...(scenarioCoverage ?? [])]
+    })
+    const { thresholds = {}, mermaid, json } = this.#options
+    if (reports.length === 0) {
+      console.log('\nNo test file covers a flow: call coverFlows of turnkeeper/testing/vitest in those that should.')
+      // Thresholds that nothing was measured against are not met.
+      if (Object.keys(thresholds).length > 0) process.exitCode = 1
+      return
+    }
+    const report = mergeReports(lastReports(reports))
+    if (mermaid !== undefined) await writeFile(mermaid, `\`\`\`mermaid\n${mermaidOf(report)}\n\`\`\`\n`)
+    if (json !== undefined) await writeFile(json, `${JSON.stringify(report, null, 2)}\n`)
+    console.log(`\nCoverage of flows\n\n${tableOf(report)}\n`)
+    const problems = belowThresholds(report, thresholds)
+    if (problems.length === 0) return
+    console.error(`Below the thresholds:\n\n- ${problems.join('\n- ')}\n\n${textOf(report)}\n`)
+    process.exitCode = 1
+  }
+}
