@@ -104,11 +104,15 @@ class BusyModel {
     this.#startLook()
   }
 
+  /** The first message of each owner looks, in the order in which they came. */
   #startLook(): void {
-    for (const owner of ['ada', 'bob'] as const) {
-      const first = this.#arriving.find(({ turn }) => turn.owner === owner)
-      if (first === undefined || first.isLooking === true) continue
-      first.isLooking = true
+    const owners = new Set<Owner>()
+    for (const one of this.#arriving) {
+      const { owner } = one.turn
+      const isFirst = !owners.has(owner)
+      owners.add(owner)
+      if (!isFirst || one.isLooking === true) continue
+      one.isLooking = true
       this.#loads.push(() => this.#look(owner))
     }
   }
