@@ -29,8 +29,9 @@ function areExclusive(one: Request, other: Request): boolean {
 }
 
 /**
- * What becomes of the messages of a schedule; `undefined` where nothing says it: the application cancels while turns of both owners
- * are about to load the session, and nobody knows yet which of them is the session's own.
+ * What becomes of the messages of a schedule; `undefined` where nothing says it. Either the application cancels while turns of both
+ * owners are about to load the session, and nobody knows yet which of them is the session's own; or a repeat whose turn gave it no
+ * answer comes again at the moment at which the lock is passed on.
  */
 export function outcomeOfModel(schedule: Schedule, end: readonly Happening[]): Outcome | undefined {
   const model = new BusyModel(schedule)
@@ -398,9 +399,15 @@ class BusyModel {
     // One that was superseded itself is followed by the turn that did it.
     const isAnswer = message === turn || (turn.merged.includes(message) && outcome !== 'TURN_SUPERSEDED')
     for (const repeat of repeats) {
-      if (!isAnswer) this.#arrive(repeat)
+      if (!isAnswer) this.#arriveAgain(repeat)
       else this.turns[repeat.number] = outcome.startsWith('again') ? outcome : `again ${outcome}`
     }
+  }
+
+  /** It may look before or after the next holder loads, where the turn under way ends in this group. */
+  #arriveAgain(repeat: Turn): void {
+    if (this.#turns().some(({ phase }) => phase === 'interrupted' || phase === 'cancelled')) this.isUndecided = true
+    this.#arrive(repeat)
   }
 
   #waitingTurns(): Turn[] {
