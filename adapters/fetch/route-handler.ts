@@ -3,7 +3,7 @@
  * routes are in `routes/`. The caller decides which path means which route: the Fetch handler by `basePath`, the Hono app by
  * where it is mounted.
  */
-import { invalidInput } from '../../src/util/options.js'
+import { invalidInput, notAnEngine } from '../../src/util/options.js'
 import { createCors } from './cors.js'
 import { type HeaderRecord, stateHeader } from './header-names.js'
 import { createDocument } from './openapi/document.js'
@@ -139,12 +139,6 @@ function notFound(options: FlowRoutesOptions, url: string, { basePath }: NoRoute
 function wrongMethod(methods: readonly string[], headers: HeaderRecord, hasCors: boolean): Refusal {
   headers.Allow = (hasCors ? [...methods, 'OPTIONS'] : methods).join(', ')
   return new Refusal(`Method not allowed. Use ${methods.join(' or ')}.`, 405)
-}
-
-function notAnEngine(value: unknown, caller: string): Error {
-  const isPromise = typeof (value as PromiseLike<unknown> | undefined)?.then === 'function'
-  const got = isPromise ? '; got a promise: await FlowEngine.create()' : ''
-  return invalidInput(`${caller}: the first argument must be a FlowEngine${got}.`)
 }
 
 /** A request, and the headers that every reply to it has. */

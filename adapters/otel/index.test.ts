@@ -135,6 +135,21 @@ describe('instrumentEngine', () => {
     expect(() => instrumentEngine(engine, { content: 'all' } as never)).toThrow(
       'instrumentEngine: content must be true or false.',
     )
+    expect(() => instrumentEngine(engine, { tracerProvider: {} } as never)).toThrow(
+      'instrumentEngine: tracerProvider must have the method getTracer.',
+    )
+    expect(() => instrumentEngine(engine, { meterProvider: null } as never)).toThrow(
+      'instrumentEngine: meterProvider must have the method getMeter.',
+    )
+  })
+
+  test('refuses what is not an engine', () => {
+    expect(() => instrumentEngine(FlowEngine.create({}) as never)).toThrow(
+      'instrumentEngine: the first argument must be a FlowEngine; got a promise: await FlowEngine.create().',
+    )
+    expect(() => instrumentEngine(undefined as never)).toThrow(
+      'instrumentEngine: the first argument must be a FlowEngine.',
+    )
   })
 })
 

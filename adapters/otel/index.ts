@@ -7,7 +7,7 @@
  */
 import { type MeterProvider, metrics, type TracerProvider, trace } from '@opentelemetry/api'
 import type { EngineEventMap, FlowEngine } from '../../src/index.js'
-import { checkOptionNames, invalidInput, type OptionNames } from '../../src/util/options.js'
+import { checkMethods, checkOptionNames, invalidInput, notAnEngine, type OptionNames } from '../../src/util/options.js'
 import { metricListeners } from './metrics.js'
 import { EngineSpans } from './spans.js'
 
@@ -44,7 +44,7 @@ const scope = 'turnkeeper'
  * makes everything twice, unless one of the two makes spans alone and the other one metrics.
  *
  * @returns A function that stops it, and ends the spans that are open.
- * @throws `InvalidInputError` for an option that is wrong or unknown.
+ * @throws `InvalidInputError` for an option that is wrong or unknown, and if the first argument is not an engine.
  * @example
  * ```ts
  * import { FlowEngine } from 'turnkeeper'
@@ -55,10 +55,13 @@ const scope = 'turnkeeper'
  * ```
  */
 export function instrumentEngine(engine: Pick<FlowEngine, 'on' | 'off'>, options: InstrumentOptions = {}): () => void {
+  if (typeof engine?.on !== 'function') throw notAnEngine(engine, 'instrumentEngine')
   checkOptionNames('instrumentEngine', options, optionNames)
   const { tracerProvider, meterProvider, errorText = false, content = false } = options
   if (typeof errorText !== 'boolean') throw invalidInput('instrumentEngine: errorText must be true or false.')
   if (typeof content !== 'boolean') throw invalidInput('instrumentEngine: content must be true or false.')
+  checkProvider('tracerProvider', tracerProvider, 'getTracer')
+  checkProvider('meterProvider', meterProvider, 'getMeter')
   const stops: (() => void)[] = []
   if (meterProvider !== false) {
     const meter = (meterProvider ?? metrics).getMeter(scope)
@@ -73,6 +76,10 @@ export function instrumentEngine(engine: Pick<FlowEngine, 'on' | 'off'>, options
   return () => {
     for (const stop of stops) stop()
   }
+}
+
+function checkProvider(name: string, provider: unknown, method: string): void {
+  if (provider !== false) checkMethods('instrumentEngine', name, provider, [method])
 }
 
 /** Adds listeners by the names of their events. @returns A function that removes them. */

@@ -3,7 +3,7 @@
  * always an `InvalidInputError` whose message begins with the function or class that was called. In every function
  * below `caller` is its name, and `path` leads to the value from its options: `limits`, `cors.origin`.
  */
-import { invalidInput } from '../errors/engine-errors.js'
+import { type InvalidInputError, invalidInput } from '../errors/engine-errors.js'
 
 export { invalidInput }
 
@@ -96,6 +96,13 @@ export function numbersWithDefaults<T extends { readonly [Name in keyof T]: numb
     checkNumber(caller, path === undefined ? name : `${path}.${name}`, value, rangeOf?.(name))
   }
   return Object.freeze({ ...defaults, ...Object.fromEntries(entries) })
+}
+
+/** What a function throws whose first argument should be an engine: often it is the promise of one, which nobody has awaited. */
+export function notAnEngine(value: unknown, caller: string): InvalidInputError {
+  const isPromise = typeof (value as PromiseLike<unknown> | undefined)?.then === 'function'
+  const got = isPromise ? '; got a promise: await FlowEngine.create()' : ''
+  return invalidInput(`${caller}: the first argument must be a FlowEngine${got}.`)
 }
 
 /** @throws `InvalidInputError` where `value` is given and lacks one of the methods; it names the first. */
