@@ -10,7 +10,7 @@ import { checkJudgeOptions, type JudgeOptions } from './judge-options.js'
 import { isSame, type JudgedQuestion, type JudgedReply, Recordings } from './recordings.js'
 
 /** For a model of the network that thinks before it answers. */
-const defaultHangAfterMs = 30_000
+const modelHangAfterMs = 30_000
 
 const instructions = `You check replies of a conversational program.
 You get the message of a user, the reply of the program, and a statement about the reply.
@@ -83,7 +83,7 @@ export class Judge implements ReplyJudge {
 
   /** Asks the model, which must answer in time. */
   async #ask(question: JudgedQuestion): Promise<Verdict & { readonly name: string }> {
-    const { hangAfterMs: afterMs = defaultHangAfterMs } = this.#options
+    const { hangAfterMs: afterMs = modelHangAfterMs } = this.#options
     const stop = new AbortController()
     let waitsFor = 'The option model of the judge has not made a model'
     const judging = async (): Promise<Verdict & { readonly name: string }> => {

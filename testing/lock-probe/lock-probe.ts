@@ -5,6 +5,7 @@
 import { type Clock, type FlowEngine, type FlowSession, type LockEvent, systemClock } from '../../src/index.js'
 import { checkNumber, checkOptionNames, type OptionNames } from '../../src/util/options.js'
 import { ExpectationError } from '../expectations/expectation-error.js'
+import { defaultHangAfterMs } from '../virtual-clock/hang-watch.js'
 import { VirtualClock } from '../virtual-clock/virtual-clock.js'
 import { Gates, type LockGate } from './gates.js'
 import { locateTurns } from './locate-turns.js'
@@ -78,7 +79,7 @@ export class LockProbe {
       if (options[name] !== undefined) checkNumber('LockProbe', name, options[name])
     }
     this.#stuckAfterMs = options.stuckAfterMs ?? 10_000
-    const afterMs = options.hangAfterMs ?? 2000
+    const afterMs = options.hangAfterMs ?? defaultHangAfterMs
     this.#gates = new Gates({
       afterMs,
       report: (sessionId) => {

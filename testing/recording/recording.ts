@@ -20,7 +20,7 @@ import { ExpectationError } from '../expectations/expectation-error.js'
 import { instrumentFlow } from '../flow-coverage/instrumented-flow.js'
 import type { ScriptedAnswer } from '../scripted-model/scripted-model.js'
 import { type ToolDouble, ToolDoubles } from '../tool-doubles/tool-doubles.js'
-import { unlessHanging } from '../virtual-clock/hang-watch.js'
+import { defaultHangAfterMs, unlessHanging } from '../virtual-clock/hang-watch.js'
 import { VirtualClock } from '../virtual-clock/virtual-clock.js'
 import { RecordedModel, StepNames } from './recorded-model.js'
 import {
@@ -140,7 +140,13 @@ export async function replay(
       `The recording is of flow '${recording.flow}', and not of '${flow.id}' or a former name of it.`,
     )
   }
-  const { serverContext, config = recording.config, tools = {}, hangAfterMs = 2000, ...engineOptions } = options
+  const {
+    serverContext,
+    config = recording.config,
+    tools = {},
+    hangAfterMs = defaultHangAfterMs,
+    ...engineOptions
+  } = options
   checkNumber('replay', 'hangAfterMs', hangAfterMs)
   const clock = new VirtualClock(Date.parse(recording.startedAt))
   const names = new StepNames(flow)

@@ -9,6 +9,7 @@ import { checkNumber, checkOptionNames, invalidInput, type OptionNames } from '.
 import { thrownText } from '../expectations/author-frames.js'
 import { count, ExpectationError } from '../expectations/expectation-error.js'
 import type { ScriptedReply } from '../scripted-model/scripted-model.js'
+import { defaultHangAfterMs } from '../virtual-clock/hang-watch.js'
 import { plansOf } from './draw-plans.js'
 import { type Actor, type ActorView, anyone, type Plan } from './plan.js'
 import type { Violation } from './promises.js'
@@ -92,7 +93,7 @@ export interface SimulationResult {
  */
 export async function simulate(flow: FlowConstructor, options: SimulateOptions = {}): Promise<SimulationResult> {
   const { seeds = 100, maxActions = 8, faults = true, restarts = true, together = true } = options
-  const { actors = [anyone], invariants = {}, mayFail = [], services, hangAfterMs = 2000 } = options
+  const { actors = [anyone], invariants = {}, mayFail = [], services, hangAfterMs = defaultHangAfterMs } = options
   checkOptionNames('simulate', options, optionNames)
   checkNumber('simulate', 'hangAfterMs', hangAfterMs)
   const seedList = typeof seeds === 'number' ? countedSeeds(seeds) : seeds

@@ -5,6 +5,9 @@
  */
 import { afterRealTime } from './real-time.js'
 
+/** The default of each option `hangAfterMs` but that of a `Judge`. */
+export const defaultHangAfterMs = 2_000
+
 /** How many looks a bound has. */
 const looks = 20
 
