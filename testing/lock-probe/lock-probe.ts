@@ -18,6 +18,7 @@ import {
   overlapProblem,
   serialProblem,
   stuckProblem,
+  unseenProblem,
 } from './problems.js'
 
 export type { LockGate } from './gates.js'
@@ -182,7 +183,7 @@ export class LockProbe {
    * Checks that the lock of a session has no holder and no waiting request, and that a new request acquires it at once.
    *
    * @param sessionId - Default: each session with a request.
-   * @throws {@link ExpectationError} (rejects) that names the holder.
+   * @throws {@link ExpectationError} (rejects) that names the holder; also if no request for the lock was seen.
    */
   async assertReleased(sessionId?: string): Promise<void> {
     const session = this.#observed()
@@ -190,6 +191,7 @@ export class LockProbe {
       throwIf(heldProblem(this.#requests, id))
       if (await this.#isLocked(session, id)) throw new ExpectationError(leakProblem(this.#requests, id))
     }
+    throwIf(unseenProblem(this.#requests, sessionId))
   }
 
   /** The session side of the observed engine. Without one, no assertion can show anything. */
