@@ -91,7 +91,8 @@ export class Conversation implements AsyncDisposable {
    * A conversation that begins in the middle: at a step, with states and messages of turns that the test need not play. The first
    * `say` goes on in the step, as after a restart: its `turn.entered` is false.
    *
-   * @throws `ExpectationError` for a step that the flow has not, and for a state that JSON cannot carry.
+   * @throws `ExpectationError` for a step that the flow has not, for a state that JSON cannot carry, and for the `memory` of a step
+   * without a model.
    * @example
    * ```ts
    * await using conversation = Conversation.at(Onboarding, { step: Confirm, stateOf: [[AskName, { name: 'Ada Lovelace' }]] })

@@ -89,8 +89,7 @@ describe('is refused when it is given', () => {
 
 test('what is right is taken', async () => {
   const start = { state: { name: 'Ada' }, stateOf: [[Look, {}]], history: [['Hello', 'Hi']] } as const
-  const memory = [{ role: 'user', text: 'Hello' } as const]
-  await using conversation = Conversation.at(Acting, { step: Act, ...start, memory })
+  await using conversation = Conversation.at(Acting, { step: Act, ...start })
   await conversation.say('Go on')
   conversation.expectState(Act, { name: 'Ada' })
 })
