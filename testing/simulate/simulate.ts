@@ -41,7 +41,7 @@ export interface SimulateOptions {
   readonly services?: () => FlowServices
   /** Wraps the memory store in another store. Default: no wrapper. */
   readonly wrapStore?: (store: SessionStore) => SessionStore
-  /** Milliseconds of real time in which nothing happens, after which a turn hangs: that fails. `Infinity`: never. Default 2 000. */
+  /** Milliseconds of real time in which nothing happens, after which a turn hangs, or an invariant: that fails. `Infinity`: never. Default 2 000. */
   readonly hangAfterMs?: number
 }
 
@@ -78,8 +78,8 @@ export interface SimulationResult {
  * only because of a fault, and the `invariants` hold. Needs `fast-check`.
  *
  * @throws `ExpectationError` (rejects) with the seed and the shortest conversation found, as test code. So does a conversation that
- * cannot go on, because an actor, `services` or `wrapStore` throws or a turn hangs; what was thrown is its `cause`. `InvalidInputError`
- * (rejects) for an unknown option, and without a seed or an actor.
+ * cannot go on, because an actor, `services` or `wrapStore` throws, or a turn or an invariant hangs; what was thrown is its `cause`.
+ * `InvalidInputError` (rejects) for an unknown option, and without a seed or an actor.
  * @example
  * ```ts
  * await simulate(Onboarding, {
