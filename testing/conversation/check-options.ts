@@ -81,6 +81,7 @@ export function checkConversationOptions(
   checkOptionNames(caller, options, Object.fromEntries(known))
   if (options.hangAfterMs !== undefined) checkNumber(caller, 'hangAfterMs', options.hangAfterMs)
   checkMethods(caller, 'judge', options.judge, ['problemOf'])
+  if (options.judge?.hangAfterMs !== undefined) checkNumber(caller, 'judge.hangAfterMs', options.judge.hangAfterMs)
   checkMethods(caller, 'coverage', options.coverage, ['watch', 'addTurn'])
 }
 

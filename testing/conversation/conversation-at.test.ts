@@ -5,6 +5,7 @@ import { Flow, LogicStep, MemorySessionStore, reply, Step, type Turn } from '../
 import { AskName, Confirm, Onboarding } from '../contract/onboarding.js'
 import { flowOf } from '../contract/test-flows.js'
 import { Conversation } from './conversation.js'
+import { runStep } from './run-step.js'
 
 class Greet extends LogicStep<{ count: number; names: string[] }> {
   static override readonly id = 'Greet'
@@ -107,6 +108,17 @@ describe('Conversation.at', () => {
     await using conversation = Conversation.at(TheFlow, { step: Shared, history: [['a', 'b']], script: ['c'] })
     await conversation.say('d')
     expect((await conversation.document()).flow.memory.desk?.messages).toHaveLength(4)
+  })
+
+  test('refuses the memory of a step that calls no model', async () => {
+    const start = { step: Greet, memory: [{ role: 'user', text: 'Hello' }] } as const
+    expect(() => Conversation.at(flowOf(Greet), start)).toThrowErrorMatchingInlineSnapshot(
+      `[ExpectationError: Conversation.at: memory is what the model of the step remembers, and step 'Greet' calls no model. Leave memory out, or take a model step. What the user saw of earlier turns goes into history.]`,
+    )
+    await expect(runStep(Greet, { memory: start.memory })).rejects.toThrow('runStep: memory is what the model')
+    await using conversation = Conversation.at(flowOf(Greet), { step: Greet, history: [['Hello', 'Hi.']] })
+    await conversation.say('Go on')
+    conversation.expectReply(/^\[false,2,"Go on"/)
   })
 
   test('has its owner, the context of its flow and the store of the test, and goes on after a restart and in a fork', async () => {

@@ -15,7 +15,7 @@ import { FakeSessionStore } from '../fake-session-store/fake-session-store.js'
 import { instrumentFlow } from '../flow-coverage/instrumented-flow.js'
 import { ScriptedModel } from '../scripted-model/scripted-model.js'
 import { ToolDoubles } from '../tool-doubles/tool-doubles.js'
-import { unlessHanging } from '../virtual-clock/hang-watch.js'
+import { defaultHangAfterMs, unlessHanging } from '../virtual-clock/hang-watch.js'
 import { VirtualClock } from '../virtual-clock/virtual-clock.js'
 import { ConversationData, type IdKind } from './conversation-data.js'
 import { type EndedTurn, endedTurn, type TurnEnd, type TurnEvent } from './conversation-turn.js'
@@ -333,7 +333,7 @@ export class ConversationWorld {
 
   /** What is waited for outside of turns: within one, the driver reports who waits for what. */
   #unlessHanging<T>(what: string, promise: Promise<T>): Promise<T> {
-    const { hangAfterMs: afterMs = 2000 } = this.#options
+    const { hangAfterMs: afterMs = defaultHangAfterMs } = this.#options
     return unlessHanging(promise, {
       afterMs,
       progress: () => this.clock.monotonic(),

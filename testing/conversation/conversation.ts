@@ -13,7 +13,6 @@ import type {
   StepConstructor,
 } from '../../src/index.js'
 import { checkOptionNames } from '../../src/util/options.js'
-import { thrownText } from '../expectations/author-frames.js'
 import { ExpectationError, show } from '../expectations/expectation-error.js'
 import type { FakeSessionStore } from '../fake-session-store/fake-session-store.js'
 import { checkAsked, type ExpectedRequest } from '../scripted-model/expected-request.js'
@@ -55,6 +54,7 @@ import {
   toolCallsProblem,
   unreadProblem,
 } from './expectations.js'
+import { meaningProblem } from './judged-meaning.js'
 import type { SessionStart } from './session-start.js'
 
 /**
@@ -91,7 +91,8 @@ export class Conversation implements AsyncDisposable {
    * A conversation that begins in the middle: at a step, with states and messages of turns that the test need not play. The first
    * `say` goes on in the step, as after a restart: its `turn.entered` is false.
    *
-   * @throws `ExpectationError` for a step that the flow has not, and for a state that JSON cannot carry.
+   * @throws `ExpectationError` for a step that the flow has not, for a state that JSON cannot carry, and for the `memory` of a step
+   * without a model.
    * @example
    * ```ts
    * await using conversation = Conversation.at(Onboarding, { step: Confirm, stateOf: [[AskName, { name: 'Ada Lovelace' }]] })
@@ -224,7 +225,8 @@ export class Conversation implements AsyncDisposable {
    * Expects that a statement about the reply is true, as the `judge` of the conversation finds: by its recordings, or by a model.
    *
    * @param meaning - A sentence about the reply, such as `'It apologises, and asks for the order number.'`
-   * @throws `ExpectationError` (rejects) if the statement is not true of the reply, or nothing is recorded for it.
+   * @throws `ExpectationError` (rejects) if the statement is not true of the reply, nothing is recorded for it, or the judge does not
+   * answer in time.
    */
   async expectMeaning(meaning: string): Promise<this> {
     const turn = this.#record.last('expectMeaning')
@@ -239,13 +241,7 @@ export class Conversation implements AsyncDisposable {
     }
     const { said: message, reply } = turn
     const failure = failureInstead(turn, `a reply that means ${show(meaning)}`)
-    let problem: Problem | undefined = failure
-    try {
-      problem ??= await judge.problemOf({ meaning, message, reply: reply.message })
-    } catch (error) {
-      const asked = `when it was asked whether this is true of the reply: ${show(meaning, 1000)}`
-      problem = { text: `The judge threw ${thrownText(error)}\n  ${asked}`, cause: error }
-    }
+    const problem = failure ?? (await meaningProblem(judge, { meaning, message, reply: reply.message }))
     // Meanwhile another message may have been sent.
     return this.#expect(problem && { ...problem, turn })
   }

@@ -79,10 +79,14 @@ export interface Problem {
 }
 
 /**
- * Finds whether a statement about a reply is true: a `Judge` of `turnkeeper/testing/judge`, or one of your own. `expectMeaning` waits for it
- * without a time limit; that of a `Judge` is its option `hangAfterMs`.
+ * Finds whether a statement about a reply is true: a `Judge` of `turnkeeper/testing/judge`, or one of your own.
  */
 export interface ReplyJudge {
+  /**
+   * Milliseconds of real time after which `expectMeaning` fails if `problemOf` has not settled. `Infinity`: never, as for a `Judge`, whose
+   * option `hangAfterMs` ends each call of its model. Default 30 000.
+   */
+  readonly hangAfterMs?: number
   /** What is wrong; `undefined` if the statement is true of the reply. */
   problemOf(question: {
     /** The statement. */

@@ -247,6 +247,32 @@ describe('callTool', () => {
     expect(kept).toMatchObject({ output: 'First and last name, please.', state: { tries: [1] }, next: undefined })
   })
 
+  test('is in the step that offers the tool, with its state and the schema of that', async () => {
+    class Counting extends Step<{ calls: number }> {
+      static override readonly id = 'Counting'
+      static override readonly stateSchema = z.object({ calls: z.number() })
+      override initialState() {
+        return { calls: 0 }
+      }
+      override tools() {
+        const execute = (_args: unknown, turn: Turn) => {
+          this.state = { calls: this.state.calls + 1 }
+          turn.stateOf(Counting).calls++
+          return go(Counting)
+        }
+        return [tool({ name: 'count', description: 'Counts.', execute })]
+      }
+      override prompt(): string {
+        throw new Error('only the tool runs')
+      }
+    }
+    const { state, next, document } = await callTool('count', {}, { step: Counting })
+    expect([state, next]).toEqual([{ calls: 2 }, undefined])
+    expect(document.flow).toMatchObject({ currentStep: 'Counting', steps: { Counting: { state: { calls: 2 } } } })
+    const calls = 'many' as unknown as number
+    await expect(callTool('count', {}, { step: Counting, state: { calls } })).rejects.toThrow("step 'Counting'")
+  })
+
   test('gives the tool the states of other steps', async () => {
     expect((await callTool(findOrder, { order: 'hub' }, { stateOf: [[Hub, { visits: 2 }]] })).output).toBe(2)
   })
@@ -288,7 +314,7 @@ describe('callTool', () => {
       }
     }
     await expect(callTool('print', {}, { step: Printing })).rejects.toThrow(
-      /^Tool 'print' of step 'AskName' failed with TOOL_ERROR: out of paper\n/,
+      /^Tool 'print' of step 'AskName' failed with TOOL_ERROR: out of paper\n.*\nWhere: flow 'callTool\(print\)', step 'AskName', turn 1\n/s,
     )
     await expect(runStep(Buggy)).rejects.toThrow(/^Step 'Buggy' failed with FLOW_ERROR: out of paper\n/)
     await expect(runStep(Buggy, { message: 'Go' })).rejects.toThrow(/^The turn "Go" failed with FLOW_ERROR/)
@@ -317,5 +343,5 @@ test('a step or a tool that hangs is named in the place of the failure', async (
   expect(await where(runStep(Idle, { hangAfterMs, message: 'Hello' }))).toBe(idle)
   expect(await where(runStep(Idle, { hangAfterMs }))).toBe(idle)
   const calling = callTool('wait', {}, { step: Idle, hangAfterMs })
-  expect(await where(calling)).toBe("flow 'callTool(wait)', step 'CallTool', turn 1")
+  expect(await where(calling)).toBe("flow 'callTool(wait)', step 'Idle', turn 1")
 })

@@ -1,5 +1,6 @@
 /** One step, or one tool, without the flow around it: a single turn in a real engine, with all its checks. */
 import {
+  type BaseStep,
   type JsonValue,
   type SessionDocument,
   type StateOf,
@@ -9,7 +10,6 @@ import {
   type Turn,
 } from '../../src/index.js'
 import { ExpectationError, list, show } from '../expectations/expectation-error.js'
-import { whenMade } from '../flow-coverage/instrumented-flow.js'
 import { checkConversationOptions, checkStart, checkStep, startNames } from './check-options.js'
 import type { ConversationOptions, SayInput } from './conversation-options.js'
 import { ConversationTalk } from './conversation-talk.js'
@@ -145,18 +145,17 @@ export async function callTool<
     throw new ExpectationError('callTool() needs the step whose state it is given: { step, state }.')
   }
   checkStart('callTool', options as SessionStart)
-  const { step, message = '', state, stateOf = [], ...start } = options
+  const { step, message = '', ...start } = options
   const name = typeof tool === 'string' ? tool : tool.name
-  const offered = offeringStep(tool, step)
-  const states = [...(step === undefined ? [] : [[step, state ?? {}]]), ...stateOf] as SessionStart['stateOf']
-  const alone = new FlowOfOneStep(`callTool(${name})`, offered.caller, [...offered.steps, ...stepsOf({ stateOf })])
+  const caller = offeringStep(tool, step)
+  const alone = new FlowOfOneStep(`callTool(${name})`, caller, stepsOf(start as SessionStart))
   const script: ConversationOptions['script'] = ({ origin }) =>
     origin.callNumber === 1 ? { toolCalls: [{ name, input: args }] } : 'Done.'
   const { turn, document } = await oneTurn(
     'callTool',
     alone,
-    offered.caller,
-    { ...(start as SessionStart), script, stateOf: states as NonNullable<typeof states> },
+    caller,
+    { ...(start as SessionStart), script },
     {
       text: message,
       attachments: [],
@@ -183,31 +182,43 @@ function checkTool(tool: unknown): void {
   throw new ExpectationError(`callTool() needs a tool, or the name of one that a step offers; got ${show(tool)}.`)
 }
 
-/** A model step that offers one tool, its own or that of another step. */
-function offeringStep(
-  tool: Tool | string,
-  step: StepConstructor | undefined,
-): { readonly caller: StepConstructor; readonly steps: readonly StepConstructor[] } {
+/** A model step that offers one tool, its own or that of `step`. It has the ID and the state of `step`, whose other code does not run. */
+function offeringStep(tool: Tool | string, step: StepConstructor | undefined): StepConstructor {
   if (typeof tool === 'string' && step === undefined) {
     throw new ExpectationError(`callTool('${tool}') needs the step that offers the tool: { step }.`)
   }
-  let made: Step | undefined
-  const steps = step === undefined ? [] : [whenMade(step, (one) => (made = one as unknown as Step))]
   class CallTool extends Step {
-    static override readonly id: string = 'CallTool'
+    static override readonly id: string = step?.id ?? 'CallTool'
+    static {
+      if (step?.stateSchema !== undefined) Object.assign(this, { stateSchema: step.stateSchema })
+    }
+    readonly #made = step === undefined ? undefined : (withStateOf(this, new step()) as Step)
+    override initialState(): object {
+      return this.#made?.initialState() ?? {}
+    }
     override async tools(turn: Turn): Promise<readonly Tool[]> {
       if (typeof tool !== 'string') return [tool]
-      const offered = (await made?.tools?.(turn)) ?? []
+      const offered = (await this.#made?.tools?.(turn)) ?? []
       const found = offered.find(({ name }) => name === tool)
       if (found === undefined) {
         throw new ExpectationError(
           `callTool: step '${step?.id}' does not offer a tool '${tool}'. Its tools: ${list(offered.map(({ name }) => name))}.`,
         )
       }
-      return [Object.create(found, { toolTimeoutMs: { value: found.toolTimeoutMs ?? made?.toolTimeoutMs } })]
+      return [Object.create(found, { toolTimeoutMs: { value: found.toolTimeoutMs ?? this.#made?.toolTimeoutMs } })]
     }
   }
-  return { caller: CallTool, steps }
+  return CallTool
+}
+
+/** The step with the state of another one, which the engine knows. */
+function withStateOf(known: BaseStep, step: BaseStep): BaseStep {
+  return Object.defineProperty(step, 'state', {
+    get: () => known.state,
+    set: (state: object) => {
+      known.state = state
+    },
+  })
 }
 
 /** One turn of such a flow. Fails as an expectation does, with the transcript. */

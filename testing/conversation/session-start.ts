@@ -48,7 +48,7 @@ export interface SessionStart<
   readonly stateOf?: StatesOf<Others>
   /** The turns so far, as the user saw them: messages and replies. Default: none. */
   readonly history?: readonly (readonly [message: string, reply: string])[]
-  /** What the model of the step remembers. Default: the texts of `history`, if the step is a model step. */
+  /** What the model of the step remembers; only a model step has a memory. Default: the texts of `history`, if the step is one. */
   readonly memory?: readonly RememberedMessage[]
 }
 
@@ -67,7 +67,8 @@ interface Place {
  * The document of such a session.
  *
  * @param operation - For error messages.
- * @throws `ExpectationError` for a step that the flow has not, and for a state that JSON cannot carry.
+ * @throws `ExpectationError` for a step that the flow has not, for a state that JSON cannot carry, and for the memory of a step without
+ * a model.
  */
 export function startedSession(
   operation: string,
@@ -87,6 +88,11 @@ export function startedSession(
   )
   const messages = plain(`${operation}: the memory`, memoryOf(memory, history))
   const namespace = namespaceOf(target)
+  if (memory !== undefined && namespace === undefined) {
+    throw new ExpectationError(
+      `${operation}: memory is what the model of the step remembers, and step '${target.id}' calls no model. Leave memory out, or take a model step. What the user saw of earlier turns goes into history.`,
+    )
+  }
   return {
     id,
     version: 2,

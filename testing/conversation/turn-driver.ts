@@ -5,7 +5,7 @@
 import type { FlowEngine } from '../../src/index.js'
 import { ExpectationError } from '../expectations/expectation-error.js'
 import type { FakeSessionStore } from '../fake-session-store/fake-session-store.js'
-import { unlessHanging } from '../virtual-clock/hang-watch.js'
+import { defaultHangAfterMs, unlessHanging } from '../virtual-clock/hang-watch.js'
 import { afterRealTime, inNextTask } from '../virtual-clock/real-time.js'
 import type { VirtualClock } from '../virtual-clock/virtual-clock.js'
 import { EngineActivity } from './engine-activity.js'
@@ -58,7 +58,7 @@ export class TurnDriver {
   constructor(options: TurnDriverOptions) {
     this.#options = options
     this.#clock = options.clock
-    this.#hangAfterMs = options.hangAfterMs ?? 2000
+    this.#hangAfterMs = options.hangAfterMs ?? defaultHangAfterMs
     this.waiting = new WaitingClock(options.clock)
     this.#activity = new EngineActivity(options.clock)
   }

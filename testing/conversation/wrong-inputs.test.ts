@@ -50,6 +50,10 @@ describe('is refused when it is given', () => {
     ['coverageOf: a flow must be a class; got {}.', () => coverageOf([Acting, {} as never])],
     ['coverageOf: a flow must be a class; got undefined.', () => pathsOf(undefined as never)],
     ['Conversation: judge must have the method problemOf.', () => new untyped.Conversation(Acting, { judge: {} })],
+    [
+      'Conversation: judge.hangAfterMs must be a number above 0, or Infinity for no bound; got 30s.',
+      () => new untyped.Conversation(Acting, { judge: { problemOf: () => undefined, hangAfterMs: '30s' } }),
+    ],
     ['Conversation: coverage must have the method watch.', () => new untyped.Conversation(Acting, { coverage: {} })],
     [
       'Conversation.at: step must be a step of the flow, or its ID; got undefined.',
@@ -89,8 +93,7 @@ describe('is refused when it is given', () => {
 
 test('what is right is taken', async () => {
   const start = { state: { name: 'Ada' }, stateOf: [[Look, {}]], history: [['Hello', 'Hi']] } as const
-  const memory = [{ role: 'user', text: 'Hello' } as const]
-  await using conversation = Conversation.at(Acting, { step: Act, ...start, memory })
+  await using conversation = Conversation.at(Acting, { step: Act, ...start })
   await conversation.say('Go on')
   conversation.expectState(Act, { name: 'Ada' })
 })

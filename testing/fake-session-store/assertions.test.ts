@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { Flow, FlowEngine, LogicStep, MemorySessionStore, reply } from '../../src/index.js'
 import { documentOf } from '../contract/session-bench.js'
-import { FakeSessionStore } from '../index.js'
+import { ExpectationError, FakeSessionStore } from '../index.js'
 
 class Greet extends LogicStep {
   static override readonly id = 'Greet'
@@ -48,6 +48,16 @@ describe('expectJournal', () => {
     store.expectJournal(['create', { operation: 'load', outcome: 'done' }, 'save failed', {}, 'save'])
     store.clearJournal()
     store.expectJournal([])
+  })
+
+  test.each<readonly [unknown, string]>([
+    ['save', '"save"'],
+    [undefined, 'undefined'],
+    [['save', undefined], '["save",null]'],
+  ])('refuses what is not a list of calls: %j', (expected, shown) => {
+    expect(() => new FakeSessionStore().expectJournal(expected as never)).toThrow(
+      new ExpectationError(`expectJournal needs a list of calls, as in ['load', 'save failed']; got ${shown}.`),
+    )
   })
 
   test('shows a store that writes twice', async () => {

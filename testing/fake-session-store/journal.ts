@@ -2,7 +2,8 @@
  * The calls that a store received, in order, and how they are compared and shown. The store decides what it answers.
  */
 import type { SessionListQuery, SessionSaveHint } from '../../src/index.js'
-import { differences } from '../expectations/expectation-error.js'
+import { isListOf, isObject, isText } from '../conversation/value-kinds.js'
+import { differences, show } from '../expectations/expectation-error.js'
 
 /** An operation of a store. */
 export type FakeStoreOperation = 'load' | 'create' | 'save' | 'delete' | 'claim' | 'lease' | 'list' | 'close'
@@ -62,6 +63,9 @@ export function journalProblem(
   expected: readonly ExpectedStoreCall[],
   storedLast?: string,
 ): string | undefined {
+  if (!isListOf(expected, (call) => isText(call) || isObject(call))) {
+    return `expectJournal needs a list of calls, as in ['load', 'save failed']; got ${show(expected)}.`
+  }
   const length = Math.max(journal.length, expected.length)
   for (let index = 0; index < length; index++) {
     const [call, wanted] = [journal[index], expected[index]]

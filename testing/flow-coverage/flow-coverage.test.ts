@@ -8,6 +8,7 @@ import {
   FlowEngine,
   finish,
   go,
+  InvalidInputError,
   LogicStep,
   reply,
   Step,
@@ -124,6 +125,14 @@ describe('a suite', () => {
 
       Add a conversation that goes there, or leave it out by name: expectFull({ except: ['Leave'] }).]
     `)
+  })
+
+  test.each<readonly [unknown, string]>([
+    [{ except: 'Leave' }, 'expectFull: except must be a list of names, as in { except: [\'Leave\'] }; got "Leave".'],
+    [{ except: [Leave] }, "expectFull: except must be a list of names, as in { except: ['Leave'] }; got [null]."],
+    [{ exept: ['Leave'] }, "expectFull: there is no option 'exept'. The options are except. Did you mean 'except'?"],
+  ])('refuses %j as what may be missing', (options, text) => {
+    expect(() => coverageOf(Onboarding).expectFull(options as never)).toThrow(new InvalidInputError({ message: text }))
   })
 
   test('that reaches nothing lists the steps, without their tools and moves', () => {

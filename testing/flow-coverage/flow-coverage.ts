@@ -7,6 +7,7 @@
 import type { EngineEventMap, FlowConstructor, FlowEngine } from '../../src/index.js'
 import { checkOptionNames, hintAt, invalidInput } from '../../src/util/options.js'
 import type { ConversationTurn } from '../conversation/conversation-turn.js'
+import { isListOf, isText } from '../conversation/value-kinds.js'
 import { count, ExpectationError, list, show } from '../expectations/expectation-error.js'
 import {
   countStep,
@@ -202,9 +203,16 @@ export class FlowCoverage {
    * Fails if something is missing: a step, an end step or a tool that no conversation reached, a transition that was
    * declared and not seen, or seen and not declared.
    *
-   * @throws `ExpectationError` with all of it.
+   * @throws `ExpectationError` with all of it. `InvalidInputError` for an unknown option, and for an `except` that is not a list of names.
    */
-  expectFull({ except = [] }: ExpectFullOptions = {}): void {
+  expectFull(options: ExpectFullOptions = {}): void {
+    checkOptionNames('expectFull', options, { except: true })
+    const { except = [] } = options
+    if (!isListOf(except, isText)) {
+      throw invalidInput(
+        `expectFull: except must be a list of names, as in { except: ['Leave'] }; got ${show(except)}.`,
+      )
+    }
     const report = this.report()
     const used = new Set<string>()
     const isLeftOut = (flow: string, { name }: CoverageGap): boolean => {

@@ -317,6 +317,19 @@ Record it: run this test with the option record of its Judge, which asks the mod
     )
   })
 
+  test('where a judge of the author never answers', async () => {
+    const own: ReplyJudge = { hangAfterMs: 40, problemOf: () => new Promise(() => undefined) }
+    const [head] = (await failureOf('It is kind.', 'crack', own)).split('\n\n')
+    expect(head).toMatchInlineSnapshot(`
+      "The judge has not answered for 40 ms of real time. It was to judge whether this is true of the reply: "It is kind."
+        the reply: "Sorry about the crack."
+      If it is only slow, give the judge a property hangAfterMs, and raise the time limit of the test.
+      Where: flow 'Desk', step 'Apologise', turn 1"
+    `)
+    // It ends the calls of its model itself, maybe later than other judges must answer.
+    expect(judgeOf({ hangAfterMs: 60_000 }).hangAfterMs).toBe(Number.POSITIVE_INFINITY)
+  })
+
   test.each(['{', '{}', '[{"meaning": "It apologises."}]', '[null]'])('where the file is %s', async (text) => {
     writeFileSync(file, text)
     expect(await failureOf('It apologises.', 'crack', judgeOf())).toContain('does not contain recordings of a Judge')

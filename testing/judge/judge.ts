@@ -5,12 +5,9 @@
 import type { ModelRequest, RuntimeModel } from '../../src/index.js'
 import type { ReplyJudge } from '../conversation/expectations.js'
 import { ExpectationError, show } from '../expectations/expectation-error.js'
-import { unlessHanging } from '../virtual-clock/hang-watch.js'
+import { defaultJudgeHangAfterMs, unlessHanging } from '../virtual-clock/hang-watch.js'
 import { checkJudgeOptions, type JudgeOptions } from './judge-options.js'
 import { isSame, type JudgedQuestion, type JudgedReply, Recordings } from './recordings.js'
-
-/** For a model of the network that thinks before it answers. */
-const defaultHangAfterMs = 30_000
 
 const instructions = `You check replies of a conversational program.
 You get the message of a user, the reply of the program, and a statement about the reply.
@@ -42,6 +39,8 @@ const schema = {
  * ```
  */
 export class Judge implements ReplyJudge {
+  /** A conversation waits for ever, because {@link JudgeOptions.hangAfterMs} ends each call of the model. */
+  readonly hangAfterMs: number = Number.POSITIVE_INFINITY
   readonly #options: JudgeOptions
   readonly #recordings: Recordings
 
@@ -83,7 +82,7 @@ export class Judge implements ReplyJudge {
 
   /** Asks the model, which must answer in time. */
   async #ask(question: JudgedQuestion): Promise<Verdict & { readonly name: string }> {
-    const { hangAfterMs: afterMs = defaultHangAfterMs } = this.#options
+    const { hangAfterMs: afterMs = defaultJudgeHangAfterMs } = this.#options
     const stop = new AbortController()
     let waitsFor = 'The option model of the judge has not made a model'
     const judging = async (): Promise<Verdict & { readonly name: string }> => {

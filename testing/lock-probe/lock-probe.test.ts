@@ -108,7 +108,6 @@ describe("over the engine's own lock", () => {
     made.probe.assertFirstInFirstOut()
     made.probe.assertFirstInFirstOut(made.one)
     await made.probe.assertReleased()
-    await made.probe.assertReleased(made.other)
   })
 
   test('turns of two sessions overlap', async () => {
@@ -157,6 +156,7 @@ describe("over the engine's own lock", () => {
     await Promise.all([say(one), say(one)])
     await probe.assertReleased(one)
     expect(() => probe.assertFirstInFirstOut(one)).not.toThrow(/#3/)
+    await say(other)
     await engine.close()
     await probe.assertReleased(one)
     await probe.assertReleased(other)
@@ -282,6 +282,24 @@ describe('assertReleased', () => {
     gate.open()
     await Promise.all(turns)
     await probe.assertReleased(one)
+  })
+
+  test('fails for a session without a request, and names sessions that had one', async () => {
+    const { engine, probe, one, say } = await scene()
+    await expect(probe.assertReleased()).rejects.toThrowErrorMatchingInlineSnapshot(
+      `[ExpectationError: The test shows nothing about the lock: no request for the lock of any session was seen. Let a turn run in the engine that this probe observes, before this assertion.]`,
+    )
+    await expect(probe.assertReleased('x')).rejects.toThrow('no request for the lock of any session was seen.')
+    await say(one)
+    await probe.assertReleased()
+    await expect(probe.assertReleased('x')).rejects.toThrowErrorMatchingInlineSnapshot(`
+      [ExpectationError: The test shows nothing about the lock: no request for the lock of session 'x' was seen.
+      Sessions with requests: 'session-1'.
+      Pass the ID of one of them, or let a turn of this session run before this assertion.]
+    `)
+    await expect(probe.assertReleased('x'), 'its own request is none').rejects.toThrow('nothing about the lock')
+    for (const id of ['a', 'b', 'c', 'd', 'e']) await engine.getFlowSession().withSessionLock(id, () => undefined)
+    await expect(probe.assertReleased('x')).rejects.toThrow("'session-1', 'a', 'b', 'c', 'd', and 1 more.")
   })
 
   test('forgets a request that was cancelled', async () => {

@@ -5,6 +5,7 @@
 import { type Clock, type FlowEngine, type FlowSession, type LockEvent, systemClock } from '../../src/index.js'
 import { checkNumber, checkOptionNames, type OptionNames } from '../../src/util/options.js'
 import { ExpectationError } from '../expectations/expectation-error.js'
+import { defaultHangAfterMs } from '../virtual-clock/hang-watch.js'
 import { VirtualClock } from '../virtual-clock/virtual-clock.js'
 import { Gates, type LockGate } from './gates.js'
 import { locateTurns } from './locate-turns.js'
@@ -17,6 +18,7 @@ import {
   overlapProblem,
   serialProblem,
   stuckProblem,
+  unseenProblem,
 } from './problems.js'
 
 export type { LockGate } from './gates.js'
@@ -78,7 +80,7 @@ export class LockProbe {
       if (options[name] !== undefined) checkNumber('LockProbe', name, options[name])
     }
     this.#stuckAfterMs = options.stuckAfterMs ?? 10_000
-    const afterMs = options.hangAfterMs ?? 2000
+    const afterMs = options.hangAfterMs ?? defaultHangAfterMs
     this.#gates = new Gates({
       afterMs,
       report: (sessionId) => {
@@ -181,7 +183,7 @@ export class LockProbe {
    * Checks that the lock of a session has no holder and no waiting request, and that a new request acquires it at once.
    *
    * @param sessionId - Default: each session with a request.
-   * @throws {@link ExpectationError} (rejects) that names the holder.
+   * @throws {@link ExpectationError} (rejects) that names the holder; also if no request for the lock was seen.
    */
   async assertReleased(sessionId?: string): Promise<void> {
     const session = this.#observed()
@@ -189,6 +191,7 @@ export class LockProbe {
       throwIf(heldProblem(this.#requests, id))
       if (await this.#isLocked(session, id)) throw new ExpectationError(leakProblem(this.#requests, id))
     }
+    throwIf(unseenProblem(this.#requests, sessionId))
   }
 
   /** The session side of the observed engine. Without one, no assertion can show anything. */

@@ -1,5 +1,9 @@
 /** What is wrong with the order in which an engine's locks were acquired. Each function returns a message, or nothing. */
+import { list } from '../expectations/expectation-error.js'
 import { isHolding, isWaiting, type LockRequest, type LockRequests, nameOf } from './lock-requests.js'
+
+/** How many sessions a message names. */
+const mostSessions = 5
 
 /** Two requests that had the lock of one session at the same time. */
 export function serialProblem(requests: LockRequests, sessionId: string | undefined): string | undefined {
@@ -81,6 +85,22 @@ export function leakProblem(requests: LockRequests, sessionId: string): string {
   return [
     `The lock of session '${sessionId}' was not released: ${whose}, and a new request does not acquire it.`,
     requests.record(sessionId),
+  ].join('\n')
+}
+
+/** A session, or all of them, without a request: its lock would be free in every test. */
+export function unseenProblem(requests: LockRequests, sessionId: string | undefined): string | undefined {
+  if (requests.of(sessionId).length > 0) return undefined
+  const seen = requests.sessions()
+  if (sessionId === undefined || seen.length === 0) {
+    return 'The test shows nothing about the lock: no request for the lock of any session was seen. Let a turn run in the engine that this probe observes, before this assertion.'
+  }
+  const shown = seen.slice(0, mostSessions).map((id) => `'${id}'`)
+  const others = seen.length > shown.length ? `, and ${seen.length - shown.length} more` : ''
+  return [
+    `The test shows nothing about the lock: no request for the lock of session '${sessionId}' was seen.`,
+    `Sessions with requests: ${list(shown)}${others}.`,
+    'Pass the ID of one of them, or let a turn of this session run before this assertion.',
   ].join('\n')
 }
 

@@ -1,4 +1,4 @@
-/** Whether a file of `replayAll` has what a replay reads: half a file must not fail in the middle of the replay. */
+/** Whether a session document or a recording has what a replay reads: half of one must not fail in the middle of the replay. */
 import type { SessionDocument, StoredMessage } from '../../src/index.js'
 import { ExpectationError, list } from '../expectations/expectation-error.js'
 import type { RecordedTurn, Recording } from './recorded-turn.js'
@@ -41,11 +41,12 @@ const partsOfPart: Parts = { type: 'string' }
 /**
  * The recording, if it is whole.
  *
+ * @param what - The recording in a message, as the subject of a sentence.
  * @throws `ExpectationError` that lists what is missing.
  */
-export function wholeRecording(recording: Partial<Recording>): Recording {
-  const turns: readonly unknown[] = recording.turns ?? []
-  refuseMissing('recording', [
+export function wholeRecording(what: string, recording: Partial<Recording> | null | undefined): Recording {
+  const turns: readonly unknown[] = Array.isArray(recording?.turns) ? recording.turns : []
+  refuseMissing(what, 'recordingOf(document) returns a whole one.', [
     ...missingParts(recording, partsOfRecording),
     ...(turns.length === 0 ? ['a turn'] : turns.flatMap(missingOfTurn)),
   ])
@@ -73,14 +74,16 @@ function missingOfTurn(turn: unknown, index: number): string[] {
 /**
  * The session document, if what a recording is made of is there.
  *
+ * @param what - The document in a message, as the subject of a sentence.
  * @throws `ExpectationError` that lists what is missing.
  */
-export function wholeDocument(document: Partial<SessionDocument>): SessionDocument {
+export function wholeDocument(what: string, document: Partial<SessionDocument> | null): SessionDocument {
+  const advice = 'engine.getSession(sessionId) returns a whole one.'
   const missing = missingParts(document, partsOfDocument)
-  const ofFlow = missing.includes('flow') ? [] : missingParts(document.flow, partsOfFlow, 'flow.')
-  refuseMissing('session document', [...missing, ...ofFlow])
+  const ofFlow = missing.includes('flow') ? [] : missingParts(document?.flow, partsOfFlow, 'flow.')
+  refuseMissing(what, advice, [...missing, ...ofFlow])
   const { history, usage, flow } = document as SessionDocument
-  refuseMissing('session document', [
+  refuseMissing(what, advice, [
     ...inEach(history, 'history', (entry, at) => missingParts(entry, partsOfEntry, `${at}.`)),
     ...missingParts(usage, { modelCalls: 'number' }, 'usage.'),
     ...Object.entries(flow.steps).flatMap(([id, step]) => missingParts(step, { state: 'object' }, `flow.steps.${id}.`)),
@@ -106,9 +109,9 @@ function inEach(list: unknown, path: string, missingIn: (value: unknown, path: s
   return Array.isArray(list) ? list.flatMap((value, index) => missingIn(value, `${path}[${index}]`)) : [path]
 }
 
-function refuseMissing(what: string, missing: readonly string[]): void {
+function refuseMissing(what: string, advice: string, missing: readonly string[]): void {
   if (missing.length === 0) return
-  throw new ExpectationError(`The file has a ${what} that is not whole. Missing, or of another type: ${list(missing)}.`)
+  throw new ExpectationError(`${what} is not whole. Missing, or of another type: ${list(missing)}.\n${advice}`)
 }
 
 function missingParts(value: unknown, parts: Parts, path = ''): string[] {

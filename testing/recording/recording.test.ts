@@ -20,6 +20,7 @@ import {
 } from '../../src/index.js'
 import { Conversation } from '../conversation/conversation.js'
 import type { ConversationOptions } from '../conversation/conversation-options.js'
+import { ExpectationError } from '../expectations/expectation-error.js'
 import type { RecordedTurn } from './recorded-turn.js'
 import { recordingOf, replay } from './recording.js'
 
@@ -175,6 +176,15 @@ describe('recordingOf', () => {
     expect(() => recordingOf(undefined)).toThrowErrorMatchingInlineSnapshot(
       `[ExpectationError: There is no session to record: the store has none by that ID.]`,
     )
+  })
+
+  test('refuses what is not a session document, and says what is missing', () => {
+    expect(() => recordingOf({} as never)).toThrow(
+      new ExpectationError(
+        'recordingOf: the session document is not whole. Missing, or of another type: id, createdAt, runStatus, error, usage, flow.\nengine.getSession(sessionId) returns a whole one.',
+      ),
+    )
+    expect(() => recordingOf('session-1' as never)).toThrow('recordingOf: the session document is not whole.')
   })
 
   test('refuses an aborted session', async () => {
@@ -651,6 +661,17 @@ describe('replay', () => {
 
       Correct the flow, or record the session anew if the change is intended.]
     `)
+  })
+
+  test('refuses what is neither a flow nor a recording', async () => {
+    const untyped = replay as (...values: unknown[]) => Promise<unknown>
+    await expect(untyped()).rejects.toThrow('replay: the flow must be a class; got undefined.')
+    await expect(untyped(Onboarding)).rejects.toThrow(
+      new ExpectationError(
+        'replay: the recording is not whole. Missing, or of another type: flow, sessionId, startedAt, completed, states, context, a turn.\nrecordingOf(document) returns a whole one.',
+      ),
+    )
+    await expect(untyped(Onboarding, await onboarding())).rejects.toThrow('replay: the recording is not whole.')
   })
 
   test('refuses another flow', async () => {

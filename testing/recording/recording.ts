@@ -14,14 +14,16 @@ import {
   type SessionDocument,
 } from '../../src/index.js'
 import { checkNumber } from '../../src/util/options.js'
+import { checkFlow } from '../conversation/check-options.js'
 import { EngineActivity } from '../conversation/engine-activity.js'
 import { hangText } from '../conversation/hang-report.js'
 import { ExpectationError } from '../expectations/expectation-error.js'
 import { instrumentFlow } from '../flow-coverage/instrumented-flow.js'
 import type { ScriptedAnswer } from '../scripted-model/scripted-model.js'
 import { type ToolDouble, ToolDoubles } from '../tool-doubles/tool-doubles.js'
-import { unlessHanging } from '../virtual-clock/hang-watch.js'
+import { defaultHangAfterMs, unlessHanging } from '../virtual-clock/hang-watch.js'
 import { VirtualClock } from '../virtual-clock/virtual-clock.js'
+import { wholeDocument, wholeRecording } from './file-parts.js'
 import { RecordedModel, StepNames } from './recorded-model.js'
 import {
   answerOf,
@@ -69,6 +71,7 @@ export type { Recording }
 export function recordingOf(document: SessionDocument | undefined, options: RecordingOptions = {}): Recording {
   if (document === undefined)
     throw new ExpectationError('There is no session to record: the store has none by that ID.')
+  wholeDocument('recordingOf: the session document', document)
   const groups = turnMessagesOf(document)
   requireWhole(document, groups, options.ownReplies)
   const own = ownTextsOf(document, groups, options.ownReplies, options.failedAttempts)
@@ -128,19 +131,28 @@ export interface ReplayOptions extends Pick<FlowEngineOptions, 'services' | 'lim
  *
  * @returns The session as it is stored at the end.
  * @throws `ExpectationError` (rejects) that shows the first turn that differs in its reply, content type, step, tool calls,
- * model calls or memory, and at the end in state or context; or that says who waits for what in a turn that hangs.
+ * model calls or memory, and at the end in state or context; or that says who waits for what in a turn that hangs, or what is missing
+ * in the recording. `InvalidInputError` (rejects) for what is not a flow, and for an option of the engine that it refuses.
  */
 export async function replay(
   flow: FlowConstructor,
   recording: Recording,
   options: ReplayOptions = {},
 ): Promise<SessionDocument> {
+  checkFlow('replay', flow)
+  wholeRecording('replay: the recording', recording)
   if (recording.flow !== flow.id && !flow.aliases.includes(recording.flow)) {
     throw new ExpectationError(
       `The recording is of flow '${recording.flow}', and not of '${flow.id}' or a former name of it.`,
     )
   }
-  const { serverContext, config = recording.config, tools = {}, hangAfterMs = 2000, ...engineOptions } = options
+  const {
+    serverContext,
+    config = recording.config,
+    tools = {},
+    hangAfterMs = defaultHangAfterMs,
+    ...engineOptions
+  } = options
   checkNumber('replay', 'hangAfterMs', hangAfterMs)
   const clock = new VirtualClock(Date.parse(recording.startedAt))
   const names = new StepNames(flow)

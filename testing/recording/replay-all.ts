@@ -81,10 +81,11 @@ function recordingIn(file: string, text: string, { recordingOptions }: ReplayAll
     throw new ExpectationError(`The file is not valid JSON: ${(error as Error).message}`)
   }
   if (Array.isArray(value?.history)) {
-    const document = wholeDocument(value)
+    const document = wholeDocument('The session document in the file', value)
     return recordingOf(document, recordingOptions?.(document, file))
   }
-  if (Array.isArray(value?.turns) && typeof value.script === 'object') return wholeRecording(value)
+  if (Array.isArray(value?.turns) && typeof value.script === 'object')
+    return wholeRecording('The recording in the file', value)
   throw new ExpectationError('The file has neither a session document nor a recording of one.')
 }
 

@@ -679,6 +679,32 @@ describe('a conversation that cannot go on', () => {
     }
     expect(texts.at(-1)).toContain('await conversation.clock.runUntil(\n  Promise.all([')
   })
+
+  test('fails if an invariant does not settle, at once', async () => {
+    let asked = 0
+    const invariants = {
+      'the name is known': (_document: unknown, transcript: readonly unknown[]) => {
+        if (transcript.length < 2) return true
+        asked++
+        return new Promise(() => undefined)
+      },
+    }
+    const text = await failureOf(Onboarding, { ...calm, invariants, seeds: [4], hangAfterMs: 40 })
+    expect(text).toMatchInlineSnapshot(`
+      "A conversation with flow 'Onboarding' cannot go on.
+        The invariant 'the name is known' has not settled for 40 ms of real time. Settle the promise that it returns. If it is only slow, raise the option hangAfterMs.
+
+      Seed 4, shortened 0 times, and no further because it hangs. To repeat it alone: simulate(Onboarding, { ..., seeds: [4] })
+
+      The shortest conversation found, as a test:
+
+      const conversation = new Conversation(Onboarding)
+      await conversation.say('yes')
+      await conversation.say('no')
+      // Here it cannot go on: The invariant 'the name is known' has not settled for 40 ms of real time. Settle the promise that it returns. If it is only slow, raise the option hangAfterMs."
+    `)
+    expect(asked).toBe(1)
+  })
 })
 
 describe('what cannot be simulated', () => {

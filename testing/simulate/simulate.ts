@@ -9,6 +9,7 @@ import { checkNumber, checkOptionNames, invalidInput, type OptionNames } from '.
 import { thrownText } from '../expectations/author-frames.js'
 import { count, ExpectationError } from '../expectations/expectation-error.js'
 import type { ScriptedReply } from '../scripted-model/scripted-model.js'
+import { defaultHangAfterMs } from '../virtual-clock/hang-watch.js'
 import { plansOf } from './draw-plans.js'
 import { type Actor, type ActorView, anyone, type Plan } from './plan.js'
 import type { Violation } from './promises.js'
@@ -40,7 +41,7 @@ export interface SimulateOptions {
   readonly services?: () => FlowServices
   /** Wraps the memory store in another store. Default: no wrapper. */
   readonly wrapStore?: (store: SessionStore) => SessionStore
-  /** Milliseconds of real time in which nothing happens, after which a turn hangs: that fails. `Infinity`: never. Default 2 000. */
+  /** Milliseconds of real time in which nothing happens, after which a turn hangs, or an invariant: that fails. `Infinity`: never. Default 2 000. */
   readonly hangAfterMs?: number
 }
 
@@ -77,8 +78,8 @@ export interface SimulationResult {
  * only because of a fault, and the `invariants` hold. Needs `fast-check`.
  *
  * @throws `ExpectationError` (rejects) with the seed and the shortest conversation found, as test code. So does a conversation that
- * cannot go on, because an actor, `services` or `wrapStore` throws or a turn hangs; what was thrown is its `cause`. `InvalidInputError`
- * (rejects) for an unknown option, and without a seed or an actor.
+ * cannot go on, because an actor, `services` or `wrapStore` throws, or a turn or an invariant hangs; what was thrown is its `cause`.
+ * `InvalidInputError` (rejects) for an unknown option, and without a seed or an actor.
  * @example
  * ```ts
  * await simulate(Onboarding, {
@@ -92,7 +93,7 @@ export interface SimulationResult {
  */
 export async function simulate(flow: FlowConstructor, options: SimulateOptions = {}): Promise<SimulationResult> {
   const { seeds = 100, maxActions = 8, faults = true, restarts = true, together = true } = options
-  const { actors = [anyone], invariants = {}, mayFail = [], services, hangAfterMs = 2000 } = options
+  const { actors = [anyone], invariants = {}, mayFail = [], services, hangAfterMs = defaultHangAfterMs } = options
   checkOptionNames('simulate', options, optionNames)
   checkNumber('simulate', 'hangAfterMs', hangAfterMs)
   const seedList = typeof seeds === 'number' ? countedSeeds(seeds) : seeds

@@ -14,9 +14,11 @@ import {
   type SessionStore,
 } from '../../src/index.js'
 import { ConversationWorld, noLuck } from '../conversation/conversation-world.js'
+import { ExpectationError } from '../expectations/expectation-error.js'
 import type { FakeSessionStore } from '../fake-session-store/fake-session-store.js'
 import { instrumentFlow } from '../flow-coverage/instrumented-flow.js'
 import type { ScriptedReply } from '../scripted-model/scripted-model.js'
+import { unlessHanging } from '../virtual-clock/hang-watch.js'
 import { VirtualClock } from '../virtual-clock/virtual-clock.js'
 import { type Actor, type ActorView, type Plan, type PlannedAction, type PlannedSpeech, picker } from './plan.js'
 import { Promises, type Violation } from './promises.js'
@@ -41,7 +43,7 @@ export class SimulatedWorld {
   readonly script: ScriptedReply[] = []
   /** The providers that the flow names. */
   readonly providers: Set<string> = new Set()
-  /** Whether it could not go on because a turn hangs. */
+  /** Whether it could not go on because a turn or an invariant hangs. */
   isHanging = false
   readonly #flow: FlowConstructor
   readonly #options: WorldOptions
@@ -74,7 +76,7 @@ export class SimulatedWorld {
     })
   }
 
-  /** Runs the plan up to the first failure. Rejects with what code of the simulation throws, and if a turn hangs. */
+  /** Runs the plan up to the first failure. Rejects with what code of the simulation throws, and if a turn or an invariant hangs. */
   async play({ actions }: Plan): Promise<Violation | undefined> {
     try {
       for (const action of actions) {
@@ -87,7 +89,7 @@ export class SimulatedWorld {
       }
       return undefined
     } catch (error) {
-      this.isHanging = this.#world.driver.hang !== undefined
+      this.isHanging ||= this.#world.driver.hang !== undefined
       throw error
     } finally {
       await this.#world.stop().catch(() => undefined)
@@ -205,14 +207,28 @@ export class SimulatedWorld {
     const document = documents.get(this.#sessionId)
     if (document === undefined || last.length === 0) return undefined
     for (const [promise, holds] of Object.entries(this.#options.invariants)) {
-      try {
-        if ((await holds(document, this.transcript)) === false)
-          return { promise, text: 'The invariant returned false.' }
-      } catch (error) {
-        return { promise, text: messageOf(error) }
-      }
+      const violation = await this.#violationOf(promise, async () => holds(document, this.transcript))
+      if (violation !== undefined) return violation
     }
     return undefined
+  }
+
+  /** What is wrong with an invariant. Rejects if it does not settle. */
+  async #violationOf(promise: string, holds: () => Promise<unknown>): Promise<Violation | undefined> {
+    const { hangAfterMs: afterMs } = this.#options
+    const report = (): ExpectationError => {
+      this.isHanging = true
+      return new ExpectationError(
+        `The invariant '${promise}' has not settled for ${afterMs} ms of real time. Settle the promise that it returns. If it is only slow, raise the option hangAfterMs.`,
+      )
+    }
+    try {
+      const result = await unlessHanging(holds(), { afterMs, progress: () => undefined, report })
+      return result === false ? { promise, text: 'The invariant returned false.' } : undefined
+    } catch (error) {
+      if (this.isHanging) throw error
+      return { promise, text: messageOf(error) }
+    }
   }
 }
 

@@ -5,6 +5,12 @@
  */
 import { afterRealTime } from './real-time.js'
 
+/** The default of each option `hangAfterMs` but those of judges. */
+export const defaultHangAfterMs = 2_000
+
+/** The same for judges: a model of the network may think before it answers. */
+export const defaultJudgeHangAfterMs = 30_000
+
 /** How many looks a bound has. */
 const looks = 20
 
