@@ -58,7 +58,7 @@ export class ConversationTalk {
     const id = this.world.newId('session')
     const place = { id, owner, at: this.world.clock.iso, step, enters }
     const document = startedSession(operation, this.#flow, place, start)
-    this.world.beginWith(document)
+    this.world.engines.beginWith(document)
     this.record.start = document
     this.sessionId = id
   }
@@ -166,8 +166,8 @@ export class ConversationTalk {
     this.record.hasFailed = false
     await this.#settledBeforeEnd()
     // A process that ends does not check whether its connections closed well.
-    await this.world.stop().catch(() => undefined)
-    await this.record.placed(this.world.open())
+    await this.world.engines.stop().catch(() => undefined)
+    await this.record.placed(this.world.engines.open())
     this.#restarted = this.record.turns.length > 0
   }
 
@@ -178,12 +178,12 @@ export class ConversationTalk {
     const { script: _script, tools: _tools, clock: _clock, ...inherited } = this.#options
     const fork = new ConversationTalk(this.#flow, { ...inherited, ...options }, this)
     const number = this.#forks.push(fork)
-    await this.record.placed(fork.world.open())
-    const document = await this.record.placed(this.world.load(this.sessionId))
+    await this.record.placed(fork.world.engines.open())
+    const document = await this.record.placed(this.world.engines.load(this.sessionId))
     if (document === undefined) return fork
     fork.sessionId = `${this.sessionId}-fork-${number}`
     fork.record.start = { ...document, id: fork.sessionId }
-    await this.record.placed(fork.world.create(fork.record.start))
+    await this.record.placed(fork.world.engines.create(fork.record.start))
     return fork
   }
 
@@ -194,7 +194,7 @@ export class ConversationTalk {
   }
 
   async #close(): Promise<void> {
-    const { current } = this.world
+    const { current } = this.world.engines
     const stream = this.#streaming
     // A user who leaves in the middle; one who never began is a mistake.
     const isLeft = stream !== undefined && stream.events.length > 0
@@ -205,7 +205,7 @@ export class ConversationTalk {
       await stream?.stop()
       if (saying === undefined) await this.#settledBeforeEnd()
     } finally {
-      const closing = this.world.end()
+      const closing = this.world.engines.end()
       // A turn that is still under way would be waited for; the time it is given has to pass.
       if (saying !== undefined && saying.by !== 'stream')
         await this.world.driver.advance(current?.engine.limits.closeTimeoutMs ?? 0)
@@ -227,7 +227,7 @@ export class ConversationTalk {
     const made = placeText('the conversation was made', this.#made)
     for (const part of [this.world.model, this.world.tools])
       this.record.requireNothingLeft(() => part.assertDone(), made)
-    this.record.requireNothingLeft(() => this.world.assertFaultsUsed(), made)
+    this.record.requireNothingLeft(() => this.world.engines.assertFaultsUsed(), made)
     const { awaited, ran } = this.world.effects
     if (awaited !== undefined) {
       const text = `The process was to die after '${awaited}', which did not run: let the conversation come that far, or take dieAfterEffect() out of the test. What ran: ${list(ran)}.${made}`

@@ -350,14 +350,20 @@ export const harnessMutations = [
     ],
   },
   {
-    file: 'testing/conversation/conversation-world.ts',
+    file: 'testing/conversation/conversation-engines.ts',
     tests: ['testing/conversation/hangs.', 'testing/conversation/where-text.'],
     rows: [
       [
         'harness makes another engine for a message that is under way at the end',
-        'ConversationWorld.end',
+        'ConversationEngines.end',
         { piece: 'this.#running = running', becomes: '' },
       ],
+    ],
+  },
+  {
+    file: 'testing/conversation/conversation-world.ts',
+    tests: ['testing/conversation/hangs.', 'testing/conversation/where-text.'],
+    rows: [
       [
         'harness takes a summary that hangs for a turn',
         'ConversationWorld.settled',
@@ -485,17 +491,17 @@ export const harnessMutations = [
     ],
   },
   {
-    file: 'testing/conversation/conversation-world.ts',
+    file: 'testing/conversation/conversation-engines.ts',
     tests: ['testing/conversation/surroundings.'],
     rows: [
       [
         'conversation of the harness waits for ever for a store that does not create the session in the middle',
-        'ConversationWorld.#createIn',
-        { piece: 'this.#data.isOwn', becomes: 'true' },
+        'ConversationEngines.#createIn',
+        { piece: 'this.#surroundings.data.isOwn', becomes: 'true' },
       ],
       [
         'conversation of the harness takes memory where createStore returns nothing',
-        'ConversationWorld.#makeStore',
+        'ConversationEngines.#makeStore',
         { condition: "isObject(made) && 'load' in made", becomes: 'true' },
       ],
     ],
