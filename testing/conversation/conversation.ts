@@ -116,11 +116,11 @@ export class Conversation implements AsyncDisposable {
 
   /** The session of the next `say`; empty before the first. Set it to continue in another one. */
   get sessionId(): string {
-    return this.#talk.sessionId
+    return this.#talk.sent.sessionId
   }
 
   set sessionId(sessionId: string) {
-    this.#talk.sessionId = sessionId
+    this.#talk.sent.sessionId = sessionId
   }
 
   get #world(): ConversationWorld {

@@ -331,7 +331,7 @@ export const harnessMutations = [
       [
         'harness does not count the messages at once that have ended before one hangs',
         'ConversationTalk.atOnce',
-        { piece: 'this.#addInOrder(await endedAtOnce(this.world, inputs))', becomes: '' },
+        { piece: 'this.sent.addInOrder(await endedAtOnce(this.world, inputs))', becomes: '' },
       ],
       [
         'harness does not name the step that runs alone and hangs',
@@ -343,8 +343,8 @@ export const harnessMutations = [
         'ConversationTalk.fork',
         {
           piece:
-            'fork.record.start = { ...document, id: fork.sessionId }\n    await this.record.placed(fork.world.create(fork.record.start))',
-          becomes: 'await this.record.placed(fork.world.create({ ...document, id: fork.sessionId }))',
+            'fork.record.start = { ...document, id: fork.sent.sessionId }\n    await this.record.placed(fork.world.create(fork.record.start))',
+          becomes: 'await this.record.placed(fork.world.create({ ...document, id: fork.sent.sessionId }))',
         },
       ],
     ],
