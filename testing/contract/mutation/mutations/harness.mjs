@@ -343,8 +343,8 @@ export const harnessMutations = [
         'ConversationTalk.fork',
         {
           piece:
-            'fork.record.start = { ...document, id: fork.sent.sessionId }\n    await this.record.placed(fork.world.create(fork.record.start))',
-          becomes: 'await this.record.placed(fork.world.create({ ...document, id: fork.sent.sessionId }))',
+            'fork.record.start = { ...document, id: fork.sent.sessionId }\n    await this.record.placed(fork.world.engines.create(fork.record.start))',
+          becomes: 'await this.record.placed(fork.world.engines.create({ ...document, id: fork.sent.sessionId }))',
         },
       ],
     ],
