@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 // `turnkeeper scenarios <files or folders> [--setup <module>]`: runs scenario files without a test runner.
 import { readdirSync, readFileSync, statSync } from 'node:fs'
-import { basename, dirname, join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import process from 'node:process'
 import { setImmediate } from 'node:timers/promises'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { readScenarios } from 'turnkeeper/testing/scenarios'
 
@@ -37,52 +37,37 @@ async function inTime(promise, text) {
   }
 }
 
-/** What a set-up module exports as default. If that is a function, each set-up that it makes must be there in time, too. */
-async function loadSetup(module, place) {
-  const source = await importSetup(module, place)
-  if (typeof source !== 'function') return source
-  return () => inTime(Promise.resolve(source()), `The function of the set-up ${module} has not settled`)
-}
-
-async function importSetup(module, place) {
+/** What a set-up module exports as default. */
+async function importSetup(module) {
   const importing = import(pathToFileURL(module).href)
   try {
     return (await inTime(importing, 'an await at the top level, there or in a module that it imports, has not settled'))
       .default
   } catch (error) {
-    const places = placesText(error)
-    const advice = loadingAdvice(error, module, places)
-    throw new Error(`${place}The set-up ${module} cannot be loaded: ${error?.message ?? error}${places}${advice}`, {
-      cause: error,
-    })
+    throw new LoadingError(module, error)
   }
 }
 
-function loadingAdvice(error, module, places) {
+/** A set-up module cannot be loaded. The stack is that of the reason: a failure shows where the reason was thrown. */
+class LoadingError extends Error {
+  constructor(module, reason) {
+    const advice = loadingAdvice(reason, module)
+    super(`The set-up ${module} cannot be loaded: ${reason?.message ?? reason}${advice}`, { cause: reason?.cause })
+    this.stack = reason?.stack
+  }
+}
+
+function loadingAdvice(error, module) {
   if (error?.code === 'ERR_MODULE_NOT_FOUND' || error?.code === 'ERR_UNKNOWN_FILE_EXTENSION') {
     return '\nIf it is written in TypeScript, compile it, and name what was compiled with --setup.'
   }
-  // Node.js shows the line only where it ends with the error.
-  return error instanceof SyntaxError && places === '' ? `\nTo see the line: node "${module}"` : ''
+  return error instanceof SyntaxError && !namesFile(error) ? `\nTo see the line: node "${module}"` : ''
 }
 
-/** `at run (file:///app/desk.js:3:1)`; CommonJS has a path, and a module that cannot be read only its line. */
-const framePattern = /^(?:\s+(at (?:async )?(?:.*? \()?))?(file:\S+?|(?:\/|[A-Za-z]:\\).*?)(:\d+(?::\d+\)?)?)$/
-
-/** How many causes of an error are shown: one may be its own. */
-const mostCauses = 5
-
-/** Where an error was made: its stack without the runtime, packages and this file. Then its causes. */
-function placesText(error, depth = 0) {
-  const lines = String(error?.stack ?? '').split('\n')
-  const places = lines.flatMap((line) => {
-    const [, before = 'at ', url, position] = framePattern.exec(line) ?? []
-    if (url === undefined || url === import.meta.url || /[\\/]node_modules[\\/]/.test(url)) return []
-    return [`\n  ${before}${url.startsWith('file:') ? fileURLToPath(url) : url}${position}`]
-  })
-  const { cause } = error ?? {}
-  if (!(cause instanceof Error) || depth === mostCauses) return places.join('')
-  return `${places.join('')}\n  cause: ${cause.message}${placesText(cause, depth + 1).replaceAll('\n', '\n  ')}`
+/** Whether a stack names a file. It names none for an ES module that cannot be parsed: Node.js shows the line only where it ends. */
+function namesFile({ stack }) {
+  const lines = stack.split('\n').filter((line) => !line.includes('node:') && !line.includes(import.meta.url))
+  return lines.some((line) => /[\\/].*:\d+\)?$/.test(line))
 }
 
 /** The path of a set-up: `.ts` where only that is there. */
@@ -95,13 +80,13 @@ function existing(module) {
 /** The coverages of the set-ups that have one. */
 const coverages = new Set()
 
-/** The set-up, made anew for each scenario; its coverage is kept for the report. */
-function covering(source) {
-  return async () => {
-    const setup = typeof source === 'function' ? await source() : source
-    if (setup?.coverage !== undefined) coverages.add(setup.coverage)
-    return setup
-  }
+/** Makes the set-up of a module, anew for each scenario. Its coverage is kept for the report. */
+async function makeSetup(module) {
+  const source = await importSetup(module)
+  const making = typeof source === 'function' ? Promise.resolve(source()) : source
+  const setup = await inTime(making, `The function of the set-up ${module} has not settled`)
+  if (setup?.coverage !== undefined) coverages.add(setup.coverage)
+  return setup
 }
 
 /** Runs one file, and prints it. Returns the numbers of scenarios that passed and that failed. */
@@ -110,16 +95,16 @@ async function runFile(file, setupOption) {
   console.log(file)
   const counts = { passed: 0, failed: 0 }
   try {
-    const { scenarios, setup, setupLine } = readScenarios(readFileSync(path, 'utf8'), path)
-    // Where the file names the set-up, a failure begins with that line.
-    const place = setupOption === undefined ? `${basename(path)}:${setupLine}: Setup: ${setup}\n` : ''
-    const source = covering(await loadSetup(existing(resolve(setupOption ?? join(dirname(path), setup))), place))
+    const { scenarios, setup } = readScenarios(readFileSync(path, 'utf8'), path)
+    const module = existing(resolve(setupOption ?? join(dirname(path), setup)))
     for (const scenario of scenarios) {
       try {
-        await scenario.run(source)
+        await scenario.run(() => makeSetup(module))
         counts.passed++
         console.log(`  ok      ${scenario.title}`)
       } catch (error) {
+        // Every other scenario of the file would fail alike.
+        if (error.cause instanceof LoadingError) throw error
         counts.failed++
         console.log(`  FAILED  ${scenario.title}\n${indented(error.message)}`)
       }

@@ -162,7 +162,7 @@ async function lose(world: ConversationWorld, input: FlowRunInput): Promise<Atte
 
 /** Reads some events of the turn, and leaves. */
 async function cut(world: ConversationWorld, input: FlowRunInput, cutAfter: number): Promise<Attempt> {
-  const { engine } = await world.open()
+  const { engine } = await world.engines.open()
   const works: Promise<unknown>[] = []
   const waitUntil = (work: Promise<unknown>): void => {
     works.push(work)
@@ -202,7 +202,7 @@ async function readOn(
   lastEventId: string,
   text: string,
 ): Promise<RequestEnd> {
-  const { engine } = await world.open()
+  const { engine } = await world.engines.open()
   const check = new StreamCheck()
   check.text = text
   const stream = engine.stream(world.death.mortal(input), { lastEventId })

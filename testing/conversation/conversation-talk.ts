@@ -1,5 +1,5 @@
 /**
- * The turns of a conversation: it sends the messages, keeps what became of them, and ends. What a test calls, and its documentation, is
+ * The turns of a conversation: it sends the messages, and ends. What became of them `conversation/sent-turns.ts` keeps. What a test calls, and its documentation, is
  * `conversation/conversation.ts`; what is sent how, `conversation/client.ts`.
  */
 import type { FlowConstructor, FlowRunInput, StepConstructor } from '../../src/index.js'
@@ -10,23 +10,21 @@ import { endedAtOnce, keyOf, requireFault, type SentMessage, send, sendAtOnce, s
 import { type ConversationOptions, type MessageAtOnce, type SayInput, worldOptions } from './conversation-options.js'
 import { ConversationRecord, type Saying } from './conversation-record.js'
 import { ConversationStream } from './conversation-stream.js'
-import type { ConversationReply, ConversationTurn, RunningTurn, TurnEnd } from './conversation-turn.js'
+import type { ConversationReply, RunningTurn, TurnEnd } from './conversation-turn.js'
 import { ConversationWorld, type RequestSoFar } from './conversation-world.js'
 import type { ReplyJudge } from './expectations.js'
+import { SentTurns } from './sent-turns.js'
 import { type SessionStart, startedSession } from './session-start.js'
-import { nextNumber } from './turn-names.js'
 
 /** The turns of one conversation. */
 export class ConversationTalk {
-  /** The session of the next message; empty before the first. */
-  sessionId = ''
   readonly world: ConversationWorld
   readonly record: ConversationRecord
+  readonly sent: SentTurns
   readonly #flow: FlowConstructor
   readonly #options: ConversationOptions
   /** Where the conversation was made. */
   readonly #made = callPlace()
-  #restarted = false
   #streaming: ConversationStream | undefined
   #closed: Promise<void> | undefined
   readonly #forks: ConversationTalk[] = []
@@ -40,6 +38,7 @@ export class ConversationTalk {
     this.record.turns.push(...(from?.record.turns ?? []))
     this.record.beginsAt = from?.record.beginsAt
     this.record.start = from?.record.start
+    this.sent = new SentTurns(this.record, options.coverage)
   }
 
   /** Judges what replies mean, if the conversation has one. */
@@ -58,9 +57,9 @@ export class ConversationTalk {
     const id = this.world.newId('session')
     const place = { id, owner, at: this.world.clock.iso, step, enters }
     const document = startedSession(operation, this.#flow, place, start)
-    this.world.beginWith(document)
+    this.world.engines.beginWith(document)
     this.record.start = document
-    this.sessionId = id
+    this.sent.sessionId = id
   }
 
   /** Sends a message, and waits for the reply. */
@@ -72,8 +71,7 @@ export class ConversationTalk {
     this.#begin({ by: 'say', text, underWay: () => this.#underWay([request]) })
     try {
       const sent = await (fault === undefined ? send(this.world, request) : sendTwice(this.world, request, fault))
-      const turns = sent.map((one) => this.#add(one))
-      if (this.record.unexpected !== undefined) this.record.unexpected = causedBy(turns, this.record.unexpected)
+      this.sent.addAttempts(sent)
       this.#requireFit()
       return (sent.at(-1) as SentMessage).reply
     } catch (error) {
@@ -103,12 +101,12 @@ export class ConversationTalk {
     this.#begin({ by: 'atOnce', text, underWay: () => this.#underWay(inputs) })
     try {
       const sent = await sendAtOnce(this.world, inputs)
-      this.record.atOnce = this.#addInOrder(sent)
+      this.record.atOnce = this.sent.addInOrder(sent)
       this.#requireFit()
       return sent.map(({ sent: { reply } }) => reply)
     } catch (error) {
       if (this.#isHang(error)) {
-        this.#addInOrder(await endedAtOnce(this.world, inputs))
+        this.sent.addInOrder(await endedAtOnce(this.world, inputs))
         // What hangs is what the test has to know.
         this.record.unexpected = undefined
       }
@@ -166,9 +164,9 @@ export class ConversationTalk {
     this.record.hasFailed = false
     await this.#settledBeforeEnd()
     // A process that ends does not check whether its connections closed well.
-    await this.world.stop().catch(() => undefined)
-    await this.record.placed(this.world.open())
-    this.#restarted = this.record.turns.length > 0
+    await this.world.engines.stop().catch(() => undefined)
+    await this.record.placed(this.world.engines.open())
+    this.sent.restarted = this.record.turns.length > 0
   }
 
   /** Another talk that continues from this point, with a copy of the session. */
@@ -178,12 +176,12 @@ export class ConversationTalk {
     const { script: _script, tools: _tools, clock: _clock, ...inherited } = this.#options
     const fork = new ConversationTalk(this.#flow, { ...inherited, ...options }, this)
     const number = this.#forks.push(fork)
-    await this.record.placed(fork.world.open())
-    const document = await this.record.placed(this.world.load(this.sessionId))
+    await this.record.placed(fork.world.engines.open())
+    const document = await this.record.placed(this.world.engines.load(this.sent.sessionId))
     if (document === undefined) return fork
-    fork.sessionId = `${this.sessionId}-fork-${number}`
-    fork.record.start = { ...document, id: fork.sessionId }
-    await this.record.placed(fork.world.create(fork.record.start))
+    fork.sent.sessionId = `${this.sent.sessionId}-fork-${number}`
+    fork.record.start = { ...document, id: fork.sent.sessionId }
+    await this.record.placed(fork.world.engines.create(fork.record.start))
     return fork
   }
 
@@ -194,7 +192,7 @@ export class ConversationTalk {
   }
 
   async #close(): Promise<void> {
-    const { current } = this.world
+    const { current } = this.world.engines
     const stream = this.#streaming
     // A user who leaves in the middle; one who never began is a mistake.
     const isLeft = stream !== undefined && stream.events.length > 0
@@ -205,7 +203,7 @@ export class ConversationTalk {
       await stream?.stop()
       if (saying === undefined) await this.#settledBeforeEnd()
     } finally {
-      const closing = this.world.end()
+      const closing = this.world.engines.end()
       // A turn that is still under way would be waited for; the time it is given has to pass.
       if (saying !== undefined && saying.by !== 'stream')
         await this.world.driver.advance(current?.engine.limits.closeTimeoutMs ?? 0)
@@ -227,7 +225,7 @@ export class ConversationTalk {
     const made = placeText('the conversation was made', this.#made)
     for (const part of [this.world.model, this.world.tools])
       this.record.requireNothingLeft(() => part.assertDone(), made)
-    this.record.requireNothingLeft(() => this.world.assertFaultsUsed(), made)
+    this.record.requireNothingLeft(() => this.world.engines.assertFaultsUsed(), made)
     const { awaited, ran } = this.world.effects
     if (awaited !== undefined) {
       const text = `The process was to die after '${awaited}', which did not run: let the conversation come that far, or take dieAfterEffect() out of the test. What ran: ${list(ran)}.${made}`
@@ -260,7 +258,7 @@ export class ConversationTalk {
     return {
       flowName: this.#flow.id,
       userMessage: text,
-      ...(this.sessionId === '' ? {} : { sessionId: this.sessionId }),
+      ...(this.sent.sessionId === '' ? {} : { sessionId: this.sent.sessionId }),
       ...(config === undefined ? {} : { config }),
       ...(owner === undefined ? {} : { owner }),
       ...(key === undefined ? {} : { idempotencyKey: keyOf(key) }),
@@ -280,44 +278,12 @@ export class ConversationTalk {
     try {
       const diedAfter = await this.world.bury()
       const died = diedAfter === undefined ? end : { session: '', stoppedAfter: '', diedAfter }
-      const turn = await this.world.turnOf(said, died, this.sessionId)
-      this.#add(key === undefined ? turn : { ...turn, key: keyOf(key) })
+      const turn = await this.world.turnOf(said, died, this.sent.sessionId)
+      this.sent.add(key === undefined ? turn : { ...turn, key: keyOf(key) })
     } finally {
       this.#forget()
     }
     this.#requireFit()
-  }
-
-  /** Remembers what became of a message. */
-  #add(sent: SentMessage): ConversationTurn {
-    const { reply, stoppedAfter, diedAfter } = sent
-    if (reply.session !== '') this.sessionId = reply.session
-    const { turns, start } = this.record
-    const isCounted = sent.unread !== undefined && sent.isNoTurn !== true && reply.replayed !== true
-    // The number that nobody could read.
-    const number = isCounted ? { number: nextNumber({ session: this.sessionId }, { turns, running: [], start }) } : {}
-    const turn = { ...sent, ...number, afterRestart: this.#restarted && diedAfter === undefined }
-    this.record.turns.push(turn)
-    this.#options.coverage?.addTurn(turn, this.record.turns)
-    this.#restarted = diedAfter !== undefined
-    this.record.unexpected = reply.success || stoppedAfter !== undefined ? undefined : turn
-    return turn
-  }
-
-  /**
-   * Remembers what became of messages that were sent at once, in the order of their turns; those that became none keep their places.
-   *
-   * @returns The same in the order of the messages.
-   */
-  #addInOrder(sent: Awaited<ReturnType<typeof sendAtOnce>>): readonly ConversationTurn[] {
-    const numbered = sent.filter(({ number }) => number !== undefined)
-    const isOneSession = new Set(numbered.map((one) => one.sent.reply.session)).size === 1
-    if (isOneSession) numbered.sort((one, other) => (one.number as number) - (other.number as number))
-    const inOrder = sent.map((one) => (one.number === undefined ? one : (numbered.shift() as typeof one)))
-    const turns = new Map(inOrder.map((one) => [one, this.#add(one.sent)] as const))
-    const outcomes = sent.map((one) => turns.get(one) as ConversationTurn)
-    this.record.unexpected = outcomes.find(({ reply, stoppedAfter }) => !reply.success && stoppedAfter === undefined)
-    return outcomes
   }
 
   /**
@@ -335,7 +301,7 @@ export class ConversationTalk {
       if (request !== undefined && !isOpen(request)) return []
       const own = inputs.length === 1 ? events : events.filter(({ turnId }) => turnId === request?.turnId)
       const streamed = text === undefined ? {} : { text }
-      return [{ said, session, events: own, afterRestart: this.#restarted, ...streamed }]
+      return [{ said, session, events: own, afterRestart: this.sent.restarted, ...streamed }]
     })
   }
 
@@ -371,12 +337,4 @@ export class ConversationTalk {
   #requireFit(): void {
     this.record.requireNo(this.world.model.complaint ?? this.world.tools.complaint)
   }
-}
-
-/** The attempt that shows why a message failed: the reply to a repeat is the recorded one, whose error has no cause. */
-function causedBy(turns: readonly ConversationTurn[], failed: ConversationTurn): ConversationTurn {
-  const { error, message } = failed.reply
-  const isAlike = ({ reply }: ConversationTurn): boolean =>
-    reply.error?.cause !== undefined && reply.error.code === error?.code && reply.message === message
-  return isAlike(failed) ? failed : (turns.find(isAlike) ?? failed)
 }

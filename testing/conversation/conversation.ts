@@ -20,6 +20,7 @@ import type { RecordedRequest, ScriptedModel } from '../scripted-model/scripted-
 import type { ToolDoubles } from '../tool-doubles/tool-doubles.js'
 import type { VirtualClock } from '../virtual-clock/virtual-clock.js'
 import { checkConversationOptions, checkFlow, checkStart, checkStepOrId, startNames } from './check-options.js'
+import type { RunningEngine } from './conversation-engines.js'
 import type {
   ConversationOptions,
   MessageAtOnce,
@@ -116,11 +117,11 @@ export class Conversation implements AsyncDisposable {
 
   /** The session of the next `say`; empty before the first. Set it to continue in another one. */
   get sessionId(): string {
-    return this.#talk.sessionId
+    return this.#talk.sent.sessionId
   }
 
   set sessionId(sessionId: string) {
-    this.#talk.sessionId = sessionId
+    this.#talk.sent.sessionId = sessionId
   }
 
   get #world(): ConversationWorld {
@@ -169,7 +170,7 @@ export class Conversation implements AsyncDisposable {
   /** Makes the engine now, to have `store` and `engine` before the first `say`. */
   async open(): Promise<this> {
     this.#record.requireOpen('open')
-    await this.#record.placed(this.#world.open())
+    await this.#record.placed(this.#world.engines.open())
     return this
   }
 
@@ -375,7 +376,7 @@ export class Conversation implements AsyncDisposable {
   async document(): Promise<SessionDocument> {
     this.#record.requireOpen('document')
     await this.#talk.settled()
-    const document = await this.#record.placed(this.#world.load(this.sessionId))
+    const document = await this.#record.placed(this.#world.engines.load(this.sessionId))
     if (document !== undefined) return document
     return this.#record.fail({ text: `Nothing is stored under the session ID '${this.sessionId}'.` })
   }
@@ -435,8 +436,8 @@ export class Conversation implements AsyncDisposable {
     return this.close()
   }
 
-  #opened(): NonNullable<ConversationWorld['current']> {
-    const { current } = this.#world
+  #opened(): RunningEngine {
+    const { current } = this.#world.engines
     if (current !== undefined) return current
     throw new ExpectationError(
       'The conversation has no engine and no store yet: they are made at the first say(). To have them before, await conversation.open().',

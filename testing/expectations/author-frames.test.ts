@@ -55,6 +55,14 @@ describe('the frames of an author', () => {
     ])
   })
 
+  test('have the line of a module that cannot be read, with which its stack begins', () => {
+    const error = new SyntaxError('Unexpected token')
+    for (const place of ['file:///app/my%20flows/flow.mjs:3', '/app/my flows/flow.mjs:3']) {
+      error.stack = `${place}\nexport default a b\n\nSyntaxError: Unexpected token\n    at wrap (node:internal/loader:1:1)`
+      expect(authorFrames(error)).toEqual(['at /app/my flows/flow.mjs:3'])
+    }
+  })
+
   test('are eight at most, and none without a stack', () => {
     const frames = Array.from({ length: 12 }, (_, index) => `f (/app/flow.ts:${index}:1)`)
     expect(authorFrames(withStack(...frames))).toHaveLength(8)

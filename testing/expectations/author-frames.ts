@@ -15,14 +15,17 @@ const packageRoot: string | undefined = /^(.*)\/(?:dist\/.*|testing\/expectation
 
 /** `at run (/app/(chat)/flow.ts:3:1)`: folders may have parentheses. */
 const namedFrame = /^\s*at (.*? \()((?:[\w-]+:|[\w.@-]*[/\\]).*:\d+:\d+)\)$/
-/** `at /app/flow.ts:3:1`: code without a name. */
-const bareFrame = /^\s*at (async )?((?:[\w-]+:|[\w.@-]*[/\\]).*:\d+:\d+)$/
+/** `at /app/flow.ts:3:1`: code without a name. Of a module that cannot be read, only the line is known. */
+const bareFrame = /^\s*at (async )?((?:[\w-]+:|[\w.@-]*[/\\]).*:\d+)$/
+/** The stack of an error about such a module begins with its place, without `at`. */
+const beginsWithPlace = /^(?=file:|\/|[A-Za-z]:[/\\])/
 
 /** The lines of an error's stack in the author's code, innermost first. */
 export function authorFrames(error: unknown): readonly string[] {
   const stack: unknown = error instanceof Error ? error.stack : undefined
   if (typeof stack !== 'string') return []
-  const frames = stack.split('\n').flatMap((line) => {
+  const lines = stack.replace(beginsWithPlace, 'at ').split('\n')
+  const frames = lines.flatMap((line) => {
     const [, before = '', location = ''] = line.includes('(eval at ')
       ? []
       : (namedFrame.exec(line) ?? bareFrame.exec(line) ?? [])
@@ -75,7 +78,7 @@ function isOfAuthor(path: string): boolean {
   const inPackage =
     packageRoot !== undefined && path.startsWith(`${packageRoot}/`) ? path.slice(packageRoot.length) : ''
   // The tests of this package are written by authors of flows too.
-  return !/^\/(?:dist|src|adapters|testing)\//.test(inPackage) || /\.test\.|^\/testing\/contract\//.test(inPackage)
+  return !/^\/(?:bin|dist|src|adapters|testing)\//.test(inPackage) || /\.test\.|^\/testing\/contract\//.test(inPackage)
 }
 
 /** A path of a stack with slashes, whichever way the system and the runtime write it. */

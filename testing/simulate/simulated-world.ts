@@ -13,7 +13,8 @@ import {
   type SessionDocument,
   type SessionStore,
 } from '../../src/index.js'
-import { ConversationWorld, noLuck } from '../conversation/conversation-world.js'
+import { noLuck } from '../conversation/conversation-engines.js'
+import { ConversationWorld } from '../conversation/conversation-world.js'
 import { ExpectationError } from '../expectations/expectation-error.js'
 import type { FakeSessionStore } from '../fake-session-store/fake-session-store.js'
 import { instrumentFlow } from '../flow-coverage/instrumented-flow.js'
@@ -81,7 +82,7 @@ export class SimulatedWorld {
     try {
       for (const action of actions) {
         const before = this.transcript.length
-        const { store } = await this.#world.open()
+        const { store } = await this.#world.engines.open()
         store.clearJournal()
         await this.#act(action, store)
         const problem = await this.#check(this.transcript.slice(before))
@@ -92,20 +93,20 @@ export class SimulatedWorld {
       this.isHanging ||= this.#world.driver.hang !== undefined
       throw error
     } finally {
-      await this.#world.stop().catch(() => undefined)
+      await this.#world.engines.stop().catch(() => undefined)
     }
   }
 
   async #act(action: PlannedAction, store: FakeSessionStore): Promise<void> {
     if (action.kind === 'restart') {
-      await this.#world.stop().catch(() => undefined)
+      await this.#world.engines.stop().catch(() => undefined)
       this.played.push({ kind: 'restart' })
     } else if (action.kind === 'together') await this.#together(action, store)
     else {
       const said = this.#say(action.speech)
       const to = this.#sessionId
       if (action.fault !== undefined) store.inject(action.fault)
-      const { engine } = await this.#world.open()
+      const { engine } = await this.#world.engines.open()
       let result: ExecuteResult | undefined
       try {
         result = await this.#world.driver.drive(this.#execute(engine, said, to))
@@ -131,7 +132,7 @@ export class SimulatedWorld {
       const operation = index < 2 ? 'load' : 'save'
       if (latencyMs > 0) store.inject({ operation, effect: 'latency', latencyMs, nth: (index % 2) + 1 })
     }
-    const { engine } = await this.#world.open()
+    const { engine } = await this.#world.engines.open()
     const engines = [engine, elsewhere ? this.#anotherEngine(store) : engine]
     const turns: SimulatedTurn[] = []
     const run = async (text: string, index: number): Promise<void> => {
@@ -199,7 +200,7 @@ export class SimulatedWorld {
       return { promise: 'the model of the simulation fits the flow', text: messageOf(complaint) }
     const documents = new Map<string, SessionDocument>()
     for (const id of new Set(this.transcript.flatMap(({ to, session }) => [to, session]))) {
-      const document = await this.#world.load(id)
+      const document = await this.#world.engines.load(id)
       if (document !== undefined) documents.set(id, document)
     }
     const problem = this.#promises.check(this.transcript, last, documents)

@@ -177,7 +177,7 @@ export default connect()`,
     The set-up <folder>/b.mjs cannot be loaded: no database
       at connect (<folder>/b.mjs:3:9)
       at <folder>/b.mjs:5:16
-      cause: no port
+      cause: RangeError: no port
         at connect (<folder>/b.mjs:3:43)
         at <folder>/b.mjs:5:16
 `,
@@ -189,7 +189,7 @@ export default connect()`,
         'b.mjs': "const error = new Error('no database')\nerror.cause = error\nthrow error",
       },
       ['a.scenario.md', '--setup', 'b.mjs'],
-      'cannot be loaded: no database\n      at <folder>/b.mjs:1:15\n      cause: no database\n',
+      'cannot be loaded: no database\n      at <folder>/b.mjs:1:15\n      cause: Error: no database\n',
     ],
     [
       'a set-up in CommonJS that throws',

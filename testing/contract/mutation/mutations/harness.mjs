@@ -331,7 +331,7 @@ export const harnessMutations = [
       [
         'harness does not count the messages at once that have ended before one hangs',
         'ConversationTalk.atOnce',
-        { piece: 'this.#addInOrder(await endedAtOnce(this.world, inputs))', becomes: '' },
+        { piece: 'this.sent.addInOrder(await endedAtOnce(this.world, inputs))', becomes: '' },
       ],
       [
         'harness does not name the step that runs alone and hangs',
@@ -343,9 +343,20 @@ export const harnessMutations = [
         'ConversationTalk.fork',
         {
           piece:
-            'fork.record.start = { ...document, id: fork.sessionId }\n    await this.record.placed(fork.world.create(fork.record.start))',
-          becomes: 'await this.record.placed(fork.world.create({ ...document, id: fork.sessionId }))',
+            'fork.record.start = { ...document, id: fork.sent.sessionId }\n    await this.record.placed(fork.world.engines.create(fork.record.start))',
+          becomes: 'await this.record.placed(fork.world.engines.create({ ...document, id: fork.sent.sessionId }))',
         },
+      ],
+    ],
+  },
+  {
+    file: 'testing/conversation/conversation-engines.ts',
+    tests: ['testing/conversation/hangs.', 'testing/conversation/where-text.'],
+    rows: [
+      [
+        'harness makes another engine for a message that is under way at the end',
+        'ConversationEngines.end',
+        { piece: 'this.#running = running', becomes: '' },
       ],
     ],
   },
@@ -353,11 +364,6 @@ export const harnessMutations = [
     file: 'testing/conversation/conversation-world.ts',
     tests: ['testing/conversation/hangs.', 'testing/conversation/where-text.'],
     rows: [
-      [
-        'harness makes another engine for a message that is under way at the end',
-        'ConversationWorld.end',
-        { piece: 'this.#running = running', becomes: '' },
-      ],
       [
         'harness takes a summary that hangs for a turn',
         'ConversationWorld.settled',
@@ -485,17 +491,17 @@ export const harnessMutations = [
     ],
   },
   {
-    file: 'testing/conversation/conversation-world.ts',
+    file: 'testing/conversation/conversation-engines.ts',
     tests: ['testing/conversation/surroundings.'],
     rows: [
       [
         'conversation of the harness waits for ever for a store that does not create the session in the middle',
-        'ConversationWorld.#createIn',
-        { piece: 'this.#data.isOwn', becomes: 'true' },
+        'ConversationEngines.#createIn',
+        { piece: 'this.#surroundings.data.isOwn', becomes: 'true' },
       ],
       [
         'conversation of the harness takes memory where createStore returns nothing',
-        'ConversationWorld.#makeStore',
+        'ConversationEngines.#makeStore',
         { condition: "isObject(made) && 'load' in made", becomes: 'true' },
       ],
     ],

@@ -1,0 +1,67 @@
+/** Puts what became of messages into the record of a conversation, in the order of their turns, and knows the session of the next one. */
+import type { SentAtOnce, SentMessage } from './client.js'
+import type { ConversationOptions } from './conversation-options.js'
+import type { ConversationRecord } from './conversation-record.js'
+import type { ConversationTurn } from './conversation-turn.js'
+import { nextNumber } from './turn-names.js'
+
+/** The turns of the messages that were sent. */
+export class SentTurns {
+  /** The session of the next message; empty before the first. */
+  sessionId = ''
+  /** Whether the engine is a new one since the last turn. */
+  restarted = false
+  readonly #record: ConversationRecord
+  readonly #coverage: ConversationOptions['coverage']
+
+  constructor(record: ConversationRecord, coverage: ConversationOptions['coverage']) {
+    this.#record = record
+    this.#coverage = coverage
+  }
+
+  /** Remembers what became of a message. */
+  add(sent: SentMessage): ConversationTurn {
+    const { reply, stoppedAfter, diedAfter } = sent
+    if (reply.session !== '') this.sessionId = reply.session
+    const { turns, start } = this.#record
+    const isCounted = sent.unread !== undefined && sent.isNoTurn !== true && reply.replayed !== true
+    // The number that nobody could read.
+    const number = isCounted ? { number: nextNumber({ session: this.sessionId }, { turns, running: [], start }) } : {}
+    const turn = { ...sent, ...number, afterRestart: this.restarted && diedAfter === undefined }
+    this.#record.turns.push(turn)
+    this.#coverage?.addTurn(turn, this.#record.turns)
+    this.restarted = diedAfter !== undefined
+    this.#record.unexpected = reply.success || stoppedAfter !== undefined ? undefined : turn
+    return turn
+  }
+
+  /** Remembers the attempts at one message, in their order. */
+  addAttempts(sent: readonly SentMessage[]): void {
+    const turns = sent.map((one) => this.add(one))
+    if (this.#record.unexpected !== undefined) this.#record.unexpected = causedBy(turns, this.#record.unexpected)
+  }
+
+  /**
+   * Remembers what became of messages that were sent at once, in the order of their turns; those that became none keep their places.
+   *
+   * @returns The same in the order of the messages.
+   */
+  addInOrder(sent: readonly SentAtOnce[]): readonly ConversationTurn[] {
+    const numbered = sent.filter(({ number }) => number !== undefined)
+    const isOneSession = new Set(numbered.map((one) => one.sent.reply.session)).size === 1
+    if (isOneSession) numbered.sort((one, other) => (one.number as number) - (other.number as number))
+    const inOrder = sent.map((one) => (one.number === undefined ? one : (numbered.shift() as typeof one)))
+    const turns = new Map(inOrder.map((one) => [one, this.add(one.sent)] as const))
+    const outcomes = sent.map((one) => turns.get(one) as ConversationTurn)
+    this.#record.unexpected = outcomes.find(({ reply, stoppedAfter }) => !reply.success && stoppedAfter === undefined)
+    return outcomes
+  }
+}
+
+/** The attempt that shows why a message failed: the reply to a repeat is the recorded one, whose error has no cause. */
+function causedBy(turns: readonly ConversationTurn[], failed: ConversationTurn): ConversationTurn {
+  const { error, message } = failed.reply
+  const isAlike = ({ reply }: ConversationTurn): boolean =>
+    reply.error?.cause !== undefined && reply.error.code === error?.code && reply.message === message
+  return isAlike(failed) ? failed : (turns.find(isAlike) ?? failed)
+}
