@@ -1,6 +1,6 @@
 // What is refused, and what is not streamed. Whole runs, by the published client, are in testing/contract/ui-message/ag-ui.test.ts.
 import { afterEach, expect, test } from 'vitest'
-import { FlowEngine, FlowNotFoundError, type FlowStreamEvent, reply } from '../../src/index.js'
+import { FlowEngine, FlowNotFoundError, type FlowStreamEvent, finish, reply } from '../../src/index.js'
 import { flowOf } from '../../testing/contract/engine-harness.js'
 import { type AgUiOptions, createAgUiHandler } from './index.js'
 import { runEventsOf } from './run-events.js'
@@ -51,6 +51,21 @@ test('a message is sent again with what came of its reply, and the reply replace
   const again = await eventsOf(await post({ ...run, messages: [hello, half] }))
   expect(again).toEqual([first[0], { type: 'MESSAGES_SNAPSHOT', messages: [hello] }, ...first.slice(1)])
   expect(turns()).toBe(1)
+})
+
+test('a thread whose state has a session that has ended goes on in the one that followed it', async () => {
+  const { post } = start(
+    {},
+    flowOf('Test', ({ message }) => (message === 'bye' ? finish('Bye.') : reply('Seen.'))),
+  )
+  const say = async (id: string, content: string, state = {}): Promise<object> => {
+    const events = await eventsOf(await post({ ...run, state, messages: [{ id, role: 'user', content }] }))
+    return (events.find(({ type }) => type === 'STATE_SNAPSHOT') as unknown as { snapshot: object }).snapshot
+  }
+  const ended = await say('m1', 'bye')
+  const next = await say('m2', 'My order is 42.', ended)
+  expect(next).toMatchObject({ sessionState: 'running', restarted: 'completed' })
+  expect(await say('m3', 'Where is it?', ended)).toEqual({ ...next, restarted: undefined })
 })
 
 const failed: FlowStreamEvent = {
