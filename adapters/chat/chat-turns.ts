@@ -4,6 +4,8 @@
  */
 import type { FlowEngine, FlowRunInput, JsonObject } from '../../src/index.js'
 import { digestOf } from '../../src/util/digest.js'
+import { contextError } from '../fetch/request/authorize.js'
+import { keepAlive } from '../fetch/request/wait-until.js'
 import { type Chat, type ChatSessions, nameOf } from './chat-sessions.js'
 import { TurnBroadcast, type TurnOutcome } from './turn-broadcast.js'
 
@@ -98,11 +100,15 @@ export class ChatTurns {
     }
     const broadcast = new TurnBroadcast(
       (signal) => this.#engine.stream({ ...input, signal }, { onDisconnect: 'finish' }),
-      (outcome) => this.#keep(chat, chosen, outcome),
+      async (outcome) => {
+        if (request.serverContext !== undefined) checkContext(outcome)
+        await this.#keep(chat, chosen, outcome)
+      },
       this.#report,
     )
     this.#add(chat, { messageId, content, broadcast, shown })
-    request.waitUntil?.(broadcast.ended)
+    // The engine passes the turn. This is also what comes after it: `ChatSessions.save`.
+    void keepAlive(request.waitUntil, broadcast.ended, this.#report)
     return broadcast
   }
 
@@ -202,6 +208,12 @@ export class ChatTurns {
       clearTimeout(timer)
     }
   }
+}
+
+/** @throws The error for the operator where `authorize` returned a `context` that cannot be used: the client gets a fixed sentence. */
+function checkContext(outcome: TurnOutcome): void {
+  const problem = outcome.type === 'error' ? contextError(outcome.error) : undefined
+  if (problem !== undefined) throw problem
 }
 
 /** `undefined` if the turn has ended before it had one. */

@@ -688,6 +688,25 @@ describe('a turn that runs', () => {
     expect(work.length).toBeGreaterThan(0)
     await Promise.all(work)
   })
+
+  test.each<[string, () => unknown]>([
+    [
+      'throws',
+      () => {
+        throw new Error('The runtime has gone.')
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('The runtime has gone.'))],
+  ])('is answered although waitUntil %s, and `onError` gets that', async (_what, waitUntil) => {
+    const [errors, ofEngine]: [unknown[], unknown[]] = [[], []]
+    const { say } = start({
+      engine: { flows: [onlyFlowOf('Test')], onListenerError: (error) => ofEngine.push(error) },
+      options: { waitUntil: waitUntil as () => void, onError: (error) => errors.push(error) },
+    })
+    expect(await textOf(await say('m1', 'Hello'))).toBe('You said: Hello')
+    expect(errors).toEqual([new Error('The runtime has gone.')])
+    expect(ofEngine.length).toBe(1)
+  })
 })
 
 describe('a photo', () => {
@@ -755,6 +774,22 @@ describe('a request that is refused', () => {
     const response = await say('m1', 'x')
     expect([response.status, await response.text()]).toEqual([500, 'The request could not be authorized.'])
     expect([errors.length, refusals]).toEqual([1, [['run', 'error']]])
+  })
+
+  test('a context of authorize that cannot be used: `onError` gets why, and the page a fixed sentence', async () => {
+    const errors: unknown[] = []
+    const { say, turns } = start({
+      options: {
+        authorize: () => ({ principal: 'ada', context: { user: new Date() as never } }),
+        onError: (error) => errors.push(error),
+      },
+    })
+    const chunks = await chunksOf(await say('m1', 'x'))
+    expect(chunks.slice(1)).toEqual([{ type: 'error', errorText: 'The request could not be handled.' }])
+    expect(turns()).toBe(0)
+    expect(errors.map(String)).toEqual([
+      'TypeError: authorize returned an invalid context. context.user is an instance of Date, which JSON cannot carry: use date.toISOString().',
+    ])
   })
 
   test.each<[string, (engine: FlowEngine) => ChatEngine, number]>([

@@ -94,6 +94,11 @@ export const chatMutations = [
         { piece: 'begun !== known', becomes: 'false' },
       ],
       [
+        'wrong context of authorize shown to a page',
+        'ChatTurns.send',
+        { condition: 'request.serverContext !== undefined', becomes: 'false' },
+      ],
+      [
         'session of a chat not kept',
         'ChatTurns.#keep',
         { piece: 'this.#sessions.save(chat, session), late', becomes: 'undefined' },
