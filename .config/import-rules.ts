@@ -85,7 +85,7 @@ export const importRules: Readonly<Record<string, ImportRule>> = {
     decides: 'chats that a client names: whose they are, which turn answers a message, who reads it',
     // The body, CORS and `authorize` of a chat are those of the other routes: docs/decisions/0171-one-way-from-chats-to-the-engine.md.
     areas: ['src/(root)', 'adapters/fetch'],
-    files: checks,
+    files: [...checks, 'src/util/digest.ts'],
     packages: [],
   },
   'adapters/ui-message': {

@@ -1,6 +1,6 @@
 // What is refused, and what is not streamed. Whole runs, by the published client, are in testing/contract/ui-message/ag-ui.test.ts.
-import { afterEach, expect, test } from 'vitest'
-import { FlowEngine, FlowNotFoundError, type FlowStreamEvent, reply } from '../../src/index.js'
+import { afterEach, expect, test, vi } from 'vitest'
+import { FlowEngine, FlowNotFoundError, type FlowStreamEvent, finish, reply } from '../../src/index.js'
 import { flowOf } from '../../testing/contract/engine-harness.js'
 import { type AgUiOptions, createAgUiHandler } from './index.js'
 import { runEventsOf } from './run-events.js'
@@ -8,6 +8,7 @@ import { runEventsOf } from './run-events.js'
 const cleanUps: (() => Promise<void>)[] = []
 
 afterEach(async () => {
+  vi.restoreAllMocks()
   for (const cleanUp of cleanUps.splice(0)) await cleanUp()
 })
 
@@ -51,6 +52,21 @@ test('a message is sent again with what came of its reply, and the reply replace
   const again = await eventsOf(await post({ ...run, messages: [hello, half] }))
   expect(again).toEqual([first[0], { type: 'MESSAGES_SNAPSHOT', messages: [hello] }, ...first.slice(1)])
   expect(turns()).toBe(1)
+})
+
+test('a thread whose state has a session that has ended goes on in the one that followed it', async () => {
+  const { post } = start(
+    {},
+    flowOf('Test', ({ message }) => (message === 'bye' ? finish('Bye.') : reply('Seen.'))),
+  )
+  const say = async (id: string, content: string, state = {}): Promise<object> => {
+    const events = await eventsOf(await post({ ...run, state, messages: [{ id, role: 'user', content }] }))
+    return (events.find(({ type }) => type === 'STATE_SNAPSHOT') as unknown as { snapshot: object }).snapshot
+  }
+  const ended = await say('m1', 'bye')
+  const next = await say('m2', 'My order is 42.', ended)
+  expect(next).toMatchObject({ sessionState: 'running', restarted: 'completed' })
+  expect(await say('m3', 'Where is it?', ended)).toEqual({ ...next, restarted: undefined })
 })
 
 const failed: FlowStreamEvent = {
@@ -122,6 +138,33 @@ test('other paths, and forms of other sites', async () => {
   ].map(({ status }) => status)
   expect(statuses).toEqual([404, 404, 415, 415])
   expect(await (await post({}, '/ag-ui/t1/stop')).json()).toEqual({ stopped: false })
+})
+
+test('a context of authorize that cannot be used: `onError` gets why, and the client a fixed sentence', async () => {
+  const errors: unknown[] = []
+  const { post, turns } = start({
+    authorize: () => ({ principal: 'ada', context: { config: {} } }),
+    onError: (error) => errors.push(error),
+  })
+  const [, ...events] = await eventsOf(await post(run))
+  expect([events, turns()]).toEqual([[{ type: 'RUN_ERROR', message: 'The request could not be handled.' }], 0])
+  expect(errors.map(String)).toEqual([
+    "TypeError: authorize returned an invalid context. context may not have the key 'config'.",
+  ])
+})
+
+test('a run is answered although waitUntil throws', async () => {
+  // The engine reports it, too.
+  vi.spyOn(console, 'error').mockImplementation(() => undefined)
+  const errors: unknown[] = []
+  const { post } = start({
+    waitUntil() {
+      throw new Error('The runtime has gone.')
+    },
+    onError: (error) => errors.push(error),
+  })
+  expect((await eventsOf(await post(run))).at(-1)?.type).toBe('RUN_FINISHED')
+  expect(errors).toEqual([new Error('The runtime has gone.')])
 })
 
 test('a path that is not one', () => {

@@ -13,16 +13,19 @@ export interface Chat {
   readonly id: string
 }
 
-/** Where the session of each chat is kept, for clients that do not bring its ID: a table of the application, for example. */
+/**
+ * Where the session of each chat is kept, for clients that do not bring its ID, or bring that of a session which has ended: a table of
+ * the application, for example.
+ */
 export interface ChatSessions {
   /**
-   * The ID that was saved last for this owner, flow and ID together; `undefined` if there is none.
+   * The ID that was saved last for this owner, flow and ID together; `undefined` if there is none. It is called for every message.
    *
    * @throws Anything if it cannot be asked: then nothing is run.
    */
   load(chat: Chat): Promise<string | undefined>
   /**
-   * Keeps the ID, in place of an earlier one. What it throws goes to `onError`, and the reply is sent all the same. So is the error of a
+   * Keeps the ID, in place of an earlier one. It is called when the chat has another session than the one loaded. What it throws goes to `onError`, and the reply is sent all the same. So is the error of a
    * call that takes longer than 5 seconds.
    */
   save(chat: Chat, sessionId: string): Promise<void>
@@ -30,20 +33,27 @@ export interface ChatSessions {
 
 const maxChats = 10_000
 
-/** The last chats of this process. */
+/** The chats of this process that were used last. */
 export class MemoryChatSessions implements ChatSessions {
   readonly #sessions = new Map<string, string>()
 
   async load(chat: Chat): Promise<string | undefined> {
-    return this.#sessions.get(nameOf(chat))
+    const name = nameOf(chat)
+    const sessionId = this.#sessions.get(name)
+    if (sessionId !== undefined) this.#set(name, sessionId)
+    return sessionId
   }
 
   async save(chat: Chat, sessionId: string): Promise<void> {
-    const name = nameOf(chat)
-    this.#sessions.delete(name)
-    this.#sessions.set(name, sessionId)
+    this.#set(nameOf(chat), sessionId)
     const [oldest] = this.#sessions.keys()
     if (this.#sessions.size > maxChats && oldest !== undefined) this.#sessions.delete(oldest)
+  }
+
+  /** Makes a chat the last one. */
+  #set(name: string, sessionId: string): void {
+    this.#sessions.delete(name)
+    this.#sessions.set(name, sessionId)
   }
 }
 

@@ -21,8 +21,8 @@ export class TurnBroadcast {
 
   /**
    * @param start - Begins the turn; the signal stops it.
-   * @param settle - Is awaited with the outcome before readers get it.
-   * @param report - Gets what the stream throws, which it should not.
+   * @param settle - Is awaited with the outcome before readers get it. Where it throws, they get none.
+   * @param report - Gets what `settle` throws, and what the stream throws, which it should not.
    */
   constructor(
     start: (signal: AbortSignal) => FlowStream,

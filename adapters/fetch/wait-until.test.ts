@@ -72,6 +72,29 @@ describe('waitUntil', () => {
     expect(context.works).toEqual([work])
   })
 
+  test.each<[string, () => unknown]>([
+    [
+      'throws',
+      () => {
+        throw new Error('The runtime has gone.')
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('The runtime has gone.'))],
+  ])(
+    'that %s for a turn that goes on without its client changes no reply, and `onError` gets that',
+    async (_what, fail) => {
+      const errors: unknown[] = []
+      const engine = createFakeEngine({ execute: () => resultOf() })
+      const handler = createFetchHandler(engine, {
+        waitUntil: fail as () => void,
+        onError: (error) => errors.push(error),
+      })
+      const init = { method: 'POST', headers: { 'Idempotency-Key': 'k'.repeat(16) }, body: '{"flowName":"A"}' }
+      expect((await handler(new Request('http://chat.example/ai/run', init))).status).toBe(200)
+      expect(errors).toEqual([new Error('The runtime has gone.')])
+    },
+  )
+
   test.each([[null], ['later'], [{}]])('that is not a function is refused: %j', (waitUntil) => {
     expect(() => createFetchHandler(createFakeEngine(), { waitUntil: waitUntil as never })).toThrow(
       'createFetchHandler: waitUntil must be a function.',

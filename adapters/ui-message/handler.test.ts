@@ -5,6 +5,7 @@ import {
   FlowEngine,
   type FlowEngineOptions,
   type FlowStreamEvent,
+  finish as finishFlow,
   MemorySessionStore,
   reply,
   type SessionDocument,
@@ -18,6 +19,7 @@ import {
   type ChatSessions,
   createUiMessageHandler,
   type FlowMessage,
+  type FlowMessageMetadata,
   type UiMessageOptions,
 } from './index.js'
 
@@ -96,6 +98,54 @@ async function textOf(response: Response): Promise<string> {
 async function messagesOf(response: Response): Promise<FlowMessage[]> {
   const { messages } = (await response.json()) as { messages: FlowMessage[] }
   return messages
+}
+
+/** What a message begins with is what the flow does: `bye` ends the session, and `slow` is answered when `hold` is opened. */
+function talking(hold = gate(), documents = new Map<string, SessionDocument>(), options?: Partial<UiMessageOptions>) {
+  const flow = onlyFlowOf('Test', async ({ message: text }) => {
+    if (text.startsWith('slow')) await hold.opened
+    return text.startsWith('bye') ? finishFlow('Bye.') : reply('Seen.')
+  })
+  return start({ engine: { flows: [flow] }, documents, ...(options === undefined ? {} : { options }) })
+}
+
+/** A page, or one of its tabs: it has the messages that it sent and those that it got. */
+class Page {
+  readonly messages: object[]
+  readonly #send: ReturnType<typeof start>['send']
+
+  constructor(send: ReturnType<typeof start>['send'], messages: readonly object[] = []) {
+    this.#send = send
+    this.messages = [...messages]
+  }
+
+  /** Sends a message and reads the reply to its end. */
+  async say(id: string, text: string, user?: string): Promise<FlowMessageMetadata> {
+    const chunks = await chunksOf(await this.post(id, text, user))
+    const metadata = chunks.at(-1)?.messageMetadata as FlowMessageMetadata
+    this.messages.push({ id: `${id}-reply`, role: 'assistant', parts: [], metadata })
+    return metadata
+  }
+
+  /** Sends a message. */
+  post(id: string, text: string, user?: string): Promise<Response> {
+    this.messages.push(message(id, text))
+    return this.sendAgain(user)
+  }
+
+  sendAgain(user?: string): Promise<Response> {
+    return this.#send('', { id: 'c1', messages: this.messages, trigger: 'submit-message' }, user)
+  }
+
+  /** Sends a message, and loses the connection before anything of the reply has come. */
+  async lose(id: string, text: string): Promise<void> {
+    await (await this.post(id, text)).body?.cancel()
+  }
+}
+
+/** What the user said, by session. */
+function saidIn(documents: ReadonlyMap<string, SessionDocument>): string[][] {
+  return [...documents.values()].map(({ history }) => history.map(({ message: text }) => text))
 }
 
 /** Model steps that stream what `play` says. */
@@ -257,6 +307,175 @@ describe('the session of a chat', () => {
     expect([response.status, await response.text()]).toEqual([500, 'The request could not be handled.'])
     expect([documents.size, errors.length]).toEqual([0, 1])
   })
+})
+
+describe('a page that brings a session which has ended', () => {
+  test('goes on in the one that followed it, although it lost the connection to that one', async () => {
+    const { send, documents, engine } = talking()
+    const page = new Page(send)
+    await page.say('m1', 'bye')
+    const ended = new Promise((resolve) => engine.once('turn:end', resolve))
+    await page.lose('m2', 'My order is 42.')
+    await ended
+    expect(await page.say('m3', 'Where is it?')).toMatchObject({ session: [...documents.keys()][1] })
+    expect(saidIn(documents)).toEqual([['bye'], ['My order is 42.', 'Where is it?']])
+    const shown = (await messagesOf(await send('/c1'))).filter(({ role }) => role === 'user')
+    expect(shown.map(({ parts }) => parts)).toEqual([
+      [{ type: 'text', text: 'My order is 42.' }],
+      [{ type: 'text', text: 'Where is it?' }],
+    ])
+  })
+
+  test('goes on in the one that another tab has begun', async () => {
+    const { send, documents } = talking()
+    const page = new Page(send)
+    await page.say('m1', 'bye')
+    const other = new Page(send, page.messages)
+    await page.say('m2', 'One')
+    await other.say('m3', 'Two')
+    await page.say('m4', 'Three')
+    expect(saidIn(documents)).toEqual([['bye'], ['One', 'Two', 'Three']])
+  })
+
+  test('waits for the one that a message of another tab begins', async () => {
+    const hold = gate()
+    const { send, documents } = talking(hold)
+    const page = new Page(send)
+    await page.say('m1', 'bye')
+    const other = new Page(send, page.messages)
+    const replies = await Promise.all([page.post('m2', 'slow'), other.post('m3', 'Me too')])
+    hold.open()
+    for (const response of replies) await textOf(response)
+    expect(saidIn(documents)).toEqual([['bye'], ['slow', 'Me too']])
+  })
+
+  test('waits for the one of a turn that runs', async () => {
+    const hold = gate()
+    const { send, documents, engine } = talking(hold)
+    const page = new Page(send)
+    await page.say('m1', 'bye')
+    const other = new Page(send, page.messages)
+    const begun = new Promise((resolve) => engine.once('turn:start', resolve))
+    const first = await page.post('m2', 'slow')
+    await begun
+    const second = other.say('m3', 'Me too')
+    hold.open()
+    await textOf(first)
+    await second
+    expect(saidIn(documents)).toEqual([['bye'], ['slow', 'Me too']])
+  })
+
+  test('gets the recorded reply to the message that ended it, and the chat stays in the one that followed', async () => {
+    const { send, documents, turns, engine } = talking()
+    const page = new Page(send)
+    await page.say('m1', 'Hello')
+    const other = new Page(send, page.messages)
+    const ended = new Promise((resolve) => engine.once('turn:end', resolve))
+    await page.lose('m2', 'bye')
+    await ended
+    await other.say('m3', 'New')
+    const again = await chunksOf(await page.sendAgain())
+    expect(again.at(-1)).toMatchObject({ messageMetadata: { sessionState: 'completed' } })
+    expect(turns()).toBe(3)
+    await new Page(send).say('m4', 'On')
+    expect(saidIn(documents)).toEqual([
+      ['Hello', 'bye'],
+      ['New', 'On'],
+    ])
+  })
+
+  test('goes on in the one that it brings where no other is known', async () => {
+    const documents = new Map<string, SessionDocument>()
+    const page = new Page(talking(gate(), documents).send)
+    await page.say('m1', 'bye')
+    const other = new Page(talking(gate(), documents).send, page.messages)
+    expect(await other.say('m2', 'New')).toMatchObject({ restarted: 'completed' })
+  })
+})
+
+describe('a page that brings a session which goes on', () => {
+  test('stays in it where the memory of the process has an older one', async () => {
+    const documents = new Map<string, SessionDocument>()
+    const [first, second] = [talking(gate(), documents), talking(gate(), documents)]
+    const page = new Page(first.send)
+    await page.say('m1', 'bye')
+    const there = new Page(second.send, page.messages)
+    await there.say('m2', 'New')
+    const back = new Page(first.send, there.messages)
+    await back.say('m3', 'On')
+    expect(saidIn(documents)).toEqual([['bye'], ['New', 'On']])
+  })
+
+  test('stays in it where the chat has another one that goes on, too', async () => {
+    const documents = new Map<string, SessionDocument>()
+    const [first, second] = [talking(gate(), documents), talking(gate(), documents)]
+    const page = new Page(first.send)
+    const there = new Page(second.send)
+    await page.say('m1', 'Here')
+    await there.say('m2', 'There')
+    await new Page(first.send, there.messages).say('m3', 'There again')
+    await page.say('m4', 'Here again')
+    expect(saidIn(documents)).toEqual([
+      ['Here', 'Here again'],
+      ['There', 'There again'],
+    ])
+  })
+
+  test('has it remembered in a process that did not know it', async () => {
+    const documents = new Map<string, SessionDocument>()
+    const page = new Page(talking(gate(), documents).send)
+    await page.say('m1', 'One')
+    const { send } = talking(gate(), documents)
+    await new Page(send, page.messages).say('m2', 'Two')
+    const shown = (await messagesOf(await send('/c1'))).filter(({ role }) => role === 'user')
+    expect(shown.map(({ parts }) => parts)).toEqual([[{ type: 'text', text: 'One' }], [{ type: 'text', text: 'Two' }]])
+  })
+
+  test('does not wait for the turns before it: the flow decides what becomes of messages that come meanwhile', async () => {
+    const hold = gate()
+    const { send, engine } = talking(hold)
+    const page = new Page(send)
+    await page.say('m1', 'Hello')
+    const tabs = [1, 2, 3].map(() => new Page(send, page.messages))
+    let queued = 0
+    engine.on('turn:queued', () => queued++)
+    const replies = await Promise.all(tabs.map((tab, index) => tab.post(`n${index}`, 'slow')))
+    await vi.waitFor(() => expect(queued).toBe(2))
+    hold.open()
+    for (const response of replies) await textOf(response)
+  })
+
+  test('stays in it where it cannot be loaded to see whether it goes on', async () => {
+    const documents = new Map<string, SessionDocument>()
+    const [first, second] = [talking(gate(), documents), talking(gate(), documents)]
+    const page = new Page(first.send)
+    await page.say('m1', 'Here')
+    await new Page(second.send).say('m2', 'There')
+    vi.spyOn(second.engine, 'getSession').mockRejectedValue(new Error('The store is away.'))
+    await new Page(second.send, page.messages).say('m3', 'Here again')
+    expect(saidIn(documents)).toEqual([['Here', 'Here again'], ['There']])
+  })
+
+  test('where nothing else is known nothing more is loaded than for a page that brings none', async () => {
+    const { send, engine } = talking()
+    const loads = vi.spyOn(engine, 'getSession')
+    const page = new Page(send)
+    await page.say('m1', 'One')
+    await page.say('m2', 'Two')
+    await new Page(send).say('m3', 'Three')
+    expect(loads).not.toHaveBeenCalled()
+  })
+})
+
+test('a page that brings the session of another user goes on in the session of its own chat', async () => {
+  const { send, documents } = talking()
+  const [ada, eve] = [new Page(send), new Page(send)]
+  await eve.say('m1', 'Mine', 'eve')
+  await ada.say('m1', 'My secret')
+  const stolen = new Page(send, ada.messages)
+  await stolen.say('m2', 'What was it?', 'eve')
+  expect([...documents.values()].map(({ owner }) => owner)).toEqual(['eve', 'ada'])
+  expect(saidIn(documents)).toEqual([['Mine', 'What was it?'], ['My secret']])
 })
 
 test('a reply waits five seconds for `chats` to keep its session, and not longer', async () => {
@@ -469,6 +688,25 @@ describe('a turn that runs', () => {
     expect(work.length).toBeGreaterThan(0)
     await Promise.all(work)
   })
+
+  test.each<[string, () => unknown]>([
+    [
+      'throws',
+      () => {
+        throw new Error('The runtime has gone.')
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('The runtime has gone.'))],
+  ])('is answered although waitUntil %s, and `onError` gets that', async (_what, waitUntil) => {
+    const [errors, ofEngine]: [unknown[], unknown[]] = [[], []]
+    const { say } = start({
+      engine: { flows: [onlyFlowOf('Test')], onListenerError: (error) => ofEngine.push(error) },
+      options: { waitUntil: waitUntil as () => void, onError: (error) => errors.push(error) },
+    })
+    expect(await textOf(await say('m1', 'Hello'))).toBe('You said: Hello')
+    expect(errors).toEqual([new Error('The runtime has gone.')])
+    expect(ofEngine.length).toBe(1)
+  })
 })
 
 describe('a photo', () => {
@@ -536,6 +774,22 @@ describe('a request that is refused', () => {
     const response = await say('m1', 'x')
     expect([response.status, await response.text()]).toEqual([500, 'The request could not be authorized.'])
     expect([errors.length, refusals]).toEqual([1, [['run', 'error']]])
+  })
+
+  test('a context of authorize that cannot be used: `onError` gets why, and the page a fixed sentence', async () => {
+    const errors: unknown[] = []
+    const { say, turns } = start({
+      options: {
+        authorize: () => ({ principal: 'ada', context: { user: new Date() as never } }),
+        onError: (error) => errors.push(error),
+      },
+    })
+    const chunks = await chunksOf(await say('m1', 'x'))
+    expect(chunks.slice(1)).toEqual([{ type: 'error', errorText: 'The request could not be handled.' }])
+    expect(turns()).toBe(0)
+    expect(errors.map(String)).toEqual([
+      'TypeError: authorize returned an invalid context. context.user is an instance of Date, which JSON cannot carry: use date.toISOString().',
+    ])
   })
 
   test.each<[string, (engine: FlowEngine) => ChatEngine, number]>([

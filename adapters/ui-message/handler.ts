@@ -109,7 +109,7 @@ class UiMessageRoutes {
     const chat = this.#chatOf(arrived, id)
     // Looked at first: a turn that ends meanwhile is in the document, and one that is in both is shown once.
     const running = turns.running(chat)
-    const document = await this.#load(chat, undefined, arrived)
+    const document = await this.#load(await turns.sessionOf(chat), arrived)
     const messages = document === undefined ? [] : messagesOf(document)
     if (running !== undefined && running === turns.running(chat)) {
       messages.push({ id: running.messageId, role: 'user', parts: running.shown as FlowMessage['parts'] })
@@ -121,21 +121,16 @@ class UiMessageRoutes {
     return { owner, flow: this.#context.flow, id }
   }
 
-  async #load(
-    chat: Chat,
-    brought: string | undefined,
-    { turn, owner }: ChatRequest,
-  ): Promise<SessionDocument | undefined> {
-    const { turns, engine } = this.#context
-    const session = await turns.sessionOf(chat, brought)
+  async #load(session: string | undefined, { turn, owner }: ChatRequest): Promise<SessionDocument | undefined> {
     if (session === undefined) return undefined
     const requestId = turn.requestId === undefined ? {} : { requestId: turn.requestId }
-    return engine.getSession(session, { owner, ...requestId })
+    return this.#context.engine.getSession(session, { owner, ...requestId })
   }
 
   /** The reply to a message of the transcript, which is never run again. */
   async #recorded(chat: Chat, message: SentMessage, arrived: ChatRequest): Promise<AsyncIterable<TurnOutcome>> {
-    const document = await this.#load(chat, message.session, arrived)
+    const session = message.session ?? (await this.#context.turns.sessionOf(chat))
+    const document = await this.#load(session, arrived)
     const entry = document && turnOf(document, message)
     if (document === undefined || entry === undefined) {
       throw new Refusal('This message was answered before. It can be neither changed nor answered anew.', 409)

@@ -83,13 +83,20 @@ export function replyOfAuthorize(
 }
 
 /**
- * Refuses the request where the engine refused the `context` of the caller, which it knows as `serverContext`: the mistake is
- * not the client's, and its text is for the operator.
+ * What is wrong with the `context` of the caller, where a turn failed because of it. The engine knows it as `serverContext`; the mistake
+ * is not the client's, and the text is for the operator.
  */
-export function refuseContext(error: Error | undefined, onError: (error: unknown) => void): void {
-  if (error === undefined || !/^(The nesting of )?serverContext\b/.test(error.message)) return
+export function contextError(error: Error | undefined): TypeError | undefined {
+  if (error === undefined || !/^(The nesting of )?serverContext\b/.test(error.message)) return undefined
   const problem = error.message.replace('serverContext', 'context')
-  onError(new TypeError(`authorize returned an invalid context. ${problem}`, { cause: error }))
+  return new TypeError(`authorize returned an invalid context. ${problem}`, { cause: error })
+}
+
+/** Refuses the request where the engine refused the `context` of the caller. */
+export function refuseContext(error: Error | undefined, onError: (error: unknown) => void): void {
+  const problem = contextError(error)
+  if (problem === undefined) return
+  onError(problem)
   throw new AuthorizationRefusal('error')
 }
 

@@ -10,3 +10,19 @@ export function waitUntilOf(runtime: unknown): WaitUntil | undefined {
   // Called as a method: runtimes refuse it without its `this`.
   return (work) => (runtime as unknown as { readonly waitUntil: WaitUntil }).waitUntil(work)
 }
+
+/**
+ * Has the runtime go on until some work has ended, although the client may have gone away. What `waitUntil` throws, or rejects with,
+ * goes to `report`: the work is done all the same. Never rejects.
+ */
+export async function keepAlive(
+  waitUntil: WaitUntil | undefined,
+  work: Promise<unknown>,
+  report: (error: unknown) => void,
+): Promise<void> {
+  try {
+    await waitUntil?.(work)
+  } catch (error) {
+    report(error)
+  }
+}

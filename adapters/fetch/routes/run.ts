@@ -8,6 +8,7 @@ import { type AuthorizedCaller, refuseContext } from '../request/authorize.js'
 import { registeredName } from '../request/authorize-flow.js'
 import { checkUnread, type RunBody, readRunBody } from '../request/body.js'
 import { asksForStream, checkContentType, type NamedSession, readSessionHeader } from '../request/headers.js'
+import { keepAlive } from '../request/wait-until.js'
 import type { RouteContext, RoutedRequest } from './route.js'
 
 /** Runs a turn. Throws a `Refusal` where the request is not valid. */
@@ -47,7 +48,8 @@ async function answer(
   const input = hideFlow ? { ...visible, hideFlow } : visible
   if (!streams || engine.stream === undefined || !asksForStream(request.headers)) {
     const turn = engine.execute(input)
-    if (onDisconnect === 'finish') keepAlive(turn, context, routed)
+    // The engine does it for streams.
+    if (onDisconnect === 'finish') void keepAlive(routed.waitUntil, turn, report)
     return replyTo(await turn, dashed, context, routed)
   }
   const lastEventId = request.headers.get(lastEventHeader)
@@ -57,15 +59,6 @@ async function answer(
   // Nothing was sent yet, so the failure is sent as it is without a stream: with a status.
   if (first.type === 'error') return replyTo(first, dashed, context, routed)
   return replyWithStream({ first, events, heartbeatMs, details: streamDetails, report }, { dashed, headers })
-}
-
-/** Has the runtime finish a turn whose client has gone away. The engine does it for streams. */
-function keepAlive(turn: Promise<unknown>, { report }: RouteContext, { waitUntil }: RoutedRequest): void {
-  try {
-    waitUntil?.(turn)
-  } catch (error) {
-    report(error)
-  }
 }
 
 /** What was not sent is absent from the input, not `undefined`. */

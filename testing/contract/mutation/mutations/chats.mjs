@@ -8,6 +8,22 @@ export const chatMutations = [
     rows: [['chat found by its ID alone', 'nameOf', { piece: '[owner, flow, id]', becomes: '[flow, id]' }]],
   },
   {
+    file: 'adapters/chat/chat-sessions.ts',
+    tests: ['adapters/chat/'],
+    rows: [
+      [
+        'chat in use forgotten before one that is not',
+        'MemoryChatSessions.load',
+        { statement: 'this.#set(name, sessionId)', becomes: '' },
+      ],
+      [
+        'chat that is not known kept in place of another',
+        'MemoryChatSessions.load',
+        { condition: 'sessionId !== undefined', becomes: 'true' },
+      ],
+    ],
+  },
+  {
     file: 'adapters/chat/chat-turns.ts',
     tests: ['adapters/ui-message/'],
     rows: [
@@ -17,7 +33,51 @@ export const chatMutations = [
         'keyOf',
         { piece: '[id, message.id]', becomes: '[id, message.id, Math.random()]' },
       ],
-      ['session that the page brings ignored', 'ChatTurns.sessionOf', { piece: 'brought ??', becomes: '' }],
+      [
+        'session that the page brings ignored',
+        'ChatTurns.#choose',
+        { piece: 'new Set([brought, kept])', becomes: 'new Set([kept])' },
+      ],
+      [
+        'session that was kept before the one that the page brings',
+        'ChatTurns.#choose',
+        { piece: '[brought, kept]', becomes: '[kept, brought]' },
+      ],
+      [
+        'session of a chat loaded where there is no choice',
+        'ChatTurns.#choose',
+        { condition: 'named.length < 2', becomes: 'false' },
+      ],
+      [
+        'message that waits for the turn before it',
+        'ChatTurns.#choose',
+        { piece: 'of named', becomes: 'of running === undefined ? named : []' },
+      ],
+      [
+        'session that has ended gone on with',
+        'ChatTurns.#answers',
+        { piece: "document.runStatus === 'running'", becomes: 'true' },
+      ],
+      [
+        'message that ended its session run again in the next one',
+        'ChatTurns.#answers',
+        { piece: 'receipt.key === digest', becomes: 'false' },
+      ],
+      [
+        'session of another owner gone on with',
+        'ChatTurns.#answers',
+        { condition: 'document === undefined', becomes: 'false' },
+      ],
+      [
+        'session that cannot be loaded left for another one',
+        'ChatTurns.#answers',
+        { statement: 'return true', becomes: 'return false' },
+      ],
+      [
+        'chat that goes back to the session of a recorded reply',
+        'ChatTurns.#keep',
+        { condition: 'replayed === true', becomes: 'false' },
+      ],
       [
         'message during the first turn of a chat in a session of its own',
         'sessionOfTurn',
@@ -25,13 +85,18 @@ export const chatMutations = [
       ],
       [
         'session of a turn that ends while the sessions of chats are read not found',
-        'ChatTurns.sessionOf',
-        { piece: 'running && sessionOfTurn(running)', becomes: 'undefined' },
+        'ChatTurns.#choose',
+        { piece: 'running && (await sessionOfTurn(running))', becomes: 'undefined' },
       ],
       [
         'two first messages of a chat at once in a session each',
         'ChatTurns.send',
-        { piece: 'begun && (await sessionOfTurn(begun))', becomes: 'undefined' },
+        { piece: 'begun !== known', becomes: 'false' },
+      ],
+      [
+        'wrong context of authorize shown to a page',
+        'ChatTurns.send',
+        { condition: 'request.serverContext !== undefined', becomes: 'false' },
       ],
       [
         'session of a chat not kept',

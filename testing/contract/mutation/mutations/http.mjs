@@ -195,6 +195,7 @@ export const httpMutations = [
         'waitUntilOf',
         { statement: 'return (work) =>', becomes: 'return runtime.waitUntil as WaitUntil' },
       ],
+      ['error of waitUntil lost', 'keepAlive', { statement: 'report(error)', becomes: '' }],
     ],
   },
   {
