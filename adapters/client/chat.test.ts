@@ -671,6 +671,21 @@ test('each change is a new frozen state with the turns as they were; listeners c
   expect(states).toHaveLength(length)
 })
 
+test('a listener that changes the chat lets nobody see an earlier state last', async () => {
+  const { chat } = setUp()
+  const first: ChatState[] = []
+  chat.on('change', (state) => first.push(state))
+  chat.on('change', ({ session }) => {
+    if (session !== '') chat.startOver()
+  })
+  const last: ChatState[] = []
+  chat.on('change', (state) => last.push(state))
+  await chat.send('one')
+  expect(chat.state.session).toBe('')
+  expect([first.at(-1), last.at(-1)]).toEqual([chat.state, chat.state])
+  expect(new Set(last).size).toBe(last.length)
+})
+
 test.each([
   [{ flow: 'Desk' }, /needs url: where the routes are mounted/],
   [{ url: '/ai' }, /needs flow: the name of a registered flow/],

@@ -3,6 +3,7 @@
  * messages that have no outcome yet.
  */
 import { type ChatOutcome, type ChatTurnEvent, outcomeOf } from './chat-events.js'
+import { ChatListeners } from './chat-listeners.js'
 import type { ChatOptions } from './chat-options.js'
 import type { ChatAttachment, ChatMessage, ChatTarget } from './chat-request.js'
 import { ChatServer } from './chat-server.js'
@@ -46,7 +47,7 @@ export class Chat {
   readonly #storageKey: string
   /** What was kept last, without texts and attachments. */
   #kept = ''
-  readonly #listeners = new Map<string, Set<(payload: never) => void>>()
+  readonly #listeners = new ChatListeners()
   /** By the ID of the turn: those under way, and those that may be sent again. */
   readonly #entries = new Map<string, Entry>()
   #conversation: Conversation
@@ -94,9 +95,7 @@ export class Chat {
    * ```
    */
   on<Name extends keyof ChatEvents>(name: Name, listener: (payload: ChatEvents[Name]) => void): () => void {
-    const listeners = this.#listeners.get(name) ?? new Set()
-    this.#listeners.set(name, listeners.add(listener))
-    return () => listeners.delete(listener)
+    return this.#listeners.add(name, listener)
   }
 
   /**
@@ -310,7 +309,7 @@ export class Chat {
     }
     const outcome = outcomeOf(event)
     if (outcome !== undefined) this.#settle(entry, turn, outcome)
-    this.#emit(event.type, { ...event.data, turn })
+    this.#listeners.notify(event.type, { ...event.data, turn })
     return turn
   }
 
@@ -356,7 +355,8 @@ export class Chat {
     const { session } = this.#conversation
     this.#state = Object.freeze({ ...this.#state, ...changes, session, turns, isBusy })
     this.#keep()
-    this.#emit('change', this.#state)
+    const state = this.#state
+    this.#listeners.notify('change', state, () => state === this.#state)
   }
 
   /** Writes only where the session or the list of messages has changed: attachments are large, and pieces of text many. */
@@ -375,17 +375,6 @@ export class Chat {
   #hasNoOutcome(id: string): boolean {
     const status = this.#state.turns.find((each) => each.id === id)?.status
     return status === 'waiting' || status === 'running' || status === 'unanswered'
-  }
-
-  #emit(name: keyof ChatEvents, payload: object): void {
-    for (const listener of this.#listeners.get(name) ?? []) {
-      try {
-        listener(payload as never)
-      } catch (error) {
-        // As a listener of the browser's own events: it is reported, and changes nothing here.
-        globalThis.reportError?.(error)
-      }
-    }
   }
 }
 
