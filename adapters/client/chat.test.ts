@@ -687,6 +687,7 @@ test('a listener that changes the chat lets nobody see an earlier state last', a
 })
 
 test.each([
+  [{ url: 'http://[bad', flow: 'Desk' }, /cannot read the url/],
   [{ flow: 'Desk' }, /needs url: where the routes are mounted/],
   [{ url: '/ai' }, /needs flow: the name of a registered flow/],
 ])('createChat(%j) says what is missing', (options, sentence) => {

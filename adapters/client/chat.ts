@@ -4,14 +4,14 @@
  */
 import { type ChatOutcome, type ChatTurnEvent, outcomeOf } from './chat-events.js'
 import { ChatListeners } from './chat-listeners.js'
-import type { ChatOptions } from './chat-options.js'
+import { type ChatOptions, checkOptions } from './chat-options.js'
 import type { ChatAttachment, ChatMessage, ChatTarget } from './chat-request.js'
 import { ChatServer } from './chat-server.js'
 import type { ChatEvents, ChatState } from './chat-state.js'
-import { type ChatStorage, keep, readKept } from './chat-storage.js'
+import { ChatRecord } from './chat-storage.js'
 import { afterEvent, type ChatTurn, type ChatTurnStatus, turnOf } from './chat-turn.js'
 import { sendMessage } from './send-message.js'
-import { readConversation } from './stored-turns.js'
+import { readConversation, withOpenTurns } from './stored-turns.js'
 
 /** A message that has no outcome yet, or may be sent again. */
 interface Entry {
@@ -43,30 +43,23 @@ const settled: readonly ChatTurnStatus[] = ['answered', 'failed', 'stopped', 'su
 export class Chat {
   readonly #server: ChatServer
   readonly #target: ChatTarget
-  readonly #storage: ChatStorage | undefined
-  readonly #storageKey: string
-  /** What was kept last, without texts and attachments. */
-  #kept = ''
+  readonly #record: ChatRecord
   readonly #listeners = new ChatListeners()
   /** By the ID of the turn: those under way, and those that may be sent again. */
   readonly #entries = new Map<string, Entry>()
   #conversation: Conversation
   #state: ChatState
 
-  /** @throws `TypeError` if `url` or `flow` is missing. */
+  /** @throws `TypeError` if `url` or `flow` is missing, and if `url` cannot be read. */
   constructor(options: ChatOptions) {
+    checkOptions(options)
     const { url, flow, config, storage, headers = {}, credentials } = options
-    if (typeof url !== 'string')
-      throw new TypeError("createChat needs url: where the routes are mounted, such as '/ai'.")
-    if (typeof flow !== 'string' || flow === '')
-      throw new TypeError('createChat needs flow: the name of a registered flow.')
     // Called without a receiver, which browsers ask of `fetch`.
     const send = options.fetch ?? ((...request) => fetch(...request))
     this.#server = new ChatServer(url, headers, credentials, send)
     this.#target = { flow, config }
-    this.#storage = storage
-    this.#storageKey = options.storageKey ?? `turnkeeper:${url}:${flow}`
-    const { session, pending } = readKept(storage, this.#storageKey)
+    this.#record = new ChatRecord(storage, options.storageKey ?? `turnkeeper:${url}:${flow}`)
+    const { session, pending } = this.#record.read()
     this.#conversation = { session, newest: Promise.resolve() }
     for (const message of pending) this.#addEntry(message)
     const turns = Object.freeze(pending.map((message) => turnOf(message, 'unanswered')))
@@ -359,37 +352,18 @@ export class Chat {
     this.#listeners.notify('change', state, () => state === this.#state)
   }
 
-  /** Writes only where the session or the list of messages has changed: attachments are large, and pieces of text many. */
   #keep(): void {
     const entries = [...this.#entries.values()].filter(
       ({ id, stopping, conversation }) =>
         this.#hasNoOutcome(id) && !stopping.signal.aborted && conversation === this.#conversation,
     )
-    const kept = { session: this.#state.session, pending: entries.map(({ message }) => message) }
-    const summary = JSON.stringify(kept, ['session', 'pending', 'key'])
-    if (summary === this.#kept) return
-    this.#kept = summary
-    keep(this.#storage, this.#storageKey, kept)
+    this.#record.keep({ session: this.#state.session, pending: entries.map(({ message }) => message) })
   }
 
   #hasNoOutcome(id: string): boolean {
     const status = this.#state.turns.find((each) => each.id === id)?.status
     return status === 'waiting' || status === 'running' || status === 'unanswered'
   }
-}
-
-/**
- * The stored turns, with those that were not answered between them: each before as many answered ones as in the page, which has the
- * newest ones.
- */
-function withOpenTurns(stored: readonly ChatTurn[], shown: readonly ChatTurn[]): ChatTurn[] {
-  const turns = [...stored]
-  let place = stored.length
-  for (const turn of [...shown].reverse()) {
-    if (turn.status !== 'answered') turns.splice(place, 0, turn)
-    else if (place > 0) place--
-  }
-  return turns
 }
 
 /** The message as it is sent again after a failure. */
