@@ -51,6 +51,7 @@ export async function* attempt(
   let body: string | undefined
   let headers: Headers
   try {
+    server.checkUrl()
     body = bodyOf(target, message)
     headers = await server.headers(message.session ?? '', headersOf(message, lastEventId))
   } catch (error) {

@@ -54,9 +54,7 @@ export class Chat {
   constructor(options: ChatOptions) {
     checkOptions(options)
     const { url, flow, config, storage, headers = {}, credentials } = options
-    // Called without a receiver, which browsers ask of `fetch`.
-    const send = options.fetch ?? ((...request) => fetch(...request))
-    this.#server = new ChatServer(url, headers, credentials, send)
+    this.#server = new ChatServer(url, headers, credentials, options.fetch)
     this.#target = { flow, config }
     this.#record = new ChatRecord(storage, options.storageKey ?? `turnkeeper:${url}:${flow}`)
     const { session, pending } = this.#record.read()
