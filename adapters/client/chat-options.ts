@@ -7,7 +7,7 @@ export interface ChatOptions {
   readonly url: string
   /** The name of the flow. */
   readonly flow: string
-  /** Kept in the context of the flow: goes with the first message of each conversation. Plain JSON. */
+  /** Kept in the context of the flow, from the first message of each conversation: goes with every message. Plain JSON. */
   readonly config?: Readonly<Record<string, unknown>>
   /**
    * Keeps the session and the messages without an outcome for the next load of the page: `sessionStorage` for each tab its own,

@@ -5,7 +5,7 @@
 import { type ChatOutcome, type ChatTurnEvent, outcomeOf } from './chat-events.js'
 import { ChatListeners } from './chat-listeners.js'
 import { type ChatOptions, checkOptions } from './chat-options.js'
-import type { ChatAttachment, ChatMessage, ChatTarget } from './chat-request.js'
+import type { ChatAttachment, ChatMessage, Delivery } from './chat-request.js'
 import { ChatServer } from './chat-server.js'
 import type { ChatEvents, ChatState } from './chat-state.js'
 import { ChatRecord } from './chat-storage.js'
@@ -14,13 +14,11 @@ import { sendMessage } from './send-message.js'
 import { readConversation, withOpenTurns } from './stored-turns.js'
 
 /** A message that has no outcome yet, or may be sent again. */
-interface Entry {
+interface Entry extends Delivery {
   readonly id: string
   message: ChatMessage
   stopping: AbortController
-  /** Whether the server may have got it. */
-  isSent: boolean
-  /** After a stop: whether the server said that it cancelled a turn. */
+  /** Where it began after it was stopped: whether the server cancelled its turn then. */
   cancelled?: Promise<boolean>
   /** Of the turn under way. */
   session: string
@@ -42,7 +40,8 @@ const settled: readonly ChatTurnStatus[] = ['answered', 'failed', 'stopped', 'su
 /** See {@link createChat}. */
 export class Chat {
   readonly #server: ChatServer
-  readonly #target: ChatTarget
+  readonly #flow: string
+  readonly #config: ChatOptions['config']
   readonly #record: ChatRecord
   readonly #listeners = new ChatListeners()
   /** By the ID of the turn: those under way, and those that may be sent again. */
@@ -55,7 +54,8 @@ export class Chat {
     checkOptions(options)
     const { url, flow, config, storage, headers = {}, credentials } = options
     this.#server = new ChatServer(url, headers, credentials, options.fetch)
-    this.#target = { flow, config }
+    this.#flow = flow
+    this.#config = config
     this.#record = new ChatRecord(storage, options.storageKey ?? `turnkeeper:${url}:${flow}`)
     const { session, pending } = this.#record.read()
     this.#conversation = { session, newest: Promise.resolve() }
@@ -101,6 +101,7 @@ export class Chat {
       key: crypto.randomUUID(),
       text: message,
       ...(attachments.length > 0 && { attachments }),
+      ...(this.#config && { config: this.#config }),
     }
     const entry = this.#addEntry(sent)
     this.#change({ turns: [...this.#state.turns, turnOf(sent, 'waiting')] })
@@ -116,7 +117,7 @@ export class Chat {
   /**
    * After a reload: shows the conversation as the server has it. The stored turns take the place of those that are answered here; the
    * server needs the option `session`. It may be called while turns run: they stay where they are, and it resolves when they are
-   * settled.
+   * settled. Call `resume` before it: one that is unanswered is shown beside the stored ones, where it may be once more.
    *
    * @throws `Error` (rejected) if the server was not reached or refused: then nothing changes.
    */
@@ -146,8 +147,8 @@ export class Chat {
     if (entry === undefined || turn === undefined) throw new TypeError('There is no turn to try again.')
     if (!settled.includes(turn.status)) throw new TypeError('The turn is under way already.')
     entry.stopping = new AbortController()
-    entry.isSent = false
     entry.session = ''
+    delete entry.cancelled
     // One that was sent to no session may begin one.
     if (!entry.message.session) entry.conversation = this.#conversation
     const { message, attachments } = turn
@@ -156,20 +157,18 @@ export class Chat {
   }
 
   /**
-   * Stops what is under way. Resolves to whether the server stopped a turn: not one that was being stored, nor one whose server was
-   * not reached. Nothing that was stopped is sent again by itself.
+   * Stops what is under way. Resolves to whether the server cancelled a turn: not one that was being stored, nor one whose server was
+   * not reached. A message without an event so far is waited for. Nothing that was stopped is sent again by itself.
    */
   async stop(): Promise<boolean> {
     const running = [...this.#entries.values()].filter(({ id }) => this.#isUnderWay(id))
-    const cancelled = new Map<string, Promise<boolean>>()
+    const bySession = new Map<string, Entry[]>()
     for (const entry of running) {
-      const session = entry.session || entry.conversation.session
-      const answer = cancelled.get(session) ?? this.#cancel(session)
-      cancelled.set(session, answer)
-      entry.cancelled = answer
       entry.stopping.abort()
+      const session = entry.session || entry.conversation.session
+      bySession.set(session, [...(bySession.get(session) ?? []), entry])
     }
-    const answers = await Promise.all(cancelled.values())
+    const answers = await Promise.all(Array.from(bySession, (each) => this.#cancelAll(...each)))
     return answers.includes(true)
   }
 
@@ -231,7 +230,8 @@ export class Chat {
       id: message.key,
       message,
       stopping,
-      isSent: false,
+      // One of an earlier page has a session if it was on its way.
+      mayBeStored: message.session !== undefined,
       session: '',
       conversation: this.#conversation,
     }
@@ -239,9 +239,13 @@ export class Chat {
     return entry
   }
 
+  #statusOf(id: string): ChatTurnStatus | undefined {
+    return this.#state.turns.find((each) => each.id === id)?.status
+  }
+
   #isUnderWay(id: string): boolean {
-    const turn = this.#state.turns.find((each) => each.id === id)
-    return turn !== undefined && !settled.includes(turn.status)
+    const status = this.#statusOf(id)
+    return status !== undefined && !settled.includes(status)
   }
 
   #newestOpen(): string | undefined {
@@ -271,13 +275,13 @@ export class Chat {
       stopping.signal.throwIfAborted()
       message.session ??= conversation.session
       this.#change({})
-      entry.isSent = true
-      for await (const event of sendMessage(this.#server, this.#target, message, stopping.signal)) {
+      for await (const event of sendMessage(this.#server, this.#flow, entry, stopping.signal)) {
         turn = this.#receive(entry, event)
       }
     } catch {
-      const isStopped = stopping.signal.aborted && (!entry.isSent || (await entry.cancelled))
-      // Otherwise nobody knows whether the message was answered. To find out it is sent again, so it is kept.
+      const isStopped = stopping.signal.aborted && !entry.mayBeStored
+      // Otherwise nobody knows whether the message was answered: a turn that the server cancelled may be another one of the session.
+      // To find out it is sent again, so it is kept.
       turn = { ...turn, status: isStopped ? 'stopped' : 'unanswered' }
       this.#replace(turn)
     }
@@ -291,14 +295,17 @@ export class Chat {
   }
 
   #receive(entry: Entry, event: ChatTurnEvent): ChatTurn {
-    const turn = afterEvent(this.#turn(entry.id), event)
+    const next = afterEvent(this.#turn(entry.id), event)
+    const outcome = outcomeOf(event)
+    // Who does not know the session, such as a proxy that refuses, says nothing of an earlier attempt.
+    const isUnknown = entry.mayBeStored && next.status === 'failed' && outcome?.sessionState === 'unknown'
+    const turn: ChatTurn = isUnknown ? Object.freeze({ ...next, status: 'unanswered' }) : next
     this.#replace(turn)
     if (event.type === 'session') {
       entry.session = event.data.session
       // Where the user pressed stop earlier, there was nothing to cancel yet.
       if (entry.stopping.signal.aborted) entry.cancelled = this.#cancel(entry.session)
     }
-    const outcome = outcomeOf(event)
     if (outcome !== undefined) this.#settle(entry, turn, outcome)
     this.#listeners.notify(event.type, { ...event.data, turn })
     return turn
@@ -316,12 +323,26 @@ export class Chat {
     conversation.session = isOver ? '' : session || had
     if (turn.status === 'answered' || turn.status === 'superseded') this.#entries.delete(entry.id)
     else entry.message = messageToRepeat(entry.message, outcome)
+    entry.mayBeStored = turn.status === 'unanswered'
     if (conversation !== this.#conversation) return
     this.#change({
       hasEnded: isOver && (sessionState !== 'none' || had !== ''),
       hasRestarted: restarted !== undefined,
       isStuck,
     })
+  }
+
+  /** Cancels turns of a session one after the other. The server knows the one that runs; the others wait behind it. */
+  async #cancelAll(session: string, entries: readonly Entry[]): Promise<boolean> {
+    let isAnyCancelled = false
+    for (const entry of entries) {
+      if (!this.#isUnderWay(entry.id)) continue
+      const isCancelled = await this.#cancel(session)
+      // The message may not have arrived. Where replies are streamed, its first event has it cancelled.
+      if (!isCancelled) await this.#reaches(() => this.#statusOf(entry.id) !== 'waiting')
+      if (isCancelled || (await entry.cancelled)) isAnyCancelled = true
+    }
+    return isAnyCancelled
   }
 
   async #cancel(session: string): Promise<boolean> {
@@ -359,7 +380,7 @@ export class Chat {
   }
 
   #hasNoOutcome(id: string): boolean {
-    const status = this.#state.turns.find((each) => each.id === id)?.status
+    const status = this.#statusOf(id)
     return status === 'waiting' || status === 'running' || status === 'unanswered'
   }
 }

@@ -78,8 +78,8 @@ async function send(
   const reading = (async () => {
     for await (const { type, data } of sendMessage(
       sender,
-      { flow: 'SupportDesk', config },
-      config === undefined ? message : { ...message, session: '' },
+      'SupportDesk',
+      { message: { ...message, ...(config && { config }) }, mayBeStored: false },
       stopped.signal,
     )) {
       types.push(type)
