@@ -12,15 +12,17 @@ export interface ChatMessage {
   readonly key: string
   readonly text: string
   readonly attachments?: readonly ChatAttachment[]
+  /** Goes with every message, because the server may start a session in place of one that is gone; others ignore it. */
+  readonly config?: Readonly<Record<string, unknown>>
   /** The session that it is sent to: empty for a new one, absent before the message was sent. */
   session?: string
 }
 
-/** What the messages of a chat are for. */
-export interface ChatTarget {
-  readonly flow: string
-  /** Goes with each message that starts a session. */
-  readonly config: Readonly<Record<string, unknown>> | undefined
+/** What is known of a message that is sent. */
+export interface Delivery {
+  readonly message: ChatMessage
+  /** Whether an attempt ended without an outcome: the server may have got the message, and stored its turn. */
+  mayBeStored: boolean
 }
 
 /** An image or another file that goes with a message, as base64 of the standard alphabet, or by its address. */
@@ -44,14 +46,16 @@ export type IdentifiedEvent = ChatTurnEvent & { readonly id: string }
  */
 export async function* attempt(
   server: ChatServer,
-  target: ChatTarget,
-  message: ChatMessage,
+  flow: string,
+  delivery: Delivery,
   lastEventId: string,
 ): AsyncGenerator<IdentifiedEvent, void, void> {
+  const { message } = delivery
   let body: string | undefined
   let headers: Headers
   try {
-    body = bodyOf(target, message)
+    server.checkUrl()
+    body = bodyOf(flow, message)
     headers = await server.headers(message.session ?? '', headersOf(message, lastEventId))
   } catch (error) {
     // A TypeError may be that of a `fetch` for a token, whose network was lost.
@@ -85,14 +89,15 @@ export async function* attempt(
     clearTimeout(silence)
     close()
   }
+  delivery.mayBeStored = true
 }
 
-function bodyOf({ flow, config }: ChatTarget, { text, attachments = [], session = '' }: ChatMessage): string {
+function bodyOf(flow: string, { text, attachments = [], config }: ChatMessage): string {
   return JSON.stringify({
     flowName: flow,
     message: text,
     ...(attachments.length > 0 && { attachments }),
-    ...(session === '' && { config }),
+    config,
   })
 }
 

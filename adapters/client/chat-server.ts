@@ -20,13 +20,18 @@ export class ChatServer {
   readonly #url: string
   readonly #headers: ChatHeaders
   readonly #credentials: RequestInit['credentials']
-  readonly #fetch: typeof fetch
+  readonly #fetch: typeof fetch | undefined
 
   /**
    * @param url - Where the routes are mounted, such as `/ai`.
-   * @param send - `fetch`, or what stands in for it.
+   * @param send - What stands in for `fetch`.
    */
-  constructor(url: string, headers: ChatHeaders, credentials: RequestInit['credentials'], send: typeof fetch) {
+  constructor(
+    url: string,
+    headers: ChatHeaders,
+    credentials: RequestInit['credentials'],
+    send: typeof fetch | undefined,
+  ) {
     this.#url = url.replace(/\/+$/, '')
     this.#headers = headers
     this.#credentials = credentials
@@ -53,17 +58,34 @@ export class ChatServer {
     }
   }
 
-  /** The headers of a request: those of the option, and its own. That of the session has no underscores, so it passes every proxy. */
+  /** @throws `TypeError` if `fetch` cannot read the URL, such as a path outside of a page. */
+  checkUrl(): void {
+    if (this.#fetch === undefined) new Request(this.#url)
+  }
+
+  /**
+   * The headers of a request: those of the option, and its own. That of the session has no underscores, so it passes every proxy.
+   *
+   * @throws What the function of the option throws; `Error` if a value cannot be in a header.
+   */
   async headers(session: string, own: Readonly<Record<string, string>> = {}): Promise<Headers> {
-    const headers = new Headers(typeof this.#headers === 'function' ? await this.#headers() : this.#headers)
-    for (const [name, value] of Object.entries(own)) headers.set(name, value)
-    if (session !== '') headers.set('Chat-Session-Id', session)
-    return headers
+    const given = typeof this.#headers === 'function' ? await this.#headers() : this.#headers
+    try {
+      const headers = new Headers(given)
+      for (const [name, value] of Object.entries(own)) headers.set(name, value)
+      if (session !== '') headers.set('Chat-Session-Id', session)
+      return headers
+    } catch (error) {
+      // A TypeError would be taken for that of a lost network.
+      throw new Error((error as Error).message, { cause: error })
+    }
   }
 
   /** Sends a request to a route. */
   send(route: string, request: RequestInit): Promise<Response> {
     const credentials = this.#credentials === undefined ? {} : { credentials: this.#credentials }
-    return this.#fetch(`${this.#url}/${route}`, { ...request, ...credentials })
+    // Browsers refuse to call `fetch` with a receiver.
+    const send = this.#fetch ?? fetch
+    return send(`${this.#url}/${route}`, { ...request, ...credentials })
   }
 }

@@ -18,28 +18,49 @@ export interface KeptChat {
   readonly pending: readonly ChatMessage[]
 }
 
-/** What is kept under a name. What cannot be read counts as nothing: the next message starts a session. */
-export function readKept(storage: ChatStorage | undefined, name: string): KeptChat {
-  try {
-    const { session, pending } = JSON.parse(storage?.getItem(name) ?? '{}')
-    return {
-      session: typeof session === 'string' ? session : '',
-      pending: Array.isArray(pending) ? pending.filter(isMessage) : [],
-    }
-  } catch {
-    return { session: '', pending: [] }
-  }
-}
+/** Keeps one chat under a name. */
+export class ChatRecord {
+  readonly #storage: ChatStorage | undefined
+  readonly #name: string
+  /** What was kept last, without texts and attachments. */
+  #summary = ''
 
-/** Keeps it. A storage that is full or forbidden refuses it: then the chat goes on, and a reload forgets what was refused. */
-export function keep(storage: ChatStorage | undefined, name: string, kept: KeptChat): void {
-  try {
-    if (kept.session === '' && kept.pending.length === 0) storage?.removeItem(name)
-    else storage?.setItem(name, JSON.stringify(kept))
-  } catch {
-    // Attachments may be too large for it; the session is not.
-    const small = kept.pending.filter(({ attachments = [] }) => attachments.length === 0)
-    if (small.length < kept.pending.length) keep(storage, name, { ...kept, pending: small })
+  constructor(storage: ChatStorage | undefined, name: string) {
+    this.#storage = storage
+    this.#name = name
+  }
+
+  /** What is kept. What cannot be read counts as nothing: the next message starts a session. */
+  read(): KeptChat {
+    try {
+      const { session, pending } = JSON.parse(this.#storage?.getItem(this.#name) ?? '{}')
+      return {
+        session: typeof session === 'string' ? session : '',
+        pending: Array.isArray(pending) ? pending.filter(isMessage) : [],
+      }
+    } catch {
+      return { session: '', pending: [] }
+    }
+  }
+
+  /** Writes only where the session or the list of messages has changed: attachments are large, and pieces of text many. */
+  keep(kept: KeptChat): void {
+    const summary = JSON.stringify(kept, ['session', 'pending', 'key'])
+    if (summary === this.#summary) return
+    this.#summary = summary
+    this.#write(kept)
+  }
+
+  /** A storage that is full or forbidden refuses it: then the chat goes on, and a reload forgets what was refused. */
+  #write(kept: KeptChat): void {
+    try {
+      if (kept.session === '' && kept.pending.length === 0) this.#storage?.removeItem(this.#name)
+      else this.#storage?.setItem(this.#name, JSON.stringify(kept))
+    } catch {
+      // Attachments may be too large for it; the session is not.
+      const small = kept.pending.filter(({ attachments = [] }) => attachments.length === 0)
+      if (small.length < kept.pending.length) this.#write({ ...kept, pending: small })
+    }
   }
 }
 

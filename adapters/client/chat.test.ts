@@ -13,7 +13,7 @@ import {
   type Turn,
 } from '../../src/index.js'
 import { createFetchHandler } from '../fetch/index.js'
-import { type ChatState, createChat } from './index.js'
+import { type ChatOptions, type ChatState, createChat } from './index.js'
 
 /** What the flow waits for before it answers `slow`. */
 let slow = Promise.resolve()
@@ -27,6 +27,7 @@ class Talk extends LogicStep {
     if (message === 'slow') await slow
     if (message === 'fail') throw new Error('Broken.')
     if (message === 'bye') return finish('Goodbye.')
+    if (message === 'config') return reply(JSON.stringify(turn.context.config))
     if (message === 'page') return reply('<p>Hello</p>').withContentType(HttpContentType.Html)
     if (message === 'bytes') return reply('AAEC').withContentType(HttpContentType.Png, { encoding: 'base64' })
     return reply(`You said ${message}.`)
@@ -63,10 +64,16 @@ class TestStorage {
 /** What a stream waits for after its first event, where it is held. */
 let held = Promise.resolve()
 
-/** What the network does with a request: passes it, loses it, loses its reply after the turn was stored, or holds the reply's end. */
-type Network = 'pass' | 'lose request' | 'lose reply' | 'cut stream' | 'hold stream'
+/** What the network does with a request: passes it, refuses it, loses it, loses its reply after the turn was stored, or holds the reply's end. */
+type Network = 'pass' | 'refuse' | 'lose request' | 'lose reply' | 'cut stream' | 'hold stream'
 
-function setUp(options: { engine?: FlowEngineOptions; flow?: string; stream?: boolean } = {}) {
+interface SetUp extends Pick<ChatOptions, 'config' | 'headers'> {
+  engine?: FlowEngineOptions
+  flow?: string
+  stream?: boolean
+}
+
+function setUp(options: SetUp = {}) {
   const engine = new FlowEngine({ flows: [Desk, Strict], ...options.engine })
   const handler = createFetchHandler(engine, { stream: options.stream ?? true, session: true })
   const network: Network[] = []
@@ -76,6 +83,7 @@ function setUp(options: { engine?: FlowEngineOptions; flow?: string; stream?: bo
     requests.push(request)
     const now = network.shift() ?? 'pass'
     if (now === 'lose request') throw new TypeError('Failed to fetch')
+    if (now === 'refuse') return new Response('Who are you?', { status: 401 })
     const response = await handler(request)
     if (now === 'lose reply') {
       await response.text()
@@ -85,7 +93,9 @@ function setUp(options: { engine?: FlowEngineOptions; flow?: string; stream?: bo
     return now === 'cut stream' ? new Response(cut(await response.text()), response) : response
   }
   const storage = new TestStorage()
-  const open = () => createChat({ url: '/ai', flow: options.flow ?? 'Desk', storage, fetch: send })
+  const { flow = 'Desk', config = {}, headers = {} } = options
+  const open = (now: ChatOptions['config'] = config) =>
+    createChat({ url: '/ai', flow, config: now, headers, storage, fetch: send })
   return { engine, network, requests, storage, open, chat: open() }
 }
 
@@ -330,6 +340,55 @@ test('a message that was stopped while the network was lost has no outcome until
   expect(ran).toEqual(['one'])
 })
 
+test('stop says nothing of a message in its pause: the turn that the server cancelled may be another one', async () => {
+  const { chat, engine, network } = setUp()
+  await chat.send('one')
+  network.push('lose reply')
+  const stored = chat.send('two')
+  await new Promise<void>((resolve) => {
+    chat.on('retry', () => resolve())
+  })
+  slow = new Promise(() => {})
+  const running = chat.send('slow')
+  await vi.waitFor(() => expect(ran).toContain('slow'))
+  expect(await chat.stop()).toBe(true)
+  expect(await running).toMatchObject({ status: 'stopped' })
+  expect(await stored).toMatchObject({ status: 'unanswered' })
+  const session = await engine.getSession(chat.state.session)
+  expect(session?.history.map(({ message }) => message)).toEqual(['one', 'two'])
+  const { id } = chat.state.turns[1] as { id: string }
+  expect(await chat.retry(id)).toMatchObject({ status: 'answered', text: 'You said two.' })
+  expect(ran).toEqual(['one', 'two', 'slow'])
+})
+
+test.each([
+  ['streams', true],
+  ['plain replies', false],
+])('stop cancels the messages that wait on the server behind the one that runs, with %s', async (_name, stream) => {
+  const { chat, engine } = setUp({ stream, engine: { busy: 'queue' } })
+  await chat.send('one')
+  slow = new Promise(() => {})
+  let queued = 0
+  engine.on('turn:queued', () => queued++)
+  const turns = ['slow', 'slow', 'slow'].map((message) => chat.send(message))
+  await vi.waitFor(() => expect([ran, queued]).toEqual([['one', 'slow'], 2]))
+  expect(await chat.stop()).toBe(true)
+  expect(await Promise.all(turns)).toMatchObject(turns.map(() => ({ status: 'stopped' })))
+  const session = await engine.getSession(chat.state.session)
+  expect(session?.history.map(({ message }) => message)).toEqual(['one'])
+})
+
+test('stop waits for the session of a message that was sent only now, also in a conversation that goes on', async () => {
+  const { chat, network } = setUp()
+  await chat.send('one')
+  slow = new Promise(() => {})
+  const turn = chat.send('slow')
+  // The cancel overtakes the message.
+  network.push('pass', 'lose request')
+  expect(await chat.stop()).toBe(true)
+  expect(await turn).toMatchObject({ status: 'stopped', failure: { code: 'TURN_ABORTED' } })
+})
+
 test('a message that was never sent is stopped, whatever the network does', async () => {
   const { chat, network } = setUp()
   slow = new Promise(() => {})
@@ -343,12 +402,14 @@ test('a message that was never sent is stopped, whatever the network does', asyn
 })
 
 test('stop before the session of a first message is known cancels it as soon as it is', async () => {
-  const { chat } = setUp()
+  const { chat, requests } = setUp()
   slow = new Promise(() => {})
   const turn = chat.send('slow')
   const later = chat.send('later')
-  expect(await chat.stop()).toBe(false)
-  expect(await turn).toMatchObject({ status: 'stopped' })
+  while (requests.length === 0) await Promise.resolve()
+  expect(chat.state.turns[0]?.status).toBe('waiting')
+  expect(await chat.stop()).toBe(true)
+  expect(await turn).toMatchObject({ status: 'stopped', failure: { code: 'TURN_ABORTED' } })
   expect(await later).toMatchObject({ status: 'stopped' })
   expect(ran).not.toContain('later')
 })
@@ -436,6 +497,102 @@ test('a session that is unknown now is replaced, and the chat says so', async ()
   await engine.deleteSession(chat.state.session)
   expect(await chat.send('two')).toMatchObject({ status: 'answered' })
   expect(chat.state.hasRestarted).toBe(true)
+})
+
+test('a conversation that takes the place of another one has the config', async () => {
+  const { chat, engine } = setUp({ config: { tenant: 'fern' } })
+  const { text: first } = await chat.send('config')
+  await engine.deleteSession(chat.state.session)
+  expect(await chat.send('config')).toMatchObject({ text: first })
+  expect([first, chat.state.hasRestarted]).toEqual(['{"tenant":"fern"}', true])
+})
+
+test('a message that is sent again after a reload has the config that it was sent with', async () => {
+  const { chat, network, open } = setUp({ config: { openedAt: 1 } })
+  await chat.send('one')
+  network.push('lose reply', ...Array.from({ length: 100 }, () => 'lose request' as const))
+  void chat.send('two')
+  await vi.advanceTimersByTimeAsync(100)
+  network.length = 0
+  expect(await open({ openedAt: 2 }).resume()).toMatchObject([{ status: 'answered', text: 'You said two.' }])
+  expect(ran).toEqual(['one', 'two'])
+})
+
+/** Headers that are made as often as the requests before them say, and not once more. */
+function signedInFor(requests: number): () => Record<string, string> {
+  let made = 0
+  return () => {
+    made++
+    if (made > requests) throw new Error('Sign in again.')
+    return {}
+  }
+}
+
+test('a message that may have reached the server is unanswered where it cannot be sent again, and kept', async () => {
+  const { chat, network, open } = setUp({ headers: signedInFor(1) })
+  network.push('lose reply')
+  const turn = await passing(chat.send('one'))
+  const failure = { code: 'REQUEST_ERROR', message: 'Sign in again.' }
+  expect(turn).toMatchObject({ status: 'unanswered', failure })
+  expect(chat.state.isBusy).toBe(false)
+  const next = open()
+  expect(next.state.turns).toMatchObject([{ message: 'one', status: 'unanswered' }])
+  expect(await next.resume()).toMatchObject([{ status: 'unanswered', failure }])
+  expect(open().state.turns).toMatchObject([{ message: 'one', status: 'unanswered' }])
+  expect(ran).toEqual(['one'])
+})
+
+test('a message that may have reached the server is unanswered where its repeat is refused, until that is let pass', async () => {
+  const { chat, network, open } = setUp()
+  network.push('lose reply', 'refuse', 'refuse')
+  expect(await passing(chat.send('one'))).toMatchObject({ status: 'unanswered', failure: { code: '401' } })
+  expect(open().state.turns).toMatchObject([{ message: 'one', status: 'unanswered' }])
+  expect(await chat.retry()).toMatchObject({ status: 'unanswered', failure: { code: '401' } })
+  expect(await chat.retry()).toMatchObject({ status: 'answered', text: 'You said one.' })
+  expect(ran).toEqual(['one'])
+  network.push('refuse')
+  expect(await chat.send('two')).toMatchObject({ status: 'failed', failure: { code: '401' } })
+})
+
+test('a message that could never be sent has failed, also where the network was lost before', async () => {
+  const errors = [new TypeError('Failed to fetch'), new Error('Sign in again.')]
+  const { chat, requests, open } = setUp({
+    headers: () => {
+      throw errors.shift()
+    },
+  })
+  expect(await passing(chat.send('one'))).toMatchObject({ status: 'failed', failure: { code: 'REQUEST_ERROR' } })
+  expect([requests, open().state.turns]).toEqual([[], []])
+})
+
+test('a message that was tried again, and stopped before it was sent, is still unanswered', async () => {
+  let signIn = (): void => {}
+  const { chat, network } = setUp({
+    headers: async () => {
+      await new Promise<void>((resolve) => {
+        signIn = resolve
+      })
+      return {}
+    },
+  })
+  const send = async (turn: Promise<unknown>) => {
+    await vi.advanceTimersByTimeAsync(0)
+    signIn()
+    return turn
+  }
+  network.push('lose reply')
+  const lost = chat.send('one')
+  const paused = new Promise<void>((resolve) => {
+    chat.on('retry', () => resolve())
+  })
+  await send(paused)
+  await chat.stop()
+  expect(await lost).toMatchObject({ status: 'unanswered' })
+  network.push('lose request')
+  const repeated = chat.retry()
+  const stopped = chat.stop()
+  await send(stopped)
+  expect(await repeated).toMatchObject({ status: 'unanswered' })
 })
 
 test('end deletes the session and forgets the turns', async () => {
@@ -569,6 +726,26 @@ test('history after a reload shows a turn once that was stored without the page'
   expect([ran, twice]).toEqual([['one', 'two'], []])
 })
 
+test('a turn without an outcome stands beside the stored ones, one of which may be its own, until it is sent again', async () => {
+  const { chat, network } = setUp()
+  await chat.send('one')
+  network.push('lose reply', ...Array.from({ length: 7 }, () => 'lose request' as const))
+  await passing(chat.send('two'))
+  const now = () => chat.state.turns.map(({ message, status }) => [message, status])
+  await chat.history()
+  expect(now()).toEqual([
+    ['one', 'answered'],
+    ['two', 'answered'],
+    ['two', 'unanswered'],
+  ])
+  await Promise.all([chat.resume(), chat.history()])
+  expect(now()).toEqual([
+    ['one', 'answered'],
+    ['two', 'answered'],
+  ])
+  expect(ran).toEqual(['one', 'two'])
+})
+
 test('a turn that is stored before its end has reached the page is shown once in the end', async () => {
   const { chat, engine, network } = setUp()
   await chat.send('one')
@@ -671,7 +848,23 @@ test('each change is a new frozen state with the turns as they were; listeners c
   expect(states).toHaveLength(length)
 })
 
+test('a listener that changes the chat lets nobody see an earlier state last', async () => {
+  const { chat } = setUp()
+  const first: ChatState[] = []
+  chat.on('change', (state) => first.push(state))
+  chat.on('change', ({ session }) => {
+    if (session !== '') chat.startOver()
+  })
+  const last: ChatState[] = []
+  chat.on('change', (state) => last.push(state))
+  await chat.send('one')
+  expect(chat.state.session).toBe('')
+  expect([first.at(-1), last.at(-1)]).toEqual([chat.state, chat.state])
+  expect(new Set(last).size).toBe(last.length)
+})
+
 test.each([
+  [{ url: 'http://[bad', flow: 'Desk' }, /cannot read the url/],
   [{ flow: 'Desk' }, /needs url: where the routes are mounted/],
   [{ url: '/ai' }, /needs flow: the name of a registered flow/],
 ])('createChat(%j) says what is missing', (options, sentence) => {

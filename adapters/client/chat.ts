@@ -3,23 +3,22 @@
  * messages that have no outcome yet.
  */
 import { type ChatOutcome, type ChatTurnEvent, outcomeOf } from './chat-events.js'
-import type { ChatOptions } from './chat-options.js'
-import type { ChatAttachment, ChatMessage, ChatTarget } from './chat-request.js'
+import { ChatListeners } from './chat-listeners.js'
+import { type ChatOptions, checkOptions } from './chat-options.js'
+import type { ChatAttachment, ChatMessage, Delivery } from './chat-request.js'
 import { ChatServer } from './chat-server.js'
 import type { ChatEvents, ChatState } from './chat-state.js'
-import { type ChatStorage, keep, readKept } from './chat-storage.js'
+import { ChatRecord } from './chat-storage.js'
 import { afterEvent, type ChatTurn, type ChatTurnStatus, turnOf } from './chat-turn.js'
 import { sendMessage } from './send-message.js'
-import { readConversation } from './stored-turns.js'
+import { readConversation, withOpenTurns } from './stored-turns.js'
 
 /** A message that has no outcome yet, or may be sent again. */
-interface Entry {
+interface Entry extends Delivery {
   readonly id: string
   message: ChatMessage
   stopping: AbortController
-  /** Whether the server may have got it. */
-  isSent: boolean
-  /** After a stop: whether the server said that it cancelled a turn. */
+  /** Where it began after it was stopped: whether the server cancelled its turn then. */
   cancelled?: Promise<boolean>
   /** Of the turn under way. */
   session: string
@@ -41,31 +40,24 @@ const settled: readonly ChatTurnStatus[] = ['answered', 'failed', 'stopped', 'su
 /** See {@link createChat}. */
 export class Chat {
   readonly #server: ChatServer
-  readonly #target: ChatTarget
-  readonly #storage: ChatStorage | undefined
-  readonly #storageKey: string
-  /** What was kept last, without texts and attachments. */
-  #kept = ''
-  readonly #listeners = new Map<string, Set<(payload: never) => void>>()
+  readonly #flow: string
+  readonly #config: ChatOptions['config']
+  readonly #record: ChatRecord
+  readonly #listeners = new ChatListeners()
   /** By the ID of the turn: those under way, and those that may be sent again. */
   readonly #entries = new Map<string, Entry>()
   #conversation: Conversation
   #state: ChatState
 
-  /** @throws `TypeError` if `url` or `flow` is missing. */
+  /** @throws `TypeError` if `url` or `flow` is missing, and if `url` cannot be read. */
   constructor(options: ChatOptions) {
+    checkOptions(options)
     const { url, flow, config, storage, headers = {}, credentials } = options
-    if (typeof url !== 'string')
-      throw new TypeError("createChat needs url: where the routes are mounted, such as '/ai'.")
-    if (typeof flow !== 'string' || flow === '')
-      throw new TypeError('createChat needs flow: the name of a registered flow.')
-    // Called without a receiver, which browsers ask of `fetch`.
-    const send = options.fetch ?? ((...request) => fetch(...request))
-    this.#server = new ChatServer(url, headers, credentials, send)
-    this.#target = { flow, config }
-    this.#storage = storage
-    this.#storageKey = options.storageKey ?? `turnkeeper:${url}:${flow}`
-    const { session, pending } = readKept(storage, this.#storageKey)
+    this.#server = new ChatServer(url, headers, credentials, options.fetch)
+    this.#flow = flow
+    this.#config = config
+    this.#record = new ChatRecord(storage, options.storageKey ?? `turnkeeper:${url}:${flow}`)
+    const { session, pending } = this.#record.read()
     this.#conversation = { session, newest: Promise.resolve() }
     for (const message of pending) this.#addEntry(message)
     const turns = Object.freeze(pending.map((message) => turnOf(message, 'unanswered')))
@@ -94,9 +86,7 @@ export class Chat {
    * ```
    */
   on<Name extends keyof ChatEvents>(name: Name, listener: (payload: ChatEvents[Name]) => void): () => void {
-    const listeners = this.#listeners.get(name) ?? new Set()
-    this.#listeners.set(name, listeners.add(listener))
-    return () => listeners.delete(listener)
+    return this.#listeners.add(name, listener)
   }
 
   /**
@@ -111,6 +101,7 @@ export class Chat {
       key: crypto.randomUUID(),
       text: message,
       ...(attachments.length > 0 && { attachments }),
+      ...(this.#config && { config: this.#config }),
     }
     const entry = this.#addEntry(sent)
     this.#change({ turns: [...this.#state.turns, turnOf(sent, 'waiting')] })
@@ -126,7 +117,7 @@ export class Chat {
   /**
    * After a reload: shows the conversation as the server has it. The stored turns take the place of those that are answered here; the
    * server needs the option `session`. It may be called while turns run: they stay where they are, and it resolves when they are
-   * settled.
+   * settled. Call `resume` before it: one that is unanswered is shown beside the stored ones, where it may be once more.
    *
    * @throws `Error` (rejected) if the server was not reached or refused: then nothing changes.
    */
@@ -156,8 +147,8 @@ export class Chat {
     if (entry === undefined || turn === undefined) throw new TypeError('There is no turn to try again.')
     if (!settled.includes(turn.status)) throw new TypeError('The turn is under way already.')
     entry.stopping = new AbortController()
-    entry.isSent = false
     entry.session = ''
+    delete entry.cancelled
     // One that was sent to no session may begin one.
     if (!entry.message.session) entry.conversation = this.#conversation
     const { message, attachments } = turn
@@ -166,20 +157,18 @@ export class Chat {
   }
 
   /**
-   * Stops what is under way. Resolves to whether the server stopped a turn: not one that was being stored, nor one whose server was
-   * not reached. Nothing that was stopped is sent again by itself.
+   * Stops what is under way. Resolves to whether the server cancelled a turn: not one that was being stored, nor one whose server was
+   * not reached. A message without an event so far is waited for. Nothing that was stopped is sent again by itself.
    */
   async stop(): Promise<boolean> {
     const running = [...this.#entries.values()].filter(({ id }) => this.#isUnderWay(id))
-    const cancelled = new Map<string, Promise<boolean>>()
+    const bySession = new Map<string, Entry[]>()
     for (const entry of running) {
-      const session = entry.session || entry.conversation.session
-      const answer = cancelled.get(session) ?? this.#cancel(session)
-      cancelled.set(session, answer)
-      entry.cancelled = answer
       entry.stopping.abort()
+      const session = entry.session || entry.conversation.session
+      bySession.set(session, [...(bySession.get(session) ?? []), entry])
     }
-    const answers = await Promise.all(cancelled.values())
+    const answers = await Promise.all(Array.from(bySession, (each) => this.#cancelAll(...each)))
     return answers.includes(true)
   }
 
@@ -241,7 +230,8 @@ export class Chat {
       id: message.key,
       message,
       stopping,
-      isSent: false,
+      // One of an earlier page has a session if it was on its way.
+      mayBeStored: message.session !== undefined,
       session: '',
       conversation: this.#conversation,
     }
@@ -249,9 +239,13 @@ export class Chat {
     return entry
   }
 
+  #statusOf(id: string): ChatTurnStatus | undefined {
+    return this.#state.turns.find((each) => each.id === id)?.status
+  }
+
   #isUnderWay(id: string): boolean {
-    const turn = this.#state.turns.find((each) => each.id === id)
-    return turn !== undefined && !settled.includes(turn.status)
+    const status = this.#statusOf(id)
+    return status !== undefined && !settled.includes(status)
   }
 
   #newestOpen(): string | undefined {
@@ -281,13 +275,13 @@ export class Chat {
       stopping.signal.throwIfAborted()
       message.session ??= conversation.session
       this.#change({})
-      entry.isSent = true
-      for await (const event of sendMessage(this.#server, this.#target, message, stopping.signal)) {
+      for await (const event of sendMessage(this.#server, this.#flow, entry, stopping.signal)) {
         turn = this.#receive(entry, event)
       }
     } catch {
-      const isStopped = stopping.signal.aborted && (!entry.isSent || (await entry.cancelled))
-      // Otherwise nobody knows whether the message was answered. To find out it is sent again, so it is kept.
+      const isStopped = stopping.signal.aborted && !entry.mayBeStored
+      // Otherwise nobody knows whether the message was answered: a turn that the server cancelled may be another one of the session.
+      // To find out it is sent again, so it is kept.
       turn = { ...turn, status: isStopped ? 'stopped' : 'unanswered' }
       this.#replace(turn)
     }
@@ -301,16 +295,19 @@ export class Chat {
   }
 
   #receive(entry: Entry, event: ChatTurnEvent): ChatTurn {
-    const turn = afterEvent(this.#turn(entry.id), event)
+    const next = afterEvent(this.#turn(entry.id), event)
+    const outcome = outcomeOf(event)
+    // Who does not know the session, such as a proxy that refuses, says nothing of an earlier attempt.
+    const isUnknown = entry.mayBeStored && next.status === 'failed' && outcome?.sessionState === 'unknown'
+    const turn: ChatTurn = isUnknown ? Object.freeze({ ...next, status: 'unanswered' }) : next
     this.#replace(turn)
     if (event.type === 'session') {
       entry.session = event.data.session
       // Where the user pressed stop earlier, there was nothing to cancel yet.
       if (entry.stopping.signal.aborted) entry.cancelled = this.#cancel(entry.session)
     }
-    const outcome = outcomeOf(event)
     if (outcome !== undefined) this.#settle(entry, turn, outcome)
-    this.#emit(event.type, { ...event.data, turn })
+    this.#listeners.notify(event.type, { ...event.data, turn })
     return turn
   }
 
@@ -326,12 +323,26 @@ export class Chat {
     conversation.session = isOver ? '' : session || had
     if (turn.status === 'answered' || turn.status === 'superseded') this.#entries.delete(entry.id)
     else entry.message = messageToRepeat(entry.message, outcome)
+    entry.mayBeStored = turn.status === 'unanswered'
     if (conversation !== this.#conversation) return
     this.#change({
       hasEnded: isOver && (sessionState !== 'none' || had !== ''),
       hasRestarted: restarted !== undefined,
       isStuck,
     })
+  }
+
+  /** Cancels turns of a session one after the other. The server knows the one that runs; the others wait behind it. */
+  async #cancelAll(session: string, entries: readonly Entry[]): Promise<boolean> {
+    let isAnyCancelled = false
+    for (const entry of entries) {
+      if (!this.#isUnderWay(entry.id)) continue
+      const isCancelled = await this.#cancel(session)
+      // The message may not have arrived. Where replies are streamed, its first event has it cancelled.
+      if (!isCancelled) await this.#reaches(() => this.#statusOf(entry.id) !== 'waiting')
+      if (isCancelled || (await entry.cancelled)) isAnyCancelled = true
+    }
+    return isAnyCancelled
   }
 
   async #cancel(session: string): Promise<boolean> {
@@ -356,51 +367,22 @@ export class Chat {
     const { session } = this.#conversation
     this.#state = Object.freeze({ ...this.#state, ...changes, session, turns, isBusy })
     this.#keep()
-    this.#emit('change', this.#state)
+    const state = this.#state
+    this.#listeners.notify('change', state, () => state === this.#state)
   }
 
-  /** Writes only where the session or the list of messages has changed: attachments are large, and pieces of text many. */
   #keep(): void {
     const entries = [...this.#entries.values()].filter(
       ({ id, stopping, conversation }) =>
         this.#hasNoOutcome(id) && !stopping.signal.aborted && conversation === this.#conversation,
     )
-    const kept = { session: this.#state.session, pending: entries.map(({ message }) => message) }
-    const summary = JSON.stringify(kept, ['session', 'pending', 'key'])
-    if (summary === this.#kept) return
-    this.#kept = summary
-    keep(this.#storage, this.#storageKey, kept)
+    this.#record.keep({ session: this.#state.session, pending: entries.map(({ message }) => message) })
   }
 
   #hasNoOutcome(id: string): boolean {
-    const status = this.#state.turns.find((each) => each.id === id)?.status
+    const status = this.#statusOf(id)
     return status === 'waiting' || status === 'running' || status === 'unanswered'
   }
-
-  #emit(name: keyof ChatEvents, payload: object): void {
-    for (const listener of this.#listeners.get(name) ?? []) {
-      try {
-        listener(payload as never)
-      } catch (error) {
-        // As a listener of the browser's own events: it is reported, and changes nothing here.
-        globalThis.reportError?.(error)
-      }
-    }
-  }
-}
-
-/**
- * The stored turns, with those that were not answered between them: each before as many answered ones as in the page, which has the
- * newest ones.
- */
-function withOpenTurns(stored: readonly ChatTurn[], shown: readonly ChatTurn[]): ChatTurn[] {
-  const turns = [...stored]
-  let place = stored.length
-  for (const turn of [...shown].reverse()) {
-    if (turn.status !== 'answered') turns.splice(place, 0, turn)
-    else if (place > 0) place--
-  }
-  return turns
 }
 
 /** The message as it is sent again after a failure. */

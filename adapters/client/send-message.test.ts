@@ -78,8 +78,8 @@ async function send(
   const reading = (async () => {
     for await (const { type, data } of sendMessage(
       sender,
-      { flow: 'SupportDesk', config },
-      config === undefined ? message : { ...message, session: '' },
+      'SupportDesk',
+      { message: { ...message, ...(config && { config }) }, mayBeStored: false },
       stopped.signal,
     )) {
       types.push(type)
@@ -197,6 +197,19 @@ test('a message that cannot be sent fails at once, and says why', async () => {
   const garbled = await send(undefined, server, { amount: 1n })
   expect(garbled.types).toEqual(['error'])
   expect(garbled.last).toMatchObject({ message: expect.stringContaining('BigInt'), code: 'REQUEST_ERROR' })
+})
+
+/** Stands in for a `fetch` that is not to be called. */
+const unreached: typeof fetch = () => Promise.reject(new TypeError('Failed to fetch'))
+
+test.each([
+  ['headers', { 'X-User': 'Zoë ☃' }, unreached],
+  ['a function that makes headers', () => ({ 'X-User': 'Zoë\nAdmin: yes' }), unreached],
+  ['a path outside of a page', {}, undefined],
+])('%s that no request can have: the message fails at once, and says why', async (_name, headers, stub) => {
+  const { types, last } = await send(undefined, new ChatServer('/ai', headers, undefined, stub))
+  expect(types).toEqual(['error'])
+  expect(last).toMatchObject({ message: expect.stringMatching(/ByteString|invalid|parse/i), code: 'REQUEST_ERROR' })
 })
 
 test('where the network is lost while a token is fetched, the message is sent again', async () => {

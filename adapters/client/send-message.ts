@@ -1,6 +1,6 @@
 /** Sends one message until there is an outcome, whatever becomes of the network meanwhile. */
 import { type ChatOutcome, type ChatTurnEvent, outcomeOf } from './chat-events.js'
-import { attempt, type ChatMessage, type ChatTarget, notSentCode } from './chat-request.js'
+import { attempt, type Delivery, notSentCode } from './chat-request.js'
 import type { ChatServer } from './chat-server.js'
 
 const maxAttempts = 8
@@ -22,14 +22,14 @@ const refusals = ['INVALID_INPUT', 'LIMIT_EXCEEDED', 'IDEMPOTENCY_MISMATCH', 'TU
  */
 export async function* sendMessage(
   server: ChatServer,
-  target: ChatTarget,
-  message: ChatMessage,
+  flow: string,
+  delivery: Delivery,
   stopped: AbortSignal,
 ): AsyncGenerator<ChatTurnEvent, void, void> {
   let lastEventId = ''
   for (let number = 1; ; number++) {
     const mayRepeat = (): boolean => number < maxAttempts && !stopped.aborted
-    for await (const event of attempt(server, target, message, lastEventId)) {
+    for await (const event of attempt(server, flow, delivery, lastEventId)) {
       const outcome = outcomeOf(event)
       if (outcome !== undefined && mayRepeat() && mayPass(outcome)) break
       lastEventId = event.id

@@ -1,4 +1,4 @@
-/** The conversation as the server has it: `GET session`. */
+/** The conversation as the server has it (`GET session`), and beside what the page shows. */
 import type { ChatOutcome, ChatSessionState } from './chat-events.js'
 import type { ChatServer } from './chat-server.js'
 import { type ChatTurn, contentOf } from './chat-turn.js'
@@ -30,4 +30,18 @@ export async function readConversation(server: ChatServer, session: string): Pro
 function turnOf(session: string, { turn, message, reply, ...type }: StoredTurn): ChatTurn {
   const content = contentOf({ message: reply, ...type })
   return Object.freeze({ id: `${session}:${turn}`, message, attachments: [], status: 'answered', ...content })
+}
+
+/**
+ * The stored turns, with those that were not answered between them: each before as many answered ones as in the page, which has the
+ * newest ones.
+ */
+export function withOpenTurns(stored: readonly ChatTurn[], shown: readonly ChatTurn[]): ChatTurn[] {
+  const turns = [...stored]
+  let place = stored.length
+  for (const turn of [...shown].reverse()) {
+    if (turn.status !== 'answered') turns.splice(place, 0, turn)
+    else if (place > 0) place--
+  }
+  return turns
 }

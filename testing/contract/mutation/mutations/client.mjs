@@ -24,6 +24,16 @@ export const clientMutations = [
         { piece: 'body !== undefined && error instanceof TypeError', becomes: 'false' },
       ],
       [
+        'a message counts as sent before there is a request',
+        'attempt',
+        { piece: 'server.checkUrl()', becomes: 'delivery.mayBeStored = true' },
+      ],
+      [
+        'a conversation that takes the place of another one has no config',
+        'bodyOf',
+        { piece: 'config,\n', becomes: '' },
+      ],
+      [
         'client waits for ever on a dead connection',
         'attempt',
         { piece: 'const close = (): void => connection.abort()', becomes: 'const close = (): void => {}' },
@@ -39,6 +49,16 @@ export const clientMutations = [
         'ask',
         { piece: "connection.abort(new Error('No reply came.'))", becomes: 'undefined' },
       ],
+      [
+        'a path outside of a page is taken for a lost network',
+        'checkUrl',
+        { piece: 'new Request(this.#url)', becomes: '{}' },
+      ],
+      [
+        'headers that cannot be sent are taken for a lost network',
+        'ChatServer.headers',
+        { piece: 'throw new Error((error as Error).message, { cause: error })', becomes: 'throw error' },
+      ],
       ['end of a conversation fails with the page of a proxy', 'ask', { piece: '.catch(() => ({}))', becomes: '' }],
     ],
   },
@@ -49,6 +69,40 @@ export const clientMutations = [
       ['client repeats what is refused', 'mayPass', { piece: ' && !refusals.includes(code)', becomes: '' }],
       ['client tries for ever', 'sendMessage', { piece: 'number < maxAttempts && ', becomes: '' }],
       ['client repeats what was stopped', 'sendMessage', { piece: ' && !stopped.aborted', becomes: '' }],
+    ],
+  },
+  {
+    file: 'adapters/client/chat-listeners.ts',
+    tests: ['adapters/client/'],
+    rows: [['a listener sees an earlier state last', 'notify', { piece: 'if (!isNewest()) return', becomes: '' }]],
+  },
+  {
+    file: 'adapters/client/chat-options.ts',
+    tests: ['adapters/client/'],
+    rows: [
+      ['a chat is made with a URL that nobody can read', 'checkOptions', { piece: '!isUrl(url)', becomes: 'false' }],
+    ],
+  },
+  {
+    file: 'adapters/client/chat-storage.ts',
+    tests: ['adapters/client/'],
+    rows: [
+      [
+        'chat writes its attachments at each piece of a reply',
+        'keep',
+        { statement: 'if (summary === this.#summary) return', becomes: '' },
+      ],
+    ],
+  },
+  {
+    file: 'adapters/client/stored-turns.ts',
+    tests: ['adapters/client/'],
+    rows: [
+      [
+        'history puts the turns that are not answered last',
+        'withOpenTurns',
+        { piece: 'if (place > 0) place--', becomes: 'if (false) place--' },
+      ],
     ],
   },
   {
@@ -63,10 +117,47 @@ export const clientMutations = [
     file: 'adapters/client/chat.ts',
     tests: ['adapters/client/', 'testing/contract/browser/retries.'],
     rows: [
+      ['stopped said of a message whose turn may be stored', '#run', { piece: ' && !entry.mayBeStored', becomes: '' }],
       [
-        'stopped said of a message whose turn nobody cancelled',
+        'failed said of a message whose turn may be stored',
+        '#receive',
+        { piece: 'entry.mayBeStored && next', becomes: 'false && next' },
+      ],
+      [
+        'a refusal is taken for the outcome of an earlier attempt',
+        '#receive',
+        { piece: "outcome?.sessionState === 'unknown'", becomes: "outcome?.code === 'REQUEST_ERROR'" },
+      ],
+      [
+        'a reload forgets that a message was sent',
+        '#addEntry',
+        { piece: 'mayBeStored: message.session !== undefined', becomes: 'mayBeStored: false' },
+      ],
+      [
+        'a repeat forgets that its message was sent',
+        'retry',
+        { piece: 'delete entry.cancelled', becomes: 'entry.mayBeStored = false' },
+      ],
+      [
+        'a message is sent again with the config of another page',
         '#run',
-        { piece: '(!entry.isSent || (await entry.cancelled))', becomes: 'true' },
+        {
+          piece: 'message.session ??= conversation.session',
+          becomes: 'message.session ??= conversation.session; Object.assign(message, { config: this.#config })',
+        },
+      ],
+      [
+        'stop leaves the messages that wait on the server',
+        '#cancelAll',
+        {
+          piece: 'if (isCancelled || (await entry.cancelled)) isAnyCancelled = true',
+          becomes: 'if (isCancelled || (await entry.cancelled)) return true',
+        },
+      ],
+      [
+        'stop does not wait for a message that has only just been sent',
+        '#cancelAll',
+        { piece: 'if (!isCancelled) await', becomes: 'if (false) await' },
       ],
       [
         'chat replaces its session by an empty one',
@@ -109,17 +200,7 @@ export const clientMutations = [
         '#showStored',
         { piece: 'withOpenTurns(turns, this.#state.turns)', becomes: '[...turns]' },
       ],
-      [
-        'history puts the turns that are not answered last',
-        'withOpenTurns',
-        { piece: 'if (place > 0) place--', becomes: 'if (false) place--' },
-      ],
       ['chat keeps what has an outcome', '#keep', { piece: 'this.#hasNoOutcome(id) && ', becomes: '' }],
-      [
-        'chat writes its attachments at each piece of a reply',
-        '#keep',
-        { statement: 'if (summary === this.#kept) return', becomes: '' },
-      ],
       ['chat holds turns that it no longer shows', '#take', { piece: '.then(() => {})', becomes: '' }],
     ],
   },
