@@ -13,6 +13,7 @@ import type {
   StepConstructor,
 } from '../../src/index.js'
 import { checkOptionNames } from '../../src/util/options.js'
+import { callPlace } from '../expectations/call-place.js'
 import { ExpectationError, show } from '../expectations/expectation-error.js'
 import type { FakeSessionStore } from '../fake-session-store/fake-session-store.js'
 import { checkAsked, type ExpectedRequest } from '../scripted-model/expected-request.js'
@@ -241,7 +242,10 @@ export class Conversation implements AsyncDisposable {
     }
     const { said: message, reply } = turn
     const failure = failureInstead(turn, `a reply that means ${show(meaning)}`)
+    const judging = { meaning, turn, place: callPlace() }
+    this.#record.judging.add(judging)
     const problem = failure ?? (await meaningProblem(judge, { meaning, message, reply: reply.message }))
+    this.#record.judging.delete(judging)
     // Meanwhile another message may have been sent.
     return this.#expect(problem && { ...problem, turn })
   }

@@ -246,6 +246,24 @@ Record it: run this test with the option record of its Judge, which asks the mod
     ])
   })
 
+  test.each([undefined, 'It has no excuse.'])('that close does not wait for: %j', async (problem) => {
+    const conversation = await said('crack', {
+      problemOf: async () => (problem === undefined ? undefined : { text: problem }),
+    })
+    const judging = conversation.expectMeaning('It apologises.').catch(() => undefined)
+    await expect(conversation.close()).rejects.toThrow(
+      /^close\(\) was called while expectMeaning\("It apologises\."\) is under way: await that first\.\n {2}expected at .*judge\.test\.ts.*\nWhere: flow 'Desk', step 'Apologise', turn 1\n/,
+    )
+    await judging
+  })
+
+  test('that was not awaited in a test that fails otherwise', async () => {
+    const conversation = await said('crack', { problemOf: () => new Promise(() => undefined) })
+    void conversation.expectMeaning('It apologises.')
+    expect(() => conversation.expectReply('No.')).toThrow('Expected the reply')
+    await conversation.close()
+  })
+
   test.each([undefined, 5, '', ' \n'])('where the meaning is not a text, or empty: %j', async (meaning) => {
     const judge = judgeOf({ record: true, model: () => modelOf(yes).model })
     expect(await failureOf(meaning as string, 'crack', judge)).toMatch(
