@@ -118,7 +118,7 @@ export const scenarioMutations = [
     rows: [
       [
         'coverage threshold that is null holds',
-        'checkThresholds',
+        'checkThreshold',
         { piece: "typeof threshold === 'number' &&", becomes: '' },
       ],
     ],
