@@ -42,7 +42,7 @@ export class ConversationRecord {
   /** The restart under way, if there is one. */
   restarting: Promise<void> | undefined
   /** What the judge is asked now. */
-  readonly judging = new Set<Judging>()
+  readonly judging: Set<Judging> = new Set()
   /** Where the last message was sent. */
   place: CallPlace | undefined
   /** The last failure that no expectation has named yet; `undefined` if there is none. */
