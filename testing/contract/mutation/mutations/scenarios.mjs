@@ -121,6 +121,11 @@ export const scenarioMutations = [
         'checkThreshold',
         { piece: "typeof threshold === 'number' &&", becomes: '' },
       ],
+      [
+        'coverage threshold that is a fraction holds for every flow',
+        'checkThreshold',
+        { condition: 'threshold <= 1', becomes: 'false' },
+      ],
     ],
   },
   {
