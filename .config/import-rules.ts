@@ -176,7 +176,7 @@ export const importRules: Readonly<Record<string, ImportRule>> = {
     decides: 'matchers, the plugin that runs scenario files, and the reporter of coverage',
     areas: ['src/(root)', 'testing', 'testing/scenarios'],
     files: checks,
-    packages: ['vitest', 'node:fs'],
+    packages: ['vitest', 'node:fs', 'node:path'],
   },
   examples: { decides: 'what the pages show, run as an application would', areas: [], packages: ['*'] },
 }

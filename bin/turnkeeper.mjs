@@ -57,9 +57,12 @@ class LoadingError extends Error {
   }
 }
 
+/** With these errors Node.js refuses TypeScript, or what it imports as `.js`. */
+const codesOfTypeScript = ['ERR_MODULE_NOT_FOUND', 'ERR_UNKNOWN_FILE_EXTENSION', 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX']
+
 function loadingAdvice(error, module) {
-  if (error?.code === 'ERR_MODULE_NOT_FOUND' || error?.code === 'ERR_UNKNOWN_FILE_EXTENSION') {
-    return '\nIf it is written in TypeScript, compile it, and name what was compiled with --setup.'
+  if (codesOfTypeScript.includes(error?.code)) {
+    return `\nIf it is written in TypeScript, run the command with NODE_OPTIONS="--import tsx", where tsx is installed. Or compile it, and name what was compiled with --setup.`
   }
   return error instanceof SyntaxError && !namesFile(error) ? `\nTo see the line: node "${module}"` : ''
 }

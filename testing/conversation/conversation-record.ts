@@ -19,6 +19,15 @@ export interface Saying {
   underWay(): readonly RunningTurn[]
 }
 
+/** A question to the judge that has no answer yet. */
+export interface Judging {
+  readonly meaning: string
+  /** The turn with the reply. */
+  readonly turn: ConversationTurn
+  /** Where it was asked. */
+  readonly place: CallPlace
+}
+
 /** The turns of one conversation. */
 export class ConversationRecord {
   readonly turns: ConversationTurn[] = []
@@ -30,6 +39,12 @@ export class ConversationRecord {
   atOnce: readonly ConversationTurn[] | undefined
   /** The turn under way, if there is one. */
   saying: Saying | undefined
+  /** The restart under way, if there is one. */
+  restarting: Promise<void> | undefined
+  /** What the judge is asked now. */
+  readonly judging: Set<Judging> = new Set()
+  /** What the judge was asked, answered or not. */
+  readonly meanings: Promise<unknown>[] = []
   /** Where the last message was sent. */
   place: CallPlace | undefined
   /** The last failure that no expectation has named yet; `undefined` if there is none. */
@@ -70,11 +85,26 @@ export class ConversationRecord {
     )
   }
 
-  /** Fails while a turn is under way. */
+  /** Fails while a turn or a restart is under way. */
   requireIdle(operation: string): void {
     const { saying } = this
-    if (saying === undefined) return
-    this.failUnderWay(saying, { text: this.busyText(operation, saying) })
+    if (saying !== undefined) this.failUnderWay(saying, { text: this.busyText(operation, saying) })
+    if (this.restarting !== undefined) this.fail({ text: notAwaitedText(operation, 'restart()') }, { isAfter: true })
+  }
+
+  /** What a test has not awaited before it calls `close`, besides a turn; `undefined` if nothing is under way. */
+  notAwaited(): Problem | undefined {
+    if (this.restarting !== undefined) return { text: notAwaitedText('close', 'restart()') }
+    const [judging] = this.judging
+    if (judging === undefined) return undefined
+    const { meaning, turn, place } = judging
+    const text = notAwaitedText('close', `expectMeaning(${show(meaning, 60)})`)
+    return { text: `${text}${placeText('expected', place)}`, turn }
+  }
+
+  /** Keeps answers of the judge that come after the end, and that nobody awaits, from ending the process. */
+  ignoreLateAnswers(): void {
+    for (const meaning of this.meanings) meaning.catch(() => undefined)
   }
 
   /** Fails because of a turn that is under way. */
@@ -84,11 +114,9 @@ export class ConversationRecord {
 
   /** The message for calling `operation` while a turn is under way. */
   busyText(operation: string, { by, text }: Saying): string {
-    const advice =
-      by !== 'stream'
-        ? 'await that first. For messages at the same time use conversation.atOnce([...]).'
-        : 'read it to its end with reply(), or stop() it.'
-    return `${operation}() was called while ${by}(${show(text, 60)}) is under way: ${advice}`
+    const call = `${by}(${show(text, 60)})`
+    if (by === 'stream') return underWayText(operation, call, 'read it to its end with reply(), or stop() it.')
+    return `${notAwaitedText(operation, call)} For messages at the same time use conversation.atOnce([...]).`
   }
 
   /** Fails while a turn is under way, and after the end. */
@@ -188,6 +216,14 @@ export class ConversationRecord {
   placed<T>(promise: Promise<T>): Promise<T> {
     return promise.catch((error: unknown) => this.rethrow(error))
   }
+}
+
+function notAwaitedText(operation: string, call: string): string {
+  return underWayText(operation, call, 'await that first.')
+}
+
+function underWayText(operation: string, call: string, advice: string): string {
+  return `${operation}() was called while ${call} is under way: ${advice}`
 }
 
 function problemOf(error: Error): Problem {

@@ -162,6 +162,15 @@ export class ConversationTalk {
     this.record.requireOpen('restart')
     // The test goes on after a failure that it caught: what it leaves is checked again.
     this.record.hasFailed = false
+    this.record.restarting = this.#restart()
+    try {
+      await this.record.restarting
+    } finally {
+      this.record.restarting = undefined
+    }
+  }
+
+  async #restart(): Promise<void> {
     await this.#settledBeforeEnd()
     // A process that ends does not check whether its connections closed well.
     await this.world.engines.stop().catch(() => undefined)
@@ -192,13 +201,31 @@ export class ConversationTalk {
   }
 
   async #close(): Promise<void> {
-    const { current } = this.world.engines
     const stream = this.#streaming
     // A user who leaves in the middle; one who never began is a mistake.
     const isLeft = stream !== undefined && stream.events.length > 0
     const { saying } = this.record
     const busy = saying === undefined || isLeft ? undefined : { saying, text: this.record.busyText('close', saying) }
+    const notAwaited = this.record.hasFailed ? undefined : this.record.notAwaited()
     this.record.closed = true
+    this.record.ignoreLateAnswers()
+    await this.#end(stream, saying)
+    this.record.check(notAwaited)
+    if (this.record.hasFailed) return
+    if (busy !== undefined) {
+      const problem = { text: `${busy.text}${placeText('said', this.record.place)}` }
+      // Meanwhile it may have ended.
+      if (this.record.saying === busy.saying) this.record.failUnderWay(busy.saying, problem)
+      this.record.fail(problem)
+    }
+    this.#requireNothingLeft()
+  }
+
+  /** Stops what is under way, and closes the engine. */
+  async #end(stream: ConversationStream | undefined, saying: Saying | undefined): Promise<void> {
+    // The engine that a restart makes must be closed, too.
+    await this.record.restarting?.catch(() => undefined)
+    const { current } = this.world.engines
     try {
       await stream?.stop()
       if (saying === undefined) await this.#settledBeforeEnd()
@@ -209,14 +236,6 @@ export class ConversationTalk {
         await this.world.driver.advance(current?.engine.limits.closeTimeoutMs ?? 0)
       await this.record.placed(closing)
     }
-    if (this.record.hasFailed) return
-    if (busy !== undefined) {
-      const problem = { text: `${busy.text}${placeText('said', this.record.place)}` }
-      // Meanwhile it may have ended.
-      if (this.record.saying === busy.saying) this.record.failUnderWay(busy.saying, problem)
-      this.record.fail(problem)
-    }
-    this.#requireNothingLeft()
   }
 
   #requireNothingLeft(): void {

@@ -13,6 +13,7 @@ import type {
   StepConstructor,
 } from '../../src/index.js'
 import { checkOptionNames } from '../../src/util/options.js'
+import { callPlace } from '../expectations/call-place.js'
 import { ExpectationError, show } from '../expectations/expectation-error.js'
 import type { FakeSessionStore } from '../fake-session-store/fake-session-store.js'
 import { checkAsked, type ExpectedRequest } from '../scripted-model/expected-request.js'
@@ -229,7 +230,13 @@ export class Conversation implements AsyncDisposable {
    * @throws `ExpectationError` (rejects) if the statement is not true of the reply, nothing is recorded for it, or the judge does not
    * answer in time.
    */
-  async expectMeaning(meaning: string): Promise<this> {
+  expectMeaning(meaning: string): Promise<this> {
+    const expectation = this.#expectMeaning(meaning)
+    this.#record.meanings.push(expectation)
+    return expectation
+  }
+
+  async #expectMeaning(meaning: string): Promise<this> {
     const turn = this.#record.last('expectMeaning')
     const { judge } = this.#talk
     if (typeof meaning !== 'string' || meaning.trim() === '') {
@@ -242,7 +249,10 @@ export class Conversation implements AsyncDisposable {
     }
     const { said: message, reply } = turn
     const failure = failureInstead(turn, `a reply that means ${show(meaning)}`)
+    const judging = { meaning, turn, place: callPlace() }
+    this.#record.judging.add(judging)
     const problem = failure ?? (await meaningProblem(judge, { meaning, message, reply: reply.message }))
+    this.#record.judging.delete(judging)
     // Meanwhile another message may have been sent.
     return this.#expect(problem && { ...problem, turn })
   }

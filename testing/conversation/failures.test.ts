@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import {
   Flow,
+  type FlowEngine,
   go,
   LogicStep,
   MemorySessionStore,
@@ -588,6 +589,28 @@ describe('out of turn', () => {
     await saying
     await conversation.close()
   })
+
+  test.each(['say', 'restart', 'fork', 'expectReply', 'close'] as const)(
+    '%s waits for a restart',
+    async (operation) => {
+      const engines: FlowEngine[] = []
+      const conversation = new Conversation(Onboarding, {
+        script: ['One.'],
+        onEngine: (engine) => engines.push(engine),
+      })
+      await conversation.say('Hello')
+      const restarting = conversation.restart()
+      const act = async () => {
+        if (operation === 'say') return conversation.say('yes')
+        return operation === 'expectReply' ? conversation.expectReply('One.') : conversation[operation]()
+      }
+      const text = `${operation}() was called while restart() is under way: await that first.\nWhere: `
+      await expect(act()).rejects.toThrow(text)
+      await restarting
+      await conversation.close().catch(() => undefined)
+      expect(await Promise.all(engines.map((engine) => engine.isReady()))).toEqual([false, false])
+    },
+  )
 
   test.each(['open', 'say', 'restart', 'fork', 'document'] as const)(
     '%s is not for a closed conversation',

@@ -1,8 +1,9 @@
 /** How much of a flow was reached, in numbers, and whether it is enough. */
 import { invalidInput } from '../../src/util/options.js'
+import { shownWrong } from '../expectations/expectation-error.js'
 import type { FlowCoverageOfFlow, FlowCoverageReport } from './coverage-report.js'
 
-/** The least that conversations must reach of each flow, in percent from 0 to 100. Whatever is absent may be 0. */
+/** The least that conversations must reach of each flow, in percent: 0, or above 1 and up to 100. Whatever is absent may be 0. */
 export interface CoverageThresholds {
   /** Of the steps, end steps included. */
   readonly steps?: number
@@ -56,18 +57,38 @@ export function belowThresholds({ flows }: FlowCoverageReport, thresholds: Cover
   })
 }
 
-/** @throws `InvalidInputError` for what is not an object, for a threshold that is not a percentage, and for a name that has none. */
+/** @throws `InvalidInputError` for what is not an object or is empty, for a threshold that is not a percentage, and for a name that has none. */
 export function checkThresholds(thresholds: CoverageThresholds): void {
   if (typeof thresholds !== 'object' || thresholds === null) {
-    throw invalidInput(`The coverage thresholds are ${thresholds}: expected an object, as in { steps: 90 }.`)
+    throw invalidInput(
+      `The coverage thresholds are ${shownWrong(thresholds)}: expected an object, as in { steps: 90 }.`,
+    )
   }
   for (const [name, threshold] of Object.entries(thresholds)) {
     if (!measures.some((measure) => measure === name)) {
       throw invalidInput(`A coverage threshold is called '${name}': expected one of ${measures.join(', ')}.`)
     }
-    if (threshold !== undefined && !(typeof threshold === 'number' && threshold >= 0 && threshold <= 100)) {
-      throw invalidInput(`The coverage threshold of ${name} is ${threshold}: expected a percentage from 0 to 100.`)
-    }
+    if (threshold !== undefined) checkThreshold(name, threshold)
+  }
+  if (measures.every((measure) => thresholds[measure] === undefined)) {
+    throw invalidInput(
+      `The coverage thresholds are empty, so they check nothing: expected one of ${measures.join(', ')}, as in { steps: 90 }.`,
+    )
+  }
+}
+
+function checkThreshold(name: string, threshold: unknown): void {
+  if (!(typeof threshold === 'number' && threshold >= 0 && threshold <= 100)) {
+    throw invalidInput(
+      `The coverage threshold of ${name} is ${shownWrong(threshold)}: expected a percentage from 0 to 100.`,
+    )
+  }
+  // A fraction is meant.
+  if (threshold > 0 && threshold <= 1) {
+    const meant = Number((100 * threshold).toFixed(2))
+    throw invalidInput(
+      `The coverage threshold of ${name} is ${threshold}, which means ${threshold} %: expected 0, or a percentage above 1. Did you mean ${meant}?`,
+    )
   }
 }
 

@@ -117,11 +117,28 @@ describe('thresholds', () => {
     )
     expect(() => coverage.expectAtLeast(null as unknown as object)).toThrowError('The coverage thresholds are null')
     expect(() => coverage.expectAtLeast({ steps: null } as object)).toThrowError('of steps is null: expected')
-    expect(() => coverage.expectAtLeast({ steps: '90' } as object)).toThrowError('of steps is 90: expected')
+    expect(() => coverage.expectAtLeast({ steps: '90' } as object)).toThrowError("of steps is the text '90': expected")
     expect(() => coverage.expectAtLeast({ step: 90 } as object)).toThrowErrorMatchingInlineSnapshot(
       `[InvalidInputError: A coverage threshold is called 'step': expected one of steps, tools, transitions.]`,
     )
-    coverage.expectAtLeast({})
+    expect(() => coverage.expectAtLeast('90' as unknown as object)).toThrowError("thresholds are the text '90'")
+  })
+
+  test.each([
+    [0.9, 90],
+    [0.07, 7],
+    [0.833, 83.3],
+    [1, 100],
+  ])('are not fractions: %d', (fraction, meant) => {
+    expect(() => coverageOf(Order).expectAtLeast({ tools: fraction })).toThrowError(
+      `The coverage threshold of tools is ${fraction}, which means ${fraction} %: expected 0, or a percentage above 1. Did you mean ${meant}?`,
+    )
+  })
+
+  test.each([{}, { steps: undefined }])('check something: %j', (empty) => {
+    expect(() => coverageOf(Order).expectAtLeast(empty as object)).toThrowError(
+      'The coverage thresholds are empty, so they check nothing: expected one of steps, tools, transitions, as in { steps: 90 }.',
+    )
   })
 
   test('hold for what a flow has none of', () => {
@@ -132,7 +149,7 @@ describe('thresholds', () => {
       }
     }
     coverageOf(Plain).expectAtLeast({ tools: 100, transitions: 0 })
-    expect(() => coverageOf(Plain).expectAtLeast({ steps: 1 })).toThrowError('0 of 2 steps (0 %)')
+    expect(() => coverageOf(Plain).expectAtLeast({ steps: 2 })).toThrowError('0 of 2 steps (0 %)')
   })
 
   test('of transitions need a step that declares them', () => {
@@ -151,8 +168,8 @@ describe('thresholds', () => {
         return [Alone]
       }
     }
-    expect(() => coverageOf([Undeclared, Declared]).expectAtLeast({ transitions: 1 })).toThrowError(
-      'less than they should:\n\n- Undeclared: no step has a static next, and the threshold of transitions is 1 %\n\n',
+    expect(() => coverageOf([Undeclared, Declared]).expectAtLeast({ transitions: 2 })).toThrowError(
+      'less than they should:\n\n- Undeclared: no step has a static next, and the threshold of transitions is 2 %\n\n',
     )
     coverageOf(Declared).expectAtLeast({ transitions: 100 })
   })
@@ -187,7 +204,7 @@ describe('thresholds', () => {
     await using conversation = new Conversation(Guards, { coverage, script: ['It is locked.'] })
     await conversation.say('Hello')
     coverage.expectAtLeast({ steps: 60, tools: 0 })
-    expect(() => coverage.expectAtLeast({ tools: 1 })).toThrowError(
+    expect(() => coverage.expectAtLeast({ tools: 2 })).toThrowError(
       '- Guards: tools of Unlock: not known, they depend on the turn; name them: coverageOf(..., { tools: { Unlock: [...] } })',
     )
   })

@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import {
@@ -244,6 +245,36 @@ Record it: run this test with the option record of its Judge, which asks the mod
       expect(judging).rejects.toThrow("Where: flow 'Desk', step 'Apologise', turn 1\n"),
       conversation.say('scratch'),
     ])
+  })
+
+  test.each([undefined, 'It has no excuse.'])('that close does not wait for: %j', async (problem) => {
+    const conversation = await said('crack', {
+      problemOf: async () => (problem === undefined ? undefined : { text: problem }),
+    })
+    const judging = conversation.expectMeaning('It apologises.').catch(() => undefined)
+    await expect(conversation.close()).rejects.toThrow(
+      /^close\(\) was called while expectMeaning\("It apologises\."\) is under way: await that first\.\n {2}expected at .*judge\.test\.ts.*\nWhere: flow 'Desk', step 'Apologise', turn 1\n/,
+    )
+    await judging
+  })
+
+  test('that was not awaited in a test that fails otherwise', async () => {
+    let answer: ((problem: { text: string }) => void) | undefined
+    const late = new Promise<{ text: string }>((resolve) => {
+      answer = resolve
+    })
+    const conversation = await said('crack', { problemOf: () => late })
+    const unhandled: unknown[] = []
+    const report = (reason: unknown) => unhandled.push(reason)
+    process.once('unhandledRejection', report)
+    void conversation.expectMeaning('It apologises.')
+    expect(() => conversation.expectReply('No.')).toThrow('Expected the reply')
+    await conversation.close()
+    answer?.({ text: 'It has no excuse.' })
+    // Unhandled rejections are reported before the timers of the next turn of the event loop run.
+    await setImmediate()
+    process.off('unhandledRejection', report)
+    expect(unhandled).toEqual([])
   })
 
   test.each([undefined, 5, '', ' \n'])('where the meaning is not a text, or empty: %j', async (meaning) => {

@@ -45,6 +45,10 @@ const partsOfPart: Parts = { type: 'string' }
  * @throws `ExpectationError` that lists what is missing.
  */
 export function wholeRecording(what: string, recording: Partial<Recording> | null | undefined): Recording {
+  refusePromise(what, recording)
+  if (Array.isArray((recording as Partial<SessionDocument> | null | undefined)?.history)) {
+    throw new ExpectationError(`${what} is a session document, and not a recording of one: pass recordingOf(document).`)
+  }
   const turns: readonly unknown[] = Array.isArray(recording?.turns) ? recording.turns : []
   refuseMissing(what, 'recordingOf(document) returns a whole one.', [
     ...missingParts(recording, partsOfRecording),
@@ -78,6 +82,7 @@ function missingOfTurn(turn: unknown, index: number): string[] {
  * @throws `ExpectationError` that lists what is missing.
  */
 export function wholeDocument(what: string, document: Partial<SessionDocument> | null): SessionDocument {
+  refusePromise(what, document)
   const advice = 'engine.getSession(sessionId) returns a whole one.'
   const missing = missingParts(document, partsOfDocument)
   const ofFlow = missing.includes('flow') ? [] : missingParts(document?.flow, partsOfFlow, 'flow.')
@@ -107,6 +112,10 @@ function missingOfContent(parts: unknown, path: string): string[] {
 /** What is missing in each value of a list; the list itself if it is not one. */
 function inEach(list: unknown, path: string, missingIn: (value: unknown, path: string) => string[]): string[] {
   return Array.isArray(list) ? list.flatMap((value, index) => missingIn(value, `${path}[${index}]`)) : [path]
+}
+
+function refusePromise(what: string, value: unknown): void {
+  if (value instanceof Promise) throw new ExpectationError(`${what} is a promise: await it first.`)
 }
 
 function refuseMissing(what: string, advice: string, missing: readonly string[]): void {

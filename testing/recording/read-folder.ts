@@ -1,4 +1,5 @@
 /** The only file of `turnkeeper/testing` that reads files, and only when it is called. */
+import { ExpectationError } from '../expectations/expectation-error.js'
 
 /** What is used of `node:fs/promises`. */
 interface Files {
@@ -13,17 +14,34 @@ interface Urls {
   fileURLToPath(url: URL): string
 }
 
+/** What is used of `node:path`. */
+interface Paths {
+  resolve(path: string): string
+}
+
 /** A file of a folder: its path in the folder. */
 interface JsonFile {
   readonly file: string
   read(): Promise<string>
 }
 
-/** The JSON files of a folder and of those in it, in the order of their names. */
+/**
+ * The JSON files of a folder and of those in it, in the order of their names.
+ *
+ * @throws `ExpectationError` (rejects) where there is no such folder.
+ */
 export async function readJsonFiles(folder: string | URL): Promise<readonly JsonFile[]> {
   const files = await node<Files>('fs/promises')
   const path = typeof folder === 'string' ? folder : (await node<Urls>('url')).fileURLToPath(folder)
-  const found = await filesIn(files, path, '', new Set())
+  const root = (await node<Paths>('path')).resolve(path)
+  const entry = await files.stat(root).catch((error: { readonly code?: unknown }) => {
+    if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error
+  })
+  if (entry?.isDirectory() !== true) {
+    const problem = entry === undefined ? 'There is no such folder' : 'This is not a folder'
+    throw new ExpectationError(`${problem}: ${root}. replayAll needs the folder with the .json files of the sessions.`)
+  }
+  const found = await filesIn(files, root, '', new Set())
   return found.sort((one, other) => (one.file < other.file ? -1 : 1))
 }
 

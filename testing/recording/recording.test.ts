@@ -185,6 +185,9 @@ describe('recordingOf', () => {
       ),
     )
     expect(() => recordingOf('session-1' as never)).toThrow('recordingOf: the session document is not whole.')
+    expect(() => recordingOf(onboarding() as never)).toThrow(
+      new ExpectationError('recordingOf: the session document is a promise: await it first.'),
+    )
   })
 
   test('refuses an aborted session', async () => {
@@ -671,7 +674,14 @@ describe('replay', () => {
         'replay: the recording is not whole. Missing, or of another type: flow, sessionId, startedAt, completed, states, context, a turn.\nrecordingOf(document) returns a whole one.',
       ),
     )
-    await expect(untyped(Onboarding, await onboarding())).rejects.toThrow('replay: the recording is not whole.')
+    await expect(untyped(Onboarding, await onboarding())).rejects.toThrow(
+      new ExpectationError(
+        'replay: the recording is a session document, and not a recording of one: pass recordingOf(document).',
+      ),
+    )
+    await expect(untyped(Onboarding, onboarding())).rejects.toThrow(
+      new ExpectationError('replay: the recording is a promise: await it first.'),
+    )
   })
 
   test('refuses another flow', async () => {

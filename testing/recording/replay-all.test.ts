@@ -1,7 +1,7 @@
 // A folder of stored sessions, replayed: what counts as one, what differs, and what cannot be replayed.
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import {
@@ -15,6 +15,7 @@ import {
   type Turn,
 } from '../../src/index.js'
 import { Conversation } from '../conversation/conversation.js'
+import { ExpectationError } from '../expectations/expectation-error.js'
 import { recordingOf } from './recording.js'
 import { type ReplayAllOptions, replayAll } from './replay-all.js'
 
@@ -293,10 +294,21 @@ test('an option with a wrong name is refused', async () => {
   )
 })
 
-test('a folder without a session fails, and one that does not exist', async () => {
+test('a folder without a session fails, one that does not exist, and a file', async () => {
   expect(await reportOf(options('Hello'))).toMatchInlineSnapshot(`
     "
     There is no session in 'sessions': it has no .json file."
   `)
-  await expect(replayAll(join(folder, 'none'), options('Hello'))).rejects.toMatchObject({ code: 'ENOENT' })
+  write('ada.json', await sessionOf('Ada'))
+  for (const [name, problem] of [
+    ['none', 'There is no such folder'],
+    ['ada.json/none', 'There is no such folder'],
+    ['ada.json', 'This is not a folder'],
+  ] as const) {
+    const text = `${problem}: ${join(folder, name)}. replayAll needs the folder with the .json files of the sessions.`
+    await expect(replayAll(relative(process.cwd(), join(folder, name)), options('Hello'))).rejects.toThrow(
+      new ExpectationError(text),
+    )
+    await expect(replayAll(pathToFileURL(join(folder, name)), options('Hello'))).rejects.toThrow(text)
+  }
 })

@@ -33,7 +33,7 @@ export interface ReplaySummary {
  *
  * @param folder - A path, or a `file:` URL: `new URL('./sessions', import.meta.url)`.
  * @throws `ExpectationError` (rejects) with one report of all sessions that differ, or that cannot be replayed; sessions with
- * the same difference are listed together. So does a folder without a session. `InvalidInputError` (rejects) for an unknown option.
+ * the same difference are listed together. So does a folder without a session, and what is not a folder. `InvalidInputError` (rejects) for an unknown option.
  * What the file system throws.
  * @example
  * ```ts

@@ -246,7 +246,11 @@ Correct the name, or find out why the conversation is at this step.`,
       ':4: Given: rain\nThe set-up must have options for this, as an object. It has null.',
       { flow: Tables, given: { rain: null } } as object as ScenarioSetup,
     ],
-    ['a meaning without a judge', 'User: a\nBot means: It is nice.', ':5: Bot means: It is nice.\nexpectMeaning needs'],
+    [
+      'a meaning without a judge',
+      'User: a\nBot means: It is nice.',
+      ':5: Bot means: It is nice.\nThis line needs a judge, and the set-up has none. Add it there: export default { flow: Booking, judge: new Judge({ ... }) }.',
+    ],
   ])('%s', async (_title, lines, message, setup) => {
     expect((await failureOf(lines, setup)).message).toContain(message)
   })

@@ -28,6 +28,7 @@ export async function runScenario(
   const given: ConversationOptions[] = []
   for (const line of scenario.given) given.push(await at(line, () => givenIn(setup, line.phrase)))
   await requireOneScript(scenario, [setup, ...given], at)
+  await requireJudge(scenario, [setup, ...given], at)
   const model = new ScenarioModel()
   const conversation = await at(scenario, () => conversationOf(setup, given, (request) => model.answer(request)))
   try {
@@ -51,6 +52,22 @@ async function requireOneScript(
   await at(line, () => {
     throw new ExpectationError(
       'The set-up has a script, which answers for every model. Take this line out, or take the script out of the set-up.',
+    )
+  })
+}
+
+/** Fails where the scenario says what a reply means, and nobody judges it. */
+async function requireJudge(
+  { events }: ScenarioText,
+  options: readonly ConversationOptions[],
+  at: Running['at'],
+): Promise<void> {
+  const expectations = events.flatMap((event) => (event.kind === 'turn' ? event.expectations : []))
+  const line = expectations.find(({ kind }) => kind === 'meaning')
+  if (line === undefined || options.some(({ judge }) => judge !== undefined)) return
+  await at(line, () => {
+    throw new ExpectationError(
+      'This line needs a judge, and the set-up has none. Add it there: export default { flow: Booking, judge: new Judge({ ... }) }.',
     )
   })
 }

@@ -1,6 +1,6 @@
 /** Where a script and a conversation do not fit: what a scripted model says of it. */
 import { describe, expect, test } from 'vitest'
-import { FlowEngine, type ModelRequest, ToolError } from '../../src/index.js'
+import { FlowEngine, InvalidInputError, type ModelRequest, ToolError } from '../../src/index.js'
 import { Onboarding } from '../contract/onboarding.js'
 import { ScriptedModel, scriptedProvider } from './scripted-model.js'
 
@@ -91,6 +91,45 @@ test.each<[unknown, string]>([
   )
   expect(() => model.assertDone()).toThrow(
     'A reply is a text, an Error, or an object of text, chunks, output, reasoning,',
+  )
+})
+
+test.each<[unknown, string]>([
+  [[{ name: 'note', args: { text: 'A' } }], '{"name":"note","args":{"text":"A"}}'],
+  [[{ name: 'note' }, 'note'], '"note"'],
+  [{ name: 'note' }, '{"name":"note"}'],
+])('an invalid tool call is reported, and is not played: %j', async (toolCalls, shown) => {
+  const model = new ScriptedModel([{ toolCalls } as never])
+  await expect(model.generate(request())).rejects.toThrow(
+    `The script has an invalid tool call: ${shown} (flow 'Chat', step 'Talk', turn 3, call 1 of the turn).`,
+  )
+  expect(() => model.assertDone()).toThrow(
+    'toolCalls is a list, and each tool call is an object of name, input, invalidInput, id, offered.',
+  )
+})
+
+test.each<[unknown, string]>([
+  [
+    'Hello',
+    "A script must be a list of replies, a function that makes each reply, or an object with one of them for each step; got the text 'Hello'.",
+  ],
+  [null, 'A script must be a list of replies,'],
+  [5, 'for each step; got 5.'],
+  [
+    { Talk: ['Hello'], Confirm: 'Yes' },
+    "The script for step 'Confirm' must be a list of replies, or a function that makes each reply; got the text 'Yes'.",
+  ],
+])('what is not a script is refused: %j', (script, message) => {
+  expect(() => new ScriptedModel(script as never)).toThrow(message)
+  expect(() => scriptedProvider(script as never)).toThrow(InvalidInputError)
+})
+
+test('an unknown option is refused', () => {
+  expect(() => scriptedProvider([], { providers: 'openai' } as object)).toThrow(
+    "scriptedProvider: there is no option 'providers'. The options are provider, clock. Did you mean 'provider'?",
+  )
+  expect(() => new ScriptedModel([], { modelName: 'gpt-5' } as object)).toThrow(
+    "ScriptedModel: there is no option 'modelName'. The options are provider, clock, name.",
   )
 })
 

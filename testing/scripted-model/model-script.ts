@@ -3,8 +3,9 @@
  * is left; what a reply may say is in `scripted-answer.ts`.
  */
 import type { ModelRequest } from '../../src/index.js'
+import { invalidInput } from '../../src/util/options.js'
 import { thrownText } from '../expectations/author-frames.js'
-import { askedOf, count, ExpectationError, list, show, whereOf } from '../expectations/expectation-error.js'
+import { askedOf, count, ExpectationError, list, show, shownWrong, whereOf } from '../expectations/expectation-error.js'
 import type { NotAList } from '../expectations/not-a-list.js'
 import type { ScriptedReply } from './scripted-answer.js'
 
@@ -51,10 +52,10 @@ export class ScriptReader {
   /** By step; the empty name is for every step. */
   readonly #parts: ReadonlyMap<string, Part>
 
+  /** @throws `InvalidInputError` for what is not a script. */
   constructor(script: ModelScript) {
-    const isRules = typeof script !== 'function' && !Array.isArray(script)
-    const entries = isRules ? Object.entries(script as Record<string, ScriptedReplies>) : [['', script] as const]
-    this.#parts = new Map(entries.map(([step, replies]) => [step, { replies: replies as ScriptedReplies, used: 0 }]))
+    const rules = isReplies(script) ? { '': script } : rulesOf(script)
+    this.#parts = new Map(Object.entries(rules).map(([step, replies]) => [step, { replies, used: 0 }]))
   }
 
   /**
@@ -108,6 +109,24 @@ export class ScriptReader {
     const [first] = rests
     return first?.[0] === '' ? first[1] : Object.fromEntries(rests)
   }
+}
+
+function isReplies(value: unknown): value is ScriptedReplies {
+  return typeof value === 'function' || Array.isArray(value)
+}
+
+/** The replies for each step. */
+function rulesOf(script: unknown): Readonly<Record<string, ScriptedReplies>> {
+  if (typeof script !== 'object' || script === null) {
+    const expected = 'a list of replies, a function that makes each reply, or an object with one of them for each step'
+    throw invalidInput(`A script must be ${expected}; got ${shownWrong(script)}.`)
+  }
+  const wrong = Object.entries(script).find(([, replies]) => !isReplies(replies))
+  if (wrong === undefined) return script as Readonly<Record<string, ScriptedReplies>>
+  const [step, replies] = wrong
+  throw invalidInput(
+    `The script for step '${step}' must be a list of replies, or a function that makes each reply; got ${shownWrong(replies)}.`,
+  )
 }
 
 /** What a function of the script returns. */

@@ -3,6 +3,7 @@
  * response. `scripted-model/scripted-model.ts` decides when each is sent.
  */
 import type { JsonValue, MessagePart, ModelFailure, ModelRequest, ModelResponse, TokenUsage } from '../../src/index.js'
+import { findUnknownName } from '../../src/util/options.js'
 import { askedOf, count, ExpectationError, list, show, whereOf } from '../expectations/expectation-error.js'
 
 /** A tool call in a script. */
@@ -83,9 +84,19 @@ const known = {
   usage: true,
 } as const satisfies Record<keyof ScriptedAnswer, true>
 
-function isAnswer(reply: unknown): boolean {
-  if (typeof reply !== 'object' || reply === null || Array.isArray(reply)) return false
-  return Object.keys(reply).every((key) => Object.hasOwn(known, key))
+/** All that a tool call may say. */
+const knownOfCall = {
+  name: true,
+  input: true,
+  invalidInput: true,
+  id: true,
+  offered: true,
+} as const satisfies Record<keyof ScriptedToolCall, true>
+
+/** Whether a value is an object that has no other properties than these. */
+function isObjectOf(names: object, value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  return findUnknownName(value, names) === undefined
 }
 
 /** A validated answer. */
@@ -113,7 +124,7 @@ export function playedAnswer(reply: ScriptedReply, request: ModelRequest): Playe
   const answer = typeof reply === 'string' ? { text: reply } : reply instanceof Error ? { error: reply } : reply
   const mistake: Mistake = (problem, advice) =>
     new ExpectationError(`${problem} (${whereOf(request)}).\n${askedOf(request)}\n${advice}`)
-  if (!isAnswer(answer))
+  if (!isObjectOf(known, answer))
     throw mistake(
       `The script has an invalid reply: ${show(answer, 100)}`,
       `A reply is a text, an Error, or an object of ${Object.keys(known).join(', ')}.`,
@@ -171,6 +182,12 @@ function checkStops({ cutAfter, stallAfter }: ScriptedAnswer, pieces: readonly s
 }
 
 function checkToolCalls({ toolCalls = [] }: ScriptedAnswer, request: ModelRequest, mistake: Mistake): void {
+  const invalid = Array.isArray(toolCalls) ? toolCalls.filter((call) => !isObjectOf(knownOfCall, call)) : [toolCalls]
+  if (invalid.length > 0)
+    throw mistake(
+      `The script has an invalid tool call: ${show(invalid[0], 100)}`,
+      `toolCalls is a list, and each tool call is an object of ${Object.keys(knownOfCall).join(', ')}.`,
+    )
   const offered = request.tools.map(({ name }) => name)
   const missing = toolCalls.filter((call) => call.offered !== false && !offered.includes(call.name))
   if (missing.length > 0)

@@ -11,6 +11,7 @@ import {
   type RuntimeModel,
   systemClock,
 } from '../../src/index.js'
+import { checkOptionNames, type OptionNames } from '../../src/util/options.js'
 import { checkAsked, type ExpectedRequest } from './expected-request.js'
 import { type ModelScript, ScriptReader } from './model-script.js'
 import { type RecordedRequest, recordedRequest } from './recorded-request.js'
@@ -35,6 +36,9 @@ export interface ScriptedModelOptions {
   readonly clock?: Clock
 }
 
+const providerOptionNames: OptionNames<Omit<ScriptedModelOptions, 'name'>> = { provider: true, clock: true }
+const modelOptionNames: OptionNames<ScriptedModelOptions> = { ...providerOptionNames, name: true }
+
 /**
  * A {@link RuntimeModel} that follows a script.
  *
@@ -53,7 +57,9 @@ export class ScriptedModel implements RuntimeModel {
   #calls = 0
   #complaint: unknown
 
+  /** @throws `InvalidInputError` for an unknown option, and for what is not a script. */
   constructor(script: ModelScript, options: ScriptedModelOptions = {}) {
+    checkOptionNames('ScriptedModel', options, modelOptionNames)
     this.#script = new ScriptReader(script)
     this.provider = options.provider ?? 'scripted'
     this.name = options.name ?? 'scripted'
@@ -212,7 +218,9 @@ export interface ScriptedProvider extends ModelProviderAdapter {
 /**
  * Makes a provider whose models follow `script`.
  *
- * @param options - `provider`: its name, default `'scripted'`; `clock`: for delays, default the machine's.
+ * @param options - `provider`: its name, as the `model()` of the flow has it, default `'scripted'`; `clock`: for delays, default the
+ * machine's.
+ * @throws `InvalidInputError` for an unknown option, and for what is not a script.
  * @example
  * ```ts
  * const provider = scriptedProvider(['What is your name?', 'Thank you.'])
@@ -223,6 +231,7 @@ export function scriptedProvider(
   script: ModelScript,
   options: Omit<ScriptedModelOptions, 'name'> = {},
 ): ScriptedProvider {
+  checkOptionNames('scriptedProvider', options, providerOptionNames)
   const model = new ScriptedModel(script, options)
   return {
     provider: model.provider,

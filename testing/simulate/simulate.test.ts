@@ -723,6 +723,17 @@ describe('what cannot be simulated', () => {
     )
   })
 
+  test.each<[unknown, string]>([
+    ['3', "the text '3'"],
+    [['3'], '["3"]'],
+    [[1, 1.5], '[1,1.5]'],
+    [null, 'null'],
+  ])('is reported: with the seeds %j', async (seeds, shown) => {
+    await expect(simulate(Onboarding, { seeds } as object)).rejects.toThrow(
+      `simulate: seeds must be a number of conversations, or a list of seeds, which are whole numbers; got ${shown}.`,
+    )
+  })
+
   test('is reported: with an empty list of seeds', async () => {
     await expect(simulate(Onboarding, { seeds: [] })).rejects.toThrow('simulate: seeds must have at least one seed.')
   })

@@ -6,8 +6,9 @@
 
 import type { FlowConstructor, FlowErrorCode, FlowServices, ModelRequest, SessionStore } from '../../src/index.js'
 import { checkNumber, checkOptionNames, invalidInput, type OptionNames } from '../../src/util/options.js'
+import { isListOf } from '../conversation/value-kinds.js'
 import { thrownText } from '../expectations/author-frames.js'
-import { count, ExpectationError } from '../expectations/expectation-error.js'
+import { count, ExpectationError, shownWrong } from '../expectations/expectation-error.js'
 import type { ScriptedReply } from '../scripted-model/scripted-model.js'
 import { defaultHangAfterMs } from '../virtual-clock/hang-watch.js'
 import { plansOf } from './draw-plans.js'
@@ -79,7 +80,7 @@ export interface SimulationResult {
  *
  * @throws `ExpectationError` (rejects) with the seed and the shortest conversation found, as test code. So does a conversation that
  * cannot go on, because an actor, `services` or `wrapStore` throws, or a turn or an invariant hangs; what was thrown is its `cause`.
- * `InvalidInputError` (rejects) for an unknown option, and without a seed or an actor.
+ * `InvalidInputError` (rejects) for an unknown option, for seeds of another kind, and without a seed or an actor.
  * @example
  * ```ts
  * await simulate(Onboarding, {
@@ -96,8 +97,7 @@ export async function simulate(flow: FlowConstructor, options: SimulateOptions =
   const { actors = [anyone], invariants = {}, mayFail = [], services, hangAfterMs = defaultHangAfterMs } = options
   checkOptionNames('simulate', options, optionNames)
   checkNumber('simulate', 'hangAfterMs', hangAfterMs)
-  const seedList = typeof seeds === 'number' ? countedSeeds(seeds) : seeds
-  if (seedList.length === 0) throw invalidInput('simulate: seeds must have at least one seed.')
+  const seedList = typeof seeds === 'number' ? countedSeeds(seeds) : listedSeeds(seeds)
   if (actors.length === 0) throw invalidInput('simulate: actors must have at least one actor.')
   const { model = () => 'All right.', wrapStore = (store: SessionStore) => store } = options
   const fc = await fastCheck()
@@ -135,6 +135,16 @@ export async function simulate(flow: FlowConstructor, options: SimulateOptions =
 function countedSeeds(count: number): readonly number[] {
   checkNumber('simulate', 'seeds', count, { min: 1, whole: true, finite: true })
   return Array.from({ length: count }, (_, index) => index + 1)
+}
+
+function listedSeeds(seeds: readonly number[]): readonly number[] {
+  if (!isListOf(seeds, Number.isSafeInteger)) {
+    throw invalidInput(
+      `simulate: seeds must be a number of conversations, or a list of seeds, which are whole numbers; got ${shownWrong(seeds)}.`,
+    )
+  }
+  if (seeds.length === 0) throw invalidInput('simulate: seeds must have at least one seed.')
+  return seeds
 }
 
 /** A conversation that broke a promise, or that could not go on. */

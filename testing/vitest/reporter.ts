@@ -4,7 +4,8 @@
  *
  * @module turnkeeper/testing/vitest/reporter
  */
-import { writeFile } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
 import type { Reporter, TestModule } from 'vitest/node'
 import { checkOptionNames, type OptionNames } from '../../src/util/options.js'
 import { belowThresholds, type CoverageThresholds, checkThresholds } from '../flow-coverage/coverage-shares.js'
@@ -18,9 +19,9 @@ export type { CoverageThresholds }
 export interface FlowCoverageReporterOptions {
   /** The least that all test files together must reach of each flow. Default: nothing. */
   readonly thresholds?: CoverageThresholds
-  /** A file in which the coverage is drawn as a Mermaid flowchart, relative to the working directory. Default: none. */
+  /** A file in which the coverage is drawn as a Mermaid flowchart, relative to the working directory. Its folder is made. Default: none. */
   readonly mermaid?: string
-  /** A file for the whole report as JSON, relative to the working directory. Default: none. */
+  /** A file for the whole report as JSON, relative to the working directory. Its folder is made. Default: none. */
   readonly json?: string
 }
 
@@ -67,12 +68,24 @@ export default class FlowCoverageReporter implements Reporter {
       return
     }
     const report = mergeReports(lastReports(reports))
-    if (mermaid !== undefined) await writeFile(mermaid, `\`\`\`mermaid\n${mermaidOf(report)}\n\`\`\`\n`)
-    if (json !== undefined) await writeFile(json, `${JSON.stringify(report, null, 2)}\n`)
+    if (mermaid !== undefined) await writeReport(mermaid, `\`\`\`mermaid\n${mermaidOf(report)}\n\`\`\`\n`)
+    if (json !== undefined) await writeReport(json, `${JSON.stringify(report, null, 2)}\n`)
     console.log(`\nCoverage of flows\n\n${tableOf(report)}\n`)
     const problems = belowThresholds(report, thresholds)
     if (problems.length === 0) return
     console.error(`Below the thresholds:\n\n- ${problems.join('\n- ')}\n\n${textOf(report)}\n`)
+    process.exitCode = 1
+  }
+}
+
+/** Writes a file. If that fails, the run fails, and the table is still printed. */
+async function writeReport(path: string, text: string): Promise<void> {
+  const file = resolve(path)
+  try {
+    await mkdir(dirname(file), { recursive: true })
+    await writeFile(file, text)
+  } catch (error) {
+    console.error(`\nThe coverage of flows cannot be written to ${file}: ${(error as Error).message}`)
     process.exitCode = 1
   }
 }

@@ -160,7 +160,7 @@ describe('turnkeeper scenarios', () => {
       'a set-up in TypeScript',
       { 'b.ts': 'enum A {}', 'a.scenario.md': scenarios },
       ['a.scenario.md', '--setup', 'b.js'],
-      'b.ts cannot be loaded',
+      '\n    If it is written in TypeScript, run the command with NODE_OPTIONS="--import tsx", where tsx is installed. Or compile it,',
     ],
     [
       'a set-up that throws',

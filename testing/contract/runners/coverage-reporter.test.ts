@@ -161,6 +161,20 @@ test('a run below a threshold fails, although every test passed', () => {
   expect(status).toBe(1)
 })
 
+test('the folder of a file is made; one that cannot be written fails the run, and the table is printed', () => {
+  const thresholds = { steps: 100, transitions: 80 }
+  const { status, output } = run(['ends.test.mjs'], { thresholds, mermaid: 'new/folder/flows.md' })
+  expect(readFileSync(join(folder, 'new', 'folder', 'flows.md'), 'utf8')).toMatch(/^```mermaid\n/)
+  expect(output).toContain('- Order: 2 of 3 transitions (66 %), and the threshold is 80 %')
+  expect(status).toBe(1)
+  const notWritten = run(['ends.test.mjs'], { mermaid: 'order.mjs/flows.md', json: 'written.json' })
+  expect(notWritten.output).toMatch(/The coverage of flows cannot be written to .+flows\.md: E/)
+  expect(notWritten.output).toContain('| Order | 3     | 3 of 3, 100 %')
+  expect(notWritten.output).not.toContain('Unhandled')
+  expect(readFileSync(join(folder, 'written.json'), 'utf8')).toContain('"flow": "Order"')
+  expect(notWritten.status).toBe(1)
+})
+
 test('a run that covers no flow says so, meets no threshold, and leaves the files of the last run as they are', () => {
   const written = { mermaid: 'kept.md', json: 'kept.json' }
   for (const name of Object.values(written)) writeFileSync(join(folder, name), 'of the last run')
@@ -184,7 +198,7 @@ test('an option with a wrong name is refused before the tests run: its threshold
 
 test('a threshold that is not a percentage is refused before the tests run', () => {
   const { status, output } = run(all, { thresholds: { steps: '90 %' } })
-  expect(output).toContain('The coverage threshold of steps is 90 %: expected a percentage from 0 to 100.')
+  expect(output).toContain("The coverage threshold of steps is the text '90 %': expected a percentage from 0 to 100.")
   expect(output).not.toContain('passed')
   expect(status).toBe(1)
 })

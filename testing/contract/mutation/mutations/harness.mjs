@@ -372,6 +372,33 @@ export const harnessMutations = [
     ],
   },
   {
+    file: 'testing/scripted-model/scripted-answer.ts',
+    tests: ['testing/scripted-model/'],
+    rows: [
+      [
+        'scripted model makes a tool call without its misspelt input',
+        'checkToolCalls',
+        { condition: 'invalid.length > 0', becomes: 'false' },
+      ],
+    ],
+  },
+  {
+    file: 'testing/conversation/conversation-talk.ts',
+    tests: ['testing/judge/', 'testing/conversation/failures.'],
+    rows: [
+      [
+        'conversation of the harness ends before its judge has decided',
+        'ConversationTalk.#close',
+        { piece: 'this.record.check(notAwaited)', becomes: '' },
+      ],
+      [
+        'conversation of the harness leaves the engine of a restart that was not awaited',
+        'ConversationTalk.#end',
+        { piece: 'await this.record.restarting?.catch(() => undefined)', becomes: '' },
+      ],
+    ],
+  },
+  {
     file: 'testing/scripted-model/model-script.ts',
     tests: ['testing/conversation/failures.'],
     rows: [

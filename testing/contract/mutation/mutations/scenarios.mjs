@@ -118,8 +118,13 @@ export const scenarioMutations = [
     rows: [
       [
         'coverage threshold that is null holds',
-        'checkThresholds',
+        'checkThreshold',
         { piece: "typeof threshold === 'number' &&", becomes: '' },
+      ],
+      [
+        'coverage threshold that is a fraction holds for every flow',
+        'checkThreshold',
+        { condition: 'threshold <= 1', becomes: 'false' },
       ],
     ],
   },
