@@ -1,6 +1,6 @@
 /**
- * Searches the sources and pages for the words in .config/vocabulary.txt, and prints the file, the line, the word and what
- * to write instead. Run it at the root of the repository.
+ * Searches the sources and pages for the words in .config/vocabulary.txt, and prints the file, the line, the word and
+ * what to write instead. Run it at the root of the repository.
  *
  *     node .config/scripts/vocabulary.mjs            checks the whole tree, and fails on a finding
  *     node .config/scripts/vocabulary.mjs <path>...  checks only these files and folders
@@ -12,7 +12,10 @@ const checkedPaths = ['src', 'adapters', 'testing', 'examples', 'README.md', 'do
 /** JSON is not checked: it is data, and has no comments. */
 const textFile = /\.(?:ts|mts|js|mjs|md|html|css|txt)$/
 const skippedFolder = /(?:^|\/)(?:node_modules|dist)$/
-/** The glossary lists the words that are not used. Decisions up to 0028 are older than the list, and records do not change. */
+/**
+ * The glossary lists the words that are not used. Decisions up to 0028 are older than the list,
+ * and records do not change.
+ */
 const skippedFile = /^docs\/glossary\.md$|^docs\/decisions\/00(?:[01]\d|2[0-8])-|(?:^|\/)package-lock\.json$/
 const exception = /vocabulary: \S/
 
