@@ -21,7 +21,9 @@ export interface ImportRule {
 const checks = ['src/util/options.ts', 'src/util/patterns.ts']
 const leaf = ['src/(leaf)', 'src/util', 'src/errors', 'src/config']
 
-/** The rules by area. `src/(leaf)` is the files of `src` itself, `src/(root)` is `src/index.ts` and `src/index.node.ts`. */
+/**
+ * The rules by area. `src/(leaf)` is the files of `src` itself, `src/(root)` is `src/index.ts` and `src/index.node.ts`.
+ */
 export const importRules: Readonly<Record<string, ImportRule>> = {
   'src/(leaf)': { decides: 'the names of content types', areas: leaf, packages: [] },
   'src/util': { decides: 'what JSON may be stored, how options are checked', areas: leaf, packages: ['@noble/hashes'] },
@@ -83,7 +85,8 @@ export const importRules: Readonly<Record<string, ImportRule>> = {
   },
   'adapters/chat': {
     decides: 'chats that a client names: whose they are, which turn answers a message, who reads it',
-    // The body, CORS and `authorize` of a chat are those of the other routes: docs/decisions/0171-one-way-from-chats-to-the-engine.md.
+    // The body, CORS and `authorize` of a chat are those of the other routes:
+    // docs/decisions/0171-one-way-from-chats-to-the-engine.md.
     areas: ['src/(root)', 'adapters/fetch'],
     files: [...checks, 'src/util/digest.ts'],
     packages: [],

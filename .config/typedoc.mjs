@@ -1,6 +1,7 @@
 /**
- * The site of `npm run docs`: the README as its front page, the guides in the order of the README, and a page for each public name.
- * It fails where a name is not documented, a type is not exported, or a link leads nowhere. Open site/index.html: it needs no server.
+ * The site of `npm run docs`: the README as its front page, the guides in the order of the README, and a page for each
+ * public name. It fails where a name is not documented, a type is not exported, or a link leads nowhere. Open
+ * site/index.html: it needs no server.
  */
 import { fileURLToPath } from 'node:url'
 import { imports } from './scripts/entry-points.mjs'
@@ -58,8 +59,8 @@ export default {
   // Findings
   treatWarningsAsErrors: true,
   treatValidationWarningsAsErrors: true,
-  // Their members cannot be shown in the place of their names: one refers to itself, two are in a type that TypeScript infers, and the
-  // last has none to show.
+  // Their members cannot be shown in the place of their names: one refers to itself, two are in a type that TypeScript
+  // infers, and the last has none to show.
   intentionallyNotExported: [
     'testing/conversation/expectations.ts:PartOf',
     'testing/conversation/expectations.ts:ExpectedToolCall',

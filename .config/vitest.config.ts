@@ -39,9 +39,9 @@ const outageTests = 'testing/contract/{storm,retries,faults}/**/*.test.ts'
 const aloneTests = ['src/errors/flow-error.test.ts', 'src/stores/keyv/drivers/*/create-*-keyv*.test.ts']
 const treeTests = 'testing/contract/architecture.test.ts'
 /**
- * Projects of one group run side by side, and the groups one after the other. A cluster waits most of the time for servers
- * that start and fail over: with so many workers its three files leave the processors to the contract's. Databases have
- * deadlines in real time and wait for the disk, so their tests need the machine to themselves.
+ * Projects of one group run side by side, and the groups one after the other. A cluster waits most of the time for
+ * servers that start and fail over: with so many workers its three files leave the processors to the contract's.
+ * Databases have deadlines in real time and wait for the disk, so their tests need the machine to themselves.
  */
 const besideClusters = { maxWorkers: 4, sequence: { groupOrder: 1 } }
 const oneAtATime = { fileParallelism: false, sequence: { groupOrder: 2 } }

@@ -4,12 +4,12 @@
 /**
  * The content type of a reply, as a standard MIME string.
  *
- * The object holds the values, and the type of the same name is their union. The values are registered with IANA, except
- * those marked `de facto`, for which the spelling in common use is given. `withContentType` also accepts any other
- * `type/subtype` string.
+ * The object holds the values, and the type of the same name is their union. The values are registered with IANA,
+ * except those marked `de facto`, for which the spelling in common use is given. `withContentType` also accepts any
+ * other `type/subtype` string.
  *
- * `Plain` is the default: a text reply, sent in the JSON envelope. With any other value a successful reply is raw over HTTP:
- * its text alone is the body.
+ * `Plain` is the default: a text reply, sent in the JSON envelope. With any other value a successful reply is raw over
+ * HTTP: its text alone is the body.
  *
  * @example
  * ```ts

@@ -1,5 +1,6 @@
 /**
- * The engine, flows, steps, tools, errors and the memory store: what an application needs to define and run conversations.
+ * The engine, flows, steps, tools, errors and the memory store: what an application needs to
+ * define and run conversations.
  *
  * @module turnkeeper
  */

@@ -19,8 +19,8 @@ const entries = Object.entries(manifest.exports)
   .map(([subpath, target]) => ({ name: subpath === '.' ? 'index' : subpath.slice(2).replaceAll('/', '-'), target }))
 
 /**
- * The report of the root has the types that only complete another one, too, though nobody can import them. Other reports
- * leave out what they mention of the root. Typedoc finds a type that is neither exported nor marked `@inline`.
+ * The report of the root has the types that only complete another one, too, though nobody can import them. Other
+ * reports leave out what they mention of the root. Typedoc finds a type that is neither exported nor marked `@inline`.
  */
 function configFor({ name, target }) {
   const configObjectFullPath = path('.config/api-extractor.json')

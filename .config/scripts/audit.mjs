@@ -1,12 +1,12 @@
 /**
- * Asks the registry whether a production dependency has a known vulnerability (`npm audit`), or whether the signatures of what
- * is installed are right (`npm audit signatures`), and prints what it answers. Waits for 20 seconds.
+ * Asks the registry whether a production dependency has a known vulnerability (`npm audit`), or whether the signatures
+ * of what is installed are right (`npm audit signatures`), and prints what it answers. Waits for 20 seconds.
  *
  *     node .config/scripts/audit.mjs vulnerabilities
  *     node .config/scripts/audit.mjs signatures
  *
- * Exits with 0 where the registry answers and nothing is wrong, with 1 for a vulnerability that is high or critical, or for a
- * signature that is wrong or missing, and with 75 where there is no answer: that is neither.
+ * Exits with 0 where the registry answers and nothing is wrong, with 1 for a vulnerability that is high or critical, or
+ * for a signature that is wrong or missing, and with 75 where there is no answer: that is neither.
  */
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'

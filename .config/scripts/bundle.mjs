@@ -1,10 +1,10 @@
 /**
- * Writes the JavaScript of the package: one file for each entry point, one for all that the root is made of, and chunks for
- * what else they share. A module costs a runtime a third of a millisecond to find and load: sixty of them would cost
- * more than all that is in them. What the root is made of is compressed best as one text, in the order of `src/index.ts`.
- * The packages that the root needs at run time are in that file, too: as imports they make loading it half as long again
- * (docs/decisions/0029-two-packages-at-run-time.md). The types stay one file for each source; tsc writes those, after it has
- * checked everything.
+ * Writes the JavaScript of the package: one file for each entry point, one for all that the root is made of, and chunks
+ * for what else they share. A module costs a runtime a third of a millisecond to find and load: sixty of them would
+ * cost more than all that is in them. What the root is made of is compressed best as one text, in the order of
+ * `src/index.ts`. The packages that the root needs at run time are in that file, too: as imports they make loading it
+ * half as long again (docs/decisions/0029-two-packages-at-run-time.md). The types stay one file for each source; tsc
+ * writes those, after it has checked everything.
  */
 import { readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
@@ -64,7 +64,8 @@ const lists = await build({
   entryPoints: rootLists,
   plugins: [{ name: 'core', setup: takeFrom(new Map(inCore)) }],
 })
-// Others take the root's names from the core file, and the names of `turnkeeper/testing` from that entry point, which so is one file.
+// Others take the root's names from the core file, and the names of `turnkeeper/testing` from that entry
+// point, which so is one file.
 const others = await build({
   ...entryOptions,
   entryPoints: entryPoints.filter((file) => !rootLists.includes(file)),
@@ -112,14 +113,20 @@ function packageOf(path) {
     .join('/')
 }
 
-/** The licence of a package, as a comment. In ASCII: with any other character, V8 keeps the whole file with two bytes for each. */
+/**
+ * The licence of a package, as a comment. In ASCII: with any other character, V8 keeps the whole file
+ * with two bytes for each.
+ */
 function licenceOf(path) {
   const name = packageOf(path)
   const text = readFileSync(join(root, 'node_modules', name, bundled[path].licence), 'utf8')
   return `/* ${name}\n\n${text.trim().replaceAll(/[“”]/g, '"')}\n*/`
 }
 
-/** Imports what `files` lists, by source, from its built file. The path gets its final form when the importing file is written. */
+/**
+ * Imports what `files` lists, by source, from its built file. The path gets its final form when the
+ * importing file is written.
+ */
 function takeFrom(files) {
   const importFrom = (file) =>
     file === undefined ? undefined : { path: `turnkeeper:${file}`, external: true, sideEffects: false }

@@ -5,8 +5,9 @@
  *     failed<TAB>src/a.test.ts > the name of the test
  *     left out<TAB>src/a.test.ts > the name of the test (left out: the reason)
  *
- * Skipped and unfinished tests count as failed, but for those whose name says why they are left out. So does a run that failed although every test in it passed (an unhandled
- * rejection, a file that could not be loaded) or that left no report.
+ * Skipped and unfinished tests count as failed, but for those whose name says why they are left out. So does a run that
+ * failed although every test in it passed (an unhandled rejection, a file that could not be
+ * loaded) or that left no report.
  *
  *     node .config/scripts/count-tests.mjs <report> <exit code of the run>
  */

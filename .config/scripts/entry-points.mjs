@@ -10,7 +10,10 @@ export const entryPoints = Object.values(exports)
   .filter((file) => file !== undefined)
   .map(sourceOf)
 
-/** What an application imports: `name` of the entry point, and the `file` that declares its types, in the order of package.json. */
+/**
+ * What an application imports: `name` of the entry point, and the `file` that declares its types, in
+ * the order of package.json.
+ */
 export const imports = Object.entries(exports)
   .filter(([, { types }]) => types !== undefined)
   .map(([subpath, { types }]) => ({ name: `turnkeeper${subpath.slice(1)}`, file: sourceOf(types) }))

@@ -1,12 +1,13 @@
 /**
- * Decides whether the lock files may be committed. Each names no registry host, has an entry for every dependency, platform
- * packages of other systems included (`npm ci` refuses a lock without them, and npm leaves them out when the registry in use does
- * not carry them), and has the integrity of every package. Only optional packages of other platforms than that of CI may be
- * without: they are listed by name.
+ * Decides whether the lock files may be committed. Each names no registry host, has an entry for every dependency,
+ * platform packages of other systems included (`npm ci` refuses a lock without them, and npm leaves them out when the
+ * registry in use does not carry them), and has the integrity of every package. Only optional packages of other
+ * platforms than that of CI may be without: they are listed by name.
  *
  *     node .config/scripts/lock.mjs          fails on a finding
- *     node .config/scripts/lock.mjs --fix    adds the missing platform entries to package-lock.json: version from the parent's pin,
- *                                            system from the package's name, no integrity (npm never fetched them here)
+ *     node .config/scripts/lock.mjs --fix    adds the missing platform entries to package-lock.json: version from the
+ *                                            parent's pin, system from the package's name, no integrity (npm never
+ *                                            fetched them here)
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { relative } from 'node:path'
@@ -44,7 +45,10 @@ function platformEntry(name, version, parent) {
   }
 }
 
-/** What each package asks for and the lock has no entry of: the folder of the package, the kind of dependency, and its range. */
+/**
+ * What each package asks for and the lock has no entry of: the folder of the package, the kind of
+ * dependency, and its range.
+ */
 export function missingEntries(packages) {
   return Object.entries(packages).flatMap(([folder, entry]) =>
     ['dependencies', 'devDependencies', 'optionalDependencies'].flatMap((kind) =>

@@ -1,6 +1,7 @@
 /**
- * Fails while package.json does not say where the package comes from: npm runs it before `npm publish` (`prepublishOnly`). The
- * addresses are not known before the repository is public, and nobody should make them up: see docs/releases.md.
+ * Fails while package.json does not say where the package comes from: npm runs it before `npm publish`
+ * (`prepublishOnly`). The addresses are not known before the repository is public, and nobody should make them
+ * up: see docs/releases.md.
  *
  *     node .config/scripts/publishable.mjs
  */

@@ -1,7 +1,7 @@
 /**
- * Writes what this package is made of to `.reports/sbom/`: bills of materials (CycloneDX), of everything that is installed here and
- * of what an application installs with the package, and a list of licences of both. Fails if a production dependency has a licence
- * that is not in the list below.
+ * Writes what this package is made of to `.reports/sbom/`: bills of materials (CycloneDX), of everything that is
+ * installed here and of what an application installs with the package, and a list of licences of both. Fails if a
+ * production dependency has a licence that is not in the list below.
  *
  *     node .config/scripts/sbom.mjs
  */
@@ -12,7 +12,9 @@ import { resolveFrom } from './lock.mjs'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
-/** Licences under which a production dependency may be. They ask for no more than that their text goes with the copy. */
+/**
+ * Licences under which a production dependency may be. They ask for no more than that their text goes with the copy.
+ */
 export const permissiveLicences = [
   '0BSD',
   'Apache-2.0',
@@ -26,13 +28,19 @@ export const permissiveLicences = [
   'Zlib',
 ]
 
-/** Whether all parts of an SPDX expression, or one of its choices, are in the list. Nested choices count as not permissive. */
+/**
+ * Whether all parts of an SPDX expression, or one of its choices, are in the list. Nested choices
+ * count as not permissive.
+ */
 export function isPermissive(licence) {
   const text = (licence ?? '').trim().replace(/^\((.*)\)$/, '$1')
   return text.split(' OR ').some((choice) => choice.split(' AND ').every((name) => permissiveLicences.includes(name)))
 }
 
-/** Every entry of a lock that an application installs with the package, by its folder. Optional peers are its own choice. */
+/**
+ * Every entry of a lock that an application installs with the package, by its folder. Optional
+ * peers are its own choice.
+ */
 export function productionEntries(packages) {
   const found = new Set()
   const visit = (folder) => {

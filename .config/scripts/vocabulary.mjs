@@ -1,6 +1,7 @@
 /**
- * Searches the sources and pages for the words in .config/vocabulary.txt, and prints the file, the line, the word and what
- * to write instead. Run it at the root of the repository.
+ * Searches the sources and pages for the words in .config/vocabulary.txt, and prints the file, the line, the word and
+ * what to write instead. In sources it also finds lines of comments that are too long: the formatter wraps only code.
+ * Run it at the root of the repository.
  *
  *     node .config/scripts/vocabulary.mjs            checks the whole tree, and fails on a finding
  *     node .config/scripts/vocabulary.mjs <path>...  checks only these files and folders
@@ -8,13 +9,20 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-const checkedPaths = ['src', 'adapters', 'testing', 'examples', 'README.md', 'docs']
+const checkedPaths = ['src', 'adapters', 'testing', 'bin', 'examples', '.config', 'README.md', 'docs']
 /** JSON is not checked: it is data, and has no comments. */
 const textFile = /\.(?:ts|mts|js|mjs|md|html|css|txt)$/
 const skippedFolder = /(?:^|\/)(?:node_modules|dist)$/
-/** The glossary lists the words that are not used. Decisions up to 0028 are older than the list, and records do not change. */
-const skippedFile = /^docs\/glossary\.md$|^docs\/decisions\/00(?:[01]\d|2[0-8])-|(?:^|\/)package-lock\.json$/
+/**
+ * The list itself, and the glossary, have the words that are not used. Decisions up to 0028 are older than the list,
+ * and records do not change.
+ */
+const skippedFile =
+  /^\.config\/vocabulary\.txt$|^docs\/glossary\.md$|^docs\/decisions\/00(?:[01]\d|2[0-8])-|(?:^|\/)package-lock\.json$/
 const exception = /vocabulary: \S/
+const sourceFile = /\.[cm]?[jt]s$/
+/** The width to which the formatter wraps code. */
+const maxCommentWidth = 120
 
 /** The rules in the text of a vocabulary file: `<pattern> => <what to write instead>` on each line. */
 export function readRules(text) {
@@ -45,6 +53,17 @@ export function findWords(text, rules) {
   return findings.sort((one, other) => one.line - other.line)
 }
 
+/**
+ * The lines of comments in `text` that are too long, with their width. Web addresses do not count: they have no spaces.
+ */
+export function findLongComments(text) {
+  return text.split('\n').flatMap((content, index) => {
+    const isComment = /^\s*(?:\/?\*|\/\/)/.test(content)
+    const width = content.replaceAll(/https?:\/\/\S+/g, '').length
+    return isComment && width > maxCommentWidth ? [{ line: index + 1, width }] : []
+  })
+}
+
 /** The files at and below `path` that are checked; paths are relative to the working directory. */
 function filesAt(path) {
   if (!statSync(path).isDirectory()) return textFile.test(path) && !skippedFile.test(path) ? [path] : []
@@ -57,10 +76,14 @@ function main(paths) {
   const files = paths.flatMap(filesAt)
   let count = 0
   for (const file of files) {
-    for (const { line, word, instead } of findWords(readFileSync(file, 'utf8'), rules)) {
-      console.error(`${file}:${line}: "${word}"; write instead: ${instead}`)
-      count += 1
+    const text = readFileSync(file, 'utf8')
+    const words = findWords(text, rules)
+    for (const { line, word, instead } of words) console.error(`${file}:${line}: "${word}"; write instead: ${instead}`)
+    const longLines = sourceFile.test(file) ? findLongComments(text) : []
+    for (const { line, width } of longLines) {
+      console.error(`${file}:${line}: a comment line of ${width} characters; wrap it at ${maxCommentWidth}`)
     }
+    count += words.length + longLines.length
   }
   console.log(`vocabulary: ${files.length} files, ${count} findings`)
   process.exitCode = count === 0 ? 0 : 1

@@ -1,8 +1,9 @@
 /** What Markdown becomes on the site, where TypeDoc's own way does not do. */
 
 /**
- * TypeDoc reads the text of a heading without its code, for the anchor and for the contents of the page, and so finds nothing in the
- * headings of the troubleshooting page. Such code gets its text as a child, which TypeDoc reads and the renderer does not.
+ * TypeDoc reads the text of a heading without its code, for the anchor and for the contents of the page, and so finds
+ * nothing in the headings of the troubleshooting page. Such code gets its text as a child, which TypeDoc reads
+ * and the renderer does not.
  */
 function keepCodeInHeadings({ tokens }) {
   for (const [index, { type }] of tokens.entries()) {

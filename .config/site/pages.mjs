@@ -1,6 +1,6 @@
 /**
- * Decides which pages the site has, and in which order: those that the section "Documentation" of the README links to, in groups
- * by its headings. A page without a place there is an error of the build, so that none can be forgotten.
+ * Decides which pages the site has, and in which order: those that the section "Documentation" of the README links to,
+ * in groups by its headings. A page without a place there is an error of the build, so that none can be forgotten.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

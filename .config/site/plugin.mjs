@@ -1,6 +1,6 @@
 /**
- * What TypeDoc has no option for. Decided here: what a page is called and where it stands, which address it has, and how much it
- * counts in a search. The theme is TypeDoc's own.
+ * What TypeDoc has no option for. Decided here: what a page is called and where it stands, which address it has, and
+ * how much it counts in a search. The theme is TypeDoc's own.
  */
 import { basename, dirname } from 'node:path'
 import { Converter, IndexEvent, KindRouter, PageEvent, ReflectionKind } from 'typedoc'

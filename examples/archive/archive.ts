@@ -1,8 +1,9 @@
 /**
- * What leaves a session because it has grown long, appended to a file: one line of JSON for each entry. What to look at:
+ * What leaves a session because it has grown long, appended to a file: one line of JSON for
+ * each entry. What to look at:
  *
- * - `session:trimmed` is emitted after the commit and at most once. A process that ends in between, or a full disk, leaves a
- *   gap, so `readHistory` compares the file with the document and says which turns are in neither.
+ * - `session:trimmed` is emitted after the commit and at most once. A process that ends in between, or a full disk,
+ *   leaves a gap, so `readHistory` compares the file with the document and says which turns are in neither.
  * - An archive of record must not depend on the event: it copies the document after each turn, or raises the limits.
  * - The lines have what people said and sent: protect the folder as you protect the sessions.
  */

@@ -1,6 +1,6 @@
 /**
- * Turns a second where so many conversations run at once: each says the next thing as soon as it has its answer, and a new
- * conversation of 20 turns begins where one ends. Each system has processes of its own, which alternate.
+ * Turns a second where so many conversations run at once: each says the next thing as soon as it has its answer, and a
+ * new conversation of 20 turns begins where one ends. Each system has processes of its own, which alternate.
  */
 import { createF1 } from './floors.mjs'
 import { bench } from './harness.mjs'

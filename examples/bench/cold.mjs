@@ -1,6 +1,6 @@
 /**
- * Time of the first turn of a session that this process has not seen: no engine stored it, so it is plain objects, which the engine
- * checks whole before it uses them. Beside it the next turn, and both of F1.
+ * Time of the first turn of a session that this process has not seen: no engine stored it, so it is plain objects,
+ * which the engine checks whole before it uses them. Beside it the next turn, and both of F1.
  */
 import { createF1 } from './floors.mjs'
 import { bench, median } from './harness.mjs'

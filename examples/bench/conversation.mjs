@@ -1,6 +1,6 @@
 /**
- * Conversations of ten turns as tests write them, with a tool, a refused argument, a restart and a lost save: how many a
- * second on one core, by the CPU time they take. The work alone, ten turns of F1 (Map, structuredClone), is measured
+ * Conversations of ten turns as tests write them, with a tool, a refused argument, a restart and a lost save: how many
+ * a second on one core, by the CPU time they take. The work alone, ten turns of F1 (Map, structuredClone), is measured
  * in between, in short batches.
  */
 import { Flow, finish, go, LogicStep, reply, Step, tool } from 'turnkeeper'

@@ -1,7 +1,7 @@
 /**
  * How a bench runs and what it prints. A bench measures in processes of its own, several times; what counts is the
- * median over the runs. It reports whether a target was met, and fails only when asked to (`--strict`): a figure measured
- * on a busy machine must not break a build.
+ * median over the runs. It reports whether a target was met, and fails only when asked to (`--strict`): a figure
+ * measured on a busy machine must not break a build.
  */
 import { spawn } from 'node:child_process'
 import { appendFileSync } from 'node:fs'
@@ -32,12 +32,13 @@ export async function heapInUse() {
  * @param options.url - `import.meta.url` of the file.
  * @param options.title - What is measured, in one line.
  * @param options.runs - How many times it is measured. Default 5.
- * @param options.systems - Names of systems that are measured apart: in each run, one process for each of them. Default: one
- *   process measures all.
- * @param options.once - Measures once, one of the `systems` where there are any; returns figures by name. Those of a system
- *   get its name before theirs: `f1` and `at256` make `f1.at256`.
+ * @param options.systems - Names of systems that are measured apart: in each run, one process for each of them.
+ *   Default: one process measures all.
+ * @param options.once - Measures once, one of the `systems` where there are any; returns figures by name. Those of a
+ *   system get its name before theirs: `f1` and `at256` make `f1.at256`.
  * @param options.derive - Adds figures to those of one run: ratios. Default: none.
- * @param options.rows - What the table shows: `label`, `figure` (a name), `unit`, and `target` (at most that much) or none.
+ * @param options.rows - What the table shows: `label`, `figure` (a name), `unit`, and `target` (at
+ * most that much) or none.
  */
 export function bench({ url, title, runs = 5, systems = [''], once, derive, rows }) {
   const file = fileURLToPath(url)

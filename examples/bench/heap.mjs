@@ -1,7 +1,7 @@
 /**
- * Memory that a stored conversation of 20 turns takes, against F1; and how near to it the memory store's own count comes, for
- * such a conversation, for a large state and for a photo. What the store counts shows in how many sessions it keeps within
- * `maxBytes`.
+ * Memory that a stored conversation of 20 turns takes, against F1; and how near to it the memory store's own count
+ * comes, for such a conversation, for a large state and for a photo. What the store counts shows in how many sessions
+ * it keeps within `maxBytes`.
  */
 import { Flow, LogicStep, MemorySessionStore, reply } from 'turnkeeper'
 import { createF1 } from './floors.mjs'

@@ -1,8 +1,8 @@
 /**
  * CPU time that a server spends on one request: Turnkeeper's routes behind Hono on Node, against a bare Hono route that
- * reads a JSON body and answers with one, and against the floor F1 behind such a route; with 32 and with 256 connections. The
- * servers are processes of their own; they take turns under the same load. Then the time until the first of 16 requests at
- * once is answered, where each takes 3 ms of CPU time.
+ * reads a JSON body and answers with one, and against the floor F1 behind such a route; with 32 and with 256
+ * connections. The servers are processes of their own; they take turns under the same load. Then the time until the
+ * first of 16 requests at once is answered, where each takes 3 ms of CPU time.
  */
 import { fork } from 'node:child_process'
 import { once as event } from 'node:events'
@@ -108,8 +108,8 @@ async function cpuPerRequest(server, connections) {
 }
 
 /**
- * Holds conversations of 20 turns for so many seconds, as many at a time as there are connections. Every reply is checked.
- * Returns how many there were.
+ * Holds conversations of 20 turns for so many seconds, as many at a time as there are connections. Every reply is
+ * checked. Returns how many there were.
  */
 async function load({ url, waiting }, connections, seconds) {
   let replies = 0

@@ -1,6 +1,6 @@
 /**
- * What it costs to have the package: the time to import its root, or the harness, in a fresh process, the modules of Node it needs, and
- * its size when bundled.
+ * What it costs to have the package: the time to import its root, or the harness, in a fresh process, the modules of
+ * Node it needs, and its size when bundled.
  */
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'

@@ -1,6 +1,7 @@
 /**
- * What listings cost a turn: conversations whose owner is known to the store's listing, and conversations without an owner, which are in
- * no list of an owner. They take turns, so that what else the machine does affects both. And the time of a page of an owner's sessions.
+ * What listings cost a turn: conversations whose owner is known to the store's listing, and conversations without an
+ * owner, which are in no list of an owner. They take turns, so that what else the machine does affects both. And the
+ * time of a page of an owner's sessions.
  */
 
 import { Keyv } from 'keyv'

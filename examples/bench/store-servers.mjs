@@ -1,6 +1,6 @@
 /**
- * The servers that the bench `store` measures with, on free ports of 127.0.0.1 and with data in a temporary folder, and a
- * proxy that counts what goes over the wire. Each ends by its own process id. Says what is missing on this machine.
+ * The servers that the bench `store` measures with, on free ports of 127.0.0.1 and with data in a temporary folder, and
+ * a proxy that counts what goes over the wire. Each ends by its own process id. Says what is missing on this machine.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

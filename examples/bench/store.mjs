@@ -1,7 +1,8 @@
 /**
- * A turn over the durable stores: what is sent to Redis and back, the time of a turn by the length of the conversation, the
- * first load of a session that the process does not know, and 256 conversations at once over Redis; with floors over the same
- * server. Systems alternate, in an order that changes, so that what else the machine does affects all of them.
+ * A turn over the durable stores: what is sent to Redis and back, the time of a turn by the length of the conversation,
+ * the first load of a session that the process does not know, and 256 conversations at once over Redis; with floors
+ * over the same server. Systems alternate, in an order that changes, so that what else the machine
+ * does affects all of them.
  */
 import { Keyv } from 'keyv'
 import { createPostgresKeyv, createRedisKeyv, KeyvSessionStore } from 'turnkeeper/keyv'
@@ -277,7 +278,9 @@ async function loadCold(systems) {
   return sessions.map(({ record }) => record)
 }
 
-/** Turns a second of many conversations at once, each of which takes its next turn when the last one is done; by system. */
+/**
+ * Turns a second of many conversations at once, each of which takes its next turn when the last one is done; by system.
+ */
 async function turnsPerSecond(systems) {
   const rates = systems.map(() => [])
   for (let round = -1; round < roundsAtOnce; round++) {

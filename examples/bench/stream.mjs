@@ -1,8 +1,8 @@
 /**
  * Time of a streamed turn of 1 000 deltas, over reading the same stream of the model with nothing in between; and what
- * 10 000 streamed turns leave in memory. The target is for a model of a provider's real package, whose server answers at
- * once from memory. The other two streams cost next to nothing by themselves: they show what a delta costs in the engine.
- * Single turns of both alternate, so that other work of the machine affects both.
+ * 10 000 streamed turns leave in memory. The target is for a model of a provider's real package, whose server answers
+ * at once from memory. The other two streams cost next to nothing by themselves: they show what a delta costs in the
+ * engine. Single turns of both alternate, so that other work of the machine affects both.
  */
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { Flow, FlowEngine, MemorySessionStore, Step } from 'turnkeeper'

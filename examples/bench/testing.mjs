@@ -1,6 +1,6 @@
 /**
- * What a test of a conversation costs: `Conversation` of `turnkeeper/testing`, one conversation after the other, in a process that
- * has nothing else to do.
+ * What a test of a conversation costs: `Conversation` of `turnkeeper/testing`, one conversation after the other, in a
+ * process that has nothing else to do.
  */
 import { Flow, finish, go, LogicStep, reply, Step, stay, tool } from 'turnkeeper'
 import { Conversation, retryAs } from 'turnkeeper/testing'

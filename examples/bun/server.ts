@@ -16,7 +16,8 @@ const engine = await FlowEngine.create({ flows: [Notes, Guide], providers: [loca
 const server = Bun.serve({
   port: Number(process.env.PORT ?? 3000),
   hostname: '127.0.0.1',
-  // Otherwise Bun closes a connection after ten seconds without a byte, while the model thinks. The turn has its own deadline.
+  // Otherwise Bun closes a connection after ten seconds without a byte, while the model thinks. The
+  // turn has its own deadline.
   idleTimeout: 0,
   fetch: createFetchHandler(engine),
 })

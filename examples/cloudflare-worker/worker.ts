@@ -1,6 +1,6 @@
 /**
- * The flows on Cloudflare Workers. Each session is in a Durable Object of its own, so that it is the same one for all isolates.
- * docs/deploy.md, "What to copy", says which files this needs. In their folder:
+ * The flows on Cloudflare Workers. Each session is in a Durable Object of its own, so that it is the same one for all
+ * isolates. docs/deploy.md, "What to copy", says which files this needs. In their folder:
  *
  *     npm install ./turnkeeper-0.1.0.tgz wrangler
  *     npx wrangler deploy --config cloudflare-worker/wrangler.json

@@ -1,5 +1,6 @@
 /**
- * Run by Deno: the suite over the store, or one of several processes that talk in one session. Writes what happened, a line each.
+ * Run by Deno: the suite over the store, or one of several processes that talk in one session. Writes
+ * what happened, a line each.
  *
  *     deno run --unstable-kv -A check.js suite <file>
  *     deno run --unstable-kv -A check.js talk <file> <session> <name> <turns>

@@ -1,6 +1,6 @@
 /**
- * The store of the page, in Deno: against everything that a store must do, in a race of two processes, and when one of them is killed.
- * Deno KV needs the flag `--unstable-kv`.
+ * The store of the page, in Deno: against everything that a store must do, in a race of two processes, and when one of
+ * them is killed. Deno KV needs the flag `--unstable-kv`.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,7 +1,8 @@
 /**
- * A new release while people talk: two server processes of the first release are replaced, one after the other, by two of the
- * second, and three conversations go on as if nothing had happened. In between, a request that reaches a process of the first
- * release with a session of the second is refused, and the session stays as it is. Exits with 1 if anything fails.
+ * A new release while people talk: two server processes of the first release are replaced, one after the other, by two
+ * of the second, and three conversations go on as if nothing had happened. In between, a request that reaches a process
+ * of the first release with a session of the second is refused, and the session stays as it is. Exits
+ * with 1 if anything fails.
  *
  *     npm run examples
  */

@@ -1,14 +1,16 @@
 /**
- * The second release. The flow has another name, the question about gifts is gone, the address is two questions, and a parcel has a
- * price, which is 7 from now on. What to look at:
+ * The second release. The flow has another name, the question about gifts is gone, the address is two questions, and a
+ * parcel has a price, which is 7 from now on. What to look at:
  *
- * - Aliases follow what was renamed: the flow, and `AskAddress`, which became `AskStreet`. Pages that were open before the release
- *   go on sending the name `Shipping`.
- * - `migrate` does what a name cannot: it moves people out of the step that is gone, divides the address, and keeps the price that
- *   people have agreed on.
- * - An answer can belong to a question that the first release asked. `AskStreet` takes street and city at once. `Confirm` is entered
- *   by people who were asked about gifts, because `migrate` moves them there: so it asks first, and does not take their answer for a yes.
- * - `stateSchema` stops a conversation that `migrate` forgot, before the step calculates with a price that is not there.
+ * - Aliases follow what was renamed: the flow, and `AskAddress`, which became `AskStreet`. Pages that were open before
+ *   the release go on sending the name `Shipping`.
+ * - `migrate` does what a name cannot: it moves people out of the step that is gone, divides the address, and keeps the
+ *   price that people have agreed on.
+ * - An answer can belong to a question that the first release asked. `AskStreet` takes street and city at once.
+ *   `Confirm` is entered by people who were asked about gifts, because `migrate` moves them there: so it asks first,
+ *   and does not take their answer for a yes.
+ * - `stateSchema` stops a conversation that `migrate` forgot, before the step calculates with a
+ *   price that is not there.
  */
 import { Flow, finish, go, LogicStep, reply, type SessionDocument, type Turn } from 'turnkeeper'
 import { z } from 'zod'

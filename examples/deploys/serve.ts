@@ -1,4 +1,6 @@
-/** Serves one of the releases, `RELEASE=1` or `RELEASE=2`, on a free port, over the store that `SESSION_STORE` names. */
+/**
+ * Serves one of the releases, `RELEASE=1` or `RELEASE=2`, on a free port, over the store that `SESSION_STORE` names.
+ */
 import { serve } from '@hono/node-server'
 import { Hono } from 'hono'
 import { FlowEngine } from 'turnkeeper'

@@ -6,8 +6,8 @@
  *     SESSION_STORE  memory; redis for more than one process, with REDIS_URL
  *     CARRIER_URL    none; who is asked where a parcel is
  *
- * SIGTERM and SIGINT end it: GET /ai/health says that it is not ready, it takes no new connections, turns under way finish and are
- * answered, exit code 0.
+ * SIGTERM and SIGINT end it: GET /ai/health says that it is not ready, it takes no new connections, turns under way
+ * finish and are answered, exit code 0.
  */
 import { serve } from '@hono/node-server'
 import { FlowEngine } from 'turnkeeper'
@@ -19,7 +19,8 @@ const { PORT = '3000', HOST = '127.0.0.1' } = process.env
 const engine = await FlowEngine.create({
   flows: [Parcels],
   onTurnError: 'rollback',
-  // No turn that was let in is aborted by the end of the process. terminationGracePeriodSeconds in examples/kubernetes counts on it.
+  // No turn that was let in is aborted by the end of the process. terminationGracePeriodSeconds in
+  // examples/kubernetes counts on it.
   limits: { turnTimeoutMs: 30_000, closeTimeoutMs: 30_000 },
 })
 const handle = createFetchHandler(engine, { statuses: 'precise', health: true })

@@ -1,6 +1,6 @@
 /**
- * Lambda behind a function URL, for the test: an HTTP server that makes an event of each request, and hands it to a sandbox that is free.
- * There are two; a request waits while both are at work.
+ * Lambda behind a function URL, for the test: an HTTP server that makes an event of each request, and hands it to a
+ * sandbox that is free. There are two; a request waits while both are at work.
  */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'

@@ -1,6 +1,6 @@
 /**
- * One process of Lambda, for the test: a thread that imports the bundle, runs one event at a time, and stands still between two, with all
- * its timers and connections, as Lambda freezes a process whose handler has returned.
+ * One process of Lambda, for the test: a thread that imports the bundle, runs one event at a time, and stands still
+ * between two, with all its timers and connections, as Lambda freezes a process whose handler has returned.
  */
 import { Writable } from 'node:stream'
 import { parentPort, workerData } from 'node:worker_threads'

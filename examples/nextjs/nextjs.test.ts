@@ -1,5 +1,5 @@
-// The application of this folder: built once by `next build`, and served by two processes of `next start` over one Redis, which
-// the edge runtime reaches over HTTP.
+// The application of this folder: built once by `next build`, and served by two processes of `next start` over one
+// Redis, which the edge runtime reaches over HTTP.
 
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'

@@ -1,4 +1,7 @@
-/** The metrics of an engine as a page for Prometheus, through OpenTelemetry's exporter: nothing is counted a second time. */
+/**
+ * The metrics of an engine as a page for Prometheus, through OpenTelemetry's exporter: nothing
+ * is counted a second time.
+ */
 import { PrometheusExporter, PrometheusSerializer } from '@opentelemetry/exporter-prometheus'
 import { MeterProvider } from '@opentelemetry/sdk-metrics'
 import type { FlowEngine } from 'turnkeeper'

@@ -1,6 +1,7 @@
 /**
- * A rate limit in front of an engine, in `authorize`: a caller who sends too many requests gets the status 429 and `Retry-After`, and
- * nothing is run. It counts in this process; where several share the callers, count in a store that they share, or at the proxy.
+ * A rate limit in front of an engine, in `authorize`: a caller who sends too many requests gets the status 429 and
+ * `Retry-After`, and nothing is run. It counts in this process; where several share the callers, count in a store that
+ * they share, or at the proxy.
  */
 import type { FlowEngine } from 'turnkeeper'
 import { createFetchHandler } from 'turnkeeper/fetch'
@@ -27,7 +28,8 @@ export class RateLimit {
   readonly #buckets = new Map<string, Bucket>()
 
   /**
-   * @param maxCallers - Callers remembered. Beyond it, those are forgotten who called longest ago, so that memory is bounded.
+   * @param maxCallers - Callers remembered. Beyond it, those are forgotten who called longest ago,
+   * so that memory is bounded.
    * @param now - Milliseconds that only grow.
    */
   constructor(rate: Rate, maxCallers = 10_000, now: () => number = () => performance.now()) {
@@ -56,13 +58,16 @@ export class RateLimit {
 export interface Caller {
   /** The user, if somebody is signed in. */
   readonly principal?: string
-  /** The network address as your own proxy reports it; of IPv6 only the first four groups, which one user has to himself. */
+  /**
+   * The network address as your own proxy reports it; of IPv6 only the first four groups, which
+   * one user has to himself.
+   */
   readonly address: string
 }
 
 /**
- * The handler of an engine: so many requests for each user and each address, and so many for all who are not signed in. It lets those in
- * as well. With `requirePrincipal`, return a `Response` with the status 401 in place of `{}`.
+ * The handler of an engine: so many requests for each user and each address, and so many for all who are not signed in.
+ * It lets those in as well. With `requirePrincipal`, return a `Response` with the status 401 in place of `{}`.
  */
 export function createLimitedHandler(
   engine: FlowEngine,
@@ -85,7 +90,10 @@ export function createLimitedHandler(
   })
 }
 
-/** The refusal. Clients read that it is none of the engine's from the header `Chat-Reply`, which it does not have, and send again. */
+/**
+ * The refusal. Clients read that it is none of the engine's from the header `Chat-Reply`, which it does
+ * not have, and send again.
+ */
 function tooMany(seconds: number): Response {
   const message = 'Too many messages. Please wait a moment.'
   const envelope = { success: false, completed: true, message, session: '', contentType: 'text/plain' }

@@ -1,8 +1,10 @@
 /**
  * Copies the sessions of a store into a folder, one file each, for `replayAll`. What to look at:
  *
- * - A session that was aborted cannot be replayed, and one that goes on is still changing, so only completed ones are copied.
- * - The files have what people said. The folder is for its owner alone; better still, take sessions that a `mask` wrote.
+ * - A session that was aborted cannot be replayed, and one that goes on is still changing, so only
+ *   completed ones are copied.
+ * - The files have what people said. The folder is for its owner alone; better still, take
+ *   sessions that a `mask` wrote.
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

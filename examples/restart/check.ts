@@ -1,7 +1,7 @@
 /**
- * The example server over each store: one environment variable selects the store, and a conversation continues after the
- * server was killed in the middle of it. It starts what it needs, and names what it left out; if `CI` is set, leaving
- * something out is a failure. Exits with 1 if anything fails.
+ * The example server over each store: one environment variable selects the store, and a conversation continues after
+ * the server was killed in the middle of it. It starts what it needs, and names what it left out; if `CI` is set,
+ * leaving something out is a failure. Exits with 1 if anything fails.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'

@@ -1,7 +1,7 @@
 /**
- * Where the server finds `@keyv/sqlite`. An application has it among its own packages. In this repository it is separate, in
- * testing/contract/sqlite, because its native module is compiled on installation. Loaded with `--import`, this module
- * makes a process look there, too.
+ * Where the server finds `@keyv/sqlite`. An application has it among its own packages. In this repository it is
+ * separate, in testing/contract/sqlite, because its native module is compiled on installation. Loaded with `--import`,
+ * this module makes a process look there, too.
  */
 import { createRequire, type ResolveHook, register } from 'node:module'
 import { isMainThread } from 'node:worker_threads'

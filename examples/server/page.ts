@@ -1,4 +1,7 @@
-/** The page of the example server: the files in `page/` and the client, without a build, and a policy that allows nothing else. */
+/**
+ * The page of the example server: the files in `page/` and the client, without a build, and a policy
+ * that allows nothing else.
+ */
 import { readFile } from 'node:fs/promises'
 import { Hono } from 'hono'
 

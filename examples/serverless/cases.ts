@@ -1,6 +1,6 @@
 /**
- * What each example of a deployment must do, as tests that send real requests. Each example runs twice over one store, as two
- * isolates of a platform do.
+ * What each example of a deployment must do, as tests that send real requests. Each example runs twice over one store,
+ * as two isolates of a platform do.
  */
 
 import type { RunResponseType } from 'turnkeeper'

@@ -1,4 +1,5 @@
-// The figures on docs/deploy.md are those that were measured last, and what it says to copy and install is what the examples import.
+// The figures on docs/deploy.md are those that were measured last, and what it says to copy and install is
+// what the examples import.
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { describe, expect, test } from 'vitest'

@@ -1,6 +1,7 @@
 /**
- * The flows of the examples for serverless platforms and other runtimes: the same file in all of them. `Notes` needs no model.
- * `Guide` has one, streams its answers, and keeps its memory short with a summary that is written after the reply.
+ * The flows of the examples for serverless platforms and other runtimes: the same file in all of them. `Notes` needs no
+ * model. `Guide` has one, streams its answers, and keeps its memory short with a summary that is
+ * written after the reply.
  */
 
 import type { Message, ModelProviderAdapter, ModelResponse, ModelStreamPart } from 'turnkeeper'
@@ -55,7 +56,9 @@ export const localModels: ModelProviderAdapter = {
 
 const millisecondsPerWord = 20
 
-/** Word by word. Asked for everything, it does not stop by itself; asked for silence, it says nothing more after a word. */
+/**
+ * Word by word. Asked for everything, it does not stop by itself; asked for silence, it says nothing more after a word.
+ */
 async function* speak(request: ModelRequest): AsyncGenerator<ModelStreamPart> {
   const words = answer(request).split(/(?<= )/)
   const isEndless = lastMessage(request).includes('everything')

@@ -12,7 +12,10 @@ export interface ServerProcess {
   stop(): Promise<number | null>
 }
 
-/** Whether tests that need this file are left out: on a laptop that does not have it. Where `CI` is set they must run, and fail. */
+/**
+ * Whether tests that need this file are left out: on a laptop that does not have it. Where `CI` is set
+ * they must run, and fail.
+ */
 export function isMissing(path: string): boolean {
   return process.env.CI === undefined && !existsSync(pathOf(path))
 }

@@ -3,8 +3,8 @@ import type { Keyv } from 'keyv'
 import type { SessionTextPlace } from 'turnkeeper/keyv'
 
 /**
- * Encrypts whatever a Keyv stores, with AES-256-GCM and a fresh nonce for each text. A text is bound to its place: it cannot be
- * decrypted in another session, as another text of its session, or under another revision.
+ * Encrypts whatever a Keyv stores, with AES-256-GCM and a fresh nonce for each text. A text is bound to its place: it
+ * cannot be decrypted in another session, as another text of its session, or under another revision.
  *
  * @param secret - 32 bytes, from where your secrets are.
  */

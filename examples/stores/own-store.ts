@@ -6,7 +6,10 @@ export interface Row {
   readonly json: string
 }
 
-/** Sessions as JSON texts in a Map. It follows every rule of a store; with a database only the place of the rows differs. */
+/**
+ * Sessions as JSON texts in a Map. It follows every rule of a store; with a database only the
+ * place of the rows differs.
+ */
 export class OwnSessionStore implements SessionStore {
   readonly guarantees = { compareAndSwap: 'process', durable: false } as const
   readonly #rows: Map<string, Row>

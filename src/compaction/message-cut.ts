@@ -1,13 +1,14 @@
 /**
- * Finds where a list of messages can be cut in two: before a message of the user, and never between a tool call and its result,
- * because providers reject a result without its call. When a memory is cut is decided in `policy-compactor.ts`.
+ * Finds where a list of messages can be cut in two: before a message of the user, and never between a tool call and its
+ * result, because providers reject a result without its call. When a memory is cut is decided in `policy-compactor.ts`.
  */
 import { summaryLength } from '../flow/conversation-memory.js'
 import type { StoredMessage } from '../model/message.js'
 
 /**
- * How many messages can be removed from the start if at least `keep` must stay. As many as possible, so that the rest begins with
- * the first message of a turn; if there is no such place, with another message of the user. 0 if there is none either.
+ * How many messages can be removed from the start if at least `keep` must stay. As many as possible, so that the rest
+ * begins with the first message of a turn; if there is no such place, with another message of the user. 0
+ * if there is none either.
  */
 export function removableCount(messages: readonly StoredMessage[], keep: number): number {
   /** The list is read backwards: results that were seen, and whose calls were not. */
@@ -19,15 +20,16 @@ export function removableCount(messages: readonly StoredMessage[], keep: number)
     if (role !== 'user' || unmatched.size > 0 || index > messages.length - keep) continue
     const isBeginningOfTurn = turn !== messages[index - 1]?.turn
     if (isBeginningOfTurn) return index
-    // Inside a turn, a message of the user is the engine's request to correct an answer: less useful without that answer.
+    // Inside a turn, a message of the user is the engine's request to correct an answer: less
+    // useful without that answer.
     if (insideTurn === 0) insideTurn = index
   }
   return insideTurn
 }
 
 /**
- * How many messages a summary replaces; 0 where it would not make the memory shorter, because it would be the summary of a
- * summary alone.
+ * How many messages a summary replaces; 0 where it would not make the memory shorter, because it would be the
+ * summary of a summary alone.
  */
 export function summarizableCount(messages: readonly StoredMessage[], keep: number): number {
   const count = removableCount(messages, keep)

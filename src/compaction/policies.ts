@@ -31,8 +31,8 @@ export function slidingWindow(bounds: CompactionBounds): SlidingWindow {
 }
 
 /**
- * Has a model write a summary that replaces the oldest messages of a memory. This happens after the reply of the turn that made
- * the memory too long, under the session's lock. The next summary covers this one and the messages after it.
+ * Has a model write a summary that replaces the oldest messages of a memory. This happens after the reply of the turn
+ * that made the memory too long, under the session's lock. The next summary covers this one and the messages after it.
  *
  * @example
  * ```ts

@@ -1,6 +1,6 @@
 /**
- * The compactor of a flow: finds the memories that are too long after a turn. Those with a window are shortened in the commit of
- * the turn. Summaries are written after the reply, beside the next turns: see `store-summary.ts`.
+ * The compactor of a flow: finds the memories that are too long after a turn. Those with a window are shortened in the
+ * commit of the turn. Summaries are written after the reply, beside the next turns: see `store-summary.ts`.
  */
 import type { Compaction, Compactor } from '../engine/compactor.js'
 import type { FlowSteps } from '../engine/turn/collect-steps.js'
@@ -141,8 +141,9 @@ function isSummaryDue(
 }
 
 /**
- * Whether a turn that made a memory grow from `before` to `length` messages should write a summary: the memory has just become too
- * long, or has grown by another quarter of what a summary removes. A model that fails is thus not called after every turn.
+ * Whether a turn that made a memory grow from `before` to `length` messages should write a summary: the memory has just
+ * become too long, or has grown by another quarter of what a summary removes. A model that fails is thus not
+ * called after every turn.
  */
 function isTimeForSummary({ above, keep }: CompactionPolicy, before: number, length: number): boolean {
   const stride = Math.ceil((above - keep) / 4)

@@ -1,4 +1,5 @@
-// Kills, races and store failures at any moment of a compaction: the stored document is that of before or of after, complete.
+// Kills, races and store failures at any moment of a compaction: the stored document is that of
+// before or of after, complete.
 import { afterEach, expect, test } from 'vitest'
 import { answerOf, hasWholePairs, startTalk, summaryModel, type Talk } from '../../testing/contract/compaction-talk.js'
 import { expectNothingLeft } from '../../testing/contract/engine-harness.js'
@@ -30,7 +31,9 @@ async function ticks(count: number): Promise<void> {
   for (let tick = 0; tick < count; tick++) await undefined
 }
 
-/** What is wrong with a stored document: each turn of its history must be in its memory, as messages or in a summary. */
+/**
+ * What is wrong with a stored document: each turn of its history must be in its memory, as messages or in a summary.
+ */
 function problemsOf({ history, flow, ...document }: SessionDocument): string[] {
   const problems = hasWholePairs({ history, flow, ...document }) ? [] : ['a call without its result']
   const messages = flow.memory.Chat?.messages ?? []

@@ -30,7 +30,10 @@ const spentByTurns = { inputTokens: 10, outputTokens: 5, modelCalls: 5 }
 const failed = (code: string) => [['memory:compaction-failed', { namespace: 'Chat', code }]]
 const compacted = [['memory:compacted', { namespace: 'Chat', removed: 8, kept: 3, durationMs: 0 }]]
 
-/** Runs the next turns with a model that works: the conversation continues, and the summary is written after two more messages. */
+/**
+ * Runs the next turns with a model that works: the conversation continues, and the summary is written
+ * after two more messages.
+ */
 async function continues(talk: Talk): Promise<void> {
   const isSummarized = (await talk.memory()).length === summarized.length
   talk.answer = () => answerOf('at last')

@@ -93,7 +93,9 @@ async function storeSummary(turn: TurnControl, committed: SessionDocument, task:
   }
 }
 
-/** The control of a summary has the turn's ID, the time limit of the policy, and no limit to the number of model calls. */
+/**
+ * The control of a summary has the turn's ID, the time limit of the policy, and no limit to the number of model calls.
+ */
 function controlOfSummary(
   { engine, flowName, turnId, requestId, owner }: TurnControl,
   sessionId: string,

@@ -1,6 +1,7 @@
 /**
- * Has a model summarize a part of a conversation, and checks its answer. The model receives the conversation as the text of one
- * message: no provider then requires the tools that occur in it, and the model is less likely to take it for instructions.
+ * Has a model summarize a part of a conversation, and checks its answer. The model receives the conversation as the
+ * text of one message: no provider then requires the tools that occur in it, and the model is less likely to
+ * take it for instructions.
  */
 import type { BudgetCheck } from '../engine/model-call/budget-check.js'
 import { chooseModel } from '../engine/model-call/choose-model.js'
@@ -39,8 +40,8 @@ export interface SummaryTask {
 }
 
 /**
- * Calls the model and returns the message that replaces the others. The call has retries, fallbacks, limits and budgets like any
- * other.
+ * Calls the model and returns the message that replaces the others. The call has retries, fallbacks, limits
+ * and budgets like any other.
  *
  * @throws {@link FlowError} if there is no usable summary.
  */

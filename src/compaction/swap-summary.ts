@@ -1,6 +1,6 @@
 /**
- * Stores a summary, or what a failed one has cost, in the session as it is by then: turns have run since, here or in another
- * process. The session is loaded anew under its lock, and swapped once. A conflict drops the summary.
+ * Stores a summary, or what a failed one has cost, in the session as it is by then: turns have run since, here or in
+ * another process. The session is loaded anew under its lock, and swapped once. A conflict drops the summary.
  */
 import { summaryWait } from '../engine/lock-waits.js'
 import type { TurnControl } from '../engine/turn/turn-control.js'
@@ -30,8 +30,9 @@ export interface SummaryResult {
  *
  * @param turn - The turn that the summary follows.
  * @param control - The control of the summary.
- * @returns How many messages the memory has now; `undefined` if the summary was not stored: there is none, or its messages are not
- * there any more, and only what the calls have cost was stored; or the session is not the same any more, and nothing was.
+ * @returns How many messages the memory has now; `undefined` if the summary was not stored: there is none, or its
+ * messages are not there any more, and only what the calls have cost was stored; or the session is not the same
+ * any more, and nothing was.
  * @throws What the lock and the store throw.
  */
 export function swapSummary(
@@ -75,7 +76,10 @@ export function messagesOf({ flow }: SessionDocument, namespace: string): readon
   return Object.hasOwn(flow.memory, namespace) ? (flow.memory[namespace]?.messages ?? []) : []
 }
 
-/** Whether the stored document is the session of the turn, still running, in the layout and the flow version of the turn. */
+/**
+ * Whether the stored document is the session of the turn, still running, in the layout and the
+ * flow version of the turn.
+ */
 function isSameSession(stored: SessionDocument, committed: SessionDocument): boolean {
   return (
     stored.runStatus === 'running' &&
@@ -87,7 +91,10 @@ function isSameSession(stored: SessionDocument, committed: SessionDocument): boo
   )
 }
 
-/** Whether a memory still begins with these messages: the first, the last, and as many. A limit or a window may have cut it. */
+/**
+ * Whether a memory still begins with these messages: the first, the last, and as many. A limit or
+ * a window may have cut it.
+ */
 function beginsWith(messages: readonly StoredMessage[], oldest: readonly StoredMessage[]): boolean {
   const last = oldest.length - 1
   return isSameMessage(messages[0], oldest[0]) && isSameMessage(messages[last], oldest[last])

@@ -8,13 +8,13 @@ export interface Clock {
   /** Milliseconds since the epoch, as `Date.now()`. Only timestamps, such as `savedAt`, are taken from it. */
   now(): number
   /**
-   * Optional: milliseconds that only go forward, counted from any moment. All durations are measured by it: deadlines, delays,
-   * budgets. So setting the time of the machine changes none of them. Default: `now`.
+   * Optional: milliseconds that only go forward, counted from any moment. All durations are measured by it: deadlines,
+   * delays, budgets. So setting the time of the machine changes none of them. Default: `now`.
    */
   monotonic?(): number
   /**
-   * Optional: whether a timer ends with the request in which it was set, as on Cloudflare Workers. Then no two turns share a timer.
-   * Default `false`.
+   * Optional: whether a timer ends with the request in which it was set, as on Cloudflare Workers. Then no two turns
+   * share a timer. Default `false`.
    */
   readonly timersEndWithRequest?: boolean
   /**
@@ -47,7 +47,10 @@ export function monotonicTime(clock: Clock): number {
   return clock.monotonic?.() ?? clock.now()
 }
 
-/** Whole milliseconds since `startedAt`, a {@link monotonicTime}. Not negative, even where a clock without one was set back. */
+/**
+ * Whole milliseconds since `startedAt`, a {@link monotonicTime}. Not negative, even where a clock
+ * without one was set back.
+ */
 export function elapsedMs(clock: Clock, startedAt: number): number {
   return Math.max(0, Math.round(monotonicTime(clock) - startedAt))
 }

@@ -1,7 +1,8 @@
 /**
  * The deadlines of one engine. Its turns share few durations (`turnTimeoutMs`, `storeTimeoutMs`, ...), and almost no
- * deadline is ever reached. So there is one list for each duration, in the order in which its deadlines end, and only the
- * first of a list has a timer of the clock. Setting or cancelling a deadline mostly changes a list and nothing else.
+ * deadline is ever reached. So there is one list for each duration, in the order in which its deadlines end, and only
+ * the first of a list has a timer of the clock. Setting or cancelling a deadline mostly changes
+ * a list and nothing else.
  */
 import type { FlowError } from '../errors/flow-error.js'
 import { type Linked, LinkedList } from '../util/linked-list.js'
@@ -126,11 +127,11 @@ export class Deadlines {
   }
 
   /**
-   * Calls `callback` once, `ms` milliseconds from now; with `Infinity` never. It must not throw. Where the clock cannot set a
-   * timer, `callback` is called at once, with the error.
+   * Calls `callback` once, `ms` milliseconds from now; with `Infinity` never. It must not throw. Where the clock cannot
+   * set a timer, `callback` is called at once, with the error.
    *
-   * @param isOwn - Whether it is the own limit of a step or tool: there may be any number of these durations, so no list is kept
-   * for them. Default `false`: a limit of the engine.
+   * @param isOwn - Whether it is the own limit of a step or tool: there may be any number of these durations, so no
+   * list is kept for them. Default `false`: a limit of the engine.
    * @returns The deadline, to cancel it; `undefined` with `Infinity`.
    */
   set(ms: number, callback: DeadlineCallback, isOwn = false): Deadline | undefined {

@@ -1,4 +1,7 @@
-/** The runtime's own global object, where it has one: the only place that names it. Nothing is imported, so any runtime loads this. */
+/**
+ * The runtime's own global object, where it has one: the only place that names it. Nothing is imported,
+ * so any runtime loads this.
+ */
 
 /** The part that is used. */
 interface RuntimeProcess {

@@ -41,7 +41,10 @@ export class Admission {
     return Array.from(this.#turns.keys()).filter((turn) => turn.owner === owner)
   }
 
-  /** Frees the places of turns that should have settled long ago: a runtime has dropped them together with their request. */
+  /**
+   * Frees the places of turns that should have settled long ago: a runtime has dropped them
+   * together with their request.
+   */
   #dropLost(now: number): void {
     for (const [turn, since] of this.#turns) {
       if (now - since < longestTurnMs(this.#limits)) return

@@ -1,8 +1,8 @@
 /**
- * What becomes of a message for a session that has a turn under way: the policies of `busy`. The lock decides who runs next; the
- * functions here refuse a message before it waits, and supersede other turns when it has its place in the queue. The policy is that of
- * the flow whose turn has the lock. A message that is not of the same conversation, another owner's or another flow's, supersedes
- * nothing.
+ * What becomes of a message for a session that has a turn under way: the policies of `busy`. The lock decides who runs
+ * next; the functions here refuse a message before it waits, and supersede other turns when it has its place in the
+ * queue. The policy is that of the flow whose turn has the lock. A message that is not of the same conversation,
+ * another owner's or another flow's, supersedes nothing.
  */
 import { monotonicTime } from '../config/clock.js'
 import { SessionBusyError, TurnAbortedError, TurnSupersededError } from '../errors/engine-errors.js'
@@ -35,7 +35,8 @@ export function checkMayWait(turn: RequestedTurn, queued: number, lock: HeldLock
 }
 
 /**
- * A turn has its place in the queue: supersedes those whose place it takes, and the turn under way if it interrupts that.
+ * A turn has its place in the queue: supersedes those whose place it takes, and the turn under
+ * way if it interrupts that.
  *
  * @param loaded - The session, where it is known: repeats of messages that it has answered are not superseded.
  */
@@ -62,8 +63,8 @@ export function takePlace(turn: RequestedTurn, lock: HeldLock, loaded?: SessionD
 }
 
 /**
- * A turn with an idempotency key turns out not to be a repeat of an answered message. What came meanwhile has only waited, and now
- * gets what the policy says, but for repeats; and a cancel takes effect.
+ * A turn with an idempotency key turns out not to be a repeat of an answered message. What came meanwhile has only
+ * waited, and now gets what the policy says, but for repeats; and a cancel takes effect.
  *
  * @param loaded - The session; `undefined` for a new one.
  */
@@ -80,7 +81,10 @@ export function applyPolicy(control: RequestedTurn['control'], loaded: SessionDo
   if (lock !== undefined && newest !== undefined) takePlace(newest, lock, loaded)
 }
 
-/** The messages that arrived while the turn could be a repeat, and that supersede others. Those that the policy refuses leave. */
+/**
+ * The messages that arrived while the turn could be a repeat, and that supersede others. Those that
+ * the policy refuses leave.
+ */
 function newcomers(
   { turnId }: RequestedTurn['control'],
   lock: HeldLock,
@@ -89,7 +93,8 @@ function newcomers(
   const newer: RequestedTurn[] = []
   for (const waiter of lock.waiting()) {
     const turn = turnOf(waiter.wait)
-    // What came before this turn had the lock got its policy then. Another process may have answered a message since it looked.
+    // What came before this turn had the lock got its policy then. Another process may have answered a
+    // message since it looked.
     if (turn?.control.arrivedBehind !== turnId || hasReceipt(loaded, turn.input)) continue
     const policy = policyFor(turn, lock)
     if (policy === 'reject') waiter.cancel(reject(turn))
@@ -137,7 +142,10 @@ function supersedeWaiter(waiter: WaitingRequest): void {
   waiter.cancel(error)
 }
 
-/** Notes which turns a newer one has superseded. There are at most as many as could have waited, so that they take no more memory than those. */
+/**
+ * Notes which turns a newer one has superseded. There are at most as many as could have waited, so that they take
+ * no more memory than those.
+ */
 function takeMessages(
   turn: RequestedTurn,
   interrupted: RequestedTurn | undefined,

@@ -39,7 +39,9 @@ const choices = {
   busy: ['queue', 'reject', 'interrupt', 'latest'],
 } as const
 
-/** @throws `InvalidInputError` that names the first option that is unknown, and lists the known ones, or that is wrong. */
+/**
+ * @throws `InvalidInputError` that names the first option that is unknown, and lists the known ones, or that is wrong.
+ */
 export function checkEngineOptions(options: FlowEngineOptions): void {
   checkOptionNames('FlowEngine', options, optionNames)
   for (const [name, required] of Object.entries(methods)) {

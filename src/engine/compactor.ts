@@ -1,4 +1,7 @@
-/** What the engine asks of a compactor, which keeps memories short. It comes with the policies of a flow (`src/compaction`). */
+/**
+ * What the engine asks of a compactor, which keeps memories short. It comes with the policies of a
+ * flow (`src/compaction`).
+ */
 import type { FlowRegistry } from '../flow/flow-registry.js'
 import type { ModelBudgets } from '../model/model-budget.js'
 import type { SessionDocument } from '../session/session-document.js'
@@ -11,8 +14,8 @@ export interface Compactor {
   /**
    * Checks the policies against the flow's steps and the registered models.
    *
-   * @throws `FlowRegistrationError` for a namespace that no model step uses; `InvalidInputError` for a model that cannot
-   * be used.
+   * @throws `FlowRegistrationError` for a namespace that no model step uses; `InvalidInputError` for a
+   * model that cannot be used.
    */
   check(control: TurnControl, steps: FlowSteps, budgets: readonly ModelBudgets[]): void
   /** Called when the turn has its reply, before the commit. Returns `undefined` where nothing is too long. */
@@ -24,7 +27,10 @@ export interface Compaction {
   committed(document: SessionDocument): void
 }
 
-/** The compactor of a flow; `undefined` where it has no policies. The registry keeps compactors without knowing their type. */
+/**
+ * The compactor of a flow; `undefined` where it has no policies. The registry keeps compactors
+ * without knowing their type.
+ */
 export function compactorOf(flows: FlowRegistry, flowName: string): Compactor | undefined {
   return flows.compactorOf(flowName) as Compactor | undefined
 }

@@ -1,7 +1,7 @@
 /**
- * The events of an engine, and the wall between listeners and turns: a listener that throws or rejects affects neither a
- * turn nor another listener. Payloads are frozen; but for `session:trimmed`, `turn:content`, `model:content` and the error of
- * `turn:error`, they carry no text of a conversation.
+ * The events of an engine, and the wall between listeners and turns: a listener that throws or rejects affects neither
+ * a turn nor another listener. Payloads are frozen; but for `session:trimmed`, `turn:content`, `model:content` and the
+ * error of `turn:error`, they carry no text of a conversation.
  */
 import { EventEmitter } from 'eventemitter3'
 import { invalidInput } from '../errors/engine-errors.js'
@@ -28,9 +28,9 @@ export interface EngineEventMap {
   /** The turn failed, and the session goes on as it was before it. */
   'turn:rolled-back': TurnEvent & { readonly code: FlowErrorCode }
   /**
-   * The turn was stored, and these oldest entries are no longer part of the session: a limit or a `slidingWindow` removed them.
-   * It is emitted at most once for each, so an archive of record reads the document. It carries texts and bytes of the
-   * conversation.
+   * The turn was stored, and these oldest entries are no longer part of the session: a limit or a `slidingWindow`
+   * removed them. It is emitted at most once for each, so an archive of record reads the document. It carries texts and
+   * bytes of the conversation.
    */
   'session:trimmed': TurnEvent & {
     readonly history: SessionDocument['history']
@@ -49,8 +49,8 @@ export interface EngineEventMap {
     readonly at: number
   }
   /**
-   * Somebody asked for a session of another owner, and was answered as for an unknown ID. A run, streamed or not, has `flowName` and
-   * `turnId`, unless its input was refused.
+   * Somebody asked for a session of another owner, and was answered as for an unknown ID. A run, streamed or not, has
+   * `flowName` and `turnId`, unless its input was refused.
    */
   'session:foreign': SessionEvent & {
     readonly operation: 'run' | 'delete' | 'cancel' | 'get'
@@ -64,9 +64,9 @@ export interface EngineEventMap {
     readonly requestId?: string
   }
   /**
-   * The HTTP adapter refused a request: `authorize` answered with a `Response`, `authorize` or `authorizeFlow` threw or gave an answer
-   * that is not valid (`error`), no principal was named although one is required, or the caller may not run the flow. The cause of an
-   * `error` is passed to the adapter's `onError`.
+   * The HTTP adapter refused a request: `authorize` answered with a `Response`, `authorize` or `authorizeFlow` threw or
+   * gave an answer that is not valid (`error`), no principal was named although one is required, or the caller may not
+   * run the flow. The cause of an `error` is passed to the adapter's `onError`.
    */
   'auth:refused': {
     /** Milliseconds since the epoch. */
@@ -83,7 +83,10 @@ export interface EngineEventMap {
   }
   /** A save took effect, but reached fewer replicas than wanted, or an unknown number of them (counted as 0). */
   'session:under-replicated': SessionEvent & { readonly replicas: number; readonly wanted: number }
-  /** An operation of the store has settled: a write with its read-backs and repetitions. `sessionId` is empty for a `list`. */
+  /**
+   * An operation of the store has settled: a write with its read-backs and repetitions.
+   * `sessionId` is empty for a `list`.
+   */
   'store:end': SessionEvent & {
     readonly operation: StoreOperation['operation']
     readonly durationMs: number
@@ -93,8 +96,8 @@ export interface EngineEventMap {
     readonly turnId?: string
   }
   /**
-   * A request took the session's lock from a turn, a delete or a summary that had not settled long after its deadline: the
-   * runtime dropped it. What lost the lock can write no more.
+   * A request took the session's lock from a turn, a delete or a summary that had not settled long after its deadline:
+   * the runtime dropped it. What lost the lock can write no more.
    */
   'lock:taken': SessionEvent & {
     readonly holder: LockEvent['holder']
@@ -102,8 +105,8 @@ export interface EngineEventMap {
     readonly turnId?: string
   }
   /**
-   * The turn has its session's lock. `sessionId` is the one asked for; empty where a new session was. `flowName` is a registered name;
-   * empty where the flow is not registered.
+   * The turn has its session's lock. `sessionId` is the one asked for; empty where a new session was. `flowName` is a
+   * registered name; empty where the flow is not registered.
    */
   'turn:start': SessionEvent & {
     readonly flowName: string
@@ -113,13 +116,17 @@ export interface EngineEventMap {
     /** The owner that the request names; absent where it names none. */
     readonly owner?: string
   }
-  /** The turn was stored, with this entry of `history`; `undefined` where a limit removed it at once. **It has what people said.** */
+  /**
+   * The turn was stored, with this entry of `history`; `undefined` where a limit removed it at once. **It
+   * has what people said.**
+   */
   'turn:content': TurnEvent & { readonly entry: SessionDocument['history'][number] | undefined }
   /** The turn has ended, in success or failure. `durationMs` counts from `turn:start`. */
   'turn:end': TurnEvent & { readonly durationMs: number; readonly success: boolean; readonly completed: boolean }
   /**
-   * The turn failed. `error` is what `execute` returns, for the log: it may hold what a provider or a store threw as its `cause`. With the
-   * option `mask`: a `FlowError` of the same `code` with masked texts, and the text of its cause in place of the cause.
+   * The turn failed. `error` is what `execute` returns, for the log: it may hold what a provider or a store threw as
+   * its `cause`. With the option `mask`: a `FlowError` of the same `code` with masked texts, and the text of its
+   * cause in place of the cause.
    */
   'turn:error': TurnEvent & { readonly code: FlowErrorCode; readonly error: FlowError }
   /** The turn waits for earlier ones; `queued` of them were waiting already. */
@@ -127,8 +134,9 @@ export interface EngineEventMap {
   /** The turn waited for its session's lock, and has it: directly before its `turn:start`. */
   'turn:waited': TurnEvent & { readonly durationMs: number }
   /**
-   * The turn ended before its `turn:start`, and has no `turn:end`: it was refused, or its wait for the lock ended without it. Not emitted
-   * for input that cannot be used, nor for a request that is answered with the outcome of another.
+   * The turn ended before its `turn:start`, and has no `turn:end`: it was refused, or its wait for the lock ended
+   * without it. Not emitted for input that cannot be used, nor for a request that is answered
+   * with the outcome of another.
    */
   'turn:refused': TurnEvent & {
     readonly code: FlowErrorCode
@@ -140,8 +148,8 @@ export interface EngineEventMap {
   /** A newer turn took the place of this one, which waited or was under way (`TURN_SUPERSEDED`). */
   'turn:superseded': TurnEvent & { readonly byTurnId: string }
   /**
-   * A request with an idempotency key was answered with the outcome of an earlier one, and nothing was run. `turnId` is that of the
-   * turn which ran, empty where a receipt does not have it; `joined`: whether it was still under way.
+   * A request with an idempotency key was answered with the outcome of an earlier one, and nothing was run. `turnId` is
+   * that of the turn which ran, empty where a receipt does not have it; `joined`: whether it was still under way.
    */
   'turn:replayed': TurnEvent & { readonly joined: boolean }
   /** `turn.once` found that the work of this name was begun before, and that its outcome is unknown. */
@@ -178,8 +186,8 @@ export interface EngineEventMap {
     readonly code?: FlowErrorCode
   }
   /**
-   * What an attempt at a model was asked and what it answered, directly before its `model:end`. **It has what people said.** Not emitted
-   * by an engine with the option `mask`.
+   * What an attempt at a model was asked and what it answered, directly before its `model:end`. **It has what people
+   * said.** Not emitted by an engine with the option `mask`.
    */
   'model:content': EngineEventMap['model:start'] & {
     readonly system: string | undefined
@@ -188,8 +196,8 @@ export interface EngineEventMap {
     readonly answer: readonly MessagePart[]
   }
   /**
-   * The model is asked once more: the attempt failed with a transient error, the answer was empty or did not have the form of
-   * `output`, or `onReply` asked for another. `delayMs`: how long the engine waits before it.
+   * The model is asked once more: the attempt failed with a transient error, the answer was empty or did not have the
+   * form of `output`, or `onReply` asked for another. `delayMs`: how long the engine waits before it.
    */
   'model:retry': StepEvent & {
     readonly provider: string
@@ -213,7 +221,10 @@ export interface EngineEventMap {
   }
   /** A provider whose circuit was open answered. */
   'circuit:closed': EngineEventMap['circuit:opened']
-  /** A memory was cut down. `durationMs` counts from the end of the turn; 0 for a window, which goes with the turn's commit. */
+  /**
+   * A memory was cut down. `durationMs` counts from the end of the turn; 0 for a window, which
+   * goes with the turn's commit.
+   */
   'memory:compacted': TurnEvent & {
     readonly namespace: string
     /** Messages that were taken out. */

@@ -10,7 +10,10 @@ export interface EngineLimits {
   readonly maxModelCallsPerTurn: number
   /** Calls of tools that models ask for in one turn; none of an answer is run that asks for more. Default 64. */
   readonly maxToolCallsPerTurn: number
-  /** Bytes of the result of one tool call; of a larger one the model gets a sentence that says so. Default 262 144 (256 KiB). */
+  /**
+   * Bytes of the result of one tool call; of a larger one the model gets a sentence that says so.
+   * Default 262 144 (256 KiB).
+   */
   readonly maxToolResultBytes: number
   /** Moves (`go`) in one turn. Default 32. */
   readonly maxTransitionsPerTurn: number
@@ -36,16 +39,21 @@ export interface EngineLimits {
   readonly maxHistoryTurns: number
   /** Bytes of a session's history as JSON; beyond it the oldest turns are removed. Default 1 048 576 (1 MiB). */
   readonly maxHistoryBytes: number
-  /** Bytes of the messages of one memory as JSON; beyond it the oldest messages are removed. Default 262 144 (256 KiB). */
+  /**
+   * Bytes of the messages of one memory as JSON; beyond it the oldest messages are removed. Default 262 144 (256 KiB).
+   */
   readonly maxMemoryBytes: number
   /** The bytes of images and files are kept for so many turns: those of the last ones. Default 2. */
   readonly attachmentTurns: number
   /**
-   * Bytes of a whole session as JSON. Beyond it the oldest turns, messages and attachments are removed; a turn is refused if that
-   * is not enough. Default 4 194 304 (4 MiB).
+   * Bytes of a whole session as JSON. Beyond it the oldest turns, messages and attachments are removed; a turn is
+   * refused if that is not enough. Default 4 194 304 (4 MiB).
    */
   readonly maxSessionBytes: number
-  /** Receipts of idempotency keys that a session keeps, those of its last keyed turns; that of its first turn stays too. Default 16. */
+  /**
+   * Receipts of idempotency keys that a session keeps, those of its last keyed turns; that of its first
+   * turn stays too. Default 16.
+   */
   readonly maxReceipts: number
   /** Names under which `turn.once` keeps results in a session. Default 64. */
   readonly maxEffects: number

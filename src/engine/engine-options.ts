@@ -1,4 +1,7 @@
-/** The options of an engine, and what its operations take and return. Types only: `engine-context.ts` and `input/` check them. */
+/**
+ * The options of an engine, and what its operations take and return. Types only: `engine-context.ts`
+ * and `input/` check them.
+ */
 import type { Clock } from '../config/clock.js'
 import type { ConfigReader } from '../config/config-manager.js'
 import type { FlowError } from '../errors/flow-error.js'
@@ -27,8 +30,8 @@ export interface FlowEngineOptions {
   readonly limits?: Partial<EngineLimits>
   /**
    * How a call of a model is repeated after a transient error. The delay after the n-th attempt is random, up to
-   * `baseDelayMs` x 2^(n-1) and at most `maxDelayMs`; longer where the provider asked for more. There is no further attempt
-   * where it could not begin before the turn's deadline.
+   * `baseDelayMs` x 2^(n-1) and at most `maxDelayMs`; longer where the provider asked for more. There is no further
+   * attempt where it could not begin before the turn's deadline.
    */
   readonly modelRetry?: {
     /** Attempts at one model, the first one included. Default 3. 1: no call is repeated. */
@@ -40,14 +43,16 @@ export interface FlowEngineOptions {
   }
   /** When a provider that keeps failing is not called for some time. */
   readonly circuitBreaker?: {
-    /** Transient failures in a row, over all sessions, that open the breaker. Default 10. `Infinity`: it never opens. */
+    /**
+     * Transient failures in a row, over all sessions, that open the breaker. Default 10. `Infinity`: it never opens.
+     */
     readonly failureThreshold?: number
     /** Milliseconds until one trial call is let through. Default 30 000. */
     readonly resetTimeoutMs?: number
   }
   /**
-   * What turns, sessions and owners may spend on models: turns and sessions in addition to the flow's own `budgets()`. Default: not
-   * bounded.
+   * What turns, sessions and owners may spend on models: turns and sessions in addition to the flow's own
+   * `budgets()`. Default: not bounded.
    */
   readonly budgets?: EngineBudgets
   /** What flows need from the application: `turn.services`. Never stored. Default: `{}`. */
@@ -55,41 +60,44 @@ export interface FlowEngineOptions {
   /** What an unknown, completed or aborted session ID does: start a new session, or fail. Default `'new'`. */
   readonly unknownSession?: 'new' | 'reject'
   /**
-   * What becomes of a session whose turn failed. `'abort'`: it has ended, and is marked `aborted`. `'rollback'`: it goes on where
-   * it was before the turn; the text of the error and what was spent are stored. A flow may decide for itself by its
-   * `static onTurnError`. Default `'abort'`.
+   * What becomes of a session whose turn failed. `'abort'`: it has ended, and is marked `aborted`. `'rollback'`: it
+   * goes on where it was before the turn; the text of the error and what was spent are stored. A flow may decide for
+   * itself by its `static onTurnError`. Default `'abort'`.
    */
   readonly onTurnError?: 'abort' | 'rollback'
   /**
-   * Which texts of errors reach users, in replies and in the document's `error`. `'full'`: the message of the error. `'flow'`: the
-   * messages of `FlowError`s that flow code threw with the code `FLOW_ERROR`, `TOOL_ERROR` or `INVALID_INPUT`, and of refused input
-   * (`INVALID_INPUT`); for all else, limits included, a fixed sentence with the ID of the turn. What flow code throws with a code about
-   * sessions, turns or engines becomes a `FLOW_ERROR` or `TOOL_ERROR` whose message is not sent. Or a function that returns the text; where
-   * it throws, the fixed sentence is sent. An error whose message is not sent is logged, and `execute` and the event `turn:error` have
-   * it in any case. Default `'full'`.
+   * Which texts of errors reach users, in replies and in the document's `error`. `'full'`: the message of the error.
+   * `'flow'`: the messages of `FlowError`s that flow code threw with the code `FLOW_ERROR`, `TOOL_ERROR` or
+   * `INVALID_INPUT`, and of refused input (`INVALID_INPUT`); for all else, limits included, a fixed sentence with the
+   * ID of the turn. What flow code throws with a code about sessions, turns or engines becomes a `FLOW_ERROR` or
+   * `TOOL_ERROR` whose message is not sent. Or a function that returns the text; where it throws, the fixed sentence is
+   * sent. An error whose message is not sent is logged, and `execute` and the event `turn:error` have it in
+   * any case. Default `'full'`.
    */
   readonly errorText?: 'full' | 'flow' | ((error: FlowError, turn: FailedTurn) => string)
   /**
-   * Masks what a turn stores of its conversation: called with each text of the turn before the commit. What it returns is stored in the
-   * history and the memories in place of the text; replies and models get the text itself, models in this turn only. `where`:
-   * `'message'`, what the user or the application said to the model, and names of attached files; `'reply'`, what the model or the flow
-   * said, and texts of errors; `'tool-call'` and `'tool-result'`, each string, key and number of arguments and results. Must be
-   * synchronous. Where it throws, or returns something other than a string, the turn fails and nothing of it is stored. State,
-   * context and effects are the flow's own to keep clean. Default: texts are stored as they are.
+   * Masks what a turn stores of its conversation: called with each text of the turn before the commit. What it returns
+   * is stored in the history and the memories in place of the text; replies and models get the text itself, models in
+   * this turn only. `where`: `'message'`, what the user or the application said to the model, and names of attached
+   * files; `'reply'`, what the model or the flow said, and texts of errors; `'tool-call'` and `'tool-result'`, each
+   * string, key and number of arguments and results. Must be synchronous. Where it throws, or returns something other
+   * than a string, the turn fails and nothing of it is stored. State, context and effects are the flow's own to keep
+   * clean. Default: texts are stored as they are.
    */
   readonly mask?: (text: string, where: 'message' | 'reply' | 'tool-call' | 'tool-result') => string
   /**
-   * What happens to a session that an older version of its flow has stored, where the flow does not migrate it: the turn is refused
-   * with `SESSION_FLOW_INVARIANT` and the session stays as it is, or a new session starts. `static outdated` of a flow overrides it.
-   * Default `'refuse'`.
+   * What happens to a session that an older version of its flow has stored, where the flow does not migrate it: the
+   * turn is refused with `SESSION_FLOW_INVARIANT` and the session stays as it is, or a new session starts.
+   * `static outdated` of a flow overrides it. Default `'refuse'`.
    */
   readonly outdated?: 'refuse' | 'restart'
   /**
-   * What becomes of a message for a session that has a turn under way. `'queue'`: it waits, first come, first served, up to the
-   * limit `maxQueuedTurnsPerSession`. `'reject'`: it is refused with `SESSION_BUSY`. `'latest'`: it waits, and those that waited
-   * before it end with `TURN_SUPERSEDED`. `'interrupt'`: the turn under way ends with `TURN_SUPERSEDED` and leaves nothing but
-   * effects, unless its commit has begun; then the message runs. A flow may decide for itself by its `static busy`; the policy of
-   * the flow whose turn is under way counts. Within this process. Default `'queue'`.
+   * What becomes of a message for a session that has a turn under way. `'queue'`: it waits, first come, first served,
+   * up to the limit `maxQueuedTurnsPerSession`. `'reject'`: it is refused with `SESSION_BUSY`. `'latest'`: it waits,
+   * and those that waited before it end with `TURN_SUPERSEDED`. `'interrupt'`: the turn under way ends with
+   * `TURN_SUPERSEDED` and leaves nothing but effects, unless its commit has begun; then the message runs. A flow may
+   * decide for itself by its `static busy`; the policy of the flow whose turn is under way counts. Within this
+   * process. Default `'queue'`.
    */
   readonly busy?: 'queue' | 'reject' | 'interrupt' | 'latest'
   /** The engine's time. Default: the machine's. */
@@ -97,8 +105,9 @@ export interface FlowEngineOptions {
   /** A number from 0 up to, and without, 1: for the delays between attempts. Default: `Math.random`. */
   readonly random?: () => number
   /**
-   * Makes IDs, a new one at each call. An ID of the kind `revision` must not come twice for a session: stores recognise by it
-   * what they have read. Default: random base64url from `crypto.getRandomValues`; for a session 24 bytes, 32 characters.
+   * Makes IDs, a new one at each call. An ID of the kind `revision` must not come twice for a session: stores recognise
+   * by it what they have read. Default: random base64url from `crypto.getRandomValues`; for a session
+   * 24 bytes, 32 characters.
    */
   readonly generateId?: (kind: 'session' | 'revision' | 'turn') => string
   /** Where `turn.log` writes to. Default: `console`. */
@@ -114,8 +123,8 @@ export interface FlowRunInput {
   /** What the user said. */
   readonly userMessage: string
   /**
-   * Images and files that the user sent along: `turn.attachments`, kept in memory with the message. Base64 of the standard
-   * alphabet, or an absolute http or https address without credentials. Default: none.
+   * Images and files that the user sent along: `turn.attachments`, kept in memory with the message. Base64 of the
+   * standard alphabet, or an absolute http or https address without credentials. Default: none.
    */
   readonly attachments?: readonly (ImagePart | FilePart)[]
   /** The session to continue. Default: a new one. */
@@ -123,12 +132,16 @@ export interface FlowRunInput {
   /** Stored as `{ config }` in the flow context, on the session's first turn. A plain object of plain JSON. */
   readonly config?: JsonObject
   /**
-   * Names this request, so that it can safely be sent again: 16 to 255 visible ASCII characters without a comma, best a UUID that
-   * the client makes once for each message. A repeat with the same key gets the recorded reply and runs nothing. The same key
-   * with another flow, message, attachments or config is refused with `IDEMPOTENCY_MISMATCH`. Default: every call is a turn.
+   * Names this request, so that it can safely be sent again: 16 to 255 visible ASCII characters without a comma, best a
+   * UUID that the client makes once for each message. A repeat with the same key gets the recorded reply and runs
+   * nothing. The same key with another flow, message, attachments or config is refused with `IDEMPOTENCY_MISMATCH`.
+   * Default: every call is a turn.
    */
   readonly idempotencyKey?: string
-  /** Names this request in the events of its turn and in logs: 1 to 128 of `A-Z a-z 0-9 . _ : -`. Never stored. Default: none. */
+  /**
+   * Names this request in the events of its turn and in logs: 1 to 128 of `A-Z a-z 0-9 . _ : -`.
+   * Never stored. Default: none.
+   */
   readonly requestId?: string
   /** `true`: the flow is treated as one that is not registered, because this caller may not run it. Default `false`. */
   readonly hideFlow?: boolean
@@ -139,10 +152,11 @@ export interface FlowRunInput {
   /** The server's own facts for this turn, laid over `turn.context`. Never stored; may have no key `config`. */
   readonly serverContext?: JsonObject
   /**
-   * Receives what this turn leaves behind for after its reply: the writing of a summary. For runtimes that stop when the reply is
-   * sent: there it is `(work) => ctx.waitUntil(work)`. Called at most once, before the reply, and only if something is left; and once
-   * more, when a streamed turn begins that goes on without its reader (`onDisconnect: 'finish'`), with the turn itself. The
-   * promises do not reject. What the function throws is passed to `onListenerError`. Default: the runtime goes on anyway.
+   * Receives what this turn leaves behind for after its reply: the writing of a summary. For runtimes that stop when
+   * the reply is sent: there it is `(work) => ctx.waitUntil(work)`. Called at most once, before the reply, and only if
+   * something is left; and once more, when a streamed turn begins that goes on without its reader
+   * (`onDisconnect: 'finish'`), with the turn itself. The promises do not reject. What the function throws is passed to
+   * `onListenerError`. Default: the runtime goes on anyway.
    */
   readonly waitUntil?: (work: Promise<unknown>) => void
 }
@@ -151,7 +165,10 @@ export interface FlowRunInput {
 export interface RunResponseType {
   /** Whether the turn ran without an error. */
   readonly success: boolean
-  /** Whether the session ended; always `true` on a failure, which does not say so: see {@link ExecuteResult.sessionState}. */
+  /**
+   * Whether the session ended; always `true` on a failure, which does not say so: see
+   * {@link ExecuteResult.sessionState}.
+   */
   readonly completed: boolean
   /** The text for the user, or the text of the failure. */
   readonly message: string
@@ -165,9 +182,10 @@ export interface RunResponseType {
 export interface ExecuteResult {
   readonly response: RunResponseType
   /**
-   * What is stored after this turn under `response.session`, or where that is empty, under the session ID that was sent.
-   * `'running'`: send the ID again, also after a failure. `'completed'` and `'aborted'`: the session has ended. `'none'`: nothing
-   * is stored under it, or only a session of another owner. `'unknown'`: nobody could be asked; keep the ID.
+   * What is stored after this turn under `response.session`, or where that is empty, under the session ID that was
+   * sent. `'running'`: send the ID again, also after a failure. `'completed'` and `'aborted'`: the session has ended.
+   * `'none'`: nothing is stored under it, or only a session of another owner. `'unknown'`: nobody
+   * could be asked; keep the ID.
    */
   readonly sessionState: 'running' | 'completed' | 'aborted' | 'none' | 'unknown'
   /** The failure; absent on success. */
@@ -175,13 +193,15 @@ export interface ExecuteResult {
   /** Set where `response.message` is bytes in base64. */
   readonly encoding?: 'base64'
   /**
-   * `true` where an earlier call with the same idempotency key had run, or was running, and this one was answered with its outcome.
+   * `true` where an earlier call with the same idempotency key had run, or was running, and this one was
+   * answered with its outcome.
    */
   readonly replayed?: true
   /**
-   * Why a new session answered and not the one that was asked for: that one is unknown (or another owner's), it has ended
-   * (`completed`, `aborted`), an older version of the flow has stored it (`outdated`), or the flow's `migrate` or `onRestore`
-   * returned `null` (`flow`). Absent where no other session was asked for, and where no new session is stored.
+   * Why a new session answered and not the one that was asked for: that one is unknown (or another owner's), it has
+   * ended (`completed`, `aborted`), an older version of the flow has stored it (`outdated`), or the flow's `migrate` or
+   * `onRestore` returned `null` (`flow`). Absent where no other session was asked for, and where
+   * no new session is stored.
    */
   readonly restarted?: 'unknown' | 'completed' | 'aborted' | 'outdated' | 'flow'
 }
@@ -207,11 +227,14 @@ export interface ExecuteDeleteResult {
  * @inline
  */
 export type DeleteOptions = {
-  /** The principal: another principal's session is not removed, and success is reported. Default: only one without an owner. */
+  /**
+   * The principal: another principal's session is not removed, and success is reported. Default:
+   * only one without an owner.
+   */
   readonly owner?: string
   /**
-   * Whether a session is removed that the store cannot read, although its owner is not known then. Without options it is.
-   * Default `false`.
+   * Whether a session is removed that the store cannot read, although its owner is not known then. Without
+   * options it is. Default `false`.
    */
   readonly unreadable?: boolean
   /** As in {@link FlowRunInput}: it is in `session:deleted` and in logs. */

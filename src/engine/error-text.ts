@@ -1,7 +1,7 @@
 /**
- * From anything thrown to a {@link FlowError} whose message may leave the process, and from there to the text that a user gets.
- * Texts of flow code go out as they are, cut and with credentials blacked out; the engine's own sentences are not changed. The
- * option `errorText` decides which of both go out at all.
+ * From anything thrown to a {@link FlowError} whose message may leave the process, and from there to the text that a
+ * user gets. Texts of flow code go out as they are, cut and with credentials blacked out; the engine's own sentences
+ * are not changed. The option `errorText` decides which of both go out at all.
  */
 import { flowCodeError, isMadeByEngine } from '../errors/engine-errors.js'
 import { FlowError, type FlowErrorCode } from '../errors/flow-error.js'
@@ -30,7 +30,8 @@ function uncutText(thrown: unknown): string {
   const raw = rawText(thrown)
   const words = firstWords(raw)
   if (words !== '' || raw === '') return redact(words)
-  // There is no place to cut: half a secret may stand at the end. The cut that follows removes it, unless redaction has shortened the text.
+  // There is no place to cut: half a secret may stand at the end. The cut that follows removes it, unless
+  // redaction has shortened the text.
   const text = raw.slice(0, maxRawLength)
   const clean = redact(text)
   return clean === text ? text : clean.slice(0, clean.indexOf(redacted) + redacted.length)
@@ -83,8 +84,8 @@ function fixedText({ turnId }: FailedTurn): string {
 /**
  * A text of an error as it may be stored, reported and logged; the fixed sentence where the option `mask` fails.
  *
- * @param cause What was thrown. Where the text holds what is left of its text after a cut, the mask gets it without the cut, for it
- *   would not know half an address. The answer is cut instead.
+ * @param cause What was thrown. Where the text holds what is left of its text after a cut, the mask gets it without the
+ *   cut, for it would not know half an address. The answer is cut instead.
  */
 export function maskedText(
   { mask }: Pick<EngineContext, 'mask'>,
@@ -104,7 +105,9 @@ export function maskedText(
   }
 }
 
-/** The error that events get. With the option `mask` it has masked texts, and that of its cause in place of the cause. */
+/**
+ * The error that events get. With the option `mask` it has masked texts, and that of its cause in place of the cause.
+ */
 export function maskedError(engine: Pick<EngineContext, 'mask'>, error: FlowError, turn: FailedTurn): FlowError {
   if (engine.mask === undefined) return error
   const { code, statusCode, details } = error
@@ -123,7 +126,8 @@ export function logFailure(engine: EngineContext, failure: FlowError, turn: Fail
   const { logger } = engine
   const error = maskedError(engine, failure, turn)
   const { message, code, details } = error
-  // Only its text: what a provider or a store throws may hold the conversation. The event `turn:error` has the error itself.
+  // Only its text: what a provider or a store throws may hold the conversation. The event
+  // `turn:error` has the error itself.
   const cause = error.cause === undefined ? undefined : thrownText(error.cause)
   const log = async (): Promise<void> => logger.error(message, { ...turn, code, details, cause })
   // A logger that throws or rejects must not touch the reply.
@@ -131,9 +135,10 @@ export function logFailure(engine: EngineContext, failure: FlowError, turn: Fail
 }
 
 /**
- * A long text up to where no secret is cut in two, for half of one would not be recognised. Cut is at the last white space, and
- * groups of capitals and digits before it are dropped, which may be half a card. In a text without white space it is cut where the
- * values of names end; what follows a `://` there may be half a user and is dropped, too. Empty where there is no such place.
+ * A long text up to where no secret is cut in two, for half of one would not be recognised. Cut is at the last white
+ * space, and groups of capitals and digits before it are dropped, which may be half a card. In a text without white
+ * space it is cut where the values of names end; what follows a `://` there may be half a user and is dropped, too.
+ * Empty where there is no such place.
  */
 function firstWords(text: string): string {
   if (text.length <= maxRawLength) return text
@@ -143,7 +148,10 @@ function firstWords(text: string): string {
   return words.slice(0, -maxGroupsLength) + groups.replace(/(?:\b[A-Z\d]{1,19}[\s-])+$/, '')
 }
 
-/** The start of a long text up to the last of these characters. A loop, for a pattern would search on from each character. */
+/**
+ * The start of a long text up to the last of these characters. A loop, for a pattern would
+ * search on from each character.
+ */
 function cutAfter(text: string, sign: RegExp): string {
   let end = maxRawLength
   while (end > 0 && !sign.test(text.charAt(end - 1))) end--

@@ -86,7 +86,9 @@ function refusal(
   return failureEnvelope(givenId, text, error, givenId === '' ? 'none' : stateUnseen(error))
 }
 
-/** Runs a turn after those that came before it, unless it is a repeat whose answer is found before it asks for the lock. */
+/**
+ * Runs a turn after those that came before it, unless it is a repeat whose answer is found before it asks for the lock.
+ */
 function runInOrder(control: TurnControl, input: TurnInput): Promise<TurnOutcome> {
   const { arrivals, session, admission, limits } = control.engine
   if (!session.closing && !admission.enter(control)) {

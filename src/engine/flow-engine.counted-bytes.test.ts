@@ -1,5 +1,5 @@
-// The count of bytes of a document that is wrong: stored by an older release, or changed by a flow. Nothing is removed or
-// refused for it, and the next turn stores the true one.
+// The count of bytes of a document that is wrong: stored by an older release, or changed by a flow. Nothing is removed
+// or refused for it, and the next turn stores the true one.
 import { afterEach, describe, expect, test } from 'vitest'
 import { startTalk, summaryModel } from '../../testing/contract/compaction-talk.js'
 import { expectNothingLeft, flowOf, harness } from '../../testing/contract/engine-harness.js'

@@ -1,5 +1,5 @@
-// Whatever a flow does once, forgets and fails at, and however its turns end: what is kept, and how often work ran, is what a
-// model of a few lines says.
+// Whatever a flow does once, forgets and fails at, and however its turns end: what is kept, and how often work ran, is
+// what a model of a few lines says.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { talking } from '../../testing/contract/effects-harness.js'

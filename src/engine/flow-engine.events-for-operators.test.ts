@@ -1,4 +1,7 @@
-/** The events that are for those who run an application: the store's operations, waits, refusals, and where a turn begins. */
+/**
+ * The events that are for those who run an application: the store's operations, waits, refusals,
+ * and where a turn begins.
+ */
 import { afterEach, expect, test } from 'vitest'
 import { expectNothingLeft, flowOf, gate, type Harness, harness } from '../../testing/contract/engine-harness.js'
 import { type EngineEventMap, type EngineEventName, reply } from '../index.js'

@@ -1,4 +1,5 @@
-// A flow that runs another session, or uses another engine, and throws what that failed with: the error is the flow's own.
+// A flow that runs another session, or uses another engine, and throws what that failed with: the
+// error is the flow's own.
 import { afterEach, describe, expect, test } from 'vitest'
 import { expectNothingLeft, flowOf, harness } from '../../testing/contract/engine-harness.js'
 import { namesOf, recordEvents } from '../../testing/contract/event-recorder.js'

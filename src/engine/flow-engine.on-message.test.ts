@@ -28,7 +28,9 @@ let asked: string[] = []
 /** Answers `help` and goes on with all else. */
 const help: Answer = ({ message }) => (message === 'help' ? reply('Here is help.') : undefined)
 
-/** A {@link Chat} over `own/small` of these steps, by default of one model step `Talk`, whose `onMessage` does `answer`. */
+/**
+ * A {@link Chat} over `own/small` of these steps, by default of one model step `Talk`, whose `onMessage` does `answer`.
+ */
 function guarded(answer: Answer, ...steps: readonly StepConstructor[]) {
   asked = []
   return class extends Chat {

@@ -12,8 +12,8 @@ const turns = 200
 const maxMemoryBytes = 40_000
 
 /**
- * Holds a conversation of 200 turns, and counts those whose request does not begin with the messages of the request before
- * it: there a provider cannot use the prompt that it cached.
+ * Holds a conversation of 200 turns, and counts those whose request does not begin with the messages of the request
+ * before it: there a provider cannot use the prompt that it cached.
  *
  * @param sizes - Of each turn, as a part of the limit.
  */
@@ -43,7 +43,8 @@ function conversationsUpTo(part: number): fc.Arbitrary<number[]> {
 }
 
 describe('the beginning of the prompt', () => {
-  // A cut removes a quarter of the limit, and the turn that passed it: how often that happens follows from the size of turns.
+  // A cut removes a quarter of the limit, and the turn that passed it: how often that happens
+  // follows from the size of turns.
   test.each([
     ['a twentieth', 1 / 20, turns / 10],
     ['a tenth', 1 / 10, turns / 6],

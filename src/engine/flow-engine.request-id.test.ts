@@ -1,4 +1,5 @@
-// The ID of a request: in every event of its turn and of a delete, and in what is logged. And the flow that a caller may not see.
+// The ID of a request: in every event of its turn and of a delete, and in what is logged. And the flow
+// that a caller may not see.
 import { afterEach, describe, expect, test } from 'vitest'
 import { expectNothingLeft, flowOf, gate, harness } from '../../testing/contract/engine-harness.js'
 import { recordEvents } from '../../testing/contract/event-recorder.js'

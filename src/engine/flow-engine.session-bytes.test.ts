@@ -1,4 +1,5 @@
-// Sessions that would become too large: their oldest entries go; what one turn alone adds can be refused, and then they go on.
+// Sessions that would become too large: their oldest entries go; what one turn alone adds can be
+// refused, and then they go on.
 import { afterEach, describe, expect, test } from 'vitest'
 import { expectNothingLeft, flowOf, harness } from '../../testing/contract/engine-harness.js'
 import { recordEvents } from '../../testing/contract/event-recorder.js'

@@ -1,5 +1,5 @@
-// Providers that stall, never end, lie or break while they stream: the turn ends within its deadline with a named error,
-// the lock is free, and nothing is left running.
+// Providers that stall, never end, lie or break while they stream: the turn ends within its deadline with a named
+// error, the lock is free, and nothing is left running.
 import { afterEach, describe, expect, test } from 'vitest'
 import { expectNothingLeft, gate, harness, never } from '../../testing/contract/engine-harness.js'
 import {

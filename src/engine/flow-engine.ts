@@ -1,7 +1,7 @@
 /**
- * The engine: the object through which an application runs flows. It only delegates: `engine-context.ts` makes what it is
- * made of, `execute-turn.ts` runs a turn, `cancel-turn.ts` cancels one, `get-session.ts` and `remove-session.ts` load and remove a
- * session, `sessions/` lists and removes many, `close-engine.ts` closes it.
+ * The engine: the object through which an application runs flows. It only delegates: `engine-context.ts` makes what it
+ * is made of, `execute-turn.ts` runs a turn, `cancel-turn.ts` cancels one, `get-session.ts` and `remove-session.ts`
+ * load and remove a session, `sessions/` lists and removes many, `close-engine.ts` closes it.
  */
 import { ConfigManager } from '../config/config-manager.js'
 import type { FlowConstructor, FlowRegistration } from '../flow/flow-registry.js'
@@ -55,8 +55,8 @@ export class FlowEngine {
    * Makes an engine over the memory store or a given one. {@link FlowEngine.create} does the same, and prepares any
    * store that `SESSION_STORE` names.
    *
-   * @throws `InvalidInputError`, `FlowRegistrationError` for options that cannot be used, and for a `SESSION_STORE` that
-   * must be prepared.
+   * @throws `InvalidInputError`, `FlowRegistrationError` for options that cannot be used, and for a
+   * `SESSION_STORE` that must be prepared.
    */
   constructor(options: FlowEngineOptions = {}) {
     checkEngineOptions(options)
@@ -71,8 +71,8 @@ export class FlowEngine {
    * Makes an engine over the store that `SESSION_STORE` names, or a given one. Does not wait for a connection: a server
    * that is down now may be up for the first turn.
    *
-   * @throws `InvalidInputError`, `FlowRegistrationError` (rejects) for options and settings that cannot be used, and for
-   * a store whose package is not installed.
+   * @throws `InvalidInputError`, `FlowRegistrationError` (rejects) for options and settings that cannot be used, and
+   * for a store whose package is not installed.
    */
   static async create(options: FlowEngineOptions = {}): Promise<FlowEngine> {
     checkEngineOptions(options)
@@ -189,14 +189,15 @@ export class FlowEngine {
   }
 
   /**
-   * Runs one user turn like {@link FlowEngine.run}, and streams it piece by piece while it runs: the text of the reply, the
-   * steps and tools. All pieces are provisional until the last one, which is `result` after the commit, or `error`.
+   * Runs one user turn like {@link FlowEngine.run}, and streams it piece by piece while it runs: the text of the reply,
+   * the steps and tools. All pieces are provisional until the last one, which is `result` after the commit, or `error`.
    * The turn begins when the first piece is read, and waits for a slow reader, up to its deadline. Leaving the loop
-   * early aborts it; the session stays as it was, unless the commit has begun. With an `idempotencyKey` the turn neither waits for its
-   * reader nor ends with it, and another call with the same key goes on reading: see `onDisconnect` and `lastEventId`.
+   * early aborts it; the session stays as it was, unless the commit has begun. With an `idempotencyKey` the turn
+   * neither waits for its reader nor ends with it, and another call with the same key goes on reading: see
+   * `onDisconnect` and `lastEventId`.
    *
-   * @param options - `onDisconnect`: what becomes of the turn when its reader leaves; `lastEventId`: the last piece that the reader
-   * has. A wrong option is an `error` piece.
+   * @param options - `onDisconnect`: what becomes of the turn when its reader leaves; `lastEventId`: the last piece
+   * that the reader has. A wrong option is an `error` piece.
    * @returns The pieces, to be read once. Reading never rejects.
    * @example
    * ```ts
@@ -219,8 +220,8 @@ export class FlowEngine {
   /**
    * A stored session, frozen, for a page reload and for support; `undefined` where there is none.
    *
-   * @param options - Where given, only a session of this owner is returned; without an `owner`, only one that has none. Without options
-   * any session is: that is the application's own, and not for a route.
+   * @param options - Where given, only a session of this owner is returned; without an `owner`, only one that has none.
+   * Without options any session is: that is the application's own, and not for a route.
    * @throws `InvalidInputError` (rejects) for options that cannot be used; `SessionStoreError` where the store failed,
    * `SessionFlowInvariantError` where the document is malformed.
    */
@@ -232,13 +233,13 @@ export class FlowEngine {
   }
 
   /**
-   * One page of the stored sessions, without anything that was said in them. A page may have fewer sessions than `limit`, and even
-   * none, while there is a `cursor`: pass it for the next page, with the same query.
+   * One page of the stored sessions, without anything that was said in them. A page may have fewer sessions than
+   * `limit`, and even none, while there is a `cursor`: pass it for the next page, with the same query.
    *
-   * @returns The sessions, how many could not be read (`unreadable`, absent where there is none), and the cursor of the next page, which
-   * is absent after the last one.
-   * @throws `InvalidInputError` (rejects) for a query that cannot be used, and where the store cannot list; `SessionStoreError` where
-   * the store failed, `EngineClosedError` where the engine closes.
+   * @returns The sessions, how many could not be read (`unreadable`, absent where there is none), and the cursor of the
+   * next page, which is absent after the last one.
+   * @throws `InvalidInputError` (rejects) for a query that cannot be used, and where the store cannot list;
+   * `SessionStoreError` where the store failed, `EngineClosedError` where the engine closes.
    */
   listSessions(query: ListSessionsQuery = {}): Promise<{
     readonly sessions: readonly SessionSummary[]
@@ -249,22 +250,23 @@ export class FlowEngine {
   }
 
   /**
-   * Removes every stored session of an owner, each under its lock, and lists them again until there is none. Refuse the owner's
-   * requests before: a turn that runs meanwhile in another process may begin a session after the last listing. Sessions that the store
-   * cannot read stay, and `failed` counts those that it knows to be the owner's.
+   * Removes every stored session of an owner, each under its lock, and lists them again until there is none. Refuse the
+   * owner's requests before: a turn that runs meanwhile in another process may begin a session after the last listing.
+   * Sessions that the store cannot read stay, and `failed` counts those that it knows to be the owner's.
    *
-   * @throws `InvalidInputError` (rejects) where the store cannot list; `SessionStoreError`, `EngineClosedError` where it could not go on:
-   * call it again.
+   * @throws `InvalidInputError` (rejects) where the store cannot list; `SessionStoreError`, `EngineClosedError` where
+   * it could not go on: call it again.
    */
   eraseOwner(owner: string): Promise<RemovedSessions> {
     return eraseOwner(this.#context, owner)
   }
 
   /**
-   * Removes the sessions whose last save is longer ago than that, each under its lock, unless a turn saved it meanwhile.
+   * Removes the sessions whose last save is longer ago than that, each under its lock, unless a
+   * turn saved it meanwhile.
    *
-   * @throws `InvalidInputError` (rejects) for options that cannot be used, and where the store cannot list; `SessionStoreError`,
-   * `EngineClosedError` where it could not go on: call it again. And what `onProgress` throws.
+   * @throws `InvalidInputError` (rejects) for options that cannot be used, and where the store cannot list;
+   * `SessionStoreError`, `EngineClosedError` where it could not go on: call it again. And what `onProgress` throws.
    */
   sweep(options: SweepOptions): Promise<RemovedSessions> {
     return sweep(this.#context, options)
@@ -281,9 +283,9 @@ export class FlowEngine {
   }
 
   /**
-   * Cancels the turn of a session that is under way in this process: it fails with `TURN_ABORTED`, and leaves the session as it was.
-   * Resolves when that turn is settled: `true` if it was cancelled; `false` if there is none, or its commit has begun. Turns that wait
-   * are not touched. Never rejects.
+   * Cancels the turn of a session that is under way in this process: it fails with `TURN_ABORTED`, and leaves the
+   * session as it was. Resolves when that turn is settled: `true` if it was cancelled; `false` if there is none, or its
+   * commit has begun. Turns that wait are not touched. Never rejects.
    *
    * @param options - Where given, only a turn of this owner is cancelled; without an `owner`, only one that has none.
    */
@@ -294,8 +296,8 @@ export class FlowEngine {
   /**
    * Emits `auth:refused`. For what refuses requests in front of the engine: the HTTP adapters call it. Never throws.
    *
-   * @param refusal - What was refused, and why; it has nothing that the client wrote but its request ID. `owner` and `flowName`, the
-   * principal and the registered name, are for the reason `flow`.
+   * @param refusal - What was refused, and why; it has nothing that the client wrote but its request ID. `owner` and
+   * `flowName`, the principal and the registered name, are for the reason `flow`.
    */
   reportRefused(refusal: Omit<EngineEventMap['auth:refused'], 'at'>): void {
     const { events, clock } = this.#context
@@ -338,16 +340,17 @@ export class FlowEngine {
   }
 
   /**
-   * Whether the engine takes turns: it does not close, and its store answers within `storeTimeoutMs`. The store is asked at most once in
-   * a second, however often this is called, and nothing is written.
+   * Whether the engine takes turns: it does not close, and its store answers within `storeTimeoutMs`. The store is
+   * asked at most once in a second, however often this is called, and nothing is written.
    */
   isReady(): Promise<boolean> {
     return this.#context.readiness.isReady()
   }
 
   /**
-   * Closes the engine: turns that hold a lock and summaries finish, waiting and new turns fail with `ENGINE_CLOSED`, after
-   * `closeTimeoutMs` what still runs is aborted, and the store is closed. A second call returns the first one's promise.
+   * Closes the engine: turns that hold a lock and summaries finish, waiting and new turns fail with `ENGINE_CLOSED`,
+   * after `closeTimeoutMs` what still runs is aborted, and the store is closed. A second call returns
+   * the first one's promise.
    *
    * @throws `SessionStoreError` (rejects) where the store could not be closed.
    */

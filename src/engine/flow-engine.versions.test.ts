@@ -1,4 +1,5 @@
-// Sessions that an older or a newer version of their flow has stored: migrate, outdated, onRestore, and what stays untouched.
+// Sessions that an older or a newer version of their flow has stored: migrate, outdated, onRestore,
+// and what stays untouched.
 import { afterEach, describe, expect, test } from 'vitest'
 import { expectNothingLeft, gate, type Harness, harness } from '../../testing/contract/engine-harness.js'
 import { readAll } from '../../testing/contract/stream-harness.js'

@@ -20,8 +20,8 @@ const hour = 3_600_000
 const epoch = Date.UTC(2026, 0, 1)
 
 /**
- * A machine whose wall clock is set to another time whenever it is read. Without shifts it has one time for both: if a duration
- * mixed them, it would be another one here.
+ * A machine whose wall clock is set to another time whenever it is read. Without shifts it has one time for both: if a
+ * duration mixed them, it would be another one here.
  */
 class Machine extends VirtualClock {
   readonly #shifts: readonly number[]

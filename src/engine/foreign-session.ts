@@ -20,8 +20,8 @@ export interface Found {
 }
 
 /**
- * Loads what is stored for a caller. Of another owner's session nothing but the owner is looked at, whatever is wrong with it. One
- * whose owner cannot be read counts as one without an owner.
+ * Loads what is stored for a caller. Of another owner's session nothing but the owner is looked at, whatever is wrong
+ * with it. One whose owner cannot be read counts as one without an owner.
  *
  * @param caller - `turnId`: of the turn that loads.
  * @param orUnknown - Whether one whose owner cannot be read counts as the caller's. Default `false`.

@@ -12,7 +12,8 @@ import { checkRequestId } from './input/check-input.js'
  * A stored session, frozen; `undefined` where there is none.
  *
  * @param options - Where given, only a session of this owner is returned; without an `owner`, only one that has none.
- * @throws `InvalidInputError` for options that cannot be used, `SessionStoreError` where the store failed, `SessionFlowInvariantError` where the document is malformed.
+ * @throws `InvalidInputError` for options that cannot be used, `SessionStoreError` where the store failed,
+ * `SessionFlowInvariantError` where the document is malformed.
  */
 export async function getSession(
   engine: EngineContext,

@@ -1,4 +1,7 @@
-/** One call of the option `mask` of the engine. What it is called with is decided in `turn/mask-turn.ts` and `error-text.ts`. */
+/**
+ * One call of the option `mask` of the engine. What it is called with is decided in
+ * `turn/mask-turn.ts` and `error-text.ts`.
+ */
 import { flowCodeError } from '../errors/engine-errors.js'
 import { isPromise } from '../util/is-promise.js'
 import type { FlowEngineOptions } from './engine-options.js'

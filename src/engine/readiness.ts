@@ -1,6 +1,6 @@
 /**
- * Whether an engine is ready for turns. Load balancers ask for it, as often as they like and whoever they are, so it begins at most
- * one operation of the store in a second, and that one only reads.
+ * Whether an engine is ready for turns. Load balancers ask for it, as often as they like and whoever they are, so it
+ * begins at most one operation of the store in a second, and that one only reads.
  */
 import { type Clock, monotonicTime } from '../config/clock.js'
 import type { FlowSession } from '../session/flow-session.js'
@@ -23,7 +23,9 @@ export class Readiness {
     this.#clock = clock
   }
 
-  /** `false` from the moment in which the engine begins to close, and where the store fails or does not answer in time. */
+  /**
+   * `false` from the moment in which the engine begins to close, and where the store fails or does not answer in time.
+   */
   async isReady(): Promise<boolean> {
     if (this.#session.closing) return false
     try {

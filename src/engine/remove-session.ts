@@ -1,6 +1,6 @@
 /**
- * Removes one stored session. It is removed by its current revision, so that a newer document is not lost, and without a
- * check of its content, so that a malformed one can be removed too.
+ * Removes one stored session. It is removed by its current revision, so that a newer document is not lost, and without
+ * a check of its content, so that a malformed one can be removed too.
  */
 import { isNewerLayout, isSessionConflict, type SessionFlowInvariantError } from '../errors/session-errors.js'
 import type { LockHolder } from '../session/lock-line.js'
@@ -46,7 +46,10 @@ function readOptions({ owner, unreadable, requestId }: DeleteOptions): DeleteOpt
   }
 }
 
-/** Removes a session under its lock, or shares the place and the outcome of the same delete that waits last in the queue. */
+/**
+ * Removes a session under its lock, or shares the place and the outcome of the same delete that
+ * waits last in the queue.
+ */
 function removeOnce(
   engine: EngineContext,
   sessionId: string,
@@ -141,8 +144,8 @@ function named(owner: unknown): { readonly owner?: string } {
 }
 
 /**
- * Whether a session may be removed that the store cannot read: no revision is known then, and mostly no owner. The application
- * itself may remove that of a newer release; its owner has to do it through that release.
+ * Whether a session may be removed that the store cannot read: no revision is known then, and mostly no owner. The
+ * application itself may remove that of a newer release; its owner has to do it through that release.
  *
  * @throws What the store threw, where that is another failure, or refuses a session of this owner.
  */

@@ -1,4 +1,7 @@
-/** The state of a session that a failed turn did not load: what a client reads to know whether its session goes on (design 8.1). */
+/**
+ * The state of a session that a failed turn did not load: what a client reads to know whether its
+ * session goes on (design 8.1).
+ */
 import type { LimitExceededError } from '../errors/engine-errors.js'
 import type { FlowError, FlowErrorCode } from '../errors/flow-error.js'
 import { decodeSession } from '../session/session-codec.js'

@@ -171,7 +171,10 @@ export class ToolExecutionError extends FlowError {
   }
 }
 
-/** A hook of a flow or a step threw, or did something that it may not do. The message is the hook's own text, or says what it did. */
+/**
+ * A hook of a flow or a step threw, or did something that it may not do. The message is the hook's own
+ * text, or says what it did.
+ */
 export class FlowCodeError extends FlowError {
   constructor(options: { readonly message: string; readonly cause?: unknown }) {
     super({ code: 'FLOW_ERROR', message: options.message, cause: options.cause })
@@ -229,7 +232,9 @@ export class TurnAbortedError extends FlowError {
   }
 }
 
-/** The session has a turn under way, and its flow takes no other one meanwhile (`busy: 'reject'`). Intended status 409. */
+/**
+ * The session has a turn under way, and its flow takes no other one meanwhile (`busy: 'reject'`). Intended status 409.
+ */
 export class SessionBusyError extends FlowError {
   constructor(options: { readonly cause?: unknown } = {}) {
     super({
@@ -276,7 +281,10 @@ export class IdempotencyMismatchError extends FlowError {
   }
 }
 
-/** As many turns are under way in the engine as `maxConcurrentTurns` allows. The turn did not begin; the session is as it was. */
+/**
+ * As many turns are under way in the engine as `maxConcurrentTurns` allows. The turn did not begin;
+ * the session is as it was.
+ */
 export class EngineBusyError extends FlowError {
   /** The limit. */
   declare readonly value: number
@@ -344,7 +352,10 @@ export function toolError(tool: string, message: string, cause?: unknown): ToolE
   return markAsMade(new ToolExecutionError({ tool, message, cause }))
 }
 
-/** Whether the engine made the error with a function above: flow code that throws one itself writes it for the user. @internal */
+/**
+ * Whether the engine made the error with a function above: flow code that throws one itself writes
+ * it for the user. @internal
+ */
 export function isMadeByEngine(error: FlowError): boolean {
   return madeByEngine.has(error)
 }

@@ -62,7 +62,10 @@ export class FlowError extends Error {
   readonly code: FlowErrorCode
   /** The intended HTTP status (contract 7.2); the adapters answer 400 unless their option `statuses` is `'precise'`. */
   readonly statusCode: number
-  /** What an operator can do about it, where there is something to say: which option to change. It never reaches a client. */
+  /**
+   * What an operator can do about it, where there is something to say: which option to change.
+   * It never reaches a client.
+   */
   declare readonly details?: string
 
   constructor(options: FlowErrorOptions) {

@@ -12,7 +12,9 @@ export function isSessionConflict(error: unknown): boolean {
   return FlowError.isInstance(error) && conflictCodes.includes(error.code)
 }
 
-/** A stale compare-and-swap: another request changed or deleted the session since it was loaded. Intended status 409. */
+/**
+ * A stale compare-and-swap: another request changed or deleted the session since it was loaded. Intended status 409.
+ */
 export class SessionConflictError extends FlowError {
   declare readonly sessionId: string
 
@@ -62,7 +64,10 @@ export class SessionFlowMismatchError extends FlowError {
 /** The stored document cannot be a session of this flow. Intended status 409. */
 export class SessionFlowInvariantError extends FlowError {
   declare readonly sessionId: string
-  /** Whether a newer release stored the session, in a layout that this release cannot read. Then nothing is wrong with it. */
+  /**
+   * Whether a newer release stored the session, in a layout that this release cannot read. Then
+   * nothing is wrong with it.
+   */
   declare readonly newerLayout: boolean
   /** The owner of the session, where a store could read it although it could not read the document. */
   declare readonly owner: string | undefined
@@ -73,8 +78,8 @@ export class SessionFlowInvariantError extends FlowError {
     readonly problem: string
     readonly newerLayout?: boolean
     /**
-     * For stores: to whom the session belongs, where that can be read. Other callers are then answered as for an unknown ID. Default:
-     * the session counts as one without an owner.
+     * For stores: to whom the session belongs, where that can be read. Other callers are then answered as for an
+     * unknown ID. Default: the session counts as one without an owner.
      */
     readonly owner?: string | undefined
     readonly cause?: unknown

@@ -1,6 +1,6 @@
 /**
- * What all steps have in common: identity, persisted state and hooks. For each turn the engine constructs the steps without
- * arguments and then attaches them to the turn.
+ * What all steps have in common: identity, persisted state and hooks. For each turn the engine constructs the steps
+ * without arguments and then attaches them to the turn.
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { flowCodeError } from '../errors/engine-errors.js'
@@ -51,7 +51,9 @@ export abstract class BaseStep<State extends object = object> {
     return this.name
   }
 
-  /** Code that is compiled to a target below ES2022 assigns static members; the assignment must define an own property. */
+  /**
+   * Code that is compiled to a target below ES2022 assigns static members; the assignment must define an own property.
+   */
   static set id(id: string) {
     defineOwn(this, 'id', id)
   }
@@ -66,10 +68,11 @@ export abstract class BaseStep<State extends object = object> {
   }
 
   /**
-   * Checks the state when a session is loaded, so that a state of an older release does not reach code that cannot use it. The step
-   * sees what the schema returns, with its defaults; the next load checks that again, so the schema must return its own output
-   * unchanged. A state that does not fit refuses the turn and leaves the session as it is. Every state that a turn changes, and
-   * `initialState()` of a step that it begins, is checked before it is stored. Default: not checked.
+   * Checks the state when a session is loaded, so that a state of an older release does not reach code that cannot use
+   * it. The step sees what the schema returns, with its defaults; the next load checks that again, so the schema must
+   * return its own output unchanged. A state that does not fit refuses the turn and leaves the session as it is. Every
+   * state that a turn changes, and `initialState()` of a step that it begins, is checked before it is
+   * stored. Default: not checked.
    *
    * @example
    * ```ts
@@ -80,8 +83,8 @@ export abstract class BaseStep<State extends object = object> {
 
   /**
    * The steps that a conversation may move to from here, including the end step: classes or IDs. `coverageOf` of
-   * `turnkeeper/testing` compares conversations with it; the engine does not read it. Write a getter, so that it can name
-   * classes that are declared further down. Default: not declared.
+   * `turnkeeper/testing` compares conversations with it; the engine does not read it. Write a getter, so that it can
+   * name classes that are declared further down. Default: not declared.
    *
    * @example
    * ```ts
@@ -106,8 +109,8 @@ export abstract class BaseStep<State extends object = object> {
   }
 
   /**
-   * The persisted data of this step: plain JSON, stored with the session when the turn commits. A value that JSON cannot carry
-   * fails the turn with an error that names its path.
+   * The persisted data of this step: plain JSON, stored with the session when the turn commits. A value that JSON
+   * cannot carry fails the turn with an error that names its path.
    */
   get state(): State {
     return this.#attached().readState(this.#id) as State

@@ -1,14 +1,14 @@
 /**
- * Checks of the static properties of flow and step classes. Their types are a promise that JavaScript need not keep, and a wrong
- * value would be stored with sessions, or match them by accident.
+ * Checks of the static properties of flow and step classes. Their types are a promise that JavaScript need not keep,
+ * and a wrong value would be stored with sessions, or match them by accident.
  */
 import { type FlowRegistrationError, registrationError } from '../errors/engine-errors.js'
 
 const policies: readonly unknown[] = ['queue', 'reject', 'interrupt', 'latest']
 
 /**
- * Checks what decides which stored sessions a flow continues, what becomes of one whose turn failed, and of messages for one that is
- * busy.
+ * Checks what decides which stored sessions a flow continues, what becomes of one whose turn failed, and of
+ * messages for one that is busy.
  *
  * @param owner - The class, as error messages begin with it: `Flow 'Desk'`.
  * @throws {@link FlowRegistrationError}

@@ -1,6 +1,6 @@
 /**
- * The types of compaction policies, and how a flow's policies become a compactor. Each policy carries the factory of its
- * compactor under a symbol, so that the code in `src/compaction` is loaded only by applications that import
+ * The types of compaction policies, and how a flow's policies become a compactor. Each policy carries the factory of
+ * its compactor under a symbol, so that the code in `src/compaction` is loaded only by applications that import
  * `turnkeeper/compaction`.
  */
 import { FlowRegistrationError, registrationError } from '../errors/engine-errors.js'
@@ -16,8 +16,9 @@ export type CompactionBounds = {
   /** The memory is shortened after a turn that leaves more messages than this. A whole number above `keep`. */
   readonly above: number
   /**
-   * How many of the newest messages stay, at least. More stay if needed, so that the memory begins with the user's message at
-   * the beginning of a turn. A whole number above 0. The further it is below `above`, the less often the memory is shortened.
+   * How many of the newest messages stay, at least. More stay if needed, so that the memory begins with the user's
+   * message at the beginning of a turn. A whole number above 0. The further it is below `above`, the less often
+   * the memory is shortened.
    */
   readonly keep: number
 }
@@ -33,8 +34,8 @@ export type RollingSummaryOptions = CompactionBounds & {
   /** The system prompt of the call; its only message is the transcript. Default: a prompt of the package. */
   readonly prompt?: string
   /**
-   * Milliseconds for the call with all its attempts; the next turn of the session waits for it. Default 30 000. `Infinity`: no
-   * limit.
+   * Milliseconds for the call with all its attempts; the next turn of the session waits for it. Default
+   * 30 000. `Infinity`: no limit.
    */
   readonly timeoutMs?: number
   /** The most characters (UTF-16 units) of a summary; a longer one is refused. Default 8 000. */
@@ -64,7 +65,8 @@ export const compactorFactory: unique symbol = Symbol.for('turnkeeper.compactorF
 export type CompactorFactory = (flowName: string, compaction: FlowCompaction) => unknown
 
 /**
- * Creates the compactor of a flow with the factory of its first policy. Returns `undefined` if the flow has no policies.
+ * Creates the compactor of a flow with the factory of its first policy. Returns `undefined` if
+ * the flow has no policies.
  *
  * @throws {@link FlowRegistrationError} that names the flow, what is wrong and what was expected.
  */

@@ -1,6 +1,6 @@
 /**
- * The messages of a session during one turn: the stored lists, which are frozen and shared, and what the turn adds to them.
- * Model requests are built from here.
+ * The messages of a session during one turn: the stored lists, which are frozen and shared, and what the turn adds to
+ * them. Model requests are built from here.
  */
 import { flowCodeError } from '../errors/engine-errors.js'
 import type { FilePart, ImagePart, Message, MessagePart, MessageRole, StoredMessage } from '../model/message.js'
@@ -85,8 +85,8 @@ export class ConversationMemory {
   }
 
   /**
-   * Appends the user's message, unless this turn has appended the same text already. Attachments are appended once, with the
-   * first text. A message that consists of attachments alone gets no text part.
+   * Appends the user's message, unless this turn has appended the same text already. Attachments are appended once,
+   * with the first text. A message that consists of attachments alone gets no text part.
    */
   appendUserMessage(
     namespace: string,
@@ -104,7 +104,8 @@ export class ConversationMemory {
   }
 
   /**
-   * Removes the messages of a namespace, and the bytes of earlier turns to which no message refers any more, from the oldest on.
+   * Removes the messages of a namespace, and the bytes of earlier turns to which no message refers any
+   * more, from the oldest on.
    *
    * @param turn - The number of this turn.
    * @param keepsTurn - Whether the messages of this turn stay: a model step is using them.
@@ -180,7 +181,10 @@ export class ConversationMemory {
     if (count > 0) attachments.removeOldest(count)
   }
 
-  /** Puts the bytes of a part into `attachments`, once in a turn, and returns the reference. An address stays in its message. */
+  /**
+   * Puts the bytes of a part into `attachments`, once in a turn, and returns the reference. An
+   * address stays in its message.
+   */
   #store(part: ImagePart | FilePart, turn: number): StoredMessage['parts'][number] {
     if (part.data === undefined) return part
     this.#references ??= new Map()

@@ -49,8 +49,8 @@ export class FlowRegistry {
   #formerNames: ReadonlyMap<string, string> = new Map()
 
   /**
-   * The compactor of a flow; `undefined` if the flow has no compaction policies. `src/engine/compactor.ts` knows its type, which
-   * this folder may not import.
+   * The compactor of a flow; `undefined` if the flow has no compaction policies. `src/engine/compactor.ts` knows its
+   * type, which this folder may not import.
    */
   compactorOf(flowName: string): unknown {
     return this.#flows.get(flowName)?.compactor
@@ -92,7 +92,8 @@ export class FlowRegistry {
   /**
    * The former names with those of a batch.
    *
-   * @throws {@link FlowRegistrationError} for a former name of one flow that is the name, or a former name, of another one.
+   * @throws {@link FlowRegistrationError} for a former name of one flow that is the name, or a
+   * former name, of another one.
    */
   #withAliases(batch: ReadonlyMap<string, RegisteredFlow>): ReadonlyMap<string, string> {
     const formerNames = new Map(this.#formerNames)

@@ -1,4 +1,5 @@
-// An application types its services by augmenting the package. Optional here, because this declaration applies to every file.
+// An application types its services by augmenting the package. Optional here, because this
+// declaration applies to every file.
 import { expectTypeOf, test } from 'vitest'
 import { FlowEngine, type FlowServices, type Turn } from '../index.js'
 

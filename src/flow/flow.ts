@@ -1,5 +1,6 @@
 /**
- * Flows: the steps of one kind of conversation, and what they have in common. The engine creates a flow object for each turn.
+ * Flows: the steps of one kind of conversation, and what they have in common. The engine creates a
+ * flow object for each turn.
  */
 import type { BudgetExceededError, ModelError } from '../errors/engine-errors.js'
 import type { FlowError } from '../errors/flow-error.js'
@@ -43,7 +44,9 @@ export abstract class Flow {
     return this.name
   }
 
-  /** Code that is compiled to a target below ES2022 assigns static members; the assignment must define an own property. */
+  /**
+   * Code that is compiled to a target below ES2022 assigns static members; the assignment must define an own property.
+   */
   static set id(id: string) {
     defineOwn(this, 'id', id)
   }
@@ -58,8 +61,8 @@ export abstract class Flow {
   }
 
   /**
-   * Stored with every session: a whole number from 1. Raise it when sessions of the release before need {@link Flow.migrate}, or
-   * cannot go on. A session of a newer version is refused and not changed. Default: 1.
+   * Stored with every session: a whole number from 1. Raise it when sessions of the release before need
+   * {@link Flow.migrate}, or cannot go on. A session of a newer version is refused and not changed. Default: 1.
    */
   static get version(): number {
     return 1
@@ -70,8 +73,8 @@ export abstract class Flow {
   }
 
   /**
-   * What becomes of a session of this flow whose turn failed: `'abort'` or `'rollback'`, as the engine option of the same name.
-   * Default: what the engine says.
+   * What becomes of a session of this flow whose turn failed: `'abort'` or `'rollback'`, as the engine option of the
+   * same name. Default: what the engine says.
    */
   static get onTurnError(): 'abort' | 'rollback' | undefined {
     return undefined
@@ -82,8 +85,8 @@ export abstract class Flow {
   }
 
   /**
-   * What becomes of a message for a session that has a turn of this flow under way: `'queue'`, `'reject'`, `'interrupt'` or
-   * `'latest'`, as the engine option of the same name. Default: what the engine says.
+   * What becomes of a message for a session that has a turn of this flow under way: `'queue'`, `'reject'`,
+   * `'interrupt'` or `'latest'`, as the engine option of the same name. Default: what the engine says.
    */
   static get busy(): 'queue' | 'reject' | 'interrupt' | 'latest' | undefined {
     return undefined
@@ -94,8 +97,9 @@ export abstract class Flow {
   }
 
   /**
-   * What happens to a session of an older version that neither {@link Flow.migrate} nor `onRestore` has brought to this one:
-   * `refuse` fails the turn and leaves the session as it is, `restart` starts a new session. Default: the engine option `outdated`.
+   * What happens to a session of an older version that neither {@link Flow.migrate} nor `onRestore` has brought to this
+   * one: `refuse` fails the turn and leaves the session as it is, `restart` starts a new session. Default: the
+   * engine option `outdated`.
    */
   static get outdated(): 'refuse' | 'restart' | undefined {
     return undefined
@@ -106,10 +110,11 @@ export abstract class Flow {
   }
 
   /**
-   * Changes a session that an older version has stored into one of this version. It gets a copy and returns it changed, or `null`
-   * to start a new session and keep this one unchanged. What it returns is stored when a turn commits, with this version; until
-   * then every turn calls it anew, so it may do nothing but return. `id`, `revision`, `owner`, `createdAt`, `turns`, `flow.name`,
-   * `receipts` and `effects` must stay. If it throws, the turn fails and the session stays as it is. Default: none.
+   * Changes a session that an older version has stored into one of this version. It gets a copy and returns it changed,
+   * or `null` to start a new session and keep this one unchanged. What it returns is stored when a turn commits, with
+   * this version; until then every turn calls it anew, so it may do nothing but return. `id`, `revision`, `owner`,
+   * `createdAt`, `turns`, `flow.name`, `receipts` and `effects` must stay. If it throws, the turn fails and the session
+   * stays as it is. Default: none.
    *
    * @example
    * ```ts
@@ -122,8 +127,8 @@ export abstract class Flow {
   declare static readonly migrate?: (document: SessionDocument, from: number) => Awaitable<SessionDocument | null>
 
   /**
-   * How memories are kept short, by namespace: `slidingWindow` or `rollingSummary`. Read once, when the flow is registered;
-   * each namespace must be that of a model step. Default: memories are not shortened.
+   * How memories are kept short, by namespace: `slidingWindow` or `rollingSummary`. Read once, when the flow is
+   * registered; each namespace must be that of a model step. Default: memories are not shortened.
    *
    * @example
    * ```ts
@@ -144,8 +149,8 @@ export abstract class Flow {
   }
 
   /**
-   * Replaces the context with the session's, and freezes it: a flow that changed the session's own object could change a
-   * session whose turn fails. @internal
+   * Replaces the context with the session's, and freezes it: a flow that changed the session's own object could change
+   * a session whose turn fails. @internal
    */
   static setContext(flow: Flow, context: JsonObject): void {
     flow.#context = deepFreeze(context)
@@ -160,14 +165,16 @@ export abstract class Flow {
   }
 
   /**
-   * The model of every model step that has no model of its own, or a list: the first one, then its fallbacks in order. A flow
-   * of logic steps needs none. Default: none.
+   * The model of every model step that has no model of its own, or a list: the first one, then its fallbacks in order.
+   * A flow of logic steps needs none. Default: none.
    */
   model(): ModelChoice | undefined {
     return undefined
   }
 
-  /** What turns and sessions of this flow may spend on models. The engine's `budgets` apply as well. Default: no limit. */
+  /**
+   * What turns and sessions of this flow may spend on models. The engine's `budgets` apply as well. Default: no limit.
+   */
   budgets(): ModelBudgets | undefined {
     return undefined
   }
@@ -186,9 +193,9 @@ export abstract class Flow {
   }
 
   /**
-   * Called when a session was loaded, after {@link Flow.migrate} and before its turn. May return a changed document (it is checked
-   * again; what `migrate` may not change, `onRestore` may not either), or `null` to start a new session and keep this one unchanged.
-   * Changes are saved when the turn commits. Default: the session continues unchanged.
+   * Called when a session was loaded, after {@link Flow.migrate} and before its turn. May return a changed document (it
+   * is checked again; what `migrate` may not change, `onRestore` may not either), or `null` to start a new session and
+   * keep this one unchanged. Changes are saved when the turn commits. Default: the session continues unchanged.
    */
   onRestore(_document: SessionDocument): Awaitable<SessionDocument | null | void> {}
 
@@ -199,10 +206,10 @@ export abstract class Flow {
   onModelBlocked(_details: ModelBlockedDetails, _turn: Turn): Awaitable<Transition | void> {}
 
   /**
-   * Called once in each turn in which the user sent something, before the current step runs: for "cancel", "help", "a person,
-   * please", and to refuse a message. If it returns a transition, that is taken in place of running the step. The answer of
-   * `reply`, `stay` and `finish` stands in the history, and neither it nor the message in any memory: no model will know of it. In
-   * the first turn of a session, no step was entered yet. Default: the step runs.
+   * Called once in each turn in which the user sent something, before the current step runs: for "cancel", "help", "a
+   * person, please", and to refuse a message. If it returns a transition, that is taken in place of running the step.
+   * The answer of `reply`, `stay` and `finish` stands in the history, and neither it nor the message in any memory: no
+   * model will know of it. In the first turn of a session, no step was entered yet. Default: the step runs.
    *
    * @example
    * ```ts
@@ -214,11 +221,12 @@ export abstract class Flow {
   onMessage(_turn: Turn): Awaitable<Transition | void> {}
 
   /**
-   * Called once in a turn that failed, after `onModelError` and `onModelBlocked`: for errors of flow code and tools, of models, and
-   * for limits and budgets that were exceeded. It is not called for conflicts, failures of the store, a turn that was cancelled or
-   * reached its deadline, and an engine that closes. All that the turn changed is undone, and the conversation is in the step in
-   * which the turn began; `turn.error` has the error, too. If it returns a transition, that is taken from there and the turn
-   * succeeds. What it throws is the failure of the turn. Default: the turn fails.
+   * Called once in a turn that failed, after `onModelError` and `onModelBlocked`: for errors of flow code and tools, of
+   * models, and for limits and budgets that were exceeded. It is not called for conflicts, failures of the store, a
+   * turn that was cancelled or reached its deadline, and an engine that closes. All that the turn changed is undone,
+   * and the conversation is in the step in which the turn began; `turn.error` has the error, too. If it returns a
+   * transition, that is taken from there and the turn succeeds. What it throws is the failure of the turn.
+   * Default: the turn fails.
    *
    * @example
    * ```ts
@@ -231,11 +239,12 @@ export abstract class Flow {
   onError(_error: FlowError, _turn: Turn): Awaitable<Transition | void> {}
 
   /**
-   * Called under `busy: 'interrupt'` in a turn that superseded others, after the session was loaded and before any step.
-   * `messages` are what those turns were asked, oldest first, and this turn's own message, the last one; at most as many were
-   * superseded as `maxQueuedTurnsPerSession` says, and older ones are left out. If it returns a text, that is the message of
-   * the turn, as `turn.message` and the history have it, and the attachments of all come along, the oldest left out where they exceed
-   * `maxAttachmentBytes`. Default: the turn runs with its own message, and the messages that it superseded are lost.
+   * Called under `busy: 'interrupt'` in a turn that superseded others, after the session was loaded and before any
+   * step. `messages` are what those turns were asked, oldest first, and this turn's own message, the last one; at most
+   * as many were superseded as `maxQueuedTurnsPerSession` says, and older ones are left out. If it returns a text, that
+   * is the message of the turn, as `turn.message` and the history have it, and the attachments of all come along, the
+   * oldest left out where they exceed `maxAttachmentBytes`. Default: the turn runs with its own message, and the
+   * messages that it superseded are lost.
    *
    * @example
    * ```ts
@@ -247,8 +256,8 @@ export abstract class Flow {
   merge(_messages: readonly string[]): Awaitable<string | undefined | void> {}
 
   /**
-   * The session's context: `{ config }` if the first turn had a config, and what `addContext` added. Frozen once the session is
-   * loaded or created.
+   * The session's context: `{ config }` if the first turn had a config, and what `addContext` added. Frozen once the
+   * session is loaded or created.
    */
   get context(): Readonly<Record<string, unknown>> {
     return this.#context
@@ -259,7 +268,10 @@ export abstract class Flow {
     return this.#runtime?.services ?? ({} as FlowServices)
   }
 
-  /** Milliseconds since the epoch by the engine's clock, at the moment when it is read: `turn.now`, where there is no turn yet. */
+  /**
+   * Milliseconds since the epoch by the engine's clock, at the moment when it is read: `turn.now`,
+   * where there is no turn yet.
+   */
   get now(): number {
     return this.#runtime?.clock.now() ?? Date.now()
   }

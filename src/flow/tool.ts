@@ -1,6 +1,6 @@
 /**
- * Tools: functions of a flow that a model may call, with arguments that are validated before the function receives them.
- * Calls are executed in `src/engine/turn/run-tool.ts`.
+ * Tools: functions of a flow that a model may call, with arguments that are validated before the function receives
+ * them. Calls are executed in `src/engine/turn/run-tool.ts`.
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { flowCodeError } from '../errors/engine-errors.js'
@@ -18,9 +18,10 @@ export interface ToolCall {
   /** The tool's name. */
   readonly name: string
   /**
-   * For the service that the tool calls: the same when the turn is repeated, after a rollback, a cancellation or a crash, and another
-   * one for each call that is not a repeat. It comes from the session, the number of the turn, the tool, the arguments as the model
-   * wrote them, and how many calls of this turn were equal before; not from {@link ToolCall.id}, which a model makes anew.
+   * For the service that the tool calls: the same when the turn is repeated, after a rollback, a cancellation or a
+   * crash, and another one for each call that is not a repeat. It comes from the session, the number of the turn, the
+   * tool, the arguments as the model wrote them, and how many calls of this turn were equal before; not from
+   * {@link ToolCall.id}, which a model makes anew.
    *
    * @example
    * ```ts
@@ -28,7 +29,10 @@ export interface ToolCall {
    * ```
    */
   readonly idempotencyKey: string
-  /** Aborts when the turn is aborted, when the call has taken its time, and when a call that runs at the same time fails the turn. */
+  /**
+   * Aborts when the turn is aborted, when the call has taken its time, and when a call that runs at the
+   * same time fails the turn.
+   */
   readonly signal: AbortSignal
 }
 
@@ -38,23 +42,25 @@ export interface ToolOptions<Schema extends StandardSchemaV1 = StandardSchemaV1>
   readonly name: string
   /** Explains to the model what the tool does and when to call it. */
   readonly description: string
-  /** The arguments: a Standard Schema (Zod, Valibot, ArkType). Create it once, outside the step. Default: no arguments. */
+  /**
+   * The arguments: a Standard Schema (Zod, Valibot, ArkType). Create it once, outside the step. Default: no arguments.
+   */
   readonly input?: Schema
   /** JSON Schema of the arguments, for a schema library that cannot generate one. */
   readonly inputJsonSchema?: JsonObject
   /**
-   * Milliseconds for each call. A number above 0; `Infinity`: no limit but that of the turn. Default: `toolTimeoutMs` of the step,
-   * or else the engine's limit.
+   * Milliseconds for each call. A number above 0; `Infinity`: no limit but that of the turn. Default: `toolTimeoutMs`
+   * of the step, or else the engine's limit.
    */
   readonly toolTimeoutMs?: number
   /**
-   * `true`: calls of this tool may run at the same time as others. If a model calls several tools at once and each of them says so,
-   * they run together; otherwise one after the other. Default: `false`.
+   * `true`: calls of this tool may run at the same time as others. If a model calls several tools at once and each of
+   * them says so, they run together; otherwise one after the other. Default: `false`.
    */
   readonly parallel?: boolean
   /**
-   * Executes a call. A returned value (plain JSON) is the result that the model receives; a transition moves the conversation.
-   * The model receives the message of a thrown {@link ToolError}; any other error fails the turn.
+   * Executes a call. A returned value (plain JSON) is the result that the model receives; a transition moves the
+   * conversation. The model receives the message of a thrown {@link ToolError}; any other error fails the turn.
    */
   execute(args: StandardSchemaV1.InferOutput<Schema>, turn: Turn, call: ToolCall): unknown
 }

@@ -1,6 +1,6 @@
 /**
- * Which modifiers a transition takes. A modifier that could never have an effect is refused where it is called. One that has no
- * effect only in some places is not: a function of the flow may return the same transition in all of them.
+ * Which modifiers a transition takes. A modifier that could never have an effect is refused where it is called. One
+ * that has no effect only in some places is not: a function of the flow may return the same transition in all of them.
  */
 import { flowCodeError } from '../errors/engine-errors.js'
 

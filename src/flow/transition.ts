@@ -1,6 +1,7 @@
 /**
- * Transitions: immutable values that say what happens next in a turn. Builders such as `go` create one, modifiers such as
- * `withReply` return a changed copy. Both check their arguments at once; `src/engine/turn/run-steps.ts` applies transitions.
+ * Transitions: immutable values that say what happens next in a turn. Builders such as `go` create one, modifiers such
+ * as `withReply` return a changed copy. Both check their arguments at once;
+ * `src/engine/turn/run-steps.ts` applies transitions.
  */
 import { flowCodeError } from '../errors/engine-errors.js'
 import type { HttpContentType } from '../http-content-type.js'
@@ -17,7 +18,9 @@ export type ReplyContent = string | object
  * @inline
  */
 export type ContentTypeOptions = {
-  /** Set if the reply is bytes in base64 (RFC 4648, section 4), which HTTP sends as bytes. Default: the reply is text. */
+  /**
+   * Set if the reply is bytes in base64 (RFC 4648, section 4), which HTTP sends as bytes. Default: the reply is text.
+   */
   readonly encoding?: 'base64'
 }
 
@@ -86,12 +89,13 @@ export class Transition<State = unknown> {
   /**
    * Sets the content type of the reply. Over HTTP, any other type than `HttpContentType.Plain` is sent raw.
    *
-   * Of {@link reply}, {@link stay} and {@link finish} it is the type of that reply alone. Of {@link go} it is the type of all
-   * replies in the destination, until the next move. With `encoding` it is always of one reply: of `go`, the next one in this turn.
+   * Of {@link reply}, {@link stay} and {@link finish} it is the type of that reply alone. Of {@link go} it is the type
+   * of all replies in the destination, until the next move. With `encoding` it is always of one reply: of `go`,
+   * the next one in this turn.
    *
    * @param contentType - A media type, `type/subtype`, parameters allowed.
-   * @throws `FlowCodeError` for an invalid media type, for a reply that is not valid base64 if `encoding` is set, and after
-   * `retry`. After `stay` it has a meaning only where the feedback answers the user.
+   * @throws `FlowCodeError` for an invalid media type, for a reply that is not valid base64 if `encoding` is set, and
+   * after `retry`. After `stay` it has a meaning only where the feedback answers the user.
    */
   withContentType(contentType: HttpContentType | (string & {}), options: ContentTypeOptions = {}): Transition<State> {
     refuseModifier(this.fields.kind, 'withContentType')
@@ -199,7 +203,8 @@ export function reply(content: ReplyContent): Transition {
 
 /**
  * The conversation remains in the step. From a tool, the model reads `feedback` as the tool's result and goes on. From
- * `run` and `onEnter`, `feedback` is the reply to the user and the turn ends. From `onReply` it does what {@link retry} does.
+ * `run` and `onEnter`, `feedback` is the reply to the user and the turn ends. From `onReply` it does
+ * what {@link retry} does.
  *
  * @param feedback - Required in `run`, `onEnter` and `onReply`. In a tool the default is `'Done.'`.
  */
@@ -209,8 +214,9 @@ export function stay(feedback?: string): Transition {
 }
 
 /**
- * The model answers again, in this turn. From `onReply` it reads `reason` as the next message; from a tool, as the tool's
- * result. From `run`, `onEnter` and the hooks for a model's failure it is an error: there is no answer to repeat there.
+ * The model answers again, in this turn. From `onReply` it reads `reason` as the next message; from a tool, as the
+ * tool's result. From `run`, `onEnter` and the hooks for a model's failure it is an error: there is
+ * no answer to repeat there.
  *
  * @param reason - What to do differently. Only the model reads it.
  * @example

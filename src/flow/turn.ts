@@ -34,24 +34,32 @@ export interface FlowLogger {
 export interface Turn {
   /** The user's message, or the text of `withMessage` that replaced it for this step. */
   readonly message: string
-  /** The images and files that the user sent with the message; `[]` if there are none. The same in every step. Frozen. */
+  /**
+   * The images and files that the user sent with the message; `[]` if there are none. The same in every step. Frozen.
+   */
   readonly attachments: readonly (ImagePart | FilePart)[]
   /** The number of this turn in its session, counted from 1. */
   readonly number: number
-  /** Whether the current step was entered in this turn: a step asks its question then, and reads the answer in later turns. */
+  /**
+   * Whether the current step was entered in this turn: a step asks its question then, and reads
+   * the answer in later turns.
+   */
   readonly entered: boolean
   /**
-   * Milliseconds since the epoch by the engine's clock, at the moment when it is read. Use it in place of `Date.now()`: then a
-   * test decides what time it is.
+   * Milliseconds since the epoch by the engine's clock, at the moment when it is read. Use it in place of `Date.now()`:
+   * then a test decides what time it is.
    */
   readonly now: number
-  /** Aborts when the turn is aborted: at its deadline, or when the caller cancelled it. Pass it to what can be cancelled. */
+  /**
+   * Aborts when the turn is aborted: at its deadline, or when the caller cancelled it. Pass it
+   * to what can be cancelled.
+   */
   readonly signal: AbortSignal
   /** The flow's context, with the server's context of this turn merged over it. Frozen. */
   readonly context: JsonObject
   /**
-   * Merges `value` into the flow's context, as `Flow.addContext` does. It is stored when the turn commits. A key whose value is
-   * `undefined` is removed.
+   * Merges `value` into the flow's context, as `Flow.addContext` does. It is stored when the turn commits. A key whose
+   * value is `undefined` is removed.
    *
    * @throws `FlowCodeError` for a value that JSON cannot carry: it names the path.
    */
@@ -76,19 +84,23 @@ export interface Turn {
   /** Writes to the engine's logger. The session, the flow, the turn and the step are added as fields. */
   readonly log: FlowLogger
   /**
-   * Does something in the world once: a payment, a mail, an order. The first call of a name runs `work` and keeps its result with the
-   * session; later calls, in this turn and in all others, return that result and run nothing. The result is kept even if the turn
-   * fails, is cancelled or interrupted, reaches its deadline, or the engine closes; so the repeat of such a turn does not do the work
-   * again. Two calls of one name at once share one run. Not kept: what `work` throws; the result of work that still runs when its turn
-   * ends, and a result that cannot be stored (these are uncertain in the next call); and, without `durable`, what a turn did that
-   * ends with a conflict or whose process dies.
+   * Does something in the world once: a payment, a mail, an order. The first call of a name runs `work` and keeps its
+   * result with the session; later calls, in this turn and in all others, return that result and run nothing. The
+   * result is kept even if the turn fails, is cancelled or interrupted, reaches its deadline, or the engine closes; so
+   * the repeat of such a turn does not do the work again. Two calls of one name at once share one run. Not kept: what
+   * `work` throws; the result of work that still runs when its turn ends, and a result that cannot be stored (these are
+   * uncertain in the next call); and, without `durable`, what a turn did that ends with a
+   * conflict or whose process dies.
    *
-   * @param name - Says what is done, to what: `refund:${order}`. 1 to 200 characters; a session has at most `maxEffects` names.
-   * @param work - Returns plain JSON of at most `maxEffectBytes`. What `once` returns is a frozen copy; `undefined` becomes `null`.
-   * @param options - `durable`: the store learns of the work before it begins, and of its result as soon as there is one: two more
-   * writes. Default: whether the store is durable.
-   * @throws (rejects) What `work` throws; `LimitExceededError`; `FlowCodeError` for a name or result that cannot be used. If the store
-   * fails, or another process changed the session, the turn fails, even if flow code catches the error.
+   * @param name - Says what is done, to what: `refund:${order}`. 1 to 200 characters; a session has at
+   * most `maxEffects` names.
+   * @param work - Returns plain JSON of at most `maxEffectBytes`. What `once` returns is a frozen copy;
+   * `undefined` becomes `null`.
+   * @param options - `durable`: the store learns of the work before it begins, and of its result as soon as there is
+   * one: two more writes. Default: whether the store is durable.
+   * @throws (rejects) What `work` throws; `LimitExceededError`; `FlowCodeError` for a name or result that cannot be
+   * used. If the store fails, or another process changed the session, the turn fails, even if
+   * flow code catches the error.
    * @example
    * ```ts
    * const { id } = await turn.once(`refund:${order}`, async ({ idempotencyKey, uncertain }) => {
@@ -101,13 +113,16 @@ export interface Turn {
     name: string,
     work: (attempt: {
       /**
-       * For the service: the same in each repeat of the work, after any failure. After {@link Turn.forget}, in a later turn, it is a
-       * new one.
+       * For the service: the same in each repeat of the work, after any failure. After {@link Turn.forget}, in a
+       * later turn, it is a new one.
        */
       readonly idempotencyKey: string
       /** How often the work has begun, this time included, as far as that was stored. */
       readonly attempt: number
-      /** Whether the work was begun before and nobody knows what became of it. Ask the service; do not do it again unseen. */
+      /**
+       * Whether the work was begun before and nobody knows what became of it. Ask the service;
+       * do not do it again unseen.
+       */
       readonly uncertain: boolean
       /** When it began first: ISO 8601, UTC. */
       readonly begunAt: string
@@ -115,9 +130,9 @@ export interface Turn {
     options?: { readonly durable?: boolean },
   ): Promise<T>
   /**
-   * Removes what {@link Turn.once} keeps under a name, when the turn commits: `once` runs its work again from then on, and there is
-   * room for another name. In this turn, `once` runs it again if the result is of an earlier turn; what was done in this turn is not
-   * done twice. A failed turn forgets nothing, but a new result stays.
+   * Removes what {@link Turn.once} keeps under a name, when the turn commits: `once` runs its work again from then on,
+   * and there is room for another name. In this turn, `once` runs it again if the result is of an earlier turn; what
+   * was done in this turn is not done twice. A failed turn forgets nothing, but a new result stays.
    *
    * @example
    * ```ts
@@ -137,8 +152,8 @@ export interface Turn {
     /** The messages up to now, oldest first, as a model gets them. */
     readonly messages: readonly Message[]
     /**
-     * Removes the messages, when the turn commits. Those of this turn stay where the current step is a model step with this
-     * namespace: its model still needs them.
+     * Removes the messages, when the turn commits. Those of this turn stay where the current step is a model step with
+     * this namespace: its model still needs them.
      */
     clear(): void
   }

@@ -17,7 +17,10 @@ export class CircuitBreaker {
   readonly #failureThreshold: number
   readonly #resetTimeoutMs: number
   #failures = 0
-  /** When the next trial call is allowed, in the clock's monotonic time, as all times here; `undefined` while the breaker is closed. */
+  /**
+   * When the next trial call is allowed, in the clock's monotonic time, as all times here; `undefined`
+   * while the breaker is closed.
+   */
   #openUntil: number | undefined
 
   constructor({ failureThreshold, resetTimeoutMs }: Required<CircuitBreakerOptions>) {

@@ -1,7 +1,7 @@
 /**
  * The messages of a conversation between a step and a model, in a form that is the same for every provider. Provider
- * adapters translate to and from it. Session documents store it; `docs/message-format.md` describes what is stored. Every
- * message is frozen when it is created.
+ * adapters translate to and from it. Session documents store it; `docs/message-format.md` describes what is stored.
+ * Every message is frozen when it is created.
  */
 import type { JsonObject, JsonValue } from '../util/json.js'
 
@@ -19,8 +19,8 @@ export interface ReasoningPart {
   /** The reasoning, or a summary of it; empty if the provider does not disclose it. */
   readonly text: string
   /**
-   * What the provider needs to receive again to continue after this part: a signature, an ID, encrypted reasoning. Only the
-   * provider reads it. Memory keeps it, and reasoning, only in messages that call tools. Default: nothing.
+   * What the provider needs to receive again to continue after this part: a signature, an ID, encrypted reasoning. Only
+   * the provider reads it. Memory keeps it, and reasoning, only in messages that call tools. Default: nothing.
    */
   readonly providerData?: JsonObject
 }
@@ -29,16 +29,16 @@ export interface ReasoningPart {
 export interface ToolCallPart {
   readonly type: 'tool-call'
   /**
-   * Ties the result to the call. In memory it is unique within its namespace: the engine renames a call whose ID is missing, or
-   * is there already.
+   * Ties the result to the call. In memory it is unique within its namespace: the engine renames a call whose ID is
+   * missing, or is there already.
    */
   readonly toolCallId: string
   readonly toolName: string
   /** The arguments as the model wrote them, not yet validated. `{}` if there is {@link ToolCallPart.invalidInput}. */
   readonly input: JsonValue
   /**
-   * Why the arguments cannot be read: `They are not valid JSON: {"order": A-1`. The tool is not run, and the model reads this in the
-   * result of the call. At most 300 characters are stored. Default: they can be read.
+   * Why the arguments cannot be read: `They are not valid JSON: {"order": A-1`. The tool is not run, and the model
+   * reads this in the result of the call. At most 300 characters are stored. Default: they can be read.
    */
   readonly invalidInput?: string
   /** See {@link ReasoningPart.providerData}. */
@@ -83,8 +83,8 @@ export type FilePart = MediaSource & {
 
 /**
  * An image or a file in a stored message. Its bytes are in `attachments` of the session document, until the limit
- * `attachmentTurns` removes them. A model gets the {@link ImagePart} or {@link FilePart} instead, and where the bytes were
- * removed, a text that says what it was.
+ * `attachmentTurns` removes them. A model gets the {@link ImagePart} or {@link FilePart} instead, and where the bytes
+ * were removed, a text that says what it was.
  *
  * @inline
  */
@@ -107,8 +107,8 @@ export interface Message {
   /** The number of the turn in which it was added, counted from 1. */
   readonly turn: number
   /**
-   * Set on the first message of a memory if it is a summary that replaces all earlier messages. Its `turn` is that of the last
-   * message it replaces.
+   * Set on the first message of a memory if it is a summary that replaces all earlier messages. Its `turn` is that of
+   * the last message it replaces.
    */
   readonly summary?: true
 }

@@ -1,6 +1,6 @@
 /**
- * Budgets for model calls: their types, the validation of what an application passes, and the cost of a call. Whether a call
- * still fits the budget is checked in `src/engine/model-call/budget-check.ts`.
+ * Budgets for model calls: their types, the validation of what an application passes, and the cost of a call. Whether a
+ * call still fits the budget is checked in `src/engine/model-call/budget-check.ts`.
  */
 import { invalidInput } from '../errors/engine-errors.js'
 import { checkNumber, checkOptionNames, type OptionNames } from '../util/options.js'
@@ -31,8 +31,9 @@ export interface ModelBudgets {
  */
 export type EngineBudgets = ModelBudgets & {
   /**
-   * What one owner may spend in a window of time, in all sessions together, by turns that fail or are cancelled too. The window begins
-   * with the first call of a model in it. Counted in this process; sessions without an owner are not counted. Default: no limit.
+   * What one owner may spend in a window of time, in all sessions together, by turns that fail or are cancelled too.
+   * The window begins with the first call of a model in it. Counted in this process; sessions without an owner are not
+   * counted. Default: no limit.
    */
   readonly owner?: {
     /** Milliseconds. Default 3 600 000 (an hour). */

@@ -1,6 +1,6 @@
 /**
- * Reads the error of a failed model call: is another attempt worth it, and how long does the provider want the caller to
- * wait? Whether and when there is another attempt is decided in `src/engine/model-call/attempts.ts`.
+ * Reads the error of a failed model call: is another attempt worth it, and how long does the provider want the caller
+ * to wait? Whether and when there is another attempt is decided in `src/engine/model-call/attempts.ts`.
  */
 import { FlowError } from '../errors/flow-error.js'
 import type { ModelFailure } from './model-provider.js'
@@ -99,8 +99,8 @@ function isConnectionFailure(given: unknown): boolean {
 }
 
 /**
- * Milliseconds in `retry-after-ms`, or else in `Retry-After`: seconds or a date (RFC 9110, 10.2.3). A date counts from the
- * `Date` of the same response, where it has one: then it does not matter what time this machine believes it is.
+ * Milliseconds in `retry-after-ms`, or else in `Retry-After`: seconds or a date (RFC 9110, 10.2.3). A date counts from
+ * the `Date` of the same response, where it has one: then it does not matter what time this machine believes it is.
  */
 function retryAfterOf({ responseHeaders, headers }: ForeignError, now: number): number {
   const given = responseHeaders ?? headers ?? undefined

@@ -1,6 +1,6 @@
 /**
- * The interfaces between the engine and models: how a flow selects one, how the engine calls it, and what a provider adapter
- * implements. Types only; nothing here accesses the network.
+ * The interfaces between the engine and models: how a flow selects one, how the engine calls it, and what a provider
+ * adapter implements. Types only; nothing here accesses the network.
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { JsonObject } from '../util/json.js'
@@ -31,8 +31,8 @@ export interface ModelRequest {
   /** The step's prompt; absent if it has none. */
   readonly system?: string
   /**
-   * The memory of the step, oldest first, including this turn's user message. Frozen: what the conversation adds later is
-   * not in it.
+   * The memory of the step, oldest first, including this turn's user message. Frozen: what the conversation
+   * adds later is not in it.
    */
   readonly messages: readonly Message[]
   readonly tools: readonly ToolDefinition[]
@@ -56,15 +56,18 @@ export interface ModelRequest {
     /** The number of this attempt at the call, counted from 1. */
     readonly attempt: number
   }
-  /** Aborts when the engine no longer waits for this attempt: the turn was aborted, `modelTimeoutMs` is over, or it failed. */
+  /**
+   * Aborts when the engine no longer waits for this attempt: the turn was aborted,
+   * `modelTimeoutMs` is over, or it failed.
+   */
   readonly signal: AbortSignal
 }
 
 /** The answer of a model. */
 export interface ModelResponse {
   /**
-   * Text, reasoning and tool calls, in the model's order. A provider does not fail if the arguments of a tool call are not valid
-   * JSON: the call has `input: {}`, and `invalidInput` says why, with the beginning of what the model wrote.
+   * Text, reasoning and tool calls, in the model's order. A provider does not fail if the arguments of a tool call are
+   * not valid JSON: the call has `input: {}`, and `invalidInput` says why, with the beginning of what the model wrote.
    */
   readonly parts: readonly MessagePart[]
   /** Default: `'tool-calls'` if a part is a tool call, else `'stop'`. */
@@ -74,8 +77,8 @@ export interface ModelResponse {
 }
 
 /**
- * A part of a streamed answer. The last one is `finish`, with the whole answer. A delta with an empty text only shows that the
- * model is still working: `modelTimeoutMs` is measured from part to part.
+ * A part of a streamed answer. The last one is `finish`, with the whole answer. A delta with an empty text only shows
+ * that the model is still working: `modelTimeoutMs` is measured from part to part.
  */
 export type ModelStreamPart =
   | { readonly type: 'text-delta'; readonly text: string }
@@ -89,23 +92,26 @@ export interface RuntimeModel {
   /** Calls the model once. A rejection becomes a `MODEL_ERROR`; see {@link ModelFailure} for which ones are retried. */
   generate(request: ModelRequest): Promise<ModelResponse>
   /**
-   * Calls the model once and streams its answer, as fast as it is read. A stream that ends without `finish` counts as cut
-   * off, and the call is retried. Used if the turn itself is streamed. Default: `generate`, whose text is one delta.
+   * Calls the model once and streams its answer, as fast as it is read. A stream that ends without `finish` counts as
+   * cut off, and the call is retried. Used if the turn itself is streamed. Default: `generate`,
+   * whose text is one delta.
    */
   stream?(request: ModelRequest): AsyncIterable<ModelStreamPart>
 }
 
 /**
- * The properties that the engine reads from the error of a failed model call, if it has them. The errors of the AI SDK's
- * packages and of most clients do. A call is retried after the statuses 408, 409, 429 and 5xx, after a timeout, and after a
- * network failure.
+ * The properties that the engine reads from the error of a failed model call, if it has them. The errors of the AI
+ * SDK's packages and of most clients do. A call is retried after the statuses 408, 409, 429 and 5xx, after a timeout,
+ * and after a network failure.
  */
 export interface ModelFailure {
   /** The HTTP status. `status` is read as well. */
   readonly statusCode?: number
   /** Takes precedence over the status. */
   readonly isRetryable?: boolean
-  /** No retry begins earlier than `retry-after` (seconds or a date) or `retry-after-ms` says. `headers` is read as well. */
+  /**
+   * No retry begins earlier than `retry-after` (seconds or a date) or `retry-after-ms` says. `headers` is read as well.
+   */
   readonly responseHeaders?: Readonly<Record<string, string>> | Headers
   /** The tokens that the failed attempt cost, if known. Default: none. */
   readonly usage?: TokenUsage
@@ -116,8 +122,8 @@ export interface ModelProviderAdapter {
   /** The name that selections use. */
   readonly provider: string
   /**
-   * Throws if the provider cannot serve this selection. The message of an `InvalidInputError` is sent to the client; for any
-   * other error a general message is sent instead. Called at the start of a session, so keep it fast.
+   * Throws if the provider cannot serve this selection. The message of an `InvalidInputError` is sent to the client;
+   * for any other error a general message is sent instead. Called at the start of a session, so keep it fast.
    */
   validate?(selection: ResolvedModelSelection): void
   /** Creates the model. Called once for each turn and selection, so keep it fast. */
@@ -129,13 +135,13 @@ export interface Model {
   readonly provider: string
   readonly name: string
   /**
-   * A Standard Schema (Zod, Valibot, ArkType) of the parameters, which must validate synchronously. The model gets what it
-   * returns. Default: any parameters.
+   * A Standard Schema (Zod, Valibot, ArkType) of the parameters, which must validate synchronously. The model gets what
+   * it returns. Default: any parameters.
    */
   readonly params?: StandardSchemaV1
   /**
-   * What a million tokens cost, all in one currency, which the application chooses. Default: unknown; flows with a budget of
-   * `cost` cannot use the model then.
+   * What a million tokens cost, all in one currency, which the application chooses. Default: unknown; flows with a
+   * budget of `cost` cannot use the model then.
    */
   readonly prices?: {
     readonly input: number

@@ -1,6 +1,6 @@
 /**
- * The providers and models of an engine. It validates selections at the start of a session, with errors that name what is
- * wrong and what is registered; it never calls a model.
+ * The providers and models of an engine. It validates selections at the start of a session, with errors that name what
+ * is wrong and what is registered; it never calls a model.
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import {

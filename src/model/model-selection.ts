@@ -1,4 +1,6 @@
-/** Model selections: completed from what a flow and a step returned, and without credentials for the session document. */
+/**
+ * Model selections: completed from what a flow and a step returned, and without credentials for the session document.
+ */
 import { InvalidInputError, invalidInput } from '../errors/engine-errors.js'
 import { copyJson, isPlainObject, type JsonObject } from '../util/json.js'
 import { isCredentialName } from '../util/patterns.js'
@@ -10,7 +12,8 @@ const maxParameterDepth = 16
 const noParams: JsonObject = Object.freeze({})
 
 /**
- * Completes a selection. If a step selects a model that its flow selects too, the step's parameters are merged over the flow's.
+ * Completes a selection. If a step selects a model that its flow selects too, the step's parameters
+ * are merged over the flow's.
  *
  * @param bases - The selections of the flow.
  * @param source - What returned the selection, for error messages.

@@ -1,6 +1,6 @@
 /**
- * Helpers for prompts: templates whose variables must all have values, and joining parts of a prompt. Nothing is read from
- * files.
+ * Helpers for prompts: templates whose variables must all have values, and joining parts of a prompt.
+ * Nothing is read from files.
  */
 import { flowCodeError } from '../errors/engine-errors.js'
 
@@ -31,8 +31,8 @@ export type PromptTemplate<Variable extends string> = (
 ) => string
 
 /**
- * Four braces stand for two; a pair of double braces is a variable; other double braces have no match. The bound keeps a template
- * with many of those from being searched to its end at each.
+ * Four braces stand for two; a pair of double braces is a variable; other double braces have no match. The bound keeps
+ * a template with many of those from being searched to its end at each.
  */
 const tokens = /\{{4}|\}{4}|\{\{(.{0,500}?)\}\}|\{\{|\}\}/gs
 /** The names of JavaScript variables. */
@@ -42,15 +42,16 @@ const namePattern = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u
 const maxIndentation = 99
 
 /**
- * Creates a function that fills in a prompt. `{{name}}` is a variable, with or without spaces in the braces. Values are inserted
- * as they are, including braces in them. Single braces are text; `{{{{` and `}}}}` stand for literal double braces.
+ * Creates a function that fills in a prompt. `{{name}}` is a variable, with or without spaces in the braces. Values are
+ * inserted as they are, including braces in them. Single braces are text; `{{{{` and `}}}}` stand
+ * for literal double braces.
  *
- * The indentation that all lines of a template share is removed, and so are a blank first line and a blank last line. The line
- * of the opening backtick does not count for the indentation.
+ * The indentation that all lines of a template share is removed, and so are a blank first line and a blank last line.
+ * The line of the opening backtick does not count for the indentation.
  *
  * @param text - The template. If it is a literal, the compiler checks that the names of the values match.
- * @returns The function. It throws a `FlowCodeError` that names the variable if a value is missing, `undefined`, `null`, or
- *   anything else than a string, a boolean or a finite number, and if the template has no such variable.
+ * @returns The function. It throws a `FlowCodeError` that names the variable if a value is missing, `undefined`,
+ *   `null`, or anything else than a string, a boolean or a finite number, and if the template has no such variable.
  * @throws `FlowCodeError` for double braces without a match, and for double braces around something that is not a name.
  * @example
  * ```ts

@@ -1,6 +1,6 @@
 /**
- * Images and files in the messages of a session. A message that came with bytes is stored with a reference to them, so that the
- * bytes can be removed without a change to the message. What a model gets is made here from both.
+ * Images and files in the messages of a session. A message that came with bytes is stored with a reference to them, so
+ * that the bytes can be removed without a change to the message. What a model gets is made here from both.
  */
 import type { AttachmentReference, FilePart, ImagePart, Message, MessagePart, StoredMessage } from '../model/message.js'
 import { bytesOfLists } from './document-bytes.js'
@@ -54,7 +54,8 @@ export function describeRemoved({ type, mediaType, name }: AttachmentReference):
 }
 
 /**
- * Moves bytes that stand in messages to `attachments`, and counts `bytes` anew. A document without such bytes is returned as it is.
+ * Moves bytes that stand in messages to `attachments`, and counts `bytes` anew. A document without such
+ * bytes is returned as it is.
  */
 export function moveBytes(document: SessionDocument): SessionDocument {
   const { attachments = [], flow } = document
@@ -105,7 +106,9 @@ function hasBytes(part: StoredPart): part is (ImagePart | FilePart) & { readonly
   return (part.type === 'image' || part.type === 'file') && 'data' in part && part.data !== undefined
 }
 
-/** A message with references in place of its bytes, which are added to `moved`: once, where several memories have them. */
+/**
+ * A message with references in place of its bytes, which are added to `moved`: once, where several memories have them.
+ */
 function withReferences(message: StoredMessage, used: Set<string>, moved: SessionAttachment[]): StoredMessage {
   const { turn } = message
   if (!message.parts.some(hasBytes)) return message

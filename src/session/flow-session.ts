@@ -23,8 +23,8 @@ export interface LockTiming {
 }
 
 /**
- * How many times `storeTimeoutMs` a turn may need after its deadline: a load, a commit that began just before it, and the save
- * of its failure. A write may take three times `storeTimeoutMs`.
+ * How many times `storeTimeoutMs` a turn may need after its deadline: a load, a commit that began just before it, and
+ * the save of its failure. A write may take three times `storeTimeoutMs`.
  */
 const operationsAfterDeadline = 7
 
@@ -60,9 +60,9 @@ export class FlowSession {
 
   /**
    * Runs `work` while no turn, delete or other work of this session runs in this engine: first come, first served.
-   * Different sessions run at the same time. The lock works within this process; across processes the compare-and-swap of
-   * the store decides. A turn of the same session that `work` runs and awaits would wait for itself. `work` has no deadline,
-   * and its lock is never taken from it: see that it ends.
+   * Different sessions run at the same time. The lock works within this process; across processes the compare-and-swap
+   * of the store decides. A turn of the same session that `work` runs and awaits would wait for itself. `work` has no
+   * deadline, and its lock is never taken from it: see that it ends.
    *
    * @param sessionId - Which session; `undefined` or empty takes no lock.
    * @returns What `work` returns or rejects with.
@@ -77,9 +77,9 @@ export class FlowSession {
   }
 
   /**
-   * Reports each request for the lock of a session, and when the lock is acquired and released: for tests and diagnosis.
-   * A turn without a session ID is reported when it locks the ID that it has made; work that never has an ID takes no lock, and
-   * is not reported. What the listener throws is ignored.
+   * Reports each request for the lock of a session, and when the lock is acquired and released: for tests and
+   * diagnosis. A turn without a session ID is reported when it locks the ID that it has made; work that never has an ID
+   * takes no lock, and is not reported. What the listener throws is ignored.
    *
    * @returns A function that removes the listener.
    */
@@ -109,12 +109,12 @@ export class FlowSession {
   }
 
   /**
-   * As {@link withSessionLock}, with the holder as the argument of `work`. `waitOf` says how to wait, and is called only where
-   * that matters. A caller that waits for a request which turns out to be of another owner's session runs without the lock: its holder
-   * is a stranger. @internal
+   * As {@link withSessionLock}, with the holder as the argument of `work`. `waitOf` says how to wait, and is called
+   * only where that matters. A caller that waits for a request which turns out to be of another owner's session runs
+   * without the lock: its holder is a stranger. @internal
    *
-   * @param isAfterTurn - Whether a turn has left the work behind: an engine that closes lets it have a lock that is free.
-   * Default `false`.
+   * @param isAfterTurn - Whether a turn has left the work behind: an engine that closes lets it have a lock that
+   * is free. Default `false`.
    */
   async hold<T>(
     sessionId: string | undefined,
@@ -142,8 +142,9 @@ export class FlowSession {
   }
 
   /**
-   * Releases the lock that a holder has, and acquires that of a new session, whose ID nobody else knows yet. Where it is locked
-   * all the same, because an application's `generateId` made it twice, the store refuses the second session. @internal
+   * Releases the lock that a holder has, and acquires that of a new session, whose ID nobody else knows yet. Where it
+   * is locked all the same, because an application's `generateId` made it twice, the store refuses the
+   * second session. @internal
    */
   moveTo(holder: LockHolder, sessionId: string, owner: string | undefined): void {
     if (holder.isTaken || holder.hasEnded) return
@@ -179,7 +180,8 @@ export class FlowSession {
   }
 
   /**
-   * Notes whose session it is that a holder has loaded. Requests of other owners do not wait for it any longer. @internal
+   * Notes whose session it is that a holder has loaded. Requests of other owners do not wait for
+   * it any longer. @internal
    *
    * @param stored - As it was loaded; `undefined` where there is nothing.
    */
@@ -187,7 +189,10 @@ export class FlowSession {
     this.#lock.setOwner(holder, stored)
   }
 
-  /** The lock that a holder has, as those see it that wait for it; `undefined` where it has none, or nobody waits. @internal */
+  /**
+   * The lock that a holder has, as those see it that wait for it; `undefined` where it has none,
+   * or nobody waits. @internal
+   */
   awaitedLock(holder: LockHolder): HeldLock | undefined {
     const { sessionId } = holder
     if (sessionId === undefined || holder.isTaken || !holder.isAwaited) return undefined

@@ -1,4 +1,7 @@
-/** Documents of layout 1, which releases before 0.1.0 stored: what they lack, and how they become documents of this layout. */
+/**
+ * Documents of layout 1, which releases before 0.1.0 stored: what they lack, and how they become
+ * documents of this layout.
+ */
 import { isPlainObject } from '../util/json.js'
 import { moveBytes } from './attachments.js'
 import { bytesOfLists } from './document-bytes.js'
@@ -15,9 +18,9 @@ export function withCounts(stored: Record<string, unknown>): unknown {
 }
 
 /**
- * A document in the layout of this release: bytes that stand in the messages of an older one move to `attachments`, and `bytes` is
- * counted anew, because older releases did not count what `onRestore` changed. A document without such bytes keeps its lists, and
- * one of this layout is returned as it is.
+ * A document in the layout of this release: bytes that stand in the messages of an older one move to `attachments`, and
+ * `bytes` is counted anew, because older releases did not count what `onRestore` changed. A document without such bytes
+ * keeps its lists, and one of this layout is returned as it is.
  */
 export function toCurrentLayout(document: SessionDocument): SessionDocument {
   if (document.version >= sessionLayoutVersion) return document

@@ -1,7 +1,7 @@
 /**
- * The requests for the lock of one session: those that have it, and those that wait for it, first in, first out. Requests that name
- * different owners do not wait for each other: the session belongs to one of them at most, and to the others its ID is like an unknown
- * one. A request that names no owner, the application's own, excludes all others.
+ * The requests for the lock of one session: those that have it, and those that wait for it, first in, first out.
+ * Requests that name different owners do not wait for each other: the session belongs to one of them at most, and to
+ * the others its ID is like an unknown one. A request that names no owner, the application's own, excludes all others.
  */
 import { SessionConflictError } from '../errors/session-errors.js'
 import { type Linked, LinkedList } from '../util/linked-list.js'
@@ -234,7 +234,10 @@ export class Line {
     return this.queue !== undefined && Array.from(this.queue).some(({ wait }) => areExclusive(wait.caller, caller))
   }
 
-  /** Whether a caller that has to wait is known to be a stranger: to who excludes it, or else to anybody who has the lock. */
+  /**
+   * Whether a caller that has to wait is known to be a stranger: to who excludes it, or else to
+   * anybody who has the lock.
+   */
   isForeignTo(caller: LockWait['caller']): boolean {
     const before = this.holderBefore(caller)
     return before === undefined ? this.holders.some((holder) => holder.isForeignTo(caller)) : before.isForeignTo(caller)

@@ -4,9 +4,9 @@
 export interface LockEvent {
   /**
    * In this order: the lock was requested; then it was acquired and released, or the request was refused (it waited too
-   * long, was cancelled, the engine closed, or the session belongs to another owner). In place of `released`, `taken`: another
-   * request took the lock, because this holder had not settled long after its deadline. Deletes that share a place in the queue
-   * are one request.
+   * long, was cancelled, the engine closed, or the session belongs to another owner). In place of `released`, `taken`:
+   * another request took the lock, because this holder had not settled long after its deadline. Deletes that share a
+   * place in the queue are one request.
    */
   readonly kind: 'requested' | 'acquired' | 'released' | 'refused' | 'taken'
   readonly sessionId: string
@@ -32,15 +32,18 @@ export interface LockWait {
   /** Whether it is one of the turns that `maxQueuedTurnsPerSession` counts. */
   readonly counted: boolean
   /**
-   * The owner that the caller names, perhaps nobody: the caller does not wait for requests that name another one, nor for the session
-   * of another owner. Default: it names none, and waits for all, as all do for it.
+   * The owner that the caller names, perhaps nobody: the caller does not wait for requests that name another one, nor
+   * for the session of another owner. Default: it names none, and waits for all, as all do for it.
    */
   readonly caller?: { readonly owner?: string | undefined } | undefined
   readonly delete?: SharedDelete
-  /** The turn that makes the request: for `src/engine/busy.ts`, which knows its type. This folder may not import that. */
+  /**
+   * The turn that makes the request: for `src/engine/busy.ts`, which knows its type. This folder may not import that.
+   */
   readonly turn?: unknown
   /**
-   * Called before the caller has to wait; throws where it may not. `queued`: how many counted requests of its owner wait already.
+   * Called before the caller has to wait; throws where it may not. `queued`: how many counted requests
+   * of its owner wait already.
    */
   readonly onBlocked?: (queued: number, lock: HeldLock) => void
   /** Called when the caller has its place in the queue, the last one. */

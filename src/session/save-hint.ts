@@ -4,7 +4,8 @@ import type { SessionDocument } from './session-document.js'
 import type { SessionSaveHint } from './session-store.js'
 
 /**
- * Whether a document has the lists of the stored one, under the same names. Lists are frozen: one that is the same is unchanged.
+ * Whether a document has the lists of the stored one, under the same names. Lists are frozen: one that
+ * is the same is unchanged.
  *
  * @param other - The stored document; `undefined` where none is stored, and nothing can differ.
  */

@@ -1,6 +1,6 @@
 /**
- * Checks what a store returned, so that the engine can use it as a document. An error says what is malformed; nothing is
- * changed. The head is checked each time; a list that was checked before is recognised by its identity.
+ * Checks what a store returned, so that the engine can use it as a document. An error says what is malformed; nothing
+ * is changed. The head is checked each time; a list that was checked before is recognised by its identity.
  */
 import { SessionFlowInvariantError } from '../errors/session-errors.js'
 import { isPlainObject } from '../util/json.js'
@@ -166,10 +166,11 @@ const checkDocument = fields({
 })
 
 /**
- * Checks `stored` and returns it as a document. Its lists are frozen from then on. A document of layout 1 gets what its history
- * says about the fields that it lacks; `layout-1.ts` does the rest.
+ * Checks `stored` and returns it as a document. Its lists are frozen from then on. A document of layout 1 gets what its
+ * history says about the fields that it lacks; `layout-1.ts` does the rest.
  *
- * @throws {@link SessionFlowInvariantError} that says which field is wrong, or that a newer release stored the document.
+ * @throws {@link SessionFlowInvariantError} that says which field is wrong, or that a newer
+ * release stored the document.
  */
 export function decodeSession(stored: unknown, sessionId: string): SessionDocument {
   if (isPlainObject(stored)) checkLayout(stored.version, sessionId)

@@ -18,13 +18,17 @@ export interface SessionDocument {
   /** The version of the layout in which the document is stored: 2, or 1 until the next turn of an older session. */
   readonly version: number
   /**
-   * `'<n>-<random>'`: an opaque token, new with every save. It is never used twice for a session ID, not even after a delete or
-   * a restored backup, where `n` comes again: a store may take what it knows under the stored revision for what is stored.
+   * `'<n>-<random>'`: an opaque token, new with every save. It is never used twice for a session ID, not even after a
+   * delete or a restored backup, where `n` comes again: a store may take what it knows under the stored
+   * revision for what is stored.
    */
   readonly revision: string
   /** The principal that the session belongs to. Absent where it was started without one. */
   readonly owner?: string
-  /** `running` can be continued; `completed` reached an end step; `aborted` failed. The last two are kept for diagnostics. */
+  /**
+   * `running` can be continued; `completed` reached an end step; `aborted` failed. The last two
+   * are kept for diagnostics.
+   */
   readonly runStatus: 'running' | 'completed' | 'aborted'
   /** ISO 8601, UTC. */
   readonly createdAt: string
@@ -78,8 +82,8 @@ export interface SessionDocument {
     >
   >
   /**
-   * The bytes of the images and files that the user sent last, oldest first; the parts of messages refer to them. Absent where
-   * the user never sent any. The list and its entries are frozen.
+   * The bytes of the images and files that the user sent last, oldest first; the parts of messages refer to them.
+   * Absent where the user never sent any. The list and its entries are frozen.
    */
   readonly attachments?: readonly {
     /** Unique in the session. */
@@ -122,8 +126,8 @@ export interface SessionDocument {
     }[]
   }
   /**
-   * The committed turns as the user saw them, or as the option `mask` returned their texts, oldest first; the limits `maxHistoryTurns` and `maxHistoryBytes` remove the
-   * oldest. The list and its entries are frozen.
+   * The committed turns as the user saw them, or as the option `mask` returned their texts, oldest first; the limits
+   * `maxHistoryTurns` and `maxHistoryBytes` remove the oldest. The list and its entries are frozen.
    */
   readonly history: readonly {
     /** Counted from 1. */

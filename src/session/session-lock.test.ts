@@ -472,7 +472,8 @@ test('requests, cancels, releases, owners and takes in any order behave as with 
           lock.setOwner(chosen.holder, owner === null ? undefined : { owner })
           for (const entry of model.waiting(session)) {
             const isExcluded = holding.some((other) => areExclusive(other.owner, entry.owner))
-            // Those that another holder excludes wait for that one. A request with an owner is excluded by one holder at most.
+            // Those that another holder excludes wait for that one. A request with an owner is
+            // excluded by one holder at most.
             if (entry.owner === null || entry.owner === owner) continue
             if (!isExcluded || areExclusive(chosen.owner, entry.owner)) model.remove(session, entry, 'is a stranger')
           }

@@ -1,7 +1,7 @@
 /**
- * The locks of sessions, by session ID; different IDs never wait for each other. Who waits for whom within one session is in
- * `lock-line.ts`. The lock knows nothing about turns: `flow-session.ts` decides how long a request waits, and when a lock is taken from
- * its holder.
+ * The locks of sessions, by session ID; different IDs never wait for each other. Who waits for whom within one session
+ * is in `lock-line.ts`. The lock knows nothing about turns: `flow-session.ts` decides how long a request waits, and
+ * when a lock is taken from its holder.
  */
 import { areExclusive, Callers, Line, type LockHolder, nothingStored, notLoaded, Queue, Waiter } from './lock-line.js'
 import type { HeldLock, LockWait } from './lock-request.js'

@@ -1,6 +1,6 @@
 /**
- * What a listing shows of a session, made from whatever is stored: only the fields that it shows are read and checked, never a list.
- * Which sessions a page has is decided by the stores.
+ * What a listing shows of a session, made from whatever is stored: only the fields that it shows are read and checked,
+ * never a list. Which sessions a page has is decided by the stores.
  */
 import { invalidInput } from '../errors/engine-errors.js'
 import { isPlainObject } from '../util/json.js'

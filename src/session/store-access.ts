@@ -26,7 +26,9 @@ export const writeAttempts = 3
 /** What a read-back found: a document, with its revision where one can be read, or nothing. */
 type Found = { readonly revision: string | undefined; readonly stored?: unknown } | 'missing' | 'unreadable'
 
-/** What a read-back shows: the write took effect, it did not, another write did instead, or nobody can know any more. */
+/**
+ * What a read-back shows: the write took effect, it did not, another write did instead, or nobody can know any more.
+ */
 type Verdict = 'done' | 'again' | 'conflict' | 'unknown'
 
 /** One write, and what a read-back shows about it. */
@@ -119,13 +121,13 @@ export class StoreAccess {
    * Writes a document: creates it (`expectedRevision` undefined) or swaps it in.
    *
    * @param hint - For the store: see {@link SessionStore.save}.
-   * @param addsTurn - Whether the last entry of `history` is new: then the ID of that turn shows that the write took effect.
-   * Default `false`.
+   * @param addsTurn - Whether the last entry of `history` is new: then the ID of that turn shows that the write took
+   * effect. Default `false`.
    * @param stateBytes - For the store: see {@link SessionStore.save}.
    * @param holder - Of the session's lock: where it was taken, nothing is sent to the store any more.
    * @throws {@link SessionConflictError} where another document is stored, or none where one was expected.
-   * @throws {@link SessionStoreError} where the store failed. It is an {@link OutcomeUnknownError} where nobody knows whether
-   * the write took effect.
+   * @throws {@link SessionStoreError} where the store failed. It is an {@link OutcomeUnknownError} where nobody knows
+   * whether the write took effect.
    */
   write(
     document: SessionDocument,
@@ -187,10 +189,11 @@ export class StoreAccess {
   }
 
   /**
-   * The session ID that is kept under `key`: that of an earlier claim, or else this one from now on. Only where {@link canClaim}.
+   * The session ID that is kept under `key`: that of an earlier claim, or else this one from now on.
+   * Only where {@link canClaim}.
    *
-   * @throws {@link SessionStoreError} where the store failed, or returned something other than a session ID. Whether it kept this one
-   * is unknown then; the claim can be repeated.
+   * @throws {@link SessionStoreError} where the store failed, or returned something other than a session ID. Whether it
+   * kept this one is unknown then; the claim can be repeated.
    */
   claim(key: string, sessionId: string, ttlMs: number): Promise<string> {
     return this.#watched('claim', sessionId, undefined, () => this.#claim(key, sessionId, ttlMs))
@@ -217,8 +220,8 @@ export class StoreAccess {
   /**
    * One page of the stored sessions. Only where {@link canList}.
    *
-   * @throws {@link SessionStoreError} where the store failed, or returned something other than a page; `InvalidInputError` for a
-   * cursor that is not the store's.
+   * @throws {@link SessionStoreError} where the store failed, or returned something other than a page;
+   * `InvalidInputError` for a cursor that is not the store's.
    */
   list(query: SessionListQuery): Promise<SessionPage> {
     return this.#watched('list', '', undefined, () => this.#list(query))
@@ -356,7 +359,8 @@ export class StoreAccess {
   #bounded<T>(operation: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       let deadline: Deadline | undefined
-      // What throws at once rejects, as all does that is thrown in here. A store may return something else than a promise.
+      // What throws at once rejects, as all does that is thrown in here. A store may return
+      // something else than a promise.
       Promise.resolve(operation()).then(
         (value) => {
           deadline?.cancel()
@@ -404,9 +408,9 @@ function outcomeUnknown({ operation, sessionId }: Write, cause: unknown): Sessio
 }
 
 /**
- * Whether the document that was found shows that the write of `own` took effect: it is `own`, or a later one that was made
- * from it. The next turns may have been stored before the read-back; then the history contains the turn of this write, unless
- * the oldest turns were removed since.
+ * Whether the document that was found shows that the write of `own` took effect: it is `own`, or a later one that was
+ * made from it. The next turns may have been stored before the read-back; then the history contains the turn of this
+ * write, unless the oldest turns were removed since.
  */
 function judgeTurn(found: Exclude<Found, 'missing'>, own: SessionDocument, addsTurn: boolean): Verdict {
   // Another release, or a process with another key, has written since: it may have gone on from this write.

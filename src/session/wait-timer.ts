@@ -1,6 +1,7 @@
 /**
- * The timer of one request that waits for a lock: it ends a wait that takes too long, and takes the lock from a holder that has
- * not settled long after its deadline. Each request has its own, because a runtime may drop the timers of another's.
+ * The timer of one request that waits for a lock: it ends a wait that takes too long, and takes the lock from a holder
+ * that has not settled long after its deadline. Each request has its own, because a runtime may drop
+ * the timers of another's.
  */
 import { type Clock, monotonicTime, setDeadline } from '../config/clock.js'
 import type { LockHolder, Waiter } from './lock-line.js'
@@ -18,8 +19,8 @@ export interface AwaitedLock {
 }
 
 /**
- * Starts the timer of a request. A wait ends after `timeoutMs`, or later: when the lock can be taken from the holders that the
- * request met.
+ * Starts the timer of a request. A wait ends after `timeoutMs`, or later: when the lock can be taken from the
+ * holders that the request met.
  *
  * @returns A function that stops it.
  */

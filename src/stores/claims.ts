@@ -1,6 +1,6 @@
 /**
- * Claims in the memory of this process: for the memory store, and for Keyv's Map. They belong to the data, so that two stores over
- * the same data share them.
+ * Claims in the memory of this process: for the memory store, and for Keyv's Map. They belong to the data, so that two
+ * stores over the same data share them.
  */
 
 /** What is kept under a key. */

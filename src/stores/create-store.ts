@@ -1,6 +1,6 @@
 /**
- * From the setting `SESSION_STORE`, or what the application passed, to a store. The stores that need another package are
- * loaded late, so that an application without them has nothing of them.
+ * From the setting `SESSION_STORE`, or what the application passed, to a store. The stores that need another package
+ * are loaded late, so that an application without them has nothing of them.
  */
 import type { Clock } from '../config/clock.js'
 import type { ConfigReader } from '../config/config-manager.js'
@@ -20,8 +20,8 @@ type KeyvLoader = () => Promise<KeyvModule>
 let loadKeyv: KeyvLoader | undefined
 
 /**
- * Lets `SESSION_STORE` name stores of `turnkeeper/keyv`. src/index.node.ts calls it: an `import()` of a name that is computed is
- * refused by Miniflare wherever it is in a bundle, so only runtimes that have Node's modules get one.
+ * Lets `SESSION_STORE` name stores of `turnkeeper/keyv`. src/index.node.ts calls it: an `import()` of a name that is
+ * computed is refused by Miniflare wherever it is in a bundle, so only runtimes that have Node's modules get one.
  */
 export function setKeyvLoader(own: KeyvLoader | undefined): void {
   loadKeyv = own

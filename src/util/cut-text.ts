@@ -1,4 +1,6 @@
-/** The first `length` UTF-16 units of a text, but never half of a surrogate pair: providers and stores may refuse that. */
+/**
+ * The first `length` UTF-16 units of a text, but never half of a surrogate pair: providers and stores may refuse that.
+ */
 export function cutText(text: string, length: number): string {
   if (text.length <= length) return text
   const last = text.charCodeAt(length - 1)

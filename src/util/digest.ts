@@ -1,7 +1,9 @@
 /** Digests of texts and of JSON: keys that are compared, and stored in place of what they stand for. */
 import { sha256 } from '@noble/hashes/sha2.js'
 
-/** Bytes of SHA-256 that are kept: a digest is compared, not signed, and nobody who could choose both texts gains by it. */
+/**
+ * Bytes of SHA-256 that are kept: a digest is compared, not signed, and nobody who could choose both texts gains by it.
+ */
 const digestBytes = 16
 
 const base64url = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
@@ -9,8 +11,8 @@ const base64url = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345678
 let encoder: TextEncoder | undefined
 
 /**
- * The first 16 bytes of SHA-256 (FIPS 180-4) of a text, as base64url (RFC 4648, section 5) without padding: 22 characters. It is
- * synchronous, so that a request keeps its place among those that came with it.
+ * The first 16 bytes of SHA-256 (FIPS 180-4) of a text, as base64url (RFC 4648, section 5) without padding: 22
+ * characters. It is synchronous, so that a request keeps its place among those that came with it.
  */
 export function digestOf(text: string): string {
   encoder ??= new TextEncoder()

@@ -1,6 +1,7 @@
 /**
- * JSON values: their types, and `copyJson`, which decides what this package persists. It returns a copy, so that a value cannot
- * change after it was checked. The caller decides which error is thrown for a value that JSON cannot carry.
+ * JSON values: their types, and `copyJson`, which decides what this package persists. It returns a copy, so that a
+ * value cannot change after it was checked. The caller decides which error is thrown for a
+ * value that JSON cannot carry.
  */
 import { shownName } from './shown-name.js'
 
@@ -40,7 +41,8 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
  * @param path - How error messages name `value`.
  * @param maxDepth - Levels of nesting allowed; the outermost object or array is level 1.
  * @param refuse - Creates the error to throw. `problem` is a clause that begins with the path. Default: a JsonError.
- * @param maxBytes - Bytes allowed, counted as {@link jsonSize} does; copying stops as soon as there are more. Default: any number.
+ * @param maxBytes - Bytes allowed, counted as {@link jsonSize} does; copying stops as soon as there are
+ * more. Default: any number.
  * @throws What `refuse` returns, for the first value that JSON cannot carry.
  */
 export function copyJson(
@@ -197,7 +199,9 @@ export function utf8Length(text: string): number {
   return bytes
 }
 
-/** Whether `text` has more bytes in UTF-8. They are counted only where that is in doubt: a UTF-16 unit has one to three. */
+/**
+ * Whether `text` has more bytes in UTF-8. They are counted only where that is in doubt: a UTF-16 unit has one to three.
+ */
 export function isLarger(text: string, maxBytes: number): boolean {
   return text.length * 3 > maxBytes && (text.length > maxBytes || utf8Length(text) > maxBytes)
 }

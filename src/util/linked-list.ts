@@ -1,6 +1,6 @@
 /**
- * A doubly linked list whose nodes are the caller's own objects: appending a node and removing any node take the same time
- * however long the list is, and create no garbage.
+ * A doubly linked list whose nodes are the caller's own objects: appending a node and removing any node take the same
+ * time however long the list is, and create no garbage.
  */
 
 /** The links that a node must have; the list sets them. A node is in one list at most. */

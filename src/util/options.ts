@@ -42,8 +42,9 @@ export function checkOptionNames(caller: string, options: unknown, known: object
 }
 
 /**
- * ` Did you mean '...'?` for the first name that is `unknown` with at most one letter missing, added, changed or swapped with the next,
- * or that shares whole words with it: `message` is in `userMessage`, `own` is not in `unknownSession`.
+ * ` Did you mean '...'?` for the first name that is `unknown` with at most one letter missing, added, changed or
+ * swapped with the next, or that shares whole words with it: `message` is in `userMessage`, `own` is
+ * not in `unknownSession`.
  */
 export function hintAt(unknown: string, names: readonly string[]): string {
   const words = wordsOf(unknown)
@@ -98,7 +99,10 @@ export function numbersWithDefaults<T extends { readonly [Name in keyof T]: numb
   return Object.freeze({ ...defaults, ...Object.fromEntries(entries) })
 }
 
-/** What a function throws whose first argument should be an engine: often it is the promise of one, which nobody has awaited. */
+/**
+ * What a function throws whose first argument should be an engine: often it is the promise of one,
+ * which nobody has awaited.
+ */
 export function notAnEngine(value: unknown, caller: string): InvalidInputError {
   const isPromise = typeof (value as PromiseLike<unknown> | undefined)?.then === 'function'
   const got = isPromise ? '; got a promise: await FlowEngine.create()' : ''

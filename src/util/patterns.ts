@@ -1,6 +1,6 @@
 /**
- * What a text must look like to be a session ID, a media type, base64, the name of a tool or of a credential. Each is written here
- * once, for the engine and for the adapters: what one of them accepts, the other must be able to send.
+ * What a text must look like to be a session ID, a media type, base64, the name of a tool or of a credential. Each is
+ * written here once, for the engine and for the adapters: what one of them accepts, the other must be able to send.
  */
 
 /** Visible ASCII without the comma, which joins two HTTP headers into one. */

@@ -8,7 +8,10 @@ const lower = 'abcdefghijklmnopqrstuvwxyz'
 const hexDigits = '0123456789abcdef'
 const letters = `${lower.toUpperCase()}${lower}0123456789`
 
-/** Characters that look random and are the same each time. Written out, a secret in this file would be one for a scanner. */
+/**
+ * Characters that look random and are the same each time. Written out, a secret in this file
+ * would be one for a scanner.
+ */
 function some(length: number, alphabet = letters, seed = 7): string {
   let state = seed
   let text = ''
@@ -30,7 +33,8 @@ const card = ['4111', '1111', '1111', '1111'] as const
 const account = ['DE89', '3704', '0044', '0532', '0130', '00'] as const
 
 /**
- * By the rows of the table in docs/failures.md: texts that hold a secret, and the secret in them, of which nothing may be left.
+ * By the rows of the table in docs/failures.md: texts that hold a secret, and the secret in them, of
+ * which nothing may be left.
  */
 const corpus: Readonly<Record<string, readonly (readonly [text: string, secret: string])[]>> = {
   'Private keys': ['', 'RSA ', 'EC ', 'DSA ', 'OPENSSH ', 'ENCRYPTED '].flatMap((kind) => [

@@ -1,9 +1,9 @@
 /**
- * What is blacked out in texts that may leave the process: the forms that keys, tokens, cards and accounts have. The table for
- * readers is in docs/failures.md, and redaction.test.ts compares both. A secret in any other form stays.
+ * What is blacked out in texts that may leave the process: the forms that keys, tokens, cards and accounts have. The
+ * table for readers is in docs/failures.md, and redaction.test.ts compares both. A secret in any other form stays.
  *
- * Each pattern takes time that grows with the length of the text, and no faster: what it scans without a bound ends in a match, or
- * is scanned once, because the pattern cannot begin inside it.
+ * Each pattern takes time that grows with the length of the text, and no faster: what it scans without a bound ends in
+ * a match, or is scanned once, because the pattern cannot begin inside it.
  */
 
 export const redacted = '[redacted]'
@@ -19,7 +19,10 @@ const otherTokens = [
   String.raw`xox[a-z]-|xapp-|SG\.|whsec_`,
 ].join('|')
 
-/** Tokens that are recognised by their whole form: AWS, Azure, Databricks, Terraform, Discord, Telegram, Twilio and mail services. */
+/**
+ * Tokens that are recognised by their whole form: AWS, Azure, Databricks, Terraform, Discord, Telegram,
+ * Twilio and mail services.
+ */
 const wholeTokens = [
   'A(?:3T[A-Z0-9]|BIA|CCA|GPA|IDA|IPA|KIA|NPA|NVA|ROA|SCA|SIA)[A-Z0-9]{16}',
   String.raw`[\w.~-]{3}\dQ~[\w.~-]{31,34}|dapi[a-f0-9]{32}|[A-Za-z0-9]{14}\.atlasv1\.[\w-]{60,90}`,
@@ -34,7 +37,10 @@ const account = /(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9
 
 const card = /^(?:\d{14,19}|\d{4}([ -])(?:\d{4}\1\d{4}\1\d{4}(?:\1\d{3})?|\d{6}\1\d{4,5}))$/
 
-/** First digits by length: Diners Club; American Express; Visa, Mastercard, JCB, Diners Club, Discover, UnionPay and Maestro. */
+/**
+ * First digits by length: Diners Club; American Express; Visa, Mastercard, JCB, Diners Club,
+ * Discover, UnionPay and Maestro.
+ */
 const issuers =
   /^(?:3[0689]\d{12}|3[47]\d{13}|(?=\d{16,19}$)(?:4|5[0-8]|6[02-7]|2(?:22[1-9]|2[3-9]|[3-6]|7[01]|720)|3[05689])\d+)$/
 

@@ -4,7 +4,7 @@
  * sources really make.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { dirname, join, posix } from 'node:path'
+import { join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
@@ -13,6 +13,7 @@ import { FlowEngine, FlowError, type FlowErrorCode, type SessionDocument } from 
 import { bytesOfLists } from '../../src/session/document-bytes.js'
 import { decodeSession } from '../../src/session/session-codec.js'
 import { sessionLayoutVersion } from '../../src/session/session-document.js'
+import { linkProblem, proseOf, relativeLinksOf } from './page-links.js'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
@@ -36,11 +37,6 @@ function blocksOf(page: string, language: string): Block[] {
   const text = read(page)
   const found = text.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm'))
   return Array.from(found, ({ index, 1: code = '' }) => ({ page, line: text.slice(0, index).split('\n').length, code }))
-}
-
-/** The text of a page without its code blocks. */
-function proseOf(page: string): string {
-  return read(page).replaceAll(/^```[\s\S]*?^```$/gm, '')
 }
 
 /** The type errors of `blocks`, each a module of its own in one program over the sources. */
@@ -117,37 +113,13 @@ test('no page and no example gives a stored session to a request without naming 
 })
 
 describe('links and paths', () => {
-  /** The anchors that GitHub makes of a page's headings. */
-  function anchorsOf(page: string): Set<string> {
-    const headings = proseOf(page).matchAll(/^#+ (.*)$/gm)
-    return new Set(
-      Array.from(headings, ([, text = '']) =>
-        text
-          .toLowerCase()
-          .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
-          .trim()
-          .replaceAll(' ', '-'),
-      ),
-    )
-  }
-
-  function problemOf(page: string, link: string): string | undefined {
-    const [path = '', anchor] = link.split('#', 2)
-    const target = path === '' ? page : posix.join(dirname(page), path)
-    if (!existsSync(join(root, target))) return `${page}: ${link} leads nowhere`
-    if (anchor === undefined || !target.endsWith('.md') || anchorsOf(target).has(anchor)) return undefined
-    return `${page}: ${link} names no heading of ${target}`
-  }
-
   test('every relative link leads to a file, and to a heading in it', () => {
-    const problems = pages.flatMap((page) => {
-      const links = Array.from(proseOf(page).matchAll(/\]\(([^)\s]+)\)/g), ([, link = '']) => link)
-      return links.filter((link) => !/^[a-z]+:/.test(link)).map((link) => problemOf(page, link))
-    })
+    const links = pages.flatMap((page) => relativeLinksOf(root, page).map((link) => ({ page, link })))
+    expect(links.length).toBeGreaterThan(20)
+    const problems = links.map(({ page, link }) => linkProblem(root, page, link))
     expect(problems.filter((problem) => problem !== undefined)).toEqual([])
-    expect(problems.length).toBeGreaterThan(20)
-    expect(problemOf('README.md', 'docs/nowhere.md')).toBe('README.md: docs/nowhere.md leads nowhere')
-    expect(problemOf('README.md', '#nothing')).toBe('README.md: #nothing names no heading of README.md')
+    expect(linkProblem(root, 'README.md', 'docs/nowhere.md')).toBe('README.md: docs/nowhere.md leads nowhere')
+    expect(linkProblem(root, 'README.md', '#nothing')).toBe('README.md: #nothing names no heading of README.md')
   })
 
   test('every source path that is named exists', () => {
@@ -276,7 +248,7 @@ describe('docs/session-document.md', () => {
     const source = read('src/session/session-document.ts')
     const fields = Array.from(source.matchAll(/^ +readonly (\w+)\??:/gm), ([, field = '']) => field)
     expect(fields.length).toBeGreaterThan(40)
-    const page = proseOf('docs/session-document.md')
+    const page = proseOf(root, 'docs/session-document.md')
     expect(fields.filter((field) => !page.includes(`\`${field}\``))).toEqual([])
   })
 

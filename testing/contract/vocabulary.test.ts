@@ -19,9 +19,10 @@ interface Finding {
 
 const scriptUrl = new URL('../../.config/scripts/vocabulary.mjs', import.meta.url)
 // A script without types of its own: Node runs it as it is.
-const { readRules, findWords } = (await import(scriptUrl.href)) as {
+const { readRules, findWords, findLongComments } = (await import(scriptUrl.href)) as {
   readRules(text: string): Rule[]
   findWords(text: string, rules: readonly Rule[]): Finding[]
+  findLongComments(text: string): { readonly line: number; readonly width: number }[]
 }
 
 const rules = readRules('# a comment\n\n\\bwombats?\\b => badger\nis a fox => say which one\n')
@@ -63,6 +64,26 @@ describe('findWords', () => {
 
   test('leaves out words that only contain one', () => {
     expect(wordsIn('wombatlike\n')).toEqual([])
+  })
+})
+
+describe('findLongComments', () => {
+  const words = 'word '.repeat(30).trim()
+
+  test.each([
+    ['a line comment', `// ${words}`, 152],
+    ['a block comment', `/** ${words} */`, 156],
+    ['a line of a block comment', `   * ${words}`, 154],
+  ])('finds %s that is wider than 120 characters', (_what, line, width) => {
+    expect(findLongComments(`const one = 1\n${line}\n`)).toEqual([{ line: 2, width }])
+  })
+
+  test.each([
+    ['a comment of 120 characters', `// ${'w'.repeat(117)}`],
+    ['code', `const text = '${words}'`],
+    ['a web address', `// See https://example.com/${'w'.repeat(120)}`],
+  ])('leaves %s as it is', (_what, line) => {
+    expect(findLongComments(line)).toEqual([])
   })
 })
 
@@ -121,22 +142,27 @@ test('the script prints each finding and fails, skips what is older or built, an
     spawnSync(process.execPath, [fileURLToPath(scriptUrl)], { cwd: root, encoding: 'utf8', env: process.env })
   const planted = 'one\nits visitor\n' // vocabulary: a planted line
   try {
-    for (const folder of ['src', 'adapters', 'testing', 'examples']) write(`${folder}/clean.ts`, 'const one = 1\n')
+    for (const folder of ['src', 'adapters', 'testing', 'bin', 'examples', '.config'])
+      write(`${folder}/clean.ts`, 'const one = 1\n')
+    write('.config/vocabulary.txt', planted)
     write('README.md', planted)
+    write('src/long.ts', `// ${'w'.repeat(118)}\n`)
     for (const path of ['docs/decisions/0029-a.md', 'docs/decisions/0028-b.md', 'docs/glossary.md'])
       write(path, planted)
     for (const path of ['examples/dist/a.js', 'testing/node_modules/a/a.js', 'site/a.html']) write(path, planted)
     const found = run()
     expect(found.stderr.split('\n')).toEqual([
+      'src/long.ts:1: a comment line of 121 characters; wrap it at 120',
       'README.md:2: "visitor"; write instead: holder, or request', // vocabulary: a planted line
       'docs/decisions/0029-a.md:2: "visitor"; write instead: holder, or request', // vocabulary: a planted line
       '',
     ])
-    expect([found.stdout, found.status]).toEqual(['vocabulary: 6 files, 2 findings\n', 1])
+    expect([found.stdout, found.status]).toEqual(['vocabulary: 9 files, 3 findings\n', 1])
 
     write('README.md', 'one\n')
+    write('src/long.ts', '// one\n')
     write('docs/decisions/0029-a.md', 'one\n')
-    expect(run()).toMatchObject({ stdout: 'vocabulary: 6 files, 0 findings\n', stderr: '', status: 0 })
+    expect(run()).toMatchObject({ stdout: 'vocabulary: 9 files, 0 findings\n', stderr: '', status: 0 })
   } finally {
     rmSync(root, { recursive: true })
   }

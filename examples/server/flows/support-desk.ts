@@ -8,7 +8,8 @@
  * - Both steps share one memory, so the second knows what was said in the first.
  * - `onReply` reads the answer before it counts, and may make the model answer again. With `stream` a reader of the
  *   stream has seen the answer by then, and gets a `reset`.
- * - Customers write on before they are answered. `busy` interrupts the turn under way, and `merge` makes one message of all.
+ * - Customers write on before they are answered. `busy` interrupts the turn under way, and `merge`
+ *   makes one message of all.
  * - A prompt with values is a `promptTemplate`: a missing or misspelt value does not compile.
  */
 import { Flow, finish, go, retry, Step, ToolError, type Turn, tool } from 'turnkeeper'

@@ -1,7 +1,7 @@
 /**
  * The model of the support desk: `DESK_MODEL`, as in `openai:gpt-5-mini`, `anthropic:claude-haiku-4-5` or
- * `google:gemini-2.5-flash`; by default the local one. The flow is the same for all. A provider's package is loaded only
- * if it is named, and reads its own key from the environment.
+ * `google:gemini-2.5-flash`; by default the local one. The flow is the same for all. A provider's package is loaded
+ * only if it is named, and reads its own key from the environment.
  */
 import type { ModelProviderAdapter, ModelSelection } from 'turnkeeper'
 import { type AiSdkLanguageModel, aiSdkProvider } from 'turnkeeper/ai-sdk'

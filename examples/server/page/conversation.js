@@ -1,4 +1,7 @@
-/** The list of what was said, and what is read out of it. Text is put into the page as text, never as HTML, whoever wrote it. */
+/**
+ * The list of what was said, and what is read out of it. Text is put into the page as text, never
+ * as HTML, whoever wrote it.
+ */
 
 /** @typedef {import('./client.js').ChatTurn} ChatTurn */
 /** @typedef {{ user: HTMLLIElement, reply: HTMLLIElement }} Place */

@@ -1,11 +1,12 @@
 /**
- * A conversation with one flow. `turnkeeper/client` sends the messages, keeps the session over a reload, and reads the streams; this
- * page shows them. What to look at:
+ * A conversation with one flow. `turnkeeper/client` sends the messages, keeps the session over a reload, and reads the
+ * streams; this page shows them. What to look at:
  *
- * - The page shows the turns of the chat's state, and nothing else: text as it arrives, and the reply that counts in the end.
+ * - The page shows the turns of the chat's state, and nothing else: text as it arrives, and the
+ *   reply that counts in the end.
  * - The user need not wait for a reply: what becomes of a message for a busy session is for the flow to say.
- * - A turn that fails does not end the conversation. After the same failure twice in a row, in a session that goes on, the page
- *   offers a new conversation.
+ * - A turn that fails does not end the conversation. After the same failure twice in a row, in a session that goes on,
+ *   the page offers a new conversation.
  * - A screen reader gets a reply once, when it is whole, and not piece by piece.
  */
 import { createChat } from './client.js'

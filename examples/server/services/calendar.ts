@@ -1,5 +1,6 @@
 /**
- * The workshop's calendar: which times are free, and who has the others. It lives in memory; a real one would be a database.
+ * The workshop's calendar: which times are free, and who has the others. It lives in memory; a real
+ * one would be a database.
  */
 
 /** A booked time. */

@@ -17,9 +17,10 @@ export function answerRepeat(control: TurnControl, { result, turnId }: Replay): 
 }
 
 /**
- * The recorded outcome of a request, where that has to be known before it asks for the lock. A request without a session claims
- * the ID of its own, and a session that an earlier request has claimed may have the answer. Where a session is locked and flows
- * refuse, supersede or interrupt messages, only one that was not answered before may have that done.
+ * The recorded outcome of a request, where that has to be known before it asks for the lock. A request without a
+ * session claims the ID of its own, and a session that an earlier request has claimed may have the answer. Where a
+ * session is locked and flows refuse, supersede or interrupt messages, only one that was not answered
+ * before may have that done.
  *
  * @returns `undefined` where there is none, or where it is to be found under the lock.
  * @throws `IdempotencyMismatchError`, as `replayOf` does, and `SessionStoreError` where a claim failed.
@@ -43,8 +44,8 @@ function isAlwaysQueued({ flows, busy }: TurnControl['engine']): boolean {
 }
 
 /**
- * The recorded outcome after a conflict: another process may have answered the same request. `undefined` where it has not, or nobody
- * can know.
+ * The recorded outcome after a conflict: another process may have answered the same request. `undefined` where it has
+ * not, or nobody can know.
  */
 export async function replayAfterConflict(control: TurnControl): Promise<Replay | undefined> {
   const own = control.ownKey

@@ -5,11 +5,14 @@ interface Named {
 }
 
 /**
- * Keeps the requests of a session in the order in which they came, while some of them read the session to see whether they are
- * repeats: who came later does not ask for the lock earlier (contract 4.8).
+ * Keeps the requests of a session in the order in which they came, while some of them read the session to see whether
+ * they are repeats: who came later does not ask for the lock earlier (contract 4.8).
  */
 export class Arrivals {
-  /** By session ID and owner: resolves when the request that came last has looked. There is an entry only while one looks. */
+  /**
+   * By session ID and owner: resolves when the request that came last has looked. There is an
+   * entry only while one looks.
+   */
   readonly #last = new Map<string, Promise<void>>()
 
   /** The requests that came before and still look; `undefined` where none does. */

@@ -1,7 +1,7 @@
 /**
- * The session that a request with a key starts. Where a repeat of the request claimed an ID before, that session is looked at: it
- * may have the answer, or go on because the turn that made it was rolled back. One that has ended without an answer is passed over,
- * and the next ID is claimed, so that the repeats of a request meet again.
+ * The session that a request with a key starts. Where a repeat of the request claimed an ID before, that session is
+ * looked at: it may have the answer, or go on because the turn that made it was rolled back. One that has ended without
+ * an answer is passed over, and the next ID is claimed, so that the repeats of a request meet again.
  */
 import type { RequestKey, TurnInput } from '../input/check-input.js'
 import type { TurnControl } from '../turn/turn-control.js'

@@ -1,6 +1,6 @@
 /**
- * The ID of a session that a request with a key starts. It is claimed before the session is made: every repeat of the request, in
- * whatever process, gets the same ID, and finds there what the first one stored.
+ * The ID of a session that a request with a key starts. It is claimed before the session is made: every repeat of the
+ * request, in whatever process, gets the same ID, and finds there what the first one stored.
  */
 import { type Clock, monotonicTime } from '../../config/clock.js'
 import type { StoreAccess } from '../../session/store-access.js'

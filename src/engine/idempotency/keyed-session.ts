@@ -1,6 +1,6 @@
 /**
- * The session of a turn with an idempotency key. It is found before anything of the flow runs, because the turn may be a repeat:
- * then its recorded outcome is the answer.
+ * The session of a turn with an idempotency key. It is found before anything of the flow runs, because the turn may be
+ * a repeat: then its recorded outcome is the answer.
  */
 import type { FlowConstructor } from '../../flow/flow-registry.js'
 import type { SessionDocument } from '../../session/session-document.js'
@@ -20,7 +20,10 @@ export type KeyedSession =
   /** A new session. */
   | { readonly replay?: undefined; readonly loaded?: undefined; readonly newId: string }
 
-/** Finds the session, and whether the request was answered before. The turn has the lock of the session that it named, or claimed. */
+/**
+ * Finds the session, and whether the request was answered before. The turn has the lock of the session
+ * that it named, or claimed.
+ */
 export async function openKeyedSession(
   control: TurnControl,
   input: TurnInput,
@@ -40,7 +43,10 @@ export async function openKeyedSession(
   return claimNext(control, input, flowClass)
 }
 
-/** Claims an ID, the next one where the turn has claimed one already, and moves the turn's lock and lease to that session. */
+/**
+ * Claims an ID, the next one where the turn has claimed one already, and moves the turn's lock
+ * and lease to that session.
+ */
 export async function claimNext(
   control: TurnControl,
   input: TurnInput,

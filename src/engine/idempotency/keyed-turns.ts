@@ -1,6 +1,6 @@
 /**
- * The turns with an idempotency key that run or wait in this engine, and those that a newer turn has superseded and perhaps merges.
- * A repeat of one of them is not a new message: it joins that turn and gets its outcome.
+ * The turns with an idempotency key that run or wait in this engine, and those that a newer turn has superseded and
+ * perhaps merges. A repeat of one of them is not a new message: it joins that turn and gets its outcome.
  */
 import { type Clock, setDeadline } from '../../config/clock.js'
 import { IdempotencyMismatchError, TurnAbortedError } from '../../errors/engine-errors.js'
@@ -64,7 +64,8 @@ export class KeyedTurns {
    * Runs a turn with a key, or joins the one that runs under the same key.
    *
    * @param run - Runs the turn. Must not reject.
-   * @throws `IdempotencyMismatchError` where another request runs under the key, `TurnAbortedError` where the caller leaves.
+   * @throws `IdempotencyMismatchError` where another request runs under the key, `TurnAbortedError`
+   * where the caller leaves.
    */
   async run(
     control: JoinableTurn,
@@ -93,8 +94,8 @@ export class KeyedTurns {
   }
 
   /**
-   * Lets the repeats of turns that a newer one superseded join that one. They get its outcome if it merges their messages;
-   * if it does not, they run when it has ended.
+   * Lets the repeats of turns that a newer one superseded join that one. They get its outcome if it merges their
+   * messages; if it does not, they run when it has ended.
    */
   follow(superseded: readonly RequestedTurn[], { control, input }: RequestedTurn): void {
     for (const { control: former, input: formerInput } of superseded) {
@@ -146,7 +147,10 @@ export class KeyedTurns {
     }
   }
 
-  /** The outcome of a turn; `undefined` where the caller has to run it: its own caller cancelled it, or the runtime dropped it. */
+  /**
+   * The outcome of a turn; `undefined` where the caller has to run it: its own caller cancelled it,
+   * or the runtime dropped it.
+   */
   async #join(input: TurnInput, name: string, entry: Entry): Promise<TurnOutcome | undefined> {
     const { control, signal } = entry
     const outcome = await this.#outcomeWithin(input, entry)

@@ -1,6 +1,6 @@
 /**
- * The receipts of a session: each says that the request of an idempotency key was answered, and where the recorded reply is. A
- * repeat of the request is answered from there, and nothing is run.
+ * The receipts of a session: each says that the request of an idempotency key was answered, and where the recorded
+ * reply is. A repeat of the request is answered from there, and nothing is run.
  */
 
 import type { Clock } from '../../config/clock.js'

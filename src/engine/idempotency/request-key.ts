@@ -30,7 +30,9 @@ export function requestKeyOf(idempotencyKey: unknown, request: Request, flowName
   }
 }
 
-/** The key and the request as JSON texts, one after the other: a list, then a list and an object where there are any. */
+/**
+ * The key and the request as JSON texts, one after the other: a list, then a list and an object where there are any.
+ */
 function textOf(idempotencyKey: string, { userMessage, attachments, context }: Request, flowName: string): string {
   const texts = JSON.stringify([idempotencyKey, flowName, userMessage])
   const ofAttachments = attachments.length === 0 ? '' : canonicalJson(attachments)

@@ -1,7 +1,7 @@
 /**
- * The parts of a model's answer, checked, copied and frozen. A provider is not trusted to return what its type promises. What
- * the model itself did wrong is not an error here: a call whose arguments cannot be read is returned to the model, and a call whose
- * ID is missing or used already gets another.
+ * The parts of a model's answer, checked, copied and frozen. A provider is not trusted to return what its type
+ * promises. What the model itself did wrong is not an error here: a call whose arguments cannot be read is returned to
+ * the model, and a call whose ID is missing or used already gets another.
  */
 import { ModelBlockedError } from '../../errors/engine-errors.js'
 import type { Message, MessagePart, TextPart, ToolCallPart } from '../../model/message.js'
@@ -19,8 +19,8 @@ export interface AnswerContext {
   /** The messages that the model was asked with: no call may have the ID of a call in them. */
   readonly messages: readonly Message[]
   /**
-   * The beginning of an ID that the engine gives to a call, in letters, digits and `_`: some providers accept no others. It is
-   * another one for each answer of a session.
+   * The beginning of an ID that the engine gives to a call, in letters, digits and `_`: some providers accept no
+   * others. It is another one for each answer of a session.
    */
   readonly newIdPrefix: string
 }

@@ -37,7 +37,10 @@ export class BudgetCheck {
     this.#owner?.add({ modelCalls: 1 })
   }
 
-  /** Counts what an attempt cost for the owner: also where the turn was aborted meanwhile, and its session does not count it. */
+  /**
+   * Counts what an attempt cost for the owner: also where the turn was aborted meanwhile, and its
+   * session does not count it.
+   */
   countUsage({ inputTokens, outputTokens }: TokenUsage, cost: number | undefined): void {
     this.#owner?.add({ tokens: inputTokens + outputTokens, ...(cost === undefined ? {} : { cost }) })
   }

@@ -1,6 +1,6 @@
 /**
- * One call of a model: asks the first model of a list, and where that fails for good, the next one. `attempts.ts` decides
- * how often one model is asked.
+ * One call of a model: asks the first model of a list, and where that fails for good, the next one. `attempts.ts`
+ * decides how often one model is asked.
  */
 import { FlowError } from '../../errors/flow-error.js'
 import type { ResolvedModel } from '../../model/model-registry.js'

@@ -1,6 +1,6 @@
 /**
- * Answers without content: no tool call, and no text but white space. The model thought and said nothing, or its answer was cut
- * before it said anything. Such an answer is never a reply, and is not stored: the model is asked again.
+ * Answers without content: no tool call, and no text but white space. The model thought and said nothing, or its answer
+ * was cut before it said anything. Such an answer is never a reply, and is not stored: the model is asked again.
  */
 import { textMessage } from '../../flow/conversation-memory.js'
 import type { FinishReason, MessagePart } from '../../model/message.js'
@@ -24,7 +24,10 @@ export function checkNotEmpty(parts: readonly MessagePart[], finishReason: Finis
   throw new EmptyAnswer(finishReason === 'length')
 }
 
-/** The question with a last message that says why it is asked again. Only the next attempts at this model get the message. */
+/**
+ * The question with a last message that says why it is asked again. Only the next attempts at
+ * this model get the message.
+ */
 export function askedAgain(question: ModelQuestion, turnNumber: number, { isCut }: EmptyAnswer): ModelQuestion {
   const { messages, tools } = question
   const wanted = tools.length === 0 ? 'with text' : 'with text or a tool call'

@@ -1,6 +1,6 @@
 /**
- * What a model answered, and what it cost. `answer-parts.ts` checks the parts of an answer; `turn/run-model-step.ts` decides what
- * becomes of it.
+ * What a model answered, and what it cost. `answer-parts.ts` checks the parts of an answer; `turn/run-model-step.ts`
+ * decides what becomes of it.
  */
 import { ModelError } from '../../errors/engine-errors.js'
 import type { FinishReason, MessagePart, TokenUsage } from '../../model/message.js'
@@ -18,7 +18,9 @@ export interface ModelAnswer {
 /** Counts that providers may leave out. */
 const optionalCounts = ['cachedInputTokens', 'reasoningTokens'] as const
 
-/** What a call cost. A count that is not a number is 0; optional counts that the provider does not report are absent. */
+/**
+ * What a call cost. A count that is not a number is 0; optional counts that the provider does not report are absent.
+ */
 export function usageOf(answered: Pick<ModelResponse, 'usage'>): TokenUsage {
   let reported: TokenUsage | undefined
   try {

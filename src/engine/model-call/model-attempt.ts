@@ -1,6 +1,6 @@
 /**
- * One attempt at a call of a model. It has a deadline, and ends at once when the turn is aborted. It leaves no timer behind,
- * and a provider's stream is closed however it ends. `attempts.ts` decides whether there is another attempt.
+ * One attempt at a call of a model. It has a deadline, and ends at once when the turn is aborted. It leaves no timer
+ * behind, and a provider's stream is closed however it ends. `attempts.ts` decides whether there is another attempt.
  */
 import { monotonicTime } from '../../config/clock.js'
 import type { Deadline } from '../../config/deadlines.js'
@@ -165,8 +165,8 @@ export class ModelAttempt implements ModelRequest {
   }
 
   /**
-   * @param checks - How often the time is checked until it is over. A stream ends at most one check too late: with 4, after 1
-   * to 1.25 times the limit without a piece.
+   * @param checks - How often the time is checked until it is over. A stream ends at most one check too late: with 4,
+   * after 1 to 1.25 times the limit without a piece.
    */
   #run(checks: number, ask: () => Promise<ModelResponse>): Promise<ModelResponse> {
     const control = this.#control

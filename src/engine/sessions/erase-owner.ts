@@ -1,4 +1,7 @@
-/** Removes every session of an owner. What is stored of an owner beside sessions holds nothing of the owner: see decision 0141. */
+/**
+ * Removes every session of an owner. What is stored of an owner beside sessions holds nothing of the
+ * owner: see decision 0141.
+ */
 import { atMost } from '../close-engine.js'
 import type { EngineContext } from '../engine-context.js'
 import { longestTurnMs } from '../engine-limits.js'
@@ -11,8 +14,8 @@ import type { RemovedSessions } from './session-options.js'
 const fruitlessListings = 3
 
 /**
- * Lists and removes until a listing is empty, because a turn may have begun a session meanwhile. Sessions that a listing cannot read have
- * no ID here, and count as failed.
+ * Lists and removes until a listing is empty, because a turn may have begun a session meanwhile. Sessions that a
+ * listing cannot read have no ID here, and count as failed.
  *
  * @throws `InvalidInputError`, `SessionStoreError`, `EngineClosedError`
  */
@@ -34,7 +37,10 @@ export async function eraseOwner(engine: EngineContext, owner: string): Promise<
   }
 }
 
-/** Waits for the turns of the owner in this engine: the session of a first turn is in no listing before the turn is stored. */
+/**
+ * Waits for the turns of the owner in this engine: the session of a first turn is in no listing
+ * before the turn is stored.
+ */
 async function turnsSettled(engine: EngineContext, owner: string): Promise<void> {
   const turns = engine.admission.turnsOf(owner)
   if (turns.length === 0) return

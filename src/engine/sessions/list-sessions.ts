@@ -16,8 +16,8 @@ const atOnce = 8
 /**
  * One page.
  *
- * @throws `InvalidInputError` for a query that cannot be used, and a store that cannot list; `SessionStoreError` where the store failed,
- * `EngineClosedError`.
+ * @throws `InvalidInputError` for a query that cannot be used, and a store that cannot list; `SessionStoreError` where
+ * the store failed, `EngineClosedError`.
  */
 export async function listSessions(engine: EngineContext, query: ListSessionsQuery): Promise<SessionPage> {
   const checked = checkListQuery(query)

@@ -19,7 +19,10 @@ export type ListSessionsQuery = Omit<SessionListQuery, 'limit'> & {
 export type RemovedSessions = {
   /** The sessions that were removed; in a dry run, those that would be. */
   readonly deleted: number
-  /** The sessions that could not be removed, and are stored still, those included that the store could not read for the listing. */
+  /**
+   * The sessions that could not be removed, and are stored still, those included that the store could
+   * not read for the listing.
+   */
   readonly failed: number
 }
 
@@ -36,8 +39,8 @@ export type SweepOptions = {
   /** Whether nothing is removed, and only reported. Default `false`. */
   readonly dryRun?: boolean
   /**
-   * Called for each session that was removed, or would be, and for each that could not be; `deleted` and `failed` count those up to this
-   * one. The sweep waits for the promise it returns, and ends with what it throws.
+   * Called for each session that was removed, or would be, and for each that could not be; `deleted` and `failed` count
+   * those up to this one. The sweep waits for the promise it returns, and ends with what it throws.
    */
   readonly onProgress?: (progress: SweepProgress) => void | Promise<void>
 }

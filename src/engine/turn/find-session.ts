@@ -1,4 +1,7 @@
-/** The stored session that a turn asks for, if there is one that it may continue. Nothing of the flow has run for it yet. */
+/**
+ * The stored session that a turn asks for, if there is one that it may continue. Nothing of the
+ * flow has run for it yet.
+ */
 import { isMalformed, SessionFlowMismatchError, SessionNotFoundError } from '../../errors/session-errors.js'
 import type { FlowConstructor } from '../../flow/flow-registry.js'
 import { decodeSession } from '../../session/session-codec.js'
@@ -10,7 +13,8 @@ import type { TurnControl } from './turn-control.js'
  * Loads a session.
  *
  * @returns The session; `undefined` where nothing is stored that belongs to the owner.
- * @throws `SessionFlowMismatchError` where it belongs to another flow, `SessionFlowInvariantError` where it is malformed.
+ * @throws `SessionFlowMismatchError` where it belongs to another flow,
+ * `SessionFlowInvariantError` where it is malformed.
  */
 export async function findSession(
   control: TurnControl,
@@ -32,8 +36,8 @@ export async function findSession(
 }
 
 /**
- * Whether a session that is not stored is the one that a superseded turn was about to create: its client knows the ID, and goes on
- * with it.
+ * Whether a session that is not stored is the one that a superseded turn was about to create: its client knows the
+ * ID, and goes on with it.
  */
 export function continuesUnstored({ replaced }: TurnControl, sessionId: string): boolean {
   return replaced.some(({ control }) => {
@@ -60,7 +64,9 @@ export function noteRestart(
   control.restarted = reason
 }
 
-/** What is stored; `undefined` where there is nothing, or another owner's session. The lock notes whose session it is. */
+/**
+ * What is stored; `undefined` where there is nothing, or another owner's session. The lock notes whose session it is.
+ */
 async function loadOf(control: TurnControl, sessionId: string, owner: string | undefined): Promise<unknown> {
   const { engine, lockHolder, ids } = control
   const setOwner = (stored: unknown): void => {

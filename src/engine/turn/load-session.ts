@@ -1,7 +1,7 @@
 /**
- * The session of a turn: restored, or made anew in memory. Nothing is written here. What fails before the draft is put into the
- * control leaves the stored document as it was; what fails later aborts the session. `find-session.ts` loads a session, and
- * `restore-session.ts` brings it to the present version of its flow.
+ * The session of a turn: restored, or made anew in memory. Nothing is written here. What fails before the draft is put
+ * into the control leaves the stored document as it was; what fails later aborts the session. `find-session.ts` loads a
+ * session, and `restore-session.ts` brings it to the present version of its flow.
  */
 import { Flow } from '../../flow/flow.js'
 import type { FlowConstructor } from '../../flow/flow-registry.js'

@@ -1,6 +1,7 @@
 /**
- * The option `mask` of the engine: what a turn stores of its conversation in place of what was said. It is asked when the turn has
- * its reply, before anything is measured, compacted or stored; until then the turn works with the texts themselves.
+ * The option `mask` of the engine: what a turn stores of its conversation in place of what was said. It is asked when
+ * the turn has its reply, before anything is measured, compacted or stored; until then the turn works
+ * with the texts themselves.
  */
 import type { StoredMessage } from '../../model/message.js'
 import { deepFreeze, type JsonValue } from '../../util/json.js'
@@ -42,7 +43,9 @@ function onceForEach(mask: Mask): Mask {
   }
 }
 
-/** A reply that is an object or a list in JSON stays one: clients may parse it, with whatever content type it is sent. */
+/**
+ * A reply that is an object or a list in JSON stays one: clients may parse it, with whatever content type it is sent.
+ */
 function maskReply(mask: Mask, text: string): string {
   if (!/^\s*[[{]/.test(text)) return mask(text, 'reply')
   try {
@@ -57,8 +60,8 @@ function maskReply(mask: Mask, text: string): string {
 const jsonToken = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g
 
 /**
- * Asks about each string and each number of a valid JSON text as it is written there, for what a parser drops would be stored, too:
- * a key that comes twice, digits for which a number has no room. All else is copied.
+ * Asks about each string and each number of a valid JSON text as it is written there, for what a parser drops would be
+ * stored, too: a key that comes twice, digits for which a number has no room. All else is copied.
  */
 function maskJsonText(mask: Mask, text: string): string {
   return text.replace(jsonToken, (token) => {
@@ -73,7 +76,10 @@ function maskMessage(mask: Mask, message: StoredMessage): StoredMessage {
   return deepFreeze({ ...message, parts: message.parts.flatMap((part) => maskPart(mask, part, said)) })
 }
 
-/** A part without reasoning and what only its provider can read: both may hold the texts, and a signature is of the text itself. */
+/**
+ * A part without reasoning and what only its provider can read: both may hold the texts, and a
+ * signature is of the text itself.
+ */
 function maskPart(mask: Mask, part: Part, said: 'message' | 'reply'): Part | [] {
   switch (part.type) {
     case 'text':
@@ -95,7 +101,9 @@ function maskPart(mask: Mask, part: Part, said: 'message' | 'reply'): Part | [] 
   }
 }
 
-/** JSON with each string in it masked, each key, and each number as its digits: a number that changes becomes a string. */
+/**
+ * JSON with each string in it masked, each key, and each number as its digits: a number that changes becomes a string.
+ */
 function maskJson(mask: Mask, value: JsonValue, where: Place): JsonValue {
   if (typeof value === 'string') return mask(value, where)
   if (typeof value === 'number') {

@@ -1,6 +1,7 @@
 /**
- * The messages of turns that a newer one superseded, made one message with its own by `merge` of the flow (design 8.10). A turn
- * that was to be superseded and ended in another way has had its effect: its message, and those before it, are not merged.
+ * The messages of turns that a newer one superseded, made one message with its own by `merge` of the flow
+ * (design 8.10). A turn that was to be superseded and ended in another way has had its effect: its message, and those
+ * before it, are not merged.
  */
 import { flowCodeError } from '../../errors/engine-errors.js'
 import { Flow } from '../../flow/flow.js'
@@ -12,7 +13,8 @@ import type { RequestedTurn, TurnControl } from './turn-control.js'
 /**
  * The input of the turn from now on. Where messages are merged, the turn answers for the keys of all of them.
  *
- * @throws `FlowCodeError` for what `merge` must not return, `LimitExceededError` for a text that is too long, and what `merge` throws.
+ * @throws `FlowCodeError` for what `merge` must not return, `LimitExceededError` for a text that is too long,
+ * and what `merge` throws.
  */
 export async function mergeMessages(control: TurnControl, input: TurnInput, flow: Flow): Promise<TurnInput> {
   const replaced = replacedTurns(control)
@@ -27,7 +29,9 @@ export async function mergeMessages(control: TurnControl, input: TurnInput, flow
   return { ...input, userMessage, attachments: mergeAttachments(inputs, control.engine.limits.maxAttachmentBytes) }
 }
 
-/** Each message once, and without those that another process has answered meanwhile, because they were sent there again. */
+/**
+ * Each message once, and without those that another process has answered meanwhile, because they were sent there again.
+ */
 function replacedTurns({ replaced, draft, requestKeys }: TurnControl): readonly RequestedTurn[] {
   const ended = replaced.findLastIndex(({ control }) => control.failure !== 'TURN_SUPERSEDED')
   const known = new Set([...(draft?.base.receipts ?? []), ...requestKeys].map(({ key }) => key))

@@ -12,10 +12,11 @@ import type { TurnDraft } from './turn-draft.js'
 const maxFields = 5
 
 /**
- * The document with the states that the schemas return. Only stored states are checked: a step that the session has not been in
- * begins with `initialState()`.
+ * The document with the states that the schemas return. Only stored states are checked: a step that the session has not
+ * been in begins with `initialState()`.
  *
- * @throws `SessionFlowInvariantError` that names the step and the field. The values of a conversation are in its cause at most.
+ * @throws `SessionFlowInvariantError` that names the step and the field. The values of a conversation
+ * are in its cause at most.
  */
 export async function parseStates(
   control: TurnControl,
@@ -38,8 +39,8 @@ export async function parseStates(
 }
 
 /**
- * Checks the states that are not the stored ones, before they are stored: a state that its own schema refuses could never be
- * loaded again.
+ * Checks the states that are not the stored ones, before they are stored: a state that its own schema refuses
+ * could never be loaded again.
  *
  * @throws `FlowCodeError` that names the step and the field.
  */
@@ -76,7 +77,10 @@ async function validate(schema: StandardSchemaV1, state: JsonObject, stepId: str
   )
 }
 
-/** Where the issues are: `name, address.city`. The reasons may quote what somebody said, so they are not part of a message. */
+/**
+ * Where the issues are: `name, address.city`. The reasons may quote what somebody said, so they
+ * are not part of a message.
+ */
 function fieldsOf(issues: readonly StandardSchemaV1.Issue[]): string {
   const paths = issues.map(({ path = [] }) => {
     const field = path.map((segment) => String(typeof segment === 'object' ? segment.key : segment)).join('.')

@@ -1,6 +1,6 @@
 /**
- * The pieces that wait for the reader of a stream, and the calls of `next` that wait for pieces. `turn-stream.ts` decides which
- * pieces there are.
+ * The pieces that wait for the reader of a stream, and the calls of `next` that wait for pieces. `turn-stream.ts`
+ * decides which pieces there are.
  */
 import type { FlowStreamEvent } from './flow-stream.js'
 
@@ -46,7 +46,8 @@ export class PieceQueue {
   /**
    * Adds a piece.
    *
-   * @param joins - Whether it may be joined with pieces that wait, so that at most the text so far waits for a slow reader.
+   * @param joins - Whether it may be joined with pieces that wait, so that at most the text so far
+   * waits for a slow reader.
    */
   push(piece: WaitingPiece, joins: boolean): void {
     if (this.#hasEnded) return
@@ -92,7 +93,9 @@ export class PieceQueue {
     return { done: false, value: event }
   }
 
-  /** Joins a text with the text before it. A reset takes the texts that nobody has read with it, and resets among them. */
+  /**
+   * Joins a text with the text before it. A reset takes the texts that nobody has read with it, and resets among them.
+   */
   #join(piece: WaitingPiece): void {
     const { event, id } = piece
     const last = this.#waiting.at(-1)?.event

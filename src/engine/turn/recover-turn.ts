@@ -1,4 +1,7 @@
-/** What becomes of a turn whose steps failed: `onError` of the flow may answer, from the session as it was before the turn. */
+/**
+ * What becomes of a turn whose steps failed: `onError` of the flow may answer, from the session
+ * as it was before the turn.
+ */
 import type { FlowError } from '../../errors/flow-error.js'
 import { leavesSessionUnchanged } from '../../errors/session-errors.js'
 import { Flow } from '../../flow/flow.js'
@@ -11,7 +14,10 @@ import type { TurnControl } from './turn-control.js'
 import type { TurnDraft } from './turn-draft.js'
 import { TurnView } from './turn-view.js'
 
-/** Whether a flow may answer for a failure: not for conflicts, the store, cancellation, deadlines and an engine that closes. */
+/**
+ * Whether a flow may answer for a failure: not for conflicts, the store, cancellation, deadlines
+ * and an engine that closes.
+ */
 function isForFlow(error: FlowError): boolean {
   return !leavesSessionUnchanged(error) && error.code !== 'SESSION_STORE_ERROR' && error.code !== 'TURN_TIMEOUT'
 }

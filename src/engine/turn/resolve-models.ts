@@ -1,4 +1,6 @@
-/** The models of a turn: those of the flow and of each model step, resolved and checked before the session is loaded. */
+/**
+ * The models of a turn: those of the flow and of each model step, resolved and checked before the session is loaded.
+ */
 import { flowCodeError, invalidInput } from '../../errors/engine-errors.js'
 import type { Flow } from '../../flow/flow.js'
 import { Step } from '../../flow/step.js'

@@ -1,7 +1,8 @@
 /**
- * From the stored document of a running session to the one that its turn starts from. The flow may have changed since it was
- * stored: `migrate` brings a session of an older version to this one, then `onRestore` is called and former step IDs are replaced, and
- * then version, current step and states are checked. Nothing is written here: what changed is stored when the turn commits.
+ * From the stored document of a running session to the one that its turn starts from. The flow may have changed since
+ * it was stored: `migrate` brings a session of an older version to this one, then `onRestore` is called and former step
+ * IDs are replaced, and then version, current step and states are checked. Nothing is written here: what changed is
+ * stored when the turn commits.
  */
 import { SessionFlowInvariantError } from '../../errors/session-errors.js'
 import { Flow } from '../../flow/flow.js'

@@ -1,4 +1,5 @@
-// Answers that must have a form: how the form is described to the model, what the model reads when its answer is wrong, and what the flow gets.
+// Answers that must have a form: how the form is described to the model, what the model reads when its answer is
+// wrong, and what the flow gets.
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { toStandardJsonSchema } from '@valibot/to-json-schema'
 import { type } from 'arktype'

@@ -1,6 +1,6 @@
 /**
- * A model step: calls the model, runs the tools that it calls, and goes on until there is an answer or a transition. Every
- * tool call gets a result in memory, whatever becomes of it.
+ * A model step: calls the model, runs the tools that it calls, and goes on until there is an answer or a transition.
+ * Every tool call gets a result in memory, whatever becomes of it.
  */
 import { flowCodeError } from '../../errors/engine-errors.js'
 import { message, namespaceOf, textMessage } from '../../flow/conversation-memory.js'
@@ -48,8 +48,8 @@ export async function runModelStep(
   let repairs = 0
   memory.appendUserMessage(namespace, turn.message, turn.number, turn.attachments)
   for (;;) {
-    // Flow code mostly returns at once. Then there is no wait, in which the turns of all other sessions would run first:
-    // decision 0030 says what that costs.
+    // Flow code mostly returns at once. Then there is no wait, in which the turns of all other sessions would run
+    // first: decision 0030 says what that costs.
     const offered = offeredTools(draft, turn, step)
     const tools = isPromise(offered) ? await offered : offered
     control.check()

@@ -1,6 +1,6 @@
 /**
- * From the current step to the end of the turn: runs steps and applies transitions, until there is a reply. It changes the
- * draft and nothing else.
+ * From the current step to the end of the turn: runs steps and applies transitions, until there is a reply. It changes
+ * the draft and nothing else.
  */
 import { flowCodeError } from '../../errors/engine-errors.js'
 import type { BaseStep } from '../../flow/base-step.js'

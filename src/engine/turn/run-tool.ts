@@ -48,8 +48,8 @@ export interface CallingStep {
 /**
  * Runs one call.
  *
- * @param together - Aborts when another call that runs at the same time has failed. This one then fails with the same error, whatever
- * its tool still does. Default: no other call runs.
+ * @param together - Aborts when another call that runs at the same time has failed. This one then fails with the same
+ * error, whatever its tool still does. Default: no other call runs.
  */
 export async function runTool(calling: CallingStep, call: ToolCallPart, together?: AbortSignal): Promise<ToolOutcome> {
   const { control, draft, tools } = calling
@@ -204,7 +204,9 @@ function toolCallKey({ base, turnNumber, toolCalls = [] }: TurnDraft, call: Tool
   return digestOf(JSON.stringify(['tool', base.id, turnNumber, toolName, input, equalBefore]))
 }
 
-/** Runs `execute` under `toolTimeoutMs`. A result that comes later is ignored. @param number - Of the call, in its turn. */
+/**
+ * Runs `execute` under `toolTimeoutMs`. A result that comes later is ignored. @param number - Of the call, in its turn.
+ */
 function withinTime(
   calling: CallingStep,
   tool: Tool,

@@ -1,6 +1,6 @@
 /**
- * The tool calls of one answer: one after the other, or together where each tool allows it. Every call gets a result in memory,
- * in the order of the calls. `run-tool.ts` runs one call.
+ * The tool calls of one answer: one after the other, or together where each tool allows it. Every call gets a result in
+ * memory, in the order of the calls. `run-tool.ts` runs one call.
  */
 import { message } from '../../flow/conversation-memory.js'
 import type { Transition } from '../../flow/transition.js'
@@ -48,8 +48,8 @@ async function runInOrder(
 }
 
 /**
- * Each call runs to its end, also after another one has returned a move. Where one fails the turn, the signals of the others
- * abort, and the turn fails with the error of the first that failed.
+ * Each call runs to its end, also after another one has returned a move. Where one fails the turn, the signals of the
+ * others abort, and the turn fails with the error of the first that failed.
  */
 async function runTogether(
   calling: CallingStep,

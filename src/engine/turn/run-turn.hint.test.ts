@@ -27,7 +27,9 @@ function listsOf({ history, flow, attachments = [] }: SessionDocument): Record<s
   return Object.fromEntries([['history', history] as const, ['attachments', attachments] as const, ...memory])
 }
 
-/** Notes the hint of each save, and what a store that trusts it would keep in place of each list that is not as told. */
+/**
+ * Notes the hint of each save, and what a store that trusts it would keep in place of each list that is not as told.
+ */
 function watchHints({ store, document: stored }: Harness): {
   readonly hints: (SessionSaveHint | undefined)[]
   readonly lies: string[]

@@ -1,6 +1,6 @@
 /**
- * One turn, from the lock to the reply: the flow runs, then the session is committed once. The flow's part can be aborted
- * at any moment. The commit cannot, and no reply is returned before it.
+ * One turn, from the lock to the reply: the flow runs, then the session is committed once. The flow's part can be
+ * aborted at any moment. The commit cannot, and no reply is returned before it.
  */
 import { elapsedMs } from '../../config/clock.js'
 import { FlowNotFoundError } from '../../errors/engine-errors.js'
@@ -37,7 +37,8 @@ import type { TurnDraft } from './turn-draft.js'
 /**
  * Runs one turn. Does not reject.
  *
- * @param lockHolder - Has the lock of the session that the input names. It moves to that of the new session where one is made.
+ * @param lockHolder - Has the lock of the session that the input names. It moves to that of the new
+ * session where one is made.
  */
 export async function runTurn(control: TurnControl, input: TurnInput, lockHolder: LockHolder): Promise<TurnOutcome> {
   control.lockHolder = lockHolder
@@ -201,8 +202,8 @@ function createFlow({ engine }: TurnControl, input: TurnInput, flowClass: FlowCo
 async function commit(control: TurnControl, { draft, document, compaction }: PreparedCommit): Promise<TurnOutcome> {
   const { session } = control.engine
   const { reply, completed, storedRevision } = draft
-  // The turn may have been aborted since the flow's part ended. From now on it waits only for the store, whose operations
-  // have their own deadlines.
+  // The turn may have been aborted since the flow's part ended. From now on it waits only for the store, whose
+  // operations have their own deadlines.
   control.check()
   control.finishWork()
   await session.access.write(document, storedRevision, draft.hint(), true, draft.stateBytes, control.lockHolder)

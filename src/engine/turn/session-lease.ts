@@ -1,7 +1,7 @@
 /**
- * Leases of sessions between processes, where the store has them: a turn has the lease of its session while it runs, so that
- * another process waits and does not run a turn that would lose the swap. Nothing depends on it. Where the store fails the
- * turn goes on without a lease, and the swap decides as ever.
+ * Leases of sessions between processes, where the store has them: a turn has the lease of its session while it runs, so
+ * that another process waits and does not run a turn that would lose the swap. Nothing depends on it. Where the store
+ * fails the turn goes on without a lease, and the swap decides as ever.
  */
 import type { SessionStore } from '../../session/session-store.js'
 import { digestOf } from '../../util/digest.js'
@@ -10,7 +10,10 @@ import type { TurnControl } from './turn-control.js'
 /** For stores without a setting of their own. A living process renews its leases. */
 const leaseTtlMs = 30_000
 
-/** Takes the lease of a session, where there are leases and a session, and then runs `work`. {@link giveBackLeases} must follow. */
+/**
+ * Takes the lease of a session, where there are leases and a session, and then runs `work`.
+ * {@link giveBackLeases} must follow.
+ */
 export function withLease<T>(
   control: TurnControl,
   sessionId: string | undefined,
@@ -22,8 +25,8 @@ export function withLease<T>(
 }
 
 /**
- * Waits for the lease of a session until the turn is aborted, at the latest by its deadline, and takes it. {@link giveBackLeases} must
- * follow.
+ * Waits for the lease of a session until the turn is aborted, at the latest by its deadline, and takes it.
+ * {@link giveBackLeases} must follow.
  *
  * @returns `undefined` where there is nothing to wait for. Rejects where the turn was aborted meanwhile.
  */
@@ -56,8 +59,8 @@ async function waitForLease(
 }
 
 /**
- * The leases of one session under two owners are two: whoever is not the owner does not wait for the owner's turn, and does not learn
- * that there is one.
+ * The leases of one session under two owners are two: whoever is not the owner does not wait for the owner's turn, and
+ * does not learn that there is one.
  */
 function leaseName(sessionId: string, owner: string | undefined): string {
   return owner === undefined ? sessionId : digestOf(JSON.stringify([sessionId, owner]))
@@ -71,8 +74,8 @@ function keep(control: TurnControl, sessionId: string, giveBack: () => Promise<v
 }
 
 /**
- * Gives the leases of a turn back. Does not throw, and nobody waits for it: the reply is settled, and a lease that is not given
- * back expires.
+ * Gives the leases of a turn back. Does not throw, and nobody waits for it: the reply is settled, and a lease that
+ * is not given back expires.
  *
  * @param kept - The session whose lease the turn keeps. Default: none.
  */

@@ -1,7 +1,7 @@
 /**
- * What becomes of a session whose turn failed: it stays byte for byte as it was, or one write over the revision that was loaded
- * marks it `aborted`, or stores only the error and what was spent, so that it goes on. Also which ID, which text and which state
- * of the session the result has (design 5, 8.1, 8.2; contract 3, 4.5, 7.3).
+ * What becomes of a session whose turn failed: it stays byte for byte as it was, or one write over the revision that
+ * was loaded marks it `aborted`, or stores only the error and what was spent, so that it goes on. Also which ID, which
+ * text and which state of the session the result has (design 5, 8.1, 8.2; contract 3, 4.5, 7.3).
  */
 import type { LimitExceededError } from '../../errors/engine-errors.js'
 import type { FlowError, FlowErrorCode } from '../../errors/flow-error.js'
@@ -159,8 +159,8 @@ function withSecond(control: TurnControl, text: string, second: FlowError, goesO
 /**
  * Stores the session as it was before the turn, with the text of the error and what the turn has spent.
  *
- * @param abortedBy - The code of the error that aborts the session, which repeats of the request are answered with. Default: the
- * session goes on, and a repeat runs.
+ * @param abortedBy - The code of the error that aborts the session, which repeats of the request are answered with.
+ * Default: the session goes on, and a repeat runs.
  */
 function saveFailure(
   control: TurnControl,

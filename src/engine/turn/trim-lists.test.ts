@@ -199,7 +199,8 @@ describe('a memory', () => {
         cuts.add(list.length - kept.length)
       }
     }
-    // Before turn 3 or turn 4, or inside turn 3 where that turn is the last; never before turn 2, where a call has no result yet.
+    // Before turn 3 or turn 4, or inside turn 3 where that turn is the last; never before turn 2, where
+    // a call has no result yet.
     expect([...cuts].sort((one, other) => one - other)).toEqual([7, 8, 9, 12, 13])
   })
 

@@ -1,7 +1,8 @@
 /**
- * Keeps the lists of a session within their limits: removes the oldest turns of the history, the oldest messages of a memory,
- * and the bytes of older attachments. Most turns remove nothing, because a list that is too long is cut to three quarters of its
- * limit; so the beginning of a model's prompt, which providers cache, seldom changes. What the turn itself added always stays.
+ * Keeps the lists of a session within their limits: removes the oldest turns of the history, the oldest messages of a
+ * memory, and the bytes of older attachments. Most turns remove nothing, because a list that is too long is cut to
+ * three quarters of its limit; so the beginning of a model's prompt, which providers cache, seldom changes. What the
+ * turn itself added always stays.
  */
 
 import { type ConversationMemory, summaryLength } from '../../flow/conversation-memory.js'
@@ -67,8 +68,8 @@ export function trimLists(
 }
 
 /**
- * Cuts the lists until they take at most so many bytes together: the attachments of earlier turns go, then the history and after
- * it the memories are cut, each to half of what it has, as often as it takes.
+ * Cuts the lists until they take at most so many bytes together: the attachments of earlier turns go, then the history
+ * and after it the memories are cut, each to half of what it has, as often as it takes.
  *
  * @returns Whether they take no more than that. What the turn itself added is never removed.
  */
@@ -126,9 +127,9 @@ function trimMemory(
 }
 
 /**
- * How many messages from index `first` on have to go so that at least `excess` bytes do. The rest begins with the first message
- * of a turn where there is such a place, else with any message that does not part a tool call from its result. Messages of
- * this turn stay; where there are none, all others may go.
+ * How many messages from index `first` on have to go so that at least `excess` bytes do. The rest begins with the first
+ * message of a turn where there is such a place, else with any message that does not part a tool call from its result.
+ * Messages of this turn stay; where there are none, all others may go.
  */
 function countToRemove(list: readonly StoredMessage[], first: number, excess: number, turn: number): number {
   let beginning = 0
@@ -194,8 +195,8 @@ function followCalls({ parts }: StoredMessage, open: Set<string>, results: Reado
 }
 
 /**
- * Removes the oldest receipts, and those whose turn is no longer in the history. That of the turn that created the session stays: its
- * repeat must not run, even where its reply is gone.
+ * Removes the oldest receipts, and those whose turn is no longer in the history. That of the turn that created the
+ * session stays: its repeat must not run, even where its reply is gone.
  */
 function trimReceipts(receipts: GrowingList<SessionReceipt>, most: number, firstTurn: number): void {
   const { list } = receipts

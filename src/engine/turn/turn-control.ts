@@ -44,7 +44,10 @@ interface TurnControlOptions {
 export class TurnControl implements RunningTurn {
   readonly engine: EngineContext
   readonly turnId: string
-  /** The registered name; empty where the flow is not registered, so that no event carries a name which only a client knows. */
+  /**
+   * The registered name; empty where the flow is not registered, so that no event carries a name
+   * which only a client knows.
+   */
   flowName: string
   /** The ID of the request; `undefined` where it has none. */
   readonly requestId: string | undefined
@@ -65,13 +68,15 @@ export class TurnControl implements RunningTurn {
   /** Why the turn starts a new session and not the one that was asked for; `undefined` where it does not. */
   restarted: ExecuteResult['restarted'] | undefined
   /**
-   * The ID that was claimed for the session which a turn with an idempotency key starts: whether it was made for this claim, and
-   * how many were claimed before. `undefined` where none was claimed.
+   * The ID that was claimed for the session which a turn with an idempotency key starts: whether it was made for this
+   * claim, and how many were claimed before. `undefined` where none was claimed.
    */
   claimed: { readonly id: string; readonly isNew: boolean; readonly round: number } | undefined
   /** What holds the session's lock for the turn; `undefined` before, and in tests that need none. */
   lockHolder: LockHolder | undefined
-  /** Ends what the turn waits for just now, when it is aborted: a timer, an attempt at a call, tools that run together. */
+  /**
+   * Ends what the turn waits for just now, when it is aborted: a timer, an attempt at a call, tools that run together.
+   */
   #pending: Set<(reason: FlowError) => void> | undefined
   /** The keys whose repeats this turn answers: its own, and those of turns that it took the place of. */
   requestKeys: readonly RequestKey[] = []
@@ -79,7 +84,10 @@ export class TurnControl implements RunningTurn {
   ownKey: RequestKey | undefined
   /** By session ID: what gives back the leases that the turn has. See session-lease.ts. */
   leases: Map<string, () => Promise<void>> | undefined
-  /** The turns that this one superseded under `busy: 'interrupt'`, oldest first, each after those that it had superseded. */
+  /**
+   * The turns that this one superseded under `busy: 'interrupt'`, oldest first, each after
+   * those that it had superseded.
+   */
   replaced: readonly RequestedTurn[] = []
   /** The ID of the turn that interrupted this one; `undefined` where none did. */
   supersededBy: string | undefined
@@ -87,7 +95,9 @@ export class TurnControl implements RunningTurn {
   failure: FlowErrorCode | undefined
   /** Whether `engine.cancel` ended the turn, or will end it if it is not a repeat. */
   isCancelled = false
-  /** Whether {@link reportStart} was called. Before that, a turn with an idempotency key may turn out to be a repeat. */
+  /**
+   * Whether {@link reportStart} was called. Before that, a turn with an idempotency key may turn out to be a repeat.
+   */
   hasStarted = false
   /** The ID of the turn that had the lock when this one asked for it, if it could still turn out to be a repeat. */
   arrivedBehind: string | undefined
@@ -289,7 +299,9 @@ export class TurnControl implements RunningTurn {
     })
   }
 
-  /** Runs a part of the work of {@link race} to its end even if the turn is aborted, and throws the abort afterwards. */
+  /**
+   * Runs a part of the work of {@link race} to its end even if the turn is aborted, and throws the abort afterwards.
+   */
   async uninterrupted(work: () => Promise<void>): Promise<void> {
     const reject = this.#reject
     this.#reject = undefined
@@ -301,7 +313,9 @@ export class TurnControl implements RunningTurn {
     this.check()
   }
 
-  /** Stops code that runs on after the turn was aborted. Call it after each `await` of the flow's or a caller's code. */
+  /**
+   * Stops code that runs on after the turn was aborted. Call it after each `await` of the flow's or a caller's code.
+   */
   check(): void {
     if (this.#aborted !== undefined) throw this.#aborted
   }

@@ -74,7 +74,9 @@ export class TurnDraft implements StepRuntime {
   currentStep: string | null
   /** What the last transition added to the prompt of the current step. */
   addedPrompt: string | undefined
-  /** The content type of replies in the current step, as the transition that led there set it; `undefined`: plain text. */
+  /**
+   * The content type of replies in the current step, as the transition that led there set it; `undefined`: plain text.
+   */
   stepContentType: string | undefined
   /** What the last move says of the form of the next reply, and of no other. */
   nextReply: Pick<Transition['fields'], 'contentType' | 'encoding'> | undefined
@@ -215,8 +217,9 @@ export class TurnDraft implements StepRuntime {
   }
 
   /**
-   * What became of each list; `undefined` where the lists that the turn started from are not the stored ones: the flow's
-   * `onRestore` returned others, an alias moved them, or an older release stored them with the bytes of attachments.
+   * What became of each list; `undefined` where the lists that the turn started from are not the stored ones: the
+   * flow's `onRestore` returned others, an alias moved them, or an older release stored them with
+   * the bytes of attachments.
    */
   hint(): SessionSaveHint | undefined {
     if (!hasSameLists(this.base, this.loaded)) return undefined
@@ -237,7 +240,8 @@ export class TurnDraft implements StepRuntime {
    * @param userMessage - As it is to be stored.
    * @param reply - The reply as it is to be stored. Default: as it is.
    * @throws {@link FlowCodeError} for a state or context that JSON cannot carry.
-   * @throws {@link LimitExceededError} where the session is larger than `maxSessionBytes`, whatever is removed from its lists.
+   * @throws {@link LimitExceededError} where the session is larger than `maxSessionBytes`, whatever
+   * is removed from its lists.
    */
   toDocument(
     revision: string,

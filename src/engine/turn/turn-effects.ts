@@ -1,7 +1,8 @@
 /**
- * What the code of a turn did in the world once and for all: `turn.once` and `turn.forget`. Results belong to the session and not to
- * the draft, so they outlive a draft that is thrown away. This module decides what is kept, and stores intents and results of durable
- * work while the turn runs; what the turn writes at its end, `run-turn.ts` and `settle-turn-error.ts` take from here.
+ * What the code of a turn did in the world once and for all: `turn.once` and `turn.forget`. Results belong to the
+ * session and not to the draft, so they outlive a draft that is thrown away. This module decides what is kept, and
+ * stores intents and results of durable work while the turn runs; what the turn writes at its end, `run-turn.ts` and
+ * `settle-turn-error.ts` take from here.
  */
 import { flowCodeError } from '../../errors/engine-errors.js'
 import type { FlowError } from '../../errors/flow-error.js'
@@ -94,7 +95,10 @@ export class TurnEffects {
     this.#isOpen = true
   }
 
-  /** Before the turn commits: waits for what is being written. Then no work begins, and the results of what still runs are discarded. */
+  /**
+   * Before the turn commits: waits for what is being written. Then no work begins, and the results of what
+   * still runs are discarded.
+   */
   async finish(): Promise<void> {
     while (this.#lastWrite !== undefined) await this.#lastWrite
     this.#isOpen = false
@@ -126,7 +130,8 @@ export class TurnEffects {
   }
 
   /**
-   * Stores the effects and what the turn has spent, and nothing else: the rest of the document is as it was before the turn.
+   * Stores the effects and what the turn has spent, and nothing else: the rest of the document is
+   * as it was before the turn.
    *
    * @throws What {@link StoreAccess.write} throws.
    */
@@ -160,7 +165,10 @@ export class TurnEffects {
     return this.#control.draft as TurnDraft
   }
 
-  /** Whether the caller is part of the turn as it runs now: not code of a turn that has ended, or of a part that has failed. */
+  /**
+   * Whether the caller is part of the turn as it runs now: not code of a turn that has ended, or
+   * of a part that has failed.
+   */
   #isCurrent(draft: TurnDraft): boolean {
     return this.#isOpen && draft === this.#draft
   }
@@ -189,8 +197,8 @@ export class TurnEffects {
   }
 
   /**
-   * The result of work that an earlier turn has begun and that this process still does: cancelled turns leave such work. Waits for it
-   * as long as a tool may take.
+   * The result of work that an earlier turn has begun and that this process still does: cancelled turns leave such
+   * work. Waits for it as long as a tool may take.
    *
    * @returns `undefined` where there is none, and where it fails or takes longer: then its outcome is unknown.
    */

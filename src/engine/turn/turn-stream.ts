@@ -1,9 +1,10 @@
 /**
- * The stream of one turn: it numbers the pieces of the turn and passes them to the reader, and to the streams of repeats of the
- * request, which follow it. `run-turn.ts` and the files it calls write the pieces; `piece-queue.ts` keeps them for the reader.
+ * The stream of one turn: it numbers the pieces of the turn and passes them to the reader, and to the streams of
+ * repeats of the request, which follow it. `run-turn.ts` and the files it calls write the pieces; `piece-queue.ts`
+ * keeps them for the reader.
  *
- * A `reset` piece says that the text so far does not count. A reader that was here before may still show text of that time: it
- * gets a reset with the reason `resume`, unless the ID that it names shows that it has missed nothing.
+ * A `reset` piece says that the text so far does not count. A reader that was here before may still show text of that
+ * time: it gets a reset with the reason `resume`, unless the ID that it names shows that it has missed nothing.
  */
 import { onAbort } from '../../util/on-abort.js'
 import type { ExecuteResult } from '../engine-options.js'
@@ -52,7 +53,10 @@ export class TurnStream implements FlowStream {
     this.#options = options
   }
 
-  /** Fires when the reader leaves early, unless the turn goes on then, and with the signal that {@link followSignal} was given. */
+  /**
+   * Fires when the reader leaves early, unless the turn goes on then, and with the signal that
+   * {@link followSignal} was given.
+   */
   get signal(): AbortSignal {
     return this.#controller.signal
   }
@@ -110,8 +114,8 @@ export class TurnStream implements FlowStream {
   }
 
   /**
-   * Stops reading. Where the turn goes on, and where it is that of another request, that is all. Otherwise it is aborted, unless its
-   * commit has begun, and the promise resolves when it is settled.
+   * Stops reading. Where the turn goes on, and where it is that of another request, that is all. Otherwise it is
+   * aborted, unless its commit has begun, and the promise resolves when it is settled.
    */
   async return(): Promise<Read> {
     this.#turn ??= Promise.resolve()
@@ -125,8 +129,8 @@ export class TurnStream implements FlowStream {
   }
 
   /**
-   * Sends a piece that is not waited for. The first one of a turn that runs here although this stream has followed another, which was
-   * then cancelled, ends that.
+   * Sends a piece that is not waited for. The first one of a turn that runs here although this stream has followed
+   * another, which was then cancelled, ends that.
    */
   send(event: FlowStreamEvent): void {
     if (this.#hasEnded) return
@@ -141,7 +145,10 @@ export class TurnStream implements FlowStream {
     return this.room()
   }
 
-  /** Where too many pieces wait, a promise of the time when there is room again. A turn that goes on by itself never waits. */
+  /**
+   * Where too many pieces wait, a promise of the time when there is room again. A turn that goes
+   * on by itself never waits.
+   */
   room(): Promise<void> | undefined {
     return this.#goesOn ? undefined : this.#queue.room()
   }
@@ -152,8 +159,9 @@ export class TurnStream implements FlowStream {
   }
 
   /**
-   * The reader gets the pieces of another stream from now on, whose turn answers this request too: the session and the current
-   * step, the text so far, and what comes. The last piece comes from this stream's own `start`, when it resolves.
+   * The reader gets the pieces of another stream from now on, whose turn answers this request too: the session and the
+   * current step, the text so far, and what comes. The last piece comes from this stream's own
+   * `start`, when it resolves.
    *
    * @param source - `undefined` where nobody streams that turn: then there is the last piece only.
    */

@@ -36,7 +36,9 @@ export class TurnView implements Turn {
     this.error = error
   }
 
-  /** Notes that a step was entered. @param message - Put in place of what the user said. Default: what the user said. */
+  /**
+   * Notes that a step was entered. @param message - Put in place of what the user said. Default: what the user said.
+   */
   enter(message: string | undefined): void {
     this.entered = true
     this.message = message ?? this.#input.userMessage

@@ -1,6 +1,6 @@
 /**
- * A list of a session during one turn: it starts as the stored list, loses entries at its start and takes more at its end.
- * What it gives out is a frozen list; a long one is not copied entry by entry each time.
+ * A list of a session during one turn: it starts as the stored list, loses entries at its start and takes more at its
+ * end. What it gives out is a frozen list; a long one is not copied entry by entry each time.
  */
 import { entryBytes, listBytes, shareList } from './shared-lists.js'
 
@@ -119,7 +119,8 @@ export class GrowingList<T> {
   }
 
   #freeze(entries: T[]): readonly T[] {
-    // A copy, also of a short list: an array that grew has room for more entries, which a stored list would keep for ever.
+    // A copy, also of a short list: an array that grew has room for more entries, which a stored
+    // list would keep for ever.
     const list = shareList(entries.slice(), this.bytes)
     if (entries.length >= longList) unfrozen.set(list, entries)
     return list

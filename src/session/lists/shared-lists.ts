@@ -1,6 +1,7 @@
 /**
- * Lists that can be shared by reference. A turn removes entries at the start of a list and adds some at its end, so it copies
- * references and checks what it added. Such lists are known by identity; every other list is copied and checked before it is used.
+ * Lists that can be shared by reference. A turn removes entries at the start of a list and adds some at its end, so it
+ * copies references and checks what it added. Such lists are known by identity; every other list is copied and
+ * checked before it is used.
  */
 import { deepFreeze, jsonSize } from '../../util/json.js'
 

@@ -1,6 +1,7 @@
 /**
- * Sessions as a head and chunks, over any driver: what the stores of this package over a backend share. It decides what this process
- * remembers of a session and what a conflict means. The drivers do the compare-and-swap; layout/ turns documents into texts and back.
+ * Sessions as a head and chunks, over any driver: what the stores of this package over a backend share. It decides what
+ * this process remembers of a session and what a conflict means. The drivers do the compare-and-swap; layout/ turns
+ * documents into texts and back.
  */
 import { LRUCache } from 'lru-cache'
 import { SessionConflictError } from '../../errors/session-errors.js'
@@ -82,7 +83,10 @@ export class ChunkedSessionStore implements SessionStore {
     if (driver.list !== undefined) this.list = (query) => this.#list(query)
   }
 
-  /** See {@link SessionStore.load}. For another caller than its owner, the chunks of a session are not decoded, nor is it kept. */
+  /**
+   * See {@link SessionStore.load}. For another caller than its owner, the chunks of a session are not
+   * decoded, nor is it kept.
+   */
   async load(sessionId: string, caller?: Caller): Promise<SessionDocument | undefined> {
     const key = await this.#open(sessionId)
     const known = this.#knownTo(caller, key)
@@ -114,7 +118,10 @@ export class ChunkedSessionStore implements SessionStore {
     if (outcome === 'conflict') throw new SessionConflictError({ sessionId })
   }
 
-  /** Removes every expired session and claim for good, and returns how many sessions; 0 where the backend removes them by itself. */
+  /**
+   * Removes every expired session and claim for good, and returns how many sessions; 0 where the
+   * backend removes them by itself.
+   */
   async purgeExpired(): Promise<number> {
     this.#checkOpen()
     return (await this.#driver.purgeExpired?.()) ?? 0
@@ -230,13 +237,18 @@ export class ChunkedSessionStore implements SessionStore {
     return { sessions: shown, ...next }
   }
 
-  /** When a session has reached its greatest age. `undefined`: never, or the document does not say when it was created. */
+  /**
+   * When a session has reached its greatest age. `undefined`: never, or the document does not say when it was created.
+   */
   #expiresBy({ createdAt }: Pick<SessionDocument, 'createdAt'>): number | undefined {
     const time = Math.floor(Date.parse(createdAt) + this.#absoluteTtlMs)
     return Number.isFinite(time) ? time : undefined
   }
 
-  /** As {@link ChunkedSessionStore.#expiresBy}. @throws {@link SessionConflictError} where that is past: the session is gone. */
+  /**
+   * As {@link ChunkedSessionStore.#expiresBy}. @throws {@link SessionConflictError} where that is
+   * past: the session is gone.
+   */
   #checkAge(document: SessionDocument): number | undefined {
     const expiresBy = this.#expiresBy(document)
     if (isPast(expiresBy)) throw new SessionConflictError({ sessionId: document.id })

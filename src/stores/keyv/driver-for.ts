@@ -1,6 +1,6 @@
 /**
- * Decides which driver a Keyv gets, by its adapter, and how keys and texts are made for it. A further driver is added here
- * only.
+ * Decides which driver a Keyv gets, by its adapter, and how keys and texts are made for it. A further
+ * driver is added here only.
  */
 import type { Keyv } from 'keyv'
 import { invalidInput } from '../../errors/engine-errors.js'

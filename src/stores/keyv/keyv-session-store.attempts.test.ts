@@ -19,8 +19,9 @@ function holdSwaps(driver: FakeDriver): (() => Promise<SwapOutcome>)[] {
   return held
 }
 
-// Found by a simulated run: the engine had stopped waiting for a save at its deadline and tried it again, in other chunks, and
-// then the first attempt was answered after all. What it had meant to store was believed to be what is stored.
+// Found by a simulated run: the engine had stopped waiting for a save at its deadline and tried it again, in other
+// chunks, and then the first attempt was answered after all. What it had meant to store was
+// believed to be what is stored.
 test.each([
   ['first', [0, 1]],
   ['last', [1, 0]],

@@ -1,6 +1,6 @@
 /**
- * Sessions in the backend of a Keyv: the public class. The drivers do the compare-and-swap; chunked-session-store.ts is what is the same
- * for all of them.
+ * Sessions in the backend of a Keyv: the public class. The drivers do the compare-and-swap; chunked-session-store.ts is
+ * what is the same for all of them.
  */
 import type { Keyv } from 'keyv'
 import type { SessionDocument } from '../../session/session-document.js'
@@ -27,8 +27,9 @@ export interface KeyvSessionStoreOptions {
    */
   readonly consistency?: 'process'
   /**
-   * Milliseconds after its creation (`createdAt`) at which a session is gone, however often it is saved. A turn that ends later
-   * fails with `SESSION_CONFLICT`. The time after the last save is the `ttl` of the Keyv. Default: `Infinity`.
+   * Milliseconds after its creation (`createdAt`) at which a session is gone, however often it is saved. A turn that
+   * ends later fails with `SESSION_CONFLICT`. The time after the last save is the `ttl` of the
+   * Keyv. Default: `Infinity`.
    */
   readonly absoluteTtlMs?: number
   /** Your own driver for the backend. Default: the one for the Keyv's adapter. */
@@ -65,7 +66,10 @@ export class KeyvSessionStore implements SessionStore {
   readonly guarantees: SessionStoreGuarantees
   /** See {@link SessionStore.claim}. Absent where the driver has no `claim`. */
   readonly claim?: NonNullable<SessionStore['claim']>
-  /** See {@link SessionStore.lease}. Absent but for a Keyv of `createRedisKeyv` with the option `lease`, and for drivers that have it. */
+  /**
+   * See {@link SessionStore.lease}. Absent but for a Keyv of `createRedisKeyv` with the option `lease`, and
+   * for drivers that have it.
+   */
   readonly lease?: NonNullable<SessionStore['lease']>
   /** See {@link SessionStore.list}. Absent where the driver has no `list`. */
   readonly list?: NonNullable<SessionStore['list']>
@@ -94,7 +98,10 @@ export class KeyvSessionStore implements SessionStore {
     if (list !== undefined) this.list = list
   }
 
-  /** See {@link SessionStore.load}. For another caller than its owner, the chunks of a session are not decoded, nor is it kept. */
+  /**
+   * See {@link SessionStore.load}. For another caller than its owner, the chunks of a session are not
+   * decoded, nor is it kept.
+   */
   load(sessionId: string, caller?: Caller): Promise<SessionDocument | undefined> {
     return this.#store.load(sessionId, caller)
   }
@@ -112,8 +119,8 @@ export class KeyvSessionStore implements SessionStore {
   }
 
   /**
-   * Removes every expired session and claim for good. SQLite and Postgres keep what expired, which nobody can load, until then:
-   * call it from a scheduled job, for example once a day. Redis and a Map do not need it.
+   * Removes every expired session and claim for good. SQLite and Postgres keep what expired, which nobody can load,
+   * until then: call it from a scheduled job, for example once a day. Redis and a Map do not need it.
    *
    * @returns How many sessions were removed; 0 where the backend removes them by itself.
    */

@@ -1,12 +1,15 @@
-/** The options of the stores for serverless platforms. Types only, and in a file of their own: what else there is needs the types of Keyv. */
+/**
+ * The options of the stores for serverless platforms. Types only, and in a file of their own: what else there is
+ * needs the types of Keyv.
+ */
 
 /** The options that every store for a serverless platform has. */
 export interface ServerlessStoreOptions {
   /** Milliseconds after its last save at which a session is gone, by the backend's clock. Default: `Infinity`. */
   readonly ttlMs?: number
   /**
-   * Milliseconds after its creation (`createdAt`) at which a session is gone, however often it is saved. A turn that ends later
-   * fails with `SESSION_CONFLICT`. Default: `Infinity`.
+   * Milliseconds after its creation (`createdAt`) at which a session is gone, however often it is saved. A turn that
+   * ends later fails with `SESSION_CONFLICT`. Default: `Infinity`.
    */
   readonly absoluteTtlMs?: number
   /**

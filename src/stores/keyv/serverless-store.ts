@@ -1,4 +1,7 @@
-/** What the stores for serverless platforms share: these options, and how a store is made of a driver. They need no Keyv. */
+/**
+ * What the stores for serverless platforms share: these options, and how a store is made of a
+ * driver. They need no Keyv.
+ */
 import { checkNumber, type OptionNames } from '../../util/options.js'
 import { ChunkedSessionStore } from './chunked-session-store.js'
 import { plainCodec } from './layout/codec.js'

@@ -1,9 +1,10 @@
 /**
- * What `KeyvSessionStore` needs of a backend: one compare-and-swap, and reads that see one moment. A driver decides how its
- * backend stores a session. It does not interpret the texts, and does not decide what a conflict means.
+ * What `KeyvSessionStore` needs of a backend: one compare-and-swap, and reads that see one moment. A driver decides how
+ * its backend stores a session. It does not interpret the texts, and does not decide what a conflict means.
  *
- * A session is a head, which each save replaces, and chunks, which are added, and removed where the document lost what they
- * hold. A chunk is never changed. The head counts the chunks of each list. Texts are opaque: they may be compressed or encrypted.
+ * A session is a head, which each save replaces, and chunks, which are added, and removed where the document lost what
+ * they hold. A chunk is never changed. The head counts the chunks of each list. Texts are opaque: they may be
+ * compressed or encrypted.
  */
 import type { SessionStoreGuarantees, SessionSummary } from '../../session/session-store.js'
 
@@ -47,7 +48,9 @@ export interface SessionListing {
   readonly limit: number
   /** That of the page before; `undefined`: the first page. */
   readonly cursor: string | undefined
-  /** What a head says; `unreadable` where it cannot be read, `undefined` where it belongs to no session of this store. */
+  /**
+   * What a head says; `unreadable` where it cannot be read, `undefined` where it belongs to no session of this store.
+   */
   read(key: string, stored: Pick<StoredHead, 'revision' | 'head'>): Promise<ListedSession | 'unreadable' | undefined>
 }
 
@@ -73,19 +76,22 @@ export interface SessionSwap {
   /** Chunks to store, by name, in place of those that are there. */
   readonly chunks: readonly (readonly [name: string, text: string])[]
   /**
-   * Names of stored chunks that no longer belong to the session: to be removed in the same step. None of them is in `chunks`.
-   * A driver that ignores them keeps texts that no load uses, until the session is deleted or replaced.
+   * Names of stored chunks that no longer belong to the session: to be removed in the same step. None of them is in
+   * `chunks`. A driver that ignores them keeps texts that no load uses, until the session is deleted or replaced.
    */
   readonly removed: readonly string[]
   /** Whether all chunks are removed that are not in `chunks`. Then `removed` is empty. */
   readonly replacesChunks: boolean
   /** Milliseconds until the session expires, counted by the backend's clock from this write; `undefined`: never. */
   readonly ttlMs: number | undefined
-  /** Whose session it is, for a driver that lists; it resolves to `undefined` where the session has no owner. Default: nobody asks. */
+  /**
+   * Whose session it is, for a driver that lists; it resolves to `undefined` where the session has no
+   * owner. Default: nobody asks.
+   */
   readonly owner?: () => Promise<SessionOwner | undefined>
   /**
-   * When the session expires at the latest, whatever `ttlMs` says: milliseconds since 1970, by the backend's clock. Default: never.
-   * Where a driver ignores it, the store removes such a session when it is loaded next.
+   * When the session expires at the latest, whatever `ttlMs` says: milliseconds since 1970, by the backend's clock.
+   * Default: never. Where a driver ignores it, the store removes such a session when it is loaded next.
    */
   readonly expiresBy?: number | undefined
   /**
@@ -105,9 +111,9 @@ export interface SessionDriver {
    * The head and some chunks, as they were at one moment; `undefined` where nothing is stored.
    *
    * @param chunks - Names of chunks, stored or not.
-   * @param knownRevision - A driver may ignore it. Where this is the stored revision, the caller needs nothing else, because a
-   * revision is never used twice under a key: the head may be an empty text then, and the list of chunks empty. Compare whole
-   * revisions.
+   * @param knownRevision - A driver may ignore it. Where this is the stored revision, the caller needs nothing else,
+   * because a revision is never used twice under a key: the head may be an empty text then, and the list of chunks
+   * empty. Compare whole revisions.
    */
   read(key: string, chunks: readonly string[], knownRevision?: string): Promise<StoredHead | undefined>
   /** The whole session, as it was at one moment; `undefined` where nothing is stored. */
@@ -118,33 +124,36 @@ export interface SessionDriver {
    * Removes a session, unreadable ones included; `done` where nothing is stored.
    *
    * @param expectedRevision - Default: whatever is stored.
-   * @param owner - As in {@link SessionSwap.owner}, for a driver that keeps a list of each owner's sessions. It is called before the
-   * session is removed, because it may read the session; it resolves to `undefined`, too, where nobody can know.
+   * @param owner - As in {@link SessionSwap.owner}, for a driver that keeps a list of each owner's sessions. It is
+   * called before the session is removed, because it may read the session; it resolves to `undefined`,
+   * too, where nobody can know.
    */
   remove(key: string, expectedRevision?: string, owner?: SessionSwap['owner']): Promise<SwapOutcome>
   /**
-   * Removes every expired session and claim, by the backend's clock, and resolves to the number of sessions. Absent where the
-   * backend removes them by itself.
+   * Removes every expired session and claim, by the backend's clock, and resolves to the number of sessions. Absent
+   * where the backend removes them by itself.
    */
   purgeExpired?(): Promise<number>
   /**
-   * Optional: keeps `sessionId` under `key`, unless another session ID is kept under it, and returns the one that is kept. Both in
-   * one step of the backend. Keys of claims differ from those of sessions. Without it the store has no `claim`.
+   * Optional: keeps `sessionId` under `key`, unless another session ID is kept under it, and returns the one that is
+   * kept. Both in one step of the backend. Keys of claims differ from those of sessions. Without it
+   * the store has no `claim`.
    *
    * @param ttlMs - Milliseconds for which it is kept, by the backend's clock.
    */
   claim?(key: string, sessionId: string, ttlMs: number): Promise<string>
   /**
-   * Optional: waits until the lease of `key` is free, and takes it. Returns a function that gives it back. Keys of leases differ from
-   * all others. Without it the store has no `lease`.
+   * Optional: waits until the lease of `key` is free, and takes it. Returns a function that gives it back. Keys of
+   * leases differ from all others. Without it the store has no `lease`.
    *
-   * @param ttlMs - Milliseconds after which the lease of a holder that died is free. A driver that has a setting of its own uses that.
+   * @param ttlMs - Milliseconds after which the lease of a holder that died is free. A driver that has a
+   * setting of its own uses that.
    * @param signal - Ends the wait: it then rejects.
    */
   lease?(key: string, ttlMs: number, signal: AbortSignal): Promise<() => Promise<void>>
   /**
-   * Optional: one page of the stored sessions, as `SessionStore.list` says; filters other than the owner are the store's. Without it
-   * the store has no `list`.
+   * Optional: one page of the stored sessions, as `SessionStore.list` says; filters other than the owner are the
+   * store's. Without it the store has no `list`.
    *
    * @throws `InvalidInputError` for a cursor that the driver did not make.
    */

@@ -1,6 +1,6 @@
 /**
- * Counts how often each write was attempted, for about the latest 10 000 writes. Two maps, of which the older one is dropped
- * as a whole, cost less than a cache that orders its entries by use.
+ * Counts how often each write was attempted, for about the latest 10 000 writes. Two maps, of which the older one is
+ * dropped as a whole, cost less than a cache that orders its entries by use.
  */
 
 const writesPerMap = 10_000

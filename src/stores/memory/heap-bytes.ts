@@ -1,4 +1,7 @@
-/** About how much memory a stored session takes, from sizes that are known: its history and messages are not read for it. */
+/**
+ * About how much memory a stored session takes, from sizes that are known: its history and
+ * messages are not read for it.
+ */
 import type { SessionDocument } from '../../session/session-document.js'
 import { jsonSize } from '../../util/json.js'
 
@@ -6,8 +9,8 @@ import { jsonSize } from '../../util/json.js'
 const emptySession = 3072
 
 /**
- * Bytes of memory for each byte of JSON: a text with one letter beyond Latin-1 takes two for each of its letters. Measured in
- * docs/decisions/0135-a-byte-of-json-counts-two.md.
+ * Bytes of memory for each byte of JSON: a text with one letter beyond Latin-1 takes two for each of its letters.
+ * Measured in docs/decisions/0135-a-byte-of-json-counts-two.md.
  */
 const perJsonByte = 2
 

@@ -1,6 +1,6 @@
 /**
- * Sessions in this process: the default store, and the reference for what a store does. A document is copied once, on its
- * way in, and frozen; every load returns that copy. What is stored is lost with the process.
+ * Sessions in this process: the default store, and the reference for what a store does. A document is copied once, on
+ * its way in, and frozen; every load returns that copy. What is stored is lost with the process.
  */
 import { type Clock, monotonicTime, systemClock } from '../../config/clock.js'
 import { SessionConflictError } from '../../errors/session-errors.js'
@@ -12,7 +12,9 @@ import { MemoryClaims } from '../claims.js'
 import { listDocuments } from './list-documents.js'
 import { SessionCache } from './session-cache.js'
 
-/** Where a {@link MemorySessionStore} keeps its documents: a bounded cache of its own, or whatever behaves like a Map. */
+/**
+ * Where a {@link MemorySessionStore} keeps its documents: a bounded cache of its own, or whatever behaves like a Map.
+ */
 export interface MemorySessionBacking {
   /** The document of a session, if there is one. */
   get(sessionId: string): SessionDocument | undefined
@@ -33,23 +35,24 @@ export interface MemorySessionBacking {
  */
 export interface MemorySessionStoreOptions {
   /**
-   * Sessions kept; beyond it the one used longest ago is evicted. `Infinity` keeps all. As many claims are kept, too: beyond it
-   * the oldest is dropped. Default 10 000.
+   * Sessions kept; beyond it the one used longest ago is evicted. `Infinity` keeps all. As many claims are kept, too:
+   * beyond it the oldest is dropped. Default 10 000.
    */
   readonly maxSessions?: number
   /**
-   * About how many bytes of memory the sessions take together; beyond it those used longest ago are evicted. A single session
-   * that is larger is kept until another one needs its place. `Infinity`: no bound. Default 134 217 728 (128 MiB).
+   * About how many bytes of memory the sessions take together; beyond it those used longest ago are evicted. A single
+   * session that is larger is kept until another one needs its place. `Infinity`: no bound.
+   * Default 134 217 728 (128 MiB).
    */
   readonly maxBytes?: number
   /**
-   * Milliseconds that a session is kept after its last save. The memory of one that expired is freed at a later write, of
-   * whatever session. Default: for ever.
+   * Milliseconds that a session is kept after its last save. The memory of one that expired is freed at a later write,
+   * of whatever session. Default: for ever.
    */
   readonly ttlMs?: number
   /**
-   * Milliseconds that a session is kept after it was stored first, however often it is saved. A turn that ends later fails with
-   * `SESSION_CONFLICT`. Default: for ever.
+   * Milliseconds that a session is kept after it was stored first, however often it is saved. A turn that ends later
+   * fails with `SESSION_CONFLICT`. Default: for ever.
    */
   readonly absoluteTtlMs?: number
   /** The clock that `ttlMs`, `absoluteTtlMs` and claims go by. Default: the machine's. */

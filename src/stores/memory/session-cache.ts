@@ -1,7 +1,7 @@
 /**
- * The sessions of a memory store: so many, of so many bytes, for so long. Beyond a bound the session used longest ago is
- * evicted. A session that a turn holds is kept beside the cache, where it is not counted, is not evicted and does not expire,
- * unless it has reached its greatest age.
+ * The sessions of a memory store: so many, of so many bytes, for so long. Beyond a bound the session used longest ago
+ * is evicted. A session that a turn holds is kept beside the cache, where it is not counted, is not evicted and does
+ * not expire, unless it has reached its greatest age.
  */
 import { LRUCache } from 'lru-cache'
 import { type Clock, monotonicTime } from '../../config/clock.js'
@@ -139,7 +139,8 @@ export class SessionCache {
 
   #keep(sessionId: string, stored: StoredSession): void {
     this.#dropExpired()
-    // The cache silently drops what is larger than all of it: such a session counts as large as that, and stays until another comes.
+    // The cache silently drops what is larger than all of it: such a session counts as large as that, and
+    // stays until another comes.
     const size = Math.min(stored.bytes, this.#maxBytes)
     this.#cache.set(sessionId, stored, { size })
     while (this.#cache.size > Math.max(1, this.#options.maxSessions)) this.#cache.pop()

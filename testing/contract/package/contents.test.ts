@@ -1,13 +1,16 @@
 /** Checks the contents of the package. */
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
-import { expect, inject, test } from 'vitest'
+import { describe, expect, inject, test } from 'vitest'
+import { linkProblem, relativeLinksOf } from '../page-links.js'
 
 const packed = inject('packed')
 const folder = join(inject('consumer'), 'node_modules', 'turnkeeper')
 
 test('holds no test and nothing of the tools', () => {
-  expect(packed.filter((path) => /\.test(-d)?\.|(^|\/)contract\/|^\.|^docs\/|^examples\//.test(path))).toEqual([])
+  const left = /\.test(-d)?\.|(^|\/)contract\/|(^|\/)node_modules\/|(^|\/)package-lock\.json$|^\.|^docs\/api-report\//
+  const ofExamples = /^examples\/(bench|dist|tsconfig)/
+  expect(packed.filter((path) => left.test(path) || ofExamples.test(path))).toEqual([])
 })
 
 test('runs nothing when it is installed', () => {
@@ -21,8 +24,38 @@ test('holds its papers', () => {
   )
 })
 
+describe('its pages', () => {
+  const pages = packed.filter((path) => path.endsWith('.md'))
+
+  test('are those of the repository: guides, decisions, and what is beside the README', () => {
+    const expected = ['README.md', 'docs/get-started.md', 'docs/troubleshooting.md', 'docs/decisions/README.md']
+    expect(pages).toEqual(expect.arrayContaining(expected))
+  })
+
+  test('have no relative link that leads out of the package, or nowhere in it', () => {
+    const links = pages.flatMap((page) => relativeLinksOf(folder, page).map((link) => ({ page, link })))
+    expect(links.length).toBeGreaterThan(500)
+    const problems = links.map(({ page, link }) => linkProblem(folder, page, link))
+    expect(problems.filter((problem) => problem !== undefined)).toEqual([])
+  })
+
+  test('name sources and examples that are in the package, but those for people who work on the package itself', () => {
+    const ofTheProject = /^CHANGELOG|^docs\/(?:contributing|architecture|security|releases)\.md$|^docs\/decisions\//
+    const named = pages
+      .filter((page) => !ofTheProject.test(page))
+      .flatMap((page) => {
+        const paths = readFileSync(join(folder, page), 'utf8').matchAll(
+          /`((?:src|adapters|testing|examples)\/[\w./-]+)`/g,
+        )
+        return Array.from(paths, ([, path = '']) => ({ page, path }))
+      })
+    expect(named.length).toBeGreaterThan(20)
+    expect(named.filter(({ path }) => !existsSync(join(folder, path)))).toEqual([])
+  })
+})
+
 test('holds, for every built file, its map, and every source that the map names', () => {
-  const built = packed.filter((path) => path.endsWith('.js'))
+  const built = packed.filter((path) => path.startsWith('dist/') && path.endsWith('.js'))
   expect(built.length).toBeGreaterThan(4)
   const sources = new Set<string>()
   for (const path of built) {
@@ -41,7 +74,7 @@ test('holds, for every built file, its map, and every source that the map names'
 })
 
 test('holds, for every source, its declarations and their map', () => {
-  const sources = packed.filter((path) => /(?<!\.d)\.ts$/.test(path) && !path.startsWith('dist/'))
+  const sources = packed.filter((path) => /^(?:src|adapters|testing)\/.*(?<!\.d)\.ts$/.test(path))
   expect(sources).toContain('src/index.ts')
   const declarations = sources.flatMap((path) => {
     const stem = `dist/${path.slice(0, -'.ts'.length)}`

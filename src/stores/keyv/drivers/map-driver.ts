@@ -1,5 +1,6 @@
 /**
- * Sessions in the Map that a Keyv without an adapter uses: swaps work within this process, and sessions are lost with it.
+ * Sessions in the Map that a Keyv without an adapter uses: swaps work within this process, and
+ * sessions are lost with it.
  */
 import { MemoryClaims } from '../../claims.js'
 import type { SessionDriver, SessionSwap, StoredHead, StoredSession, SwapOutcome } from '../session-driver.js'

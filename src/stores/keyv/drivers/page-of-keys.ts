@@ -1,4 +1,6 @@
-/** A page of a backend that can only give all its keys: they are sorted, so that each session is on exactly one page. */
+/**
+ * A page of a backend that can only give all its keys: they are sorted, so that each session is on exactly one page.
+ */
 import { fromCursor, toCursor } from '../../../session/session-summary.js'
 import type { ListedPage, ListedSession, SessionListing, StoredHead } from '../session-driver.js'
 

@@ -1,6 +1,6 @@
 /**
- * Sessions through Keyv's own `get`, `set` and `delete`, for an adapter without a compare-and-swap. A queue for each key
- * guards them within this process; nothing guards them against other processes. Each save writes the whole session.
+ * Sessions through Keyv's own `get`, `set` and `delete`, for an adapter without a compare-and-swap. A queue for each
+ * key guards them within this process; nothing guards them against other processes. Each save writes the whole session.
  */
 import type { Keyv } from 'keyv'
 import type {
@@ -31,8 +31,8 @@ const queuesByAdapter = new WeakMap<object, Map<string, Promise<unknown>>>()
 
 /**
  * The driver for one process over any adapter. It makes Keyv and the adapter throw their errors (`throwOnErrors`), and
- * reads each save back. With an adapter that hides an outage nevertheless, sessions seem to be missing. Whether the adapter
- * keeps sessions beyond this process is not known here, so `durable` is `false`.
+ * reads each save back. With an adapter that hides an outage nevertheless, sessions seem to be missing. Whether the
+ * adapter keeps sessions beyond this process is not known here, so `durable` is `false`.
  */
 export function createProcessDriver(keyv: Keyv): SessionDriver {
   const adapter: object = keyv.store

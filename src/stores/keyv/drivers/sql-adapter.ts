@@ -1,6 +1,6 @@
 /**
- * What the SQL drivers share: the part of a Keyv adapter that they use, the rows that statements return, and setting up once.
- * The statements are in each driver's own folder.
+ * What the SQL drivers share: the part of a Keyv adapter that they use, the rows that statements return, and setting up
+ * once. The statements are in each driver's own folder.
  */
 import type { SessionDriver, StoredHead, StoredSession } from '../session-driver.js'
 import { decodeChunks, decodeText, encodeText } from './text-escapes.js'

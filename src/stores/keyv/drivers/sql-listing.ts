@@ -1,7 +1,7 @@
 /**
- * Pages of the sessions in a SQL database, in the order of their rows, so that each session is on exactly one page. The column
- * `owner` has the key of the owner, or an empty text where there is none. It is NULL in rows that an earlier release wrote: before
- * the first page of an owner's sessions it is filled in from their heads.
+ * Pages of the sessions in a SQL database, in the order of their rows, so that each session is on exactly one page. The
+ * column `owner` has the key of the owner, or an empty text where there is none. It is NULL in rows that an earlier
+ * release wrote: before the first page of an owner's sessions it is filled in from their heads.
  */
 import { fromCursor, toCursor } from '../../../session/session-summary.js'
 import type { ListedPage, SessionListing } from '../session-driver.js'

@@ -1,7 +1,7 @@
 /**
- * How a text is stored. Databases change some texts or refuse them: Postgres cannot store NUL, and none of them stores half of
- * a surrogate pair. Such texts are written as JSON, all others as they are. Equal texts stay equal and different ones
- * different, so that a key can be compared as it is stored.
+ * How a text is stored. Databases change some texts or refuse them: Postgres cannot store NUL, and none of them stores
+ * half of a surrogate pair. Such texts are written as JSON, all others as they are. Equal texts stay equal and
+ * different ones different, so that a key can be compared as it is stored.
  */
 
 /** NUL, and surrogates without their other half. */

@@ -1,6 +1,6 @@
 /**
- * Long texts in pieces, for databases that refuse a long row. D1 and the storage of a Durable Object take 2 MB a row: a piece is at most
- * half of that, so that there is room for the other columns.
+ * Long texts in pieces, for databases that refuse a long row. D1 and the storage of a Durable Object take 2 MB a row: a
+ * piece is at most half of that, so that there is room for the other columns.
  */
 
 /** Bytes of a piece as UTF-8. */

@@ -1,15 +1,15 @@
 /**
- * What a process knows of a stored session: its head, its document, and of each list the entries, the chunks that hold them
- * and the tip that identifies their contents. Decides whether chunks that were read continue a known list. Reading them is the
- * work of read-session.ts.
+ * What a process knows of a stored session: its head, its document, and of each list the entries, the chunks that hold
+ * them and the tip that identifies their contents. Decides whether chunks that were read continue a known list. Reading
+ * them is the work of read-session.ts.
  */
 import { extendList, freezeList, isSharedList, shareList } from '../../../session/lists/shared-lists.js'
 import type { SessionDocument } from '../../../session/session-document.js'
 import type { ListChunk, ListHead } from './head.js'
 
 /**
- * Sizes of chunks, in their order: so many chunks in a row of so many entries each. Most conversations are one such run, so that a
- * long list needs no long copy at each save.
+ * Sizes of chunks, in their order: so many chunks in a row of so many entries each. Most conversations are one such
+ * run, so that a long list needs no long copy at each save.
  */
 export type ChunkSizes = readonly (readonly [size: number, chunks: number])[]
 
@@ -53,8 +53,8 @@ export const emptyList: KnownList = {
 }
 
 /**
- * The known lists that the head's ones continue. `undefined` where the head is that of another session, or of one that was
- * replaced as a whole.
+ * The known lists that the head's ones continue. `undefined` where the head is that of another session, or of one that
+ * was replaced as a whole.
  */
 export function continuedLists(
   known: ReadonlyMap<string, KnownList>,
@@ -72,17 +72,17 @@ export function continuedLists(
 }
 
 /**
- * The indexes of the chunks that the head counts and that are not known. A generator, because a corrupt head may count more
- * chunks than fit into memory.
+ * The indexes of the chunks that the head counts and that are not known. A generator, because a corrupt head may count
+ * more chunks than fit into memory.
  */
 export function* missingChunks(known: KnownList | undefined, head: ListHead): Generator<number> {
   for (let index = known?.chunks ?? head.first; index < head.chunks; index++) yield index
 }
 
 /**
- * The list that the head describes: what is known, and the missing chunks after it, without what was removed since. The very
- * same entries where nothing is missing and nothing was removed. `undefined` where the chunks do not make that list, because
- * another one was stored in its place.
+ * The list that the head describes: what is known, and the missing chunks after it, without what was removed since. The
+ * very same entries where nothing is missing and nothing was removed. `undefined` where the chunks do not make that
+ * list, because another one was stored in its place.
  *
  * @param bytes - About how many bytes the missing chunks take as text.
  */
@@ -109,8 +109,8 @@ export function followChunks(
 }
 
 /**
- * The list without its first entries, and without the chunks that hold nothing else. `undefined` where there are not so many
- * entries.
+ * The list without its first entries, and without the chunks that hold nothing else. `undefined` where there
+ * are not so many entries.
  *
  * @param removed - How many entries; 0 gives the very same list.
  */

@@ -1,20 +1,23 @@
 /**
- * The texts that a driver stores: plain JSON, or that JSON after the Keyv's own hooks (`serialize`, `compression`), so that
- * encryption and compression work. The hooks also get the place of each text, so that an encryption can bind the text to it.
- * Keyv's default serializer is not used, because it changes texts that begin with a colon. Without hooks everything here is
- * synchronous.
+ * The texts that a driver stores: plain JSON, or that JSON after the Keyv's own hooks (`serialize`, `compression`), so
+ * that encryption and compression work. The hooks also get the place of each text, so that an encryption can bind the
+ * text to it. Keyv's default serializer is not used, because it changes texts that begin with a colon. Without hooks
+ * everything here is synchronous.
  */
 import type { Deserialize, Keyv, Serialize } from 'keyv'
 
 /**
- * Which text of which session it is: the second argument of the hooks `serialize` and `deserialize` of a Keyv, to be used as
- * additional data of an encryption. A text that is stored in another place is deserialized with another value.
+ * Which text of which session it is: the second argument of the hooks `serialize` and `deserialize` of a Keyv, to be
+ * used as additional data of an encryption. A text that is stored in another place is deserialized with another value.
  */
 export interface SessionTextPlace {
   readonly sessionId: string
   /** `head`, or the name of a chunk: its list and its number, such as `history#3`. */
   readonly key: string
-  /** The revision of the save that wrote the text: of the head the stored one, of a chunk that of the turn that added it. */
+  /**
+   * The revision of the save that wrote the text: of the head the stored one, of a chunk that
+   * of the turn that added it.
+   */
   readonly revision: string
 }
 

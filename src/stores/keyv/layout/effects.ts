@@ -1,6 +1,6 @@
 /**
- * The record `effects` of a document as a list of pairs, so that a save writes only those that are new. A record is never the
- * same object after a load, so its values are compared; there are few of them, and most sessions have none.
+ * The record `effects` of a document as a list of pairs, so that a save writes only those that are new. A record is
+ * never the same object after a load, so its values are compared; there are few of them, and most sessions have none.
  */
 import { freezeList } from '../../../session/lists/shared-lists.js'
 import { setOwn } from '../../../util/json.js'

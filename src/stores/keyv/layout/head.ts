@@ -1,6 +1,6 @@
 /**
- * What is stored of a session: a head, which each save replaces, and the chunks of its lists, which are never changed. Checks
- * what a text held, in every layout that this release reads. parts.ts splits a document into them.
+ * What is stored of a session: a head, which each save replaces, and the chunks of its lists, which are never changed.
+ * Checks what a text held, in every layout that this release reads. parts.ts splits a document into them.
  */
 import { isPlainObject } from '../../../util/json.js'
 
@@ -21,7 +21,9 @@ export interface ListHead {
   /** The number of the chunk that will be appended next. */
   readonly chunks: number
   readonly entries: number
-  /** The revision of the save that appended to the list last: it identifies the list's contents. Empty where none did. */
+  /**
+   * The revision of the save that appended to the list last: it identifies the list's contents. Empty where none did.
+   */
   readonly tip: string
 }
 

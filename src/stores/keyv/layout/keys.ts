@@ -1,7 +1,7 @@
 /**
  * The key of a session ID. A plain ID is its own key; any other is hashed, so that no two IDs have one key, whatever
- * a backend does with case, blanks, colons or wildcards. Claims, leases and owners have keys of their own. driver-for.ts puts the
- * namespace before it.
+ * a backend does with case, blanks, colons or wildcards. Claims, leases and owners have keys of their own.
+ * driver-for.ts puts the namespace before it.
  */
 
 const plain = /^[\w-]{1,128}$/

@@ -1,6 +1,6 @@
 /**
- * What a head says of its session without its lists: the summary of a listing, and whose session it is, as the drivers get it. An
- * owner is known to them by a digest.
+ * What a head says of its session without its lists: the summary of a listing, and whose session it is, as the drivers
+ * get it. An owner is known to them by a digest.
  */
 import type { SessionDocument } from '../../../session/session-document.js'
 import { summaryOf } from '../../../session/session-summary.js'

@@ -1,6 +1,7 @@
 /**
- * Splits a document into its lists and the rest, which goes into the head, and puts both together again. A document may be
- * malformed: what is not a list, or not the record `effects`, stays in the head. What is stored of both is in head.ts.
+ * Splits a document into its lists and the rest, which goes into the head, and puts both together again. A document may
+ * be malformed: what is not a list, or not the record `effects`, stays in the head. What is
+ * stored of both is in head.ts.
  */
 import type { SessionDocument } from '../../../session/session-document.js'
 import { isPlainObject, setOwn } from '../../../util/json.js'
@@ -15,7 +16,8 @@ type NamedList = readonly [name: string, list: readonly unknown[]]
 /**
  * The lists of a document, by name.
  *
- * @param storedEffects - The list `effects` as it is stored: pairs that did not change are taken from there. Default: none.
+ * @param storedEffects - The list `effects` as it is stored: pairs that did not change are taken
+ * from there. Default: none.
  */
 export function listsOf(
   document: SessionDocument,
@@ -52,7 +54,8 @@ export function withoutLists(document: SessionDocument): unknown {
 /**
  * Puts lists back into the document that they were split from. Changes the document.
  *
- * @returns Whether every list with entries had its place. An empty one without a place is a list that the document lost.
+ * @returns Whether every list with entries had its place. An empty one without a place is a
+ * list that the document lost.
  */
 export function putLists(document: unknown, lists: Iterable<NamedList>): boolean {
   if (!isPlainObject(document)) return false

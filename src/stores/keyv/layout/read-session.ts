@@ -73,7 +73,10 @@ export class SessionReader {
     return found ?? this.#readAll(key, sessionId, true, caller)
   }
 
-  /** Where the caller names an owner, the head is read first: how large a session is does not show in the answer to a stranger. */
+  /**
+   * Where the caller names an owner, the head is read first: how large a session is does not show in
+   * the answer to a stranger.
+   */
   async #readUnknown(
     key: string,
     sessionId: string,
@@ -151,8 +154,9 @@ export class SessionReader {
   }
 
   /**
-   * The chunks of a list that are not known, or what is wrong with them. They are decoded from the last one to the first: the head
-   * names the revision of the last one, and each chunk that of the one before it, so that the codec gets the revision of each text.
+   * The chunks of a list that are not known, or what is wrong with them. They are decoded from the last one to the
+   * first: the head names the revision of the last one, and each chunk that of the one before it, so that the codec
+   * gets the revision of each text.
    */
   async #chunks(
     sessionId: string,

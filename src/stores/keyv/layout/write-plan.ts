@@ -1,6 +1,7 @@
 /**
- * Decides what a save sends: the head, and of each list what was appended, where it is certain what is stored; otherwise
- * everything. What was removed from the start of a list is removed by chunks. Decides nothing about conflicts, and reads nothing.
+ * Decides what a save sends: the head, and of each list what was appended, where it is certain what is stored;
+ * otherwise everything. What was removed from the start of a list is removed by chunks. Decides nothing about
+ * conflicts, and reads nothing.
  */
 
 import { isFrozenList } from '../../../session/lists/shared-lists.js'

@@ -1,6 +1,6 @@
 /**
- * The flows as a route handler of Next.js, on Node: `/museum/ai/run` and its siblings. The `basePath` of the handler is `/ai`, without the
- * `basePath` of next.config.ts, because Next.js cuts that off before on Node.
+ * The flows as a route handler of Next.js, on Node: `/museum/ai/run` and its siblings. The `basePath` of the handler is
+ * `/ai`, without the `basePath` of next.config.ts, because Next.js cuts that off before on Node.
  * docs/deploy.md, "What to copy", says which files this needs. In their folder:
  *
  *     npm install ./turnkeeper-0.1.0.tgz next@16 react react-dom keyv@5 @keyv/redis@5 @upstash/redis

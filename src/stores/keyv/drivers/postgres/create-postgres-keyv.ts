@@ -1,7 +1,7 @@
 /**
- * A Keyv over Postgres with a pool of its own, in which every wait has a limit. The adapter's own pool is one for the whole
- * process, and the loss of an idle connection would end the process. `keyv`, `@keyv/postgres` and `pg` are optional packages
- * and loaded here, when they are needed.
+ * A Keyv over Postgres with a pool of its own, in which every wait has a limit. The adapter's own pool is one for the
+ * whole process, and the loss of an idle connection would end the process. `keyv`, `@keyv/postgres` and `pg` are
+ * optional packages and loaded here, when they are needed.
  */
 import type { KeyvPostgres } from '@keyv/postgres'
 import type { Keyv } from 'keyv'
@@ -26,8 +26,8 @@ export interface PostgresKeyvOptions {
   /** Milliseconds that one statement may take; keep it below the engine's `storeTimeoutMs`. Default 3 000. */
   readonly replyTimeoutMs?: number
   /**
-   * Whether the server keeps the plan of each statement as long as a connection lasts. Switch it off behind a pooler that
-   * shares connections by the transaction and cannot keep such plans. Default `true`.
+   * Whether the server keeps the plan of each statement as long as a connection lasts. Switch it off behind a pooler
+   * that shares connections by the transaction and cannot keep such plans. Default `true`.
    */
   readonly prepareStatements?: boolean
   /** Further settings of the pool, as `pg` takes them: `ssl`, `password` as a function, `application_name`. */
@@ -43,7 +43,10 @@ interface Packages {
 /** Every wait and every count is finite. */
 const finite = { finite: true }
 
-/** The part of `replyTimeoutMs` after which the server cancels a statement: before the client would, without knowing the outcome. */
+/**
+ * The part of `replyTimeoutMs` after which the server cancels a statement: before the client would,
+ * without knowing the outcome.
+ */
 const serverShare = 0.9
 
 /** Statements that are prepared. The driver has fewer; others may use the adapter, too. */

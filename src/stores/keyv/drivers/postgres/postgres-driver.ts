@@ -1,6 +1,6 @@
 /**
- * Sessions in Postgres, through the public `query` of `@keyv/postgres`. Decides what the result of a statement means where
- * another writer changed the same row. postgres-statements.ts says what the statements do.
+ * Sessions in Postgres, through the public `query` of `@keyv/postgres`. Decides what the result of a statement means
+ * where another writer changed the same row. postgres-statements.ts says what the statements do.
  */
 import { invalidInput } from '../../../../errors/engine-errors.js'
 import type { SessionSwap, StoredHead, SwapOutcome } from '../../session-driver.js'
@@ -63,8 +63,8 @@ export function createPostgresDriver(adapter: SqlAdapter): SqlSessionDriver {
   const listed = listingStatements(statements, perform)
 
   /**
-   * Writes until both results of the statement agree: where `isPassing` returns that the row must have been written as it was
-   * found, and it was not, another writer changed it in between.
+   * Writes until both results of the statement agree: where `isPassing` returns that the row must have been written as
+   * it was found, and it was not, another writer changed it in between.
    */
   async function write(
     statement: string,
@@ -166,7 +166,10 @@ function openDatabase(
   perform(statement: string, values?: readonly unknown[]): Promise<unknown[]>
   /** Whether the table of claims exists. */
   hasClaims(): Promise<boolean>
-  /** Makes it, where it does not: apart from the others, because a role that has those need not be allowed to make tables. */
+  /**
+   * Makes it, where it does not: apart from the others, because a role that has those need not
+   * be allowed to make tables.
+   */
   setUpClaims(): Promise<void>
   /** Whether the column of owners exists. A table of an earlier release gets it when sessions are listed first. */
   hasOwners(): Promise<boolean>

@@ -8,7 +8,10 @@
 export interface PostgresStatements {
   readonly inspect: string
   readonly createSchema: string
-  /** Several statements in one text, hence in one transaction. Fails where another process creates them at the same time. */
+  /**
+   * Several statements in one text, hence in one transaction. Fails where another process
+   * creates them at the same time.
+   */
   readonly createTables: string
   readonly readRevision: string
   readonly readHead: string
@@ -145,7 +148,8 @@ export function postgresStatements(schema: string, table: string): PostgresState
         expires_at timestamptz NOT NULL
       );
       CREATE INDEX IF NOT EXISTS ${quote(`${fold(table)}_claim_expiry`)} ON ${claim} (expires_at);`,
-    // A row that is live is written as it was, so that the statement returns it, also one of which it had not known at its beginning.
+    // A row that is live is written as it was, so that the statement returns it, also one of which it had
+    // not known at its beginning.
     claim: `INSERT INTO ${claim} AS kept (key, session_id, expires_at) VALUES ($1, $2, ${expiry('$3')})
       ON CONFLICT (key) DO UPDATE SET
         session_id = CASE WHEN kept.expires_at > now() THEN kept.session_id ELSE excluded.session_id END,

@@ -21,9 +21,10 @@ export interface RedisKeyvOptions {
    */
   readonly wait?: RedisWaitOptions
   /**
-   * Leases: a turn waits until no other process runs a turn of its session, at most until its own deadline. Without them both run,
-   * and one of them fails with `SESSION_CONFLICT`. A turn sends two commands more. Take a `ttlMs` that is well above the longest
-   * pause of a process, for example 10 000: a lease that expires too early does no harm but that both run. Default: no leases.
+   * Leases: a turn waits until no other process runs a turn of its session, at most until its own deadline. Without
+   * them both run, and one of them fails with `SESSION_CONFLICT`. A turn sends two commands more. Take a `ttlMs` that
+   * is well above the longest pause of a process, for example 10 000: a lease that expires too early does no harm but
+   * that both run. Default: no leases.
    */
   readonly lease?: { readonly ttlMs: number }
   /** Milliseconds to wait for a connection. Default 2 000. */
@@ -37,7 +38,8 @@ export interface RedisKeyvOptions {
    * A client of the package `redis` or `@redis/client` (one server, Sentinel or Cluster), in place of one for the
    * address. Its own settings apply: switch its offline queue off (`disableOfflineQueue: true`), and set its
    * `pingInterval` and `socketTimeout`. For a Cluster use version 6, which recovers from the loss of a master. With
-   * `wait`, keep the default `masterPoolSize` of 1 of a Sentinel client: WAIT counts only what was written on its own connection.
+   * `wait`, keep the default `masterPoolSize` of 1 of a Sentinel client: WAIT counts only what was
+   * written on its own connection.
    */
   readonly client?: RedisClientLike
 }

@@ -1,4 +1,7 @@
-/** Claims in Redis: one key with an expiry for each. One command keeps a session ID there, or returns the one that is kept. */
+/**
+ * Claims in Redis: one key with an expiry for each. One command keeps a session ID there, or
+ * returns the one that is kept.
+ */
 import { decodeText } from '../text-escapes.js'
 import type { RedisCommands } from './redis-commands.js'
 import { claimScript } from './redis-scripts.js'

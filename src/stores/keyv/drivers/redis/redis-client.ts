@@ -71,8 +71,8 @@ export async function masterFor(client: RedisClientLike, key: string): Promise<R
 }
 
 /**
- * The clients of all masters, in an order that stays, and a number that is another one where the nodes are others, or have other
- * slots; one client but in a Cluster.
+ * The clients of all masters, in an order that stays, and a number that is another one where the nodes are others, or
+ * have other slots; one client but in a Cluster.
  */
 export async function mastersOf(
   client: RedisClientLike,

@@ -1,6 +1,7 @@
 /**
  * The connection to a Redis server: it connects when it is first needed, waits a moment for a connection that was just
- * lost, replaces one that no longer answers, and never opens one after it was closed. redis-driver.ts decides what is sent.
+ * lost, replaces one that no longer answers, and never opens one after it was closed.
+ * redis-driver.ts decides what is sent.
  */
 import {
   isSingleServer,
@@ -11,7 +12,10 @@ import {
   sendTo,
 } from './redis-client.js'
 
-/** How long a command waits for a connection that was lost, counted from the loss: a short interruption is not an outage. */
+/**
+ * How long a command waits for a connection that was lost, counted from the loss: a short
+ * interruption is not an outage.
+ */
 const graceMs = 1_000
 
 /** How long `close` waits for the commands under way. */
@@ -45,7 +49,9 @@ export class RedisConnection {
   #lostAt = Number.NEGATIVE_INFINITY
   #isClosed = false
 
-  /** @param replyWithinMs - Milliseconds without any reply after which the connection is replaced; `undefined`: never. */
+  /**
+   * @param replyWithinMs - Milliseconds without any reply after which the connection is replaced; `undefined`: never.
+   */
   constructor(adapter: RedisAdapter, replyWithinMs: number | undefined) {
     this.#adapter = adapter
     this.#replyWithinMs = replyWithinMs

@@ -1,4 +1,7 @@
-/** The Redis driver over the connection of `@keyv/redis`: one server, Sentinel or a Cluster. redis-session-driver.ts decides what is sent. */
+/**
+ * The Redis driver over the connection of `@keyv/redis`: one server, Sentinel or a Cluster.
+ * redis-session-driver.ts decides what is sent.
+ */
 import type { Keyv } from 'keyv'
 import type { SessionDriver } from '../../session-driver.js'
 import type { RedisAdapter } from './redis-client.js'

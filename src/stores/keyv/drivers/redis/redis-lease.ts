@@ -1,6 +1,6 @@
 /**
- * Leases in Redis: one key with an expiry for each, whose value is a token of the holder. Who finds one taken asks again after a
- * while. A holder renews its own, and gives it back, by its token; one that dies leaves it to expire.
+ * Leases in Redis: one key with an expiry for each, whose value is a token of the holder. Who finds one taken asks
+ * again after a while. A holder renews its own, and gives it back, by its token; one that dies leaves it to expire.
  */
 import { onAbort } from '../../../../util/on-abort.js'
 import type { RedisCommands } from './redis-commands.js'

@@ -1,7 +1,7 @@
 /**
- * Pages of the sessions in Redis. Those of an owner come from its set; all of them by `SCAN`, one node after the other. What an earlier
- * release stored is in no set: the first listing of any owner goes through everything, adds it and leaves a mark that it did. Only then
- * it lists the set.
+ * Pages of the sessions in Redis. Those of an owner come from its set; all of them by `SCAN`, one node after the other.
+ * What an earlier release stored is in no set: the first listing of any owner goes through everything, adds it and
+ * leaves a mark that it did. Only then it lists the set.
  */
 import { LRUCache } from 'lru-cache'
 import { fromCursor, toCursor } from '../../../../session/session-summary.js'
@@ -19,7 +19,10 @@ const rememberedCursors = 1_000
 /** The key of the mark, after the prefix. It is never that of a session. */
 const markName = '~owners'
 
-/** Where a scan goes on: on which node, by its number, in which run of that node's process, and at which cursor of its own. */
+/**
+ * Where a scan goes on: on which node, by its number, in which run of that node's process, and at
+ * which cursor of its own.
+ */
 interface ScanPlace {
   /** Which nodes there are, and who has which slots. */
   readonly topology: number
@@ -41,7 +44,10 @@ const beginning: ScanPlace = { topology: -1, node: 0, run: '', scan: '0', left: 
 /** Sends a command, as encoded words, to one node. */
 type SendToNode = (words: readonly string[]) => Promise<unknown>
 
-/** All nodes that hold sessions, in an order that stays. `topology` is another number where they are others, or have other slots. */
+/**
+ * All nodes that hold sessions, in an order that stays. `topology` is another number where they are
+ * others, or have other slots.
+ */
 export interface RedisNodes {
   readonly topology: number
   readonly nodes: readonly SendToNode[]

@@ -1,7 +1,8 @@
 /**
- * The sessions of each owner in Redis: one sorted set, under a key of its own, also in a Cluster. A session is added before it is
- * created and taken out after it was deleted, so that a set never lacks one; what it has too much, a listing takes out. Turns do not
- * touch it, except where sessions expire: then a process prolongs the life of a set once in that time for each of its sessions.
+ * The sessions of each owner in Redis: one sorted set, under a key of its own, also in a Cluster. A session is added
+ * before it is created and taken out after it was deleted, so that a set never lacks one; what it has too much, a
+ * listing takes out. Turns do not touch it, except where sessions expire: then a process prolongs the life of a set
+ * once in that time for each of its sessions.
  */
 import { LRUCache } from 'lru-cache'
 import type { ListedPage, SessionOwner, SessionSwap } from '../../session-driver.js'
@@ -10,13 +11,18 @@ import { decodeText } from '../text-escapes.js'
 import type { RedisCommands } from './redis-commands.js'
 import { addOwnedScript } from './redis-scripts.js'
 
-/** How many times as long as a session a set lives: processes prolong it once in the life of a session, and may be late. */
+/**
+ * How many times as long as a session a set lives: processes prolong it once in the life of a session, and may be late.
+ */
 const lives = 3
 
 /** Sessions whose sets a process remembers to have prolonged. That of one that it forgot is prolonged once more. */
 const rememberedSessions = 10_000
 
-/** What is younger may be about to be created: it stays in the set. Milliseconds, above any turn and any difference of clocks. */
+/**
+ * What is younger may be about to be created: it stays in the set. Milliseconds, above any turn and
+ * any difference of clocks.
+ */
 const graceMs = 3_600_000
 
 /** Reads the head of a session. */
@@ -25,7 +31,9 @@ type ReadHead = (key: string) => Promise<Listed | 'missing'>
 /** The sets of one Keyv's connection. */
 export class RedisOwners {
   readonly #commands: RedisCommands
-  /** By the key of a session, which needs no digest: when this process prolonged its set, in the time of `performance`. */
+  /**
+   * By the key of a session, which needs no digest: when this process prolonged its set, in the time of `performance`.
+   */
   readonly #prolonged = new LRUCache<string, number>({ max: rememberedSessions })
 
   constructor(commands: RedisCommands) {

@@ -1,6 +1,7 @@
 /**
- * Counts the replicas that have what was written. A server answers nothing else on a connection while WAIT runs on it, so
- * one WAIT serves every write that was sent before it: however many sessions there are, no write waits for more than two.
+ * Counts the replicas that have what was written. A server answers nothing else on a connection while WAIT runs on it,
+ * so one WAIT serves every write that was sent before it: however many sessions there are, no write
+ * waits for more than two.
  */
 import type { RedisClientLike } from './redis-client.js'
 import type { MasterConnection, RedisConnection } from './redis-connection.js'
@@ -24,7 +25,10 @@ export class RedisReplicas {
     this.#words = ['WAIT', String(replicas), String(timeoutMs)]
   }
 
-  /** How many replicas have what was written on `target` before this call. Means nothing where that connection was lost since. */
+  /**
+   * How many replicas have what was written on `target` before this call. Means nothing where that
+   * connection was lost since.
+   */
   count(target: MasterConnection): Promise<number> {
     const waits = this.#waits.get(target.client) ?? { running: undefined, next: undefined }
     this.#waits.set(target.client, waits)

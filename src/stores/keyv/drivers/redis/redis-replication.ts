@@ -1,8 +1,8 @@
 /**
- * Swaps that wait for replicas. What WAIT counts holds for what was written on the same connection, so a swap is sent on
- * one connection to the master. Where that was lost before the replicas were counted, the swap is sent once more, which
- * changes nothing where it was done already. Where that fails, too, the swap is in doubt, and the next read of the session
- * sends it again before it returns what the swap wrote.
+ * Swaps that wait for replicas. What WAIT counts holds for what was written on the same connection, so a swap is sent
+ * on one connection to the master. Where that was lost before the replicas were counted, the swap is sent once more,
+ * which changes nothing where it was done already. Where that fails, too, the swap is in doubt, and the next read of
+ * the session sends it again before it returns what the swap wrote.
  */
 import { LRUCache } from 'lru-cache'
 import type { SessionSwap, SwapOutcome } from '../../session-driver.js'

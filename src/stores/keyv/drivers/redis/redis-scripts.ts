@@ -1,7 +1,7 @@
 /**
- * The scripts that run inside Redis, each as one step. A session is one hash with the fields `revision` and `head`, and one
- * field for each chunk. A lease is one text, the token of its holder. The sessions of an owner are one sorted set. A
- * script returns 1 for done and 0 for a conflict, where it says nothing else.
+ * The scripts that run inside Redis, each as one step. A session is one hash with the fields `revision` and `head`, and
+ * one field for each chunk. A lease is one text, the token of its holder. The sessions of an owner are one sorted set.
+ * A script returns 1 for done and 0 for a conflict, where it says nothing else.
  */
 
 /** A script and its digest, by which Redis knows it. */
@@ -12,14 +12,15 @@ export interface RedisScript {
 }
 
 /**
- * Arguments: `create` or `save`, the expected revision, the time to live in milliseconds (empty: for ever), when the session
- * expires at the latest, in milliseconds since 1970 (empty: never), `1` to remove all other chunks, how many names of chunks to
- * remove come last, then names and texts of fields, the first of which is the new revision, and those names.
+ * Arguments: `create` or `save`, the expected revision, the time to live in milliseconds (empty: for ever), when the
+ * session expires at the latest, in milliseconds since 1970 (empty: never), `1` to remove all other chunks, how many
+ * names of chunks to remove come last, then names and texts of fields, the first of which is the new
+ * revision, and those names.
  *
  * The order matters on a full server. It refuses HSET, but only before the script's first write: a script that began by
  * removing fields could store whatever it likes. So HSET comes first. A swap that was done already writes its revision
- * once more, so that a WAIT on this connection counts the replicas that have it; it removes the revision before, because
- * that needs no memory and must work on a full server, too.
+ * once more, so that a WAIT on this connection counts the replicas that have it; it removes the revision before,
+ * because that needs no memory and must work on a full server, too.
  *
  * Lua takes a few thousand values from a list at once, so many fields are written in several steps.
  */
@@ -72,9 +73,9 @@ return 1
 `)
 
 /**
- * Adds a session to the list of its owner, and lets that live as long as the session at least. Arguments: the member, the time to live
- * in milliseconds (empty: for ever). A list that lives for ever stays so: a session may be on it that does.
- * A full server refuses ZADD, and must take a creation that is sent again.
+ * Adds a session to the list of its owner, and lets that live as long as the session at least. Arguments: the member,
+ * the time to live in milliseconds (empty: for ever). A list that lives for ever stays so: a session may be on it that
+ * does. A full server refuses ZADD, and must take a creation that is sent again.
  */
 export const addOwnedScript: RedisScript = script(`
 local left = redis.call('PTTL', KEYS[1])

@@ -1,8 +1,8 @@
 /**
- * Sessions in Redis: each is one hash, hence one key, also in a Cluster. A turn sends two commands: one that reads, and one
- * script that swaps. Where the caller names an owner and this process does not keep the session, the head is read before. Claims,
- * leases and listings are in redis-claims.ts, redis-lease.ts, redis-owners.ts and redis-listing.ts. How commands reach the server is
- * left to redis-driver.ts, and to adapters/upstash.
+ * Sessions in Redis: each is one hash, hence one key, also in a Cluster. A turn sends two commands: one that reads, and
+ * one script that swaps. Where the caller names an owner and this process does not keep the session, the head is read
+ * before. Claims, leases and listings are in redis-claims.ts, redis-lease.ts, redis-owners.ts and redis-listing.ts. How
+ * commands reach the server is left to redis-driver.ts, and to adapters/upstash.
  */
 import type { SessionDriver, SessionSwap, StoredHead, StoredSession, SwapOutcome } from '../../session-driver.js'
 import { decodeText } from '../text-escapes.js'

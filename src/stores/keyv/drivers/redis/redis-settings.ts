@@ -1,6 +1,6 @@
 /**
- * The settings that `createRedisKeyv` passes to the Redis driver. They are on the Keyv itself, under a registered symbol, so
- * that two copies of this package understand each other.
+ * The settings that `createRedisKeyv` passes to the Redis driver. They are on the Keyv itself, under a registered
+ * symbol, so that two copies of this package understand each other.
  */
 
 /** How many replicas a save waits for. */

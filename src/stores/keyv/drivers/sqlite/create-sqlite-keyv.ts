@@ -1,6 +1,6 @@
 /**
- * A Keyv over a SQLite file, which it tries to open again after a failure. `keyv` and `@keyv/sqlite` are optional packages and
- * loaded here, when they are needed.
+ * A Keyv over a SQLite file, which it tries to open again after a failure. `keyv` and `@keyv/sqlite` are optional
+ * packages and loaded here, when they are needed.
  */
 import type KeyvSqlite from '@keyv/sqlite'
 import type { Keyv } from 'keyv'
@@ -19,8 +19,8 @@ export interface SqliteKeyvOptions {
   /** Milliseconds that an operation waits for a file that another process has locked. Default 2 500. */
   readonly busyTimeoutMs?: number
   /**
-   * `'full'`: an acknowledged turn survives a loss of power. `'normal'`: faster, and the last ones may be gone after it;
-   * the end of a process loses none. Default `'full'`.
+   * `'full'`: an acknowledged turn survives a loss of power. `'normal'`: faster, and the last ones may be gone after
+   * it; the end of a process loses none. Default `'full'`.
    */
   readonly synchronous?: 'full' | 'normal'
 }
@@ -37,7 +37,8 @@ const finite = { finite: true }
  * Makes a Keyv for a `KeyvSessionStore`. One process, or several on one machine, may use the file; it must not be on a
  * network drive.
  *
- * @param path - The file; created if it is missing, for its owner alone (mode 600), but not its folder. `:memory:` keeps nothing.
+ * @param path - The file; created if it is missing, for its owner alone (mode 600), but not its folder.
+ * `:memory:` keeps nothing.
  * @throws `InvalidInputError` (rejects) where `keyv` or `@keyv/sqlite` is not installed or not built: its message is
  * the command that installs them, and what that needs.
  *
@@ -64,7 +65,10 @@ export async function createSqliteKeyv(path = './turnkeeper.sqlite', options: Sq
   return keyv
 }
 
-/** An adapter that opens its file again at the next query after it could not; the package's own adapter would fail for good. */
+/**
+ * An adapter that opens its file again at the next query after it could not; the package's own
+ * adapter would fail for good.
+ */
 function openAdapter(open: () => KeyvSqlite): KeyvSqlite {
   const adapter = open()
   let current = { query: adapter.query, close: adapter.close }

@@ -1,6 +1,6 @@
 /**
- * Makes the file of a database before SQLite does, so that nobody but its owner reads it: SQLite gives `-wal` and `-shm` the
- * mode of the file. A file that is there is not touched, because its mode is the operator's.
+ * Makes the file of a database before SQLite does, so that nobody but its owner reads it: SQLite gives `-wal` and
+ * `-shm` the mode of the file. A file that is there is not touched, because its mode is the operator's.
  */
 import { runtimeProcess } from '../../../../config/runtime.js'
 
@@ -14,8 +14,8 @@ interface FileSystem {
 const ownerOnly = 0o600
 
 /**
- * Makes an empty file, unless there is one. Does nothing where that fails: SQLite then makes the file, or fails for the same
- * reason.
+ * Makes an empty file, unless there is one. Does nothing where that fails: SQLite then makes the file, or
+ * fails for the same reason.
  *
  * @param path - As SQLite gets it: it makes no file for an empty one and for `:memory:`.
  */

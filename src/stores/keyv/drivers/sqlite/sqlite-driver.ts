@@ -1,7 +1,8 @@
 /**
  * Sessions in SQLite, through the public `query` of `@keyv/sqlite`. One connection runs one statement at a time, so
- * statements wait for each other here, and not in the threads that Node shares with everything else. A statement that finds
- * the file locked by another process is tried again for a while. sqlite-statements.ts says what the statements do.
+ * statements wait for each other here, and not in the threads that Node shares with everything else. A statement that
+ * finds the file locked by another process is tried again for a while. sqlite-statements.ts
+ * says what the statements do.
  */
 import type { SessionSwap, StoredHead, SwapOutcome } from '../../session-driver.js'
 import {

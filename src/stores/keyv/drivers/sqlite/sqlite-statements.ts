@@ -5,7 +5,10 @@
 
 /** The statements over one set of tables. */
 export interface SqliteStatements {
-  /** Counts the tables, indexes and triggers of {@link SqliteStatements.create} that exist, less those that it replaces, and `owners`. */
+  /**
+   * Counts the tables, indexes and triggers of {@link SqliteStatements.create} that exist, less those that
+   * it replaces, and `owners`.
+   */
   readonly countObjects: string
   /** How many of them there are in all. */
   readonly objects: number
