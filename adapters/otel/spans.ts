@@ -17,6 +17,7 @@ import {
 } from '@opentelemetry/api'
 import type { EngineEventMap } from '../../src/index.js'
 import { contentOfModel, contentOfTurn } from './content.js'
+import type { Listeners } from './listeners.js'
 import { attribute, operation } from './names.js'
 
 /** A span, and the context that makes others its children. */
@@ -52,11 +53,6 @@ type Listened =
   | 'tool:start'
   | 'tool:end'
   | 'store:end'
-
-/** What listens to some events. */
-export type Listeners<Name extends keyof EngineEventMap> = {
-  readonly [Event in Name]: (payload: Readonly<EngineEventMap[Event]>) => void
-}
 
 /** The spans of one engine. */
 export class EngineSpans {
