@@ -25,8 +25,8 @@ export interface ChatSessions {
    */
   load(chat: Chat): Promise<string | undefined>
   /**
-   * Keeps the ID, in place of an earlier one. It is called when the chat has another session than the one loaded. What it throws goes to `onError`, and the reply is sent all the same. So is the error of a
-   * call that takes longer than 5 seconds.
+   * Keeps the ID, in place of an earlier one. It is called when the chat has another session than the one loaded. If it throws, or
+   * takes longer than 5 seconds, `onError` receives the error, and the reply is sent without waiting further.
    */
   save(chat: Chat, sessionId: string): Promise<void>
 }
