@@ -64,7 +64,8 @@ export function createRouteHandler(
   if (typeof engine?.execute !== 'function') throw notAnEngine(engine, caller)
   checkOptions(options, caller, ownOptions)
   checkMethods(options, engine, caller)
-  const { authorize, requirePrincipal = false } = options
+  const { authorize } = options
+  const missingPrincipal = options.requirePrincipal === true ? noPrincipal : undefined
   const report = createReporter(options.onError)
   const cors = options.cors === undefined ? undefined : createCors(options.cors, report)
   const { statuses = 'contract', maxBodyBytes = 1024 * 1024, bodyTimeoutMs = 30_000 } = options
@@ -76,7 +77,7 @@ export function createRouteHandler(
     const answer = answers[route]
     const waitUntil = waitUntilOf(runtime) ?? options.waitUntil
     if (route === 'health') return answer(context, { request, caller: undefined, requestId, headers, waitUntil })
-    const who = authorize === undefined ? undefined : await askAuthorize(authorize, requirePrincipal, request, report)
+    const who = authorize === undefined ? undefined : await askAuthorize(authorize, missingPrincipal, request, report)
     if (isResponse(who)) {
       const reply = replyOfAuthorize(who, headers, report)
       context.reportRefused({ requestId, route, reason: 'response', status: reply.status })
@@ -114,6 +115,9 @@ export function createRouteHandler(
     }
   }
 }
+
+const noPrincipal =
+  'authorize returned no principal, which requirePrincipal asks for. To refuse a caller, return a Response.'
 
 /** An object in front of an engine may not have what an optional route needs. */
 function checkMethods(options: FlowRoutesOptions, engine: ServedEngine, caller: string): void {

@@ -43,10 +43,14 @@ export class AuthorizationRefusal extends Refusal {
   }
 }
 
-/** Asks `authorize`; throws an {@link AuthorizationRefusal} where it threw or did not return a valid answer. */
+/**
+ * Asks `authorize`; throws an {@link AuthorizationRefusal} where it threw or did not return a valid answer.
+ *
+ * @param missingPrincipal - What `onError` is told of a caller without a principal, who is refused; `undefined` if none is required.
+ */
 export async function askAuthorize(
   authorize: Authorize,
-  requirePrincipal: boolean,
+  missingPrincipal: string | undefined,
   request: Request,
   onError: (error: unknown) => void,
 ): Promise<AuthorizedCaller | Response> {
@@ -59,12 +63,8 @@ export async function askAuthorize(
     onError(error)
     throw new AuthorizationRefusal('error')
   }
-  if (!requirePrincipal || caller.principal !== undefined) return caller
-  onError(
-    new TypeError(
-      'authorize returned no principal, which requirePrincipal asks for. To refuse a caller, return a Response.',
-    ),
-  )
+  if (missingPrincipal === undefined || caller.principal !== undefined) return caller
+  onError(new TypeError(missingPrincipal))
   throw new AuthorizationRefusal('principal')
 }
 
