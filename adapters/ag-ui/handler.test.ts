@@ -169,6 +169,6 @@ test('a run is answered although waitUntil throws', async () => {
 
 test('a path that is not one', () => {
   expect(() => start({ path: 'ag-ui' })).toThrow(
-    "createAgUiHandler: path must be a path such as '/api/chat', with no slash at its end.",
+    "createAgUiHandler: path must be a path such as '/ag-ui', with no slash at its end.",
   )
 })

@@ -1,5 +1,6 @@
 /** From the events of a turn to the events of an AG-UI run. */
 import type { FlowStreamEvent } from '../../src/index.js'
+import { replyIdOf } from '../chat/client-id.js'
 import type { TurnOutcome } from '../chat/turn-broadcast.js'
 
 /** What the agent's state has of its session: sent at the end of a run, and sent back by the client with the next one. */
@@ -56,7 +57,7 @@ class RunWriter {
 
   constructor(form: RunForm) {
     this.#form = form
-    this.#messageId = `${form.messageId}-reply`
+    this.#messageId = replyIdOf(form.messageId)
   }
 
   *write(event: FlowStreamEvent): Generator<RunEvent, void> {

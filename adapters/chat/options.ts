@@ -71,8 +71,13 @@ export function checkChatOptions(options: ChatHandlerOptions, caller: string, pa
   }
 }
 
-/** @throws `InvalidInputError` unless `path` is one or more segments, without a slash at the end. */
-export function checkPath(caller: string, name: string, path: string): void {
+/**
+ * Checks the option for the path.
+ *
+ * @param example - A path for the message of the error.
+ * @throws `InvalidInputError` unless `path` is one or more segments, without a slash at the end.
+ */
+export function checkPath(caller: string, name: string, path: string, example: string): void {
   if (typeof path === 'string' && /^(?:\/[^/?#\s]+)+$/.test(path)) return
-  throw invalidInput(`${caller}: ${name} must be a path such as '/api/chat', with no slash at its end.`)
+  throw invalidInput(`${caller}: ${name} must be a path such as '${example}', with no slash at its end.`)
 }

@@ -2,7 +2,7 @@
  * What happens to every request of a chat, whatever its protocol: CORS, the method, `authorize`, and an error that becomes a reply. The
  * protocol decides which path and method mean what.
  */
-import { invalidInput } from '../../src/util/options.js'
+import { notAnEngine } from '../../src/util/options.js'
 import { createCors } from '../fetch/cors.js'
 import type { HeaderRecord } from '../fetch/header-names.js'
 import { commonHeaders, withCommonHeaders } from '../fetch/reply/common-headers.js'
@@ -69,7 +69,7 @@ export function createChatHandler(
   createRoutes: (context: ChatContext) => (path: string) => ChatRoute | undefined,
 ): ChatHandler {
   if (typeof engine?.stream !== 'function' || typeof engine.getSession !== 'function') {
-    throw invalidInput(`${caller}: the first argument must be a FlowEngine.`)
+    throw notAnEngine(engine, caller)
   }
   checkChatOptions(options, caller, pathOption)
   const { authorize, maxBodyBytes = 8 * 1024 * 1024, bodyTimeoutMs = 30_000 } = options
@@ -79,7 +79,7 @@ export function createChatHandler(
   const routeOf = createRoutes(createContext(engine, options, createBodyReader(maxBodyBytes, bodyTimeoutMs), report))
 
   async function serve({ request, route, headers, requestId, runtime }: Arrived): Promise<Response> {
-    const caller = await askAuthorize(authorize, true, request, report)
+    const caller = await askAuthorize(authorize, noPrincipal, request, report)
     if (isResponse(caller)) {
       const reply = replyOfAuthorize(caller, headers, report)
       reportRefused({ requestId, route: route.name, reason: 'response', status: reply.status })
@@ -141,6 +141,9 @@ interface Arrived {
   readonly requestId: string
   readonly runtime: unknown
 }
+
+const noPrincipal =
+  'authorize returned no principal. A chat belongs to a principal, so each caller needs one, guests too. To refuse a caller, return a Response.'
 
 /** That of an engine without the option, for an object in front of one that has no `limits`. */
 const defaultJsonDepth = 64

@@ -811,7 +811,10 @@ describe('a request that is refused', () => {
   test('a caller without a principal', async () => {
     const errors: unknown[] = []
     const { say } = start({ options: { authorize: () => ({}), onError: (error) => errors.push(error) } })
-    expect([(await say('m1', 'x')).status, errors.length]).toEqual([500, 1])
+    expect((await say('m1', 'x')).status).toBe(500)
+    expect(errors.map(String)).toEqual([
+      'TypeError: authorize returned no principal. A chat belongs to a principal, so each caller needs one, guests too. To refuse a caller, return a Response.',
+    ])
   })
 
   test.each([
@@ -846,6 +849,16 @@ test('pages of other origins may call where `cors` says so', async () => {
   })
   const response = await handler(request)
   expect([response.status, response.headers.get('Access-Control-Allow-Methods')]).toEqual([204, 'POST'])
+})
+
+test('what is not an engine is refused, and a promise of one with what to do', () => {
+  const options: UiMessageOptions = { flow: 'Test', authorize: () => ({ principal: 'ada' }) }
+  expect(() => createUiMessageHandler(FlowEngine.create() as never, options)).toThrow(
+    'createUiMessageHandler: the first argument must be a FlowEngine; got a promise: await FlowEngine.create().',
+  )
+  expect(() => createUiMessageHandler(undefined as never, options)).toThrow(
+    'createUiMessageHandler: the first argument must be a FlowEngine.',
+  )
 })
 
 test.each<[string, object]>([

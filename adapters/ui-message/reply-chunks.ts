@@ -1,7 +1,9 @@
 /** From the events of a turn to the chunks of one assistant message. */
+
 import type { FlowStreamEvent } from '../../src/index.js'
+import { replyIdOf } from '../chat/client-id.js'
 import type { TurnOutcome } from '../chat/turn-broadcast.js'
-import { type FlowMessageChunk, type FlowMessageMetadata, replyIdOf, replyPart } from './ui-message.js'
+import { type FlowMessageChunk, type FlowMessageMetadata, replyPart } from './ui-message.js'
 
 /** What one stream of chunks is made for. */
 export interface ReplyForm {

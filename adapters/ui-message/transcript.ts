@@ -1,6 +1,8 @@
 /** A stored session as messages of the AI SDK: what a page shows after a reload. */
+
 import type { SessionDocument } from '../../src/index.js'
-import { type FlowMessage, type FlowMessagePart, replyIdOf, replyPart } from './ui-message.js'
+import { replyIdOf } from '../chat/client-id.js'
+import { type FlowMessage, type FlowMessagePart, replyPart } from './ui-message.js'
 
 /** How the IDs of messages from the transcript begin: a page that sends one of them again is answered from the history. */
 const prefix = 'turn:'

@@ -49,11 +49,6 @@ interface ToolFields {
   readonly providerExecuted: true
 }
 
-/** The ID of the reply to a message: the same whenever the message is sent again. */
-export function replyIdOf(messageId: string): string {
-  return `${messageId}-reply`
-}
-
 /** Text of any content type is text, and bytes are a file. */
 export function replyPart(text: string, contentType: string, encoding: 'base64' | undefined): FlowMessagePart {
   if (encoding === undefined) return { type: 'text', text }

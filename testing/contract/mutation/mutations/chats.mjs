@@ -111,6 +111,17 @@ export const chatMutations = [
     ],
   },
   {
+    file: 'adapters/chat/stop-route.ts',
+    tests: ['adapters/ui-message/'],
+    rows: [
+      [
+        'form of another site may stop a turn',
+        'stopRoute.stop',
+        { statement: 'checkContentType(request)', becomes: '' },
+      ],
+    ],
+  },
+  {
     file: 'adapters/chat/serve-chat.ts',
     tests: ['adapters/ui-message/'],
     rows: [
@@ -175,11 +186,6 @@ export const chatMutations = [
         'message of the transcript run again',
         'UiMessageRoutes.send',
         { condition: 'isStoredId(message.id)', becomes: 'false' },
-      ],
-      [
-        'form of another site may stop a turn',
-        'UiMessageRoutes.stop',
-        { statement: 'checkContentType(arrived.request)', becomes: '' },
       ],
       [
         'transcript without asking whose session it is',
