@@ -54,6 +54,17 @@ test('a message is sent again with what came of its reply, and the reply replace
   expect(turns()).toBe(1)
 })
 
+test('a message that is sent again with another text is refused', async () => {
+  const { post } = start()
+  await eventsOf(await post(run))
+  const events = await eventsOf(await post({ ...run, messages: [{ ...hello, content: 'Other' }] }))
+  expect(events.at(-1)).toEqual({
+    type: 'RUN_ERROR',
+    message: 'This message was answered before. It can be neither changed nor answered anew.',
+    code: 'IDEMPOTENCY_MISMATCH',
+  })
+})
+
 test('a thread whose state has a session that has ended goes on in the one that followed it', async () => {
   const { post } = start(
     {},

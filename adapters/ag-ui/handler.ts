@@ -24,7 +24,7 @@ const defaultPath = '/ag-ui'
  * @param engine - the engine, or an object that stands in front of one
  * @param options - `flow` and `authorize` are required
  * @returns a function from a request to its reply, as `createFetchHandler` returns it
- * @throws `InvalidInputError` at once for an option that is wrong or unknown
+ * @throws `InvalidInputError` at once for an option that is wrong or unknown, and for a flow that is not registered
  *
  * @example
  * ```ts

@@ -1,6 +1,7 @@
 /** From the events of a turn to the events of an AG-UI run. */
 import type { FlowStreamEvent } from '../../src/index.js'
 import { replyIdOf } from '../chat/client-id.js'
+import { failureText } from '../chat/failure-text.js'
 import type { TurnOutcome } from '../chat/turn-broadcast.js'
 
 /** What the agent's state has of its session: sent at the end of a run, and sent back by the client with the next one. */
@@ -121,7 +122,7 @@ class RunWriter {
     const snapshot: FlowAgentState = { session, sessionState, ...(restarted === undefined ? {} : { restarted }) }
     if (session !== '') yield { type: 'STATE_SNAPSHOT', snapshot }
     if (event.type === 'result') yield { type: 'RUN_FINISHED', threadId, runId }
-    else yield { type: 'RUN_ERROR', message: response.message, code: event.error.code }
+    else yield { type: 'RUN_ERROR', message: failureText(event), code: event.error.code }
   }
 
   /** A reply that was not streamed. Messages of AG-UI are texts: bytes become a data URL. */

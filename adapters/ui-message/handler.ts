@@ -3,6 +3,7 @@ import type { SessionDocument } from '../../src/index.js'
 import type { Chat } from '../chat/chat-sessions.js'
 import type { ChatEngine } from '../chat/chat-turns.js'
 import { createEventBody, dataLine } from '../chat/event-body.js'
+import { answeredBefore } from '../chat/failure-text.js'
 import { type ChatHandlerOptions, checkPath } from '../chat/options.js'
 import { type ChatContext, type ChatRequest, type ChatRoute, createChatHandler } from '../chat/serve-chat.js'
 import { idAndAction, stopRoute } from '../chat/stop-route.js'
@@ -32,7 +33,7 @@ const defaultApi = '/api/chat'
  * @param engine - the engine, or an object that stands in front of one
  * @param options - `flow` and `authorize` are required
  * @returns a function from a request to its reply, as `createFetchHandler` returns it
- * @throws `InvalidInputError` at once for an option that is wrong or unknown
+ * @throws `InvalidInputError` at once for an option that is wrong or unknown, and for a flow that is not registered
  *
  * @example
  * ```ts
@@ -126,7 +127,7 @@ class UiMessageRoutes {
     const document = await this.#load(session, arrived)
     const entry = document && turnOf(document, message)
     if (document === undefined || entry === undefined) {
-      throw new Refusal('This message was answered before. It can be neither changed nor answered anew.', 409)
+      throw new Refusal(answeredBefore, 409)
     }
     const { reply, contentType, encoding } = entry
     const response = { success: true, completed: false, message: reply, session: document.id, contentType }
