@@ -1,13 +1,14 @@
 /** The options that the chat handlers share, and the errors for wrong ones. */
-import { checkMethods, checkOptionNames, invalidInput, type OptionNames } from '../../src/util/options.js'
+import { checkMethods, checkOptionNames, hintAt, invalidInput, type OptionNames } from '../../src/util/options.js'
 import { type CorsOptions, checkCors } from '../fetch/cors.js'
 import { checkNumbers } from '../fetch/options.js'
 import type { Authorize } from '../fetch/request/authorize.js'
 import type { ChatSessions } from './chat-sessions.js'
+import type { ChatEngine } from './chat-turns.js'
 
 /** The options of both chat handlers. */
 export interface ChatHandlerOptions {
-  /** The registered name of the flow that answers. */
+  /** The name, or a former name, of the flow that answers. It must be registered before the handler is made. */
   readonly flow: string
   /**
    * Says who calls, before a body is read and before anything is run, as in `turnkeeper/fetch`. It must name a principal: a chat
@@ -69,6 +70,16 @@ export function checkChatOptions(options: ChatHandlerOptions, caller: string, pa
   if (streamDetails !== undefined && typeof streamDetails !== 'boolean') {
     throw invalidInput(`${caller}: streamDetails must be true or false.`)
   }
+}
+
+/** @throws `InvalidInputError` for a flow that is not registered. An object in front of an engine need not be able to tell. */
+export function checkFlow(engine: ChatEngine, flow: string, caller: string): void {
+  const names = engine.getFlow === undefined ? undefined : engine.getFlowNames?.()
+  if (names === undefined) return
+  if (names.some((name) => name === flow || engine.getFlow?.(name)?.aliases.includes(flow) === true)) return
+  const what = `${caller}: the flow '${flow}' is not registered.`
+  if (names.length === 0) throw invalidInput(`${what} The engine has no flows: register them before this call.`)
+  throw invalidInput(`${what} The registered flows are ${names.join(', ')}.${hintAt(flow, names)}`)
 }
 
 /**

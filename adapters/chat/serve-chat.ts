@@ -16,7 +16,7 @@ import { requestIdOf } from '../fetch/request/request-id.js'
 import { waitUntilOf } from '../fetch/request/wait-until.js'
 import { type ChatSessions, MemoryChatSessions } from './chat-sessions.js'
 import { type ChatEngine, ChatTurns, type TurnRequest } from './chat-turns.js'
-import { type ChatHandlerOptions, checkChatOptions } from './options.js'
+import { type ChatHandlerOptions, checkChatOptions, checkFlow } from './options.js'
 
 /** A request that was let in. */
 export interface ChatRequest {
@@ -59,7 +59,7 @@ export type ChatHandler = (request: Request, runtime?: unknown) => Promise<Respo
  * @param caller - The function that the application called, for messages of errors.
  * @param pathOption - The option that only this protocol has.
  * @param createRoutes - The routes by path: `undefined` where there is none.
- * @throws `InvalidInputError` for what is not an engine, and for a wrong option.
+ * @throws `InvalidInputError` for what is not an engine, for a wrong option, and for a flow that is not registered.
  */
 export function createChatHandler(
   engine: ChatEngine,
@@ -72,6 +72,7 @@ export function createChatHandler(
     throw notAnEngine(engine, caller)
   }
   checkChatOptions(options, caller, pathOption)
+  checkFlow(engine, options.flow, caller)
   const { authorize, maxBodyBytes = 8 * 1024 * 1024, bodyTimeoutMs = 30_000 } = options
   const report = createReporter(options.onError)
   const reportRefused = createRefusedReporter(engine, report)
