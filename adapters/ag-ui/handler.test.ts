@@ -1,4 +1,5 @@
-// What is refused, and what is not streamed. Whole runs, by the published client, are in testing/contract/ui-message/ag-ui.test.ts.
+// What is refused, and what is not streamed. Whole runs, by the published client, are in
+// testing/contract/ui-message/ag-ui.test.ts.
 import { afterEach, expect, test, vi } from 'vitest'
 import { FlowEngine, FlowNotFoundError, type FlowStreamEvent, finish, reply } from '../../src/index.js'
 import { flowOf } from '../../testing/contract/engine-harness.js'

@@ -4,7 +4,9 @@ import { replyIdOf } from '../chat/client-id.js'
 import { failureText } from '../chat/failure-text.js'
 import type { TurnOutcome } from '../chat/turn-broadcast.js'
 
-/** What the agent's state has of its session: sent at the end of a run, and sent back by the client with the next one. */
+/**
+ * What the agent's state has of its session: sent at the end of a run, and sent back by the client with the next one.
+ */
 export interface FlowAgentState {
   /** The ID of the session. */
   readonly session: string

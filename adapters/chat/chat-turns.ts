@@ -1,6 +1,6 @@
 /**
- * The turns of the chats of one handler: from a message to the turn that answers it. A message that comes again reads the turn that
- * runs for it, and the engine answers it by its key where none runs.
+ * The turns of the chats of one handler: from a message to the turn that answers it. A message that comes again reads
+ * the turn that runs for it, and the engine answers it by its key where none runs.
  */
 import type { FlowEngine, FlowRunInput, FlowStream, JsonObject } from '../../src/index.js'
 import { digestOf } from '../../src/util/digest.js'
@@ -70,7 +70,8 @@ export class ChatTurns {
   }
 
   /**
-   * Begins the turn of a message, or finds the one that runs for it. Rejects if the session of the chat cannot be found out.
+   * Begins the turn of a message, or finds the one that runs for it. Rejects if the session of the chat cannot be found
+   * out.
    *
    * @param shown - The message as the protocol shows it: see {@link ChatTurns.running}.
    */
@@ -84,8 +85,9 @@ export class ChatTurns {
   }
 
   /**
-   * Begins a turn. Its session is chosen within the turn: nothing is awaited until the turn is among those that run. So the same message
-   * finds it there, whenever it comes again, and another first message goes on in the session of this one.
+   * Begins a turn. Its session is chosen within the turn: nothing is awaited until the turn is among those that run. So
+   * the same message finds it there, whenever it comes again, and another first message goes on in the session of this
+   * one.
    */
   #begin(chat: Chat, message: ChatMessage, request: TurnRequest): TurnBroadcast {
     const { text, attachments, config } = message
@@ -144,12 +146,12 @@ export class ChatTurns {
   }
 
   /**
-   * Finds the session for a message: the one that the client brings, else the one that was kept, whichever goes on; else the one of the
-   * turn before it. One that has ended is taken, too, if it has the answer to this very message. Where there is no choice, nothing is
-   * loaded, and the engine finds out whether the session goes on.
+   * Finds the session for a message: the one that the client brings, else the one that was kept, whichever goes on;
+   * else the one of the turn before it. One that has ended is taken, too, if it has the answer to this very message.
+   * Where there is no choice, nothing is loaded, and the engine finds out whether the session goes on.
    *
-   * @param before - The turn of the chat that ran when the message arrived. It may end while `ChatSessions` is asked, which then may not
-   * have its session yet.
+   * @param before - The turn of the chat that ran when the message arrived. It may end while `ChatSessions` is asked,
+   * which then may not have its session yet.
    */
   async #choose(
     chat: Chat,
@@ -168,8 +170,8 @@ export class ChatTurns {
   }
 
   /**
-   * Whether a session of the owner goes on, or has answered the message. One that cannot be loaded counts as one that goes on: the turn
-   * reports why it cannot.
+   * Whether a session of the owner goes on, or has answered the message. One that cannot be loaded counts as one that
+   * goes on: the turn reports why it cannot.
    */
   async #answers(sessionId: string, { owner }: Chat, { key, requestId }: AskedMessage): Promise<boolean> {
     try {
@@ -214,7 +216,10 @@ export class ChatTurns {
   }
 }
 
-/** @throws An error that ends with `consequence` if the work takes too long: a table may never answer, and turns wait for it. */
+/**
+ * @throws An error that ends with `consequence` if the work takes too long: a table may never answer, and turns wait
+ * for it.
+ */
 async function inTime<Value>(method: string, work: Promise<Value>, consequence: string): Promise<Value> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<never>((_resolve, reject) => {
@@ -228,7 +233,10 @@ async function inTime<Value>(method: string, work: Promise<Value>, consequence: 
   }
 }
 
-/** @throws The error for the operator where `authorize` returned a `context` that cannot be used: the client gets a fixed sentence. */
+/**
+ * @throws The error for the operator where `authorize` returned a `context` that cannot be used: the client gets a
+ * fixed sentence.
+ */
 function checkContext(outcome: TurnOutcome): void {
   const problem = outcome.type === 'error' ? contextError(outcome.error) : undefined
   if (problem !== undefined) throw problem

@@ -5,8 +5,8 @@ import type { TurnOutcome } from './turn-broadcast.js'
 export const answeredBefore = 'This message was answered before. It can be neither changed nor answered anew.'
 
 /**
- * The text of a failure. That of the engine speaks of an idempotency key, which neither the user nor the page has made: the key of a chat's
- * message is made of IDs. A text that the engine's option `errorText` has chosen stays.
+ * The text of a failure. That of the engine speaks of an idempotency key, which neither the user nor the page has made:
+ * the key of a chat's message is made of IDs. A text that the engine's option `errorText` has chosen stays.
  */
 export function failureText({ response, error }: Extract<TurnOutcome, { type: 'error' }>): string {
   const isEnginesOwn = response.message === error.message

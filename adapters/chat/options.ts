@@ -11,17 +11,20 @@ export interface ChatHandlerOptions {
   /** The name, or a former name, of the flow that answers. It must be registered before the handler is made. */
   readonly flow: string
   /**
-   * Says who calls, before a body is read and before anything is run, as in `turnkeeper/fetch`. It must name a principal: a chat
-   * belongs to one. To refuse a caller, return a `Response`.
+   * Says who calls, before a body is read and before anything is run, as in `turnkeeper/fetch`. It must name a
+   * principal: a chat belongs to one. To refuse a caller, return a `Response`.
    */
   readonly authorize: Authorize
-  /** Where the session of a chat is kept for clients that do not bring it. Default: the memory of this process, the last 10 000 chats. */
+  /**
+   * Where the session of a chat is kept for clients that do not bring it. Default: the memory of this process, the last
+   * 10 000 chats.
+   */
   readonly chats?: ChatSessions
   /** Which web pages of other origins may call. Default: none. */
   readonly cors?: CorsOptions
   /**
-   * The most bytes of a request body. The libraries of both protocols send the whole conversation with each message, photos included.
-   * Default: 8 388 608 (8 MiB).
+   * The most bytes of a request body. The libraries of both protocols send the whole conversation with each message,
+   * photos included. Default: 8 388 608 (8 MiB).
    */
   readonly maxBodyBytes?: number
   /** How long a request body may take to arrive, in milliseconds. Default: 30 000. */
@@ -31,8 +34,8 @@ export interface ChatHandlerOptions {
   /** Whether streams name the tools that are called. The names say how the application is built. Default: `false`. */
   readonly streamDetails?: boolean
   /**
-   * Receives each turn, and what it leaves behind, on a runtime that stops when the reply is sent. A handler whose second argument has a
-   * method `waitUntil` uses that one. Default: nothing.
+   * Receives each turn, and what it leaves behind, on a runtime that stops when the reply is sent. A handler whose
+   * second argument has a method `waitUntil` uses that one. Default: nothing.
    */
   readonly waitUntil?: (work: Promise<unknown>) => void
   /** Receives errors that clients must not see. Default: `console.error`. */
@@ -72,7 +75,10 @@ export function checkChatOptions(options: ChatHandlerOptions, caller: string, pa
   }
 }
 
-/** @throws `InvalidInputError` for a flow that is not registered. An object in front of an engine need not be able to tell. */
+/**
+ * @throws `InvalidInputError` for a flow that is not registered. An object in front of an engine need not be able to
+ * tell.
+ */
 export function checkFlow(engine: ChatEngine, flow: string, caller: string): void {
   const names = engine.getFlow === undefined ? undefined : engine.getFlowNames?.()
   if (names === undefined) return

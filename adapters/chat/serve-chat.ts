@@ -1,6 +1,6 @@
 /**
- * What happens to every request of a chat, whatever its protocol: CORS, the method, `authorize`, and an error that becomes a reply. The
- * protocol decides which path and method mean what.
+ * What happens to every request of a chat, whatever its protocol: CORS, the method, `authorize`, and an error that
+ * becomes a reply. The protocol decides which path and method mean what.
  */
 import { notAnEngine } from '../../src/util/options.js'
 import { createCors } from '../fetch/cors.js'

@@ -1,4 +1,7 @@
-/** What lies below the path of a chat handler, in both protocols: `{path}/{id}`, and an action on it. One action is the same: `stop`. */
+/**
+ * What lies below the path of a chat handler, in both protocols: `{path}/{id}`, and an action on it. One action is the
+ * same: `stop`.
+ */
 import { replyJson } from '../fetch/reply/envelope.js'
 import { checkContentType } from '../fetch/request/headers.js'
 import { clientIdIn } from './client-id.js'

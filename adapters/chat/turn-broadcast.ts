@@ -1,6 +1,6 @@
 /**
- * One turn and everyone who reads it. The turn is read here, so that it depends on no connection: readers come, leave and come
- * back, and each gets what still counts from the beginning.
+ * One turn and everyone who reads it. The turn is read here, so that it depends on no connection: readers come, leave
+ * and come back, and each gets what still counts from the beginning.
  */
 import type { FlowStream, FlowStreamEvent } from '../../src/index.js'
 

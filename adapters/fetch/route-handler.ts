@@ -1,7 +1,7 @@
 /**
- * What happens to every request, whatever its route: its ID, CORS, the method, `authorize`, and an error that becomes a reply. The
- * routes are in `routes/`. The caller decides which path means which route: the Fetch handler by `basePath`, the Hono app by
- * where it is mounted.
+ * What happens to every request, whatever its route: its ID, CORS, the method, `authorize`, and an error that becomes a
+ * reply. The routes are in `routes/`. The caller decides which path means which route: the Fetch handler by `basePath`,
+ * the Hono app by where it is mounted.
  */
 import { invalidInput, notAnEngine } from '../../src/util/options.js'
 import { createCors } from './cors.js'
@@ -54,7 +54,10 @@ const answers: Readonly<Record<Route, Answer>> = {
   'openapi.json': sendDocument,
 }
 
-/** @throws `InvalidInputError` for what is not an engine, and for a wrong option. `caller` is the function the user called. */
+/**
+ * @throws `InvalidInputError` for what is not an engine, and for a wrong option. `caller` is the function the user
+ * called.
+ */
 export function createRouteHandler(
   engine: ServedEngine,
   options: FlowRoutesOptions,

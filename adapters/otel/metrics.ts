@@ -1,4 +1,7 @@
-/** Metrics from the events of an engine. No attribute has a value that a client or a model chose, so that there are few time series. */
+/**
+ * Metrics from the events of an engine. No attribute has a value that a client or a model chose, so that there are few
+ * time series.
+ */
 import type { Attributes, Meter } from '@opentelemetry/api'
 import type { EngineEventMap } from '../../src/index.js'
 import type { Listeners } from './listeners.js'

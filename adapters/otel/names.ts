@@ -1,7 +1,8 @@
 /**
- * The names of spans, attributes and metrics. Those that begin with `gen_ai.` or `error.` are OpenTelemetry's, as in its semantic
- * conventions 1.41 (the last list that has the GenAI names), read on 2026-11-23: `names.test.ts` has that list. They are in development
- * there, so that a later list may rename them. All others are this package's own. `docs/observability.md` has them as tables.
+ * The names of spans, attributes and metrics. Those that begin with `gen_ai.` or `error.` are OpenTelemetry's, as in
+ * its semantic conventions 1.41 (the last list that has the GenAI names), read on 2026-11-23: `names.test.ts` has that
+ * list. They are in development there, so that a later list may rename them. All others are this package's own.
+ * `docs/observability.md` has them as tables.
  */
 
 /** What `gen_ai.operation.name` is, and how the name of a span begins. */

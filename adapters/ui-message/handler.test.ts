@@ -1,5 +1,5 @@
-// The routes for pages of the AI SDK, chunk by chunk, without a page: what is sent, what is bound to whom, and what never runs twice. The
-// real pages are in testing/contract/ui-message.
+// The routes for pages of the AI SDK, chunk by chunk, without a page: what is sent, what is bound to whom, and what
+// never runs twice. The real pages are in testing/contract/ui-message.
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import {
   type FlowConstructor,
@@ -101,7 +101,10 @@ async function messagesOf(response: Response): Promise<FlowMessage[]> {
   return messages
 }
 
-/** What a message begins with is what the flow does: `bye` ends the session, and `slow` is answered when `hold` is opened. */
+/**
+ * What a message begins with is what the flow does: `bye` ends the session, and `slow` is answered when `hold` is
+ * opened.
+ */
 function talking(hold = gate(), documents = new Map<string, SessionDocument>(), options?: Partial<UiMessageOptions>) {
   const flow = onlyFlowOf('Test', async ({ message: text }) => {
     if (text.startsWith('slow')) await hold.opened

@@ -1,6 +1,6 @@
 /**
- * The messages and the chunks of the AI SDK that this adapter reads and writes, in its own words: no package of the AI SDK is needed,
- * and only what versions 5, 6 and 7 all know is here.
+ * The messages and the chunks of the AI SDK that this adapter reads and writes, in its own words: no package of the AI
+ * SDK is needed, and only what versions 5, 6 and 7 all know is here.
  */
 
 /** A piece of a message. */
