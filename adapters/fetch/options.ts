@@ -94,8 +94,10 @@ export interface FlowRoutesOptions {
    *
    * @example
    * ```ts
-   * createFetchHandler(engine, { authorize, authorizeFlow: (principal, flowName) => flowName !== 'Refunds' ||
-   * isStaff(principal) })
+   * createFetchHandler(engine, {
+   *   authorize,
+   *   authorizeFlow: (principal, flowName) => flowName !== 'Refunds' || isStaff(principal),
+   * })
    * ```
    */
   readonly authorizeFlow?: (

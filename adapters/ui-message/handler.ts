@@ -30,8 +30,8 @@ const defaultApi = '/api/chat'
 /**
  * Serves one flow to pages of the AI SDK: `useChat` of `@ai-sdk/react` 2, 3 and 4 with its own transport.
  *
- * `POST {api}` sends a message and streams the reply, `GET {api}/{id}/stream` goes on with the stream of a chat, `POST
- * {api}/{id}/stop` stops the turn of a chat, and `GET {api}/{id}` answers with its messages.
+ * `POST {api}` sends a message and streams the reply, `GET {api}/{id}/stream` goes on with the stream of a chat,
+ * `POST {api}/{id}/stop` stops the turn of a chat, and `GET {api}/{id}` answers with its messages.
  *
  * @param engine - the engine, or an object that stands in front of one
  * @param options - `flow` and `authorize` are required
