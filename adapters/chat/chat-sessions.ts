@@ -22,7 +22,8 @@ export interface ChatSessions {
    * The ID that was saved last for this owner, flow and ID together; `undefined` if there is none. It is called for
    * every message.
    *
-   * @throws Anything if it cannot be asked: then nothing is run.
+   * @throws Anything if it cannot be asked. Then nothing is run, and `onError` receives the error. The same happens if
+   * the call takes longer than 5 seconds, or returns what is not a session ID.
    */
   load(chat: Chat): Promise<string | undefined>
   /**

@@ -136,7 +136,8 @@ export class ChatTurns {
   }
 
   async #load(chat: Chat): Promise<string | undefined> {
-    const session: unknown = await inTime('chats.load', this.#sessions.load(chat), 'Nothing was run.')
+    const late = `chats.load has not settled within ${maxTableMs} ms. Nothing was run.`
+    const session: unknown = await inTime(this.#sessions.load(chat), late)
     // A table may have an empty text, or null.
     if (session === undefined || session === null || session === '') return undefined
     if (typeof session === 'string' && isSessionId(session)) return session
@@ -209,22 +210,19 @@ export class ChatTurns {
     // The reply of a session that the chat may have left since.
     if (replayed === true && session === sessionId && kept !== undefined) return
     try {
-      await inTime('chats.save', this.#sessions.save(chat, session), 'The reply does not wait for it.')
+      const late = `chats.save has not settled within ${maxTableMs} ms. The reply does not wait for it.`
+      await inTime(this.#sessions.save(chat, session), late)
     } catch (error) {
       this.#report(error)
     }
   }
 }
 
-/**
- * @throws An error that ends with `consequence` if the work takes too long: a table may never answer, and turns wait
- * for it.
- */
-async function inTime<Value>(method: string, work: Promise<Value>, consequence: string): Promise<Value> {
+/** @throws An error with this message if the work takes too long: a table may never answer, and others wait for it. */
+async function inTime<Value>(work: Promise<Value>, message: string): Promise<Value> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<never>((_resolve, reject) => {
-    const error = new Error(`${method} has not settled within ${maxTableMs} ms. ${consequence}`)
-    timer = setTimeout(reject, maxTableMs, error)
+    timer = setTimeout(() => reject(new Error(message)), maxTableMs)
   })
   try {
     return await Promise.race([work, late])

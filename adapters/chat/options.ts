@@ -83,9 +83,14 @@ export function checkFlow(engine: ChatEngine, flow: string, caller: string): voi
   const names = engine.getFlow === undefined ? undefined : engine.getFlowNames?.()
   if (names === undefined) return
   if (names.some((name) => name === flow || engine.getFlow?.(name)?.aliases.includes(flow) === true)) return
-  const what = `${caller}: the flow '${flow}' is not registered.`
-  if (names.length === 0) throw invalidInput(`${what} The engine has no flows: register them before this call.`)
-  throw invalidInput(`${what} The registered flows are ${names.join(', ')}.${hintAt(flow, names)}`)
+  if (names.length === 0) {
+    throw invalidInput(
+      `${caller}: the flow '${flow}' is not registered. The engine has no flows: register them before this call.`,
+    )
+  }
+  throw invalidInput(
+    `${caller}: the flow '${flow}' is not registered. The registered flows are ${names.join(', ')}.${hintAt(flow, names)}`,
+  )
 }
 
 /**
