@@ -984,9 +984,7 @@ describe('the flow', () => {
   })
 
   test('may be named by a former name, and is not known of an object in front of an engine that cannot tell', () => {
-    const renamed = class extends onlyFlowOf('Test') {
-      static override readonly aliases = ['Former']
-    }
+    const renamed = Object.assign(onlyFlowOf('Test'), { aliases: ['Former'] })
     expect(make(engineOf(renamed), 'Former')).not.toThrow()
     expect(make(frontOf(engineOf()), 'Test')).not.toThrow()
   })
