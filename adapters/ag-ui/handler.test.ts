@@ -1,4 +1,5 @@
-// What is refused, and what is not streamed. Whole runs, by the published client, are in testing/contract/ui-message/ag-ui.test.ts.
+// What is refused, and what is not streamed. Whole runs, by the published client, are in
+// testing/contract/ui-message/ag-ui.test.ts.
 import { afterEach, expect, test, vi } from 'vitest'
 import { FlowEngine, FlowNotFoundError, type FlowStreamEvent, finish, reply } from '../../src/index.js'
 import { flowOf } from '../../testing/contract/engine-harness.js'
@@ -52,6 +53,17 @@ test('a message is sent again with what came of its reply, and the reply replace
   const again = await eventsOf(await post({ ...run, messages: [hello, half] }))
   expect(again).toEqual([first[0], { type: 'MESSAGES_SNAPSHOT', messages: [hello] }, ...first.slice(1)])
   expect(turns()).toBe(1)
+})
+
+test('a message that is sent again with another text is refused', async () => {
+  const { post } = start()
+  await eventsOf(await post(run))
+  const events = await eventsOf(await post({ ...run, messages: [{ ...hello, content: 'Other' }] }))
+  expect(events.at(-1)).toEqual({
+    type: 'RUN_ERROR',
+    message: 'This message was answered before. It can be neither changed nor answered anew.',
+    code: 'IDEMPOTENCY_MISMATCH',
+  })
 })
 
 test('a thread whose state has a session that has ended goes on in the one that followed it', async () => {
@@ -169,6 +181,6 @@ test('a run is answered although waitUntil throws', async () => {
 
 test('a path that is not one', () => {
   expect(() => start({ path: 'ag-ui' })).toThrow(
-    "createAgUiHandler: path must be a path such as '/api/chat', with no slash at its end.",
+    "createAgUiHandler: path must be a path such as '/ag-ui', with no slash at its end.",
   )
 })

@@ -1,12 +1,10 @@
 /** The routes of an agent of AG-UI: from a request to a run, or to a stop. */
 import type { ChatEngine } from '../chat/chat-turns.js'
-import { clientIdIn } from '../chat/client-id.js'
 import { createEventBody, dataLine } from '../chat/event-body.js'
 import { type ChatHandlerOptions, checkPath } from '../chat/options.js'
 import { type ChatContext, type ChatRequest, type ChatRoute, createChatHandler } from '../chat/serve-chat.js'
-import { replyJson } from '../fetch/reply/envelope.js'
+import { idAndAction, stopRoute } from '../chat/stop-route.js'
 import { eventStreamHeaders } from '../fetch/reply/event-stream.js'
-import { checkContentType } from '../fetch/request/headers.js'
 import { readRunInput } from './read-run-input.js'
 import { type RunForm, runEventsOf } from './run-events.js'
 
@@ -16,6 +14,8 @@ export interface AgUiOptions extends ChatHandlerOptions {
   readonly path?: string
 }
 
+const defaultPath = '/ag-ui'
+
 /**
  * Serves one flow as an agent of AG-UI 1.0: `HttpAgent` of `@ag-ui/client`.
  *
@@ -24,7 +24,7 @@ export interface AgUiOptions extends ChatHandlerOptions {
  * @param engine - the engine, or an object that stands in front of one
  * @param options - `flow` and `authorize` are required
  * @returns a function from a request to its reply, as `createFetchHandler` returns it
- * @throws `InvalidInputError` at once for an option that is wrong or unknown
+ * @throws `InvalidInputError` at once for an option that is wrong or unknown, and for a flow that is not registered
  *
  * @example
  * ```ts
@@ -39,19 +39,16 @@ export function createAgUiHandler(
   options: AgUiOptions,
 ): (request: Request, runtime?: unknown) => Promise<Response> {
   return createChatHandler(engine, options, 'createAgUiHandler', 'path', (context) => {
-    const { path = '/ag-ui' } = options
-    checkPath('createAgUiHandler', 'path', path)
+    const { path = defaultPath } = options
+    checkPath('createAgUiHandler', 'path', path, defaultPath)
     return (requested) => routeOf(context, requested, path)
   })
 }
 
 function routeOf(context: ChatContext, requested: string, path: string): ChatRoute | undefined {
   if (requested === path) return { method: 'POST', name: 'run', answer: (arrived) => run(context, arrived) }
-  if (!requested.startsWith(`${path}/`)) return undefined
-  const [segment = '', action, ...more] = requested.slice(path.length + 1).split('/')
-  const id = clientIdIn(segment)
-  if (id === undefined || action !== 'stop' || more.length > 0) return undefined
-  return { method: 'POST', name: 'cancel', answer: (arrived) => stop(context, arrived, id) }
+  const found = idAndAction(requested, path)
+  return found?.action === 'stop' ? stopRoute(context, found.id) : undefined
 }
 
 async function run(context: ChatContext, { request, owner, turn, headers }: ChatRequest): Promise<Response> {
@@ -61,15 +58,6 @@ async function run(context: ChatContext, { request, owner, turn, headers }: Chat
   const broadcast = await turns.send({ owner, flow, id: threadId }, sent, turn)
   const texts = linesOf(broadcast, { threadId, runId, messages, isSentAgain, messageId, details })
   return new Response(createEventBody(texts, heartbeatMs, report), { headers: { ...headers, ...eventStreamHeaders } })
-}
-
-async function stop(
-  { turns, flow }: ChatContext,
-  { request, owner, headers }: ChatRequest,
-  id: string,
-): Promise<Response> {
-  checkContentType(request)
-  return replyJson({ stopped: await turns.stop({ owner, flow, id }) }, 200, headers)
 }
 
 async function* linesOf(

@@ -1,4 +1,7 @@
-/** The body that an agent of AG-UI sends (`RunAgentInput`): the user's last message, and what the client knows of the thread. */
+/**
+ * The body that an agent of AG-UI sends (`RunAgentInput`): the user's last message, and what the client knows of the
+ * thread.
+ */
 import { isBase64, isMediaType, isSessionId } from '../../src/util/patterns.js'
 import type { ChatMessage } from '../chat/chat-turns.js'
 import { isClientId } from '../chat/client-id.js'

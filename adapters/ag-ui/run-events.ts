@@ -1,8 +1,12 @@
 /** From the events of a turn to the events of an AG-UI run. */
 import type { FlowStreamEvent } from '../../src/index.js'
+import { replyIdOf } from '../chat/client-id.js'
+import { failureText } from '../chat/failure-text.js'
 import type { TurnOutcome } from '../chat/turn-broadcast.js'
 
-/** What the agent's state has of its session: sent at the end of a run, and sent back by the client with the next one. */
+/**
+ * What the agent's state has of its session: sent at the end of a run, and sent back by the client with the next one.
+ */
 export interface FlowAgentState {
   /** The ID of the session. */
   readonly session: string
@@ -56,7 +60,7 @@ class RunWriter {
 
   constructor(form: RunForm) {
     this.#form = form
-    this.#messageId = `${form.messageId}-reply`
+    this.#messageId = replyIdOf(form.messageId)
   }
 
   *write(event: FlowStreamEvent): Generator<RunEvent, void> {
@@ -120,7 +124,7 @@ class RunWriter {
     const snapshot: FlowAgentState = { session, sessionState, ...(restarted === undefined ? {} : { restarted }) }
     if (session !== '') yield { type: 'STATE_SNAPSHOT', snapshot }
     if (event.type === 'result') yield { type: 'RUN_FINISHED', threadId, runId }
-    else yield { type: 'RUN_ERROR', message: response.message, code: event.error.code }
+    else yield { type: 'RUN_ERROR', message: failureText(event), code: event.error.code }
   }
 
   /** A reply that was not streamed. Messages of AG-UI are texts: bytes become a data URL. */

@@ -1,6 +1,6 @@
 /**
- * A model provider over an AI SDK provider package. It checks selections and creates models; requests and credentials are up to
- * the package.
+ * A model provider over an AI SDK provider package. It checks selections and creates models; requests and credentials
+ * are up to the package.
  */
 import type { ModelProviderAdapter, ResolvedModelSelection } from '../../src/index.js'
 import { invalidInput } from '../../src/util/options.js'
@@ -13,8 +13,8 @@ export interface AiSdkProviderOptions {
   /** The name that selections use. */
   readonly provider: string
   /**
-   * Creates the language model with a name. Called when a selection is checked, and once for each turn: it should be as fast as
-   * the packages' own functions, which only create an object.
+   * Creates the language model with a name. Called when a selection is checked, and once for each turn: it should be as
+   * fast as the packages' own functions, which only create an object.
    */
   readonly languageModel: (name: string) => AiSdkLanguageModel
   /** The names of the models that may be selected. Each is created once right away, to check it. Default: any name. */
@@ -22,12 +22,12 @@ export interface AiSdkProviderOptions {
 }
 
 /**
- * Creates a model provider from an AI SDK provider package. The package keeps its credentials to itself. The parameters of a
- * selection can be `temperature`, `maxOutputTokens`, `topP`, `topK`, `seed`, `stopSequences`, `presencePenalty`,
+ * Creates a model provider from an AI SDK provider package. The package keeps its credentials to itself. The parameters
+ * of a selection can be `temperature`, `maxOutputTokens`, `topP`, `topK`, `seed`, `stopSequences`, `presencePenalty`,
  * `frequencyPenalty` and `providerOptions`; any other is refused with that list.
  *
- * @throws `InvalidInputError` for invalid options, and if one of `models` has another specification version than v2, v3 or v4.
- * Without `models`, versions are checked when a session starts.
+ * @throws `InvalidInputError` for invalid options, and if one of `models` has another specification version than v2, v3
+ * or v4. Without `models`, versions are checked when a session starts.
  *
  * @example
  * ```ts

@@ -1,6 +1,6 @@
 /**
- * Reads the stream of one answer: one part for each part that the engine asks for, and none after the engine has stopped reading
- * or aborted. What the parts mean is up to `streamed-answer.ts`.
+ * Reads the stream of one answer: one part for each part that the engine asks for, and none after the engine has
+ * stopped reading or aborted. What the parts mean is up to `streamed-answer.ts`.
  */
 import type { ModelStreamPart, ResolvedModelSelection } from '../../src/index.js'
 import { callError, cutOffError } from './failure.js'

@@ -1,7 +1,8 @@
 /**
- * Translates the result of `doGenerate` into the engine's response: text, reasoning, tool calls, finish reason and usage. Content
- * that the engine has no type for (sources, files, tools that the provider executed itself) is dropped. Packages differ in which
- * details they leave out, and leave them out as `undefined` or `null`; an answer is accepted without them.
+ * Translates the result of `doGenerate` into the engine's response: text, reasoning, tool calls, finish reason and
+ * usage. Content that the engine has no type for (sources, files, tools that the provider executed itself) is dropped.
+ * Packages differ in which details they leave out, and leave them out as `undefined` or `null`; an answer is accepted
+ * without them.
  */
 import type {
   FinishReason,
@@ -21,8 +22,8 @@ const finishReasons: readonly FinishReason[] = ['stop', 'tool-calls', 'length', 
 /**
  * The engine's response for a result.
  *
- * @throws An error with `isRetryable` and the `usage` of the call if the package reports that the answer was interrupted (since
- * version 4).
+ * @throws An error with `isRetryable` and the `usage` of the call if the package reports that the answer was
+ * interrupted (since version 4).
  */
 export function responseOf(result: GenerateResult, selection: ResolvedModelSelection): ModelResponse {
   const usage = usageOf(result.usage)
@@ -77,8 +78,8 @@ interface Choice {
 }
 
 /**
- * Whether a chat completion, or a chunk of a streamed one, has a refusal. `@ai-sdk/openai-compatible` ignores it, and the answer
- * would be empty.
+ * Whether a chat completion, or a chunk of a streamed one, has a refusal. `@ai-sdk/openai-compatible` ignores it, and
+ * the answer would be empty.
  */
 export function hasRefusal(body: unknown): boolean {
   const choice = (body as { choices?: readonly (Choice | null)[] } | null | undefined)?.choices?.[0]
@@ -86,7 +87,9 @@ export function hasRefusal(body: unknown): boolean {
   return typeof refusal === 'string' && refusal !== ''
 }
 
-/** The engine's usage for that of a result. Counts that are absent or not valid are 0, and absent if they are optional. */
+/**
+ * The engine's usage for that of a result. Counts that are absent or not valid are 0, and absent if they are optional.
+ */
 export function usageOf(usage: Usage | undefined | null): TokenUsage {
   const { inputTokens, outputTokens, cachedInputTokens, reasoningTokens } = usage ?? {}
   const input = typeof inputTokens === 'object' ? inputTokens : { total: inputTokens, cacheRead: cachedInputTokens }

@@ -1,6 +1,6 @@
 /**
- * Checks the parameters of a selection, which become settings of the call. Parameters that the specification does not have are
- * refused; whether a provider supports a setting is up to its package.
+ * Checks the parameters of a selection, which become settings of the call. Parameters that the specification does not
+ * have are refused; whether a provider supports a setting is up to its package.
  */
 import type { JsonValue, ResolvedModelSelection } from '../../src/index.js'
 import { invalidInput } from '../../src/util/options.js'

@@ -1,7 +1,7 @@
 /**
- * Errors of a model call, in a form that the engine understands (`statusCode`, `isRetryable`, `responseHeaders`) and without
- * credentials. Packages set these properties on most of their errors, which are passed on as they are. Whether a call is
- * retried is decided by the engine.
+ * Errors of a model call, in a form that the engine understands (`statusCode`, `isRetryable`, `responseHeaders`) and
+ * without credentials. Packages set these properties on most of their errors, which are passed on as they are. Whether
+ * a call is retried is decided by the engine.
  */
 import { FlowError, type ResolvedModelSelection } from '../../src/index.js'
 import { removeSecrets } from './remove-secrets.js'
@@ -49,8 +49,8 @@ export function streamError(reported: unknown, selection: ResolvedModelSelection
 }
 
 /**
- * Whether the body of a successful response could not be read to its end. Packages recognise this by the error codes of Node and
- * Bun only, and mark the error as not retryable on other runtimes.
+ * Whether the body of a successful response could not be read to its end. Packages recognise this by the error codes of
+ * Node and Bun only, and mark the error as not retryable on other runtimes.
  */
 function isIncompleteBody(error: PackageError): boolean {
   const { statusCode, isRetryable, cause } = error

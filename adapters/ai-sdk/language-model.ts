@@ -1,11 +1,14 @@
 /**
- * The types of an AI SDK language model: the part of its specification that versions 2, 3 and 4 have in common, and unions where
- * they differ. They are declared here so that no package of the AI SDK is needed, not even for types.
+ * The types of an AI SDK language model: the part of its specification that versions 2, 3 and 4 have in common, and
+ * unions where they differ. They are declared here so that no package of the AI SDK is needed, not even for types.
  */
 import type { JsonObject, JsonValue } from '../../src/index.js'
 import { invalidInput } from '../../src/util/options.js'
 
-/** A language model of an AI SDK provider package. Whether its specification version is supported is checked at run time. */
+/**
+ * A language model of an AI SDK provider package. Whether its specification version is supported is checked at run
+ * time.
+ */
 export interface AiSdkLanguageModel {
   readonly specificationVersion: string
   readonly provider: string
@@ -122,8 +125,8 @@ export interface Usage {
 }
 
 /**
- * Why a model stopped: a string in version 2; since version 3 an object with that string in `unified`, and with the provider's own
- * reason in `raw`.
+ * Why a model stopped: a string in version 2; since version 3 an object with that string in `unified`, and with the
+ * provider's own reason in `raw`.
  */
 export type StopReason = string | { readonly unified: string; readonly raw?: string | undefined }
 
@@ -135,7 +138,10 @@ export interface GenerateResult {
   readonly response?: { readonly body?: unknown }
 }
 
-/** A part of a streamed answer. Its `type` decides which fields it has; `streamed-answer.ts` ignores types that it does not know. */
+/**
+ * A part of a streamed answer. Its `type` decides which fields it has; `streamed-answer.ts` ignores types that it does
+ * not know.
+ */
 export interface StreamPart extends AnswerContent {
   /** Of text and reasoning: the ID of the block that the part belongs to. */
   readonly id?: string

@@ -1,20 +1,22 @@
 /**
- * Translates images and files of the engine's messages into files of the AI SDK specification. Nothing is fetched or decoded here;
- * whether a model can read a type of file is up to its package.
+ * Translates images and files of the engine's messages into files of the AI SDK specification. Nothing is fetched or
+ * decoded here; whether a model can read a type of file is up to its package.
  */
 import type { FilePart, ImagePart } from '../../src/index.js'
 import { invalidInput } from '../../src/util/options.js'
 import { isBase64 } from '../../src/util/patterns.js'
 import type { FileData, SpecificationVersion, UserContent } from './language-model.js'
 
-/** Schemes of URLs that a provider can fetch. A URL with another one, such as `file:`, could only refer to this machine. */
+/**
+ * Schemes of URLs that a provider can fetch. A URL with another one, such as `file:`, could only refer to this machine.
+ */
 const schemes: readonly string[] = ['https:', 'http:', 'gs:', 's3:']
 
 /**
  * The specification's content for an image or a file.
  *
- * @throws `InvalidInputError` if it has neither base64 nor a URL that a provider can fetch. The message does not contain the URL,
- * which may hold a credential.
+ * @throws `InvalidInputError` if it has neither base64 nor a URL that a provider can fetch. The message does not
+ * contain the URL, which may hold a credential.
  */
 export function fileContent(part: ImagePart | FilePart, version: SpecificationVersion): UserContent {
   const { mediaType, data, url } = part

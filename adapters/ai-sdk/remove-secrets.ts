@@ -1,11 +1,13 @@
 /**
- * Removes credentials from errors of packages. They occur in URLs (user information, query), in header values that a runtime
- * rejected, and in the parameters of a request body. The messages of the conversation stay: operators need them to understand
- * the error.
+ * Removes credentials from errors of packages. They occur in URLs (user information, query), in header values that a
+ * runtime rejected, and in the parameters of a request body. The messages of the conversation stay: operators need them
+ * to understand the error.
  */
 import { isCredentialName } from '../../src/util/patterns.js'
 
-/** Properties that can hold a URL: those of the packages' errors, and of the errors that runtimes throw for a bad URL. */
+/**
+ * Properties that can hold a URL: those of the packages' errors, and of the errors that runtimes throw for a bad URL.
+ */
 const urlProperties = ['url', 'input', 'base'] as const
 
 /** How many errors of a chain of causes are cleaned: a chain may be a circle. */
@@ -42,8 +44,8 @@ function cleanError(error: WritableError): void {
 }
 
 /**
- * Replaces credentials in a text by `***`. Each pattern consumes all the characters that it has looked at: a message can contain
- * a whole answer, and a pattern that backtracks would take minutes.
+ * Replaces credentials in a text by `***`. Each pattern consumes all the characters that it has looked at: a message
+ * can contain a whole answer, and a pattern that backtracks would take minutes.
  */
 function cleanText(text: string): string {
   const cleaned = text
@@ -60,13 +62,16 @@ function withoutUserInfo(url: string): string {
   const [, authority = ''] = /^\/\/([^/]*)/.exec(url) ?? []
   const host = authority.slice(authority.lastIndexOf('@') + 1)
   const isHost = /^(\[[^\]]*\]|[^:]*)(:\d+)?$/.test(host)
-  // If a password contains a slash, what looks like the host is the beginning of the user information. Then everything up to
-  // the last `@` is removed.
+  // If a password contains a slash, what looks like the host is the beginning of the user information. Then everything
+  // up to the last `@` is removed.
   const at = isHost ? authority.lastIndexOf('@') + 2 : url.lastIndexOf('@')
   return at < 2 ? url : `//***${url.slice(at)}`
 }
 
-/** A copy without parameters that are named like credentials. Lists, the conversation and the tools, are kept as they are. */
+/**
+ * A copy without parameters that are named like credentials. Lists, the conversation and the tools, are kept as they
+ * are.
+ */
 function withoutCredentials(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
   const kept = Object.entries(value).filter(([key]) => !isCredentialName(key))

@@ -1,4 +1,6 @@
-/** The engine's model over an AI SDK language model: translates a request, calls the model, and translates the answer. */
+/**
+ * The engine's model over an AI SDK language model: translates a request, calls the model, and translates the answer.
+ */
 import type { ModelRequest, ModelResponse, ResolvedModelSelection, RuntimeModel } from '../../src/index.js'
 import { responseOf } from './answer.js'
 import { answerStream } from './answer-stream.js'

@@ -1,6 +1,6 @@
 /**
- * Collects the parts of a streamed answer: returns the engine's stream part for each of them, and at the end the whole answer,
- * which `answer.ts` translates as for a call without a stream. The stream itself is read in `answer-stream.ts`.
+ * Collects the parts of a streamed answer: returns the engine's stream part for each of them, and at the end the whole
+ * answer, which `answer.ts` translates as for a call without a stream. The stream itself is read in `answer-stream.ts`.
  */
 import type { JsonObject, ModelStreamPart, ResolvedModelSelection } from '../../src/index.js'
 import { hasRefusal, responseOf, usageOf } from './answer.js'
@@ -14,7 +14,10 @@ interface Block {
   providerMetadata?: JsonObject
 }
 
-/** Sent while the model writes the arguments of a call, which the engine gets as a whole: it shows that the model is working. */
+/**
+ * Sent while the model writes the arguments of a call, which the engine gets as a whole: it shows that the model is
+ * working.
+ */
 const stillWorking: ModelStreamPart = Object.freeze({ type: 'reasoning-delta', text: '' })
 
 /** What was received of one answer. */
@@ -103,7 +106,10 @@ function keyOf(type: Block['type'], { id = '' }: StreamPart): string {
   return `${type} ${id}`
 }
 
-/** Adds the metadata of a part to its block. Any part can have some; later parts complete and replace what earlier ones had. */
+/**
+ * Adds the metadata of a part to its block. Any part can have some; later parts complete and replace what earlier ones
+ * had.
+ */
 function mergeMetadata(block: Block, { providerMetadata }: StreamPart): void {
   if (providerMetadata === undefined || providerMetadata === null) return
   const merged = { ...block.providerMetadata }
@@ -114,8 +120,8 @@ function mergeMetadata(block: Block, { providerMetadata }: StreamPart): void {
 }
 
 /**
- * Whether the provider gave no reason for the end of the answer. Packages also finish a stream without one if the connection was
- * closed in the middle of the answer.
+ * Whether the provider gave no reason for the end of the answer. Packages also finish a stream without one if the
+ * connection was closed in the middle of the answer.
  */
 function hasNoReason(reason: StopReason | null): boolean {
   if (reason === null) return true

@@ -1,6 +1,6 @@
 /**
- * Which session a chat goes on in. A client makes the ID of a chat, and the engine that of a session: this is what ties them
- * together where the client does not bring the session's ID (docs/decisions/0170-a-chat-belongs-to-its-owner.md).
+ * Which session a chat goes on in. A client makes the ID of a chat, and the engine that of a session: this is what ties
+ * them together where the client does not bring the session's ID (docs/decisions/0170-a-chat-belongs-to-its-owner.md).
  */
 
 /** A chat: its ID means nothing without the other two. */
@@ -14,19 +14,22 @@ export interface Chat {
 }
 
 /**
- * Where the session of each chat is kept, for clients that do not bring its ID, or bring that of a session which has ended: a table of
- * the application, for example.
+ * Where the session of each chat is kept, for clients that do not bring its ID, or bring that of a session which has
+ * ended: a table of the application, for example.
  */
 export interface ChatSessions {
   /**
-   * The ID that was saved last for this owner, flow and ID together; `undefined` if there is none. It is called for every message.
+   * The ID that was saved last for this owner, flow and ID together; `undefined` if there is none. It is called for
+   * every message.
    *
-   * @throws Anything if it cannot be asked: then nothing is run.
+   * @throws Anything if it cannot be asked. Then nothing is run, and `onError` receives the error. The same happens if
+   * the call takes longer than 5 seconds, or returns what is not a session ID.
    */
   load(chat: Chat): Promise<string | undefined>
   /**
-   * Keeps the ID, in place of an earlier one. It is called when the chat has another session than the one loaded. What it throws goes to `onError`, and the reply is sent all the same. So is the error of a
-   * call that takes longer than 5 seconds.
+   * Keeps the ID, in place of an earlier one. It is called when the chat has another session than the one loaded. If it
+   * throws, or takes longer than 5 seconds, `onError` receives the error, and the reply is sent without waiting
+   * further.
    */
   save(chat: Chat, sessionId: string): Promise<void>
 }

@@ -1,9 +1,10 @@
 /**
- * The turns of the chats of one handler: from a message to the turn that answers it. A message that comes again reads the turn that
- * runs for it, and the engine answers it by its key where none runs.
+ * The turns of the chats of one handler: from a message to the turn that answers it. A message that comes again reads
+ * the turn that runs for it, and the engine answers it by its key where none runs.
  */
-import type { FlowEngine, FlowRunInput, JsonObject } from '../../src/index.js'
+import type { FlowEngine, FlowRunInput, FlowStream, JsonObject } from '../../src/index.js'
 import { digestOf } from '../../src/util/digest.js'
+import { isSessionId } from '../../src/util/patterns.js'
 import { contextError } from '../fetch/request/authorize.js'
 import { keepAlive } from '../fetch/request/wait-until.js'
 import { type Chat, type ChatSessions, nameOf } from './chat-sessions.js'
@@ -11,7 +12,7 @@ import { TurnBroadcast, type TurnOutcome } from './turn-broadcast.js'
 
 /** The part of a `FlowEngine` that chats use: an application may put an object of its own in front of one. */
 export type ChatEngine = Pick<FlowEngine, 'stream' | 'getSession'> &
-  Partial<Pick<FlowEngine, 'reportRefused' | 'limits'>>
+  Partial<Pick<FlowEngine, 'reportRefused' | 'limits' | 'getFlowNames' | 'getFlow'>>
 
 /** A message of the user, as both protocols have one. */
 export interface ChatMessage {
@@ -27,8 +28,8 @@ export interface ChatMessage {
 /** What a turn gets of its request beside the message. */
 export type TurnRequest = Pick<FlowRunInput, 'requestId' | 'serverContext' | 'waitUntil'>
 
-/** How long a reply waits for `ChatSessions.save`. */
-const maxSaveMs = 5_000
+/** How long `ChatSessions` may take to load or save. */
+const maxTableMs = 5_000
 
 /** A turn and the message that began it. */
 interface RunningTurn {
@@ -56,6 +57,7 @@ interface ChosenSession {
 
 /** The turns of all chats that run in this process. */
 export class ChatTurns {
+  /** By chat, in the order in which their messages arrived. */
   readonly #running = new Map<string, readonly RunningTurn[]>()
   readonly #engine: ChatEngine
   readonly #sessions: ChatSessions
@@ -68,26 +70,29 @@ export class ChatTurns {
   }
 
   /**
-   * Begins the turn of a message, or finds the one that runs for it. Rejects if the session of the chat cannot be found out.
+   * Begins the turn of a message, or finds the one that runs for it. Rejects if the session of the chat cannot be found
+   * out.
    *
    * @param shown - The message as the protocol shows it: see {@link ChatTurns.running}.
    */
   async send(chat: Chat, message: ChatMessage, request: TurnRequest, shown?: unknown): Promise<TurnBroadcast> {
-    const { id: messageId, text, attachments, config } = message
-    const content = JSON.stringify([text, attachments, config])
+    const content = JSON.stringify([message.text, message.attachments, message.config])
+    const same = this.#turnsOf(chat).find((turn) => turn.messageId === message.id && turn.content === content)
+    const broadcast = same?.broadcast ?? this.#begin(chat, message, request)
+    if (same === undefined) this.#add(chat, { messageId: message.id, content, broadcast, shown })
+    await broadcast.begun
+    return broadcast
+  }
+
+  /**
+   * Begins a turn. Its session is chosen within the turn: nothing is awaited until the turn is among those that run. So
+   * the same message finds it there, whenever it comes again, and another first message goes on in the session of this
+   * one.
+   */
+  #begin(chat: Chat, message: ChatMessage, request: TurnRequest): TurnBroadcast {
+    const { text, attachments, config } = message
     const key = keyOf(chat, message)
-    let chosen: ChosenSession
-    let known: RunningTurn | undefined
-    let begun: RunningTurn | undefined
-    do {
-      const same = this.#turnsOf(chat).find((turn) => turn.messageId === messageId && turn.content === content)
-      if (same !== undefined) return same.broadcast
-      known = this.running(chat)
-      chosen = await this.#choose(chat, message.session, known, { key, requestId: request.requestId })
-      begun = this.running(chat)
-      // A turn that has begun meanwhile may have the session of this one.
-    } while (begun !== undefined && begun !== known)
-    const { sessionId } = chosen
+    const chosen = this.#choose(chat, message.session, this.running(chat), { key, requestId: request.requestId })
     const input: FlowRunInput = {
       flowName: chat.flow,
       userMessage: text,
@@ -96,18 +101,18 @@ export class ChatTurns {
       ...request,
       ...(attachments.length === 0 ? {} : { attachments }),
       ...(config === undefined ? {} : { config }),
-      ...(sessionId === undefined ? {} : { sessionId }),
     }
-    const broadcast = new TurnBroadcast(
-      (signal) => this.#engine.stream({ ...input, signal }, { onDisconnect: 'finish' }),
-      async (outcome) => {
-        if (request.serverContext !== undefined) checkContext(outcome)
-        await this.#keep(chat, chosen, outcome)
-      },
-      this.#report,
-    )
-    this.#add(chat, { messageId, content, broadcast, shown })
-    // The engine passes the turn. This is also what comes after it: `ChatSessions.save`.
+    const start = async (signal: AbortSignal): Promise<FlowStream> => {
+      const { sessionId } = await chosen
+      const ofSession = sessionId === undefined ? {} : { sessionId }
+      return this.#engine.stream({ ...input, ...ofSession, signal }, { onDisconnect: 'finish' })
+    }
+    const settle = async (outcome: TurnOutcome): Promise<void> => {
+      if (request.serverContext !== undefined) checkContext(outcome)
+      await this.#keep(chat, await chosen, outcome)
+    }
+    const broadcast = new TurnBroadcast(start, settle, this.#report)
+    // The engine passes the turn. This is also what comes before and after it: `ChatSessions`.
     void keepAlive(request.waitUntil, broadcast.ended, this.#report)
     return broadcast
   }
@@ -131,34 +136,43 @@ export class ChatTurns {
   }
 
   async #load(chat: Chat): Promise<string | undefined> {
+    const late = `chats.load has not settled within ${maxTableMs} ms. Nothing was run.`
+    const session: unknown = await inTime(this.#sessions.load(chat), late)
     // A table may have an empty text, or null.
-    return (await this.#sessions.load(chat)) || undefined
+    if (session === undefined || session === null || session === '') return undefined
+    if (typeof session === 'string' && isSessionId(session)) return session
+    const got =
+      typeof session === 'string' ? 'a text that is not a session ID' : `a value of the type ${typeof session}`
+    throw new TypeError(`chats.load must return the ID that was saved, or undefined if there is none; got ${got}.`)
   }
 
   /**
-   * Finds the session for a message: the one that the client brings, else the one that was kept, else the one of the turn that runs,
-   * whichever of them goes on. One that has the answer to the message already comes before those that follow it. Where there is no
-   * choice, nothing is loaded, and the engine finds out whether the session goes on.
+   * Finds the session for a message: the one that the client brings, else the one that was kept, whichever goes on;
+   * else the one of the turn before it. One that has ended is taken, too, if it has the answer to this very message.
+   * Where there is no choice, nothing is loaded, and the engine finds out whether the session goes on.
+   *
+   * @param before - The turn of the chat that ran when the message arrived. It may end while `ChatSessions` is asked,
+   * which then may not have its session yet.
    */
   async #choose(
     chat: Chat,
     brought: string | undefined,
-    running: RunningTurn | undefined,
+    before: RunningTurn | undefined,
     asked: AskedMessage,
   ): Promise<ChosenSession> {
     const kept = await this.#load(chat)
     const named = [...new Set([brought, kept])].filter((sessionId) => sessionId !== undefined)
-    if (running === undefined && named.length < 2) return { kept, sessionId: named[0] }
+    if (before === undefined && named.length < 2) return { kept, sessionId: named[0] }
     for (const sessionId of named) {
       if (await this.#answers(sessionId, chat, asked)) return { kept, sessionId }
     }
-    const begun = running && (await sessionOfTurn(running))
-    return { kept, sessionId: begun ?? kept ?? brought }
+    const sessionBefore = before && (await sessionOfTurn(before))
+    return { kept, sessionId: sessionBefore ?? kept ?? brought }
   }
 
   /**
-   * Whether a session of the owner goes on, or has answered the message. One that cannot be loaded counts as one that goes on: the turn
-   * reports why it cannot.
+   * Whether a session of the owner goes on, or has answered the message. One that cannot be loaded counts as one that
+   * goes on: the turn reports why it cannot.
    */
   async #answers(sessionId: string, { owner }: Chat, { key, requestId }: AskedMessage): Promise<boolean> {
     try {
@@ -195,22 +209,32 @@ export class ChatTurns {
     if (!isStored || session === '' || session === kept) return
     // The reply of a session that the chat may have left since.
     if (replayed === true && session === sessionId && kept !== undefined) return
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const late = new Promise<never>((_resolve, reject) => {
-      const error = new Error(`chats.save has not settled within ${maxSaveMs} ms. The reply does not wait for it.`)
-      timer = setTimeout(reject, maxSaveMs, error)
-    })
     try {
-      await Promise.race([this.#sessions.save(chat, session), late])
+      const late = `chats.save has not settled within ${maxTableMs} ms. The reply does not wait for it.`
+      await inTime(this.#sessions.save(chat, session), late)
     } catch (error) {
       this.#report(error)
-    } finally {
-      clearTimeout(timer)
     }
   }
 }
 
-/** @throws The error for the operator where `authorize` returned a `context` that cannot be used: the client gets a fixed sentence. */
+/** @throws An error with this message if the work takes too long: a table may never answer, and others wait for it. */
+async function inTime<Value>(work: Promise<Value>, message: string): Promise<Value> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(message)), maxTableMs)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/**
+ * @throws The error for the operator where `authorize` returned a `context` that cannot be used: the client gets a
+ * fixed sentence.
+ */
 function checkContext(outcome: TurnOutcome): void {
   const problem = outcome.type === 'error' ? contextError(outcome.error) : undefined
   if (problem !== undefined) throw problem

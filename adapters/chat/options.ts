@@ -1,26 +1,30 @@
 /** The options that the chat handlers share, and the errors for wrong ones. */
-import { checkMethods, checkOptionNames, invalidInput, type OptionNames } from '../../src/util/options.js'
+import { checkMethods, checkOptionNames, hintAt, invalidInput, type OptionNames } from '../../src/util/options.js'
 import { type CorsOptions, checkCors } from '../fetch/cors.js'
 import { checkNumbers } from '../fetch/options.js'
 import type { Authorize } from '../fetch/request/authorize.js'
 import type { ChatSessions } from './chat-sessions.js'
+import type { ChatEngine } from './chat-turns.js'
 
 /** The options of both chat handlers. */
 export interface ChatHandlerOptions {
-  /** The registered name of the flow that answers. */
+  /** The name, or a former name, of the flow that answers. It must be registered before the handler is made. */
   readonly flow: string
   /**
-   * Says who calls, before a body is read and before anything is run, as in `turnkeeper/fetch`. It must name a principal: a chat
-   * belongs to one. To refuse a caller, return a `Response`.
+   * Says who calls, before a body is read and before anything is run, as in `turnkeeper/fetch`. It must name a
+   * principal: a chat belongs to one. To refuse a caller, return a `Response`.
    */
   readonly authorize: Authorize
-  /** Where the session of a chat is kept for clients that do not bring it. Default: the memory of this process, the last 10 000 chats. */
+  /**
+   * Where the session of a chat is kept for clients that do not bring it. Default: the memory of this process, the last
+   * 10 000 chats.
+   */
   readonly chats?: ChatSessions
   /** Which web pages of other origins may call. Default: none. */
   readonly cors?: CorsOptions
   /**
-   * The most bytes of a request body. The libraries of both protocols send the whole conversation with each message, photos included.
-   * Default: 8 388 608 (8 MiB).
+   * The most bytes of a request body. The libraries of both protocols send the whole conversation with each message,
+   * photos included. Default: 8 388 608 (8 MiB).
    */
   readonly maxBodyBytes?: number
   /** How long a request body may take to arrive, in milliseconds. Default: 30 000. */
@@ -30,8 +34,8 @@ export interface ChatHandlerOptions {
   /** Whether streams name the tools that are called. The names say how the application is built. Default: `false`. */
   readonly streamDetails?: boolean
   /**
-   * Receives each turn, and what it leaves behind, on a runtime that stops when the reply is sent. A handler whose second argument has a
-   * method `waitUntil` uses that one. Default: nothing.
+   * Receives each turn, and what it leaves behind, on a runtime that stops when the reply is sent. A handler whose
+   * second argument has a method `waitUntil` uses that one. Default: nothing.
    */
   readonly waitUntil?: (work: Promise<unknown>) => void
   /** Receives errors that clients must not see. Default: `console.error`. */
@@ -71,8 +75,31 @@ export function checkChatOptions(options: ChatHandlerOptions, caller: string, pa
   }
 }
 
-/** @throws `InvalidInputError` unless `path` is one or more segments, without a slash at the end. */
-export function checkPath(caller: string, name: string, path: string): void {
+/**
+ * @throws `InvalidInputError` for a flow that is not registered. An object in front of an engine need not be able to
+ * tell.
+ */
+export function checkFlow(engine: ChatEngine, flow: string, caller: string): void {
+  const names = engine.getFlow === undefined ? undefined : engine.getFlowNames?.()
+  if (names === undefined) return
+  if (names.some((name) => name === flow || engine.getFlow?.(name)?.aliases.includes(flow) === true)) return
+  if (names.length === 0) {
+    throw invalidInput(
+      `${caller}: the flow '${flow}' is not registered. The engine has no flows: register them before this call.`,
+    )
+  }
+  throw invalidInput(
+    `${caller}: the flow '${flow}' is not registered. The registered flows are ${names.join(', ')}.${hintAt(flow, names)}`,
+  )
+}
+
+/**
+ * Checks the option for the path.
+ *
+ * @param example - A path for the message of the error.
+ * @throws `InvalidInputError` unless `path` is one or more segments, without a slash at the end.
+ */
+export function checkPath(caller: string, name: string, path: string, example: string): void {
   if (typeof path === 'string' && /^(?:\/[^/?#\s]+)+$/.test(path)) return
-  throw invalidInput(`${caller}: ${name} must be a path such as '/api/chat', with no slash at its end.`)
+  throw invalidInput(`${caller}: ${name} must be a path such as '${example}', with no slash at its end.`)
 }

@@ -1,8 +1,8 @@
 /**
- * What happens to every request of a chat, whatever its protocol: CORS, the method, `authorize`, and an error that becomes a reply. The
- * protocol decides which path and method mean what.
+ * What happens to every request of a chat, whatever its protocol: CORS, the method, `authorize`, and an error that
+ * becomes a reply. The protocol decides which path and method mean what.
  */
-import { invalidInput } from '../../src/util/options.js'
+import { notAnEngine } from '../../src/util/options.js'
 import { createCors } from '../fetch/cors.js'
 import type { HeaderRecord } from '../fetch/header-names.js'
 import { commonHeaders, withCommonHeaders } from '../fetch/reply/common-headers.js'
@@ -16,7 +16,7 @@ import { requestIdOf } from '../fetch/request/request-id.js'
 import { waitUntilOf } from '../fetch/request/wait-until.js'
 import { type ChatSessions, MemoryChatSessions } from './chat-sessions.js'
 import { type ChatEngine, ChatTurns, type TurnRequest } from './chat-turns.js'
-import { type ChatHandlerOptions, checkChatOptions } from './options.js'
+import { type ChatHandlerOptions, checkChatOptions, checkFlow } from './options.js'
 
 /** A request that was let in. */
 export interface ChatRequest {
@@ -59,7 +59,7 @@ export type ChatHandler = (request: Request, runtime?: unknown) => Promise<Respo
  * @param caller - The function that the application called, for messages of errors.
  * @param pathOption - The option that only this protocol has.
  * @param createRoutes - The routes by path: `undefined` where there is none.
- * @throws `InvalidInputError` for what is not an engine, and for a wrong option.
+ * @throws `InvalidInputError` for what is not an engine, for a wrong option, and for a flow that is not registered.
  */
 export function createChatHandler(
   engine: ChatEngine,
@@ -69,9 +69,10 @@ export function createChatHandler(
   createRoutes: (context: ChatContext) => (path: string) => ChatRoute | undefined,
 ): ChatHandler {
   if (typeof engine?.stream !== 'function' || typeof engine.getSession !== 'function') {
-    throw invalidInput(`${caller}: the first argument must be a FlowEngine.`)
+    throw notAnEngine(engine, caller)
   }
   checkChatOptions(options, caller, pathOption)
+  checkFlow(engine, options.flow, caller)
   const { authorize, maxBodyBytes = 8 * 1024 * 1024, bodyTimeoutMs = 30_000 } = options
   const report = createReporter(options.onError)
   const reportRefused = createRefusedReporter(engine, report)
@@ -79,7 +80,7 @@ export function createChatHandler(
   const routeOf = createRoutes(createContext(engine, options, createBodyReader(maxBodyBytes, bodyTimeoutMs), report))
 
   async function serve({ request, route, headers, requestId, runtime }: Arrived): Promise<Response> {
-    const caller = await askAuthorize(authorize, true, request, report)
+    const caller = await askAuthorize(authorize, noPrincipal, request, report)
     if (isResponse(caller)) {
       const reply = replyOfAuthorize(caller, headers, report)
       reportRefused({ requestId, route: route.name, reason: 'response', status: reply.status })
@@ -141,6 +142,9 @@ interface Arrived {
   readonly requestId: string
   readonly runtime: unknown
 }
+
+const noPrincipal =
+  'authorize returned no principal. A chat belongs to a principal, so each caller needs one, guests too. To refuse a caller, return a Response.'
 
 /** That of an engine without the option, for an object in front of one that has no `limits`. */
 const defaultJsonDepth = 64

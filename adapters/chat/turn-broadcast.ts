@@ -1,6 +1,6 @@
 /**
- * One turn and everyone who reads it. The turn is read here, so that it depends on no connection: readers come, leave and come
- * back, and each gets what still counts from the beginning.
+ * One turn and everyone who reads it. The turn is read here, so that it depends on no connection: readers come, leave
+ * and come back, and each gets what still counts from the beginning.
  */
 import type { FlowStream, FlowStreamEvent } from '../../src/index.js'
 
@@ -16,6 +16,8 @@ export class TurnBroadcast {
   /** Readers that wait for the next event. */
   #waiting: (() => void)[] = []
   #ended = false
+  /** Resolves when the turn has begun; rejects with what `start` threw, and then nothing comes. */
+  readonly begun: Promise<unknown>
   /** Resolves when nothing comes any more. Never rejects. */
   readonly ended: Promise<void>
 
@@ -25,13 +27,18 @@ export class TurnBroadcast {
    * @param report - Gets what `settle` throws, and what the stream throws, which it should not.
    */
   constructor(
-    start: (signal: AbortSignal) => FlowStream,
+    start: (signal: AbortSignal) => Promise<FlowStream>,
     settle: (outcome: TurnOutcome) => Promise<void>,
     report: (error: unknown) => void,
   ) {
     this.#settle = settle
     this.#report = report
-    this.ended = this.#run(start)
+    const begun = start(this.#aborter.signal)
+    this.begun = begun
+    this.ended = begun.then(
+      (stream) => this.#run(stream),
+      () => this.#end(),
+    )
   }
 
   /** The ID of the session, when it is known; empty if the turn has ended before. */
@@ -65,9 +72,8 @@ export class TurnBroadcast {
     return last?.type === 'error' && last.error.code === 'TURN_ABORTED'
   }
 
-  async #run(start: (signal: AbortSignal) => FlowStream): Promise<void> {
+  async #run(stream: FlowStream): Promise<void> {
     try {
-      const stream = start(this.#aborter.signal)
       while (!this.#ended) {
         const { value } = await stream.next()
         if (value === undefined) break
@@ -80,6 +86,10 @@ export class TurnBroadcast {
     } catch (error) {
       this.#report(error)
     }
+    this.#end()
+  }
+
+  #end(): void {
     this.#ended = true
     this.#wake()
   }

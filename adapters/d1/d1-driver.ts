@@ -1,6 +1,7 @@
 /**
- * Sessions in a D1 database: what `ChunkedSessionStore` needs of it. Everything goes through `batch`, which D1 runs as one transaction and
- * which is one request, however many statements it has. d1-statements.ts says what the statements do.
+ * Sessions in a D1 database: what `ChunkedSessionStore` needs of it. Everything goes through `batch`, which D1 runs as
+ * one transaction and which is one request, however many statements it has. d1-statements.ts says what the statements
+ * do.
  */
 
 import { claimedId } from '../../src/stores/keyv/drivers/sql-adapter.js'

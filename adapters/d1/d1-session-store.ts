@@ -8,7 +8,10 @@ import { type D1DatabaseLike, D1Driver } from './d1-driver.js'
 
 /** What the constructor of {@link D1SessionStore} takes. */
 export interface D1SessionStoreOptions extends ServerlessStoreOptions {
-  /** The binding of the database. The store makes its tables, whose names begin with `turnkeeper_`, where they are missing. */
+  /**
+   * The binding of the database. The store makes its tables, whose names begin with `turnkeeper_`, where they are
+   * missing.
+   */
   readonly database: D1DatabaseLike
 }
 
@@ -18,7 +21,8 @@ const optionNames: OptionNames<D1SessionStoreOptions> = {
 }
 
 /**
- * A durable session store over D1, with a compare-and-swap in the database. Times to live go by the clock of the database.
+ * A durable session store over D1, with a compare-and-swap in the database. Times to live go by the clock of the
+ * database.
  *
  * @example
  * ```ts
@@ -44,7 +48,10 @@ export class D1SessionStore implements SessionStore {
     this.guarantees = this.#store.guarantees
   }
 
-  /** See {@link SessionStore.load}. For another caller than its owner, the chunks of a session are not decoded, nor is it kept. */
+  /**
+   * See {@link SessionStore.load}. For another caller than its owner, the chunks of a session are not decoded, nor is
+   * it kept.
+   */
   load(sessionId: string, caller?: { readonly owner?: string | undefined }): Promise<SessionDocument | undefined> {
     return this.#store.load(sessionId, caller)
   }
@@ -72,8 +79,8 @@ export class D1SessionStore implements SessionStore {
   }
 
   /**
-   * Removes every expired session and claim for good. D1 keeps what expired, which nobody can load, until then: call it from a
-   * Cron Trigger, for example once a day.
+   * Removes every expired session and claim for good. D1 keeps what expired, which nobody can load, until then: call it
+   * from a Cron Trigger, for example once a day.
    *
    * @returns How many sessions were removed.
    */

@@ -1,6 +1,7 @@
 /**
- * The SQL of the D1 driver. D1 runs the statements of one batch in one transaction, but none of them sees what another one returned. So
- * the first statement of a write marks the row with a token of this one attempt, and those after it change nothing unless the row has it.
+ * The SQL of the D1 driver. D1 runs the statements of one batch in one transaction, but none of them sees what another
+ * one returned. So the first statement of a write marks the row with a token of this one attempt, and those after it
+ * change nothing unless the row has it.
  */
 
 /** The database's clock, in milliseconds since 1970. It is constant within a statement, not within a batch. */

@@ -18,7 +18,8 @@ const optionNames: OptionNames<DurableObjectSessionStoreOptions> = {
 }
 
 /**
- * A durable session store over Durable Objects, one for each session. It has no `list`: the platform does not say which objects there are.
+ * A durable session store over Durable Objects, one for each session. It has no `list`: the platform does not say which
+ * objects there are.
  *
  * @example
  * ```ts
@@ -49,7 +50,10 @@ export class DurableObjectSessionStore implements SessionStore {
     this.guarantees = this.#store.guarantees
   }
 
-  /** See {@link SessionStore.load}. For another caller than its owner, the chunks of a session are not decoded, nor is it kept. */
+  /**
+   * See {@link SessionStore.load}. For another caller than its owner, the chunks of a session are not decoded, nor is
+   * it kept.
+   */
   load(sessionId: string, caller?: { readonly owner?: string | undefined }): Promise<SessionDocument | undefined> {
     return this.#store.load(sessionId, caller)
   }

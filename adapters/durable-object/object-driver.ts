@@ -1,4 +1,7 @@
-/** What `ChunkedSessionStore` needs of Durable Objects: each operation is one request to the object that has the key as its name. */
+/**
+ * What `ChunkedSessionStore` needs of Durable Objects: each operation is one request to the object that has the key as
+ * its name.
+ */
 import type {
   SessionDriver,
   SessionSwap,

@@ -1,6 +1,6 @@
 /**
- * What one Durable Object stores, in its own SQLite database: one session as a head and chunks, or one claim. Everything here is
- * synchronous, so no other request comes between a read and a write.
+ * What one Durable Object stores, in its own SQLite database: one session as a head and chunks, or one claim.
+ * Everything here is synchronous, so no other request comes between a read and a write.
  */
 import { decodeText, encodeText } from '../../src/stores/keyv/drivers/text-escapes.js'
 import { piecesOf, type TextPiece, textsOf } from '../../src/stores/keyv/drivers/text-pieces.js'

@@ -1,6 +1,7 @@
 /**
- * The Durable Object of one session: its only writer, wherever its turns run. The class needs no base class of the platform, because it is
- * called by `fetch` alone; so the entry point can be imported anywhere. object-storage.ts decides what is stored.
+ * The Durable Object of one session: its only writer, wherever its turns run. The class needs no base class of the
+ * platform, because it is called by `fetch` alone; so the entry point can be imported anywhere. object-storage.ts
+ * decides what is stored.
  */
 import { type DurableObjectStorageLike, ObjectStorage } from './object-storage.js'
 import type { ObjectRequest } from './protocol.js'
@@ -11,8 +12,8 @@ export interface DurableObjectStateLike {
 }
 
 /**
- * The class that the Worker exports, and that its configuration names under `new_sqlite_classes`. It keeps one session, or one claim, and
- * removes it by an alarm when it has expired.
+ * The class that the Worker exports, and that its configuration names under `new_sqlite_classes`. It keeps one session,
+ * or one claim, and removes it by an alarm when it has expired.
  *
  * @example
  * ```ts

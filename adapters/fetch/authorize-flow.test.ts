@@ -1,5 +1,5 @@
-// The option authorizeFlow: a flow that a caller may not run is, for that caller, one that is not registered. And the event
-// auth:refused, by which the application learns of every refusal.
+// The option authorizeFlow: a flow that a caller may not run is, for that caller, one that is not registered. And the
+// event auth:refused, by which the application learns of every refusal.
 import { afterEach, describe, expect, test } from 'vitest'
 import { type EngineEventMap, Flow, FlowEngine } from '../../src/index.js'
 import { Context, Greeting } from '../../testing/contract/http/flows.js'

@@ -1,6 +1,7 @@
 /**
- * Cross-origin requests from browsers: which origins may make them, and with which headers. Off unless the option is set.
- * An origin that is not allowed gets no CORS header, and the browser then keeps its pages out; the request is not refused.
+ * Cross-origin requests from browsers: which origins may make them, and with which headers. Off unless the option is
+ * set. An origin that is not allowed gets no CORS header, and the browser then keeps its pages out; the request is not
+ * refused.
  */
 import { checkOptionNames, invalidInput, type OptionNames } from '../../src/util/options.js'
 import {
@@ -23,8 +24,8 @@ import {
 export interface CorsOptions {
   /**
    * The origins whose pages may call: one, a list, `'*'` for all, or a function that receives the `Origin` header and
-   * returns whether it is allowed. An origin is scheme, host and port as a browser writes them, in lower case and with no
-   * slash at the end: `https://shop.example`.
+   * returns whether it is allowed. An origin is scheme, host and port as a browser writes them, in lower case and with
+   * no slash at the end: `https://shop.example`.
    */
   readonly origin: string | readonly string[] | ((origin: string) => boolean)
   /**

@@ -1,4 +1,5 @@
-// What every reply of the adapter has, refused ones included: the ID of the request, and the headers that keep it out of caches.
+// What every reply of the adapter has, refused ones included: the ID of the request, and the headers that keep it out
+// of caches.
 import { afterEach, describe, expect, test } from 'vitest'
 import { FlowEngine } from '../../src/index.js'
 import { createFakeEngine, resultOf } from '../../testing/contract/http/fake-engine.js'

@@ -193,7 +193,9 @@ describe('authorize', () => {
     await expect(run().then((reply) => reply.json())).resolves.toMatchObject({
       message: 'The request could not be authorized.',
     })
-    expect([engine.inputs, reported]).toEqual([[], [expect.any(TypeError)]])
+    const sentence =
+      'authorize returned no principal, which requirePrincipal asks for. To refuse a caller, return a Response.'
+    expect([engine.inputs, reported]).toEqual([[], [new TypeError(sentence)]])
   })
 
   test('may read a copy of the body; reading the body itself refuses the request', async () => {

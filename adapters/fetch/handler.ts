@@ -7,16 +7,17 @@ import type { ServedEngine } from './served-engine.js'
 
 /**
  * Serves an engine's flows over HTTP, on any runtime that speaks `Request` and `Response`: `POST /ai/run` runs a turn,
- * `GET /ai/flows` lists the flows, `POST /ai/end` deletes a session and `POST /ai/cancel` cancels the turn under way. With the options
- * `session` and `health`, `GET /ai/session` answers with the stored conversation and `GET /ai/health` answers probes; with `openApi`,
- * `GET /ai/openapi.json` describes the routes.
+ * `GET /ai/flows` lists the flows, `POST /ai/end` deletes a session and `POST /ai/cancel` cancels the turn under way.
+ * With the options `session` and `health`, `GET /ai/session` answers with the stored conversation and `GET /ai/health`
+ * answers probes; with `openApi`, `GET /ai/openapi.json` describes the routes.
  *
  * The handler never rejects: whatever goes wrong becomes a JSON envelope with `success: false`.
  *
  * @param engine - the engine, or an object that stands in front of one
  * @param options - see {@link FetchHandlerOptions}; all have defaults
- * @returns a function from a request to its reply; hand it to the server of your runtime. If its second argument is an object
- * with a method `waitUntil`, that one keeps the runtime alive for what a turn leaves behind; any other is ignored
+ * @returns a function from a request to its reply; hand it to the server of your runtime. If its second argument is an
+ * object with a method `waitUntil`, that one keeps the runtime alive for what a turn leaves behind; any other is
+ * ignored
  * @throws `InvalidInputError` at once for an option that is wrong or unknown
  *
  * @example

@@ -1,5 +1,5 @@
-// What a request with a key comes to: what the engine is asked, what the reply says, and what becomes of a turn whose client
-// goes away. Over a fake engine; a real one over sockets is in testing/contract/http.
+// What a request with a key comes to: what the engine is asked, what the reply says, and what becomes of a turn whose
+// client goes away. Over a fake engine; a real one over sockets is in testing/contract/http.
 import { describe, expect, test } from 'vitest'
 import {
   EngineClosedError,

@@ -26,8 +26,8 @@ export interface FlowRoutesOptions {
   readonly maxBodyBytes?: number
 
   /**
-   * How long a request body may take to arrive whole, in milliseconds. A later one is refused with a failure envelope, and nothing is
-   * run. At most 2 147 483 647; `Infinity` switches the limit off.
+   * How long a request body may take to arrive whole, in milliseconds. A later one is refused with a failure envelope,
+   * and nothing is run. At most 2 147 483 647; `Infinity` switches the limit off.
    *
    * @defaultValue 30 000
    *
@@ -53,8 +53,8 @@ export interface FlowRoutesOptions {
 
   /**
    * Says who calls, before a body is read and before anything is run. It is called on each route but `health`, and not
-   * on a preflight. Without it everyone may call, and a session ID alone continues its session. **If it returns nothing,
-   * or an object without `principal`, the caller is let in without an owner**: see `requirePrincipal`.
+   * on a preflight. Without it everyone may call, and a session ID alone continues its session. **If it returns
+   * nothing, or an object without `principal`, the caller is let in without an owner**: see `requirePrincipal`.
    *
    * @defaultValue everyone may call, and sessions have no owner
    *
@@ -85,15 +85,19 @@ export interface FlowRoutesOptions {
   readonly requirePrincipal?: boolean
 
   /**
-   * Whether a caller may run a flow, and finds it in the list of flows. `principal` is that of `authorize`, `undefined` for a caller
-   * without one. It is asked for registered flows only; a former name by the current one. A run of a refused flow is answered as that of
-   * a flow which is not registered. If it throws, or returns anything but `true` or `false`, nothing is run.
+   * Whether a caller may run a flow, and finds it in the list of flows. `principal` is that of `authorize`, `undefined`
+   * for a caller without one. It is asked for registered flows only; a former name by the current one. A run of a
+   * refused flow is answered as that of a flow which is not registered. If it throws, or returns anything but `true` or
+   * `false`, nothing is run.
    *
    * @defaultValue every caller may run every flow
    *
    * @example
    * ```ts
-   * createFetchHandler(engine, { authorize, authorizeFlow: (principal, flowName) => flowName !== 'Refunds' || isStaff(principal) })
+   * createFetchHandler(engine, {
+   *   authorize,
+   *   authorizeFlow: (principal, flowName) => flowName !== 'Refunds' || isStaff(principal),
+   * })
    * ```
    */
   readonly authorizeFlow?: (
@@ -104,8 +108,8 @@ export interface FlowRoutesOptions {
 
   /**
    * Which status a failure has. `'contract'`: every failure of run, end and cancel is 400. `'precise'`: by error code
-   * 404, 408, 409, 413, 415, 422, 429, 499, 500, 502, 503 or 504, and 400 for the rest of the bad requests. The body is the
-   * same envelope either way. An unknown path is 404 and a wrong method 405 in both.
+   * 404, 408, 409, 413, 415, 422, 429, 499, 500, 502, 503 or 504, and 400 for the rest of the bad requests. The body is
+   * the same envelope either way. An unknown path is 404 and a wrong method 405 in both.
    *
    * @defaultValue `'contract'`
    *
@@ -144,8 +148,8 @@ export interface FlowRoutesOptions {
   readonly stream?: boolean
 
   /**
-   * Whether streamed replies have the events that name steps and tools: `step`, `tool-start`, `tool-end`. The names say how the
-   * application is built.
+   * Whether streamed replies have the events that name steps and tools: `step`, `tool-start`, `tool-end`. The names say
+   * how the application is built.
    *
    * @defaultValue `false`
    *
@@ -170,9 +174,10 @@ export interface FlowRoutesOptions {
   readonly heartbeatMs?: number
 
   /**
-   * What becomes of a turn whose client goes away before the reply is there, streamed or not. `'cancel'`: it is aborted, and the session
-   * stays as it was. `'finish'`: it goes on, and a request with the same `Idempotency-Key` gets its outcome. On a runtime that ends
-   * work with its request `'finish'` needs `waitUntil`; without one set `'cancel'` there.
+   * What becomes of a turn whose client goes away before the reply is there, streamed or not. `'cancel'`: it is
+   * aborted, and the session stays as it was. `'finish'`: it goes on, and a request with the same `Idempotency-Key`
+   * gets its outcome. On a runtime that ends work with its request `'finish'` needs `waitUntil`; without one set
+   * `'cancel'` there.
    *
    * @defaultValue `'finish'` for requests with an `Idempotency-Key`, `'cancel'` for others
    *
@@ -184,9 +189,9 @@ export interface FlowRoutesOptions {
   readonly onDisconnect?: 'cancel' | 'finish'
 
   /**
-   * Receives what a turn leaves behind for after its reply, the writing of a summary, and each turn that goes on without its client
-   * (`onDisconnect: 'finish'`), on a runtime that stops when the reply is sent. A handler that is called with the runtime's own
-   * context uses that one: see `createFetchHandler`.
+   * Receives what a turn leaves behind for after its reply, the writing of a summary, and each turn that goes on
+   * without its client (`onDisconnect: 'finish'`), on a runtime that stops when the reply is sent. A handler that is
+   * called with the runtime's own context uses that one: see `createFetchHandler`.
    *
    * @defaultValue nothing: the runtime goes on anyway
    *
@@ -200,8 +205,9 @@ export interface FlowRoutesOptions {
   readonly waitUntil?: (work: Promise<unknown>) => void
 
   /**
-   * Whether there is a route `GET session`, with which a page that was loaded again shows the conversation: the turns stored in the
-   * session that the header `CHAT_SESSION_ID` names, of the caller's own sessions only. Needs an engine with `getSession`.
+   * Whether there is a route `GET session`, with which a page that was loaded again shows the conversation: the turns
+   * stored in the session that the header `CHAT_SESSION_ID` names, of the caller's own sessions only. Needs an engine
+   * with `getSession`.
    *
    * @defaultValue `false`
    *
@@ -213,9 +219,9 @@ export interface FlowRoutesOptions {
   readonly session?: boolean
 
   /**
-   * Whether there is a route `GET health`, for probes and load balancers: 200 if the engine is ready, 503 if it is closing or its
-   * store does not answer; with `?check=live` 200 as long as the process answers. `authorize` is not called for it, and its
-   * reply says nothing else. An object in front of the engine needs `isReady`.
+   * Whether there is a route `GET health`, for probes and load balancers: 200 if the engine is ready, 503 if it is
+   * closing or its store does not answer; with `?check=live` 200 as long as the process answers. `authorize` is not
+   * called for it, and its reply says nothing else. An object in front of the engine needs `isReady`.
    *
    * @defaultValue `false`: the path is 404
    *
@@ -227,8 +233,9 @@ export interface FlowRoutesOptions {
   readonly health?: boolean
 
   /**
-   * Whether there is a route `GET openapi.json`, which answers with the OpenAPI document of the routes: see `openApiDocument`. An object
-   * says what the document says of the application: `title`, `version`, `servers`. `authorize` is called for it as for any other route.
+   * Whether there is a route `GET openapi.json`, which answers with the OpenAPI document of the routes: see
+   * `openApiDocument`. An object says what the document says of the application: `title`, `version`, `servers`.
+   * `authorize` is called for it as for any other route.
    *
    * @defaultValue `false`: the path is 404
    *
@@ -240,8 +247,8 @@ export interface FlowRoutesOptions {
   readonly openApi?: boolean | OpenApiInfo
 
   /**
-   * Receives what `authorize`, `authorizeFlow` or `cors.origin` threw, and any other error the adapter did not expect. The client gets a
-   * fixed sentence, never this error. What it throws itself is dropped.
+   * Receives what `authorize`, `authorizeFlow` or `cors.origin` threw, and any other error the adapter did not expect.
+   * The client gets a fixed sentence, never this error. What it throws itself is dropped.
    *
    * @defaultValue `console.error`
    *
@@ -257,7 +264,9 @@ export interface FlowRoutesOptions {
 export interface FetchHandlerOptions extends FlowRoutesOptions {
   /**
    * The path that the routes stand below: they are `<basePath>/run`, `<basePath>/flows`, `<basePath>/end` and
-   * `<basePath>/cancel`, and with their options `<basePath>/session`, `<basePath>/health` and `<basePath>/openapi.json`. Starts with a slash and does not end with one; `'/'` puts them at the root. Any other path is 404.
+   * `<basePath>/cancel`, and with their options `<basePath>/session`, `<basePath>/health` and
+   * `<basePath>/openapi.json`. Starts with a slash and does not end with one; `'/'` puts them at the root. Any other
+   * path is 404.
    *
    * @defaultValue `'/ai'`
    *

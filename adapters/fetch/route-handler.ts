@@ -1,7 +1,7 @@
 /**
- * What happens to every request, whatever its route: its ID, CORS, the method, `authorize`, and an error that becomes a reply. The
- * routes are in `routes/`. The caller decides which path means which route: the Fetch handler by `basePath`, the Hono app by
- * where it is mounted.
+ * What happens to every request, whatever its route: its ID, CORS, the method, `authorize`, and an error that becomes a
+ * reply. The routes are in `routes/`. The caller decides which path means which route: the Fetch handler by `basePath`,
+ * the Hono app by where it is mounted.
  */
 import { invalidInput, notAnEngine } from '../../src/util/options.js'
 import { createCors } from './cors.js'
@@ -54,7 +54,10 @@ const answers: Readonly<Record<Route, Answer>> = {
   'openapi.json': sendDocument,
 }
 
-/** @throws `InvalidInputError` for what is not an engine, and for a wrong option. `caller` is the function the user called. */
+/**
+ * @throws `InvalidInputError` for what is not an engine, and for a wrong option. `caller` is the function the user
+ * called.
+ */
 export function createRouteHandler(
   engine: ServedEngine,
   options: FlowRoutesOptions,
@@ -64,7 +67,8 @@ export function createRouteHandler(
   if (typeof engine?.execute !== 'function') throw notAnEngine(engine, caller)
   checkOptions(options, caller, ownOptions)
   checkMethods(options, engine, caller)
-  const { authorize, requirePrincipal = false } = options
+  const { authorize } = options
+  const missingPrincipal = options.requirePrincipal === true ? noPrincipal : undefined
   const report = createReporter(options.onError)
   const cors = options.cors === undefined ? undefined : createCors(options.cors, report)
   const { statuses = 'contract', maxBodyBytes = 1024 * 1024, bodyTimeoutMs = 30_000 } = options
@@ -76,7 +80,7 @@ export function createRouteHandler(
     const answer = answers[route]
     const waitUntil = waitUntilOf(runtime) ?? options.waitUntil
     if (route === 'health') return answer(context, { request, caller: undefined, requestId, headers, waitUntil })
-    const who = authorize === undefined ? undefined : await askAuthorize(authorize, requirePrincipal, request, report)
+    const who = authorize === undefined ? undefined : await askAuthorize(authorize, missingPrincipal, request, report)
     if (isResponse(who)) {
       const reply = replyOfAuthorize(who, headers, report)
       context.reportRefused({ requestId, route, reason: 'response', status: reply.status })
@@ -114,6 +118,9 @@ export function createRouteHandler(
     }
   }
 }
+
+const noPrincipal =
+  'authorize returned no principal, which requirePrincipal asks for. To refuse a caller, return a Response.'
 
 /** An object in front of an engine may not have what an optional route needs. */
 function checkMethods(options: FlowRoutesOptions, engine: ServedEngine, caller: string): void {

@@ -5,10 +5,12 @@
 import type { FlowEngine } from '../../src/index.js'
 
 /**
- * The part of a `FlowEngine` that the routes use. None of these may reject or throw. Without `stream` every reply is sent
- * whole, whatever the client asks for; without `cancel` no turn is cancelled;
- * without `getFlow` the option `authorizeFlow` refuses former names of flows; without `reportRefused` there is no event `auth:refused`. The option `health` needs `isReady`, the
- * option `session` needs `getSession`.
+ * The part of a `FlowEngine` that the routes use. `getSession` may reject with a `FlowError`, which becomes the reply.
+ * None of the others may reject or throw.
+ *
+ * Without `stream` every reply is sent whole, whatever the client asks for; without `cancel` no turn is cancelled;
+ * without `getFlow` the option `authorizeFlow` refuses former names of flows; without `reportRefused` there is no event
+ * `auth:refused`. The option `health` needs `isReady`, the option `session` needs `getSession`.
  */
 export type ServedEngine = Pick<FlowEngine, 'execute' | 'executeDelete' | 'getFlowNames' | 'limits'> &
   Partial<Pick<FlowEngine, 'stream' | 'cancel' | 'getFlow' | 'reportRefused' | 'isReady' | 'getSession'>>

@@ -74,9 +74,9 @@ function noRoute({ req: { matchedRoutes, routeIndex } }: Context): NoRoute {
 }
 
 /**
- * Hono does not say its version, so it is known by a method that `Hono` has since 4.13. `matchedRoutes` is that of the request, which is
- * deprecated and may be gone in a later Hono: the function of `hono/route` cannot be imported from an older one, and the import would
- * fail in place of this check
+ * Hono does not say its version, so it is known by a method that `Hono` has since 4.13. `matchedRoutes` is that of the
+ * request, which is deprecated and may be gone in a later Hono: the function of `hono/route` cannot be imported from an
+ * older one, and the import would fail in place of this check
  * (docs/decisions/0169-peers-that-install-beside-anything.md).
  */
 function checkVersion(app: Hono): void {

@@ -1,7 +1,8 @@
 /**
- * The entry point `turnkeeper/node`: a Fetch handler as a listener of Node's `http`, and so as middleware of the frameworks that
- * stand on it. `@hono/node-server` turns messages into requests and responses into bytes. Decided here: which path a request has
- * below a mount, and what its body is if a body parser has read it already (docs/decisions/0168-a-listener-for-node-frameworks.md).
+ * The entry point `turnkeeper/node`: a Fetch handler as a listener of Node's `http`, and so as middleware of the
+ * frameworks that stand on it. `@hono/node-server` turns messages into requests and responses into bytes. Decided here:
+ * which path a request has below a mount, and what its body is if a body parser has read it already
+ * (docs/decisions/0168-a-listener-for-node-frameworks.md).
  *
  * @module turnkeeper/node
  */
@@ -16,17 +17,18 @@ export type FetchHandler = (request: Request) => Response | Promise<Response>
 /**
  * What {@link toNodeListener} makes. It answers every request that it gets, and never throws.
  *
- * @param frameworkRequest - The request object of a framework that keeps `body` and `originalUrl` on an object of its own, as Fastify
- * and Koa do. Anything but an object, such as the `next` of Express, is ignored.
+ * @param frameworkRequest - The request object of a framework that keeps `body` and `originalUrl` on an object of its
+ * own, as Fastify and Koa do. Anything but an object, such as the `next` of Express, is ignored.
  */
 export type NodeListener = (request: IncomingMessage, response: ServerResponse, frameworkRequest?: unknown) => void
 
 /**
  * A Fetch handler as a listener for `http.createServer`, and as middleware of Express, NestJS, Fastify and Koa.
  *
- * - If a body parser has read the body, what it put into `body` (or `rawBody`) is the body: bytes, a text, or an object.
- * - The path is the one that the client sent: if a mount has cut `url`, it is taken from `originalUrl`. `basePath` of the handler
- *   is therefore the whole path, the mount's included.
+ * - If a body parser has read the body, what it put into `body` (or `rawBody`) is the body: bytes, a text, or an
+ *   object.
+ * - The path is the one that the client sent: if a mount has cut `url`, it is taken from `originalUrl`. `basePath` of
+ *   the handler is therefore the whole path, the mount's included.
  * - If the client leaves, the signal of the request is aborted.
  *
  * @param handler - the handler of `createFetchHandler`

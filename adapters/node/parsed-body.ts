@@ -11,8 +11,9 @@ interface Parsed {
 const wireHeaders = ['content-length', 'content-encoding', 'transfer-encoding']
 
 /**
- * The request as it came, if nobody has read its message; a request with the body that a parser left otherwise. A parser that
- * skips a request may leave an empty object, so what is on the message decides and not whether there is a `body`.
+ * The request as it came, if nobody has read its message; a request with the body that a parser left otherwise. A
+ * parser that skips a request may leave an empty object, so what is on the message decides and not whether there is a
+ * `body`.
  */
 export function withParsedBody(request: Request, incoming: IncomingMessage, parsed: Parsed): Request {
   if (!incoming.readableDidRead) return request

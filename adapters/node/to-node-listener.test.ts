@@ -1,4 +1,5 @@
-// What the listener does to a request below a mount and behind a body parser. Real frameworks are in testing/contract/http.
+// What the listener does to a request below a mount and behind a body parser. Real frameworks are in
+// testing/contract/http.
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, expect, test, vi } from 'vitest'

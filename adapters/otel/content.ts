@@ -1,6 +1,7 @@
 /**
- * What was said, as attributes of spans: for `instrumentEngine` with `content: true`, and nobody else. The form is that of the semantic
- * conventions (`names.ts`), as JSON. Bytes and addresses of images and files are left out: they are large, and addresses can be secret.
+ * What was said, as attributes of spans: for `instrumentEngine` with `content: true`, and nobody else. The form is that
+ * of the semantic conventions (`names.ts`), as JSON. Bytes and addresses of images and files are left out: they are
+ * large, and addresses can be secret.
  */
 import type { Attributes } from '@opentelemetry/api'
 import type { EngineEventMap } from '../../src/index.js'

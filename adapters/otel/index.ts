@@ -1,7 +1,8 @@
 /**
- * The entry point `turnkeeper/otel`: spans and metrics of an engine through the API of OpenTelemetry. `spans.ts` decides which spans
- * there are, `metrics.ts` which metrics, `content.ts` which texts, `names.ts` what they are called. It only listens to the engine's events: what a tracer or an
- * exporter throws is passed to the engine's `onListenerError`, and no turn fails or waits because of it.
+ * The entry point `turnkeeper/otel`: spans and metrics of an engine through the API of OpenTelemetry. `spans.ts`
+ * decides which spans there are, `metrics.ts` which metrics, `content.ts` which texts, `names.ts` what they are called.
+ * It only listens to the engine's events: what a tracer or an exporter throws is passed to the engine's
+ * `onListenerError`, and no turn fails or waits because of it.
  *
  * @module turnkeeper/otel
  */
@@ -13,18 +14,25 @@ import { EngineSpans } from './spans.js'
 
 /** Options of {@link instrumentEngine}. */
 export interface InstrumentOptions {
-  /** Makes the spans; `false`: there are none. Default: the one that is registered globally; without one there are no spans. */
+  /**
+   * Makes the spans; `false`: there are none. Default: the one that is registered globally; without one there are no
+   * spans.
+   */
   readonly tracerProvider?: TracerProvider | false | undefined
-  /** Makes the metrics; `false`: there are none. Default: the one that is registered globally; without one there are no metrics. */
+  /**
+   * Makes the metrics; `false`: there are none. Default: the one that is registered globally; without one there are no
+   * metrics.
+   */
   readonly meterProvider?: MeterProvider | false | undefined
   /**
-   * Whether the span of a failed turn has the text of its error, which may hold what a user, a model or a tool wrote. It is masked where
-   * the engine has `mask`. Default `false`: its code alone.
+   * Whether the span of a failed turn has the text of its error, which may hold what a user, a model or a tool wrote.
+   * It is masked where the engine has `mask`. Default `false`: its code alone.
    */
   readonly errorText?: boolean | undefined
   /**
-   * Whether spans have what was said: those of stored turns the message and the reply as they are stored, those of attempts at a model its prompt,
-   * its messages and its answer, tool calls and results among them. With the engine's `mask`, spans of models have no texts. Default `false`.
+   * Whether spans have what was said: those of stored turns the message and the reply as they are stored, those of
+   * attempts at a model its prompt, its messages and its answer, tool calls and results among them. With the engine's
+   * `mask`, spans of models have no texts. Default `false`.
    */
   readonly content?: boolean | undefined
 }
@@ -40,8 +48,8 @@ const optionNames: OptionNames<InstrumentOptions> = {
 const scope = 'turnkeeper'
 
 /**
- * Makes spans and metrics of an engine's turns. Register your SDK before, or pass its providers. Call it once for an engine: a second call
- * makes everything twice, unless one of the two makes spans alone and the other one metrics.
+ * Makes spans and metrics of an engine's turns. Register your SDK before, or pass its providers. Call it once for an
+ * engine: a second call makes everything twice, unless one of the two makes spans alone and the other one metrics.
  *
  * @returns A function that stops it, and ends the spans that are open.
  * @throws `InvalidInputError` for an option that is wrong or unknown, and if the first argument is not an engine.

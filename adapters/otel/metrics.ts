@@ -1,8 +1,11 @@
-/** Metrics from the events of an engine. No attribute has a value that a client or a model chose, so that there are few time series. */
+/**
+ * Metrics from the events of an engine. No attribute has a value that a client or a model chose, so that there are few
+ * time series.
+ */
 import type { Attributes, Meter } from '@opentelemetry/api'
 import type { EngineEventMap } from '../../src/index.js'
+import type { Listeners } from './listeners.js'
 import { attribute, metric, operation } from './names.js'
-import type { Listeners } from './spans.js'
 
 type Listened =
   | 'turn:waited'
@@ -44,18 +47,18 @@ export function metricListeners(meter: Meter): Listeners<Listened> {
     },
     'turn:error': (event) => failures.add(1, { ...flowOf(event), [attribute.errorType]: event.code }),
     'turn:end': (event) => {
-      const of = { ...flowOf(event), [attribute.outcome]: event.success ? 'success' : 'failure' }
-      turns.add(1, of)
-      duration.record(event.durationMs / 1000, of)
+      const attributes = { ...flowOf(event), [attribute.outcome]: event.success ? 'success' : 'failure' }
+      turns.add(1, attributes)
+      duration.record(event.durationMs / 1000, attributes)
     },
     'session:conflict': (event) => conflicts.add(1, flowOf(event)),
     'model:end': (event) => {
-      const of = modelOf(event)
+      const attributes = modelOf(event)
       const failed = event.code === undefined ? {} : { [attribute.errorType]: event.code }
-      model.record(event.durationMs / 1000, { ...of, ...failed })
-      if (event.inputTokens > 0) tokens.record(event.inputTokens, { ...of, [attribute.tokenType]: 'input' })
-      if (event.outputTokens > 0) tokens.record(event.outputTokens, { ...of, [attribute.tokenType]: 'output' })
-      if (event.cost !== undefined) cost.add(event.cost, of)
+      model.record(event.durationMs / 1000, { ...attributes, ...failed })
+      if (event.inputTokens > 0) tokens.record(event.inputTokens, { ...attributes, [attribute.tokenType]: 'input' })
+      if (event.outputTokens > 0) tokens.record(event.outputTokens, { ...attributes, [attribute.tokenType]: 'output' })
+      if (event.cost !== undefined) cost.add(event.cost, attributes)
     },
     'store:end': ({ operation: name, durationMs, code }) => {
       const failed = code === undefined ? {} : { [attribute.errorType]: code }

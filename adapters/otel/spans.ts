@@ -1,9 +1,10 @@
 /**
- * Spans from the events of an engine: turn > step > model and tool; turn > lock wait and store. Which span belongs where is decided by
- * the ID of the turn, never by what is active: events of turns that run at the same time are mixed. Only a turn itself is a child of what
- * is active, which is what was active where the application called the engine.
+ * Spans from the events of an engine: turn > step > model and tool; turn > lock wait and store. Which span belongs
+ * where is decided by the ID of the turn, never by what is active: events of turns that run at the same time are mixed.
+ * Only a turn itself is a child of what is active, which is what was active where the application called the engine.
  *
- * Whatever is open when a turn ends is ended with it: after an abort the engine emits nothing of the turn's work any more.
+ * Whatever is open when a turn ends is ended with it: after an abort the engine emits nothing of the turn's work any
+ * more.
  */
 import {
   type Attributes,
@@ -17,6 +18,7 @@ import {
 } from '@opentelemetry/api'
 import type { EngineEventMap } from '../../src/index.js'
 import { contentOfModel, contentOfTurn } from './content.js'
+import type { Listeners } from './listeners.js'
 import { attribute, operation } from './names.js'
 
 /** A span, and the context that makes others its children. */
@@ -52,11 +54,6 @@ type Listened =
   | 'tool:start'
   | 'tool:end'
   | 'store:end'
-
-/** What listens to some events. */
-export type Listeners<Name extends keyof EngineEventMap> = {
-  readonly [Event in Name]: (payload: Readonly<EngineEventMap[Event]>) => void
-}
 
 /** The spans of one engine. */
 export class EngineSpans {

@@ -1,7 +1,8 @@
-// The routes for pages of the AI SDK, chunk by chunk, without a page: what is sent, what is bound to whom, and what never runs twice. The
-// real pages are in testing/contract/ui-message.
+// The routes for pages of the AI SDK, chunk by chunk, without a page: what is sent, what is bound to whom, and what
+// never runs twice. The real pages are in testing/contract/ui-message.
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import {
+  type FlowConstructor,
   FlowEngine,
   type FlowEngineOptions,
   type FlowStreamEvent,
@@ -100,7 +101,10 @@ async function messagesOf(response: Response): Promise<FlowMessage[]> {
   return messages
 }
 
-/** What a message begins with is what the flow does: `bye` ends the session, and `slow` is answered when `hold` is opened. */
+/**
+ * What a message begins with is what the flow does: `bye` ends the session, and `slow` is answered when `hold` is
+ * opened.
+ */
 function talking(hold = gate(), documents = new Map<string, SessionDocument>(), options?: Partial<UiMessageOptions>) {
   const flow = onlyFlowOf('Test', async ({ message: text }) => {
     if (text.startsWith('slow')) await hold.opened
@@ -500,6 +504,45 @@ test('a reply waits five seconds for `chats` to keep its session, and not longer
   expect((await send('/c1/stream')).status).toBe(204)
 })
 
+test('a message waits five seconds for `chats` to have its session, and runs nothing without it', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const errors: unknown[] = []
+  const isLoading = gate()
+  const chats: ChatSessions = {
+    load() {
+      isLoading.open()
+      return never()
+    },
+    save: async () => {},
+  }
+  const { say, send, turns } = start({ options: { chats, onError: (error) => errors.push(error) } })
+  const response = say('m1', 'Hello')
+  await isLoading.opened
+  await vi.advanceTimersByTimeAsync(5_000)
+  expect([(await response).status, turns()]).toEqual([500, 0])
+  expect(errors).toEqual([new Error('chats.load has not settled within 5000 ms. Nothing was run.')])
+  expect((await send('/c1/stream')).status).toBe(204)
+})
+
+test.each<[unknown, string]>([
+  [42, 'a value of the type number'],
+  [{ session: 's1' }, 'a value of the type object'],
+  ['has space', 'a text that is not a session ID'],
+])('what `chats` loads is not a session ID, %j: nothing is run', async (loaded, got) => {
+  const errors: unknown[] = []
+  const { say, turns } = start({
+    options: {
+      chats: { load: async () => loaded as string, save: async () => {} },
+      onError: (error) => errors.push(error),
+    },
+  })
+  const response = await say('m1', 'Hello')
+  expect([response.status, await response.text(), turns()]).toEqual([500, 'The request could not be handled.', 0])
+  expect(errors).toEqual([
+    new TypeError(`chats.load must return the ID that was saved, or undefined if there is none; got ${got}.`),
+  ])
+})
+
 describe('a message that is sent again', () => {
   test('gets the recorded reply, in another process too, and runs nothing', async () => {
     const documents = new Map<string, SessionDocument>()
@@ -513,8 +556,16 @@ describe('a message that is sent again', () => {
   test('with another text is refused', async () => {
     const { say, documents } = start()
     await textOf(await say('m1', 'Hello'))
-    expect((await chunksOf(await say('m1', 'Other'))).at(-1)).toMatchObject({ type: 'error' })
+    const errorText = 'This message was answered before. It can be neither changed nor answered anew.'
+    expect((await chunksOf(await say('m1', 'Other'))).at(-1)).toEqual({ type: 'error', errorText })
     expect([...documents.values()].map(({ history }) => history.length)).toEqual([1])
+  })
+
+  test('with another text is refused in the words of the application, if it has some', async () => {
+    const { say } = start({ engine: { flows: [onlyFlowOf('Test')], errorText: ({ code }) => `Fehler: ${code}` } })
+    await textOf(await say('m1', 'Hello'))
+    const last = (await chunksOf(await say('m1', 'Other'))).at(-1)
+    expect(last).toEqual({ type: 'error', errorText: 'Fehler: IDEMPOTENCY_MISMATCH' })
   })
 
   test('while its turn runs reads that turn from the beginning', async () => {
@@ -681,6 +732,59 @@ describe('a turn that runs', () => {
     expect([...documents.values()].map(({ history }) => history.length)).toEqual([2])
   })
 
+  test('is waited for where it begins and ends while `chats` is asked for another first message', async () => {
+    const table = new Map<string, string>()
+    const answers = gate()
+    const chats: ChatSessions = {
+      async load({ id }) {
+        const found = table.get(id)
+        if (++loads === 2) await answers.opened
+        return found
+      },
+      save: async ({ id }, session) => void table.set(id, session),
+    }
+    let loads = 0
+    const { say, documents } = start({ options: { chats } })
+    const [first, second] = [say('m1', 'Hello'), say('m2', 'Me too')]
+    await textOf(await first)
+    answers.open()
+    await textOf(await second)
+    expect(saidIn(documents)).toEqual([['Hello', 'Me too']])
+    expect(loads).toBe(2)
+  })
+
+  test('is found by the same message that comes again while `chats` is asked', async () => {
+    const isAsked = gate()
+    const load = vi.fn(() => isAsked.opened.then(() => undefined))
+    const { say, turns } = start({ options: { chats: { load, save: async () => {} } } })
+    const both = Promise.all([say('m1', 'Hello'), say('m1', 'Hello')])
+    isAsked.open()
+    const texts = await Promise.all((await both).map(textOf))
+    expect([texts, turns(), load.mock.calls.length]).toEqual([['You said: Hello', 'You said: Hello'], 1, 1])
+  })
+
+  test('can be stopped while `chats` is asked', async () => {
+    const [isLoading, isAsked] = [gate(), gate()]
+    const chats: ChatSessions = {
+      async load() {
+        isLoading.open()
+        await isAsked.opened
+        return undefined
+      },
+      save: async () => {},
+    }
+    const { say, send, documents } = start({ options: { chats } })
+    const response = say('m1', 'Hello')
+    await isLoading.opened
+    const stop = send('/c1/stop', '')
+    // `authorize` of the second request is asked in microtasks.
+    await new Promise((resolve) => setImmediate(resolve))
+    isAsked.open()
+    expect(await (await stop).json()).toEqual({ stopped: true })
+    expect((await chunksOf(await response)).at(-1)).toEqual({ type: 'abort' })
+    expect(documents.size).toBe(0)
+  })
+
   test('is passed to waitUntil', async () => {
     const work: Promise<unknown>[] = []
     const { say } = start({ options: { waitUntil: (promise) => void work.push(promise) } })
@@ -811,7 +915,10 @@ describe('a request that is refused', () => {
   test('a caller without a principal', async () => {
     const errors: unknown[] = []
     const { say } = start({ options: { authorize: () => ({}), onError: (error) => errors.push(error) } })
-    expect([(await say('m1', 'x')).status, errors.length]).toEqual([500, 1])
+    expect((await say('m1', 'x')).status).toBe(500)
+    expect(errors.map(String)).toEqual([
+      'TypeError: authorize returned no principal. A chat belongs to a principal, so each caller needs one, guests too. To refuse a caller, return a Response.',
+    ])
   })
 
   test.each([
@@ -846,6 +953,41 @@ test('pages of other origins may call where `cors` says so', async () => {
   })
   const response = await handler(request)
   expect([response.status, response.headers.get('Access-Control-Allow-Methods')]).toEqual([204, 'POST'])
+})
+
+test('what is not an engine is refused, and a promise of one with what to do', () => {
+  const options: UiMessageOptions = { flow: 'Test', authorize: () => ({ principal: 'ada' }) }
+  expect(() => createUiMessageHandler(FlowEngine.create() as never, options)).toThrow(
+    'createUiMessageHandler: the first argument must be a FlowEngine; got a promise: await FlowEngine.create().',
+  )
+  expect(() => createUiMessageHandler(undefined as never, options)).toThrow(
+    'createUiMessageHandler: the first argument must be a FlowEngine.',
+  )
+})
+
+describe('the flow', () => {
+  const authorize = () => ({ principal: 'ada' })
+  const make = (engine: ChatEngine, flow: string) => () => createUiMessageHandler(engine, { flow, authorize })
+  function engineOf(...flows: readonly FlowConstructor[]): FlowEngine {
+    const engine = new FlowEngine({ flows })
+    cleanUps.push(() => engine.close())
+    return engine
+  }
+
+  test('must be registered when the handler is made', () => {
+    expect(make(engineOf(onlyFlowOf('Test'), onlyFlowOf('Desk')), 'Tset')).toThrow(
+      "createUiMessageHandler: the flow 'Tset' is not registered. The registered flows are Test, Desk. Did you mean 'Test'?",
+    )
+    expect(make(engineOf(), 'Test')).toThrow(
+      "createUiMessageHandler: the flow 'Test' is not registered. The engine has no flows: register them before this call.",
+    )
+  })
+
+  test('may be named by a former name, and is not known of an object in front of an engine that cannot tell', () => {
+    const renamed = Object.assign(onlyFlowOf('Test'), { aliases: ['Former'] })
+    expect(make(engineOf(renamed), 'Former')).not.toThrow()
+    expect(make(frontOf(engineOf()), 'Test')).not.toThrow()
+  })
 })
 
 test.each<[string, object]>([

@@ -2,15 +2,15 @@
 import type { SessionDocument } from '../../src/index.js'
 import type { Chat } from '../chat/chat-sessions.js'
 import type { ChatEngine } from '../chat/chat-turns.js'
-import { clientIdIn } from '../chat/client-id.js'
 import { createEventBody, dataLine } from '../chat/event-body.js'
+import { answeredBefore } from '../chat/failure-text.js'
 import { type ChatHandlerOptions, checkPath } from '../chat/options.js'
 import { type ChatContext, type ChatRequest, type ChatRoute, createChatHandler } from '../chat/serve-chat.js'
+import { idAndAction, stopRoute } from '../chat/stop-route.js'
 import type { TurnOutcome } from '../chat/turn-broadcast.js'
 import { replyJson } from '../fetch/reply/envelope.js'
 import { eventStreamHeaders } from '../fetch/reply/event-stream.js'
 import { Refusal } from '../fetch/reply/refusal.js'
-import { checkContentType } from '../fetch/request/headers.js'
 import { readSentMessage, type SentMessage } from './read-request.js'
 import { chunksOf, type ReplyForm } from './reply-chunks.js'
 import { isStoredId, messagesOf, turnOf } from './transcript.js'
@@ -18,20 +18,25 @@ import type { FlowMessage } from './ui-message.js'
 
 /** The options of {@link createUiMessageHandler}. */
 export interface UiMessageOptions extends ChatHandlerOptions {
-  /** The path that the page's transport has as `api`. Starts with a slash and does not end with one. Default: `'/api/chat'`. */
+  /**
+   * The path that the page's transport has as `api`. Starts with a slash and does not end with one. Default:
+   * `'/api/chat'`.
+   */
   readonly api?: string
 }
+
+const defaultApi = '/api/chat'
 
 /**
  * Serves one flow to pages of the AI SDK: `useChat` of `@ai-sdk/react` 2, 3 and 4 with its own transport.
  *
- * `POST {api}` sends a message and streams the reply, `GET {api}/{id}/stream` goes on with the stream of a chat, `POST {api}/{id}/stop`
- * stops the turn of a chat, and `GET {api}/{id}` answers with its messages.
+ * `POST {api}` sends a message and streams the reply, `GET {api}/{id}/stream` goes on with the stream of a chat,
+ * `POST {api}/{id}/stop` stops the turn of a chat, and `GET {api}/{id}` answers with its messages.
  *
  * @param engine - the engine, or an object that stands in front of one
  * @param options - `flow` and `authorize` are required
  * @returns a function from a request to its reply, as `createFetchHandler` returns it
- * @throws `InvalidInputError` at once for an option that is wrong or unknown
+ * @throws `InvalidInputError` at once for an option that is wrong or unknown, and for a flow that is not registered
  *
  * @example
  * ```ts
@@ -46,26 +51,25 @@ export function createUiMessageHandler(
   options: UiMessageOptions,
 ): (request: Request, runtime?: unknown) => Promise<Response> {
   return createChatHandler(engine, options, 'createUiMessageHandler', 'api', (context) => {
-    const { api = '/api/chat' } = options
-    checkPath('createUiMessageHandler', 'api', api)
+    const { api = defaultApi } = options
+    checkPath('createUiMessageHandler', 'api', api, defaultApi)
     const routes = new UiMessageRoutes(context)
-    return (path) => routeOf(routes, path, api)
+    return (path) => routeOf(context, routes, path, api)
   })
 }
 
-function routeOf(routes: UiMessageRoutes, path: string, api: string): ChatRoute | undefined {
+function routeOf(context: ChatContext, routes: UiMessageRoutes, path: string, api: string): ChatRoute | undefined {
   if (path === api) return { method: 'POST', name: 'run', answer: (arrived) => routes.send(arrived) }
-  if (!path.startsWith(`${api}/`)) return undefined
-  const [segment = '', action, ...more] = path.slice(api.length + 1).split('/')
-  const id = clientIdIn(segment)
-  if (id === undefined || more.length > 0) return undefined
-  switch (action) {
+  const found = idAndAction(path, api)
+  if (found === undefined) return undefined
+  const { id } = found
+  switch (found.action) {
     case undefined:
       return { method: 'GET', name: 'session', answer: (arrived) => routes.transcript(arrived, id) }
     case 'stream':
       return { method: 'GET', name: 'run', answer: (arrived) => routes.resume(arrived, id) }
     case 'stop':
-      return { method: 'POST', name: 'cancel', answer: (arrived) => routes.stop(arrived, id) }
+      return stopRoute(context, id)
     default:
       return undefined
   }
@@ -94,13 +98,6 @@ class UiMessageRoutes {
     const running = this.#context.turns.running(this.#chatOf(arrived, id))
     if (running === undefined) return new Response(null, { status: 204, headers: arrived.headers })
     return this.#stream(arrived, running.broadcast.read(), { messageId: running.messageId, resumes: true })
-  }
-
-  /** `POST {api}/{id}/stop` */
-  async stop(arrived: ChatRequest, id: string): Promise<Response> {
-    checkContentType(arrived.request)
-    const stopped = await this.#context.turns.stop(this.#chatOf(arrived, id))
-    return replyJson({ stopped }, 200, arrived.headers)
   }
 
   /** `GET {api}/{id}` */
@@ -133,7 +130,7 @@ class UiMessageRoutes {
     const document = await this.#load(session, arrived)
     const entry = document && turnOf(document, message)
     if (document === undefined || entry === undefined) {
-      throw new Refusal('This message was answered before. It can be neither changed nor answered anew.', 409)
+      throw new Refusal(answeredBefore, 409)
     }
     const { reply, contentType, encoding } = entry
     const response = { success: true, completed: false, message: reply, session: document.id, contentType }

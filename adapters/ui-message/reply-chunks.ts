@@ -1,7 +1,10 @@
 /** From the events of a turn to the chunks of one assistant message. */
+
 import type { FlowStreamEvent } from '../../src/index.js'
+import { replyIdOf } from '../chat/client-id.js'
+import { failureText } from '../chat/failure-text.js'
 import type { TurnOutcome } from '../chat/turn-broadcast.js'
-import { type FlowMessageChunk, type FlowMessageMetadata, replyIdOf, replyPart } from './ui-message.js'
+import { type FlowMessageChunk, type FlowMessageMetadata, replyPart } from './ui-message.js'
 
 /** What one stream of chunks is made for. */
 export interface ReplyForm {
@@ -108,7 +111,7 @@ class ReplyWriter {
     }
     if (messageMetadata.session !== '') yield { type: 'message-metadata', messageMetadata }
     if (isStopped) yield { type: 'abort' }
-    else yield { type: 'error', errorText: event.response.message }
+    else yield { type: 'error', errorText: failureText(event) }
   }
 
   /** A reply that was not streamed. */

@@ -1,8 +1,12 @@
 /** A stored session as messages of the AI SDK: what a page shows after a reload. */
-import type { SessionDocument } from '../../src/index.js'
-import { type FlowMessage, type FlowMessagePart, replyIdOf, replyPart } from './ui-message.js'
 
-/** How the IDs of messages from the transcript begin: a page that sends one of them again is answered from the history. */
+import type { SessionDocument } from '../../src/index.js'
+import { replyIdOf } from '../chat/client-id.js'
+import { type FlowMessage, type FlowMessagePart, replyPart } from './ui-message.js'
+
+/**
+ * How the IDs of messages from the transcript begin: a page that sends one of them again is answered from the history.
+ */
 const prefix = 'turn:'
 
 type Entry = SessionDocument['history'][number]
@@ -28,7 +32,10 @@ export function isStoredId(id: string): boolean {
   return id.startsWith(prefix)
 }
 
-/** The turn that a message of the transcript began; `undefined` if it is not kept, or the message has another text or other files now. */
+/**
+ * The turn that a message of the transcript began; `undefined` if it is not kept, or the message has another text or
+ * other files now.
+ */
 export function turnOf(
   document: SessionDocument,
   { id, text, parts }: { id: string; text: string; parts: readonly FlowMessagePart[] },

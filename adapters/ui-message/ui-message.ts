@@ -1,6 +1,6 @@
 /**
- * The messages and the chunks of the AI SDK that this adapter reads and writes, in its own words: no package of the AI SDK is needed,
- * and only what versions 5, 6 and 7 all know is here.
+ * The messages and the chunks of the AI SDK that this adapter reads and writes, in its own words: no package of the AI
+ * SDK is needed, and only what versions 5, 6 and 7 all know is here.
  */
 
 /** A piece of a message. */
@@ -47,11 +47,6 @@ interface ToolFields {
   readonly toolCallId: string
   /** The server runs the tool, so that no page tries to. */
   readonly providerExecuted: true
-}
-
-/** The ID of the reply to a message: the same whenever the message is sent again. */
-export function replyIdOf(messageId: string): string {
-  return `${messageId}-reply`
 }
 
 /** Text of any content type is text, and bytes are a file. */

@@ -1,6 +1,7 @@
 /**
- * The entry point `turnkeeper/upstash`: sessions in Upstash Redis over HTTP, for runtimes without TCP. What is stored, and the scripts
- * that store it, are those of the Redis driver (docs/decisions/0161-upstash-runs-the-scripts-of-redis.md).
+ * The entry point `turnkeeper/upstash`: sessions in Upstash Redis over HTTP, for runtimes without TCP. What is stored,
+ * and the scripts that store it, are those of the Redis driver
+ * (docs/decisions/0161-upstash-runs-the-scripts-of-redis.md).
  *
  * @module turnkeeper/upstash
  */

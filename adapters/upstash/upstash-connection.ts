@@ -1,6 +1,7 @@
 /**
- * Commands to Upstash Redis, by the scripts that a client of `@upstash/redis` runs. Whatever that client does to replies and errors by
- * its own settings is undone here: its parsing of texts as JSON, its pipelines, and the commands that its errors repeat.
+ * Commands to Upstash Redis, by the scripts that a client of `@upstash/redis` runs. Whatever that client does to
+ * replies and errors by its own settings is undone here: its parsing of texts as JSON, its pipelines, and the commands
+ * that its errors repeat.
  */
 import { script } from '../../src/stores/keyv/drivers/redis/redis-scripts.js'
 

@@ -1,4 +1,6 @@
-/** Decides what the store of Upstash is, without a server: testing/contract/stores/upstash.test.ts has what it stores. */
+/**
+ * Decides what the store of Upstash is, without a server: testing/contract/stores/upstash.test.ts has what it stores.
+ */
 import { expect, test } from 'vitest'
 import { createUpstashStore, type UpstashRedisLike } from './index.js'
 

@@ -1,4 +1,7 @@
-/** Sessions in Upstash Redis: the function that makes the store. upstash-connection.ts sends what the Redis driver decides. */
+/**
+ * Sessions in Upstash Redis: the function that makes the store. upstash-connection.ts sends what the Redis driver
+ * decides.
+ */
 import type { SessionDocument, SessionListQuery, SessionSaveHint, SessionStore } from '../../src/index.js'
 import type { ChunkedSessionStore } from '../../src/stores/keyv/chunked-session-store.js'
 import { createRedisSessionDriver } from '../../src/stores/keyv/drivers/redis/redis-session-driver.js'
@@ -100,8 +103,9 @@ class UpstashSessionStore implements SessionStore {
 }
 
 /**
- * A client that repeats a save whose reply was lost gets a conflict for it if another process has saved in between. The turn would
- * count as failed although it is stored. Without a repeat the engine reads the session back, and finds the turn there.
+ * A client that repeats a save whose reply was lost gets a conflict for it if another process has saved in between. The
+ * turn would count as failed although it is stored. Without a repeat the engine reads the session back, and finds the
+ * turn there.
  */
 function checkClient(redis: UpstashRedisLike): void {
   if (typeof redis?.evalsha !== 'function' || typeof redis.eval !== 'function') {

@@ -155,7 +155,7 @@ describe('links and paths', () => {
     expect(rows.map(({ what }) => what)).toEqual(expect.arrayContaining(expected))
     const missing = rows.filter(({ path, name }) => {
       if (!existsSync(join(root, path))) return true
-      return !new RegExp(`(?:function|class|async|const) ${name}\\b|^  ${name}\\(`, 'm').test(read(path))
+      return !new RegExp(`(?:function\\*?|class|async|const) ${name}\\b|^  ${name}\\(`, 'm').test(read(path))
     })
     expect(missing).toEqual([])
   })

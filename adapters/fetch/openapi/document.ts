@@ -1,6 +1,7 @@
 /**
- * The OpenAPI document of the routes. It is made from what the adapter itself works with: the list of routes, the table of statuses, the
- * names of headers, the types of stream events. `operations.ts` says what each route takes and answers.
+ * The OpenAPI document of the routes. It is made from what the adapter itself works with: the list of routes, the table
+ * of statuses, the names of headers, the types of stream events. `operations.ts` says what each route takes and
+ * answers.
  */
 import type { JsonObject } from '../../../src/index.js'
 import { checkBasePath, checkOptions, type FetchHandlerOptions } from '../options.js'
@@ -11,7 +12,10 @@ import type { OpenApiInfo } from './info.js'
 import { createOperation, createPreflight, failureCodes } from './operations.js'
 import { createSchemas } from './schemas.js'
 
-/** The options of `openApiDocument`: those of the handler that serves the routes, and what the document says of the application. */
+/**
+ * The options of `openApiDocument`: those of the handler that serves the routes, and what the document says of the
+ * application.
+ */
 export interface OpenApiDocumentOptions extends FetchHandlerOptions, OpenApiInfo {}
 
 /** A document of OpenAPI 3.1, as plain JSON. */
@@ -27,10 +31,11 @@ export interface OpenApiDocument {
 const caller = 'openApiDocument'
 
 /**
- * Describes the routes in OpenAPI 3.1: every path, method, header, status, error code and stream event that a handler with these options
- * has. It does not describe what `authorize` answers by itself, for the application decides that.
+ * Describes the routes in OpenAPI 3.1: every path, method, header, status, error code and stream event that a handler
+ * with these options has. It does not describe what `authorize` answers by itself, for the application decides that.
  *
- * @param options - see {@link OpenApiDocumentOptions}; all have defaults. What is not in them is taken from their `openApi`
+ * @param options - see {@link OpenApiDocumentOptions}; all have defaults. What is not in them is taken from their
+ * `openApi`
  * @throws `InvalidInputError` for an option that is wrong or unknown
  *
  * @example

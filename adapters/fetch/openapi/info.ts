@@ -15,8 +15,8 @@ export interface OpenApiInfo {
    */
   readonly version?: string
   /**
-   * The addresses that the paths are relative to, such as `https://api.shop.example`. Needed where the routes stand behind a proxy that
-   * changes paths, or where the document is read from elsewhere.
+   * The addresses that the paths are relative to, such as `https://api.shop.example`. Needed where the routes stand
+   * behind a proxy that changes paths, or where the document is read from elsewhere.
    *
    * @defaultValue none: the server that the document came from
    */

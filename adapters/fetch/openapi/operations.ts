@@ -198,8 +198,8 @@ function formHeaders({ stream, rawHeaders = {} }: FlowRoutesOptions): readonly s
 }
 
 /**
- * The bodies of a turn beside the envelope: a stream, and a raw reply. A stream is a text for generators, so that the type of a plain
- * reply stays one type.
+ * The bodies of a turn beside the envelope: a stream, and a raw reply. A stream is a text for generators, so that the
+ * type of a plain reply stays one type.
  */
 function otherContents({ stream }: FlowRoutesOptions): JsonObject {
   const contentSchema = { type: 'array', items: schemaOf('StreamEvent') }

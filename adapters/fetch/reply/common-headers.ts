@@ -1,4 +1,7 @@
-/** The headers that every reply to a request has: its ID, what keeps the reply out of caches and content sniffing, and CORS. */
+/**
+ * The headers that every reply to a request has: its ID, what keeps the reply out of caches and content sniffing, and
+ * CORS.
+ */
 import { type HeaderRecord, requestIdHeader } from '../header-names.js'
 
 /** No reply may be kept by a cache, or be taken for another type than it says. */
@@ -13,8 +16,8 @@ export function commonHeaders(requestId: string): HeaderRecord {
 }
 
 /**
- * A `Response` with these headers; what it says itself of caches and sniffing stands. It is made anew: the headers of an
- * application's own may be immutable.
+ * A `Response` with these headers; what it says itself of caches and sniffing stands. It is made anew: the headers of
+ * an application's own may be immutable.
  */
 export function withCommonHeaders(response: Response, common: Readonly<HeaderRecord>): Response {
   const { status, statusText, body } = response

@@ -1,7 +1,7 @@
 /**
- * The reply to a turn: its status, its headers, and whether it is the envelope or raw (`raw.ts`). What is in the result was
- * decided by the engine. Nothing that a flow returned may make a reply fail, so each string is checked before it becomes a
- * header.
+ * The reply to a turn: its status, its headers, and whether it is the envelope or raw (`raw.ts`). What is in the result
+ * was decided by the engine. Nothing that a flow returned may make a reply fail, so each string is checked before it
+ * becomes a header.
  */
 import type { ExecuteResult, RunResponseType } from '../../../src/index.js'
 import { isSessionId } from '../../../src/util/patterns.js'

@@ -1,8 +1,8 @@
 /**
- * The pieces of a turn as the text of an event stream (WHATWG HTML, "Server-sent events", section 9.2.6): fields in lines,
- * an empty line after each event. The data is JSON on one line, in which every line break, NUL and lone surrogate is
- * escaped, so that no text of a flow can end an event or begin a field. So are the characters that do not end a line here,
- * but do in the line readers of some languages.
+ * The pieces of a turn as the text of an event stream (WHATWG HTML, "Server-sent events", section 9.2.6): fields in
+ * lines, an empty line after each event. The data is JSON on one line, in which every line break, NUL and lone
+ * surrogate is escaped, so that no text of a flow can end an event or begin a field. So are the characters that do not
+ * end a line here, but do in the line readers of some languages.
  */
 import type { FlowStreamEvent } from '../../../src/index.js'
 import { codeOf, replayedOf, restartedOf, stateOf } from './outcome.js'

@@ -1,7 +1,13 @@
-/** Comments on an event stream on which nothing else comes, so that everything in between sees that the connection lives. */
+/**
+ * Comments on an event stream on which nothing else comes, so that everything in between sees that the connection
+ * lives.
+ */
 import { keepAlive } from './event-stream.js'
 
-/** The comments of one stream. They go out only while its reader waits: a body that is not read any more keeps no timer for longer than one beat. */
+/**
+ * The comments of one stream. They go out only while its reader waits: a body that is not read any more keeps no timer
+ * for longer than one beat.
+ */
 export class Heartbeat {
   readonly #ms: number
   #isWaiting = false

@@ -1,4 +1,5 @@
-// What headers say of a session and of a failure, over a fake engine. The cases over a real engine are in testing/contract/http.
+// What headers say of a session and of a failure, over a fake engine. The cases over a real engine are in
+// testing/contract/http.
 import { describe, expect, test } from 'vitest'
 import { SessionConflictError, SessionNotFoundError } from '../../../src/index.js'
 import { createFakeEngine, type FakeAnswers, resultOf } from '../../../testing/contract/http/fake-engine.js'

@@ -1,6 +1,7 @@
 /**
- * What a reply says of its session and of a failure: whether the session goes on, why a new one answered, and the code of the
- * error. An object that stands in front of an engine may leave these out, or fill them with anything; a reply must not break.
+ * What a reply says of its session and of a failure: whether the session goes on, why a new one answered, and the code
+ * of the error. An object that stands in front of an engine may leave these out, or fill them with anything; a reply
+ * must not break.
  */
 import type { ExecuteResult, FlowError } from '../../../src/index.js'
 import { codeHeader, type HeaderRecord, replayedHeader, restartedHeader, stateHeader } from '../header-names.js'

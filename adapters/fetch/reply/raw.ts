@@ -1,6 +1,6 @@
 /**
- * Raw replies: the text or the bytes alone, and the headers that keep them harmless in a browser, as the option `rawHeaders`
- * changes them.
+ * Raw replies: the text or the bytes alone, and the headers that keep them harmless in a browser, as the option
+ * `rawHeaders` changes them.
  */
 import type { RunResponseType } from '../../../src/index.js'
 import { invalidInput } from '../../../src/util/options.js'
@@ -14,7 +14,10 @@ const ownHeaders = /^(?:content-type|content-length|transfer-encoding|connection
 const executable =
   /^(?:text\/html|text\/xsl|(?:text|application)\/xml|multipart\/x-mixed-replace|[^;\s]+\+xml)\s*(?:;|$)/i
 
-/** @throws `InvalidInputError` for a name or value that cannot be a header, and for a header that the adapter sets itself. */
+/**
+ * @throws `InvalidInputError` for a name or value that cannot be a header, and for a header that the adapter sets
+ * itself.
+ */
 export function checkRawHeaders(rawHeaders: Readonly<Record<string, string | null>>, caller: string): void {
   if (typeof rawHeaders !== 'object' || rawHeaders === null)
     throw invalidInput(`${caller}: rawHeaders must be an object.`)

@@ -1,7 +1,7 @@
 /**
- * A request that this adapter refuses before the engine sees it. The function that finds the fault throws a Refusal; the
- * route handler turns it into a reply: an envelope with all five fields, as if the engine had failed it. The sentences are
- * fixed, but for numbers from the options: nothing of a request is echoed.
+ * A request that this adapter refuses before the engine sees it. The function that finds the fault throws a Refusal;
+ * the route handler turns it into a reply: an envelope with all five fields, as if the engine had failed it. The
+ * sentences are fixed, but for numbers from the options: nothing of a request is echoed.
  */
 import type { RunResponseType } from '../../../src/index.js'
 import { codeHeader, completedHeader, type HeaderRecord, replyHeader } from '../header-names.js'
@@ -62,9 +62,9 @@ export function createRefusalReply(statuses: StatusMode, maxDrainBytes: number, 
 }
 
 /**
- * The body and the extra headers of a reply to a request whose body was too long, or too late, to read. Closing the connection on unread
- * bytes makes the operating system drop the reply as well. So the reply is sent at once and left open while a bounded rest of
- * the body is read and thrown away, and only then ends, together with the connection.
+ * The body and the extra headers of a reply to a request whose body was too long, or too late, to read. Closing the
+ * connection on unread bytes makes the operating system drop the reply as well. So the reply is sent at once and left
+ * open while a bounded rest of the body is read and thrown away, and only then ends, together with the connection.
  *
  * @param text - the reply
  * @param maxDrainBytes - how much of the rest is read
@@ -90,7 +90,10 @@ export function createDrainingBody(
     cancelRest()
   }
 
-  /** Nobody waits for it: one half of a body that a runtime has split by `tee()` stays pending until the other half is cancelled, too. */
+  /**
+   * Nobody waits for it: one half of a body that a runtime has split by `tee()` stays pending until the other half is
+   * cancelled, too.
+   */
   function cancelRest(): void {
     reader?.cancel().catch(() => {})
   }

@@ -1,6 +1,6 @@
 /**
- * The streamed reply to a turn, and its body: it asks the engine for the next piece only when the reader wants more, sends a
- * comment now and then while there is nothing to send, and leaves the stream when the reader goes away.
+ * The streamed reply to a turn, and its body: it asks the engine for the next piece only when the reader wants more,
+ * sends a comment now and then while there is nothing to send, and leaves the stream when the reader goes away.
  */
 import type { FlowStream, FlowStreamEvent } from '../../../src/index.js'
 import { type HeaderRecord, replyHeader } from '../header-names.js'
@@ -111,7 +111,9 @@ class StreamBody implements UnderlyingDefaultSource<Uint8Array> {
   }
 }
 
-/** Whether clients can send an ID back in a header. An object that stands in front of an engine may have none, or any. */
+/**
+ * Whether clients can send an ID back in a header. An object that stands in front of an engine may have none, or any.
+ */
 function isEventId(id: unknown): id is string {
   return typeof id === 'string' && /^[\x21-\x7e]{1,512}$/.test(id)
 }

@@ -1,8 +1,8 @@
 /**
- * The short way to a body that a Node server has received already. `Content-Length` does not bound the body of a `Request`:
- * middleware that inflates a body may leave the header as it was, and such a body is refused once it is counted. What a socket's message has in its buffer can be measured, and most
- * bodies are there whole when they are read. All others are read as a stream, which costs far more CPU
- * (docs/decisions/0130-what-a-body-may-cost.md).
+ * The short way to a body that a Node server has received already. `Content-Length` does not bound the body of a
+ * `Request`: middleware that inflates a body may leave the header as it was, and such a body is refused once it is
+ * counted. What a socket's message has in its buffer can be measured, and most bodies are there whole when they are
+ * read. All others are read as a stream, which costs far more CPU (docs/decisions/0130-what-a-body-may-cost.md).
  */
 
 /** What is used of Node's `IncomingMessage`. `readableFlowing` is `null` while nobody has begun to read. */
@@ -13,8 +13,8 @@ interface Message {
 }
 
 /**
- * Takes the body, if it has arrived whole. `@hono/node-server` keeps the message in a property of its own `Request`; a `Request`
- * that was made with another body has none.
+ * Takes the body, if it has arrived whole. `@hono/node-server` keeps the message in a property of its own `Request`; a
+ * `Request` that was made with another body has none.
  *
  * @param declared - what `Content-Length` says, within the limit
  * @returns At most `declared` bytes; `undefined` where the body has to be read as a stream.

@@ -1,6 +1,6 @@
 /**
- * Asks the application whether a caller may run a flow. A flow that the caller may not run is treated like one that is not
- * registered: the engine answers, so that the reply shows nothing else.
+ * Asks the application whether a caller may run a flow. A flow that the caller may not run is treated like one that is
+ * not registered: the engine answers, so that the reply shows nothing else.
  */
 import type { FlowRoutesOptions } from '../options.js'
 import type { ServedEngine } from '../served-engine.js'
@@ -8,7 +8,9 @@ import { AuthorizationRefusal } from './authorize.js'
 
 type AuthorizeFlow = NonNullable<FlowRoutesOptions['authorizeFlow']>
 
-/** Whether the caller may run a registered flow. Throws an {@link AuthorizationRefusal} where there is no valid answer. */
+/**
+ * Whether the caller may run a registered flow. Throws an {@link AuthorizationRefusal} where there is no valid answer.
+ */
 export type FlowCheck = (...question: Parameters<AuthorizeFlow>) => Promise<boolean>
 
 export function createFlowCheck(authorizeFlow: AuthorizeFlow, onError: (error: unknown) => void): FlowCheck {

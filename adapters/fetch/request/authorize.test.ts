@@ -4,11 +4,11 @@ import { type Authorize, askAuthorize } from './authorize.js'
 const request = new Request('http://chat.example/ai/run', { method: 'POST' })
 
 /** What the adapter makes of an answer of `authorize`: the caller, or what the operator is given to read. */
-async function ask(answer: unknown, requirePrincipal = false): Promise<unknown> {
+async function ask(answer: unknown, missingPrincipal?: string): Promise<unknown> {
   const reported: unknown[] = []
   const authorize = (() => answer) as Authorize
   try {
-    const caller = await askAuthorize(authorize, requirePrincipal, request, (error) => reported.push(error))
+    const caller = await askAuthorize(authorize, missingPrincipal, request, (error) => reported.push(error))
     expect(reported).toEqual([])
     return caller
   } catch (error) {
@@ -19,6 +19,7 @@ async function ask(answer: unknown, requirePrincipal = false): Promise<unknown> 
 }
 
 const form = 'It must return nothing, a Response, or { principal?: string, context?: object }.'
+const missing = 'authorize returned no principal.'
 const emptyPrincipal =
   'authorize returned a principal that is not a non-empty string. Leave the key out to let the caller in without an owner.'
 
@@ -90,7 +91,7 @@ describe('what authorize returned', () => {
     ],
   ])('%s refuses the request', async (_name, answer, problem) => {
     expect(await ask(answer)).toBe(problem)
-    expect(await ask(Promise.resolve(answer), true)).toBe(problem)
+    expect(await ask(Promise.resolve(answer), missing)).toBe(problem)
   })
 
   test.each<[string, unknown]>([
@@ -98,15 +99,13 @@ describe('what authorize returned', () => {
     ['an empty object', {}],
     ['context alone', { context: { plan: 'free' } }],
   ])('%s refuses the request where a principal is required', async (_name, answer) => {
-    expect(await ask(answer, true)).toBe(
-      'authorize returned no principal, which requirePrincipal asks for. To refuse a caller, return a Response.',
-    )
+    expect(await ask(answer, missing)).toBe(missing)
   })
 
   test('a principal and a Response pass where a principal is required', async () => {
-    expect(await ask({ principal: 'alice' }, true)).toEqual({ principal: 'alice' })
+    expect(await ask({ principal: 'alice' }, missing)).toEqual({ principal: 'alice' })
     const response = new Response(null, { status: 401 })
-    expect(await ask(response, true)).toBe(response)
+    expect(await ask(response, missing)).toBe(response)
   })
 
   test('a principal is read once: it cannot change after it was checked', async () => {

@@ -1,6 +1,6 @@
 /**
- * Asks the application who sent a request. This module decides what counts as an answer; anything else, an error included,
- * refuses the request. What a principal may do with a session is decided in `src/engine`.
+ * Asks the application who sent a request. This module decides what counts as an answer; anything else, an error
+ * included, refuses the request. What a principal may do with a session is decided in `src/engine`.
  */
 import type { JsonObject } from '../../../src/index.js'
 import type { HeaderRecord } from '../header-names.js'
@@ -12,21 +12,22 @@ import { isObject } from './is-object.js'
 export interface AuthorizedCaller {
   /**
    * The caller's stable name, such as a user ID; not empty. It becomes the owner of the sessions the caller starts. The
-   * session of another owner is treated as an unknown one. Leave the key out to let the caller in without an owner: then
-   * only sessions without an owner can be reached. A key whose value is `undefined` is refused.
+   * session of another owner is treated as an unknown one. Leave the key out to let the caller in without an owner:
+   * then only sessions without an owner can be reached. A key whose value is `undefined` is refused.
    */
   readonly principal?: string
   /**
-   * Facts about the caller for flows to read in `turn.context`, as plain JSON. They are never stored, and no `config` of
-   * a client can override them. A key named `config` is not allowed.
+   * Facts about the caller for flows to read in `turn.context`, as plain JSON. They are never stored, and no `config`
+   * of a client can override them. A key named `config` is not allowed.
    */
   readonly context?: JsonObject | undefined
 }
 
 /**
- * The option `authorize`. An object says who calls; a `Response` refuses the request and is sent as it is. **Nothing, and
- * an object without `principal`, let the caller in without an owner**, unless `requirePrincipal` is set. If it throws, or
- * returns anything else, nothing is run and the client gets a fixed sentence. To read the body, read `request.clone()`.
+ * The option `authorize`. An object says who calls; a `Response` refuses the request and is sent as it is. **Nothing,
+ * and an object without `principal`, let the caller in without an owner**, unless `requirePrincipal` is set. If it
+ * throws, or returns anything else, nothing is run and the client gets a fixed sentence. To read the body, read
+ * `request.clone()`.
  */
 export type Authorize = (
   request: Request,
@@ -43,10 +44,15 @@ export class AuthorizationRefusal extends Refusal {
   }
 }
 
-/** Asks `authorize`; throws an {@link AuthorizationRefusal} where it threw or did not return a valid answer. */
+/**
+ * Asks `authorize`; throws an {@link AuthorizationRefusal} where it threw or did not return a valid answer.
+ *
+ * @param missingPrincipal - What `onError` receives for a caller without a principal, who is refused; `undefined` if none
+ * is required.
+ */
 export async function askAuthorize(
   authorize: Authorize,
-  requirePrincipal: boolean,
+  missingPrincipal: string | undefined,
   request: Request,
   onError: (error: unknown) => void,
 ): Promise<AuthorizedCaller | Response> {
@@ -59,12 +65,8 @@ export async function askAuthorize(
     onError(error)
     throw new AuthorizationRefusal('error')
   }
-  if (!requirePrincipal || caller.principal !== undefined) return caller
-  onError(
-    new TypeError(
-      'authorize returned no principal, which requirePrincipal asks for. To refuse a caller, return a Response.',
-    ),
-  )
+  if (missingPrincipal === undefined || caller.principal !== undefined) return caller
+  onError(new TypeError(missingPrincipal))
   throw new AuthorizationRefusal('principal')
 }
 
@@ -83,8 +85,8 @@ export function replyOfAuthorize(
 }
 
 /**
- * What is wrong with the `context` of the caller, where a turn failed because of it. The engine knows it as `serverContext`; the mistake
- * is not the client's, and the text is for the operator.
+ * What is wrong with the `context` of the caller, where a turn failed because of it. The engine knows it as
+ * `serverContext`; the mistake is not the client's, and the text is for the operator.
  */
 export function contextError(error: Error | undefined): TypeError | undefined {
   if (error === undefined || !/^(The nesting of )?serverContext\b/.test(error.message)) return undefined

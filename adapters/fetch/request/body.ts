@@ -1,7 +1,7 @@
 /**
- * The body of a request: read as text, bounded in size and in time, and refused where it is not valid UTF-8; then the fields of a run
- * request, their types, and how deep its JSON may be nested. Sizes and the rules for values inside `config` are the
- * engine's.
+ * The body of a request: read as text, bounded in size and in time, and refused where it is not valid UTF-8; then the
+ * fields of a run request, their types, and how deep its JSON may be nested. Sizes and the rules for values inside
+ * `config` are the engine's.
  */
 import type { FlowRunInput, JsonObject } from '../../../src/index.js'
 import { Refusal } from '../reply/refusal.js'
@@ -87,7 +87,9 @@ export function createBodyReader(maxBodyBytes: number, bodyTimeoutMs: number = N
   }
 }
 
-/** @throws Refusal where nothing is left of a body that came in chunks: a body parser has read it. A turn needs a body. */
+/**
+ * @throws Refusal where nothing is left of a body that came in chunks: a body parser has read it. A turn needs a body.
+ */
 export function checkUnread(text: string, headers: Headers): void {
   if (text === '' && headers.has('transfer-encoding')) throw readBefore()
 }

@@ -51,8 +51,8 @@ const eventStream = /text\/event-stream/i
 const weight = /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/
 
 /**
- * Whether a request asks for its reply as server-sent events. Its Accept header decides (RFC 9110, section 12.5.1): the type
- * has to be named, because a client without a preference sends any type; and JSON must not be wanted more.
+ * Whether a request asks for its reply as server-sent events. Its Accept header decides (RFC 9110, section 12.5.1): the
+ * type has to be named, because a client without a preference sends any type; and JSON must not be wanted more.
  */
 export function asksForStream(headers: Headers): boolean {
   const accept = headers.get('accept')

@@ -1,6 +1,6 @@
 /**
- * The ID of a request: the one that the client or a proxy has sent, where it is short and harmless, or a random one. It is in the
- * reply, in the engine's events and in its logs. What was sent otherwise is echoed nowhere.
+ * The ID of a request: the one that the client or a proxy has sent, where it is short and harmless, or a random one. It
+ * is in the reply, in the engine's events and in its logs. What was sent otherwise is echoed nowhere.
  */
 import { isRequestId } from '../../../src/util/patterns.js'
 import { requestIdHeader } from '../header-names.js'

@@ -12,8 +12,8 @@ export function waitUntilOf(runtime: unknown): WaitUntil | undefined {
 }
 
 /**
- * Has the runtime go on until some work has ended, although the client may have gone away. What `waitUntil` throws, or rejects with,
- * goes to `report`: the work is done all the same. Never rejects.
+ * Has the runtime go on until some work has ended, although the client may have gone away. What `waitUntil` throws, or
+ * rejects with, goes to `report`: the work is done all the same. Never rejects.
  */
 export async function keepAlive(
   waitUntil: WaitUntil | undefined,

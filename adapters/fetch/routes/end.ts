@@ -24,8 +24,8 @@ export async function endSession(
 }
 
 /**
- * With options the engine deletes only a session of this owner, or without an `owner` one that has none. Without options it would
- * delete any session, also one that only a newer release can read: that is for the application itself.
+ * With options the engine deletes only a session of this owner, or without an `owner` one that has none. Without
+ * options it would delete any session, also one that only a newer release can read: that is for the application itself.
  */
 function ownerOf(caller: AuthorizedCaller | undefined): NonNullable<Parameters<ServedEngine['executeDelete']>[1]> {
   // Without `authorize` no session has an owner, so one that the store cannot read has none either.

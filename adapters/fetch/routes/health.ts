@@ -1,6 +1,6 @@
 /**
- * `GET health`: whether the process is live, and whether its engine is ready. It is for probes, which have no credentials: `authorize`
- * is not called, and the reply says nothing but that.
+ * `GET health`: whether the process is live, and whether its engine is ready. It is for probes, which have no
+ * credentials: `authorize` is not called, and the reply says nothing but that.
  */
 import { replyJson } from '../reply/envelope.js'
 import { Refusal } from '../reply/refusal.js'
@@ -18,7 +18,10 @@ export async function answerHealth({ engine }: RouteContext, { request, headers 
   return request.method === 'HEAD' ? new Response(null, { status, headers: reply.headers }) : reply
 }
 
-/** Anything misspelt is refused: taken for `ready`, a probe for `live` would restart every process while the store is down. */
+/**
+ * Anything misspelt is refused: taken for `ready`, a probe for `live` would restart every process while the store is
+ * down.
+ */
 function asksForLive(url: string): boolean {
   const [[name, check] = ['check', 'ready'], ...others] = new URL(url).searchParams
   if (name !== 'check' || (check !== 'live' && check !== 'ready') || others.length > 0) {

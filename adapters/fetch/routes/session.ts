@@ -9,8 +9,8 @@ import { readSessionHeader } from '../request/headers.js'
 import type { RouteContext, RoutedRequest } from './route.js'
 
 /**
- * Answers with the turns that are stored. A session of another owner, one of a flow that the caller may not run, and an unknown one
- * are the same: none. Throws a `Refusal` where the request is not valid.
+ * Answers with the turns that are stored. A session of another owner, one of a flow that the caller may not run, and an
+ * unknown one are the same: none. Throws a `Refusal` where the request is not valid.
  */
 export async function readSession(context: RouteContext, routed: RoutedRequest): Promise<Response> {
   const { request, headers } = routed

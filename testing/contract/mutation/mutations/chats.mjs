@@ -27,7 +27,7 @@ export const chatMutations = [
     file: 'adapters/chat/chat-turns.ts',
     tests: ['adapters/ui-message/'],
     rows: [
-      ['turn of a chat for nobody', 'ChatTurns.send', { piece: 'owner: chat.owner,', becomes: '' }],
+      ['turn of a chat for nobody', 'ChatTurns.#begin', { piece: 'owner: chat.owner,', becomes: '' }],
       [
         'another key each time a message of a chat is sent',
         'keyOf',
@@ -51,7 +51,7 @@ export const chatMutations = [
       [
         'message that waits for the turn before it',
         'ChatTurns.#choose',
-        { piece: 'of named', becomes: 'of running === undefined ? named : []' },
+        { piece: 'of named', becomes: 'of before === undefined ? named : []' },
       ],
       [
         'session that has ended gone on with',
@@ -86,27 +86,80 @@ export const chatMutations = [
       [
         'session of a turn that ends while the sessions of chats are read not found',
         'ChatTurns.#choose',
-        { piece: 'running && (await sessionOfTurn(running))', becomes: 'undefined' },
+        { piece: 'before && (await sessionOfTurn(before))', becomes: 'undefined' },
       ],
       [
         'two first messages of a chat at once in a session each',
+        'ChatTurns.#begin',
+        { piece: 'this.running(chat)', becomes: 'undefined' },
+      ],
+      [
+        'message that comes twice at once begins two turns',
         'ChatTurns.send',
-        { piece: 'begun !== known', becomes: 'false' },
+        { piece: 'same?.broadcast ?? this', becomes: 'this' },
+      ],
+      [
+        'anything that was loaded taken for the session of a chat',
+        'ChatTurns.#load',
+        { condition: "typeof session === 'string' && isSessionId(session)", becomes: 'true' },
       ],
       [
         'wrong context of authorize shown to a page',
-        'ChatTurns.send',
+        'ChatTurns.#begin',
         { condition: 'request.serverContext !== undefined', becomes: 'false' },
       ],
       [
         'session of a chat not kept',
         'ChatTurns.#keep',
-        { piece: 'this.#sessions.save(chat, session), late', becomes: 'undefined' },
+        { piece: 'this.#sessions.save(chat, session)', becomes: 'Promise.resolve()' },
       ],
       [
-        'reply that waits for ever for the session of a chat to be kept',
-        'ChatTurns.#keep',
-        { piece: 'this.#sessions.save(chat, session), late', becomes: 'this.#sessions.save(chat, session)' },
+        'turn and reply that wait for ever for the sessions of chats',
+        'inTime',
+        { piece: 'Promise.race([work, late])', becomes: 'work' },
+      ],
+    ],
+  },
+  {
+    file: 'adapters/chat/options.ts',
+    tests: ['adapters/ui-message/'],
+    rows: [
+      [
+        'chat handler for a flow that is not registered',
+        'checkFlow',
+        { statement: 'names === undefined', becomes: 'return' },
+      ],
+      [
+        'former name of a flow refused by a chat handler',
+        'checkFlow',
+        { piece: 'engine.getFlow?.(name)?.aliases.includes(flow) === true', becomes: 'false' },
+      ],
+    ],
+  },
+  {
+    file: 'adapters/chat/failure-text.ts',
+    tests: ['adapters/ui-message/', 'adapters/ag-ui/'],
+    rows: [
+      [
+        'idempotency key named to a page',
+        'failureText',
+        { piece: "error.code === 'IDEMPOTENCY_MISMATCH' && isEnginesOwn", becomes: 'false' },
+      ],
+      [
+        'text of the application for a message that was answered before replaced',
+        'failureText',
+        { piece: 'response.message === error.message', becomes: 'true' },
+      ],
+    ],
+  },
+  {
+    file: 'adapters/chat/stop-route.ts',
+    tests: ['adapters/ui-message/'],
+    rows: [
+      [
+        'form of another site may stop a turn',
+        'stopRoute.stop',
+        { statement: 'checkContentType(request)', becomes: '' },
       ],
     ],
   },
@@ -175,11 +228,6 @@ export const chatMutations = [
         'message of the transcript run again',
         'UiMessageRoutes.send',
         { condition: 'isStoredId(message.id)', becomes: 'false' },
-      ],
-      [
-        'form of another site may stop a turn',
-        'UiMessageRoutes.stop',
-        { statement: 'checkContentType(arrived.request)', becomes: '' },
       ],
       [
         'transcript without asking whose session it is',

@@ -53,7 +53,7 @@ export const httpMutations = [
       [
         'caller without a principal let in',
         'askAuthorize',
-        { piece: '!requirePrincipal || caller.principal !== undefined', becomes: 'true' },
+        { piece: 'missingPrincipal === undefined || caller.principal !== undefined', becomes: 'true' },
       ],
     ],
   },
