@@ -2,7 +2,7 @@
  * The turns of the chats of one handler: from a message to the turn that answers it. A message that comes again reads
  * the turn that runs for it, and the engine answers it by its key where none runs.
  */
-import type { FlowEngine, FlowRunInput, FlowStream, JsonObject } from '../../src/index.js'
+import type { FlowEngine, FlowRunInput, FlowStream, JsonObject, SessionDocument } from '../../src/index.js'
 import { digestOf } from '../../src/util/digest.js'
 import { isSessionId } from '../../src/util/patterns.js'
 import { contextError } from '../fetch/request/authorize.js'
@@ -12,7 +12,14 @@ import { TurnBroadcast, type TurnOutcome } from './turn-broadcast.js'
 
 /** The part of a `FlowEngine` that chats use: an application may put an object of its own in front of one. */
 export type ChatEngine = Pick<FlowEngine, 'stream' | 'getSession'> &
-  Partial<Pick<FlowEngine, 'reportRefused' | 'limits' | 'getFlowNames' | 'getFlow'>>
+  Partial<Pick<FlowEngine, 'reportRefused' | 'limits' | 'getFlowNames' | 'getFlow'>> &
+  SessionClaims
+
+/** A method that every `FlowEngine` has, and that its public type leaves out. */
+interface SessionClaims {
+  /** @internal */
+  claimSession?: FlowEngine['claimSession']
+}
 
 /** A message of the user, as both protocols have one. */
 export interface ChatMessage {
@@ -36,6 +43,7 @@ interface RunningTurn {
   readonly messageId: string
   /** Everything that must be the same for a message to be the same. */
   readonly content: string
+  readonly key: string
   readonly broadcast: TurnBroadcast
   /** The message as the protocol shows it. */
   readonly shown: unknown
@@ -78,8 +86,9 @@ export class ChatTurns {
   async send(chat: Chat, message: ChatMessage, request: TurnRequest, shown?: unknown): Promise<TurnBroadcast> {
     const content = JSON.stringify([message.text, message.attachments, message.config])
     const same = this.#turnsOf(chat).find((turn) => turn.messageId === message.id && turn.content === content)
-    const broadcast = same?.broadcast ?? this.#begin(chat, message, request)
-    if (same === undefined) this.#add(chat, { messageId: message.id, content, broadcast, shown })
+    const key = keyOf(chat, message)
+    const broadcast = same?.broadcast ?? this.#begin(chat, message, key, request)
+    if (same === undefined) this.#add(chat, { messageId: message.id, content, key, broadcast, shown })
     await broadcast.begun
     return broadcast
   }
@@ -89,9 +98,8 @@ export class ChatTurns {
    * the same message finds it there, whenever it comes again, and another first message goes on in the session of this
    * one.
    */
-  #begin(chat: Chat, message: ChatMessage, request: TurnRequest): TurnBroadcast {
+  #begin(chat: Chat, message: ChatMessage, key: string, request: TurnRequest): TurnBroadcast {
     const { text, attachments, config } = message
-    const key = keyOf(chat, message)
     const chosen = this.#choose(chat, message.session, this.running(chat), { key, requestId: request.requestId })
     const input: FlowRunInput = {
       flowName: chat.flow,
@@ -122,6 +130,14 @@ export class ChatTurns {
     return this.#turnsOf(chat).at(-1)
   }
 
+  /**
+   * The turns of a chat that run, and that a stored session does not have yet: oldest first. A turn runs until its
+   * session is kept for the chat, which is after its commit.
+   */
+  notIn(document: SessionDocument | undefined, chat: Chat): readonly RunningTurn[] {
+    return this.#turnsOf(chat).filter(({ key }) => document === undefined || !hasAnswered(document, key))
+  }
+
   /** Stops the turns of a chat that run in this process. Resolves when they have ended: whether one was stopped. */
   async stop(chat: Chat): Promise<boolean> {
     const stopped = await Promise.all(this.#turnsOf(chat).map(({ broadcast }) => broadcast.stop()))
@@ -147,9 +163,8 @@ export class ChatTurns {
   }
 
   /**
-   * Finds the session for a message: the one that the client brings, else the one that was kept, whichever goes on;
-   * else the one of the turn before it. One that has ended is taken, too, if it has the answer to this very message.
-   * Where there is no choice, nothing is loaded, and the engine finds out whether the session goes on.
+   * Finds the session for a message. Where that is not the one that the client brings, an earlier one may have answered
+   * the message, which comes again: it is found by the key.
    *
    * @param before - The turn of the chat that ran when the message arrived. It may end while `ChatSessions` is asked,
    * which then may not have its session yet.
@@ -161,13 +176,31 @@ export class ChatTurns {
     asked: AskedMessage,
   ): Promise<ChosenSession> {
     const kept = await this.#load(chat)
+    const sessionId = await this.#current(chat, [brought, kept], before, asked)
+    if (sessionId === undefined || sessionId === brought) return { kept, sessionId }
+    const { owner, flow: flowName } = chat
+    const claimed = await this.#engine.claimSession?.({ flowName, owner, idempotencyKey: asked.key, sessionId })
+    return { kept, sessionId: claimed ?? sessionId }
+  }
+
+  /**
+   * The session that a chat is in: the one that the client brings, else the one that was kept, whichever goes on; else
+   * the one of the turn before. One that has ended is taken, too, if it has the answer to this very message. Where
+   * there is no choice, nothing is loaded, and the engine finds out whether the session goes on.
+   */
+  async #current(
+    chat: Chat,
+    [brought, kept]: readonly (string | undefined)[],
+    before: RunningTurn | undefined,
+    asked: AskedMessage,
+  ): Promise<string | undefined> {
     const named = [...new Set([brought, kept])].filter((sessionId) => sessionId !== undefined)
-    if (before === undefined && named.length < 2) return { kept, sessionId: named[0] }
+    if (before === undefined && named.length < 2) return named[0]
     for (const sessionId of named) {
-      if (await this.#answers(sessionId, chat, asked)) return { kept, sessionId }
+      if (await this.#answers(sessionId, chat, asked)) return sessionId
     }
     const sessionBefore = before && (await sessionOfTurn(before))
-    return { kept, sessionId: sessionBefore ?? kept ?? brought }
+    return sessionBefore ?? kept ?? brought
   }
 
   /**
@@ -178,10 +211,7 @@ export class ChatTurns {
     try {
       const caller = requestId === undefined ? { owner } : { owner, requestId }
       const document = await this.#engine.getSession(sessionId, caller)
-      if (document === undefined) return false
-      // The engine stores a digest of the key.
-      const digest = digestOf(key)
-      return document.runStatus === 'running' || document.receipts?.some((receipt) => receipt.key === digest) === true
+      return document !== undefined && (document.runStatus === 'running' || hasAnswered(document, key))
     } catch {
       return true
     }
@@ -244,6 +274,13 @@ function checkContext(outcome: TurnOutcome): void {
 async function sessionOfTurn({ broadcast }: RunningTurn): Promise<string | undefined> {
   const session = await broadcast.session()
   return session === '' ? undefined : session
+}
+
+/** Whether a session has answered the message of a key. */
+function hasAnswered({ receipts = [] }: SessionDocument, key: string): boolean {
+  // The engine stores a digest of the key.
+  const digest = digestOf(key)
+  return receipts.some((receipt) => receipt.key === digest)
 }
 
 /** The idempotency key of a message: the same in every process. */

@@ -388,6 +388,36 @@ describe('a page that brings a session which has ended', () => {
     ])
   })
 
+  test.each(['first', 'second'])('gets the recorded reply to its %s message, which began one that has ended', async (which) => {
+    const { send, documents, turns } = talking()
+    const page = new Page(send)
+    await page.say('m1', 'bye')
+    const sent = which === 'first' ? [] : [...page.messages]
+    if (which === 'second') await page.say('m2', 'bye again')
+    await page.say('m3', 'Hello')
+    const before = JSON.stringify([...documents])
+    const earlier = new Page(send, sent)
+    const reply = which === 'first' ? await earlier.say('m1', 'bye') : await earlier.say('m2', 'bye again')
+    expect(reply).toMatchObject({ sessionState: 'completed' })
+    expect([turns(), JSON.stringify([...documents])]).toEqual([documents.size, before])
+    expect(await new Page(send).say('m4', 'On')).toMatchObject({ session: [...documents.keys()].at(-1) })
+  })
+
+  test('gets the recorded failure of the message that aborted one', async () => {
+    const documents = new Map<string, SessionDocument>()
+    const flow = onlyFlowOf('Test', ({ message: text }) => {
+      if (text === 'break') throw new Error('It broke.')
+      return reply('Seen.')
+    })
+    const { send, turns } = start({ engine: { flows: [flow], onTurnError: 'abort' }, documents })
+    await new Page(send).say('m1', 'break')
+    const page = new Page(send)
+    await page.say('m2', 'Hello')
+    const again = await chunksOf(await new Page(send).post('m1', 'break'))
+    expect(again.filter(({ type }) => type === 'error')).toHaveLength(1)
+    expect([turns(), [...documents.values()].map(({ runStatus }) => runStatus)]).toEqual([2, ['aborted', 'running']])
+  })
+
   test('goes on in the one that it brings where no other is known', async () => {
     const documents = new Map<string, SessionDocument>()
     const page = new Page(talking(gate(), documents).send)
@@ -660,6 +690,38 @@ describe('a turn that runs', () => {
     hold.open()
     await (await send('/c1/stream')).text()
     expect((await messagesOf(await send('/c1'))).map(({ role }) => role)).toEqual(['user', 'assistant'])
+  })
+
+  test('is shown once in the transcript while its session is being kept', async () => {
+    const hold = gate()
+    const saving = gate()
+    const kept = new Map<string, string>()
+    const chats: ChatSessions = {
+      load: async ({ id }) => kept.get(id),
+      async save({ id }, session) {
+        kept.set(id, session)
+        saving.open()
+        await hold.opened
+      },
+    }
+    const { say, send } = start({ options: { chats } })
+    const reply = await say('m1', 'Hello')
+    await saving.opened
+    expect((await messagesOf(await send('/c1'))).map(({ role }) => role)).toEqual(['user', 'assistant'])
+    hold.open()
+    await textOf(reply)
+  })
+
+  test('is shown before the message that waits for it', async () => {
+    const hold = gate()
+    const { send } = talking(hold)
+    const page = new Page(send)
+    await page.say('m1', 'Hello')
+    const replies = [await page.post('m2', 'slow'), await page.post('m3', 'Me too')]
+    const shown = await messagesOf(await send('/c1'))
+    expect(shown.slice(2).map(({ id }) => id)).toEqual(['m2', 'm3'])
+    hold.open()
+    for (const response of replies) await textOf(response)
   })
 
   test('is stopped by its own request, leaves nothing, and may be sent again', async () => {

@@ -104,12 +104,16 @@ class UiMessageRoutes {
   async transcript(arrived: ChatRequest, id: string): Promise<Response> {
     const { turns } = this.#context
     const chat = this.#chatOf(arrived, id)
-    // Looked at first: a turn that ends meanwhile is in the document, and one that is in both is shown once.
-    const running = turns.running(chat)
-    const document = await this.#load(await turns.sessionOf(chat), arrived)
+    let document: SessionDocument | undefined
+    let running: ReturnType<typeof turns.running>
+    do {
+      running = turns.running(chat)
+      document = await this.#load(await turns.sessionOf(chat), arrived)
+      // A turn that ended meanwhile may be stored since.
+    } while (running !== turns.running(chat))
     const messages = document === undefined ? [] : messagesOf(document)
-    if (running !== undefined && running === turns.running(chat)) {
-      messages.push({ id: running.messageId, role: 'user', parts: running.shown as FlowMessage['parts'] })
+    for (const { messageId, shown } of turns.notIn(document, chat)) {
+      messages.push({ id: messageId, role: 'user', parts: shown as FlowMessage['parts'] })
     }
     return replyJson({ messages }, 200, arrived.headers)
   }

@@ -28,6 +28,7 @@ import type {
 } from './engine-options.js'
 import { executeTurn } from './execute-turn.js'
 import { getSession } from './get-session.js'
+import { claimNamedSession, type NamedSession } from './idempotency/claim-named-session.js'
 import { executeDelete } from './remove-session.js'
 import { eraseOwner } from './sessions/erase-owner.js'
 import { listSessions } from './sessions/list-sessions.js'
@@ -302,6 +303,11 @@ export class FlowEngine {
   reportRefused(refusal: Omit<EngineEventMap['auth:refused'], 'at'>): void {
     const { events, clock } = this.#context
     if (events.hasListeners('auth:refused')) events.emit('auth:refused', { ...refusal, at: clock.now() })
+  }
+
+  /** For the chat handlers: see {@link claimNamedSession}. @internal */
+  claimSession(named: NamedSession): Promise<string> {
+    return claimNamedSession(this.#context, named)
   }
 
   /** @deprecated Use {@link FlowEngine.deleteSession}. */

@@ -5,16 +5,20 @@ import { loadFor } from '../foreign-session.js'
 import { checkFlowName } from '../turn/find-session.js'
 import type { TurnControl } from '../turn/turn-control.js'
 
+/** Who looks. `flowName` is the registered name; `turnId` is that of the turn that looks, if one does. */
+type Reader = Pick<TurnControl, 'engine' | 'flowName'> & Partial<Pick<TurnControl, 'turnId'>>
+
 /** A session as it is stored now; `undefined` where it is not the owner's and flow's, or cannot be read. */
 export async function readStored(
-  { engine, flowName, turnId }: TurnControl,
+  { engine, flowName, turnId }: Reader,
   sessionId: string,
   owner: string | undefined,
 ): Promise<SessionDocument | undefined> {
   const flowClass = engine.flows.get(flowName)
   if (flowClass === undefined) return undefined
+  const turn = turnId === undefined ? {} : { turnId }
   try {
-    const { stored } = await loadFor(engine, sessionId, { owner, turnId })
+    const { stored } = await loadFor(engine, sessionId, { owner, ...turn })
     if (stored === undefined) return undefined
     const document = decodeSession(stored, sessionId)
     checkFlowName(document, flowClass)
