@@ -27,7 +27,11 @@ export interface ChatOptions {
 /** @throws `TypeError` if an option is missing, or is not what it must be. */
 export function checkOptions(options: ChatOptions): void {
   const { url, flow, headers, fetch: send = fetch } = { ...options }
-  check(isUrl(url), 'url', "the path or the address where the routes are mounted, such as '/ai'")
+  check(
+    isUrl(url),
+    'url',
+    "a string that says where the routes are mounted, such as '/ai' or 'https://shop.example/ai'",
+  )
   check(typeof flow === 'string' && flow !== '', 'flow', 'the name of a registered flow')
   check(typeof headers !== 'string', 'headers', 'an object or a function')
   check(typeof send === 'function', 'fetch', 'a function')

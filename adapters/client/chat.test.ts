@@ -966,7 +966,8 @@ test('a listener that changes the chat lets nobody see an earlier state last', a
   expect(new Set(last).size).toBe(last.length)
 })
 
-const urlSentence = "url must be the path or the address where the routes are mounted, such as '/ai'."
+const urlSentence =
+  "url must be a string that says where the routes are mounted, such as '/ai' or 'https://shop.example/ai'."
 
 test.each([
   [undefined, urlSentence],

@@ -12,7 +12,11 @@ export const clientMutations = [
         'headersOf',
         { piece: "'Idempotency-Key': key,", becomes: "'Idempotency-Key': crypto.randomUUID()," },
       ],
-      ['client does not say which event came last', 'headersOf', { piece: "lastEventId === ''", becomes: 'true' }],
+      [
+        'client does not say which event came last',
+        'headersOf',
+        { piece: "'Last-Event-ID': lastEventId,", becomes: '' },
+      ],
       ['a message that cannot be sent is sent again and again', 'attempt', { piece: '!isLost', becomes: 'false' }],
       [
         'a token that the network lost fails the message',
@@ -27,7 +31,7 @@ export const clientMutations = [
       [
         'a conversation that takes the place of another one has no config',
         'bodyOf',
-        { piece: 'attachments, config }', becomes: 'attachments }' },
+        { piece: 'attachments, config })', becomes: 'attachments })' },
       ],
       ['a server has less time to answer where headers took long', 'attempt', { statement: 'onBytes()', becomes: '' }],
     ],
