@@ -568,6 +568,22 @@ test.each(['unknown', 'none'])(
   },
 )
 
+test('a first message that may be stored is sent again as a first one, although a later one began the conversation', async () => {
+  const sent: unknown[] = []
+  const { chat } = kept(async (_path, init) => {
+    const session = new Headers(init?.headers).get('Chat-Session-Id')
+    sent.push([JSON.parse(String(init?.body)).message, session])
+    return sent.length <= 8 ? doubtful('none') : answered('s1')
+  }, '')
+  const [first] = await passing(Promise.all([chat.send('one'), chat.send('two')]))
+  await chat.retry(first.id)
+  expect(sent.slice(7)).toEqual([
+    ['one', null],
+    ['two', null],
+    ['one', null],
+  ])
+})
+
 test('resume leaves out a turn whose place a newer message took', async () => {
   const { chat, network } = setUp()
   network.push(...Array.from({ length: 8 }, () => 'lose request' as const))

@@ -235,7 +235,12 @@ test('a server has 45 seconds to answer, however long the headers took', async (
   const slow = new ChatServer({
     url: '/ai',
     headers: () => later({}),
-    fetch: async (_path, options) => later(await stream(session, result)(options?.signal as AbortSignal)),
+    fetch: async (_path, options) => {
+      const signal = options?.signal as AbortSignal
+      const response = await later(await stream(session, result)(signal))
+      signal.throwIfAborted()
+      return response
+    },
   })
   expect((await send(undefined, slow)).types).toEqual(['session', 'result'])
 })
