@@ -12,14 +12,7 @@ import { TurnBroadcast, type TurnOutcome } from './turn-broadcast.js'
 
 /** The part of a `FlowEngine` that chats use: an application may put an object of its own in front of one. */
 export type ChatEngine = Pick<FlowEngine, 'stream' | 'getSession'> &
-  Partial<Pick<FlowEngine, 'reportRefused' | 'limits' | 'getFlowNames' | 'getFlow'>> &
-  SessionClaims
-
-/** A method that every `FlowEngine` has, and that its public type leaves out. */
-interface SessionClaims {
-  /** @internal */
-  claimSession?: FlowEngine['claimSession']
-}
+  Partial<Pick<FlowEngine, 'reportRefused' | 'limits' | 'getFlowNames' | 'getFlow'>>
 
 /** A message of the user, as both protocols have one. */
 export interface ChatMessage {
@@ -67,7 +60,8 @@ interface ChosenSession {
 export class ChatTurns {
   /** By chat, in the order in which their messages arrived. */
   readonly #running = new Map<string, readonly RunningTurn[]>()
-  readonly #engine: ChatEngine
+  /** Every `FlowEngine` has `claimSession`, which is not public. */
+  readonly #engine: ChatEngine & Partial<Pick<FlowEngine, 'claimSession'>>
   readonly #sessions: ChatSessions
   readonly #report: (error: unknown) => void
 

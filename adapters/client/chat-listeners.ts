@@ -15,7 +15,8 @@ export class ChatListeners {
   /**
    * Calls the listeners of an event.
    *
-   * @param isNewest - Whether the payload still says what is true. A listener may change that; then the rest are not told.
+   * @param isNewest - Whether the payload is still current. If a listener has changed the state, the remaining listeners are not
+   * called with the old one.
    */
   notify(name: keyof ChatEvents, payload: object, isNewest: () => boolean = () => true): void {
     for (const listener of this.#byName.get(name) ?? []) {

@@ -24,18 +24,27 @@ export interface ChatOptions {
   readonly fetch?: typeof fetch
 }
 
-/** @throws `TypeError` if `url` or `flow` is missing, and if `url` cannot be read. */
-export function checkOptions({ url, flow }: ChatOptions): void {
-  if (typeof url !== 'string') throw new TypeError("createChat needs url: where the routes are mounted, such as '/ai'.")
-  if (!isUrl(url)) throw new TypeError(`createChat cannot read the url ${url}.`)
-  if (typeof flow !== 'string' || flow === '')
-    throw new TypeError('createChat needs flow: the name of a registered flow.')
+/** @throws `TypeError` if an option is missing, or is not what it must be. */
+export function checkOptions(options: ChatOptions): void {
+  const { url, flow, headers, fetch: send = fetch } = { ...options }
+  check(
+    isUrl(url),
+    'url',
+    "a string that says where the routes are mounted, such as '/ai' or 'https://shop.example/ai'",
+  )
+  check(typeof flow === 'string' && flow !== '', 'flow', 'the name of a registered flow')
+  check(typeof headers !== 'string', 'headers', 'an object or a function')
+  check(typeof send === 'function', 'fetch', 'a function')
+}
+
+function check(isRight: unknown, name: string, expected: string): void {
+  if (!isRight) throw new TypeError(`createChat: ${name} must be ${expected}.`)
 }
 
 /** Whether it is an address, or a path in some page. Whether there is a page shows when a message is sent. */
-function isUrl(url: string): boolean {
+function isUrl(url: unknown): boolean {
   try {
-    return new URL(url, 'http://page.example') !== undefined
+    return typeof url === 'string' && new URL(url, 'http://page.example').protocol.startsWith('http')
   } catch {
     return false
   }

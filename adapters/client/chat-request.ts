@@ -1,6 +1,6 @@
 /** One attempt to send a message: the request, and the events of its reply, streamed or not. */
 import type { ChatOutcome, ChatTurnEvent } from './chat-events.js'
-import { type ChatServer, silenceMs } from './chat-server.js'
+import { type ChatServer, openConnection } from './chat-server.js'
 import { readEvents } from './read-events.js'
 
 /** The code of a message that no request could be made for. */
@@ -13,7 +13,7 @@ export interface ChatMessage {
   readonly text: string
   readonly attachments?: readonly ChatAttachment[]
   /** Goes with every message, because the server may start a session in place of one that is gone; others ignore it. */
-  readonly config?: Readonly<Record<string, unknown>>
+  readonly config?: Readonly<Record<string, unknown>> | undefined
   /** The session that it is sent to: empty for a new one, absent before the message was sent. */
   session?: string
 }
@@ -51,54 +51,49 @@ export async function* attempt(
   lastEventId: string,
 ): AsyncGenerator<IdentifiedEvent, void, void> {
   const { message } = delivery
+  const { signal, onBytes, close } = openConnection()
   let body: string | undefined
-  let headers: Headers
+  let headers: Headers | undefined
   try {
-    server.checkUrl()
     body = bodyOf(flow, message)
-    headers = await server.headers(message.session ?? '', headersOf(message, lastEventId))
+    headers = await server.headers(signal, message.session ?? '', headersOf(message, lastEventId))
+    onBytes()
+    const response = await server.send('run?envelope=1', { method: 'POST', signal, headers, body })
+    yield* eventsOf(server, response, onBytes)
   } catch (error) {
     // A TypeError may be that of a `fetch` for a token, whose network was lost.
     const isLost = body !== undefined && error instanceof TypeError
-    if (!isLost) yield { type: 'error', id: lastEventId, data: notSent(error) }
-    return
-  }
-  const connection = new AbortController()
-  const close = (): void => connection.abort()
-  let silence = setTimeout(close, silenceMs)
-  const onBytes = (): void => {
-    clearTimeout(silence)
-    silence = setTimeout(close, silenceMs)
-  }
-  try {
-    const request = { method: 'POST', signal: connection.signal, headers, body }
-    const response = await server.send('run?envelope=1', request)
-    const restarted = response.headers.get('Chat-Session-Restarted')
-    if (response.headers.get('Chat-Reply') !== 'stream' || response.body === null) {
-      const data = await readOutcome(response)
-      yield { type: data.success ? 'result' : 'error', id: lastEventId, data: withRestarted(data, restarted) }
-      return
+    // After it was sent the network was lost, or what came is not what the server sends: there is no outcome.
+    if (headers === undefined && !isLost) {
+      const reason = error instanceof Error ? error.message : String(error)
+      yield { type: 'error', id: '', data: refused(reason, notSentCode) }
     }
-    for await (const { type, id, data } of readEvents(response.body, onBytes)) {
-      // What the server sends has this form: docs/streaming.md.
-      yield { type, id, data: withRestarted(JSON.parse(data), restarted) } as IdentifiedEvent
-    }
-  } catch {
-    // The network was lost, or what came is not what the server sends: there is no outcome.
   } finally {
-    clearTimeout(silence)
     close()
   }
-  delivery.mayBeStored = true
+  if (headers !== undefined) delivery.mayBeStored = true
 }
 
-function bodyOf(flow: string, { text, attachments = [], config }: ChatMessage): string {
-  return JSON.stringify({
-    flowName: flow,
-    message: text,
-    ...(attachments.length > 0 && { attachments }),
-    config,
-  })
+/** The events of a reply, streamed or not. */
+async function* eventsOf(
+  server: ChatServer,
+  response: Response,
+  onBytes: () => void,
+): AsyncGenerator<IdentifiedEvent, void, void> {
+  const restarted = response.headers.get('Chat-Session-Restarted')
+  if (response.headers.get('Chat-Reply') !== 'stream' || response.body === null) {
+    const data = await readOutcome(server, response)
+    yield { type: data.success ? 'result' : 'error', id: '', data: withRestarted(data, restarted) }
+    return
+  }
+  for await (const { type, id, data } of readEvents(response.body, onBytes)) {
+    // What the server sends has this form: docs/streaming.md.
+    yield { type, id, data: withRestarted(JSON.parse(data), restarted) } as IdentifiedEvent
+  }
+}
+
+function bodyOf(flow: string, { text, attachments, config }: ChatMessage): string {
+  return JSON.stringify({ flowName: flow, message: text, attachments, config })
 }
 
 function headersOf({ key }: ChatMessage, lastEventId: string): Record<string, string> {
@@ -106,7 +101,7 @@ function headersOf({ key }: ChatMessage, lastEventId: string): Record<string, st
     Accept: 'text/event-stream',
     'Content-Type': 'application/json',
     'Idempotency-Key': key,
-    ...(lastEventId === '' ? {} : { 'Last-Event-ID': lastEventId }),
+    'Last-Event-ID': lastEventId,
   }
 }
 
@@ -119,7 +114,7 @@ function withRestarted<Data extends object>(data: Data, restarted: string | null
  *
  * @throws If something in front of the server answered in its place, and may let the message pass in a moment.
  */
-async function readOutcome(response: Response): Promise<ChatOutcome> {
+async function readOutcome(server: ChatServer, response: Response): Promise<ChatOutcome> {
   const { status, headers } = response
   if (headers.has('Chat-Reply')) {
     const encoding = headers.get('Chat-Encoding')
@@ -127,23 +122,19 @@ async function readOutcome(response: Response): Promise<ChatOutcome> {
     return {
       ...(await response.json()),
       sessionState: headers.get('Chat-Session-State') ?? 'unknown',
-      ...(encoding === null ? {} : { encoding }),
-      ...(code === null ? {} : { code }),
-      ...(headers.has('Chat-Replayed') ? { replayed: true } : {}),
+      ...(encoding && { encoding }),
+      ...(code && { code }),
+      ...(headers.has('Chat-Replayed') && { replayed: true }),
     }
   }
-  // What a proxy or `authorize` refuses once it refuses again.
-  if (status < 400 || status > 499 || status === 408 || status === 429) throw new Error(`Status ${status}.`)
-  return refused(`The message was refused with the status ${status}.`, String(status))
-}
-
-/** The outcome where no request could be made: the config is not JSON, or the function of the headers failed. */
-function notSent(error: unknown): ChatOutcome {
-  return refused(error instanceof Error ? error.message : String(error), notSentCode)
+  // A repeated request would get the same 4xx, except 408 and 429.
+  const message = server.refusalOf(response)
+  if (status < 400 || status > 499 || status === 408 || status === 429) throw new Error(message)
+  return refused(message, String(status))
 }
 
 /** An outcome that is not that of the server, and says nothing about the session. */
 function refused(message: string, code: string): ChatOutcome {
-  const text = { message, contentType: 'text/plain' } as const
-  return { success: false, completed: true, ...text, session: '', sessionState: 'unknown', code }
+  const contentType = 'text/plain'
+  return { success: false, completed: true, message, contentType, session: '', sessionState: 'unknown', code }
 }

@@ -1,9 +1,36 @@
 /** The server of a chat: where its routes are, and what every request carries. */
+import type { ChatOptions } from './chat-options.js'
 
-/** A connection on which nothing comes for so many milliseconds is closed. A server sends something every 15 s (`heartbeatMs`). */
-export const silenceMs = 45_000
+/** A server sends something every 15 s (`heartbeatMs`). */
+const silenceMs = 45_000
 
-/** What every reply has that is not that of a turn. Of something in front of the server that refuses, nothing. */
+/** One request, from the making of its headers to the end of its reply. */
+export interface Connection {
+  /** Fires when the connection is closed. */
+  readonly signal: AbortSignal
+  /** To be called when the headers are made, and at each piece of the reply. */
+  onBytes(): void
+  close(): void
+}
+
+/** A connection is closed when nothing comes for 45 seconds. */
+export function openConnection(): Connection {
+  const connection = new AbortController()
+  let silence: ReturnType<typeof setTimeout> | undefined
+  const close = (reason?: unknown): void => {
+    clearTimeout(silence)
+    connection.abort(reason)
+  }
+  const onBytes = (): void => {
+    clearTimeout(silence)
+    // As that of a lost network.
+    silence = setTimeout(() => close(new TypeError('No reply came.')), silenceMs)
+  }
+  onBytes()
+  return { signal: connection.signal, onBytes, close }
+}
+
+/** The fields of every reply that is not the reply of a turn. A reply of a proxy in front of the server has none of them. */
 interface ShortReply {
   readonly success?: boolean
   readonly message?: string
@@ -15,27 +42,17 @@ export type ChatHeaders =
   | Headers
   | (() => Record<string, string> | Headers | Promise<Record<string, string> | Headers>)
 
+/** The options of a chat that say where its server is, and how it is reached. */
+export type ServerOptions = Pick<ChatOptions, 'url' | 'headers' | 'credentials' | 'fetch'>
+
 /** The routes of one server. */
 export class ChatServer {
+  readonly #options: ServerOptions
   readonly #url: string
-  readonly #headers: ChatHeaders
-  readonly #credentials: RequestInit['credentials']
-  readonly #fetch: typeof fetch | undefined
 
-  /**
-   * @param url - Where the routes are mounted, such as `/ai`.
-   * @param send - What stands in for `fetch`.
-   */
-  constructor(
-    url: string,
-    headers: ChatHeaders,
-    credentials: RequestInit['credentials'],
-    send: typeof fetch | undefined,
-  ) {
-    this.#url = url.replace(/\/+$/, '')
-    this.#headers = headers
-    this.#credentials = credentials
-    this.#fetch = send
+  constructor(options: ServerOptions) {
+    this.#options = options
+    this.#url = options.url.replace(/\/+$/, '')
   }
 
   /**
@@ -44,48 +61,56 @@ export class ChatServer {
    * @throws `Error` if the server was not reached, refused, or did not answer in time.
    */
   async ask<Reply>(method: 'GET' | 'POST', route: string, session: string): Promise<Reply> {
-    const connection = new AbortController()
-    const silence = setTimeout(() => connection.abort(new Error('No reply came.')), silenceMs)
+    const { signal, close } = openConnection()
     try {
-      const headers = await this.headers(session)
-      const response = await this.send(route, { method, signal: connection.signal, headers })
+      const headers = await this.headers(signal, session)
+      const response = await this.send(route, { method, signal, headers })
       const reply = (await response.json().catch(() => ({}))) as ShortReply
-      connection.signal.throwIfAborted()
+      signal.throwIfAborted()
       if (reply.success === true) return reply as Reply
-      throw new Error(reply.message ?? `The conversation was refused with the status ${response.status}.`)
+      throw new Error(reply.message ?? this.refusalOf(response))
     } finally {
-      clearTimeout(silence)
+      close()
     }
   }
 
-  /** @throws `TypeError` if `fetch` cannot read the URL, such as a path outside of a page. */
-  checkUrl(): void {
-    if (this.#fetch === undefined) new Request(this.#url)
+  /** What is said of a reply that is not that of the server. */
+  refusalOf({ status }: Response): string {
+    return `The request was refused with the status ${status} by ${this.#url}.`
   }
 
   /**
-   * The headers of a request: those of the option, and its own. That of the session has no underscores, so it passes every proxy.
+   * The headers of a request: those of the option, and its own that are not empty. That of the session has no underscores, so it passes
+   * every proxy.
    *
-   * @throws What the function of the option throws; `Error` if a value cannot be in a header.
+   * @throws What the function of the option throws, and a `TypeError` if it does not settle before the connection is closed; `Error` if no
+   * request can have the URL or the headers.
    */
-  async headers(session: string, own: Readonly<Record<string, string>> = {}): Promise<Headers> {
-    const given = typeof this.#headers === 'function' ? await this.#headers() : this.#headers
+  async headers(signal: AbortSignal, session: string, own?: Readonly<Record<string, string>>): Promise<Headers> {
+    let { headers: given, fetch: send } = this.#options
+    if (typeof given === 'function') {
+      const closed = (reject: (reason: unknown) => void) =>
+        signal.addEventListener('abort', () => reject(signal.reason))
+      given = await Promise.race([given(), new Promise<never>((_resolve, reject) => closed(reject))])
+    }
+    let problem = `The url ${this.#url} needs an origin outside of a page`
     try {
+      if (send === undefined) new Request(this.#url)
+      problem = 'The headers cannot be sent'
       const headers = new Headers(given)
-      for (const [name, value] of Object.entries(own)) headers.set(name, value)
-      if (session !== '') headers.set('Chat-Session-Id', session)
+      for (const [name, value] of Object.entries({ ...own, 'Chat-Session-Id': session }))
+        if (value !== '') headers.set(name, value)
       return headers
     } catch (error) {
       // A TypeError would be taken for that of a lost network.
-      throw new Error((error as Error).message, { cause: error })
+      throw new Error(`${problem}: ${(error as Error).message}`, { cause: error })
     }
   }
 
   /** Sends a request to a route. */
   send(route: string, request: RequestInit): Promise<Response> {
-    const credentials = this.#credentials === undefined ? {} : { credentials: this.#credentials }
     // Browsers refuse to call `fetch` with a receiver.
-    const send = this.#fetch ?? fetch
-    return send(`${this.#url}/${route}`, { ...request, ...credentials })
+    const { credentials, fetch: send = fetch } = this.#options
+    return send(`${this.#url}/${route}`, { ...request, ...(credentials && { credentials }) })
   }
 }

@@ -33,14 +33,12 @@ export class ChatRecord {
   /** What is kept. What cannot be read counts as nothing: the next message starts a session. */
   read(): KeptChat {
     try {
-      const { session, pending } = JSON.parse(this.#storage?.getItem(this.#name) ?? '{}')
-      return {
-        session: typeof session === 'string' ? session : '',
-        pending: Array.isArray(pending) ? pending.filter(isMessage) : [],
-      }
+      const { session, pending } = JSON.parse(this.#storage?.getItem(this.#name) ?? '')
+      if (typeof session === 'string') return { session, pending: pending.filter(isMessage) }
     } catch {
-      return { session: '', pending: [] }
+      // Nothing was kept, or somebody else wrote there.
     }
+    return { session: '', pending: [] }
   }
 
   /** Writes only where the session or the list of messages has changed: attachments are large, and pieces of text many. */

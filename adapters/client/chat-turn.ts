@@ -33,7 +33,7 @@ export interface ChatTurn {
 
 /** A turn that waits for its message to be sent. */
 export function turnOf({ key, text, attachments = [] }: ChatMessage, status: ChatTurnStatus): ChatTurn {
-  return Object.freeze({ id: key, message: text, attachments, status, text: '' })
+  return { id: key, message: text, attachments, status, text: '' }
 }
 
 /** The turn after one of its events. */
@@ -41,15 +41,15 @@ export function afterEvent(turn: ChatTurn, event: ChatTurnEvent): ChatTurn {
   const { failure: _failure, file: _file, ...rest } = turn
   switch (event.type) {
     case 'session':
-      return Object.freeze({ ...rest, status: 'running' })
+      return { ...rest, status: 'running' }
     case 'text-delta':
-      return Object.freeze({ ...rest, status: 'running', text: rest.text + event.data.text })
+      return { ...rest, status: 'running', text: rest.text + event.data.text }
     case 'reset':
-      return Object.freeze({ ...rest, text: '' })
+      return { ...rest, text: '' }
     case 'result':
-      return Object.freeze({ ...rest, status: 'answered', ...contentOf(event.data) })
+      return { ...rest, status: 'answered', ...contentOf(event.data) }
     case 'error':
-      return Object.freeze({ ...rest, ...failureOf(rest, event.data) })
+      return { ...rest, ...failureOf(rest, event.data) }
     default:
       return turn
   }
@@ -66,13 +66,14 @@ export function contentOf({
   return { text: '', file: new Blob([content], { type: contentType }) }
 }
 
+/** What a turn is that did not fail, but did not go on. */
+const withdrawn: Readonly<Record<string, ChatTurnStatus>> = { TURN_ABORTED: 'stopped', TURN_SUPERSEDED: 'superseded' }
+
 /** What came of a reply that was stopped stays: the user has seen it. */
 function failureOf(
   { text }: { readonly text: string },
   { code = '', message }: ChatOutcome,
 ): Pick<ChatTurn, 'status' | 'text' | 'failure'> {
-  const failure = { code, message }
-  if (code === 'TURN_ABORTED') return { status: 'stopped', text, failure }
-  if (code === 'TURN_SUPERSEDED') return { status: 'superseded', text, failure }
-  return { status: 'failed', text: '', failure }
+  const status = withdrawn[code]
+  return { status: status ?? 'failed', text: status ? text : '', failure: { code, message } }
 }

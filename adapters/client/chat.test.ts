@@ -13,7 +13,7 @@ import {
   type Turn,
 } from '../../src/index.js'
 import { createFetchHandler } from '../fetch/index.js'
-import { type ChatOptions, type ChatState, createChat } from './index.js'
+import { attachmentOf, type ChatOptions, type ChatState, createChat } from './index.js'
 
 /** What the flow waits for before it answers `slow`. */
 let slow = Promise.resolve()
@@ -122,6 +122,19 @@ const answered = (session: string) =>
     { success: true, completed: false, message: 'Yes.', session, contentType: 'text/plain' },
     { headers: { 'Chat-Reply': 'envelope', 'Chat-Session-State': 'running' } },
   )
+
+/** A chat that goes on in a session, whose requests a test answers. */
+function kept(
+  answer: (path: string, init?: RequestInit) => Promise<Response>,
+  session = 's1',
+  headers: ChatOptions['headers'] = {},
+) {
+  const storage = new TestStorage()
+  storage.setItem('turnkeeper:/ai:Desk', JSON.stringify({ session, pending: [] }))
+  const open = () =>
+    createChat({ url: '/ai', flow: 'Desk', storage, headers, fetch: (path, init) => answer(String(path), init) })
+  return { storage, open, chat: open() }
+}
 
 const headersOf = (requests: readonly Request[], name: string) => requests.map(({ headers }) => headers.get(name))
 
@@ -271,7 +284,6 @@ test('what a reload needs is written when it changes, not at each piece of a rep
     storage,
     fetch: async () => new Response(body, { headers: { 'Chat-Reply': 'stream' } }),
   })
-  const photo = { type: 'image', mediaType: 'image/png', data: 'AAEC' } as const
   expect(await chat.send('What is this?', [photo])).toMatchObject({ status: 'answered' })
   const contents = written.mock.calls.map(([, value]) => JSON.parse(value))
   const { key } = contents[0].pending[0]
@@ -487,8 +499,115 @@ test('a message that is sent while the conversation is deleted does not reject',
   deleted()
   await ended
   answer()
-  expect(await turn).toMatchObject({ message: 'late', status: 'unanswered' })
+  expect(await turn).toMatchObject({ message: 'late', status: 'answered' })
   expect(chat.state).toMatchObject({ session: '', turns: [] })
+})
+
+test('a conversation that began while another one was deleted goes on', async () => {
+  let deleted = (): void => {}
+  const sessions = ['s1', 's2', 's2']
+  const { chat, storage } = kept(async (path) => {
+    if (!path.endsWith('/end')) return answered(sessions.shift() as string)
+    await new Promise<void>((resolve) => {
+      deleted = resolve
+    })
+    return Response.json({ success: true })
+  })
+  await chat.send('old')
+  const ended = chat.end()
+  await vi.advanceTimersByTimeAsync(0)
+  chat.startOver()
+  const turn = await chat.send('new')
+  deleted()
+  await ended
+  expect(chat.state).toMatchObject({ session: 's2', turns: [turn] })
+  expect(JSON.parse(storage.entries.get('turnkeeper:/ai:Desk') as string)).toEqual({ session: 's2', pending: [] })
+  await chat.send('more')
+  expect(chat.state.turns.map(({ message }) => message)).toEqual(['new', 'more'])
+})
+
+/** A failure after which the server may have stored the turn. */
+const doubtful = (state: string) =>
+  Response.json(
+    { success: false, completed: true, message: 'The save failed.', session: state === 'none' ? '' : 's1' },
+    {
+      status: 500,
+      headers: { 'Chat-Reply': 'envelope', 'Chat-Session-State': state, 'Chat-Error': 'SESSION_STORE_ERROR' },
+    },
+  )
+
+test('a turn that the server may have stored is unanswered when it is stopped in a pause', async () => {
+  const { chat } = kept(async (path) =>
+    path.endsWith('/cancel') ? Response.json({ success: true }) : doubtful('unknown'),
+  )
+  const stopped = new Promise((resolve) => chat.on('retry', () => resolve(chat.stop())))
+  expect(await chat.send('one')).toMatchObject({ status: 'unanswered' })
+  await stopped
+  // A stop that a listener asks for does not wait for the pause.
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+test.each(['unknown', 'none'])(
+  'a turn that the server may have stored is unanswered after the last attempt, and a reload has its key (%s)',
+  async (state) => {
+    const keys: (string | null)[] = []
+    const sessions: (string | null)[] = []
+    const { chat, open } = kept(
+      async (_path, init) => {
+        const headers = new Headers(init?.headers)
+        keys.push(headers.get('Idempotency-Key'))
+        sessions.push(headers.get('Chat-Session-Id'))
+        return keys.length <= 8 ? doubtful(state) : answered('s1')
+      },
+      state === 'none' ? '' : 's1',
+    )
+    const failure = { code: 'SESSION_STORE_ERROR', message: 'The save failed.' }
+    expect(await passing(chat.send('one'))).toMatchObject({ status: 'unanswered', failure })
+    expect(await open().resume()).toMatchObject([{ status: 'answered' }])
+    expect([keys.length, new Set(keys).size, new Set(sessions).size]).toEqual([9, 1, 1])
+  },
+)
+
+test('a first message that may be stored is sent again as a first one, although a later one began the conversation', async () => {
+  const sent: unknown[] = []
+  const { chat } = kept(async (_path, init) => {
+    const session = new Headers(init?.headers).get('Chat-Session-Id')
+    sent.push([JSON.parse(String(init?.body)).message, session])
+    return sent.length <= 8 ? doubtful('none') : answered('s1')
+  }, '')
+  const [first] = await passing(Promise.all([chat.send('one'), chat.send('two')]))
+  await chat.retry(first.id)
+  expect(sent.slice(7)).toEqual([
+    ['one', null],
+    ['two', null],
+    ['one', null],
+  ])
+})
+
+test('resume leaves out a turn whose place a newer message took', async () => {
+  const { chat, network } = setUp()
+  network.push(...Array.from({ length: 8 }, () => 'lose request' as const))
+  await passing(chat.send('one'))
+  slow = new Promise(() => {})
+  await chat.send('two')
+  expect(chat.state.turns[0]).toMatchObject({ message: 'one', status: 'unanswered' })
+  expect(await chat.resume()).toEqual([])
+})
+
+test('headers that are never made do not block send, history, stop and end for ever', async () => {
+  const { chat } = kept(
+    async () => answered('s1'),
+    's1',
+    () => new Promise(() => {}),
+  )
+  const outcome = (work: Promise<unknown>) => passing(work.catch((error: Error) => error.message))
+  const turn = chat.send('one')
+  await vi.advanceTimersByTimeAsync(0)
+  expect(await outcome(chat.stop())).toBe(false)
+  expect(await turn).toMatchObject({ status: 'stopped' })
+  expect(await outcome(chat.history())).toBe('No reply came.')
+  expect(await outcome(chat.end())).toBe('No reply came.')
+  expect(vi.getTimerCount()).toBe(0)
 })
 
 test('a session that is unknown now is replaced, and the chat says so', async () => {
@@ -775,7 +894,7 @@ test('history that something in front of the server refuses says the status', as
     storage: { getItem: () => '{"session":"s1","pending":[]}', setItem: () => {}, removeItem: () => {} },
     fetch: async () => new Response('Who are you?', { status: 401 }),
   })
-  await expect(chat.history()).rejects.toThrow('The conversation was refused with the status 401.')
+  await expect(chat.history()).rejects.toThrow('The request was refused with the status 401 by /ai.')
   expect(chat.state.session).toBe('s1')
 })
 
@@ -786,7 +905,7 @@ test('end that something in front of the server answers says the status, and for
     storage: { getItem: () => '{"session":"s1","pending":[]}', setItem: () => {}, removeItem: () => {} },
     fetch: async () => new Response('<h1>Bad gateway</h1>', { status: 502 }),
   })
-  await expect(chat.end()).rejects.toThrow('The conversation was refused with the status 502.')
+  await expect(chat.end()).rejects.toThrow('The request was refused with the status 502 by /ai.')
   expect(chat.state.session).toBe('s1')
 })
 
@@ -863,18 +982,58 @@ test('a listener that changes the chat lets nobody see an earlier state last', a
   expect(new Set(last).size).toBe(last.length)
 })
 
+const urlSentence =
+  "url must be a string that says where the routes are mounted, such as '/ai' or 'https://shop.example/ai'."
+
 test.each([
-  [{ url: 'http://[bad', flow: 'Desk' }, /cannot read the url/],
-  [{ flow: 'Desk' }, /needs url: where the routes are mounted/],
-  [{ url: '/ai' }, /needs flow: the name of a registered flow/],
-])('createChat(%j) says what is missing', (options, sentence) => {
-  expect(() => createChat(options as never)).toThrow(sentence)
+  [undefined, urlSentence],
+  [{ flow: 'Desk' }, urlSentence],
+  [{ url: new URL('http://chat.example/ai'), flow: 'Desk' }, urlSentence],
+  [{ url: 'http://[bad', flow: 'Desk' }, urlSentence],
+  [{ url: 'localhost:3000/ai', flow: 'Desk' }, urlSentence],
+  [{ url: '/ai' }, 'flow must be the name of a registered flow.'],
+  [{ url: '/ai', flow: '' }, 'flow must be the name of a registered flow.'],
+  [{ url: '/ai', flow: 'Desk', headers: 'Bearer token' }, 'headers must be an object or a function.'],
+  [{ url: '/ai', flow: 'Desk', fetch: 'fetch' }, 'fetch must be a function.'],
+])('createChat(%j) says what is missing or wrong', (options, sentence) => {
+  expect(() => createChat(options as never)).toThrow(new TypeError(`createChat: ${sentence}`))
+})
+
+const photo = { type: 'image', mediaType: 'image/png', data: 'AAEC' } as const
+
+test.each([
+  ['one attachment without a list', photo],
+  ['a file', [new File(['fern'], 'fern.png', { type: 'image/png' })]],
+  ['the promise of an attachment', [attachmentOf(new Blob(['fern'], { type: 'image/png' }))]],
+])('%s is refused at once, and nothing is sent', async (_name, attachments) => {
+  const { chat, requests } = setUp()
+  await expect(chat.send('What is this?', attachments as never)).rejects.toThrow(
+    new TypeError('attachments must be a list of what `await attachmentOf(file)` returns.'),
+  )
+  expect([chat.state.turns, requests]).toEqual([[], []])
 })
 
 test('there is nothing to try again in a new chat, and not what is under way', async () => {
   const { chat } = setUp()
   await expect(chat.retry()).rejects.toThrow('There is no turn to try again.')
   const turn = chat.send('one')
-  await expect(chat.retry()).rejects.toThrow('The turn is under way already.')
+  await expect(chat.retry()).rejects.toThrow('There is no turn to try again.')
+  const { id } = chat.state.turns[0] as { id: string }
+  await expect(chat.retry(id)).rejects.toThrow('The turn is under way already.')
   await turn
+})
+
+test('the newest turn that is not under way is the one to try again', async () => {
+  const answers: ((response: Response) => void)[] = []
+  const { chat } = kept(() => new Promise((resolve) => answers.push(resolve)))
+  const first = chat.send('one')
+  const second = chat.send('two')
+  await vi.advanceTimersByTimeAsync(0)
+  answers[0]?.(new Response('Who are you?', { status: 401 }))
+  expect(await first).toMatchObject({ status: 'failed' })
+  const again = chat.retry()
+  expect(chat.state.turns.map(({ status }) => status)).toEqual(['waiting', 'waiting'])
+  await vi.advanceTimersByTimeAsync(0)
+  for (const answer of answers) answer(answered('s1'))
+  expect(await Promise.all([again, second])).toMatchObject([{ message: 'one' }, { message: 'two' }])
 })

@@ -15,7 +15,8 @@ import { readConversation, withOpenTurns } from './stored-turns.js'
 
 /** A message that has no outcome yet, or may be sent again. */
 interface Entry extends Delivery {
-  readonly id: string
+  /** As it is shown. */
+  turn: ChatTurn
   message: ChatMessage
   stopping: AbortController
   /** Where it began after it was stopped: whether the server cancelled its turn then. */
@@ -35,13 +36,15 @@ interface Conversation {
 }
 
 const ended: readonly string[] = ['completed', 'aborted', 'none']
-const settled: readonly ChatTurnStatus[] = ['answered', 'failed', 'stopped', 'superseded', 'unanswered']
+const underWay: readonly ChatTurnStatus[] = ['waiting', 'running']
+const withoutOutcome: readonly ChatTurnStatus[] = [...underWay, 'unanswered']
+/** Of a conversation without an outcome. */
+const nothingSaid = { hasEnded: false, hasRestarted: false, isStuck: false }
 
 /** See {@link createChat}. */
 export class Chat {
   readonly #server: ChatServer
-  readonly #flow: string
-  readonly #config: ChatOptions['config']
+  readonly #options: ChatOptions
   readonly #record: ChatRecord
   readonly #listeners = new ChatListeners()
   /** By the ID of the turn: those under way, and those that may be sent again. */
@@ -49,26 +52,17 @@ export class Chat {
   #conversation: Conversation
   #state: ChatState
 
-  /** @throws `TypeError` if `url` or `flow` is missing, and if `url` cannot be read. */
+  /** @throws `TypeError` if an option is missing, or is not what it must be. */
   constructor(options: ChatOptions) {
     checkOptions(options)
-    const { url, flow, config, storage, headers = {}, credentials } = options
-    this.#server = new ChatServer(url, headers, credentials, options.fetch)
-    this.#flow = flow
-    this.#config = config
-    this.#record = new ChatRecord(storage, options.storageKey ?? `turnkeeper:${url}:${flow}`)
+    const { url, flow, storage, storageKey = `turnkeeper:${url}:${flow}` } = options
+    this.#options = options
+    this.#server = new ChatServer(options)
+    this.#record = new ChatRecord(storage, storageKey)
     const { session, pending } = this.#record.read()
     this.#conversation = { session, newest: Promise.resolve() }
-    for (const message of pending) this.#addEntry(message)
-    const turns = Object.freeze(pending.map((message) => turnOf(message, 'unanswered')))
-    this.#state = Object.freeze({
-      session,
-      turns,
-      isBusy: false,
-      hasEnded: false,
-      hasRestarted: false,
-      isStuck: false,
-    })
+    const turns = Object.freeze(pending.map((message) => this.#addEntry(message, 'unanswered').turn))
+    this.#state = Object.freeze({ session, turns, isBusy: false, ...nothingSaid })
   }
 
   /** The chat now. */
@@ -94,30 +88,40 @@ export class Chat {
    *
    * A user need not wait for a reply: what becomes of a message for a busy session is for the flow to say. Only the first message of
    * a conversation is waited for, because its outcome has the ID of the session.
+   *
+   * @param attachments - What `attachmentOf` made. Default: none.
+   * @throws `TypeError` (rejected) if `attachments` is not a list of attachments: then nothing is sent.
    */
-  send(message: string, attachments: readonly ChatAttachment[] = []): Promise<ChatTurn> {
-    this.#forgetUnsettled()
+  async send(message: string, attachments: readonly ChatAttachment[] = []): Promise<ChatTurn> {
+    // A `File`, and the promise of an attachment, have no media type.
+    if (!Array.isArray(attachments) || attachments.some(({ mediaType }) => !mediaType))
+      throw new TypeError('attachments must be a list of what `await attachmentOf(file)` returns.')
+    // A new message takes the place of those that were not answered.
+    for (const { turn } of this.#repeatable()) this.#entries.delete(turn.id)
     const sent: ChatMessage = {
       key: crypto.randomUUID(),
       text: message,
       ...(attachments.length > 0 && { attachments }),
-      ...(this.#config && { config: this.#config }),
+      config: this.#options.config,
     }
-    const entry = this.#addEntry(sent)
-    this.#change({ turns: [...this.#state.turns, turnOf(sent, 'waiting')] })
+    const entry = this.#addEntry(sent, 'waiting')
+    this.#change({ turns: [...this.#state.turns, entry.turn] })
     return this.#take(entry)
   }
 
-  /** After a reload: sends the messages again that had no outcome. Each that was answered meanwhile gets its reply; none runs twice. */
+  /**
+   * After a reload: sends the messages again that had no outcome. Each that was answered meanwhile gets its reply; none runs twice. One
+   * whose place a newer message took is left out.
+   */
   resume(): Promise<readonly ChatTurn[]> {
-    const waiting = this.#state.turns.filter(({ status }) => status === 'unanswered')
-    return Promise.all(waiting.map(({ id }) => this.retry(id)))
+    const unanswered = this.#repeatable().filter(({ turn }) => turn.status === 'unanswered')
+    return Promise.all(unanswered.map(({ turn }) => this.retry(turn.id)))
   }
 
   /**
    * After a reload: shows the conversation as the server has it. The stored turns take the place of those that are answered here; the
    * server needs the option `session`. It may be called while turns run: they stay where they are, and it resolves when they are
-   * settled. Call `resume` before it: one that is unanswered is shown beside the stored ones, where it may be once more.
+   * settled. Call `resume` first. A turn that is still `unanswered` is shown beside its stored copy, if it has one.
    *
    * @throws `Error` (rejected) if the server was not reached or refused: then nothing changes.
    */
@@ -135,24 +139,23 @@ export class Chat {
   }
 
   /**
-   * Sends a message again that failed, was stopped or has no outcome, by default the newest one. The server recognises one that it
-   * answered already. Where the failure itself was recorded, the message gets a new key.
+   * Sends a message again that failed, was stopped or has no outcome. The server recognises one that it answered already. Where the
+   * failure itself was recorded, the message gets a new key.
    *
-   * @param id - Of the turn.
-   * @throws `TypeError` (rejected) if there is no such turn.
+   * @param id - Of the turn. Default: the newest one that is not under way.
+   * @throws `TypeError` (rejected) if there is no such turn, because it was answered or a newer message took its place, or if it is under way.
    */
-  async retry(id: string | undefined = this.#newestOpen()): Promise<ChatTurn> {
-    const entry = this.#entries.get(id ?? '')
-    const turn = this.#state.turns.find((each) => each.id === id)
-    if (entry === undefined || turn === undefined) throw new TypeError('There is no turn to try again.')
-    if (!settled.includes(turn.status)) throw new TypeError('The turn is under way already.')
+  async retry(id?: string): Promise<ChatTurn> {
+    const entry = id === undefined ? this.#repeatable().at(-1) : this.#entries.get(id)
+    if (entry === undefined) throw new TypeError('There is no turn to try again.')
+    if (isUnderWay(entry)) throw new TypeError('The turn is under way already.')
     entry.stopping = new AbortController()
     entry.session = ''
     delete entry.cancelled
     // One that was sent to no session may begin one.
     if (!entry.message.session) entry.conversation = this.#conversation
-    const { message, attachments } = turn
-    this.#replace({ id: turn.id, message, attachments, status: 'waiting', text: '' })
+    const { failure: _failure, ...turn } = entry.turn
+    this.#replace(entry, { ...turn, status: 'waiting', text: '' })
     return this.#take(entry)
   }
 
@@ -161,9 +164,9 @@ export class Chat {
    * not reached. A message without an event so far is waited for. Nothing that was stopped is sent again by itself.
    */
   async stop(): Promise<boolean> {
-    const running = [...this.#entries.values()].filter(({ id }) => this.#isUnderWay(id))
     const bySession = new Map<string, Entry[]>()
-    for (const entry of running) {
+    for (const entry of this.#entries.values()) {
+      if (!isUnderWay(entry)) continue
       entry.stopping.abort()
       const session = entry.session || entry.conversation.session
       bySession.set(session, [...(bySession.get(session) ?? []), entry])
@@ -181,23 +184,28 @@ export class Chat {
   }
 
   /**
-   * Deletes the session on the server, and forgets the conversation and its turns.
+   * Deletes the session on the server, and forgets the conversation and its turns. A conversation that began meanwhile stays.
    *
    * @throws `Error` (rejected) with the server's sentence, if it sent one, where it was not deleted: then nothing is forgotten.
    */
   async end(): Promise<void> {
     const conversation = this.#conversation
+    const shown = this.#state.turns.map(({ id }) => id)
     await this.stop()
     await conversation.newest
     const { session } = conversation
     if (session !== '') await this.#server.ask('POST', 'end', session)
-    this.#entries.clear()
-    this.#begin([])
+    // Another conversation may have begun meanwhile.
+    const isNewest = conversation === this.#conversation
+    const turns = isNewest ? [] : this.#state.turns.filter(({ id }) => !shown.includes(id))
+    for (const { turn } of this.#entries.values()) if (!turns.includes(turn)) this.#entries.delete(turn.id)
+    if (isNewest) this.#begin(turns)
+    else this.#change({ turns })
   }
 
   #begin(turns: readonly ChatTurn[]): void {
     this.#conversation = { session: '', newest: Promise.resolve() }
-    this.#change({ turns, hasEnded: false, hasRestarted: false, isStuck: false })
+    this.#change({ turns, ...nothingSaid })
   }
 
   async #showStored(): Promise<void> {
@@ -224,37 +232,23 @@ export class Chat {
     })
   }
 
-  #addEntry(message: ChatMessage): Entry {
-    const stopping = new AbortController()
+  #addEntry(message: ChatMessage, status: ChatTurnStatus): Entry {
     const entry: Entry = {
-      id: message.key,
+      turn: Object.freeze(turnOf(message, status)),
       message,
-      stopping,
+      stopping: new AbortController(),
       // One of an earlier page has a session if it was on its way.
       mayBeStored: message.session !== undefined,
       session: '',
       conversation: this.#conversation,
     }
-    this.#entries.set(entry.id, entry)
+    this.#entries.set(entry.turn.id, entry)
     return entry
   }
 
-  #statusOf(id: string): ChatTurnStatus | undefined {
-    return this.#state.turns.find((each) => each.id === id)?.status
-  }
-
-  #isUnderWay(id: string): boolean {
-    const status = this.#statusOf(id)
-    return status !== undefined && !settled.includes(status)
-  }
-
-  #newestOpen(): string | undefined {
-    return [...this.#entries.keys()].at(-1)
-  }
-
-  /** A new message takes the place of those that were not answered. */
-  #forgetUnsettled(): void {
-    for (const id of [...this.#entries.keys()]) if (!this.#isUnderWay(id)) this.#entries.delete(id)
+  /** What may be sent again, oldest first. */
+  #repeatable(): Entry[] {
+    return [...this.#entries.values()].filter((entry) => !isUnderWay(entry))
   }
 
   #take(entry: Entry): Promise<ChatTurn> {
@@ -266,54 +260,43 @@ export class Chat {
   }
 
   async #run(entry: Entry, before: Promise<unknown>): Promise<ChatTurn> {
-    const { id, message, stopping, conversation } = entry
-    this.#change({})
-    // An answered one may be replaced by `history` before its stream is closed.
-    let turn = this.#turn(id)
+    const { message, stopping, conversation } = entry
     try {
       if (message.session === undefined && conversation.session === '') await before
       stopping.signal.throwIfAborted()
       message.session ??= conversation.session
       this.#change({})
-      for await (const event of sendMessage(this.#server, this.#flow, entry, stopping.signal)) {
-        turn = this.#receive(entry, event)
+      for await (const event of sendMessage(this.#server, this.#options.flow, entry, stopping.signal)) {
+        this.#receive(entry, event)
       }
     } catch {
       const isStopped = stopping.signal.aborted && !entry.mayBeStored
       // Otherwise nobody knows whether the message was answered: a turn that the server cancelled may be another one of the session.
       // To find out it is sent again, so it is kept.
-      turn = { ...turn, status: isStopped ? 'stopped' : 'unanswered' }
-      this.#replace(turn)
+      this.#replace(entry, { ...entry.turn, status: isStopped ? 'stopped' : 'unanswered' })
     }
-    return turn
+    return entry.turn
   }
 
-  #turn(id: string): ChatTurn {
-    const turn = this.#state.turns.find((each) => each.id === id)
-    if (turn === undefined) throw new Error('The turn was forgotten.')
-    return turn
-  }
-
-  #receive(entry: Entry, event: ChatTurnEvent): ChatTurn {
-    const next = afterEvent(this.#turn(entry.id), event)
+  #receive(entry: Entry, event: ChatTurnEvent): void {
+    const next = afterEvent(entry.turn, event)
     const outcome = outcomeOf(event)
-    // Who does not know the session, such as a proxy that refuses, says nothing of an earlier attempt.
-    const isUnknown = entry.mayBeStored && next.status === 'failed' && outcome?.sessionState === 'unknown'
-    const turn: ChatTurn = isUnknown ? Object.freeze({ ...next, status: 'unanswered' }) : next
-    this.#replace(turn)
+    // Who does not know the session, such as a proxy that refuses, says nothing of an earlier attempt. A first message has none yet.
+    const isUnknown =
+      entry.mayBeStored && next.status === 'failed' && ['unknown', 'none'].includes(outcome?.sessionState ?? '')
+    this.#replace(entry, isUnknown ? { ...next, status: 'unanswered' } : next)
     if (event.type === 'session') {
       entry.session = event.data.session
       // Where the user pressed stop earlier, there was nothing to cancel yet.
       if (entry.stopping.signal.aborted) entry.cancelled = this.#cancel(entry.session)
     }
-    if (outcome !== undefined) this.#settle(entry, turn, outcome)
-    this.#listeners.notify(event.type, { ...event.data, turn })
-    return turn
+    if (outcome !== undefined) this.#settle(entry, outcome)
+    this.#listeners.notify(event.type, { ...event.data, turn: entry.turn })
   }
 
-  #settle(entry: Entry, turn: ChatTurn, outcome: ChatOutcome): void {
+  #settle(entry: Entry, outcome: ChatOutcome): void {
     const { session, sessionState, restarted, code } = outcome
-    const { conversation } = entry
+    const { conversation, turn } = entry
     const had = conversation.session
     const isOver = ended.includes(sessionState)
     const isFailing = turn.status === 'failed'
@@ -321,8 +304,9 @@ export class Chat {
     conversation.lastFailure = isFailing ? code : undefined
     // A reply that names no session says nothing about the ID that the chat has.
     conversation.session = isOver ? '' : session || had
-    if (turn.status === 'answered' || turn.status === 'superseded') this.#entries.delete(entry.id)
-    else entry.message = messageToRepeat(entry.message, outcome)
+    if (turn.status === 'answered' || turn.status === 'superseded') this.#entries.delete(turn.id)
+    // What may be stored is found by the same key in the same session.
+    else if (turn.status !== 'unanswered') entry.message = messageToRepeat(entry.message, outcome)
     entry.mayBeStored = turn.status === 'unanswered'
     if (conversation !== this.#conversation) return
     this.#change({
@@ -336,10 +320,10 @@ export class Chat {
   async #cancelAll(session: string, entries: readonly Entry[]): Promise<boolean> {
     let isAnyCancelled = false
     for (const entry of entries) {
-      if (!this.#isUnderWay(entry.id)) continue
+      if (!isUnderWay(entry)) continue
       const isCancelled = await this.#cancel(session)
       // The message may not have arrived. Where replies are streamed, its first event has it cancelled.
-      if (!isCancelled) await this.#reaches(() => this.#statusOf(entry.id) !== 'waiting')
+      if (!isCancelled) await this.#reaches(() => entry.turn.status !== 'waiting')
       if (isCancelled || (await entry.cancelled)) isAnyCancelled = true
     }
     return isAnyCancelled
@@ -355,15 +339,15 @@ export class Chat {
     }
   }
 
-  #replace(turn: ChatTurn): void {
-    const changed = Object.freeze(turn)
-    this.#change({ turns: this.#state.turns.map((each) => (each.id === turn.id ? changed : each)) })
+  #replace(entry: Entry, turn: ChatTurn): void {
+    entry.turn = Object.freeze(turn)
+    this.#change({ turns: this.#state.turns.map((each) => (each.id === turn.id ? turn : each)) })
   }
 
   /** Makes the next state, keeps what a reload needs, and reports it. */
   #change(changes: Partial<Omit<ChatState, 'session' | 'isBusy'>>): void {
     const turns = changes.turns === undefined ? this.#state.turns : Object.freeze(changes.turns)
-    const isBusy = turns.some(({ status }) => !settled.includes(status))
+    const isBusy = turns.some(({ status }) => underWay.includes(status))
     const { session } = this.#conversation
     this.#state = Object.freeze({ ...this.#state, ...changes, session, turns, isBusy })
     this.#keep()
@@ -373,16 +357,15 @@ export class Chat {
 
   #keep(): void {
     const entries = [...this.#entries.values()].filter(
-      ({ id, stopping, conversation }) =>
-        this.#hasNoOutcome(id) && !stopping.signal.aborted && conversation === this.#conversation,
+      ({ turn, stopping, conversation }) =>
+        withoutOutcome.includes(turn.status) && !stopping.signal.aborted && conversation === this.#conversation,
     )
     this.#record.keep({ session: this.#state.session, pending: entries.map(({ message }) => message) })
   }
+}
 
-  #hasNoOutcome(id: string): boolean {
-    const status = this.#statusOf(id)
-    return status === 'waiting' || status === 'running' || status === 'unanswered'
-  }
+function isUnderWay({ turn }: Entry): boolean {
+  return underWay.includes(turn.status)
 }
 
 /** The message as it is sent again after a failure. */

@@ -5,7 +5,7 @@ import type { ChatOptions } from './chat-options.js'
  * A conversation with one flow over HTTP, in a page or a program. Each message has an idempotency key and is sent until there is an
  * outcome, so that a lost network neither loses nor doubles a turn.
  *
- * @throws `TypeError` if `url` or `flow` is missing, and if `url` cannot be read.
+ * @throws `TypeError` if an option is missing, or is not what it must be.
  * @example
  * ```ts
  * const chat = createChat({ url: '/ai', flow: 'SupportDesk', storage: sessionStorage })

@@ -1,6 +1,6 @@
 /**
- * Reads server-sent events from the body of a reply: the WHATWG HTML standard, section 9.2.6, without `retry`, which says how
- * `EventSource` waits. `EventSource` itself can send neither a `POST` nor headers.
+ * Reads server-sent events from the body of a reply: the part of the WHATWG HTML standard, section 9.2.6, that the server sends. Lines end
+ * with LF or CRLF, and an event without `id` has an empty one. `EventSource` can send neither a `POST` nor headers.
  */
 
 /** One event as it came. */
@@ -12,7 +12,7 @@ export interface ServerSentEvent {
 
 /**
  * The events one by one, however the network splits the bytes. Comments are left out. What follows the last empty line when the body
- * ends is not an event: it was cut.
+ * ends is not an event: it was cut. Leaving the loop closes the connection.
  *
  * @param onBytes - Called for each piece of the body, comments included.
  */
@@ -20,19 +20,6 @@ export async function* readEvents(
   body: ReadableStream<Uint8Array>,
   onBytes: () => void,
 ): AsyncGenerator<ServerSentEvent, void, void> {
-  let fields: Record<string, string> = {}
-  for await (const line of readLines(body, onBytes)) {
-    if (line !== '') addField(fields, line)
-    else {
-      const { event = 'message', id = '', data } = fields
-      fields = {}
-      if (data !== undefined) yield { type: event, id, data }
-    }
-  }
-}
-
-/** The lines that were ended; leaving the loop closes the connection. */
-async function* readLines(body: ReadableStream<Uint8Array>, onBytes: () => void): AsyncGenerator<string, void, void> {
   const decoder = new TextDecoder()
   const reader = body.getReader()
   let unread = ''
@@ -41,16 +28,23 @@ async function* readLines(body: ReadableStream<Uint8Array>, onBytes: () => void)
       const { done, value } = await reader.read()
       if (done) return
       onBytes()
-      const lines = (unread + decoder.decode(value, { stream: true })).split('\n')
-      unread = lines.pop() ?? ''
-      for (const line of lines) yield line.replace(/\r$/, '')
+      const blocks = (unread + decoder.decode(value, { stream: true })).split(/\r?\n\r?\n/)
+      unread = blocks.pop() ?? ''
+      for (const block of blocks) {
+        const { event = 'message', id = '', data } = fieldsOf(block)
+        if (data !== undefined) yield { type: event, id, data }
+      }
     }
   } finally {
     await reader.cancel().catch(() => undefined)
   }
 }
 
-function addField(fields: Record<string, string>, line: string): void {
-  const [, name = '', value = ''] = /^([^:]*):? ?(.*)$/s.exec(line) ?? []
-  fields[name] = name === 'data' && fields.data !== undefined ? `${fields.data}\n${value}` : value
+function fieldsOf(block: string): Record<string, string> {
+  const fields: Record<string, string> = {}
+  for (const line of block.split(/\r?\n/)) {
+    const [, name = '', value = ''] = /^([^:]*):? ?(.*)$/s.exec(line) ?? []
+    fields[name] = name === 'data' && fields.data !== undefined ? `${fields.data}\n${value}` : value
+  }
+  return fields
 }

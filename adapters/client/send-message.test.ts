@@ -1,5 +1,6 @@
 /** How one message is sent: what is repeated, with what, and when it ends. The server follows a script. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import type { Delivery } from './chat-request.js'
 import { ChatServer } from './chat-server.js'
 import { sendMessage } from './send-message.js'
 
@@ -12,17 +13,16 @@ let sent: Headers[]
 let replies: readonly Reply[]
 
 /** A server that answers each request with the next reply, and the last one ever after. */
-const server = new ChatServer(
-  '/ai/',
-  () => ({ Authorization: 'Bearer token' }),
-  undefined,
-  async (path, options) => {
+const server = new ChatServer({
+  url: '/ai/',
+  headers: () => ({ Authorization: 'Bearer token' }),
+  fetch: async (path, options) => {
     expect(path).toBe('/ai/run?envelope=1')
     const reply = replies[Math.min(sent.length, replies.length - 1)] as Reply
     sent.push(new Headers(options?.headers))
     return reply(options?.signal as AbortSignal)
   },
-)
+})
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -71,17 +71,13 @@ async function send(
   stopped = new AbortController(),
   sender = server,
   config?: Record<string, unknown>,
-): Promise<{ types: string[]; last: unknown; error: unknown }> {
+): Promise<{ types: string[]; last: unknown; error: unknown; mayBeStored: boolean }> {
   const types: string[] = []
   let last: unknown
   let error: unknown
+  const delivery: Delivery = { message: { ...message, ...(config && { config }) }, mayBeStored: false }
   const reading = (async () => {
-    for await (const { type, data } of sendMessage(
-      sender,
-      'SupportDesk',
-      { message: { ...message, ...(config && { config }) }, mayBeStored: false },
-      stopped.signal,
-    )) {
+    for await (const { type, data } of sendMessage(sender, 'SupportDesk', delivery, stopped.signal)) {
       types.push(type)
       last = data
     }
@@ -93,7 +89,7 @@ async function send(
     isReading = false
   })
   while (isReading) await vi.advanceTimersByTimeAsync(100)
-  return { types, last, error }
+  return { types, last, error, mayBeStored: delivery.mayBeStored }
 }
 
 test('a stream passes, and what its last event says', async () => {
@@ -157,6 +153,7 @@ test.for([
   ['TURN_ABORTED', 'unknown'],
   ['INVALID_INPUT', 'unknown'],
   ['IDEMPOTENCY_MISMATCH', 'running'],
+  ['ROUTE_NOT_FOUND', 'unknown'],
 ] as const)('after %s (%s) it is not', async ([code, state]) => {
   serve(failure(code, state))
   const { types, last } = await send()
@@ -172,20 +169,23 @@ test('what answers in place of the server is tried again, and believed where it 
   )
   const { types, last } = await send()
   expect(types).toEqual(['retry', 'error'])
-  expect(last).toMatchObject({ success: false, message: 'The message was refused with the status 401.', code: '401' })
+  expect(last).toMatchObject({
+    success: false,
+    message: 'The request was refused with the status 401 by /ai.',
+    code: '401',
+  })
 })
 
 /** A server whose headers need a token. */
 const withToken = (token: () => string): ChatServer =>
-  new ChatServer(
-    '/ai',
-    () => ({ Authorization: token() }),
-    undefined,
-    async (_path, options) => {
+  new ChatServer({
+    url: '/ai',
+    headers: () => ({ Authorization: token() }),
+    fetch: async (_path, options) => {
       sent.push(new Headers(options?.headers))
       return stream(session, result)(options?.signal as AbortSignal)
     },
-  )
+  })
 
 test('a message that cannot be sent fails at once, and says why', async () => {
   const signedOut = withToken(() => {
@@ -203,13 +203,46 @@ test('a message that cannot be sent fails at once, and says why', async () => {
 const unreached: typeof fetch = () => Promise.reject(new TypeError('Failed to fetch'))
 
 test.each([
-  ['headers', { 'X-User': 'Zoë ☃' }, unreached],
-  ['a function that makes headers', () => ({ 'X-User': 'Zoë\nAdmin: yes' }), unreached],
-  ['a path outside of a page', {}, undefined],
-])('%s that no request can have: the message fails at once, and says why', async (_name, headers, stub) => {
-  const { types, last } = await send(undefined, new ChatServer('/ai', headers, undefined, stub))
+  ['headers', { headers: { 'X-User': 'Zoë ☃' }, fetch: unreached }, /^The headers cannot be sent: .*ByteString/],
+  [
+    'a function that makes headers',
+    { headers: () => ({ 'X-User': 'Zoë\nAdmin: yes' }), fetch: unreached },
+    /^The headers cannot be sent: .*invalid/s,
+  ],
+  ['a path outside of a page', {}, /^The url \/ai needs an origin outside of a page: /],
+])('%s that no request can have: the message fails at once, and says why', async (_name, options, reason) => {
+  const { types, last } = await send(undefined, new ChatServer({ url: '/ai', ...options }))
   expect(types).toEqual(['error'])
-  expect(last).toMatchObject({ message: expect.stringMatching(/ByteString|invalid|parse/i), code: 'REQUEST_ERROR' })
+  expect(last).toMatchObject({ message: expect.stringMatching(reason), code: 'REQUEST_ERROR' })
+})
+
+test('headers that are never made are waited for as long as a silent server, and the message is sent again', async () => {
+  const made = [new Promise<Headers>(() => {}), new Headers()]
+  const slow = new ChatServer({
+    url: '/ai',
+    headers: async () => made.shift() as Headers,
+    fetch: async (_path, options) => stream(session, result)(options?.signal as AbortSignal),
+  })
+  const started = Date.now()
+  const { types, mayBeStored } = await send(undefined, slow)
+  expect([types, mayBeStored]).toEqual([['retry', 'session', 'result'], false])
+  expect(Date.now() - started).toBeGreaterThanOrEqual(45_000)
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+test('a server has 45 seconds to answer, however long the headers took', async () => {
+  const later = <Value>(value: Value) => new Promise<Value>((resolve) => setTimeout(resolve, 40_000, value))
+  const slow = new ChatServer({
+    url: '/ai',
+    headers: () => later({}),
+    fetch: async (_path, options) => {
+      const signal = options?.signal as AbortSignal
+      const response = await later(await stream(session, result)(signal))
+      signal.throwIfAborted()
+      return response
+    },
+  })
+  expect((await send(undefined, slow)).types).toEqual(['session', 'result'])
 })
 
 test('where the network is lost while a token is fetched, the message is sent again', async () => {
@@ -236,7 +269,7 @@ test('the attempts are bounded', async () => {
 
 test('the last attempt shows why there is no reply', async () => {
   serve(failure('SESSION_STORE_ERROR', 'unknown'))
-  expect((await send()).last).toMatchObject({ code: 'SESSION_STORE_ERROR' })
+  expect(await send()).toMatchObject({ last: { code: 'SESSION_STORE_ERROR' }, mayBeStored: true })
   expect(sent).toHaveLength(8)
 })
 
@@ -249,19 +282,30 @@ test('after Stop nothing is sent again, in a pause too', async () => {
   const { types, error } = await send(stopping)
   expect([types, sent.length]).toEqual([['retry'], 1])
   expect(error).toBeDefined()
+  // The timer of a pause that was left keeps a program alive.
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+test('a message that is stopped when its pause is reported does not wait for the pause', async () => {
+  const stopping = new AbortController()
+  serve(lost)
+  const started = Date.now()
+  const delivery: Delivery = { message, mayBeStored: false }
+  await expect(async () => {
+    for await (const { type } of sendMessage(server, 'SupportDesk', delivery, stopping.signal))
+      if (type === 'retry') stopping.abort()
+  }).rejects.toThrow('aborted')
+  expect([Date.now() - started, vi.getTimerCount(), sent.length]).toEqual([0, 0, 1])
 })
 
 test('where the browser is offline the next attempt waits until it is not', async () => {
-  const browser = new EventTarget()
   const navigator = { onLine: false }
   vi.stubGlobal('navigator', navigator)
-  vi.stubGlobal('addEventListener', browser.addEventListener.bind(browser))
   serve(lost, stream(session, result))
   const reading = send()
   await vi.advanceTimersByTimeAsync(3_600_000)
   expect(sent).toHaveLength(1)
   navigator.onLine = true
-  browser.dispatchEvent(new Event('online'))
   expect((await reading).types).toEqual(['retry', 'session', 'result'])
 })
 

@@ -11,7 +11,14 @@ const longestPauseMs = 8000
 const passing = ['SESSION_CONFLICT', 'SESSION_BUSY', 'SESSION_STORE_ERROR', 'ENGINE_BUSY', 'ENGINE_CLOSED']
 
 /** Failures that the same request meets again, also if nobody could look at the session. */
-const refusals = ['INVALID_INPUT', 'LIMIT_EXCEEDED', 'IDEMPOTENCY_MISMATCH', 'TURN_ABORTED', notSentCode]
+const refusals = [
+  'INVALID_INPUT',
+  'LIMIT_EXCEEDED',
+  'IDEMPOTENCY_MISMATCH',
+  'TURN_ABORTED',
+  'ROUTE_NOT_FOUND',
+  notSentCode,
+]
 
 /**
  * The events of the message's turn. The last one is `result` or `error`. Every attempt has the key of the message, and goes on after
@@ -31,7 +38,10 @@ export async function* sendMessage(
     const mayRepeat = (): boolean => number < maxAttempts && !stopped.aborted
     for await (const event of attempt(server, flow, delivery, lastEventId)) {
       const outcome = outcomeOf(event)
-      if (outcome !== undefined && mayRepeat() && mayPass(outcome)) break
+      const isPassing = mayPass(outcome)
+      // The reply to a save may have been lost, so that the turn is stored.
+      delivery.mayBeStored ||= isPassing
+      if (isPassing && mayRepeat()) break
       lastEventId = event.id
       yield event
       if (outcome !== undefined) return
@@ -44,22 +54,24 @@ export async function* sendMessage(
 }
 
 /** Whether the same request may have another outcome in a moment. */
-function mayPass({ success, code = '', sessionState }: ChatOutcome): boolean {
+function mayPass({ success, code = '', sessionState }: Partial<ChatOutcome> = { success: true }): boolean {
   if (success || /^\d+$/.test(code)) return false
   return passing.includes(code) || (sessionState === 'unknown' && !refusals.includes(code))
 }
 
-/** Waits, and on until a browser that knows that it is offline is back. @throws If it is stopped meanwhile. */
+/** Waits, and again as long while a browser knows that it is offline. @throws If it is stopped before or meanwhile. */
 async function pause(ms: number, stopped: AbortSignal): Promise<void> {
-  await new Promise<void>((resolve) => {
-    setTimeout(resolve, ms)
-    stopped.addEventListener('abort', () => resolve(), { once: true })
-  })
-  if (globalThis.navigator?.onLine === false && !stopped.aborted) {
+  do {
+    stopped.throwIfAborted()
     await new Promise<void>((resolve) => {
-      globalThis.addEventListener('online', () => resolve(), { once: true })
-      stopped.addEventListener('abort', () => resolve(), { once: true })
+      const end = (): void => {
+        clearTimeout(timer)
+        stopped.removeEventListener('abort', end)
+        resolve()
+      }
+      const timer = setTimeout(end, ms)
+      stopped.addEventListener('abort', end)
     })
-  }
+  } while (globalThis.navigator?.onLine === false)
   stopped.throwIfAborted()
 }

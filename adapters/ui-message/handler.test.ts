@@ -388,20 +388,23 @@ describe('a page that brings a session which has ended', () => {
     ])
   })
 
-  test.each(['first', 'second'])('gets the recorded reply to its %s message, which began one that has ended', async (which) => {
-    const { send, documents, turns } = talking()
-    const page = new Page(send)
-    await page.say('m1', 'bye')
-    const sent = which === 'first' ? [] : [...page.messages]
-    if (which === 'second') await page.say('m2', 'bye again')
-    await page.say('m3', 'Hello')
-    const before = JSON.stringify([...documents])
-    const earlier = new Page(send, sent)
-    const reply = which === 'first' ? await earlier.say('m1', 'bye') : await earlier.say('m2', 'bye again')
-    expect(reply).toMatchObject({ sessionState: 'completed' })
-    expect([turns(), JSON.stringify([...documents])]).toEqual([documents.size, before])
-    expect(await new Page(send).say('m4', 'On')).toMatchObject({ session: [...documents.keys()].at(-1) })
-  })
+  test.each(['first', 'second'])(
+    'gets the recorded reply to its %s message, which began one that has ended',
+    async (which) => {
+      const { send, documents, turns } = talking()
+      const page = new Page(send)
+      await page.say('m1', 'bye')
+      const sent = which === 'first' ? [] : [...page.messages]
+      if (which === 'second') await page.say('m2', 'bye again')
+      await page.say('m3', 'Hello')
+      const before = JSON.stringify([...documents])
+      const earlier = new Page(send, sent)
+      const reply = which === 'first' ? await earlier.say('m1', 'bye') : await earlier.say('m2', 'bye again')
+      expect(reply).toMatchObject({ sessionState: 'completed' })
+      expect([turns(), JSON.stringify([...documents])]).toEqual([documents.size, before])
+      expect(await new Page(send).say('m4', 'On')).toMatchObject({ session: [...documents.keys()].at(-1) })
+    },
+  )
 
   test('gets the recorded failure of the message that aborted one', async () => {
     const documents = new Map<string, SessionDocument>()

@@ -256,7 +256,7 @@ describe('with users who sign in', () => {
   test('a user who is signed out keeps the message, and sends it again after signing in', async (context) => {
     const desk = await openDesk(context, server.origin)
     await desk.say('Hello')
-    await desk.reads('The message was refused with the status 401.')
+    await desk.reads('The request was refused with the status 401 by ai.')
     await signIn(desk, 'ada')
     await desk.page.getByRole('button', { name: 'Try again' }).click()
     await answer(server, 'Welcome.')

@@ -12,12 +12,12 @@ export const clientMutations = [
         'headersOf',
         { piece: "'Idempotency-Key': key,", becomes: "'Idempotency-Key': crypto.randomUUID()," },
       ],
-      ['client does not say which event came last', 'headersOf', { piece: "lastEventId === ''", becomes: 'true' }],
       [
-        'a message that cannot be sent is sent again and again',
-        'attempt',
-        { piece: 'if (!isLost) yield', becomes: 'if (false) yield' },
+        'client does not say which event came last',
+        'headersOf',
+        { piece: "'Last-Event-ID': lastEventId,", becomes: '' },
       ],
+      ['a message that cannot be sent is sent again and again', 'attempt', { piece: '!isLost', becomes: 'false' }],
       [
         'a token that the network lost fails the message',
         'attempt',
@@ -26,18 +26,14 @@ export const clientMutations = [
       [
         'a message counts as sent before there is a request',
         'attempt',
-        { piece: 'server.checkUrl()', becomes: 'delivery.mayBeStored = true' },
+        { piece: 'if (headers !== undefined) delivery', becomes: 'delivery' },
       ],
       [
         'a conversation that takes the place of another one has no config',
         'bodyOf',
-        { piece: 'config,\n', becomes: '' },
+        { piece: 'attachments, config })', becomes: 'attachments })' },
       ],
-      [
-        'client waits for ever on a dead connection',
-        'attempt',
-        { piece: 'const close = (): void => connection.abort()', becomes: 'const close = (): void => {}' },
-      ],
+      ['a server has less time to answer where headers took long', 'attempt', { statement: 'onBytes()', becomes: '' }],
     ],
   },
   {
@@ -45,19 +41,24 @@ export const clientMutations = [
     tests: ['adapters/client/'],
     rows: [
       [
-        'stop, end and history wait for ever on a dead connection',
-        'ask',
-        { piece: "connection.abort(new Error('No reply came.'))", becomes: 'undefined' },
+        'client waits for ever on a dead connection',
+        'openConnection',
+        { piece: 'connection.abort(reason)', becomes: 'void reason' },
       ],
+      ['a connection that has ended keeps its timer', 'ask', { statement: 'close()', becomes: '' }],
+      ['client waits for ever for headers', 'ChatServer.headers', { piece: 'closed(reject)', becomes: 'undefined' }],
       [
         'a path outside of a page is taken for a lost network',
-        'checkUrl',
+        'ChatServer.headers',
         { piece: 'new Request(this.#url)', becomes: '{}' },
       ],
       [
         'headers that cannot be sent are taken for a lost network',
         'ChatServer.headers',
-        { piece: 'throw new Error((error as Error).message, { cause: error })', becomes: 'throw error' },
+        {
+          statement: '{ cause: error }',
+          becomes: 'throw error',
+        },
       ],
       ['end of a conversation fails with the page of a proxy', 'ask', { piece: '.catch(() => ({}))', becomes: '' }],
     ],
@@ -69,6 +70,17 @@ export const clientMutations = [
       ['client repeats what is refused', 'mayPass', { piece: ' && !refusals.includes(code)', becomes: '' }],
       ['client tries for ever', 'sendMessage', { piece: 'number < maxAttempts && ', becomes: '' }],
       ['client repeats what was stopped', 'sendMessage', { piece: ' && !stopped.aborted', becomes: '' }],
+      [
+        'a failure after which the turn may be stored says nothing of it',
+        'sendMessage',
+        { statement: 'delivery.mayBeStored ||= isPassing', becomes: '' },
+      ],
+      ['a pause that was left keeps its timer', 'pause', { statement: 'clearTimeout(timer)', becomes: '' }],
+      [
+        'client does not wait for a browser that is offline',
+        'pause',
+        { piece: 'onLine === false', becomes: 'onLine === 0' },
+      ],
     ],
   },
   {
@@ -80,7 +92,11 @@ export const clientMutations = [
     file: 'adapters/client/chat-options.ts',
     tests: ['adapters/client/'],
     rows: [
-      ['a chat is made with a URL that nobody can read', 'checkOptions', { piece: '!isUrl(url)', becomes: 'false' }],
+      [
+        'a chat is made with a URL that nobody can read',
+        'checkOptions',
+        { piece: 'check(isUrl(url)', becomes: 'check(true' },
+      ],
     ],
   },
   {
@@ -126,7 +142,10 @@ export const clientMutations = [
       [
         'a refusal is taken for the outcome of an earlier attempt',
         '#receive',
-        { piece: "outcome?.sessionState === 'unknown'", becomes: "outcome?.code === 'REQUEST_ERROR'" },
+        {
+          piece: "['unknown', 'none'].includes(outcome?.sessionState ?? '')",
+          becomes: "outcome?.code === 'REQUEST_ERROR'",
+        },
       ],
       [
         'a reload forgets that a message was sent',
@@ -194,13 +213,32 @@ export const clientMutations = [
         'history',
         { piece: 'if (isBusy)', becomes: 'if (false)' },
       ],
-      ['history loses a turn that is being read', '#run', { piece: 'return turn', becomes: 'return this.#turn(id)' }],
       [
         'history takes the turns that are not answered away',
         '#showStored',
         { piece: 'withOpenTurns(turns, this.#state.turns)', becomes: '[...turns]' },
       ],
-      ['chat keeps what has an outcome', '#keep', { piece: 'this.#hasNoOutcome(id) && ', becomes: '' }],
+      ['chat keeps what has an outcome', '#keep', { piece: 'withoutOutcome.includes(turn.status) && ', becomes: '' }],
+      [
+        'end takes a conversation away that began meanwhile',
+        'end',
+        { piece: 'conversation === this.#conversation', becomes: 'true' },
+      ],
+      [
+        'resume rejects where a newer message took the place of a turn',
+        'resume',
+        { piece: 'this.#repeatable()', becomes: 'this.#state.turns.map((turn) => ({ turn }))' },
+      ],
+      [
+        'what may be stored is sent to another session',
+        '#settle',
+        { piece: "else if (turn.status !== 'unanswered') entry", becomes: 'else entry' },
+      ],
+      [
+        'an attachment that is not in a list is left out',
+        'send',
+        { piece: '!Array.isArray(attachments) ||', becomes: '!attachments.some ? false :' },
+      ],
       ['chat holds turns that it no longer shows', '#take', { piece: '.then(() => {})', becomes: '' }],
     ],
   },
