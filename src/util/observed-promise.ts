@@ -15,7 +15,7 @@ export class ObservedPromise<T> extends Promise<T> {
     return observed
   }
 
-  // biome-ignore lint/suspicious/noThenProperty: `await` calls it, and no other member tells whether code waits
+  // biome-ignore lint/suspicious/noThenProperty: `await` calls it, and no other member shows whether code waits
   override then<Fulfilled = T, Rejected = never>(
     onFulfilled?: ((value: T) => Fulfilled | PromiseLike<Fulfilled>) | null,
     onRejected?: ((reason: unknown) => Rejected | PromiseLike<Rejected>) | null,
